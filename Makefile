@@ -1,0 +1,44 @@
+# Every command sets itself up: a virtual environment in .venv, pinned by constraints.txt.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+PYTHON ?= python3
+BIN := .venv/bin
+RUN := env -u PYTHONDONTWRITEBYTECODE DO_NOT_TRACK=1 PREFECT_SERVER_ANALYTICS_ENABLED=false $(BIN)
+
+.PHONY: help setup demo test test-slow lint schemas clean
+
+help:  ## Show this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+setup: .venv/.ready  ## Create .venv with pinned dependencies (uv when present, else pip)
+
+.venv/.ready: pyproject.toml constraints.txt
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv venv --quiet --allow-existing --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" .venv && \
+	  uv pip install --quiet --python $(BIN)/python --compile-bytecode -c constraints.txt -e '.[pipeline,dev]'; \
+	else \
+	  $(PYTHON) -m venv .venv && \
+	  env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[pipeline,dev]'; \
+	fi
+	@touch $@
+
+demo: setup  ## Build 12 verified tasks into releases/micro
+	@$(RUN)/python -m flows.build_release --name micro --tasks 12 --seed 7 --root releases
+
+lint: setup  ## Lint, strict types, import contract
+	@$(RUN)/ruff check .
+	@$(RUN)/ruff format --check .
+	@$(RUN)/mypy
+	@PYTHONPATH=src:. $(RUN)/lint-imports --no-cache
+
+test: setup lint  ## Lint and the fast tests (under 10 minutes)
+	@$(RUN)/python -m pytest -m "not slow" -n 2 --dist loadgroup
+
+test-slow: setup  ## What takes longer: builds, servers, clean installs
+	@$(RUN)/python -m pytest -m slow
+
+schemas: setup  ## Write schemas/ again from the models
+	@$(RUN)/python -m sandmill.schemas schemas
+
+clean:  ## Remove the virtual environment and caches
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,1 @@
+"""Micro-scale, verifiable, calibrated machine-learning-engineering environments for RL."""

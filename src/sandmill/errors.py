@@ -1,0 +1,108 @@
+"""One vocabulary of failures, by boundary, so that every caller can tell whose fault it was and what to do next."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong with an input: where, what was seen, what was expected, what to do next."""
+
+    where: str
+    saw: str
+    expected: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        line = f"{self.where}: saw {self.saw}; expected {self.expected}"
+        return f"{line}. {self.hint}" if self.hint else f"{line}."
+
+
+class SandmillError(Exception):
+    """Anything Sandmill raises on purpose. The message alone is meant for people; no traceback is needed."""
+
+    exit_code = 1
+
+
+class InputError(SandmillError):
+    """An argument or file given by a person is wrong. Lists every problem at once; exit code 2."""
+
+    exit_code = 2
+
+    def __init__(self, source: str, problems: Sequence[Problem], footer: str = "Nothing was written.") -> None:
+        self.source = source
+        self.problems = tuple(problems)
+        self.footer = footer
+        count = f"{len(self.problems)} problem" + ("s" if len(self.problems) != 1 else "")
+        lines = [f"{source}: {count}", *(f"  {problem}" for problem in self.problems)]
+        super().__init__("\n".join([*lines, footer] if footer else lines))
+
+    def __reduce__(self) -> tuple[type["InputError"], tuple[str, tuple[Problem, ...], str]]:
+        return type(self), (self.source, self.problems, self.footer)
+
+
+class RequestError(InputError):
+    """The build request or run settings cannot be honoured."""
+
+
+class SeedError(InputError):
+    """A seed source cannot be read or says something impossible."""
+
+
+class InvalidSubmission(InputError):
+    """A submission does not have the rows, columns and values that the task asks for."""
+
+    def __init__(self, source: str, problems: Sequence[Problem], footer: str = "No score.") -> None:
+        super().__init__(source, problems, footer)
+
+
+class StoreError(SandmillError):
+    """The store holds something unexpected, or lacks something that must be there."""
+
+
+class ReleaseNotFound(InputError):
+    """A release reference names a root, dataset or version that does not exist."""
+
+
+class IntegrityError(SandmillError):
+    """Stored bytes differ from the recorded hash, or a recorded fact does not hold when repeated."""
+
+
+class DegenerateTask(SandmillError):
+    """Trivial and oracle score alike, so no solver can be told from another."""
+
+    def __init__(self, trivial: float, oracle: float) -> None:
+        self.trivial, self.oracle = trivial, oracle
+        super().__init__(f"trivial scores {trivial:.5f} and oracle {oracle:.5f}; the oracle must be better")
+
+    def __reduce__(self) -> tuple[type["DegenerateTask"], tuple[float, float]]:
+        return type(self), (self.trivial, self.oracle)
+
+
+class BudgetExceeded(SandmillError):
+    """Too many slots stayed empty for the release to mean what was asked for."""
+
+
+class ItemRejected(SandmillError):
+    """One design or package failed at a stage. The build turns it into a `Rejection` and goes on."""
+
+    def __init__(self, stage: str, reason: str, detail: str) -> None:
+        self.stage, self.reason, self.detail = stage, reason, detail
+        super().__init__(f"{stage}: {reason}: {detail}")
+
+    def __reduce__(self) -> tuple[type["ItemRejected"], tuple[str, str, str]]:
+        return type(self), (self.stage, self.reason, self.detail)
+
+
+@contextmanager
+def boundary(stage: str) -> Iterator[None]:
+    """Turn any fault inside one item's work into `ItemRejected`, so that a bad item is data and not a crash."""
+    try:
+        yield
+    except ItemRejected:
+        raise
+    except DegenerateTask as error:
+        raise ItemRejected(stage, "no_signal", str(error)) from error
+    except Exception as error:
+        raise ItemRejected(stage, "error", f"{type(error).__name__}: {error}") from error

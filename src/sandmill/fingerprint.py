@@ -1,0 +1,45 @@
+"""Stable identity of what was asked for: canonical JSON, then a versioned SHA-256."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+FINGERPRINT_VERSION = 1
+"""Part of every hash: raise it when the canonical form changes, so that old and new never compare equal by accident."""
+
+EXCLUDED: Mapping[str, Mapping[str, str]] = {
+    "BuildRequest": {
+        "name": "a dataset may be renamed without its tasks changing",
+        "seeds": "paths differ between machines; the content of the seeds is hashed instead",
+    },
+}
+"""Fields that do not change what is made, by model, each with the reason."""
+
+
+def canonical_json(value: Any) -> str:
+    """Write JSON in the one form that equal values share: sorted keys, no spaces, shortest floats, no NaN."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def fingerprint(value: BaseModel | Mapping[str, Any] | list[Any] | str) -> str:
+    """Hash what a model says, so that equal designs are recognised whoever made them.
+
+    Returns:
+        64 hexadecimal digits.
+
+    Raises:
+        ValueError: if a number is NaN or infinite.
+        TypeError: if the value is not plain JSON data.
+    """
+    kind = type(value).__name__ if isinstance(value, BaseModel) else "data"
+    data = value.model_dump(mode="json", exclude=set(EXCLUDED.get(kind, {}))) if isinstance(value, BaseModel) else value
+    text = canonical_json({"version": FINGERPRINT_VERSION, "kind": kind, "data": data})
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def digest(content: bytes) -> str:
+    """Name bytes by their content: SHA-256, 64 hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()

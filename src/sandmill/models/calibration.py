@@ -1,0 +1,71 @@
+"""What the panel measured on one task: leaderboard, thresholds, difficulty."""
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from sandmill.models.base import Band, Frozen
+
+BANDS_VERSION = 1
+"""Raise when the cut points change: bands of different versions do not compare."""
+
+BAND_FLOORS = {Band.EASY: 0.0, Band.MEDIUM: 0.25, Band.HARD: 0.5, Band.EXPERT: 0.75}
+"""Lowest difficulty of each band; a band ends where the next begins."""
+
+
+class Tier(StrEnum):
+    """Rungs of the panel's ladder."""
+
+    TRIVIAL = "trivial"
+    NAIVE = "naive"
+    COMPETENT = "competent"
+    STRONG = "strong"
+    SEARCH = "search"
+
+
+class BoardEntry(Frozen):
+    """One solver's run on one task. Scores are rounded to 5 decimals, as mle-bench does before comparing."""
+
+    solver: str
+    tier: Tier
+    final: float
+    """Score on the final part."""
+    feedback: float
+    """Score on the feedback part."""
+
+
+class Thresholds(Frozen):
+    """Scores that earn a medal, from the leaderboard by mle-bench's rank rule, 5 decimals."""
+
+    gold: float
+    silver: float
+    bronze: float
+    median: float
+
+
+class Difficulty(Frozen):
+    """1 - clip(gap closed by the median competent default, 0, 1), with a paired-bootstrap 90 % interval."""
+
+    value: float = Field(ge=0, le=1)
+    low: float = Field(ge=0, le=1)
+    high: float = Field(ge=0, le=1)
+    band: Band
+
+
+class Calibration(Frozen):
+    """All that calibration measured on one task."""
+
+    is_lower_better: bool
+    trivial: float
+    """Score of the trivial solver on the final part: 0 on the gap scale."""
+    oracle: float
+    """Score of Bayes' rule on the final part: 1 on the gap scale."""
+    oracle_is_exact: bool
+    board: tuple[BoardEntry, ...]
+    """Best first by final score."""
+    thresholds: Thresholds
+    difficulty: Difficulty
+    reference: str
+    """Solver with the best feedback score; its script is the reference solution."""
+    order_held: float = Field(ge=0, le=1)
+    """Share of paired bootstraps in which gold >= silver >= bronze >= median entries keep their order."""

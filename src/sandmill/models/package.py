@@ -1,0 +1,40 @@
+"""The rendered task: what an agent gets, what only the grader has."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from sandmill.models.base import Frozen
+from sandmill.models.spec import TaskSpec
+from sandmill.models.structure import MetricName, TargetKind
+
+Encoding = Literal["probability", "label", "class_probabilities", "value"]
+"""What a submission's cells hold: P(positive), a class name, one probability column for each class, or a number."""
+
+
+class Brief(Frozen):
+    """The facts that the description states in words: all that a solver is told beyond the files themselves."""
+
+    id_column: str
+    target_column: str
+    """Target in train.csv."""
+    target: TargetKind
+    metric: MetricName
+    encoding: Encoding
+    classes: tuple[str, ...] = ()
+    """Class names as written in train.csv, in submission order; empty for numbers. Binary: ("0", "1")."""
+    submission_columns: tuple[str, ...]
+    """Columns of a submission after the id column, in the sample's order."""
+
+
+class TaskPackage(Frozen):
+    """One rendered task: files by relative path, public ones apart from private ones."""
+
+    task_id: str
+    replicate: int = Field(ge=0)
+    spec: TaskSpec
+    brief: Brief
+    public: dict[str, bytes]
+    """description.md, train.csv, test.csv, sample_submission.csv."""
+    private: dict[str, bytes]
+    """answers.csv (id, target, part); calibration adds task.json, solution.py and leaderboard.csv."""

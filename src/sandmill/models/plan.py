@@ -1,0 +1,50 @@
+"""Slots and shards: fixed before any work, so that any worker can do any of it and a killed run can resume."""
+
+from pydantic import Field
+
+from sandmill.models.base import Band, Frozen
+from sandmill.models.request import BuildRequest
+from sandmill.models.seed import SeedTask
+
+
+class Slot(Frozen):
+    """One place of a release to be filled."""
+
+    number: int = Field(ge=0)
+    seed: SeedTask
+    band: Band
+
+
+class BuildPlan(Frozen):
+    """All that a build will do, in terms of content and not of paths."""
+
+    request: BuildRequest
+    fingerprint: str
+    """Of the request and of the seeds' content."""
+    seeds: tuple[SeedTask, ...]
+
+
+class ShardPlan(Frozen):
+    """The slots that one Prefect task run fills."""
+
+    dataset: str
+    """`<root>/<dataset>`."""
+    key: str
+    """(plan fingerprint, code version, secret id, round, slots) in one hash: names the shard's folder."""
+    plan_fingerprint: str
+    replicates: int = Field(ge=1)
+    round: int = Field(default=0, ge=0)
+    slots: tuple[Slot, ...] = Field(min_length=1)
+
+
+class ShardRef(Frozen):
+    """A finished shard in the store."""
+
+    dataset: str
+    key: str
+    round: int
+    filled: tuple[int, ...]
+    """Numbers of the slots that hold a verified task."""
+    empty: tuple[int, ...]
+    reused: bool = False
+    """It had been finished by an earlier run."""

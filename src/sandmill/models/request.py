@@ -1,0 +1,50 @@
+"""What to make, apart from how to run it: the arguments, the Prefect run form and the fingerprint come from here."""
+
+import os
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from sandmill.models.base import Band, Frozen
+
+DEFAULT_MIX = {Band.EASY: 0.25, Band.MEDIUM: 0.4, Band.HARD: 0.25, Band.EXPERT: 0.1}
+
+
+class BuildRequest(Frozen):
+    """What to make. Equal requests with equal secrets give equal bytes."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=64)
+    """Dataset name, the folder under the root."""
+    tasks: int = Field(default=12, ge=1, le=1_000_000)
+    """Slots to fill with verified tasks."""
+    seed: int = Field(default=0, ge=0, lt=2**63)
+    """Number that, with the release secret, decides every draw."""
+    seeds: tuple[str, ...] = ()
+    """Seed sources: cards (YAML), folders of cards, a folder with a table and seed.yaml, an MLE-bench competition folder. None: the bundled cards."""
+    mix: dict[Band, float] = DEFAULT_MIX
+    """Wanted share of each difficulty band, such as easy=0.25,medium=0.4,hard=0.25,expert=0.1."""
+    designer: Literal["grammar"] = "grammar"
+    """Who designs: the grammar needs no model and no key."""
+    replicates: int = Field(default=1, ge=1, le=16)
+    """Renderings of each design, with fresh rows, ids and thresholds."""
+
+    @field_validator("mix")
+    @classmethod
+    def _shares_sum_to_one(cls, mix: dict[Band, float]) -> dict[Band, float]:
+        if any(share < 0 for share in mix.values()) or abs(sum(mix.values()) - 1) > 1e-6:
+            raise ValueError(f"shares must not be negative and must sum to 1; these sum to {sum(mix.values()):g}")
+        return {band: mix[band] for band in Band if mix.get(band, 0) > 0}
+
+
+class RunSettings(Frozen):
+    """How to run. Nothing here changes what is made."""
+
+    root: str = "releases"
+    """Where datasets live: a folder, or s3://bucket/prefix."""
+    shard_size: int = Field(default=20, ge=1, le=1000)
+    """Slots that one Prefect task run fills."""
+    workers: int = Field(default_factory=lambda: max(1, os.cpu_count() or 1), ge=1, le=256)
+    """Worker processes for designing, rendering and the panel."""
+    secret_file: Path | None = None
+    """File with the release secret (at least 32 bytes). None: made once for the dataset and kept under its private prefix."""

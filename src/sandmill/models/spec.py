@@ -1,0 +1,61 @@
+"""The design of one new task."""
+
+from functools import cached_property
+
+from pydantic import Field
+
+from sandmill.fingerprint import fingerprint
+from sandmill.models.base import Band, Frozen
+from sandmill.models.mechanism import Mechanism
+from sandmill.models.structure import MetricName, Structure, TargetKind
+
+
+class Story(Frozen):
+    """What a person is told: the domain in words. Columns keep their true meaning; the rule is not given away."""
+
+    title: str
+    overview: str
+    row: str
+    """What one row is, such as `one parcel handed to a courier`."""
+    target: str
+    """Name of the target column."""
+    target_meaning: str
+    column_meanings: dict[str, str]
+
+
+class Sizes(Frozen):
+    """Rows of each part. Training rows are the scarce ones; test rows are cheap and buy stable scores."""
+
+    train: int = Field(ge=50, le=200)
+    feedback: int = Field(ge=100, le=20_000)
+    final: int = Field(ge=100, le=20_000)
+
+
+class TaskSpec(Frozen):
+    """Structure, domain and story, mechanism, sizes and wanted difficulty. Everything that is rendered follows from it."""
+
+    seed_id: str
+    structure: Structure
+    domain: str
+    story: Story
+    target: TargetKind
+    metric: MetricName
+    mechanism: Mechanism
+    sizes: Sizes
+    wanted: Band
+    hardness: float = Field(ge=0, le=1)
+    """The one knob that steering turns: 0 is the easiest design the designer makes, 1 the hardest."""
+    parent: str | None = None
+    """Fingerprint of the design that this one was steered from."""
+
+    @property
+    def structure_label(self) -> str:
+        """Modality, target and split in a word, such as `tabular/multiclass-5/random`."""
+        classes = getattr(self.mechanism.link, "classes", ())
+        target = f"{self.target}-{len(classes)}" if classes else str(self.target)
+        return f"{self.structure.modality}/{target}/{self.structure.split}"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Identity of the design: 64 hexadecimal digits."""
+        return fingerprint(self)

@@ -1,0 +1,117 @@
+"""The seed's DNA: what must survive when a task is moved into another domain."""
+
+from enum import StrEnum
+
+from pydantic import Field, model_validator
+
+from sandmill.models.base import Frozen
+
+
+class Modality(StrEnum):
+    """What an example is made of."""
+
+    TABULAR = "tabular"
+    IMAGE = "image"
+    TEXT = "text"
+    AUDIO = "audio"
+    TIME_SERIES = "time_series"
+    MIXED = "mixed"
+
+
+class TargetKind(StrEnum):
+    """What is predicted for an example."""
+
+    BINARY = "binary"
+    MULTICLASS = "multiclass"
+    MULTILABEL = "multilabel"
+    ORDINAL = "ordinal"
+    REGRESSION = "regression"
+    COUNT = "count"
+    MULTI_TARGET = "multi_target"
+    SEQUENCE = "sequence"
+    MASK = "mask"
+    RANKING = "ranking"
+
+
+class MetricName(StrEnum):
+    """Metric families of the field, by their usual name. `sandmill.metrics` says which of them can be graded."""
+
+    ROC_AUC = "roc_auc"
+    ROC_AUC_COLUMNS = "roc_auc_columns"
+    ROC_AUC_PAIRS = "roc_auc_pairs"
+    ACCURACY = "accuracy"
+    ACCURACY_TEXT = "accuracy_text"
+    LOG_LOSS = "log_loss"
+    F1 = "f1"
+    F1_MACRO = "f1_macro"
+    F1_MICRO = "f1_micro"
+    MCC = "mcc"
+    QWK = "qwk"
+    RMSE = "rmse"
+    RMSE_COLUMNS = "rmse_columns"
+    RMSLE = "rmsle"
+    RMSLE_COLUMNS = "rmsle_columns"
+    MAE = "mae"
+    R2 = "r2"
+    MAP_AT_K = "map_at_k"
+    DICE = "dice"
+
+
+class SplitKind(StrEnum):
+    """How train and test were told apart."""
+
+    RANDOM = "random"
+    STRATIFIED = "stratified"
+    GROUPED = "grouped"
+    TEMPORAL = "temporal"
+
+
+class PathologyKind(StrEnum):
+    """Faults of real tables that a solver has to live with."""
+
+    MISSING = "missing"
+    LABEL_NOISE = "label_noise"
+    DISTRACTORS = "distractors"
+    OUTLIERS = "outliers"
+    IMBALANCE = "imbalance"
+    DRIFT = "drift"
+    GROUPS = "groups"
+    HIGH_CARDINALITY = "high_cardinality"
+
+
+class ColumnMix(Frozen):
+    """How many columns of each kind the inputs have, targets and ids left out."""
+
+    numeric: int = Field(default=0, ge=0)
+    categorical: int = Field(default=0, ge=0)
+    date: int = Field(default=0, ge=0)
+    text: int = Field(default=0, ge=0)
+
+
+class Structure(Frozen):
+    """Modality, target, metric, split and pathologies of a task, without its domain."""
+
+    modality: Modality
+    target: TargetKind
+    metric: MetricName
+    n_classes: int | None = Field(default=None, ge=2)
+    """Classes of the seed itself; a micro task has at most a quarter as many classes as training rows."""
+    n_targets: int = Field(default=1, ge=1)
+    split: SplitKind = SplitKind.RANDOM
+    columns: ColumnMix = ColumnMix()
+    missing_share: float = Field(default=0.0, ge=0, lt=1)
+    """Share of empty cells over all input columns."""
+    positive_share: float | None = Field(default=None, gt=0, lt=1)
+    """Share of the positive class, for binary targets."""
+    pathologies: tuple[PathologyKind, ...] = ()
+    rows_train: int | None = Field(default=None, ge=1)
+    """Training rows of the seed itself, not of the tasks made from it."""
+    rows_test: int | None = Field(default=None, ge=1)
+
+    @model_validator(mode="after")
+    def _classes_fit_the_target(self) -> "Structure":
+        if self.target is TargetKind.MULTICLASS and (self.n_classes is None or self.n_classes < 3):
+            raise ValueError("a multiclass target needs n_classes of 3 or more")
+        if self.target is TargetKind.BINARY and self.n_classes not in (None, 2):
+            raise ValueError("a binary target has 2 classes; leave n_classes out or say 2")
+        return self
