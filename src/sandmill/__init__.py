@@ -1,1 +1,33 @@
-"""Micro-scale, verifiable, calibrated machine-learning-engineering environments for RL."""
+"""Micro-scale, verifiable, calibrated machine-learning-engineering environments for RL.
+
+Example:
+    >>> import sandmill
+    >>> release = sandmill.load("releases/micro")  # doctest: +SKIP
+    >>> release.tasks  # doctest: +SKIP
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sandmill.store.release import Release, load
+
+    __version__: str
+
+__all__ = ["Release", "__version__", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load what is asked for and no more, so that `import sandmill` costs a trainer nothing."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("sandmill")
+    if name in ("Release", "load"):
+        from sandmill.store import release
+
+        return getattr(release, name)
+    raise AttributeError(f"module 'sandmill' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pydantic import BaseModel
@@ -43,3 +43,19 @@ def fingerprint(value: BaseModel | Mapping[str, Any] | list[Any] | str) -> str:
 def digest(content: bytes) -> str:
     """Name bytes by their content: SHA-256, 64 hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
+
+
+def files_digest(public: Mapping[str, bytes], private: Mapping[str, bytes]) -> str:
+    """Name a task by the content of all its files, so that two tasks are equal exactly when their files are.
+
+    Args:
+        public: content by path, what an agent gets.
+        private: content by path, what only the grader has.
+    """
+    sides = {"public": public, "private": private}
+    return digest_of_hashes((side, path, digest(files[path])) for side, files in sides.items() for path in files)
+
+
+def digest_of_hashes(entries: Iterable[tuple[str, str, str]]) -> str:
+    """Do as `files_digest` where only hashes are at hand: (side, path, SHA-256 of the content), in any order."""
+    return fingerprint([list(entry) for entry in sorted(entries)])

@@ -13,7 +13,7 @@ _WORDS_PER_COUNTER = 4
 
 @dataclass(frozen=True)
 class Streams:
-    """All randomness of one object. Streams of different names are independent; nobody without the secret can redo them."""
+    """All randomness of one object. Streams of different names are independent; only the secret can redo them."""
 
     secret: bytes
     fingerprint: str

@@ -127,6 +127,9 @@ class Lookup(Frozen):
     effects: tuple[float, ...]
 
 
+_COLUMN_FIELDS = frozenset({"column", "numerator", "denominator", "left", "right"})
+"""Fields of motifs that name a column."""
+
 Motif = Annotated[Linear | Ratio | Interaction | Threshold | Periodic | Lookup, Field(discriminator="motif")]
 
 
@@ -204,6 +207,40 @@ class Mechanism(Frozen):
     terms: tuple[Term, ...] = Field(min_length=1)
     link: Link
     pathologies: tuple[Pathology, ...] = ()
+
+    @model_validator(mode="after")
+    def _parts_fit_together(self) -> "Mechanism":
+        problems = [*self._unknown_names(), *self._misused_gaps(), *self._wrong_widths()]
+        if problems:
+            raise ValueError("; ".join(problems))
+        return self
+
+    def _unknown_names(self) -> list[str]:
+        names = [column.name for column in self.columns]
+        doubled = [f"column {name} is declared twice" for name in sorted(set(names)) if names.count(name) > 1]
+        used = {
+            *(value for term in self.terms for key, value in term.motif if key in _COLUMN_FIELDS),
+            *(column.shift.by for column in self.columns if column.shift),
+            *(name for gap in self.missing() for name in (gap.column, gap.given)),
+        }
+        return doubled + [f"{name} is used but is not a column" for name in sorted(used - set(names))]
+
+    def _misused_gaps(self) -> list[str]:
+        """What a gap or a shift depends on must always be there, else the posterior would not be computable."""
+        gaps = {gap.column for gap in self.missing()}
+        needed = {*(gap.given for gap in self.missing()), *(c.shift.by for c in self.columns if c.shift)}
+        return [f"{name} has gaps, so nothing may depend on it" for name in sorted(gaps & needed)]
+
+    def _wrong_widths(self) -> list[str]:
+        outputs = len(self.link.classes) if isinstance(self.link, MulticlassLink) else 1
+        problems = [
+            f"a term has {len(t.weights)} weights for {outputs} outputs"
+            for t in self.terms
+            if len(t.weights) != outputs
+        ]
+        if isinstance(self.link, MulticlassLink) and len(self.link.intercepts) != outputs:
+            problems.append(f"{len(self.link.intercepts)} intercepts for {outputs} classes")
+        return problems
 
     @property
     def column_by_name(self) -> dict[str, Column]:

@@ -4,7 +4,7 @@ from pydantic import Field
 
 from sandmill.models.base import Band, Frozen
 from sandmill.models.request import BuildRequest
-from sandmill.models.seed import SeedTask
+from sandmill.models.seed import SeedTask, UnsupportedSeed
 
 
 class Slot(Frozen):
@@ -22,6 +22,8 @@ class BuildPlan(Frozen):
     fingerprint: str
     """Of the request and of the seeds' content."""
     seeds: tuple[SeedTask, ...]
+    unsupported: tuple[UnsupportedSeed, ...] = ()
+    """Seeds set aside: reported, never built on."""
 
 
 class ShardPlan(Frozen):

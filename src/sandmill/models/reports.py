@@ -71,7 +71,8 @@ class GradeReport(Frozen):
 class Verification(Frozen):
     """Facts established by running things, one field a fact."""
 
-    reference_score: float
+    reference_score: float | None
+    """Of the reference script on the final part; None if it left no valid submission."""
     reference_is_gold: bool
     """The reference script, alone, in a fresh process on a copy of public/, reached gold on the final part."""
     reference_matches_board: bool
@@ -96,7 +97,7 @@ class Verification(Frozen):
 
 
 class SlotReport(Frozen):
-    """Cost and outcome of one slot in one shard: figures that differ from run to run, so never part of a task's bytes."""
+    """Cost and outcome of one slot in one shard: figures that differ between runs, so never part of a task's bytes."""
 
     slot: int
     round: int

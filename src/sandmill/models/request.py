@@ -21,7 +21,7 @@ class BuildRequest(Frozen):
     seed: int = Field(default=0, ge=0, lt=2**63)
     """Number that, with the release secret, decides every draw."""
     seeds: tuple[str, ...] = ()
-    """Seed sources: cards (YAML), folders of cards, a folder with a table and seed.yaml, an MLE-bench competition folder. None: the bundled cards."""
+    """Seed sources: cards, folders of cards or with a table, MLE-bench competition folders. None: the bundled cards."""
     mix: dict[Band, float] = DEFAULT_MIX
     """Wanted share of each difficulty band, such as easy=0.25,medium=0.4,hard=0.25,expert=0.1."""
     designer: Literal["grammar"] = "grammar"
@@ -47,4 +47,4 @@ class RunSettings(Frozen):
     workers: int = Field(default_factory=lambda: max(1, os.cpu_count() or 1), ge=1, le=256)
     """Worker processes for designing, rendering and the panel."""
     secret_file: Path | None = None
-    """File with the release secret (at least 32 bytes). None: made once for the dataset and kept under its private prefix."""
+    """File with the release secret (at least 32 bytes). None: made once, kept under the private prefix."""

@@ -32,7 +32,7 @@ class Sizes(Frozen):
 
 
 class TaskSpec(Frozen):
-    """Structure, domain and story, mechanism, sizes and wanted difficulty. Everything that is rendered follows from it."""
+    """Structure, domain, story, mechanism, sizes and wanted difficulty: everything that is rendered follows from it."""
 
     seed_id: str
     structure: Structure

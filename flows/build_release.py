@@ -1,0 +1,52 @@
+"""Seeds in, a published release out. Run from the repository root: python -m flows.build_release --name micro."""
+
+import sys
+
+from prefect import flow, unmapped
+from prefect.task_runners import ThreadPoolTaskRunner
+
+import flows  # noqa: F401  (telemetry is switched off before Prefect loads, however this file is imported)
+from sandmill.build.preflight import check_inputs
+from sandmill.cli.arguments import parse_models
+from sandmill.cli.ending import show_ending
+from sandmill.errors import SandmillError
+from sandmill.models.plan import ShardRef
+from sandmill.models.request import BuildRequest, RunSettings
+from tasks.building import fill_shard, plan_next_round
+from tasks.publishing import publish_version
+from tasks.reporting import report_release
+from tasks.seeding import ingest_seeds, plan_release
+
+PROGRAMME = "python -m flows.build_release"
+EXAMPLE = f"{PROGRAMME} --name micro --tasks 12 --seed 7 --root releases"
+
+SHARDS_AT_ONCE = 2
+"""Shards share one pool of worker processes; a second one keeps it busy while the first stores its work."""
+
+
+@flow(name="build-release", task_runner=ThreadPoolTaskRunner(max_workers=SHARDS_AT_ONCE))
+def build_release(request: BuildRequest, settings: RunSettings = RunSettings()) -> str:  # noqa: B008
+    """Ingest, design, generate, check, calibrate, verify, publish. Returns <root>/<dataset>@<version>."""
+    plan = plan_release(request, ingest_seeds(request))
+    shards: list[ShardRef] = []
+    while pending := plan_next_round(plan, shards, settings):
+        shards += fill_shard.map(pending, settings=unmapped(settings)).result()
+    report_release(plan, shards, settings)
+    return publish_version(plan, shards, settings)
+
+
+def main() -> int:
+    """Build from the command line and show what was made."""
+    try:
+        description = build_release.__doc__ or ""
+        request, settings = parse_models(sys.argv[1:], PROGRAMME, description, EXAMPLE, BuildRequest, RunSettings)
+        check_inputs(request, settings)
+        show_ending(build_release(request, settings))
+    except SandmillError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,112 @@
+"""The search within one slot: which design to try next, and which to settle for."""
+
+from dataclasses import dataclass, field
+
+from sandmill.design import first_hardness, steer
+from sandmill.models.base import Band, Stage
+from sandmill.models.calibration import BAND_FLOORS
+from sandmill.models.plan import Slot
+from sandmill.models.reports import Rejection
+
+STEERS = 3
+"""Turns of the knob before a slot starts over with a fresh design."""
+ATTEMPTS = 8
+"""Attempts to reach the band; after them the nearest design is taken."""
+OFF_BAND = "off_band"
+"""Reason of a rejection that steering can mend."""
+SETTLING = 4
+"""Further attempts, of any band, for slots whose nearest design failed on the way."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One try at filling a slot."""
+
+    slot: Slot
+    round: int
+    number: int
+    variant: int
+    """Which fresh design of the slot this is."""
+    hardness: float
+    parent: str | None = None
+    """Fingerprint of the design that this one is steered from."""
+    any_band: bool = False
+    replicate: int = 0
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A design whose difficulty was measured outside the band."""
+
+    attempt: Attempt
+    fingerprint: str
+    difficulty: float
+
+
+@dataclass
+class SlotSearch:
+    """State of one slot while its shard is built."""
+
+    slot: Slot
+    round: int
+    variant: int = 0
+    tried: int = 0
+    path: list[Measured] = field(default_factory=list)
+    """Off-band designs of the current variant."""
+    nearest: Measured | None = None
+    rejections: list[Rejection] = field(default_factory=list)
+    seconds: dict[Stage, float] = field(default_factory=dict)
+    is_filled: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether another attempt is due."""
+        return not self.is_filled and self.tried < ATTEMPTS + SETTLING
+
+    def next_attempt(self) -> Attempt:
+        """Choose the next design: steer the current one, start over, or settle."""
+        self.tried += 1
+        band = self.slot.band
+        if self.tried > ATTEMPTS:
+            nearest, self.nearest = self.nearest, None
+            if nearest is not None:
+                at = nearest.attempt
+                return self._attempt(at.variant, at.hardness, at.parent, any_band=True)
+            self._start_over()
+            return self._attempt(self.variant, first_hardness(band), None, any_band=True)
+        if len(self.path) >= STEERS:
+            self._start_over()
+        if not self.path:
+            return self._attempt(self.variant, first_hardness(band), None)
+        hardness = steer([(measured.attempt.hardness, measured.difficulty) for measured in self.path], band)
+        return self._attempt(self.variant, hardness, self.path[-1].fingerprint)
+
+    def note_off_band(self, measured: Measured) -> None:
+        """Remember a design outside the band."""
+        self.path.append(measured)
+        if self.nearest is None or _distance(measured, self.slot.band) < _distance(self.nearest, self.slot.band):
+            self.nearest = measured
+
+    def note_rejection(self, rejection: Rejection) -> None:
+        """Keep the failure; unless it was a matter of the band, the next attempt is a fresh design."""
+        self.rejections.append(rejection)
+        if rejection.reason != OFF_BAND:
+            self._start_over()
+
+    def add_seconds(self, stage: Stage, seconds: float) -> None:
+        """Book work on the slot."""
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
+
+    def _start_over(self) -> None:
+        self.variant += 1
+        self.path = []
+
+    def _attempt(self, variant: int, hardness: float, parent: str | None, *, any_band: bool = False) -> Attempt:
+        return Attempt(self.slot, self.round, self.tried, variant, hardness, parent, any_band)
+
+
+def _distance(measured: Measured, band: Band) -> float:
+    floors = sorted(BAND_FLOORS.values())
+    low = BAND_FLOORS[band]
+    high = next((floor for floor in floors if floor > low), 1.0)
+    return max(low - measured.difficulty, measured.difficulty - high, 0.0)

@@ -1,0 +1,44 @@
+"""Which code made something: the library's own files and the versions of what computes numbers for it."""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import version
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from sandmill.fingerprint import digest, fingerprint
+
+_NUMERIC = ("numpy", "scipy", "pandas", "polars", "scikit-learn")
+"""Libraries whose version may change the bytes of a task."""
+
+
+def code_version(suites: Mapping[str, bytes]) -> str:
+    """Name the code that a shard is made with: 12 hexadecimal digits.
+
+    Args:
+        suites: expectation suites by name, since they decide which packages pass.
+    """
+    return fingerprint(
+        {
+            "library": _library_digest(),
+            "numeric": {name: version(name) for name in _NUMERIC},
+            "suites": {name: digest(content) for name, content in suites.items()},
+        }
+    )[:12]
+
+
+@cache
+def _library_digest() -> str:
+    contents = {path: digest(file.read_bytes()) for path, file in _walk(files("sandmill"), "")}
+    return fingerprint(contents)
+
+
+def _walk(folder: Traversable, prefix: str) -> list[tuple[str, Traversable]]:
+    found: list[tuple[str, Traversable]] = []
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        path = f"{prefix}{entry.name}"
+        if entry.is_dir() and entry.name != "__pycache__":
+            found += _walk(entry, f"{path}/")
+        elif entry.name.endswith((".py", ".yaml")):
+            found.append((path, entry))
+    return found

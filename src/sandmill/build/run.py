@@ -1,0 +1,164 @@
+"""The build as its orchestrator sees it: rounds of shards, each made once and kept, then a published version."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from sandmill.build.plan import plan_shards, plan_slots
+from sandmill.build.progress import Listener, ignore
+from sandmill.build.provenance import code_version
+from sandmill.build.shard import ShardBuild
+from sandmill.build.workers import WorkerPool
+from sandmill.errors import BudgetExceeded
+from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef
+from sandmill.models.release import Manifest, TaskRecord
+from sandmill.models.reports import Funnel, Rejection, SlotReport
+from sandmill.models.request import RunSettings
+from sandmill.quality import add_summaries
+from sandmill.report import RejectionRow, count_rejections, dataset_card, funnel
+from sandmill.store.files import Store
+from sandmill.store.publish import publish
+from sandmill.store.secret import release_secret, secret_id
+from sandmill.store.shards import find_shard, read_shard_records, read_shard_reports, read_shard_suites, write_shard
+
+ROUNDS = 3
+"""Passes over slots that stayed empty, the first one included."""
+EMPTY_SLOTS_ALLOWED = 0.2
+"""Share of slots that may stay empty; beyond it the release would not be what was asked for."""
+
+Suites = Mapping[str, bytes]
+
+
+@dataclass(frozen=True)
+class BuildReport:
+    """What became of a build, added up over its shards."""
+
+    funnel: Funnel
+    rejections: tuple[RejectionRow, ...]
+
+
+def plan_round(
+    plan: BuildPlan, done: Sequence[ShardRef], settings: RunSettings, suites: Suites
+) -> tuple[ShardPlan, ...]:
+    """Plan the next round: all slots at first, then those that stayed empty; nothing when filled or out of rounds.
+
+    The release secret is made here if the dataset has none.
+    """
+    round_number = max((ref.round for ref in done), default=-1) + 1
+    filled = {number for ref in done for number in ref.filled}
+    slots = [slot for slot in plan_slots(plan) if slot.number not in filled]
+    if not slots or round_number == ROUNDS:
+        return ()
+    store = open_dataset(plan, settings)
+    return plan_shards(
+        plan,
+        slots,
+        dataset=store.root,
+        shard_size=settings.shard_size,
+        code=code_version(suites),
+        secret_id=secret_id(release_secret(store, settings.secret_file)),
+        round=round_number,
+    )
+
+
+def build_shard(plan: ShardPlan, settings: RunSettings, suites: Suites, listen: Listener = ignore) -> ShardRef:
+    """Make one shard and keep it. A shard that an earlier run finished is returned at once."""
+    store = Store(plan.dataset)
+    finished = find_shard(store, plan)
+    if finished is not None:
+        return finished
+    secret = release_secret(store, settings.secret_file)
+    shard = ShardBuild(plan, secret, code_version(suites), suites, shared_workers(settings.workers), listen).run()
+    return write_shard(store, plan, shard.tasks, shard.rejections, shard.slots, shard.suites)
+
+
+def publish_release(
+    plan: BuildPlan, shards: Sequence[ShardRef], settings: RunSettings, suites: Suites
+) -> tuple[Manifest, bool]:
+    """Publish what the shards hold as the next version, unless a version of equal content exists.
+
+    Returns:
+        The manifest, and whether the version is new.
+
+    Raises:
+        BudgetExceeded: if more than a fifth of the slots stayed empty; names the reasons. Nothing is published.
+    """
+    store = open_dataset(plan, settings)
+    report = report_build(plan, shards, settings)
+    _require_filled(report, plan.request.tasks)
+    reports = {
+        "funnel.json": report.funnel.model_dump_json(indent=1).encode(),
+        "seeds.json": _seeds_json(plan),
+        "suites.json": _suites_json(store, shards),
+        **{f"expectations/{name}.json": content for name, content in suites.items()},
+    }
+    return publish(
+        store,
+        dataset=plan.request.name,
+        plan_fingerprint=plan.fingerprint,
+        secret_id=secret_id(release_secret(store, settings.secret_file)),
+        code_version=code_version(suites),
+        seeds=[seed.id for seed in plan.seeds],
+        refs=shards,
+        reports=reports,
+        card=lambda manifest: dataset_card(manifest, iterate_records(store, shards), report.funnel, report.rejections),
+    )
+
+
+def report_build(plan: BuildPlan, shards: Sequence[ShardRef], settings: RunSettings) -> BuildReport:
+    """Add up the funnel and the rejections of all shards, one shard in memory at a time."""
+    store = open_dataset(plan, settings)
+    counted = funnel(iterate_slot_reports(store, shards), _iterate_rejections(store, shards))
+    return BuildReport(counted, count_rejections(_iterate_rejections(store, shards)))
+
+
+def iterate_records(store: Store, shards: Sequence[ShardRef]) -> Iterator[TaskRecord]:
+    """Records of all tasks, a shard in memory at a time."""
+    for ref in shards:
+        yield from read_shard_records(store, ref)
+
+
+def iterate_slot_reports(store: Store, shards: Sequence[ShardRef]) -> Iterator[SlotReport]:
+    """What each slot cost, a shard in memory at a time."""
+    for ref in shards:
+        yield from read_shard_reports(store, ref)[1]
+
+
+def open_dataset(plan: BuildPlan, settings: RunSettings) -> Store:
+    """The store of a build's dataset."""
+    return Store(f"{settings.root.rstrip('/')}/{plan.request.name}")
+
+
+@cache
+def shared_workers(workers: int) -> WorkerPool:
+    """One pool for all shards of this process, so that workers import scikit-learn once. It dies with the process."""
+    return WorkerPool(workers)
+
+
+def _require_filled(report: BuildReport, slots: int) -> None:
+    empty = slots - report.funnel.filled
+    if empty <= EMPTY_SLOTS_ALLOWED * slots:
+        return
+    reasons = ", ".join(f"{row.stage} {row.reason} {row.count}" for row in report.rejections) or "none recorded"
+    raise BudgetExceeded(
+        f"{empty} of {slots} slots stayed empty after {ROUNDS} rounds; at most {EMPTY_SLOTS_ALLOWED:.0%} may. "
+        f"Rejections by reason: {reasons}. Nothing was published. "
+        "Finished shards are kept; change the seeds or the mix, or mend the cause, and run again."
+    )
+
+
+def _iterate_rejections(store: Store, shards: Sequence[ShardRef]) -> Iterator[Rejection]:
+    for ref in shards:
+        yield from read_shard_reports(store, ref)[0]
+
+
+def _suites_json(store: Store, shards: Sequence[ShardRef]) -> bytes:
+    rows = add_summaries(read_shard_suites(store, ref) for ref in shards)
+    return (json.dumps(rows, indent=1) + "\n").encode()
+
+
+def _seeds_json(plan: BuildPlan) -> bytes:
+    used = [seed.model_dump(mode="json") for seed in plan.seeds]
+    set_aside = [seed.model_dump(mode="json") for seed in plan.unsupported]
+    return (json.dumps({"used": used, "set_aside": set_aside}, indent=1) + "\n").encode()

@@ -1,0 +1,274 @@
+"""Make one shard: waves of attempts through generate, check, calibrate and verify, until slots are filled or spent."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from sandmill.build.attempts import OFF_BAND, Attempt, Measured, SlotSearch
+from sandmill.build.progress import Listener, Progress, ignore
+from sandmill.build.records import make_task
+from sandmill.build.work import (
+    CalibrateJob,
+    Done,
+    GenerateJob,
+    OffBand,
+    VerifyJob,
+    calibrate_package,
+    generate,
+    perform,
+    verify_package,
+)
+from sandmill.errors import ItemRejected
+from sandmill.models.base import Stage
+from sandmill.models.calibration import Calibration
+from sandmill.models.plan import ShardPlan
+from sandmill.models.release import VerifiedTask
+from sandmill.models.reports import Rejection, SlotReport, Verification
+from sandmill.models.spec import TaskSpec
+from sandmill.quality import check_packages
+from sandmill.synth import Rendered
+
+STEP_TIMEOUT_S = 180.0
+"""Wall-clock limit of one piece of work; a design that takes longer is rejected."""
+
+
+class Workers(Protocol):
+    """Something that runs picklable functions over items, such as `WorkerPool`."""
+
+    def map(self, function: Any, items: Any, timeout_s: float) -> Iterator[tuple[int, Any]]:
+        """Yield (index, result or exception) as items complete."""
+
+
+@dataclass(frozen=True)
+class Shard:
+    """What was made of a plan, still in memory."""
+
+    tasks: tuple[VerifiedTask, ...]
+    rejections: tuple[Rejection, ...]
+    slots: tuple[SlotReport, ...]
+    suites: tuple[dict[str, Any], ...]
+    """Results of the expectation suites, one row an expectation and wave."""
+
+
+@dataclass
+class _Candidate:
+    """One attempt on its way through the stages, with what each stage added."""
+
+    search: SlotSearch
+    attempt: Attempt
+    spec: TaskSpec | None = None
+    """A design that exists already, for replicates."""
+    seconds: float = 0.0
+    rendered: Rendered | None = None
+    calibration: Calibration | None = None
+    solution: str = ""
+
+    def require_rendered(self) -> Rendered:
+        """The rendering, which every stage after generate has."""
+        if self.rendered is None:
+            raise ValueError("not rendered yet")
+        return self.rendered
+
+
+class ShardBuild:
+    """The state of one shard while it is made. Results do not depend on the order in which workers finish.
+
+    Args:
+        plan: slots to fill.
+        secret: release secret.
+        code: from `code_version`, for the lineage.
+        suites: expectation suites by name; none leaves the gates alone.
+        workers: where pieces of work run.
+        listen: hears of every piece of work that ends.
+    """
+
+    def __init__(
+        self,
+        plan: ShardPlan,
+        secret: bytes,
+        code: str,
+        suites: Mapping[str, bytes],
+        workers: Workers,
+        listen: Listener = ignore,
+    ) -> None:
+        self._plan, self._secret, self._code, self._suites = plan, secret, code, suites
+        self._workers, self._listen = workers, listen
+        self._searches = [SlotSearch(slot, plan.round) for slot in plan.slots]
+        self._tasks: list[VerifiedTask] = []
+        self._suite_rows: list[dict[str, Any]] = []
+
+    def run(self) -> Shard:
+        """Fill the slots in waves, then render the replicates of what was verified."""
+        while waiting := [search for search in self._searches if search.is_open]:
+            self._pass_stages([_Candidate(search, search.next_attempt()) for search in waiting])
+        self._pass_stages([candidate for search in self._searches for candidate in self._replicates(search)])
+        return Shard(
+            tasks=tuple(sorted(self._tasks, key=lambda task: (task.record.lineage.slot, task.record.replicate))),
+            rejections=tuple(rejection for search in self._searches for rejection in search.rejections),
+            slots=tuple(self._report(search) for search in self._searches),
+            suites=tuple(self._suite_rows),
+        )
+
+    def _pass_stages(self, candidates: list[_Candidate]) -> None:
+        for stage in (self._generate, self._check, self._calibrate, self._verify):
+            if candidates:
+                candidates = stage(candidates)
+
+    def _generate(self, candidates: list[_Candidate]) -> list[_Candidate]:
+        jobs = [GenerateJob(c.attempt, self._plan.plan_fingerprint, self._secret, c.spec) for c in candidates]
+        survivors = []
+        for candidate, generated in self._run(Stage.GENERATE, generate, candidates, jobs):
+            candidate.rendered = generated.rendered
+            candidate.search.add_seconds(Stage.DESIGN, generated.design_s)
+            candidate.search.add_seconds(Stage.GENERATE, -generated.design_s)
+            survivors.append(candidate)
+        return survivors
+
+    def _check(self, candidates: list[_Candidate]) -> list[_Candidate]:
+        """All packages of the wave at once: one validation a suite, whatever their number."""
+        started = time.monotonic()
+        checked = check_packages([c.require_rendered().package for c in candidates], self._suites)
+        self._suite_rows += checked.suites
+        share = (time.monotonic() - started) / len(candidates)
+        survivors = []
+        for candidate in candidates:
+            self._spend(candidate, Stage.CHECK, share)
+            findings = checked.findings[candidate.require_rendered().package.task_id]
+            if findings:
+                detail = "; ".join(str(finding) for finding in findings)
+                self._reject(candidate, ItemRejected(Stage.CHECK, findings[0].gate, detail))
+            else:
+                survivors.append(candidate)
+        self._tell(Stage.CHECK, len(candidates), len(candidates))
+        return survivors
+
+    def _calibrate(self, candidates: list[_Candidate]) -> list[_Candidate]:
+        jobs = [CalibrateJob(c.attempt, c.require_rendered(), self._secret) for c in candidates]
+        survivors = []
+        for candidate, measured in self._run(Stage.CALIBRATE, calibrate_package, candidates, jobs):
+            if isinstance(measured, OffBand):
+                self._note_off_band(candidate, measured)
+            else:
+                candidate.calibration, candidate.solution = measured.calibration, measured.solution
+                survivors.append(candidate)
+        return survivors
+
+    def _verify(self, candidates: list[_Candidate]) -> list[_Candidate]:
+        jobs = [
+            VerifyJob(c.require_rendered().package, c.calibration, c.solution, self._secret)
+            for c in candidates
+            if c.calibration is not None
+        ]
+        survivors = []
+        for candidate, verification in self._run(Stage.VERIFY, verify_package, candidates, jobs):
+            self._accept(candidate, verification)
+            survivors.append(candidate)
+        return survivors
+
+    def _run(
+        self, stage: Stage, function: Callable[[Any], Any], candidates: list[_Candidate], jobs: Sequence[Any]
+    ) -> Iterator[tuple[_Candidate, Any]]:
+        """Run one job for each candidate in the workers; reject what fails, yield the rest in the order of the jobs."""
+        outcomes: dict[int, Done | Exception] = {}
+        for index, outcome in self._workers.map(perform, [(function, job) for job in jobs], STEP_TIMEOUT_S):
+            outcomes[index] = outcome
+            self._tell(stage, len(outcomes), len(jobs))
+        for index in sorted(outcomes):
+            candidate, outcome = candidates[index], outcomes[index]
+            if isinstance(outcome, Exception):
+                self._reject(candidate, ItemRejected(stage, "error", f"{type(outcome).__name__}: {outcome}"))
+                continue
+            self._spend(candidate, stage, outcome.seconds)
+            if isinstance(outcome.result, ItemRejected):
+                self._reject(candidate, outcome.result)
+            else:
+                yield candidate, outcome.result
+
+    def _accept(self, candidate: _Candidate, verification: Verification) -> None:
+        package, calibration = candidate.require_rendered().package, candidate.calibration
+        if calibration is None:
+            raise ValueError("not calibrated yet")
+        task = make_task(
+            package,
+            candidate.attempt,
+            calibration,
+            candidate.solution,
+            verification,
+            self._plan,
+            self._code,
+            self._secret,
+        )
+        self._tasks.append(task)
+        candidate.search.is_filled = True
+        difficulty = calibration.difficulty
+        self._tell(
+            Stage.VERIFY, task=f"{package.task_id} {package.spec.domain} {difficulty.band} {difficulty.value:.2f}"
+        )
+
+    def _replicates(self, search: SlotSearch) -> Iterator[_Candidate]:
+        """Further renderings of a slot's verified design, of whatever band they turn out to be."""
+        for task in [task for task in self._tasks if task.record.lineage.slot == search.slot.number]:
+            for replicate in range(1, self._plan.replicates):
+                attempt = Attempt(
+                    slot=search.slot,
+                    round=self._plan.round,
+                    number=task.record.lineage.attempt,
+                    variant=0,
+                    hardness=task.record.spec.hardness,
+                    any_band=True,
+                    replicate=replicate,
+                )
+                yield _Candidate(search, attempt, task.record.spec)
+
+    def _note_off_band(self, candidate: _Candidate, measured: OffBand) -> None:
+        attempt, difficulty = candidate.attempt, measured.difficulty
+        fingerprint = candidate.require_rendered().package.spec.fingerprint
+        candidate.search.note_off_band(Measured(attempt, fingerprint, difficulty.value))
+        detail = f"difficulty {difficulty.value:.2f} is {difficulty.band}, wanted {attempt.slot.band}"
+        self._reject(candidate, ItemRejected(Stage.CALIBRATE, OFF_BAND, detail))
+
+    def _reject(self, candidate: _Candidate, error: ItemRejected) -> None:
+        rejection = Rejection(
+            slot=candidate.search.slot.number,
+            round=candidate.attempt.round,
+            attempt=candidate.attempt.number,
+            seed_id=candidate.search.slot.seed.id,
+            stage=Stage(error.stage),
+            reason=error.reason,
+            detail=error.detail,
+            seconds=round(candidate.seconds, 4),
+        )
+        candidate.search.note_rejection(rejection)
+
+    def _spend(self, candidate: _Candidate, stage: Stage, seconds: float) -> None:
+        candidate.seconds += seconds
+        candidate.search.add_seconds(stage, seconds)
+
+    def _report(self, search: SlotSearch) -> SlotReport:
+        records = [task.record for task in self._tasks if task.record.lineage.slot == search.slot.number]
+        first = min(records, key=lambda record: record.replicate, default=None)
+        return SlotReport(
+            slot=search.slot.number,
+            round=self._plan.round,
+            wanted=search.slot.band,
+            reached=first.calibration.difficulty.band if first else None,
+            task_ids=tuple(record.task_id for record in records),
+            attempts=search.tried,
+            seconds={stage: round(seconds, 4) for stage, seconds in search.seconds.items()},
+        )
+
+    def _tell(self, stage: Stage, done: int = 0, total: int = 0, task: str = "") -> None:
+        self._listen(
+            Progress(
+                shard=self._plan.key,
+                stage=stage,
+                slots=len(self._searches),
+                filled=sum(search.is_filled for search in self._searches),
+                attempts=sum(search.tried for search in self._searches),
+                rejected=sum(len(search.rejections) for search in self._searches),
+                done=done,
+                total=total,
+                task=task,
+            )
+        )

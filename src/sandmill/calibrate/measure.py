@@ -1,0 +1,102 @@
+"""How hard a task is and how sure we are of it, by bootstraps that give every solver the same resampled rows."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sandmill.calibrate.board import medal_rows, median_rows
+from sandmill.errors import ItemRejected
+from sandmill.metrics import Metric
+from sandmill.metrics.base import Array, Floats
+from sandmill.metrics.gap import gap_closed
+from sandmill.models.base import Band, Stage
+from sandmill.models.calibration import BAND_FLOORS, Difficulty
+
+RESAMPLES = 200
+STANDARD_ERRORS = 5.0
+"""Least distance of oracle and trivial; nearer than that a design has no signal to learn."""
+
+
+def draw_counts(rows: int, rng: np.random.Generator, resamples: int = RESAMPLES) -> Floats:
+    """Draw bootstraps of a test set: how often each row is in each, shape (resamples, rows)."""
+    return rng.multinomial(rows, np.full(rows, 1 / rows), size=resamples).astype(np.float64)
+
+
+def band_of(difficulty: float) -> Band:
+    """Name a difficulty in 0..1."""
+    return max((floor, band) for band, floor in BAND_FLOORS.items() if difficulty >= floor)[1]
+
+
+def difficulty(
+    truth: Array,
+    competent: Sequence[Array],
+    trivial: Array,
+    oracle: Array,
+    metric: Metric,
+    counts: Floats,
+) -> Difficulty:
+    """Measure what the median competent default leaves of the gap: 1 - clip(gap closed, 0, 1).
+
+    Args:
+        truth: answers, shape (rows,).
+        competent: predictions of the competent tier.
+        trivial: prediction that is 0 on the gap scale.
+        oracle: prediction that is 1 on it.
+        metric: scores and resamples.
+        counts: shared bootstraps from `draw_counts`; the interval is their 5 % to 95 % range.
+
+    Raises:
+        DegenerateTask: if trivial and oracle score the same.
+    """
+    middle = float(np.median([metric.score(truth, prediction) for prediction in competent]))
+    value = _left_open(gap_closed(middle, metric.score(truth, trivial), metric.score(truth, oracle)))
+    middles = np.median([metric.resample(truth, prediction, counts) for prediction in competent], axis=0)
+    zeros, ones = (metric.resample(truth, prediction, counts) for prediction in (trivial, oracle))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = (middles - zeros) / (ones - zeros)
+    low, high = np.quantile([_left_open(float(share)) for share in shares if np.isfinite(share)], [0.05, 0.95])
+    return Difficulty(
+        value=round(value, 6),
+        low=round(min(float(low), value), 6),
+        high=round(max(float(high), value), 6),
+        band=band_of(round(value, 6)),
+    )
+
+
+def _left_open(share: float) -> float:
+    return 1 - min(max(share, 0.0), 1.0)
+
+
+def order_held(truth: Array, ranked: Sequence[Array], metric: Metric, counts: Floats) -> float:
+    """Share of bootstraps in which the threshold entries stay in order: gold >= silver >= bronze >= median.
+
+    Args:
+        truth: answers, shape (rows,).
+        ranked: predictions of all board entries, best first; the four entries are those of the rank rule.
+        metric: resamples.
+        counts: shared bootstraps.
+    """
+    sign = -1 if metric.is_lower_better else 1
+    rows = medal_rows(len(ranked))
+    bars = [sign * metric.resample(truth, ranked[row - 1], counts) for row in rows]
+    middle = [sign * metric.resample(truth, ranked[row - 1], counts) for row in median_rows(len(ranked))]
+    ladder: NDArray[np.float64] = np.array([*bars, np.mean(middle, axis=0)])
+    return float(np.mean((np.diff(ladder, axis=0) <= 0).all(axis=0)))
+
+
+def signal_check(truth: Array, trivial: Array, oracle: Array, metric: Metric, counts: Floats) -> None:
+    """Refuse a design whose best rule can hardly be told from no rule.
+
+    Raises:
+        ItemRejected: `no_signal`, if oracle - trivial is under 5 paired-bootstrap standard errors.
+    """
+    sign = -1 if metric.is_lower_better else 1
+    gap = sign * (metric.score(truth, oracle) - metric.score(truth, trivial))
+    gaps = metric.resample(truth, oracle, counts) - metric.resample(truth, trivial, counts)
+    error = float(np.nanstd(gaps, ddof=1))
+    if not gap > STANDARD_ERRORS * error:
+        detail = (
+            f"oracle beats trivial by {gap:.5f}, standard error {error:.5f}; wanted over {STANDARD_ERRORS:g} of them"
+        )
+        raise ItemRejected(Stage.CALIBRATE, "no_signal", detail)

@@ -1,0 +1,101 @@
+"""What a competent person writes first: sound preparation, default models."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.linear_model import BayesianRidge, LogisticRegression, Ridge
+from sklearn.model_selection import KFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.svm import SVC, SVR
+
+from sandmill.calibrate.solvers.answers import decide, fit_scores
+from sandmill.calibrate.solvers.designs import Design, levels, plain, plain_scaled, raw_numbers
+from sandmill.calibrate.solvers.table import Table
+
+NEIGHBOURS = 15
+TREES = 100
+
+
+def linear(table: Table) -> Any:
+    """Logistic regression or ridge at default strength."""
+    return decide(table.once("linear", linear_default_scores), table)
+
+
+def linear_default_scores(table: Table) -> Any:
+    """Fit the default linear model."""
+    model = LogisticRegression(max_iter=500) if table.told.classes else Ridge(alpha=1.0)
+    return fit_scores(model, plain_scaled(table), table)
+
+
+def random_forest(table: Table) -> Any:
+    """A random forest with default settings."""
+    return decide(table.once("random_forest", forest_scores), table)
+
+
+def forest_scores(table: Table) -> Any:
+    """Fit the default forest."""
+    forest = RandomForestClassifier if table.told.classes else RandomForestRegressor
+    return fit_scores(forest(n_estimators=TREES, random_state=0), plain(table), table)
+
+
+def extra_trees(table: Table) -> Any:
+    """Extremely randomised trees with default settings."""
+    forest = ExtraTreesClassifier if table.told.classes else ExtraTreesRegressor
+    return decide(fit_scores(forest(n_estimators=TREES, random_state=0), plain(table), table), table)
+
+
+def hist_boosting(table: Table) -> Any:
+    """Histogram gradient boosting with default settings; it takes missing cells as they are."""
+    boosting = HistGradientBoostingClassifier if table.told.classes else HistGradientBoostingRegressor
+    design = raw_numbers(table).beside(levels(table))
+    return decide(fit_scores(boosting(early_stopping=False, random_state=0), design, table), table)
+
+
+def neighbours(table: Table) -> Any:
+    """The average of the fifteen most similar training rows."""
+    model = KNeighborsClassifier if table.told.classes else KNeighborsRegressor
+    return decide(fit_scores(model(n_neighbors=min(NEIGHBOURS, len(table.target))), plain_scaled(table), table), table)
+
+
+def support_vectors(table: Table) -> Any:
+    """A support vector machine with the default radial kernel."""
+    return decide(table.once("support_vectors", support_vector_scores), table)
+
+
+def support_vector_scores(table: Table) -> Any:
+    """Fit the machine; for classes, turn its margins into probabilities on rows that it has not seen."""
+    design = plain_scaled(table)
+    if not table.told.classes:
+        return fit_scores(SVR(), design, table)
+    unseen = np.zeros((len(table.target), len(table.told.classes)))
+    for kept, held in KFold(5, shuffle=True, random_state=0).split(design.train):
+        unseen[held] = margins(design.train[kept], table.target[kept], design.train[held], unseen.shape[1])
+    test = margins(design.train, table.target, design.test, unseen.shape[1])
+    return fit_scores(LogisticRegression(max_iter=500), Design(unseen, test), table)
+
+
+def margins(features: Any, target: Any, wanted: Any, classes: int) -> Any:
+    """How far each row lies inside each class; a class that was not there to learn from gets the least margin."""
+    wide = np.full((len(wanted), classes), -1.5)
+    seen = np.unique(target)
+    if len(seen) == 1:
+        wide[:, seen] = 1.0
+        return wide
+    margin = SVC().fit(features, target).decision_function(wanted)
+    wide[:, seen] = np.column_stack([-margin, margin]) if margin.ndim == 1 else margin
+    return wide
+
+
+def bayes(table: Table) -> Any:
+    """Gaussian naive Bayes for classes, Bayesian ridge for numbers."""
+    model = GaussianNB(var_smoothing=1e-2) if table.told.classes else BayesianRidge()
+    return decide(fit_scores(model, plain_scaled(table), table), table)

@@ -1,0 +1,103 @@
+"""Features that no column shows by itself: ratios, products, waves, steps. Made by recipe, chosen elsewhere."""
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from sandmill.calibrate.solvers.designs import Design, levels, raw_numbers
+from sandmill.calibrate.solvers.table import Table
+
+Recipe = tuple[str, int, float]
+"""Kind, column, and a parameter: the other column, a period or a cut."""
+
+PERIODS = (7.0, 12.0, 24.0, 30.0, 52.0, 60.0, 360.0, 365.0)
+"""Periods that time and angle columns usually have; the column's own range is tried beside them."""
+
+CUTS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+
+
+def ratio_recipes(numbers: Any) -> list[Recipe]:
+    """Logarithm of each positive column over each other, and of each alone."""
+    positive = [column for column in range(numbers.shape[1]) if np.nanmin(numbers[:, column]) > 0]
+    pairs: list[Recipe] = [("ratio", left, float(right)) for left, right in combinations(positive, 2)]
+    return pairs + [("log", column, 0.0) for column in positive]
+
+
+def product_recipes(numbers: Any) -> list[Recipe]:
+    """Product of each two standardised columns, and the square of each."""
+    columns = range(numbers.shape[1])
+    pairs: list[Recipe] = [("product", left, float(right)) for left, right in combinations(columns, 2)]
+    return pairs + [("product", column, float(column)) for column in columns if len(np.unique(numbers[:, column])) > 2]
+
+
+def wave_recipes(numbers: Any) -> list[Recipe]:
+    """A wave over each column, with periods that the column's range can show."""
+    recipes: list[Recipe] = []
+    for column in range(numbers.shape[1]):
+        cells = numbers[~np.isnan(numbers[:, column]), column]
+        if len(np.unique(cells)) < 5:
+            continue
+        spread = float(cells.max() - cells.min())
+        own = spread + 1 if np.all(cells == np.round(cells)) else spread
+        known = [period for period in PERIODS if spread / 12 <= period <= 1.6 * spread]
+        recipes += [("wave", column, period) for period in sorted({*known, own, own / 2, own / 3})]
+    return recipes
+
+
+def step_recipes(numbers: Any) -> list[Recipe]:
+    """Whether each column lies above each of its tenths."""
+    recipes: list[Recipe] = []
+    for column in range(numbers.shape[1]):
+        cuts = np.unique(np.nanquantile(numbers[:, column], CUTS))
+        recipes += [("step", column, float(cut)) for cut in cuts if cut < np.nanmax(numbers[:, column])]
+    return recipes
+
+
+def column_recipes(table: Table) -> list[Recipe]:
+    """Each column by itself, each category by itself."""
+    numbers: list[Recipe] = [("number", column, 0.0) for column in range(len(table.numeric))]
+    return numbers + [("level", column, 0.0) for column in range(levels(table).train.shape[1])]
+
+
+def cook(recipe: Recipe, numbers: Any, onehot: Any) -> Any:
+    """Make one feature from numeric columns (standardised for products) or 0/1 categories; a wave has two columns."""
+    kind, column, parameter = recipe
+    if kind == "level":
+        return onehot[:, [column]]
+    cells = numbers[:, column]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if kind == "number":
+            made = [cells]
+        elif kind == "log":
+            made = [np.log(np.maximum(cells, 1e-9))]
+        elif kind == "ratio":
+            made = [np.log(np.maximum(cells, 1e-9)) - np.log(np.maximum(numbers[:, int(parameter)], 1e-9))]
+        elif kind == "product":
+            made = [cells * numbers[:, int(parameter)]]
+        elif kind == "wave":
+            made = [np.sin(2 * np.pi * cells / parameter), np.cos(2 * np.pi * cells / parameter)]
+        else:
+            made = [np.where(np.isnan(cells), np.nan, cells > parameter)]
+    return np.column_stack(made)
+
+
+def cook_all(recipes: list[Recipe], table: Table, with_test: bool) -> list[Design]:
+    """Make features, standardised on the training rows; where an input is missing the feature is 0, its mean."""
+    raw, flags = raw_numbers(table), levels(table)
+    center, scale = np.nanmean(raw.train, axis=0), np.nanstd(raw.train, axis=0)
+    standard = Design((raw.train - center) / scale, (raw.test - center) / scale)
+    made = []
+    for recipe in recipes:
+        source = standard if recipe[0] == "product" else raw
+        train = cook(recipe, source.train, flags.train)
+        test = cook(recipe, source.test, flags.test) if with_test else train[:0]
+        middle = np.nanmean(train, axis=0)
+        spread = np.maximum(np.nanstd(train, axis=0), 1e-9)
+        made.append(
+            Design(
+                np.nan_to_num((train - middle) / spread),
+                np.clip(np.nan_to_num((test - middle) / spread), -8, 8),
+            )
+        )
+    return made

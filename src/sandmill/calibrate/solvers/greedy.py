@@ -1,0 +1,106 @@
+"""Choose features one by one, by the leave-one-out error of ridge, in closed form for all candidates at once."""
+
+from typing import Any
+
+import numpy as np
+
+from sandmill.calibrate.solvers.designs import Design
+from sandmill.calibrate.solvers.features import Recipe, cook_all
+from sandmill.calibrate.solvers.linear import best_penalty, linear_scores, responses
+from sandmill.calibrate.solvers.table import Table
+
+CANDIDATE_PENALTY = 3.0
+"""Ridge penalty on a candidate feature: mild, since it must earn its place."""
+
+STRICTNESS = 0.6
+"""How much of the gain that pure chance would give the best of all candidates a feature must exceed."""
+
+WEIGHTS = (1.0, 2.0, 4.0)
+"""How much less the chosen features are shrunk than the columns they came from."""
+
+
+def grow(base: Any, wanted: Any, recipes: list[Recipe], table: Table, least: int, most: int) -> list[Recipe]:
+    """Add features to a base while the leave-one-out error falls by more than luck would let it.
+
+    Args:
+        base: features that are in anyway, shape (rows, columns); may have no columns.
+        wanted: centred responses, shape (rows, responses).
+        recipes: the candidates.
+        table: what the features are made from.
+        least: so many are added whatever the error says.
+        most: no more than so many.
+    """
+    if not recipes:
+        return []
+    made = [feature.train for feature in cook_all(recipes, table, with_test=False)]
+    rows = len(wanted)
+    leads = np.column_stack([feature[:, 0] for feature in made])
+    partners = np.column_stack([feature[:, 1] if feature.shape[1] > 1 else np.zeros(rows) for feature in made])
+    toll = np.exp(STRICTNESS * 2 * np.log(len(recipes) + 1) * np.array([f.shape[1] for f in made]) ** 0.5 / rows)
+    remover = base_remover(base, wanted)
+    chosen: list[int] = []
+    error = loo_error(remover, wanted)
+    while len(chosen) < min(most, len(recipes)):
+        errors = errors_with(remover, wanted, leads, partners)
+        errors[chosen] = np.inf
+        best = int(np.argmin(errors * toll))
+        if errors[best] * toll[best] >= error and len(chosen) >= least:
+            break
+        chosen.append(best)
+        error = float(errors[best])
+        for column in (leads[:, best], partners[:, best]):
+            carried = remover @ column
+            remover = remover - np.outer(carried, carried) / (CANDIDATE_PENALTY + column @ carried)
+    return [recipes[position] for position in chosen]
+
+
+def base_remover(base: Any, wanted: Any) -> Any:
+    """The matrix that takes from a target what ridge on the base explains, and its mean."""
+    rows = len(wanted)
+    remover = np.eye(rows) - 1 / rows
+    if not base.shape[1]:
+        return remover
+    _, penalty = best_penalty(base, wanted)
+    left, strength, _ = np.linalg.svd(base - base.mean(axis=0), full_matrices=False)
+    return remover - (left * (strength**2 / (strength**2 + penalty))) @ left.T
+
+
+def loo_error(remover: Any, wanted: Any) -> float:
+    """Mean squared leave-one-out error."""
+    return float(np.mean(((remover @ wanted) / np.diag(remover)[:, None]) ** 2))
+
+
+def errors_with(remover: Any, wanted: Any, leads: Any, partners: Any) -> Any:
+    """Leave-one-out error after adding each candidate (Sherman-Morrison, the second column after the first)."""
+    residual, own = remover @ wanted, np.diag(remover)[:, None]
+    first = remover @ leads
+    scale = CANDIDATE_PENALTY + (leads * first).sum(axis=0)
+    slope = (leads.T @ residual) / scale[:, None]
+    own = own - first**2 / scale
+    both = (first * partners).sum(axis=0)
+    second = remover @ partners - first * (both / scale)
+    scale = CANDIDATE_PENALTY + (partners * second).sum(axis=0)
+    other = (partners.T @ residual - both[:, None] * slope) / scale[:, None]
+    own = np.maximum(own - second**2 / scale, 1e-6)
+    total = np.zeros(leads.shape[1])
+    for column in range(wanted.shape[1]):
+        left = residual[:, [column]] - first * slope[:, column] - second * other[:, column]
+        total += ((left / own) ** 2).mean(axis=0)
+    return total / wanted.shape[1]
+
+
+def scores_with(base: Design, recipes: list[Recipe], table: Table) -> Any:
+    """Tuned linear model on the base and the chosen features; how freely these move is chosen with the penalty."""
+    design = base
+    for feature in cook_all(recipes, table, with_test=True):
+        design = design.beside(feature)
+    wide = np.ones(design.train.shape[1])
+    tried = []
+    for weight in WEIGHTS if recipes else WEIGHTS[:1]:
+        factors = wide.copy()
+        factors[base.train.shape[1] :] = weight
+        error, penalty = best_penalty(design.train * factors, responses(table))
+        tried.append((error, weight, penalty))
+    _, weight, penalty = min(tried)
+    wide[base.train.shape[1] :] = weight
+    return linear_scores(Design(design.train * wide, design.test * wide), table, penalty)

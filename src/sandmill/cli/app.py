@@ -1,0 +1,90 @@
+"""How commands are found and how they fail; each command is a file of its own, imported when it is asked for."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+import typer.core
+import typer.main
+
+from sandmill.errors import SandmillError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+COMMANDS = ("show", "pull", "grade", "verify", "doctor")
+"""In the order of the help: module `sandmill.cli.<name>`, function `<name>`, text `EXAMPLES`."""
+
+INTERRUPTED = 130
+
+
+class LazyCommands(typer.core.TyperGroup):
+    """Imports one command at a time, and turns our errors into a message and an exit code, without a traceback."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Name the commands in reading order."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Import the command that is asked for."""
+        return _load_command(cmd_name) if cmd_name in COMMANDS else None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command; the names are filled in for the suggestions after a typing mistake."""
+        self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command and report what is not a bug as a message."""
+        try:
+            return super().invoke(ctx)
+        except SandmillError as error:
+            typer.echo(str(error), err=True)
+            raise typer.Exit(error.exit_code) from error
+        except KeyboardInterrupt as error:
+            typer.echo("Interrupted. What was finished stays; run the same command again to go on.", err=True)
+            raise typer.Exit(INTERRUPTED) from error
+
+
+app = typer.Typer(
+    cls=LazyCommands,
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        from sandmill import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback(epilog="Example: `sandmill show releases/micro`")
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Releases of micro-scale machine-learning tasks: look, pull, grade, verify.
+
+    RELEASE is a folder or S3 prefix, with a version if it is not the latest: `releases/micro`,
+    `s3://bucket/releases/micro@3`.
+    """
+
+
+def _load_command(name: str) -> Any:
+    module = import_module(f"sandmill.cli.{name}")
+    function: Callable[..., None] = getattr(module, name)
+    single = typer.Typer(
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="markdown",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    single.command(name, epilog=module.EXAMPLES)(function)
+    return typer.main.get_command(single)

@@ -1,0 +1,29 @@
+"""sandmill grade: one submission, one verdict."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sandmill.errors import InputError, Problem
+
+EXAMPLES = "Example: `sandmill grade tasks/3f9a1c0d5e7b2468 submission.csv`"
+
+
+def grade(
+    task_dir: Annotated[
+        Path, typer.Argument(metavar="TASK_DIR", help="Folder of a pulled task, private half included.")
+    ],
+    submission: Annotated[Path, typer.Argument(metavar="SUBMISSION.csv", help="Submission to grade.")],
+) -> None:
+    """Grade a submission and write one JSON object to standard output.
+
+    An invalid submission is a grade too: its outcome says so, its problems say why, and the exit code is 0.
+    """
+    if not (task_dir / "private").is_dir():
+        hint = "Get it with: sandmill pull RELEASE --to DIR --task ID"
+        problem = Problem("TASK_DIR", "no private/ in it", "a pulled task with its private half", hint)
+        raise InputError(str(task_dir), [problem], footer="")
+    from sandmill.grading import grade_folder
+
+    typer.echo(grade_folder(task_dir, submission).model_dump_json(indent=2))

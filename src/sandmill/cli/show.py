@@ -1,0 +1,148 @@
+"""sandmill show: what is in a release, and everything about one of its tasks."""
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sandmill.cli.screen import JsonOption, ReleaseArgument, open_console, write_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from sandmill.models.release import TaskRecord
+    from sandmill.store.release import Release
+
+EXAMPLES = "Examples: `sandmill show releases/micro` · `sandmill show releases/micro@2 3f9a1c0d5e7b2468 --lineage`"
+
+_COLUMNS = ("task_id", "split", "domain", "structure", "metric", "band", "difficulty", "trivial", "gold", "oracle")
+
+FUNNEL_REPORT = "funnel.json"
+"""Report with a `Funnel`, if the release has one."""
+
+
+def show(
+    release: ReleaseArgument,
+    task: Annotated[
+        str | None, typer.Argument(metavar="TASK", help="Id of one task, to see all of it.", show_default=False)
+    ] = None,
+    lineage: Annotated[bool, typer.Option("--lineage", help="With TASK: from what and with what it was made.")] = False,
+    limit: Annotated[int, typer.Option(min=1, help="Tasks listed at most; --json lists all.")] = 50,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what a release holds, or one task of it.
+
+    One task: its story, thresholds, oracle and leaderboard. This is the private view; do not paste it where an agent
+    reads.
+    """
+    from sandmill.store.release import load
+
+    opened = load(release)
+    if task is None:
+        facts = _describe_release(opened)
+        write_json(facts) if as_json else _print_release(facts, limit)
+        return
+    opened.check_ids([task])
+    if not opened.has_private:
+        prompt = opened.prompt(task)
+        write_json({"task_id": task, "prompt": prompt}) if as_json else typer.echo(prompt)
+        return
+    record = opened.record(task)
+    write_json(record.model_dump(mode="json")) if as_json else _print_task(record, lineage)
+
+
+def _describe_release(release: "Release") -> dict[str, Any]:
+    manifest, rows = release.manifest, release.tasks.to_dicts()
+    funnel = release.report(FUNNEL_REPORT)
+    return {
+        "release": release.ref,
+        "dataset": manifest.dataset,
+        "version": manifest.version,
+        "created": manifest.created,
+        "content": manifest.content,
+        "code_version": manifest.code_version,
+        "seeds": list(manifest.seeds),
+        "private": release.has_private,
+        "bands": dict(Counter(row["band"] for row in rows if "band" in row)),
+        "wanted": dict(Counter(row["wanted"] for row in rows if "wanted" in row)),
+        "funnel": json.loads(funnel) if funnel else None,
+        "tasks": rows,
+    }
+
+
+def _print_release(facts: dict[str, Any], limit: int) -> None:
+    from rich.table import Table
+
+    console, rows = open_console(), facts["tasks"]
+    console.print(f"{facts['dataset']} {facts['version']}, published {facts['created']}", style="bold")
+    console.print(f"{len(rows)} tasks from {len(facts['seeds'])} seeds, made by sandmill {facts['code_version']}\n")
+    columns = [name for name in _COLUMNS if rows and name in rows[0]]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in columns:
+        table.add_column(name, justify="right" if isinstance(rows[0][name], float) else "left", no_wrap=True)
+    for row in rows[:limit]:
+        table.add_row(*(_short(row[name]) for name in columns))
+    console.print(table)
+    if len(rows) > limit:
+        console.print(f"... and {len(rows) - limit} more; see --limit, or --json for all")
+    console.print()
+    if facts["private"]:
+        _print_mix(console, facts)
+    else:
+        console.print("The private half is not readable here; only public facts are shown.")
+    if facts["funnel"]:
+        steps = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in facts["funnel"].items())
+        console.print(f"Funnel: {steps}")
+
+
+def _print_mix(console: "Console", facts: dict[str, Any]) -> None:
+    from sandmill.models.base import Band
+
+    total = len(facts["tasks"])
+    for band in Band:
+        reached, wanted = facts["bands"].get(band, 0), facts["wanted"].get(band, 0)
+        if reached or wanted:
+            console.print(f"{band:<7} {reached:>5} ({reached / total:4.0%}), asked for {wanted}")
+
+
+def _print_task(record: "TaskRecord", lineage: bool) -> None:
+    from rich.table import Table
+
+    console, spec, measured = open_console(), record.spec, record.calibration
+    console.print(f"{record.task_id} {spec.story.title}", style="bold")
+    console.print(f"{spec.story.overview}\n")
+    sizes = spec.sizes
+    direction = "lower" if measured.is_lower_better else "higher"
+    oracle = "exact" if measured.oracle_is_exact else "bracketed"
+    difficulty, thresholds = measured.difficulty, measured.thresholds
+    facts = {
+        "domain": spec.domain,
+        "structure": spec.structure_label,
+        "metric": f"{spec.metric}, {direction} is better",
+        "rows": f"{sizes.train} train, {sizes.feedback} feedback, {sizes.final} final",
+        "rule": ", ".join(spec.mechanism.motif_names),
+        "difficulty": f"{difficulty.band} {difficulty.value:.3f} ({difficulty.low:.3f} to {difficulty.high:.3f}), "
+        f"asked for {record.wanted}",
+        "thresholds": ", ".join(f"{name} {_short(value)}" for name, value in thresholds.model_dump().items()),
+        "trivial": _short(measured.trivial),
+        "oracle": f"{_short(measured.oracle)} ({oracle})",
+        "reference": f"{measured.reference}, scored {_short(record.verification.reference_score)}",
+        "verified": "every fact holds" if record.verification.holds else "NOT every fact holds",
+    }
+    if lineage:
+        made = record.lineage.model_dump(mode="json", exclude_none=True)
+        facts |= {f"lineage.{name}": str(value) for name, value in made.items()} | {"digest": record.digest}
+    for name, value in facts.items():
+        console.print(f"{name:<12} {value}", soft_wrap=True)
+    table = Table("solver", "tier", box=None, pad_edge=False, header_style="bold", title_justify="left")
+    table.add_column("final", justify="right")
+    table.add_column("feedback", justify="right")
+    for entry in measured.board:
+        table.add_row(entry.solver, entry.tier, _short(entry.final), _short(entry.feedback))
+    console.print()
+    console.print(table)
+
+
+def _short(value: Any) -> str:
+    return f"{value:.5f}" if isinstance(value, float) else str(value)

@@ -1,0 +1,6 @@
+"""Structure of a seed into the design of a new task."""
+
+from sandmill.design.grammar import design_task
+from sandmill.design.steering import first_hardness, steer
+
+__all__ = ["design_task", "first_hardness", "steer"]

@@ -1,0 +1,94 @@
+"""Grade a submission against private answers: score, medal, place, share of the gap."""
+
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from sandmill.errors import InputError, InvalidSubmission, Problem
+from sandmill.grading.reading import read_regular_file
+from sandmill.metrics import get_metric
+from sandmill.metrics.gap import gap_closed
+from sandmill.metrics.medals import above_median, medal_of, position_of
+from sandmill.metrics.submission import Answers, parse_submission, read_answers
+from sandmill.models.base import Part
+from sandmill.models.calibration import Calibration
+from sandmill.models.package import Brief
+from sandmill.models.reports import GradeReport, Outcome
+from sandmill.models.task_file import TaskFile
+
+
+def grade_submission(submission: bytes | None, answers: Answers, brief: Brief, calibration: Calibration) -> GradeReport:
+    """Grade bytes that were already taken out of the sandbox.
+
+    Args:
+        submission: content of submission.csv, or None if there was none.
+        answers: the private truth.
+        brief: what the task asks for.
+        calibration: thresholds, leaderboard and the ends of the gap scale.
+
+    Returns:
+        A report with a score only if the submission is valid; a submission's faults never raise.
+    """
+    failed = GradeReport(
+        outcome=Outcome.NO_SUBMISSION,
+        is_lower_better=calibration.is_lower_better,
+        thresholds=calibration.thresholds,
+    )
+    if submission is None:
+        return failed
+    try:
+        prediction = parse_submission(submission, brief, answers.ids)
+    except InvalidSubmission as error:
+        problems = tuple(str(problem) for problem in error.problems)
+        return failed.model_copy(update={"outcome": Outcome.INVALID_SUBMISSION, "problems": problems})
+    metric = get_metric(brief.metric)
+    final, feedback = (
+        metric.rounded(answers.truth[answers.part(part)], prediction[answers.part(part)])
+        for part in (Part.FINAL, Part.FEEDBACK)
+    )
+    board = [entry.final for entry in calibration.board]
+    lower = calibration.is_lower_better
+    position = position_of(final, board, lower)
+    return GradeReport(
+        outcome=Outcome.OK,
+        score=final,
+        is_lower_better=lower,
+        thresholds=calibration.thresholds,
+        medal=medal_of(final, calibration.thresholds, lower),
+        above_median=above_median(final, calibration.thresholds, lower),
+        position=position,
+        position_score=(len(board) - position + 1) / len(board),
+        gap_closed=round(gap_closed(final, calibration.trivial, calibration.oracle), 6),
+        feedback_score=feedback,
+    )
+
+
+def grade_folder(task_dir: Path, submission: Path) -> GradeReport:
+    """Grade a file against a pulled task folder.
+
+    Raises:
+        InputError: if the task folder is not a pulled task, or the submission is neither a regular file nor absent.
+    """
+    task = read_task_file(task_dir)
+    answers = read_answers((task_dir / "private" / "answers.csv").read_bytes(), task.brief)
+    return grade_submission(read_regular_file(submission), answers, task.brief, task.calibration)
+
+
+def read_task_file(task_dir: Path) -> TaskFile:
+    """Read what the grader needs to know from private/task.json.
+
+    Raises:
+        InputError: if the folder is not a pulled task with its private half.
+    """
+    path = task_dir / "private" / "task.json"
+    hint = "Pull it with: sandmill pull RELEASE --to DIR (without --public-only)."
+    if not path.is_file() or not (task_dir / "private" / "answers.csv").is_file():
+        raise InputError(
+            str(task_dir), [Problem("private/", "no task.json and answers.csv", "a pulled task", hint)], ""
+        )
+    try:
+        return TaskFile.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "document"
+        raise InputError(str(path), [Problem(where, first["msg"], "the file as pulled", hint)], "") from None

@@ -1,0 +1,38 @@
+"""Take a file out of reach of whoever wrote it: regular files only, no links followed, size capped."""
+
+import os
+import stat
+from pathlib import Path
+
+from sandmill.errors import InputError, Problem
+from sandmill.metrics.submission import MAX_SUBMISSION_BYTES
+
+
+def read_regular_file(path: Path, limit: int = MAX_SUBMISSION_BYTES) -> bytes | None:
+    """Read a submission without following links or waiting on pipes.
+
+    Returns:
+        At most `limit + 1` bytes, so that a reader can tell that the file was too large; None if there is no file.
+
+    Raises:
+        InputError: if the path is a link, a folder, a device or a pipe.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _not_regular(path, error.strerror or str(error)) from None
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise _not_regular(path, stat.filemode(status.st_mode))
+        if status.st_nlink > 1:
+            raise _not_regular(path, f"{status.st_nlink} hard links to one file")
+        return file.read(limit + 1)
+
+
+def _not_regular(path: Path, saw: str) -> InputError:
+    return InputError(
+        str(path), [Problem("submission", saw, "a regular file of its own, not a link, folder or pipe")], ""
+    )

@@ -1,0 +1,170 @@
+"""The gate on the words: a description says all that a solver needs and nothing of how the data came about."""
+
+import math
+import re
+from collections.abc import Iterator
+
+from pydantic import BaseModel
+
+from sandmill.models.mechanism import Cycle
+from sandmill.models.structure import MetricName
+from sandmill.quality.findings import name_some
+from sandmill.quality.tables import DESCRIPTION, SAMPLE, TEST, TRAIN, PackageTables
+
+HEADINGS = ("Overview", "Files", "Columns", "Evaluation", "Submission")
+EXAMPLE_LINES = 3
+
+METRIC_WORDS: dict[MetricName, tuple[str, ...]] = {
+    MetricName.ROC_AUC: ("area under the roc curve", "area under the receiver operating characteristic", "roc auc"),
+    MetricName.ACCURACY: ("accuracy", "share of correct", "fraction of correct"),
+    MetricName.LOG_LOSS: ("log loss", "logarithmic loss", "cross-entropy", "cross entropy"),
+    MetricName.RMSE: ("root mean squared error", "root mean square error", "rmse"),
+    MetricName.MAE: ("mean absolute error",),
+    MetricName.F1: ("f1",),
+    MetricName.MCC: ("matthews correlation",),
+    MetricName.QWK: ("quadratic weighted kappa", "quadratically weighted kappa"),
+    MetricName.RMSLE: ("root mean squared logarithmic error", "rmsle"),
+    MetricName.R2: ("coefficient of determination", "r squared"),
+}
+"""Wordings that name a metric, lower case. A metric without an entry must be named by its own name."""
+
+GIVEAWAYS = (
+    "interaction term",
+    "interaction effect",
+    "product term",
+    "linear term",
+    "periodic term",
+    "log-ratio",
+    "log ratio",
+    "logarithm of the ratio",
+    "threshold at",
+    "threshold of",
+    "cut-off at",
+    "cutoff at",
+    "step function",
+    "sine wave",
+    "lookup effect",
+    "effect of each level",
+    "standardised effect",
+    "label noise",
+    "noisy label",
+    "noise rate",
+    "distractor",
+    "irrelevant column",
+    "missing at random",
+    "synthetic mechanism",
+    "data-generating",
+    "data generating",
+    "generating process",
+    "latent rule",
+    "latent score",
+    "hidden rule",
+    "bayes rule",
+    "bayes' rule",
+    "bayes-optimal",
+    "oracle",
+    "gold medal at",
+    "gold threshold",
+    "release secret",
+    "random seed",
+    "softmax(",
+    "logistic(",
+)
+"""Phrases of the mechanism's vocabulary. Words that also live in ordinary prose (ratio, cycle, noise) are left out."""
+
+MOTIF_NUMBERS = ("cut", "period", "phase", "effects", "weights", "center", "scale", "intercept", "intercepts")
+OTHER_NUMBERS = ("noise", "rate", "slope", "shares", "amounts", "sigma")
+DISTINCT_DIGITS = 3
+"""Significant digits from which on a number is no coincidence."""
+
+_FENCE = re.compile(r"^```csv[ \t]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w])")
+
+
+def check_description(tables: PackageTables) -> Iterator[str]:
+    """A reader learns every file, every column, the metric and the form of a submission, and not the rule."""
+    text = tables.description
+    if not text:
+        return
+    sections = split_sections(text)
+    if lacking := [heading for heading in HEADINGS if heading not in sections]:
+        yield f"{DESCRIPTION}: no heading {name_some((f'## {heading}' for heading in lacking), shown=5)}"
+    if unnamed := [name for name in (TRAIN, TEST, SAMPLE) if not _names(text, name)]:
+        yield f"{DESCRIPTION}: does not name the files {name_some(unnamed)}"
+    if unnamed := [name for name in tables.train.columns if not _names(text, name)]:
+        yield f"{DESCRIPTION}: does not name the columns {name_some(unnamed)}"
+    words = METRIC_WORDS.get(tables.brief.metric, (str(tables.brief.metric),))
+    if not any(word in sections.get("Evaluation", "").lower() for word in words):
+        yield f"{DESCRIPTION}: its evaluation section does not name the metric {tables.brief.metric}"
+    yield from _check_example(tables, sections.get("Submission", ""))
+    yield from _check_giveaways(tables, text)
+
+
+def split_sections(text: str) -> dict[str, str]:
+    """Cut Markdown at its second-level headings: heading -> the text below it."""
+    pieces = re.split(r"^## +(.+?) *$", text, flags=re.MULTILINE)
+    return dict(zip(pieces[1::2], pieces[2::2], strict=True))
+
+
+def _names(text: str, name: str) -> bool:
+    return re.search(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])", text) is not None
+
+
+def _check_example(tables: PackageTables, section: str) -> Iterator[str]:
+    found = _FENCE.search(section)
+    if found is None:
+        yield f"{DESCRIPTION}: its submission section shows no csv block"
+        return
+    shown = found[1].splitlines()
+    sample = tables.package.public.get(SAMPLE, b"").decode(errors="replace").splitlines()
+    if shown[:1] != sample[:1]:
+        yield f"{DESCRIPTION}: the header of its submission example is not that of {SAMPLE}"
+    examples = [line for line in shown[1:] if line.strip(" .")]
+    if len(examples) < min(EXAMPLE_LINES, len(sample) - 1) or examples != sample[1 : 1 + len(examples)]:
+        yield f"{DESCRIPTION}: the lines of its submission example are not the first lines of {SAMPLE}"
+
+
+def _check_giveaways(tables: PackageTables, text: str) -> Iterator[str]:
+    lowered = " ".join(text.lower().split())
+    if said := [phrase for phrase in GIVEAWAYS if phrase in lowered]:
+        yield f"{DESCRIPTION}: speaks of the mechanism ({name_some(said)})"
+    spec = tables.spec
+    names = [name for name in (spec.fingerprint, spec.parent) if name and name[:12] in lowered]
+    if "-" in spec.seed_id and _names(text, spec.seed_id):
+        names.append(spec.seed_id)
+    if names:
+        yield f"{DESCRIPTION}: names the design or the seed it came from"
+    secret = secret_numbers(tables)
+    if hits := sum(number in secret for number in set(_NUMBER.findall(_FENCE.sub("", text)))):
+        yield f"{DESCRIPTION}: states {hits} numbers of the mechanism"
+
+
+def secret_numbers(tables: PackageTables) -> frozenset[str]:
+    """Write the mechanism's parameters as a careless writer would: in full and rounded to 1 to 4 decimals.
+
+    Only numbers of three or more significant digits count, and none that are public anyway (sizes,
+    and the ends of a cycle such as the days of a year).
+    """
+    sizes = tables.spec.sizes
+    public = {str(rows) for rows in (sizes.train, sizes.feedback, sizes.final, sizes.feedback + sizes.final)}
+    for column in tables.spec.mechanism.columns:
+        if isinstance(cycle := column.distribution, Cycle):
+            public |= {str(cycle.period), str(cycle.first + cycle.period - 1)}
+    values = [abs(value) for value in _walk(tables.spec.mechanism)]
+    written = {f"{value:.{decimals}f}" for value in values for decimals in (1, 2, 3, 4)} | {f"{v:.15g}" for v in values}
+    return frozenset(text for text in written if _digits(text) >= DISTINCT_DIGITS) - public
+
+
+def _walk(value: object, field: str = "") -> Iterator[float]:
+    if isinstance(value, BaseModel):
+        for name in type(value).model_fields:
+            yield from _walk(getattr(value, name), name)
+    elif isinstance(value, tuple | list):
+        for item in value:
+            yield from _walk(item, field)
+    elif isinstance(value, int | float) and math.isfinite(value) and field in (*MOTIF_NUMBERS, *OTHER_NUMBERS):
+        yield float(value)
+
+
+def _digits(text: str) -> int:
+    return len(text.replace(".", "").strip("0"))

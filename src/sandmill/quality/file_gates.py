@@ -1,0 +1,127 @@
+"""Gates on a package's form: files, ids and gaps. Each yields what is wrong as text; `gates` adds task and name."""
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sandmill.mechanism.columns import standardize
+from sandmill.models.base import Part
+from sandmill.models.mechanism import Categorical, Missing
+from sandmill.quality.dependence import clustering_p_value, correlate_ranks, split_marks
+from sandmill.quality.findings import name_some
+from sandmill.quality.tables import ANSWERS, PART, PUBLIC_FILES, SAMPLE, TEST, TRAIN, PackageTables
+
+PRIVATE_FILES = frozenset({ANSWERS, "task.json", "solution.py", "leaderboard.csv"})
+"""What may lie on the private side; all but the answers come with calibration."""
+
+ID_ALPHA = 1e-5
+"""p-value below which ids or positions are taken to speak. About ten tests a task: it costs 1 sound task in 10,000."""
+
+MISSING_SIGMAS = 5.0
+_LAST_NUMBER = re.compile(r"(\d{1,15})$")
+
+
+def check_files(tables: PackageTables) -> Iterator[str]:
+    """The public and the private side hold the files that the task is about, with the rows the design asked for."""
+    yield from tables.faults
+    if strangers := sorted(set(tables.package.public) - set(PUBLIC_FILES)):
+        yield f"public side holds files that no agent should get: {name_some(strangers)}"
+    if strangers := sorted(set(tables.package.private) - PRIVATE_FILES):
+        yield f"private side holds unknown files: {name_some(strangers)}"
+    if tables.faults:
+        return
+    sizes = tables.spec.sizes
+    test_rows = sizes.feedback + sizes.final
+    for path, frame, expected in (
+        (TRAIN, tables.train, sizes.train),
+        (TEST, tables.test, test_rows),
+        (SAMPLE, tables.sample, test_rows),
+        (ANSWERS, tables.answers, test_rows),
+    ):
+        if frame.height != expected:
+            yield f"{path}: saw {frame.height} rows; expected {expected}"
+    for part, expected in ((Part.FEEDBACK, sizes.feedback), (Part.FINAL, sizes.final)):
+        saw = int((tables.answers[PART] == part).sum())
+        if saw != expected:
+            yield f"{ANSWERS}: saw {saw} rows of part {part}; expected {expected}"
+
+
+def check_ids(tables: PackageTables) -> Iterator[str]:
+    """An id names a row and says nothing else: not its target, not its part; nor does the order of test.csv."""
+    name = tables.brief.id_column
+    train, test = tables.train[name], tables.test[name]
+    for path, ids in ((TRAIN, train), (TEST, test)):
+        if empty := ids.null_count():
+            yield f"{path}: {empty} rows without an id"
+        if repeated := ids.len() - ids.n_unique():
+            yield f"{path}: {repeated} ids occur more than once"
+    if shared := len(set(train) & set(test)):
+        yield f"{shared} ids occur in both {TRAIN} and {TEST}"
+    for path, frame in ((SAMPLE, tables.sample), (ANSWERS, tables.answers)):
+        if not frame[name].equals(test):
+            yield f"{path}: its ids are not those of {TEST} in the same order"
+    yield from _read_ids(f"{TRAIN}: ids tell the target", train, tables.train_target(), bool(tables.brief.classes))
+    yield from _read_ids(f"{TEST}: ids tell the target", test, tables.test_target(), bool(tables.brief.classes))
+    final = (tables.answers[PART] == Part.FINAL).fill_null(False).to_numpy().astype(np.float64)
+    if len(final) == test.len():
+        yield from _read_ids(f"{TEST}: ids tell the part", test, final, is_class=True)
+        place = np.arange(len(final), dtype=np.float64)
+        p = min(correlate_ranks(place, final)[1], clustering_p_value(final > 0))
+        if p < ID_ALPHA:
+            yield f"{TEST}: the order of rows tells the part (p = {p:.1e})"
+
+
+def _read_ids(what: str, ids: pl.Series, target: NDArray[np.float64], is_class: bool) -> Iterator[str]:
+    known = np.isfinite(target)
+    for view, numbers in _id_views(ids):
+        for marks in split_marks(target[known], is_class) if is_class else [target[known]]:
+            rho, p = correlate_ranks(numbers[known], np.asarray(marks, dtype=np.float64))
+            if p < ID_ALPHA:
+                yield f"{what}: rank correlation {rho:+.3f} with the id {view} (p = {p:.1e})"
+                return
+
+
+def _id_views(ids: pl.Series) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    """Read an id as an attacker would: by alphabet, by the number it ends with, by its length."""
+    texts = ids.fill_null("")
+    yield "as text", texts.rank("average").to_numpy().astype(np.float64)
+    endings = [_LAST_NUMBER.search(text) for text in texts]
+    numbers = [float(found[1]) for found in endings if found]
+    if len(numbers) == len(endings):
+        yield "as a number", np.array(numbers)
+    yield "by length", texts.str.len_chars().to_numpy().astype(np.float64)
+
+
+def check_missing(tables: PackageTables) -> Iterator[str]:
+    """Gaps are where the design declares them, about as often as it says, and nowhere else."""
+    declared = {gap.column: gap for gap in tables.spec.mechanism.missing()}
+    for path, frame in ((TRAIN, tables.train), (TEST, tables.test)):
+        for name in frame.columns:
+            gaps, rows = frame[name].null_count(), frame.height
+            if gaps == rows:
+                yield f"{path}: column {name} is empty"
+            elif name not in declared:
+                if gaps:
+                    yield f"{path}: column {name} has {gaps} gaps; none are declared"
+            else:
+                low, high = _expected_gaps(tables, declared[name], frame)
+                if not low <= gaps <= high:
+                    yield f"{path}: column {name} has {gaps} gaps in {rows} rows; {low:.0f} to {high:.0f} are declared"
+
+
+def _expected_gaps(tables: PackageTables, gap: Missing, frame: pl.DataFrame) -> tuple[float, float]:
+    """Bounds on the number of gaps: five standard deviations of the binomial that the declaration gives each row."""
+    given = tables.spec.mechanism.column_by_name[gap.given]
+    cells = frame[gap.given]
+    if isinstance(given.distribution, Categorical):
+        codes = {level: float(code) for code, level in enumerate(given.distribution.levels)}
+        values = np.array([codes.get(cell, np.nan) for cell in cells])
+    else:
+        values = cells.fill_null(np.nan).to_numpy().astype(np.float64)
+    log_odds = np.log(gap.rate / (1 - gap.rate)) + gap.slope * np.nan_to_num(standardize(given, values))
+    chances = 1 / (1 + np.exp(-log_odds))
+    expected, spread = float(chances.sum()), float(np.sqrt(np.sum(chances * (1 - chances))))
+    return expected - MISSING_SIGMAS * spread - 1, expected + MISSING_SIGMAS * spread + 1

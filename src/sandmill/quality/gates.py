@@ -1,0 +1,52 @@
+"""Pure gates: what must hold of one package before anybody spends a solver's time on it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from sandmill.models.package import TaskPackage
+from sandmill.quality.data_gates import check_order, check_proxy, check_targets, check_twins
+from sandmill.quality.description_gate import check_description
+from sandmill.quality.file_gates import check_files, check_ids, check_missing
+from sandmill.quality.findings import Finding
+from sandmill.quality.tables import PackageTables, read_package
+
+
+@dataclass(frozen=True)
+class Gate:
+    """One thing to be checked, by the name under which its findings are reported."""
+
+    name: str
+    check: Callable[[PackageTables], Iterator[str]]
+    needs_rows: bool = True
+    """Whether it reads rows. Such a gate is left out when files could not be read; `files` has said so already."""
+
+    def find(self, tables: PackageTables) -> list[Finding]:
+        """List what is wrong. A gate that fails itself is a finding, so that one odd package stops nobody else."""
+        if self.needs_rows and tables.faults:
+            return []
+        try:
+            return [Finding(tables.task_id, self.name, detail) for detail in self.check(tables)]
+        except Exception as error:  # noqa: BLE001 - whatever went wrong, the package was not shown to be sound
+            return [Finding(tables.task_id, self.name, f"the gate failed: {type(error).__name__}: {error}")]
+
+
+GATES: tuple[Gate, ...] = (
+    Gate("files", check_files, needs_rows=False),
+    Gate("ids", check_ids),
+    Gate("targets", check_targets),
+    Gate("twins", check_twins),
+    Gate("order", check_order),
+    Gate("proxy", check_proxy),
+    Gate("missing", check_missing),
+    Gate("description", check_description, needs_rows=False),
+)
+
+
+def check_package(package: TaskPackage) -> list[Finding]:
+    """Say everything that is wrong with a package at once; an empty list means that it may be calibrated."""
+    return check_tables(read_package(package))
+
+
+def check_tables(tables: PackageTables) -> list[Finding]:
+    """Run every gate over tables that are parsed already."""
+    return [finding for gate in GATES for finding in gate.find(tables)]

@@ -1,0 +1,175 @@
+"""Tables over all packages of a shard at once, so that one run of a suite speaks for every task.
+
+Each row belongs to one task. What a suite should say of a whole file (rows, gaps, range) is a cell here, since a
+table-level expectation over many tasks could not be traced back to one of them.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from sandmill.fingerprint import digest
+from sandmill.models.base import Part
+from sandmill.models.package import TaskPackage
+from sandmill.quality.tables import DESCRIPTION, PART, SAMPLE, TEST, TRAIN, PackageTables, read_package
+
+SCHEMAS: Mapping[str, Mapping[str, type[pl.DataType]]] = {
+    "tasks": {
+        "task_id": pl.String,
+        "replicate": pl.Int64,
+        "modality": pl.String,
+        "domain": pl.String,
+        "target": pl.String,
+        "metric": pl.String,
+        "encoding": pl.String,
+        "prompt": pl.String,
+        "features": pl.Int64,
+        "rows_train": pl.Int64,
+        "rows_feedback": pl.Int64,
+        "rows_final": pl.Int64,
+        "classes": pl.Int64,
+        "least_class_rows": pl.Int64,
+        "public_bytes": pl.Int64,
+    },
+    "columns": {
+        "task_id": pl.String,
+        "file": pl.String,
+        "column": pl.String,
+        "role": pl.String,
+        "dtype": pl.String,
+        "rows": pl.Int64,
+        "missing_share": pl.Float64,
+        "distinct": pl.Int64,
+        "min": pl.Float64,
+        "max": pl.Float64,
+        "longest": pl.Int64,
+    },
+    "answers": {"task_id": pl.String, "id": pl.String, "target": pl.String, "part": pl.String},
+    "files": {
+        "task_id": pl.String,
+        "side": pl.String,
+        "path": pl.String,
+        "bytes": pl.Int64,
+        "sha256": pl.String,
+    },
+}
+"""Columns of each table. `least_class_rows`: training rows of the rarest class, null for numbers; `min` and `max`:
+numeric columns only; `longest`: characters of the longest cell, text columns only."""
+
+KEYS: Mapping[str, tuple[str, ...]] = {
+    "tasks": ("task_id",),
+    "columns": ("task_id", "file", "column"),
+    "answers": ("task_id",),
+    "files": ("task_id", "side", "path"),
+}
+"""What names a failing row in a finding. Ids of test rows are left out: a finding says nothing of an answer."""
+
+Row = dict[str, Any]
+
+
+def shard_tables(packages: Iterable[TaskPackage]) -> dict[str, pl.DataFrame]:
+    """Lay the packages of a shard out as the tables that the suites speak of."""
+    return lay_out([read_package(package) for package in packages])
+
+
+def lay_out(parsed: Sequence[PackageTables]) -> dict[str, pl.DataFrame]:
+    """Lay out packages that are parsed already.
+
+    A file that cannot be read gives null cells or no rows, never an exception: the gate `files` reports it.
+
+    Returns:
+        One frame for each entry of `SCHEMAS`, with exactly its columns, even when no package gives a row.
+    """
+    tables = {
+        "tasks": _stack("tasks", map(_describe_task, parsed)),
+        "columns": _stack("columns", (row for tables in parsed for row in _describe_columns(tables))),
+        "files": _stack("files", (row for tables in parsed for row in _describe_files(tables))),
+    }
+    empty = _stack("answers", ())
+    return tables | {"answers": pl.concat([empty, *map(_lay_out_answers, parsed)])}
+
+
+def _stack(name: str, rows: Iterable[Row]) -> pl.DataFrame:
+    return pl.DataFrame(list(rows), schema=dict(SCHEMAS[name]), orient="row")
+
+
+def _describe_task(tables: PackageTables) -> Row:
+    brief, spec = tables.brief, tables.spec
+    parts = tables.answers[PART] if PART in tables.answers.columns else pl.Series(PART, [], dtype=pl.String)
+    return {
+        "task_id": tables.task_id,
+        "replicate": tables.package.replicate,
+        "modality": str(spec.structure.modality),
+        "domain": spec.domain,
+        "target": str(brief.target),
+        "metric": str(brief.metric),
+        "encoding": brief.encoding,
+        "prompt": tables.package.public.get(DESCRIPTION, b"").decode(errors="replace"),
+        "features": len(tables.features),
+        "rows_train": tables.train.height,
+        "rows_feedback": int((parts == Part.FEEDBACK).sum()),
+        "rows_final": int((parts == Part.FINAL).sum()),
+        "classes": len(brief.classes),
+        "least_class_rows": _count_least_class(tables),
+        "public_bytes": sum(map(len, tables.package.public.values())),
+    }
+
+
+def _count_least_class(tables: PackageTables) -> int | None:
+    if not tables.brief.classes:
+        return None
+    if tables.brief.target_column not in tables.train.columns:
+        return 0
+    target = tables.train_target()
+    codes = target[np.isfinite(target)].astype(np.int64)
+    return int(np.bincount(codes, minlength=len(tables.brief.classes)).min())
+
+
+def _describe_columns(tables: PackageTables) -> Iterator[Row]:
+    brief = tables.brief
+    named, sample_named = {brief.id_column: "id", brief.target_column: "target"}, {brief.id_column: "id"}
+    for path, frame, roles, role in (
+        (TRAIN, tables.train, named, "feature"),
+        (TEST, tables.test, named, "feature"),
+        (SAMPLE, tables.sample, sample_named, "submission"),
+    ):
+        for name in frame.columns:
+            column = frame[name]
+            if path == TRAIN and name == brief.target_column and not brief.classes:
+                column = column.cast(pl.Float64, strict=False)
+            fixed = {"task_id": tables.task_id, "file": path, "role": roles.get(name, role)}
+            yield fixed | describe_column(column)
+
+
+def describe_column(column: pl.Series) -> Row:
+    """Sum up one column of one file in the figures that suites bound."""
+    is_number = column.dtype.is_numeric()
+    numbers = column.drop_nulls().cast(pl.Float64) if is_number else None
+    lengths = None if is_number else column.str.len_chars()
+    return {
+        "column": column.name,
+        "dtype": "number" if is_number else "text",
+        "rows": column.len(),
+        "missing_share": column.null_count() / column.len() if column.len() else 0.0,
+        "distinct": column.drop_nulls().n_unique(),
+        "min": numbers.min() if numbers is not None else None,
+        "max": numbers.max() if numbers is not None else None,
+        "longest": lengths.max() if lengths is not None else None,
+    }
+
+
+def _describe_files(tables: PackageTables) -> Iterator[Row]:
+    for side, files in (("public", tables.package.public), ("private", tables.package.private)):
+        for path, content in sorted(files.items()):
+            fixed = {"task_id": tables.task_id, "side": side, "path": path}
+            yield fixed | {"bytes": len(content), "sha256": digest(content)}
+
+
+def _lay_out_answers(tables: PackageTables) -> pl.DataFrame:
+    brief, answers = tables.brief, tables.answers
+    if answers.columns != [brief.id_column, brief.target_column, PART]:
+        return _stack("answers", ())
+    named = answers.rename({brief.id_column: "id", brief.target_column: "target"})
+    return named.select(pl.lit(tables.task_id).alias("task_id"), "id", "target", PART)

@@ -1,0 +1,19 @@
+"""What people read: the ending table of a build, the funnel, and the card of a release."""
+
+from sandmill.report.card import dataset_card
+from sandmill.report.funnel import RejectionRow, count_rejections, funnel
+from sandmill.report.tables import Table, ending_table, funnel_table, rejections_table
+from sandmill.report.text import to_markdown, to_rich
+
+__all__ = [
+    "RejectionRow",
+    "Table",
+    "count_rejections",
+    "dataset_card",
+    "ending_table",
+    "funnel",
+    "funnel_table",
+    "rejections_table",
+    "to_markdown",
+    "to_rich",
+]

@@ -1,0 +1,148 @@
+"""The card of a release: what is in it, how hard it is and how to use it, in the form that dataset hubs read."""
+
+from collections.abc import Iterable, Iterator
+
+from sandmill.models.calibration import BAND_FLOORS
+from sandmill.models.release import Manifest, TaskRecord
+from sandmill.models.reports import Funnel
+from sandmill.report.digest import ReleaseDigest, count_table, digest_records, mix_table
+from sandmill.report.funnel import RejectionRow
+from sandmill.report.tables import Table, funnel_table, rejections_table
+from sandmill.report.text import to_markdown
+
+LICENCE = "apache-2.0"
+SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+"""Size tags of dataset hubs: the first bound that the number of tasks stays below."""
+
+TAGS = ("machine-learning-engineering", "reinforcement-learning", "synthetic", "verifiable", "tabular")
+
+USE = """```bash
+pip install sandmill
+sandmill pull <root>/{dataset}@{version} --to tasks     # tasks as folders, public and private apart
+sandmill grade tasks/<task_id> submission.csv           # score, medal and gap closed
+```
+
+Without our client, any Parquet reader will do:
+
+```python
+import polars as pl
+
+tasks = pl.read_parquet("public/tasks-*.parquet")       # task_id, split, prompt, metric, sizes
+files = pl.read_parquet("public/files-*.parquet")       # task_id, path, sha256, bytes
+```"""
+
+
+def dataset_card(
+    manifest: Manifest,
+    records: Iterable[TaskRecord],
+    funnel: Funnel,
+    rejections_by_reason: Iterable[RejectionRow],
+) -> str:
+    """Write README.md of a release: YAML front matter, then Markdown.
+
+    Nothing in it names a task, its answers, its rule or its thresholds, so the card may be public where the private
+    half is not.
+
+    Args:
+        manifest: of the release that the card is for.
+        records: every task's record; read once and not kept, so an iterator over the store serves.
+        funnel: of the build.
+        rejections_by_reason: as `count_rejections` gives them.
+    """
+    digest = digest_records(records)
+    return (
+        "\n\n".join([_front_matter(manifest), *_sections(manifest, digest, funnel, tuple(rejections_by_reason))]) + "\n"
+    )
+
+
+def _front_matter(manifest: Manifest) -> str:
+    size = next((tag for bound, tag in SIZES if manifest.tasks < bound), "1M<n<10M")
+    lines = [
+        "---",
+        f"pretty_name: {manifest.dataset}",
+        f"license: {LICENCE}",
+        "language:",
+        "- en",
+        "tags:",
+        *(f"- {tag}" for tag in TAGS),
+        "size_categories:",
+        f"- {size}",
+        "configs:",
+        "- config_name: tasks",
+        "  default: true",
+        "  data_files: public/tasks-*.parquet",
+        "- config_name: files",
+        "  data_files: public/files-*.parquet",
+        "---",
+    ]
+    return "\n".join(lines)
+
+
+def _sections(
+    manifest: Manifest, digest: ReleaseDigest, funnel: Funnel, rejections: tuple[RejectionRow, ...]
+) -> Iterator[str]:
+    yield f"# {manifest.dataset} {manifest.version}"
+    yield _summarize(manifest, digest)
+    yield "## How to pull and grade"
+    yield USE.format(dataset=manifest.dataset, version=manifest.version)
+    yield "## How hard"
+    yield to_markdown(mix_table(digest))
+    yield (
+        "Difficulty is 1 - clip(gap closed by the median competent default solver, 0, 1), where 0 is the trivial "
+        f"solver and 1 the best possible rule. Bands start at {_list_floors()}.\n\n"
+        f"The single solver that wins most reaches gold on {digest.best_gold_rate:.0%} of the tasks."
+    )
+    for title, counts in (
+        ("Domains", digest.domains),
+        ("Structures", digest.structures),
+        ("Metrics", digest.metrics),
+        ("Seeds", digest.seeds),
+        ("Splits", digest.splits),
+    ):
+        yield f"## {title}"
+        yield to_markdown(count_table(title.lower().removesuffix("s"), counts))
+    yield "## How it was made"
+    yield to_markdown(funnel_table(funnel))
+    yield from _explain_rejections(rejections_table(rejections))
+    yield "## What lies where"
+    yield _list_parts(manifest)
+
+
+def _list_floors() -> str:
+    return ", ".join(f"{floor:g} ({band})" for band, floor in BAND_FLOORS.items())
+
+
+def _summarize(manifest: Manifest, digest: ReleaseDigest) -> str:
+    return (
+        f"{digest.tasks} machine-learning-engineering tasks of micro scale (50 to 200 training rows), "
+        f"{digest.designs[0]} designs in {len(digest.domains)} domains. Tasks are executed before they are published: "
+        f"on {digest.verified} of {digest.tasks} a reference solution that reads only the public files reached gold on "
+        "rows it was not chosen on, and the sample submission won nothing. The data come from declared mechanisms, so "
+        f"the best possible score is known, on {digest.exact_oracles} of {digest.tasks} exactly. Made by Sandmill "
+        f"{manifest.code_version} on {manifest.created[:10]}."
+    )
+
+
+def _explain_rejections(table: Table) -> Iterator[str]:
+    if table.rows:
+        yield "Attempts that failed, by reason:"
+        yield to_markdown(table)
+    else:
+        yield "No attempt was rejected."
+
+
+def _list_parts(manifest: Manifest) -> str:
+    tables = (
+        ("public/tasks-*.parquet", "a row a task: prompt, split, metric and sizes, all that an agent may see"),
+        ("public/files-*.parquet", "a row a file: description, training rows, test rows, sample submission"),
+        ("private/tasks-*.parquet", "a row a task for graders: design, thresholds, difficulty, leaderboard, lineage"),
+        ("private/files-*.parquet", "a row a file for graders: answers, reference solution"),
+        ("reports/", "slots, rejections, and the suites of expectations with their results"),
+        ("manifest.json", "hash, bytes and rows of each part; written last"),
+    )
+    table = to_markdown(Table("Parts", ("path", "what"), tables))
+    return (
+        f"{table}\n\nAgents must never see `private/`; it lies under a prefix of its own so that access can be split. "
+        f"Content hash `{manifest.content}`, plan `{manifest.plan_fingerprint[:12]}`, secret `{manifest.secret_id}`. "
+        "The column `split` keeps the replicates of a design on one side."
+    )

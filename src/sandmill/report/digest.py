@@ -1,0 +1,83 @@
+"""Facts of a release that are safe to publish, gathered one record at a time: a million records are never held."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from sandmill.models.base import Band
+from sandmill.models.calibration import Tier
+from sandmill.models.release import TaskRecord
+from sandmill.report.tables import Table, share
+
+
+@dataclass
+class ReleaseDigest:
+    """Counts over all records. Nothing in it names a task's answers, rule or thresholds."""
+
+    tasks: int = 0
+    asked: Counter[Band] = field(default_factory=Counter)
+    reached: Counter[Band] = field(default_factory=Counter)
+    hit: Counter[Band] = field(default_factory=Counter)
+    """Tasks whose band is the one asked for."""
+    splits: Counter[str] = field(default_factory=Counter)
+    domains: Counter[str] = field(default_factory=Counter)
+    structures: Counter[str] = field(default_factory=Counter)
+    metrics: Counter[str] = field(default_factory=Counter)
+    seeds: Counter[str] = field(default_factory=Counter)
+    designs: Counter[int] = field(default_factory=Counter)
+    """Tasks by replicate number: those of replicate 0 are the distinct designs."""
+    golds: Counter[str] = field(default_factory=Counter)
+    """Tasks on which each fair solver reached gold."""
+    exact_oracles: int = 0
+    verified: int = 0
+    """Tasks of which every recorded fact holds."""
+
+    def add(self, record: TaskRecord) -> None:
+        """Count one task."""
+        spec, measured = record.spec, record.calibration
+        self.tasks += 1
+        self.asked[record.wanted] += 1
+        self.reached[measured.difficulty.band] += 1
+        self.hit[record.wanted] += record.wanted == measured.difficulty.band
+        self.splits[record.split] += 1
+        self.domains[spec.domain] += 1
+        self.structures[spec.structure_label] += 1
+        self.metrics[str(spec.metric)] += 1
+        self.seeds[record.lineage.seed_id] += 1
+        self.designs[record.replicate] += 1
+        self.exact_oracles += measured.oracle_is_exact
+        self.verified += record.verification.holds
+        sign = -1 if measured.is_lower_better else 1
+        winners = {e.solver for e in measured.board if sign * (e.final - measured.thresholds.gold) >= 0}
+        self.golds.update(winners - {e.solver for e in measured.board if e.tier is Tier.TRIVIAL})
+
+    @property
+    def best_gold_rate(self) -> float:
+        """Share of tasks on which the one solver that wins most reaches gold: how far one memorised script gets."""
+        return max(self.golds.values(), default=0) / self.tasks if self.tasks else 0.0
+
+
+def digest_records(records: Iterable[TaskRecord]) -> ReleaseDigest:
+    """Read records once and keep only counts."""
+    digest = ReleaseDigest()
+    for record in records:
+        digest.add(record)
+    return digest
+
+
+def mix_table(digest: ReleaseDigest) -> Table:
+    """Show the mix of difficulty: asked for, reached, and reached where it was asked for."""
+    rows = tuple(
+        (str(band), str(digest.asked[band]), str(digest.reached[band]), share(digest.hit[band], digest.asked[band]))
+        for band in Band
+    )
+    return Table("Difficulty", ("band", "asked for", "reached", "met where asked"), rows, frozenset({1, 2, 3}))
+
+
+def count_table(title: str, counts: Counter[str], shown: int = 20) -> Table:
+    """Show how many tasks there are of each kind, the most frequent first, the tail in one row."""
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    rows = [(name, str(count)) for name, count in ordered[:shown]]
+    if tail := ordered[shown:]:
+        rows.append((f"{len(tail)} others", str(sum(count for _, count in tail))))
+    return Table(title, (title, "tasks"), tuple(rows), frozenset({1}))

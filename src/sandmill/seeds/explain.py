@@ -1,0 +1,162 @@
+"""Turn what pydantic refuses into what a person can act on: the field, what was seen, what would be right."""
+
+import re
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import annotated_types as at
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from sandmill.seeds.wording import any_of, did_you_mean, show
+
+Loc = tuple[str | int, ...]
+
+_PATTERNS = {r"^[a-z0-9][a-z0-9-]*$": "small letters, digits and dashes, starting with a letter or digit"}
+_KINDS: dict[type, str] = {int: "a whole number", float: "a number", str: "text", bool: "true or false", Path: "a path"}
+
+_LOW = (("ge", "from"), ("gt", "above"))
+_HIGH = (("le", "to"), ("lt", "below"))
+_RULES = ("pattern", "min_length", "max_length", "ge", "gt", "le", "lt")
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """One value that a model refused."""
+
+    loc: Loc
+    saw: str
+    expected: str
+    hint: str = ""
+
+    @property
+    def field(self) -> str:
+        """Dotted path, list positions from 0 as in `profile.2.kind`."""
+        return ".".join(str(part) for part in self.loc)
+
+
+def explain(error: ValidationError, model: type[BaseModel]) -> list[Refusal]:
+    """List every refusal of a model, in the order of the document."""
+    return [_refusal(detail, model) for detail in error.errors(include_url=False)]
+
+
+def choices_of(annotation: Any) -> tuple[str, ...]:
+    """Words that a field takes; empty if it takes anything else too."""
+    annotation = unwrapped(annotation)
+    if get_origin(annotation) is Literal:
+        return tuple(str(value) for value in get_args(annotation))
+    if isinstance(annotation, type) and issubclass(annotation, StrEnum):
+        return tuple(str(member) for member in annotation)
+    return ()
+
+
+def describe(field: FieldInfo) -> str:
+    """Say what a field takes: `a whole number from 1 to 1000`, `one of binary, ...`."""
+    return _describe(field.annotation, field.metadata)
+
+
+def _refusal(detail: ErrorDetails, model: type[BaseModel]) -> Refusal:
+    kind, loc = detail["type"], tuple(detail["loc"])
+    if kind == "missing":
+        return Refusal(loc, "nothing", _expected_at(model, loc))
+    if kind == "extra_forbidden":
+        known = _field_names(model, loc[:-1])
+        where = f"a field of {loc[-2]}" if len(loc) > 1 else "a known field"
+        return Refusal(loc, show(str(loc[-1])), f"{where}: {', '.join(known)}", did_you_mean(loc[-1], known))
+    if kind == "value_error":
+        reason = str(detail.get("ctx", {}).get("error", detail["msg"]))
+        return Refusal(loc, "values that do not fit together", f"this to hold: {reason}")
+    choices = choices_of(_annotation_at(model, loc))
+    hint = did_you_mean(detail["input"], choices) if choices else ""
+    if kind == "string_type" and isinstance(detail["input"], (int, float)):
+        hint = "Put it in quotes."
+    return Refusal(loc, show(detail["input"]), _expected_at(model, loc) or detail["msg"], hint)
+
+
+def unwrapped(annotation: Any) -> Any:
+    """Drop `None` from a union and the extras of `Annotated`: what remains is what a person writes."""
+    while get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    if get_origin(annotation) in (Union, types.UnionType):
+        rest = [part for part in get_args(annotation) if part is not type(None)]
+        return unwrapped(rest[0]) if len(rest) == 1 else annotation
+    return annotation
+
+
+def _steps(model: type[BaseModel], loc: Loc) -> Iterator[tuple[Any, list[Any]]]:
+    """Follow a location down: yields annotation and constraints at each part, `Any` where the trail is lost."""
+    annotation: Any = model
+    for part in loc:
+        metadata: list[Any] = []
+        annotation = unwrapped(annotation)
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            field = annotation.model_fields.get(str(part))
+            annotation, metadata = (field.annotation, list(field.metadata)) if field else (Any, [])
+        elif get_origin(annotation) in (tuple, list):
+            annotation = get_args(annotation)[0]
+        elif get_origin(annotation) is dict:
+            annotation = get_args(annotation)[1]
+        else:
+            annotation = Any
+        yield annotation, metadata
+
+
+def _at(model: type[BaseModel], loc: Loc) -> tuple[Any, list[Any]]:
+    return [(model, []), *_steps(model, loc)][-1]
+
+
+def _annotation_at(model: type[BaseModel], loc: Loc) -> Any:
+    if loc and loc[-1] == "[key]":
+        return get_args(unwrapped(_at(model, loc[:-2])[0]))[0]
+    return _at(model, loc)[0]
+
+
+def _field_names(model: type[BaseModel], loc: Loc) -> list[str]:
+    annotation = unwrapped(_at(model, loc)[0])
+    return list(annotation.model_fields) if isinstance(annotation, type) and issubclass(annotation, BaseModel) else []
+
+
+def _expected_at(model: type[BaseModel], loc: Loc) -> str:
+    if loc and loc[-1] == "[key]":
+        return _describe(_annotation_at(model, loc), [])
+    return _describe(*_at(model, loc))
+
+
+def _describe(annotation: Any, metadata: list[Any]) -> str:
+    annotation = unwrapped(annotation)
+    choices, origin = choices_of(annotation), get_origin(annotation)
+    if choices:
+        return any_of(choices)
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return f"a mapping with {', '.join(annotation.model_fields)}"
+    if origin in (tuple, list):
+        return "a list"
+    if origin is dict:
+        return "one value for each key"
+    return _KINDS.get(annotation, "a value") + "".join(_constraints(annotation, metadata))
+
+
+def _constraints(annotation: Any, metadata: list[Any]) -> Iterator[str]:
+    rules = [rule for item in metadata for rule in (item if isinstance(item, at.GroupedMetadata) else [item])]
+    value = {name: getattr(rule, name) for rule in rules for name in _RULES if getattr(rule, name, None) is not None}
+    if pattern := value.get("pattern"):
+        yield f" of {_PATTERNS.get(pattern, f'the form {pattern}')}"
+    low = next((f" {word} {_number(annotation, value[name])}" for name, word in _LOW if name in value), "")
+    high = next((f" {word} {_number(annotation, value[name])}" for name, word in _HIGH if name in value), "")
+    yield low + (" up," if low and high.startswith(" below") else "") + high + (" up" if low and not high else "")
+    if least := value.get("min_length"):
+        yield " that is not empty" if least == 1 else f" of at least {least} characters"
+    if most := value.get("max_length"):
+        yield f" of at most {most} characters"
+
+
+def _number(annotation: Any, value: object) -> str:
+    if annotation is int and isinstance(value, int) and value > 10**9:
+        power = value.bit_length() - 1
+        return f"2^{power}" if re.fullmatch(r"10*", f"{value:b}") else str(value)
+    return f"{value:g}" if isinstance(value, float) else str(value)

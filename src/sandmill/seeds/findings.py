@@ -1,0 +1,57 @@
+"""Problems with a place in a file, gathered from every source before anything is raised."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from sandmill.errors import Problem, SeedError
+
+FOOTER = "Nothing was written. See docs/seeds.md for every field."
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One problem of one source file. Line and column count from 1; 0 is unknown."""
+
+    file: str
+    saw: str
+    expected: str
+    line: int = 0
+    column: int = 0
+    field: str = ""
+    hint: str = ""
+
+    def place(self, with_file: bool) -> str:
+        """Say where, leaving the file out when the heading names it."""
+        parts = [self.file] if with_file else []
+        parts += [f"line {self.line}"] if self.line else []
+        parts += [f"column {self.column}"] if self.column else []
+        parts += [self.field] if self.field else []
+        return ", ".join(parts) or "file"
+
+
+class Unsound(Exception):
+    """One source cannot be used. Carries all its problems to `gathered`; never leaves the package."""
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        super().__init__(f"{len(findings)} problems")
+        self.findings = tuple(findings)
+
+
+@contextmanager
+def gathered(into: list[Finding]) -> Iterator[None]:
+    """Keep a source's problems and go on to the next source."""
+    try:
+        yield
+    except Unsound as unsound:
+        into.extend(unsound.findings)
+
+
+def seed_error(findings: Sequence[Finding]) -> SeedError:
+    """Put all problems into one message; a single file's name becomes the heading."""
+    files = list(dict.fromkeys(finding.file for finding in findings))
+    findings = sorted(findings, key=lambda f: (files.index(f.file), f.line or sys.maxsize))
+    alone = len(files) == 1
+    problems = [Problem(f.place(with_file=not alone), f.saw, f.expected, f.hint) for f in findings]
+    return SeedError(files[0] if alone else "seeds", problems, FOOTER)

@@ -1,0 +1,110 @@
+"""A folder with one table and a seed.yaml: a few facts from a person, the rest measured."""
+
+from pathlib import Path
+
+from pydantic import Field
+
+from sandmill.models.base import Frozen
+from sandmill.models.seed import SeedTask
+from sandmill.models.structure import MetricName, SplitKind, TargetKind
+from sandmill.seeds.cards import text_findings
+from sandmill.seeds.document import Document, read_document
+from sandmill.seeds.explain import Refusal
+from sandmill.seeds.findings import Finding, Unsound, gathered
+from sandmill.seeds.tables import TABLE_SUFFIXES, Table, open_table
+from sandmill.seeds.tabular import Wish, profile_table
+from sandmill.seeds.wording import did_you_mean, show
+
+
+class TableSeed(Frozen):
+    """What cannot be read off a table: what it is, whose it is, and what is to be predicted."""
+
+    id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
+    title: str = Field(min_length=1)
+    summary: str = Field(min_length=1)
+    source: str = Field(min_length=1)
+    licence: str = Field(min_length=1)
+    target: str = Field(min_length=1)
+    """Name of the column to predict."""
+    target_kind: TargetKind | None = None
+    """None: inferred from the column."""
+    metric: MetricName | None = None
+    """None: the usual one of the target kind."""
+    id_column: str | None = None
+    """Column that only names rows."""
+    ignore: tuple[str, ...] = ()
+    """Columns that are not part of the task."""
+    split: SplitKind = SplitKind.RANDOM
+    """How the real task tells train and test apart."""
+
+
+def read_folder(path: Path, file: str) -> SeedTask:
+    """Read seed.yaml and profile the table beside it.
+
+    Raises:
+        Unsound: with every problem of both files.
+    """
+    findings: list[Finding] = []
+    document = Document(f"{file}/seed.yaml")
+    seed = table = None
+    with gathered(findings):
+        document = read_document(path / "seed.yaml", document.file)
+        findings += text_findings(document)
+        seed = document.parse(TableSeed)
+    with gathered(findings):
+        table = _only_table(path, file)
+    if seed is None or table is None:
+        raise Unsound(findings)
+    findings += _absent_columns(document, seed, table)
+    if findings:
+        raise Unsound(findings)
+    left_out = (*seed.ignore, *([seed.id_column] if seed.id_column else []))
+    wish = Wish(seed.target, seed.target_kind, seed.metric, left_out)
+    try:
+        profiled = profile_table(table, wish, Finding(document.file, "", "", field="target"))
+    except Unsound as unsound:
+        raise Unsound([_placed(finding, document) for finding in unsound.findings]) from None
+    return SeedTask(
+        id=seed.id,
+        title=seed.title,
+        summary=seed.summary,
+        structure=profiled.structure.model_copy(update={"split": seed.split}),
+        source=seed.source,
+        licence=seed.licence,
+        origin="folder",
+        profile=profiled.columns,
+    )
+
+
+def _placed(finding: Finding, document: Document) -> Finding:
+    """Give a problem with what was declared the line of its declaration."""
+    if finding.file != document.file:
+        return finding
+    return document.finding(Refusal((finding.field,), finding.saw, finding.expected, finding.hint))
+
+
+def _only_table(path: Path, file: str) -> Table:
+    tables = sorted(entry for entry in path.iterdir() if entry.suffix in TABLE_SUFFIXES and entry.is_file())
+    if len(tables) == 1:
+        return open_table(tables[0], f"{file}/{tables[0].name}")
+    saw = f"{len(tables)} tables: {', '.join(t.name for t in tables[:5])}" if tables else "no table"
+    raise Unsound([Finding(file, saw, "one *.csv or *.parquet beside seed.yaml")])
+
+
+def _absent_columns(document: Document, seed: TableSeed, table: Table) -> list[Finding]:
+    named = [(("target",), seed.target), *((("ignore", n), name) for n, name in enumerate(seed.ignore))]
+    named += [(("id_column",), seed.id_column)] if seed.id_column else []
+    findings = []
+    for loc, name in named:
+        if name not in table.columns:
+            expected = f"a column of {table.file}"
+            findings.append(document.finding(Refusal(loc, show(name), expected, _columns_hint(name, table))))
+        elif loc != ("target",) and name == seed.target:
+            findings.append(document.finding(Refusal(loc, f"the target {show(name)}", "another column")))
+    return findings
+
+
+def _columns_hint(name: str, table: Table) -> str:
+    listed = ", ".join(show(column) for column in table.columns[:8])
+    more = f" and {len(table.columns) - 8} more" if len(table.columns) > 8 else ""
+    return did_you_mean(name, table.columns) or f"It has {listed}{more}."

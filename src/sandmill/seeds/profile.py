@@ -1,0 +1,132 @@
+"""Measure the columns of a table in one lazy pass: figures only, no value of a row is kept."""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from sandmill.seeds.findings import Finding, Unsound
+from sandmill.seeds.tables import Table
+from sandmill.seeds.wording import shorten
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Kind = Literal["numeric", "categorical", "date", "text", "identifier"]
+
+MIN_IDENTIFIER_ROWS = 20
+"""In a shorter table, values that never repeat prove nothing."""
+
+TEXT_SPACES = 3.0
+"""A column of words with at least this many spaces a cell, on average, is text."""
+
+DATE_PATTERN = r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?( ?(UTC|Z|[+-]\d{2}:?\d{2}))?)?$"
+"""ISO dates, with or without a time and a zone."""
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """What one pass over a column tells."""
+
+    name: str
+    rows: int
+    present: int
+    """Cells that are not empty."""
+    distinct: int
+    """Distinct values among the present cells."""
+    is_number: bool
+    is_whole: bool
+    """A number without fractions in every cell."""
+    is_date: bool
+    spaces: float
+    """Mean number of spaces in a cell; 0 for columns that are not text."""
+    skew: float | None
+
+    @property
+    def missing_share(self) -> float:
+        """Share of empty cells."""
+        return 1 - self.present / self.rows
+
+    @property
+    def kind(self) -> Kind:
+        """The first that fits: date, text, identifier, numeric, categorical."""
+        if self.is_date:
+            return "date"
+        if self.spaces >= TEXT_SPACES:
+            return "text"
+        never_repeats = self.distinct == self.rows >= MIN_IDENTIFIER_ROWS
+        if never_repeats and (self.is_whole or not self.is_number):
+            return "identifier"
+        return "numeric" if self.is_number else "categorical"
+
+
+def measure(table: Table, columns: tuple[str, ...]) -> dict[str, ColumnFacts]:
+    """Profile columns without loading the table.
+
+    Raises:
+        Unsound: if the table is empty, cannot be read or holds lists or structs in these columns.
+    """
+    import polars as pl
+
+    try:
+        frame = table.scan()
+        schema = frame.collect_schema()
+        _refuse_nested(table, {name: schema[name] for name in columns})
+        asked = [expr for number, name in enumerate(columns) for expr in _expressions(number, name, schema[name])]
+        row = frame.select(pl.len().alias("rows"), *asked).collect(engine="streaming").row(0, named=True)
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise Unsound([Finding(table.file, shorten(str(error), 120), "a table that can be read")]) from None
+    if not row["rows"]:
+        raise Unsound([Finding(table.file, "a table with columns and no rows", "a table with rows")])
+    return {name: _facts(name, number, row) for number, name in enumerate(columns)}
+
+
+def _refuse_nested(table: Table, dtypes: "dict[str, pl.DataType]") -> None:
+    nested = {name: dtype for name, dtype in dtypes.items() if dtype.is_nested() or dtype.is_object()}
+    expected = "columns of single values"
+    hint = "Name the column under ignore to leave it out."
+    if nested:
+        raise Unsound([Finding(table.file, f"{d} in column {n}", expected, hint=hint) for n, d in nested.items()])
+
+
+def _expressions(number: int, name: str, dtype: "pl.DataType") -> "list[pl.Expr]":
+    import polars as pl
+
+    cells = pl.col(name)
+    is_text = dtype in (pl.String, pl.Categorical, pl.Enum, pl.Binary)
+    text = cells.cast(pl.String, strict=False).str.strip_chars() if is_text else pl.lit(None, pl.String)
+    is_numeric = is_text or dtype.is_numeric()
+    numbers = (text if is_text else cells).cast(pl.Float64, strict=False) if is_numeric else pl.lit(None, pl.Float64)
+    values = pl.when(numbers.is_finite()).then(numbers)
+    present = text.is_not_null() if is_text else cells.is_not_null()
+    present = present & cells.is_not_nan() if dtype.is_float() else present
+    looks_dated = text.str.contains(DATE_PATTERN) if is_text else pl.lit(dtype.is_temporal())
+    asked = {
+        "present": present.sum(),
+        "distinct": cells.filter(present).n_unique(),
+        "numbers": (numbers.is_not_null() & present).sum(),
+        "whole": (values == values.round()).sum(),
+        "dates": (looks_dated & present).sum(),
+        "spaces": text.str.count_matches(" ", literal=True).mean(),
+        "skew": values.drop_nulls().skew(),
+    }
+    return [expr.alias(f"{number}:{what}") for what, expr in asked.items()]
+
+
+def _facts(name: str, number: int, row: dict[str, Any]) -> ColumnFacts:
+    value = {
+        what: row[f"{number}:{what}"] for what in ("present", "distinct", "numbers", "whole", "dates", "spaces", "skew")
+    }
+    present = value["present"] or 0
+    is_number = bool(present) and value["numbers"] == present
+    skew = value["skew"]
+    return ColumnFacts(
+        name=name,
+        rows=row["rows"],
+        present=present,
+        distinct=value["distinct"] if present else 0,
+        is_number=is_number,
+        is_whole=is_number and value["whole"] == present,
+        is_date=bool(present) and value["dates"] == present,
+        spaces=0.0 if is_number else value["spaces"] or 0.0,
+        skew=round(skew, 4) if is_number and skew is not None and math.isfinite(skew) else None,
+    )

@@ -1,0 +1,31 @@
+"""Tell seeds that can be built on from sound seeds that have to wait."""
+
+from sandmill.metrics.support import SUPPORTED_TASKS
+from sandmill.models.structure import Modality, SplitKind, Structure
+
+_MODALITIES = frozenset({Modality.TABULAR})
+_SPLITS = frozenset({SplitKind.RANDOM, SplitKind.STRATIFIED})
+_METRICS = frozenset(metric for metrics in SUPPORTED_TASKS.values() for metric in metrics)
+
+
+def missing_support(structure: Structure) -> tuple[str, ...]:
+    """Name what a structure asks for that cannot be made yet, so that nothing is dropped without a reason.
+
+    Returns:
+        Needs such as `modality image`, `target multi_target`, `metric rmsle_columns` or
+        `metric rmse with target binary`; empty if the structure is supported.
+    """
+    needs = []
+    if structure.modality not in _MODALITIES:
+        needs.append(f"modality {structure.modality}")
+    if structure.target not in SUPPORTED_TASKS:
+        needs.append(f"target {structure.target}")
+    if structure.metric not in _METRICS:
+        needs.append(f"metric {structure.metric}")
+    elif structure.metric not in SUPPORTED_TASKS.get(structure.target, _METRICS):
+        needs.append(f"metric {structure.metric} with target {structure.target}")
+    if structure.n_targets > 1 and structure.target in SUPPORTED_TASKS:
+        needs.append(f"{structure.n_targets} targets")
+    if structure.split not in _SPLITS:
+        needs.append(f"split {structure.split}")
+    return tuple(needs)

@@ -1,0 +1,197 @@
+"""Open a CSV or Parquet table that may be huge or broken: its shape is checked by streaming, never by loading it."""
+
+import csv
+import glob
+import io
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sandmill.seeds.findings import Finding, Unsound
+from sandmill.seeds.wording import shorten, show
+
+if TYPE_CHECKING:
+    import duckdb
+    import polars as pl
+
+TABLE_SUFFIXES = frozenset({".csv", ".parquet"})
+
+MISSING_WORDS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
+"""Cells of a CSV that count as empty."""
+
+_MAX_HEADER = 1 << 20
+_MAX_COLUMNS = 5000
+_LISTED = 5
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table whose header is sound and whose rows all have the header's width."""
+
+    path: Path
+    file: str
+    """Its name in messages."""
+    columns: tuple[str, ...]
+
+    @property
+    def is_csv(self) -> bool:
+        """Whether every cell is text until it is cast."""
+        return self.path.suffix == ".csv"
+
+    def scan(self) -> "pl.LazyFrame":
+        """Open lazily; cells of a CSV are text, empty ones null."""
+        import polars as pl
+
+        if not self.is_csv:
+            return pl.scan_parquet(self.path, glob=False)
+        return pl.scan_csv(
+            self.path,
+            infer_schema=False,
+            null_values=list(MISSING_WORDS),
+            glob=False,
+            with_column_names=lambda _: list(self.columns),
+        )
+
+    @contextmanager
+    def connect(self) -> Iterator["duckdb.DuckDBPyConnection"]:
+        """Open as the DuckDB view `cells`; cells of a CSV are text, empty ones NULL."""
+        with _connect() as connection:
+            select = _csv_relation(self.path, self.columns) if self.is_csv else _parquet_relation(self.path, connection)
+            connection.execute(f"CREATE VIEW cells AS {select}")
+            yield connection
+
+
+def open_table(path: Path, file: str) -> Table:
+    """Check a table's header and row widths.
+
+    Raises:
+        Unsound: for an empty, ragged or unreadable table, a repeated or nameless column.
+    """
+    columns = _csv_columns(path, file) if path.suffix == ".csv" else _parquet_columns(path, file)
+    repeated = [name for name, count in Counter(name.casefold() for name in columns).items() if count > 1]
+    findings = [Finding(file, f"column {show(name)} more than once", "each column once", 1) for name in repeated]
+    if "" in columns:
+        findings.append(Finding(file, f"no name for column {columns.index('') + 1}", "a name for every column", 1))
+    if len(columns) > _MAX_COLUMNS:
+        findings.append(Finding(file, f"{len(columns)} columns", f"at most {_MAX_COLUMNS}"))
+    if findings:
+        raise Unsound(findings)
+    if path.suffix == ".csv":
+        _check_rows(path, file, columns)
+    return Table(path, file, columns)
+
+
+def quote(name: str) -> str:
+    """Write a column's name as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _connect() -> "duckdb.DuckDBPyConnection":
+    """Open an engine that spills to the system's temporary folder and never fetches an extension."""
+    import duckdb
+
+    return duckdb.connect(
+        config={
+            "threads": 2,
+            "memory_limit": "2GB",
+            "temp_directory": tempfile.gettempdir(),
+            "autoinstall_known_extensions": False,
+        }
+    )
+
+
+def _literal(path: Path) -> str:
+    return "'" + glob.escape(str(path)).replace("'", "''") + "'"
+
+
+def _csv_relation(path: Path, columns: Sequence[str], extra: str = "") -> str:
+    fields = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in columns)
+    nulls = ", ".join(_text(word) for word in MISSING_WORDS)
+    options = f"auto_detect=false, delim=',', quote='\"', escape='\"', header=true, nullstr=[{nulls}], strict_mode=true"
+    return f"SELECT * FROM read_csv({_literal(path)}, columns={{{fields}}}, {options}{extra})"
+
+
+def _parquet_relation(path: Path, connection: "duckdb.DuckDBPyConnection") -> str:
+    """Read NaN as empty, as the profile does."""
+    source = f"read_parquet({_literal(path)})"
+    kinds = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
+    floats = [quote(name) for name, kind, *_ in kinds if kind in ("FLOAT", "DOUBLE")]
+    cleaned = ", ".join(f"CASE WHEN NOT isnan({name}) THEN {name} END AS {name}" for name in floats)
+    return f"SELECT * {f'REPLACE ({cleaned})' if cleaned else ''} FROM {source}"
+
+
+def _text(word: str) -> str:
+    return "'" + word.replace("'", "''") + "'"
+
+
+def _csv_columns(path: Path, file: str) -> tuple[str, ...]:
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(_MAX_HEADER)
+        text = head.decode("utf-8-sig", errors="ignore")
+        columns = next(csv.reader(io.StringIO(text, newline=""), strict=True), [])
+    except (OSError, csv.Error) as error:
+        raise Unsound([Finding(file, shorten(str(error), 120), "a CSV table with a header", 1)]) from None
+    if not any(columns):
+        raise Unsound([Finding(file, "no header", "a header with the names of the columns", 1)])
+    if len(columns) == 1 and (mark := next((m for m in ";\t|" if m in columns[0]), None)):
+        saw = f"one column whose name holds {show(mark) if mark != chr(9) else 'tabs'}"
+        raise Unsound([Finding(file, saw, "columns separated by commas", 1)])
+    return tuple(columns)
+
+
+def _parquet_columns(path: Path, file: str) -> tuple[str, ...]:
+    import polars as pl
+
+    try:
+        schema = pl.scan_parquet(path, glob=False).collect_schema()
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise Unsound([Finding(file, shorten(str(error), 120), "a Parquet table")]) from None
+    return tuple(schema.names())
+
+
+def _check_rows(path: Path, file: str, columns: Sequence[str]) -> None:
+    """Let DuckDB stream the whole file; only if it refuses a line, look for the exact lines more slowly."""
+    import duckdb
+
+    select = _csv_relation(path, columns, ", store_rejects=true, rejects_limit=100")
+    with _connect() as connection:
+        try:
+            present = " + ".join(f"count({quote(name)})" for name in columns)
+            rows, _ = connection.execute(f"SELECT count(*), {present} FROM ({select})").fetchall()[0]
+            rejects = connection.execute("SELECT line, error_type FROM reject_errors ORDER BY line").fetchall()
+        except duckdb.Error as error:
+            saw = shorten(str(error).splitlines()[0], 120)
+            raise Unsound([Finding(file, saw, "a CSV table in UTF-8 with commas and double quotes")]) from None
+    if rejects:
+        raise Unsound(list(_ragged(path, file, len(columns))) or [_reject(file, *rejects[0])])
+    if not rows:
+        raise Unsound([Finding(file, "a header and no rows", "a table with rows")])
+
+
+def _reject(file: str, line: int, kind: str) -> Finding:
+    return Finding(file, f"{kind.lower()} near here", "a CSV table in UTF-8 with commas and double quotes", line)
+
+
+def _ragged(path: Path, file: str, width: int) -> Iterator[Finding]:
+    with path.open(encoding="utf-8", errors="replace", newline="") as stream:
+        reader = csv.reader(stream)
+        wrong = 0
+        start = 1
+        try:
+            for row in reader:
+                line, start = start, reader.line_num + 1
+                if row and len(row) != width:
+                    wrong += 1
+                    if wrong <= _LISTED:
+                        yield Finding(
+                            file, f"{len(row)} cell{'s' if len(row) != 1 else ''}", f"{width}, as in the header", line
+                        )
+        except csv.Error as error:
+            yield Finding(file, shorten(str(error)), "a CSV table", start)
+    if wrong > _LISTED:
+        yield Finding(file, f"{wrong - _LISTED} more such lines", "rows as wide as the header")

@@ -1,0 +1,157 @@
+"""Files under a prefix of an S3 bucket, through s3fs. Credentials and AWS_ENDPOINT_URL come from the environment."""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, BinaryIO, cast
+
+from sandmill.errors import StoreError
+from sandmill.store.faults import storage_faults
+
+_CONFLICT_RETRIES = 5
+"""S3 answers 409 when two conditional writes meet in flight, and asks to try again."""
+
+_LOST_RACE = {"PreconditionFailed", "412"}
+_CONFLICT = {"ConditionalRequestConflict", "OperationAborted", "409"}
+
+
+@dataclass(frozen=True)
+class BucketFiles:
+    """One prefix of one bucket."""
+
+    bucket: str
+    prefix: str
+
+    @property
+    def _fs(self) -> Any:
+        # Asked for anew each time: fsspec keeps one connection for each process and thread, which makes forks safe.
+        import fsspec
+
+        endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+        return fsspec.filesystem("s3", use_listings_cache=False, endpoint_url=endpoint or None)
+
+    def read(self, path: str) -> bytes:
+        """Return the whole content."""
+        with self._faults(path):
+            return cast(bytes, self._fs.cat_file(self._full(path)))
+
+    def open(self, path: str) -> BinaryIO:
+        """Open for reading at any position; fetches blocks on demand."""
+        with self._faults(path):
+            return cast(BinaryIO, self._fs.open(self._full(path), "rb", cache_type="readahead", block_size=2**18))
+
+    def write(self, path: str, content: bytes, owner_only: bool) -> None:
+        """Put content under a path; a PUT is atomic. Who may read is the bucket's policy, whatever `owner_only`."""
+        with self._faults(path):
+            self._fs.pipe_file(self._full(path), content)
+
+    def create(self, path: str, content: bytes, owner_only: bool) -> bool:
+        """Put content under a path unless something is there (If-None-Match)."""
+        with self._faults(path):
+            if not self._put_if_none(path, content):
+                return False
+            if self._put_if_none(path, content):
+                raise StoreError(
+                    f"{self._url(path)}: this server ignores conditional writes (If-None-Match), so two runs could "
+                    "overwrite each other. Use AWS S3, or a server that answers 412."
+                )
+            return True
+
+    def copy(self, source: str, target: str) -> None:
+        """Copy on the server."""
+        with self._faults(source):
+            self._fs.cp_file(self._full(source), self._full(target))
+
+    def exists(self, path: str) -> bool:
+        """Whether an object is there. A missing bucket is an error, not a no."""
+        with self._faults(path):
+            try:
+                self._head(path)
+            except FileNotFoundError:
+                self._require_bucket()
+                return False
+            return True
+
+    def size(self, path: str) -> int:
+        """Bytes of an object."""
+        with self._faults(path):
+            return int(self._head(path)["ContentLength"])
+
+    def files(self, folder: str) -> list[str]:
+        """Sorted paths of all objects below a folder, relative to the prefix."""
+        with self._faults(folder):
+            found = self._fs.find(f"{self._full(folder)}/")
+            if not found:
+                self._require_bucket()
+            start = len(self._full("")) + 1
+            return sorted(path[start:] for path in found)
+
+    def folders(self, folder: str) -> list[str]:
+        """Sorted names of the folders directly in a folder."""
+        with self._faults(folder):
+            try:
+                entries = self._fs.ls(f"{self._full(folder)}/", detail=True)
+            except FileNotFoundError:
+                self._require_bucket()
+                return []
+            return sorted(entry["name"].rpartition("/")[2] for entry in entries if entry["type"] == "directory")
+
+    def _full(self, path: str) -> str:
+        return "/".join(part for part in (self.bucket, self.prefix, path) if part)
+
+    def _url(self, path: str) -> str:
+        return f"s3://{self._full(path)}"
+
+    def _head(self, path: str) -> dict[str, Any]:
+        key = "/".join(part for part in (self.prefix, path) if part)
+        return cast(dict[str, Any], self._fs.call_s3("head_object", Bucket=self.bucket, Key=key))
+
+    def _put_if_none(self, path: str, content: bytes) -> bool:
+        for attempt in range(_CONFLICT_RETRIES):
+            try:
+                self._fs.pipe_file(self._full(path), content, mode="create")
+            except FileExistsError:
+                return False
+            except OSError as error:
+                if _code(error) in _LOST_RACE:
+                    return False
+                if _code(error) not in _CONFLICT or attempt == _CONFLICT_RETRIES - 1:
+                    raise
+                time.sleep(0.1 * 2**attempt)
+            else:
+                return True
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+    def _require_bucket(self) -> None:
+        self._fs.call_s3("list_objects_v2", Bucket=self.bucket, Prefix=f"{self.prefix}/", MaxKeys=1)
+
+    @contextmanager
+    def _faults(self, path: str) -> Iterator[None]:
+        from botocore.exceptions import BotoCoreError, NoCredentialsError  # type: ignore[import-untyped]
+
+        try:
+            with storage_faults(self._url(path)):
+                yield
+        except StoreError as error:
+            if _code(error.__cause__) == "NoSuchBucket":
+                raise StoreError(f"s3://{self.bucket}: no such bucket. Create it, or correct the root.") from error
+            raise
+        except NoCredentialsError as error:
+            raise StoreError(
+                f"{self._url(path)}: no AWS credentials found. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "
+                "AWS_PROFILE, or give the machine a role."
+            ) from error
+        except BotoCoreError as error:
+            raise StoreError(f"{self._url(path)}: {error}") from error
+
+
+def _code(error: BaseException | None) -> str:
+    """Name S3's own error code, however deeply s3fs has wrapped it."""
+    while error is not None:
+        response = getattr(error, "response", None)
+        if response:
+            return str(response.get("Error", {}).get("Code", ""))
+        error = error.__cause__
+    return ""

@@ -1,0 +1,39 @@
+"""What can go wrong with storage, told once: the path, the cause, and what to do."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sandmill.errors import SandmillError, StoreError
+
+
+class FileMissing(StoreError):
+    """Nothing is stored under this path."""
+
+
+class AccessDenied(StoreError):
+    """The path may be there, but not for us: callers fall back to the public half of a release."""
+
+
+@contextmanager
+def storage_faults(where: str) -> Iterator[None]:
+    """Turn whatever the operating system or S3 raises about `where` into one StoreError.
+
+    Raises:
+        FileMissing: nothing is there.
+        AccessDenied: permissions forbid it.
+        StoreError: anything else, with its cause.
+    """
+    try:
+        yield
+    except SandmillError:
+        raise
+    except FileNotFoundError as error:
+        raise FileMissing(f"{where}: nothing is stored here") from error
+    except PermissionError as error:
+        raise AccessDenied(f"{where}: access denied ({_say(error)}). Check the permissions or credentials.") from error
+    except OSError as error:
+        raise StoreError(f"{where}: {_say(error)}") from error
+
+
+def _say(error: OSError) -> str:
+    return error.strerror or str(error) or type(error).__name__

@@ -1,0 +1,119 @@
+"""One small set of file operations for a local folder and for S3, so that nothing above knows which it is."""
+
+import builtins
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, Protocol
+
+from sandmill.errors import StoreError
+from sandmill.store.bucket import BucketFiles
+from sandmill.store.faults import storage_faults
+from sandmill.store.local import LocalFiles
+
+
+class Backend(Protocol):
+    """What a place must be able to do. Paths are relative, with forward slashes; the empty path is the root."""
+
+    def read(self, path: str) -> bytes: ...  # noqa: D102
+    def open(self, path: str) -> BinaryIO: ...  # noqa: D102
+    def write(self, path: str, content: bytes, owner_only: bool) -> None: ...  # noqa: D102
+    def create(self, path: str, content: bytes, owner_only: bool) -> bool: ...  # noqa: D102
+    def copy(self, source: str, target: str) -> None: ...  # noqa: D102
+    def exists(self, path: str) -> bool: ...  # noqa: D102
+    def size(self, path: str) -> int: ...  # noqa: D102
+    def files(self, folder: str) -> list[str]: ...  # noqa: D102
+    def folders(self, folder: str) -> list[str]: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class Store:
+    """The files of one dataset, rooted at `<root>/<dataset>`: a local folder or `s3://bucket/prefix`.
+
+    Every operation raises StoreError with the path and the cause: FileMissing if nothing is there, AccessDenied if
+    permissions forbid it. Nothing is cached, so that other processes' writes are seen at once. Safe to share between
+    threads, to pickle and to fork.
+    """
+
+    root: str
+
+    def __post_init__(self) -> None:
+        if not self.root.endswith("://"):
+            object.__setattr__(self, "root", self.root.rstrip("/") or "/")
+        self.backend  # noqa: B018  a bad scheme is told here, not at first use
+
+    @cached_property
+    def backend(self) -> Backend:
+        """The place behind the root."""
+        scheme, separator, rest = self.root.partition("://")
+        if not separator:
+            return LocalFiles(Path(self.root).expanduser())
+        if scheme == "file":
+            return LocalFiles(Path(rest))
+        if scheme in ("s3", "s3a"):
+            bucket, _, prefix = rest.partition("/")
+            if bucket:
+                return BucketFiles(bucket, prefix.strip("/"))
+        raise StoreError(f"{self.root}: cannot store here; expected a local folder or s3://bucket/prefix")
+
+    def where(self, path: str = "") -> str:
+        """Full name of a path, for messages."""
+        return f"{self.root}/{path}" if path else self.root
+
+    def read(self, path: str) -> bytes:
+        """Return the whole content of a file."""
+        with storage_faults(self.where(path)):
+            return self.backend.read(_checked(path))
+
+    def open(self, path: str) -> BinaryIO:
+        """Open a file for reading at any position, so that Parquet readers fetch only what they need."""
+        with storage_faults(self.where(path)):
+            return self.backend.open(_checked(path))
+
+    def write(self, path: str, content: bytes, *, owner_only: bool = False) -> None:
+        """Put content under a path, over what was there; readers see the old or the new content, never a mixture."""
+        with storage_faults(self.where(path)):
+            self.backend.write(_checked(path), content, owner_only)
+
+    def create(self, path: str, content: bytes, *, owner_only: bool = False) -> bool:
+        """Put content under a path unless something is there. Of many that try at once, one wins.
+
+        Returns:
+            Whether this call made the file; if not, the file that is there is whole.
+        """
+        with storage_faults(self.where(path)):
+            return self.backend.create(_checked(path), content, owner_only)
+
+    def copy(self, source: str, target: str) -> None:
+        """Copy within the dataset without bringing the content into memory; on S3 the server copies."""
+        with storage_faults(self.where(source)):
+            self.backend.copy(_checked(source), _checked(target))
+
+    def exists(self, path: str) -> bool:
+        """Whether a file is there."""
+        with storage_faults(self.where(path)):
+            return self.backend.exists(_checked(path))
+
+    def size(self, path: str) -> int:
+        """Bytes of a file."""
+        with storage_faults(self.where(path)):
+            return self.backend.size(_checked(path))
+
+    def list(self, prefix: str = "") -> builtins.list[str]:
+        """Sorted paths of all files below a folder, relative to the root; empty if there is no such folder."""
+        with storage_faults(self.where(prefix)):
+            return self.backend.files(_checked(prefix))
+
+    def folders(self, prefix: str = "") -> builtins.list[str]:
+        """Sorted names of the folders directly in a folder; empty if there is no such folder."""
+        with storage_faults(self.where(prefix)):
+            return self.backend.folders(_checked(prefix))
+
+
+def _checked(path: str) -> str:
+    parts = PurePosixPath(path.rstrip("/")).parts
+    if path.startswith("/") or "\\" in path or any(part.startswith(".") for part in parts):
+        raise StoreError(
+            f"{path!r} is not a path inside a dataset: no leading slash, backslash or part with a leading dot"
+        )
+    return "/".join(parts)

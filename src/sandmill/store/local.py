@@ -1,0 +1,129 @@
+"""Files in a local folder. A file appears whole or not at all, whenever the process is killed."""
+
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+STAGING = ".tmp"
+"""Folder under the root where files are written before they get their name; hidden from every listing."""
+
+STALE_SECONDS = 3600
+"""A staged file older than this was left by a killed process: writing one takes seconds."""
+
+
+@dataclass(frozen=True)
+class LocalFiles:
+    """One folder. Names beginning with a dot are never content."""
+
+    root: Path
+
+    def read(self, path: str) -> bytes:
+        """Return the whole content."""
+        return (self.root / path).read_bytes()
+
+    def open(self, path: str) -> BinaryIO:
+        """Open for reading at any position."""
+        return (self.root / path).open("rb")
+
+    def write(self, path: str, content: bytes, owner_only: bool) -> None:
+        """Put content under a path, over what was there."""
+        with self._staged(lambda file: file.write(content), owner_only) as staged:
+            staged.replace(self._target(path))
+        self._sync_folder(path)
+
+    def create(self, path: str, content: bytes, owner_only: bool) -> bool:
+        """Put content under a path unless something is there. A hard link is the one atomic way that has no race."""
+        target = self._target(path)
+        if target.exists():
+            return False
+        with self._staged(lambda file: file.write(content), owner_only) as staged:
+            try:
+                os.link(staged, target)
+            except FileExistsError:
+                return False
+        self._sync_folder(path)
+        return True
+
+    def copy(self, source: str, target: str) -> None:
+        """Copy in small blocks, so that size does not matter."""
+        with (
+            (self.root / source).open("rb") as original,
+            self._staged(lambda file: shutil.copyfileobj(original, file), owner_only=False) as staged,
+        ):
+            staged.replace(self._target(target))
+        self._sync_folder(target)
+
+    def exists(self, path: str) -> bool:
+        """Whether a file is there."""
+        return (self.root / path).is_file()
+
+    def size(self, path: str) -> int:
+        """Bytes of a file."""
+        return (self.root / path).stat().st_size
+
+    def files(self, folder: str) -> list[str]:
+        """Sorted paths of all files below a folder, relative to the root."""
+        found = []
+        for here, folders, names in os.walk(self.root / folder, onerror=_raise_unless_missing):
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            below = Path(here).relative_to(self.root)
+            found += [(below / name).as_posix() for name in names if not name.startswith(".")]
+        return sorted(found)
+
+    def folders(self, folder: str) -> list[str]:
+        """Sorted names of the folders directly in a folder."""
+        base = self.root / folder
+        if not base.is_dir():
+            return []
+        return sorted(entry.name for entry in base.iterdir() if entry.is_dir() and not entry.name.startswith("."))
+
+    def _target(self, path: str) -> Path:
+        target = self.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        return target
+
+    @contextmanager
+    def _staged(self, fill: Callable[[BinaryIO], object], owner_only: bool) -> Iterator[Path]:
+        """Write a hidden file down to the disk, lend it, and take away what is left of it."""
+        staging = self.root / STAGING
+        staging.mkdir(parents=True, exist_ok=True)
+        _sweep(staging)
+        staged = staging / f"{os.getpid()}-{secrets.token_hex(8)}"
+        try:
+            descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if owner_only else 0o666)
+            with os.fdopen(descriptor, "wb") as file:
+                fill(file)
+                file.flush()
+                os.fsync(file.fileno())
+            yield staged
+        finally:
+            staged.unlink(missing_ok=True)
+
+    def _sync_folder(self, path: str) -> None:
+        """Write the new name itself down to the disk, so that order survives a power cut."""
+        descriptor = os.open((self.root / path).parent, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _sweep(staging: Path) -> None:
+    oldest = time.time() - STALE_SECONDS
+    for staged in staging.iterdir():
+        try:
+            if staged.stat().st_mtime < oldest:
+                staged.unlink()
+        except FileNotFoundError:
+            continue  # another process finished or swept it
+
+
+def _raise_unless_missing(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):
+        raise error

@@ -1,0 +1,141 @@
+"""Making a version: immutable, numbered, there all at once or not at all, and resumable wherever a run was killed."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+
+from sandmill.errors import StoreError
+from sandmill.fingerprint import canonical_json, digest, fingerprint
+from sandmill.models.plan import ShardRef
+from sandmill.models.release import Manifest, PartFile
+from sandmill.store.files import Store
+from sandmill.store.shards import FinishedShard, read_shard
+from sandmill.store.versions import MANIFEST, VERSION_PATTERN, list_versions, read_manifest, version_folders
+
+_LAST_NUMBER = 9999
+
+
+def publish(
+    store: Store,
+    *,
+    dataset: str,
+    plan_fingerprint: str,
+    secret_id: str,
+    code_version: str,
+    seeds: Sequence[str],
+    refs: Sequence[ShardRef],
+    reports: Mapping[str, bytes],
+    card: Callable[[Manifest], str],
+) -> tuple[Manifest, bool]:
+    """Make the next version out of finished shards; equal content makes nothing new.
+
+    Only names and hashes are held in memory, parts are copied one by one. Nothing inside a version is ever written
+    over: a run that resumes a killed one keeps what lies there.
+
+    Args:
+        store: the dataset.
+        dataset: its name.
+        plan_fingerprint: of what was asked for.
+        secret_id: public name of the release secret.
+        code_version: of the library that made the tasks.
+        seeds: ids of the seeds.
+        refs: finished shards; of those without tasks only the reports are copied.
+        reports: files by name, put under `reports/`.
+        card: writes README.md, given the manifest without README.md in it.
+
+    Returns:
+        The manifest, and whether it is new.
+
+    Raises:
+        StoreError: there is no task, a task lies in two shards, or the numbers have run out.
+    """
+    shards = [read_shard(store, key) for key in dict.fromkeys(ref.key for ref in refs)]
+    content = content_of(_gather_digests(shards))
+    existing = _find_equal(store, content)
+    if existing is not None:
+        return existing, False
+    version = _claim(store, content)
+    parts = list(_copy_parts(store, version, shards))
+    parts += [_settle(store, version, f"reports/{name}", reports[name]) for name in sorted(reports)]
+    manifest = Manifest(
+        dataset=dataset,
+        version=version,
+        content=content,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        tasks=sum(len(shard.digests) for shard in shards),
+        plan_fingerprint=plan_fingerprint,
+        secret_id=secret_id,
+        code_version=code_version,
+        seeds=tuple(seeds),
+        parts=tuple(parts),
+    )
+    readme = _settle(store, version, "README.md", card(manifest).encode())
+    manifest = manifest.model_copy(update={"parts": (*manifest.parts, readme)})
+    if store.create(f"{version}/{MANIFEST}", canonical_json(manifest.model_dump(mode="json")).encode()):
+        return manifest, True
+    return read_manifest(store, version), False
+
+
+def content_of(digests: Mapping[str, str]) -> str:
+    """Name a set of tasks by their content, whatever shards they came in: digest by task_id in, 64 hex digits out."""
+    return fingerprint([[task_id, digests[task_id]] for task_id in sorted(digests)])
+
+
+def _gather_digests(shards: Sequence[FinishedShard]) -> dict[str, str]:
+    digests: dict[str, str] = {}
+    for shard in shards:
+        twice = sorted(digests.keys() & shard.digests.keys())
+        if twice:
+            raise StoreError(f"shard {shard.key}: tasks {', '.join(twice[:5])} lie in an earlier shard too")
+        digests.update(shard.digests)
+    if not digests:
+        raise StoreError("nothing to publish: no shard holds a task")
+    return digests
+
+
+def _find_equal(store: Store, content: str) -> Manifest | None:
+    for version in list_versions(store):
+        if version.endswith(content[:8]):
+            manifest = read_manifest(store, version)
+            if manifest.content == content:
+                return manifest
+    return None
+
+
+def _claim(store: Store, content: str) -> str:
+    """Take the next number, or the one that an earlier run took for the same content before it was killed."""
+    while True:
+        claims = {path.rpartition("/")[2]: path for path in store.list("versions")}
+        # Newest first: it is the likeliest, and one GET a claim is cheap beside copying parts.
+        for number in sorted(claims, reverse=True):
+            if store.read(claims[number]).decode() == content:
+                return f"{number}-{content[:8]}"
+        taken = [int(number) for number in claims if number.isdigit()]
+        taken += [int(match[1]) for name in version_folders(store) if (match := VERSION_PATTERN.match(name))]
+        number = f"{max(taken, default=0) + 1:04d}"
+        if int(number) > _LAST_NUMBER:
+            raise StoreError(
+                f"{store.root}: {_LAST_NUMBER} versions are the most a dataset can have. Start another one."
+            )
+        if store.create(f"versions/{number}", content.encode()):
+            return f"{number}-{content[:8]}"
+
+
+def _copy_parts(store: Store, version: str, shards: Sequence[FinishedShard]) -> Iterator[PartFile]:
+    for index, shard in enumerate(shards):
+        reports = {name: part for name, part in shard.reports.items() if part.path.endswith(".parquet")}
+        for table, part in sorted({**shard.parts, **reports}.items()):
+            target = f"{table}-{index:05d}-{part.sha256[:8]}.parquet"
+            path = f"{version}/{target}"
+            if not store.exists(path):
+                store.copy(part.path, path)
+            if store.size(path) != part.size:
+                raise StoreError(f"{store.where(path)}: {store.size(path)} bytes; its shard recorded {part.size}")
+            yield part.model_copy(update={"path": target})
+
+
+def _settle(store: Store, version: str, path: str, content: bytes) -> PartFile:
+    """Put a file in place, or keep the one that is there: of two runs that publish at once, both then say the same."""
+    full = f"{version}/{path}"
+    if not store.create(full, content):
+        content = store.read(full)
+    return PartFile(path=path, sha256=digest(content), size=len(content))

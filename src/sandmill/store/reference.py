@@ -1,0 +1,74 @@
+"""From what a person types to a version that exists, or an error that says what does."""
+
+from sandmill.errors import Problem, ReleaseNotFound
+from sandmill.store.files import Store
+from sandmill.store.versions import list_versions
+
+_LISTED = 10
+"""Names that an error shows at most."""
+
+
+def resolve(ref: str) -> tuple[Store, str]:
+    """Find the store and the full version that a reference means.
+
+    Raises:
+        ReleaseNotFound: with the datasets or versions that are there, and what to type.
+    """
+    place, wanted = _split(ref)
+    store = Store(place)
+    versions = list_versions(store)
+    if not versions:
+        raise _no_dataset(ref, store)
+    if wanted is None:
+        return store, versions[-1]
+    matching = [version for version in versions if wanted == version or _is_number(wanted, version)]
+    if len(matching) != 1:
+        raise _no_version(ref, store, wanted, versions)
+    return store, matching[0]
+
+
+def _split(ref: str) -> tuple[str, str | None]:
+    folder, slash, last = ref.rstrip("/").rpartition("/")
+    name, at, version = last.partition("@")
+    return f"{folder}{slash}{name}", version if at else None
+
+
+def _is_number(wanted: str, version: str) -> bool:
+    return wanted.isdecimal() and wanted.isascii() and int(wanted) == int(version.partition("-")[0])
+
+
+def _no_version(ref: str, store: Store, wanted: str, versions: list[str]) -> ReleaseNotFound:
+    problem = Problem("version", repr(wanted), f"one of {_some(versions)}", f"Latest: {store.root}@{versions[-1]}")
+    return ReleaseNotFound(ref, [problem], footer="")
+
+
+def _no_dataset(ref: str, store: Store) -> ReleaseNotFound:
+    root, _, name = store.root.rpartition("/")
+    siblings = _datasets_beside(root, name)
+    if store.folders():
+        saw, expected = "a folder without a finished version", "a dataset with a published version"
+    else:
+        saw, expected = f"no dataset {name!r} in {root or 'this folder'}", "<root>/<dataset>[@version]"
+    prefix = f"{root}/" if root else ""
+    hint = (
+        f"There: {_some(siblings)}. Try: sandmill show {prefix}{siblings[0]}"
+        if siblings
+        else f"No dataset is published in {root or 'this folder'}; a build makes one."
+    )
+    return ReleaseNotFound(ref, [Problem("reference", saw, expected, hint)], footer="")
+
+
+def _datasets_beside(root: str, name: str) -> list[str]:
+    """Name the neighbours that hold a version, the likeliest meant first."""
+    from difflib import SequenceMatcher
+
+    if root.endswith("/") or (root and root.partition("://")[1] and not root.partition("://")[2]):
+        return []  # the reference names a bucket, whose neighbours are not ours to list
+    place = Store(root or ".")
+    likely = sorted(place.folders(), key=lambda other: -SequenceMatcher(None, name, other).ratio())[: 2 * _LISTED]
+    return [other for other in likely if list_versions(Store(place.where(other)))]
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(names[-_LISTED:] if len(names) > _LISTED else names)
+    return f"{shown} and {len(names) - _LISTED} more" if len(names) > _LISTED else shown

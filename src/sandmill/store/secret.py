@@ -1,0 +1,74 @@
+"""The release secret: with it every task can be made again, without it no task id or hidden rule can be guessed."""
+
+import hmac
+import secrets
+from hashlib import sha256
+from pathlib import Path
+
+from sandmill.errors import Problem, RequestError, StoreError
+from sandmill.store.files import Store
+
+SECRET_PATH = "secret/release.key"
+"""Under the dataset, in hexadecimal. Belongs to the private half: whoever may not see answers may not see this."""
+
+_BYTES = 32
+
+
+def release_secret(store: Store, secret_file: Path | None = None) -> bytes:
+    """Give the dataset's secret, made once by whoever comes first, so that every run makes the same tasks.
+
+    Args:
+        store: the dataset.
+        secret_file: the operator's own secret instead: raw bytes, or hexadecimal digits as in `release.key`.
+
+    Returns:
+        At least 32 bytes.
+
+    Raises:
+        RequestError: the operator's file cannot be read or is too short.
+        StoreError: the stored secret is damaged.
+    """
+    if secret_file is not None:
+        return read_secret_file(secret_file)
+    if not store.exists(SECRET_PATH):
+        store.create(SECRET_PATH, secrets.token_bytes(_BYTES).hex().encode(), owner_only=True)
+    secret = _decode(store.read(SECRET_PATH))
+    if len(secret) < _BYTES:
+        raise StoreError(
+            f"{store.where(SECRET_PATH)}: holds {len(secret)} bytes; expected {_BYTES} or more, in hexadecimal. "
+            "Restore it from a backup: with another secret, every task would be another task."
+        )
+    return secret
+
+
+def secret_id(secret: bytes) -> str:
+    """Name a secret in public, so that releases made with the same one can be told: 12 hexadecimal digits."""
+    return hmac.new(secret, b"sandmill release secret id", sha256).hexdigest()[:12]
+
+
+def read_secret_file(path: Path) -> bytes:
+    """Read the operator's own secret.
+
+    Raises:
+        RequestError: the file cannot be read or is too short.
+    """
+    try:
+        secret = _decode(path.read_bytes())
+    except OSError as error:
+        saw = error.strerror or type(error).__name__
+        raise RequestError("secret_file", [Problem(str(path), saw.lower(), "a readable file")]) from error
+    if len(secret) < _BYTES:
+        hint = f"Make one with: python -c 'import secrets; print(secrets.token_hex({_BYTES}))' > {path}"
+        problem = Problem(
+            str(path), f"{len(secret)} bytes", f"at least {_BYTES} bytes or {2 * _BYTES} hexadecimal digits", hint
+        )
+        raise RequestError("secret_file", [problem])
+    return secret
+
+
+def _decode(content: bytes) -> bytes:
+    """Read hexadecimal text as the bytes that it stands for, anything else as it is."""
+    try:
+        return bytes.fromhex(content.decode("ascii").strip())
+    except ValueError:
+        return content

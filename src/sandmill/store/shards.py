@@ -1,0 +1,162 @@
+"""Finished shards are the build's cache: what is there is never made again, what is half-made is never seen."""
+
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from sandmill.errors import StoreError
+from sandmill.fingerprint import canonical_json, digest
+from sandmill.models.base import Frozen
+from sandmill.models.plan import ShardPlan, ShardRef
+from sandmill.models.release import FORMAT_VERSION, PartFile, TaskRecord, VerifiedTask
+from sandmill.models.reports import Rejection, SlotReport
+from sandmill.store import tables
+from sandmill.store.files import Store
+from sandmill.store.parquet import grouped, iterate_rows, write_rows
+from sandmill.store.tables import Row
+
+
+class FinishedShard(Frozen):
+    """shard.json, written last: its presence means that every part is there."""
+
+    format_version: int = FORMAT_VERSION
+    key: str
+    round: int
+    filled: tuple[int, ...]
+    empty: tuple[int, ...]
+    digests: dict[str, str]
+    """Digest of each task by task_id."""
+    parts: dict[str, PartFile]
+    """By table, such as `public/tasks`; no entry for a table without rows. Paths relative to the dataset."""
+    reports: dict[str, PartFile]
+
+    def ref(self, dataset: str, reused: bool) -> ShardRef:
+        """Point at this shard."""
+        return ShardRef(
+            dataset=dataset, key=self.key, round=self.round, filled=self.filled, empty=self.empty, reused=reused
+        )
+
+
+def find_shard(store: Store, plan: ShardPlan) -> ShardRef | None:
+    """Look for the shard that an earlier run finished, so that its work is not done again."""
+    if not store.exists(_index_path(plan.key)):
+        return None
+    return read_shard(store, plan.key).ref(plan.dataset, reused=True)
+
+
+def write_shard(
+    store: Store,
+    plan: ShardPlan,
+    tasks: Sequence[VerifiedTask],
+    rejections: Sequence[Rejection],
+    slots: Sequence[SlotReport],
+    suites: Sequence[Mapping[str, Any]] = (),
+) -> ShardRef:
+    """Store a shard's tasks and what became of its slots; it counts once shard.json is there.
+
+    Parts are named by their content, so two workers that make the same shard at once cannot spoil each other's.
+
+    Returns:
+        The shard, `reused` if another worker finished it first: then that one's parts are the shard.
+
+    Raises:
+        StoreError: a task id occurs twice, or a task lies in no slot of the plan.
+    """
+    ordered = sorted(tasks, key=lambda task: task.record.task_id)
+    _check_tasks(plan, ordered)
+    filled = {task.record.lineage.slot for task in ordered}
+    parts, reports = {}, {}
+    for table in tables.TABLES:
+        rows = [row for task in ordered for row in table.rows(task)]
+        if rows:
+            name = f"{table.side}/{table.name}"
+            parts[name] = _write_part(store, plan.key, name, table.schema, grouped(table, rows))
+    for name, schema, listed in (
+        ("reports/rejections", tables.REJECTIONS, tables.rejection_rows(rejections)),
+        ("reports/slots", tables.SLOTS, tables.slot_rows(slots)),
+    ):
+        reports[name] = _write_part(store, plan.key, name, schema, [listed])
+    reports["reports/suites"] = _write_suites(store, plan.key, suites)
+    shard = FinishedShard(
+        key=plan.key,
+        round=plan.round,
+        filled=tuple(slot.number for slot in plan.slots if slot.number in filled),
+        empty=tuple(slot.number for slot in plan.slots if slot.number not in filled),
+        digests={task.record.task_id: task.record.digest for task in ordered},
+        parts=parts,
+        reports=reports,
+    )
+    if store.create(_index_path(plan.key), canonical_json(shard.model_dump(mode="json")).encode()):
+        return shard.ref(plan.dataset, reused=False)
+    return read_shard(store, plan.key).ref(plan.dataset, reused=True)
+
+
+def read_shard(store: Store, key: str) -> FinishedShard:
+    """Read what a finished shard holds, without its tables."""
+    content = store.read(_index_path(key))
+    try:
+        return FinishedShard.model_validate_json(content)
+    except ValueError as error:
+        where = store.where(f"shards/{key}")
+        raise StoreError(f"{where}: shard.json is damaged. Remove this folder; the next run makes it again.") from error
+
+
+def read_shard_reports(store: Store, ref: ShardRef) -> tuple[list[Rejection], list[SlotReport]]:
+    """Read why attempts failed and what each slot cost."""
+    reports = read_shard(store, ref.key).reports
+    rejections = _iterate(store, reports["reports/rejections"])
+    slots = _iterate(store, reports["reports/slots"])
+    return [tables.read_rejection(row) for row in rejections], [tables.read_slot(row) for row in slots]
+
+
+def read_shard_suites(store: Store, ref: ShardRef) -> list[dict[str, Any]]:
+    """Read the results of the expectation suites, one row an expectation and validation."""
+    rows: list[dict[str, Any]] = json.loads(store.read(read_shard(store, ref.key).reports["reports/suites"].path))
+    return rows
+
+
+def read_shard_records(store: Store, ref: ShardRef) -> Iterator[TaskRecord]:
+    """Read the records of a shard's tasks in the order of their ids, without their files."""
+    part = read_shard(store, ref.key).parts.get("private/tasks")
+    for row in _iterate(store, part, ("record",)) if part else ():
+        yield tables.read_record(row)
+
+
+def _index_path(key: str) -> str:
+    return f"shards/{key}/shard.json"
+
+
+def _write_part(store: Store, key: str, name: str, schema: Any, groups: Sequence[Sequence[Row]]) -> PartFile:
+    content = write_rows(schema, groups)
+    sha256 = digest(content)
+    path = f"shards/{key}/{name}-{sha256[:8]}.parquet"
+    store.write(path, content)
+    return PartFile(path=path, sha256=sha256, size=len(content), rows=sum(len(group) for group in groups))
+
+
+def _write_suites(store: Store, key: str, suites: Sequence[Mapping[str, Any]]) -> PartFile:
+    content = canonical_json([dict(row) for row in suites]).encode()
+    sha256 = digest(content)
+    path = f"shards/{key}/reports/suites-{sha256[:8]}.json"
+    store.write(path, content)
+    return PartFile(path=path, sha256=sha256, size=len(content))
+
+
+def _iterate(store: Store, part: PartFile, columns: Sequence[str] | None = None) -> Iterator[Row]:
+    yield from iterate_rows(io.BytesIO(store.read(part.path)), columns)
+
+
+def _check_tasks(plan: ShardPlan, tasks: Sequence[VerifiedTask]) -> None:
+    planned = {slot.number for slot in plan.slots}
+    ids = [task.record.task_id for task in tasks]
+    problems = [f"task {task_id} occurs twice" for task_id in sorted(set(ids)) if ids.count(task_id) > 1]
+    for task in tasks:
+        if task.record.lineage.slot not in planned:
+            problems.append(
+                f"task {task.record.task_id} says slot {task.record.lineage.slot}, which is not in this shard"
+            )
+        if task.package.task_id != task.record.task_id:
+            problems.append(f"package {task.package.task_id} comes with the record of {task.record.task_id}")
+    if problems:
+        raise StoreError(f"shard {plan.key}: not written: " + "; ".join(problems))

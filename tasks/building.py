@@ -1,0 +1,33 @@
+"""Policy for building shards. No timeout here: it could not interrupt a thread; work is bounded in the workers."""
+
+from functools import cache
+from pathlib import Path
+
+from prefect import task
+
+from sandmill.build.run import build_shard, plan_round
+from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef
+from sandmill.models.request import RunSettings
+from sandmill.quality import load_suites
+from tasks.policies import STORED
+from tasks.reporting import progress_reporter
+
+EXPECTATIONS = Path(__file__).parent.parent / "expectations"
+
+
+@cache
+def suites() -> dict[str, bytes]:
+    """The expectation suites of this checkout, read once."""
+    return load_suites(EXPECTATIONS)
+
+
+@task(name="plan round", **STORED)
+def plan_next_round(plan: BuildPlan, shards: list[ShardRef], settings: RunSettings) -> tuple[ShardPlan, ...]:
+    """Cut the slots that are still empty into shards."""
+    return plan_round(plan, shards, settings, suites())
+
+
+@task(name="fill shard", task_run_name="{shard.key}", tags=["cpu"], **STORED)
+def fill_shard(shard: ShardPlan, settings: RunSettings) -> ShardRef:
+    """Make one shard. A shard that exists in the store is returned at once."""
+    return build_shard(shard, settings, suites(), progress_reporter(shard))

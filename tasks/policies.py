@@ -1,0 +1,25 @@
+"""How tasks are run: the only place where retries, caching and limits are decided."""
+
+from typing import Any
+
+from prefect.cache_policies import NO_CACHE
+
+from sandmill.errors import InputError
+
+PLAIN: dict[str, Any] = {"cache_policy": NO_CACHE}
+"""Quick and pure: no retries. The store's finished shards are the only cache."""
+
+
+def is_worth_retrying(task: Any, run: Any, state: Any) -> bool:
+    """Retry what may pass by itself, never a wrong input."""
+    error = state.result(raise_on_failure=False)
+    return not isinstance(error, InputError)
+
+
+STORED: dict[str, Any] = {
+    "cache_policy": NO_CACHE,
+    "retries": 2,
+    "retry_delay_seconds": [2, 10],
+    "retry_condition_fn": is_worth_retrying,
+}
+"""Reads and writes the store: a dropped connection is tried again, and finished work is found there."""

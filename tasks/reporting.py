@@ -1,0 +1,78 @@
+"""What operators see in the Prefect UI: progress while shards are made, then funnel, difficulty and rejections."""
+
+import time
+from collections.abc import Iterable
+from itertools import islice
+from typing import cast
+from uuid import UUID
+
+from prefect import task
+from prefect.artifacts import (
+    create_markdown_artifact,
+    create_progress_artifact,
+    create_table_artifact,
+    update_progress_artifact,
+)
+from prefect.logging import get_run_logger
+
+from sandmill.build.progress import Listener, Progress
+from sandmill.build.run import iterate_records, iterate_slot_reports, open_dataset, report_build
+from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef
+from sandmill.models.request import RunSettings
+from sandmill.models.seed import UnsupportedSeed
+from sandmill.report import Table, ending_table, funnel_table, rejections_table
+from tasks.policies import STORED
+
+SECONDS_BETWEEN_UPDATES = 2.0
+"""Each update of a progress artifact is a call to the server."""
+TASKS_SHOWN = 200
+"""Rows of the difficulty artifact: the Prefect UI is for looking, the release's tables are for work."""
+
+
+@task(name="report release", **STORED)
+def report_release(plan: BuildPlan, shards: list[ShardRef], settings: RunSettings) -> None:
+    """Store funnel, difficulty, rejections and seeds set aside as artifacts, before publishing decides anything."""
+    store, report = open_dataset(plan, settings), report_build(plan, shards, settings)
+    tasks = ending_table(islice(iterate_records(store, shards), TASKS_SHOWN), iterate_slot_reports(store, shards))
+    _show(f"{plan.request.name}-funnel", funnel_table(report.funnel))
+    _show(f"{plan.request.name}-difficulty", tasks)
+    _show(f"{plan.request.name}-rejections", rejections_table(report.rejections))
+    create_markdown_artifact(_seeds_set_aside(plan.unsupported), key=f"{plan.request.name}-seeds")
+
+
+def progress_reporter(shard: ShardPlan) -> Listener:
+    """Tell the log and a progress artifact how far a shard is, at most every two seconds."""
+    logger = get_run_logger()
+    first, last = shard.slots[0].number, shard.slots[-1].number
+    title = f"slots {first} to {last}" if shard.round == 0 else f"slots {first} to {last}, round {shard.round + 1}"
+    artifact = cast("UUID", create_progress_artifact(0.0, description=title))
+    last_update = time.monotonic()
+
+    def listen(progress: Progress) -> None:
+        nonlocal last_update
+        is_news = bool(progress.task)
+        if not is_news and time.monotonic() - last_update < SECONDS_BETWEEN_UPDATES:
+            return
+        last_update = time.monotonic()
+        logger.info(
+            "%s: %d of %d verified, %d attempts, %d rejected; %s",
+            *(title, progress.filled, progress.slots, progress.attempts, progress.rejected),
+            progress.task or f"{progress.stage} {progress.done}/{progress.total}",
+        )
+        update_progress_artifact(artifact, progress=100.0 * progress.filled / progress.slots)
+
+    return listen
+
+
+def _show(key: str, table: Table) -> None:
+    rows = [dict(zip(table.header, row, strict=True)) for row in table.rows]
+    create_table_artifact(rows, key=key, description=table.title)
+
+
+def _seeds_set_aside(seeds: Iterable[UnsupportedSeed]) -> str:
+    lines = [f"- `{seed.id}` needs {', '.join(seed.needs)}" for seed in seeds]
+    return (
+        "\n".join(["Seeds set aside, for their structure is not supported yet:", "", *lines])
+        if lines
+        else "All seeds were used."
+    )

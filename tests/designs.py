@@ -1,0 +1,58 @@
+"""Real designs and renderings for tests, made by the grammar under a fixed secret."""
+
+from functools import cache
+
+from sandmill.design import design_task
+from sandmill.models.base import Band
+from sandmill.models.plan import Slot
+from sandmill.models.seed import SeedTask
+from sandmill.models.spec import TaskSpec
+from sandmill.models.structure import ColumnMix, MetricName, Modality, Structure, TargetKind
+from sandmill.rng import Streams
+from sandmill.synth import Rendered, render
+
+SECRET = bytes(range(32))
+
+TASKS = (
+    (TargetKind.BINARY, MetricName.ROC_AUC),
+    (TargetKind.BINARY, MetricName.LOG_LOSS),
+    (TargetKind.BINARY, MetricName.ACCURACY),
+    (TargetKind.MULTICLASS, MetricName.ACCURACY),
+    (TargetKind.MULTICLASS, MetricName.LOG_LOSS),
+    (TargetKind.REGRESSION, MetricName.RMSE),
+)
+"""Every target and metric that can be made."""
+
+
+def make_seed(target: TargetKind, metric: MetricName, missing_share: float = 0.05) -> SeedTask:
+    structure = Structure(
+        modality=Modality.TABULAR,
+        target=target,
+        metric=metric,
+        n_classes=7 if target is TargetKind.MULTICLASS else None,
+        missing_share=missing_share,
+        columns=ColumnMix(numeric=8, categorical=3),
+    )
+    return SeedTask(
+        id=f"{target}-{metric}".replace("_", "-"), title="t", summary="s", structure=structure, source="s", licence="l"
+    )
+
+
+@cache
+def make_spec(
+    target: TargetKind = TargetKind.BINARY,
+    metric: MetricName = MetricName.ROC_AUC,
+    slot: int = 0,
+    hardness: float = 0.4,
+    band: Band = Band.MEDIUM,
+    secret: bytes = SECRET,
+) -> TaskSpec:
+    streams = Streams(secret, "plan").child(f"slot {slot}")
+    return design_task(Slot(number=slot, seed=make_seed(target, metric), band=band), streams, hardness)
+
+
+@cache
+def make_rendered(
+    target: TargetKind = TargetKind.BINARY, metric: MetricName = MetricName.ROC_AUC, slot: int = 0
+) -> Rendered:
+    return render(make_spec(target, metric, slot), SECRET)

@@ -1,0 +1,61 @@
+"""Rendered texts, word for word. After a wanted change run this file with SANDMILL_WRITE_GOLDEN=1."""
+
+import io
+import os
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from sandmill.models.base import Stage
+from sandmill.models.reports import Funnel, SlotReport
+from sandmill.report import (
+    RejectionRow,
+    dataset_card,
+    ending_table,
+    funnel_table,
+    rejections_table,
+    to_markdown,
+    to_rich,
+)
+from tests.report_records import RECORDS, make_manifest
+
+FOLDER = Path(__file__).parent / "report"
+FUNNEL = Funnel(slots=4, designed=9, rendered=8, checked=7, calibrated=5, verified=4, filled=4, in_band=3)
+REASONS = (RejectionRow(Stage.CHECK, "twins", 1, 0.5), RejectionRow(Stage.CALIBRATE, "off_band", 2, 3.0))
+SLOTS = [
+    SlotReport(
+        slot=number,
+        round=0,
+        wanted=record.wanted,
+        reached=record.calibration.difficulty.band,
+        task_ids=(record.task_id,),
+        attempts=2,
+        seconds={Stage.CALIBRATE: 1.25 * (number + 1)},
+    )
+    for number, record in enumerate(RECORDS)
+]
+ENDING = ending_table(RECORDS, SLOTS)
+
+
+def render_rich(table):
+    out = io.StringIO()
+    Console(file=out, width=140).print(to_rich(table))
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+TEXTS = {
+    "card.md": lambda: dataset_card(make_manifest(), iter(RECORDS), FUNNEL, REASONS),
+    "ending.md": lambda: to_markdown(ENDING) + "\n",
+    "ending.txt": lambda: render_rich(ENDING),
+    "funnel.md": lambda: to_markdown(funnel_table(FUNNEL)) + "\n",
+    "rejections.md": lambda: to_markdown(rejections_table(REASONS)) + "\n",
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_report_reads_as_it_did(name):
+    text, path = TEXTS[name](), FOLDER / name
+    if os.environ.get("SANDMILL_WRITE_GOLDEN"):
+        path.write_text(text)
+    assert text == path.read_text()

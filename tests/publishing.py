@@ -1,0 +1,41 @@
+"""Steps of a build that tests of the store and of the command line share."""
+
+from collections.abc import Sequence
+
+from sandmill.models.base import Stage
+from sandmill.models.plan import ShardRef
+from sandmill.models.release import Manifest, VerifiedTask
+from sandmill.models.reports import Funnel
+from sandmill.store.files import Store
+from sandmill.store.publish import publish
+from sandmill.store.shards import write_shard
+from tests.factories import make_rejection, make_shard_plan, make_slot_report, make_task
+
+FUNNEL = Funnel(slots=4, designed=6, rendered=6, checked=5, calibrated=4, verified=4, filled=4, in_band=3)
+
+
+def fill_shard(store: Store, numbers: range, tasks: Sequence[VerifiedTask] | None = None) -> ShardRef:
+    """Write a shard with a task for each slot."""
+    made = [make_task(number) for number in numbers] if tasks is None else list(tasks)
+    plan = make_shard_plan(store.root, numbers)
+    return write_shard(store, plan, made, [make_rejection(numbers.start)], [make_slot_report(task) for task in made])
+
+
+def publish_shards(store: Store, refs: Sequence[ShardRef]) -> tuple[Manifest, bool]:
+    """Publish with a small funnel and a card of one line."""
+    return publish(
+        store,
+        dataset="micro",
+        plan_fingerprint="f" * 64,
+        secret_id="0123456789ab",
+        code_version="0.1.0",
+        seeds=["parcels"],
+        refs=refs,
+        reports={"funnel.json": FUNNEL.model_dump_json().encode(), "stages.txt": Stage.VERIFY.encode()},
+        card=lambda manifest: f"# {manifest.dataset} {manifest.version}: {manifest.tasks} tasks\n",
+    )
+
+
+def publish_numbers(store: Store, *shards: range) -> Manifest:
+    """Publish a version made of these shards."""
+    return publish_shards(store, [fill_shard(store, numbers) for numbers in shards])[0]

@@ -1,0 +1,114 @@
+"""Thresholds are mle-bench's rank rule, and a board that tells nobody apart is refused."""
+
+from statistics import median
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandmill.calibrate.board import leaderboard, medal_rows, median_rows, thresholds
+from sandmill.errors import ItemRejected
+from sandmill.models.calibration import BoardEntry, Tier
+
+
+def board(scores: list[float], lower: bool = False) -> tuple[BoardEntry, ...]:
+    entries = [
+        BoardEntry(solver=f"s{number:04d}", tier=Tier.STRONG, final=score, feedback=score)
+        for number, score in enumerate(scores)
+    ]
+    return leaderboard(entries, lower)
+
+
+@pytest.mark.parametrize(
+    ("entries", "rows"),
+    [
+        (1, (1, 1, 1)),
+        (4, (1, 1, 1)),
+        (9, (1, 1, 3)),
+        (20, (2, 4, 8)),
+        (29, (2, 5, 11)),
+        (99, (9, 19, 39)),
+        (100, (10, 20, 40)),
+        (249, (10, 49, 99)),
+        (250, (10, 50, 100)),
+        (499, (10, 50, 100)),
+        (500, (11, 50, 100)),
+        (999, (11, 50, 100)),
+        (1000, (12, 50, 100)),
+        (1500, (13, 75, 150)),
+        (5000, (20, 250, 500)),
+    ],
+)
+def test_medal_rows_are_the_published_ones(entries: int, rows: tuple[int, int, int]):
+    assert medal_rows(entries) == rows
+
+
+def published(n: int) -> tuple[int, int, int]:
+    """The rule as mle-bench writes it, in floating point."""
+    if n < 100:
+        return max(1, int(n * 0.1)), max(1, int(n * 0.2)), max(1, int(n * 0.4))
+    if n < 250:
+        return 10, int(n * 0.2), int(n * 0.4)
+    if n < 1000:
+        return 10 + int(n * 0.002), 50, 100
+    return 10 + int(n * 0.002), int(n * 0.05), int(n * 0.1)
+
+
+def test_whole_numbers_and_floating_point_give_the_same_rows():
+    assert [n for n in range(1, 20_000) if medal_rows(n) != published(n)] == []
+
+
+@pytest.mark.parametrize("lower", [False, True])
+def test_twenty_entries_give_rows_two_four_eight_and_the_middle(lower: bool):
+    scores = [round(0.5 + number / 100, 5) for number in range(20)]
+    ranked = [entry.final for entry in board(scores, lower)]
+    assert ranked == sorted(scores, reverse=not lower)
+    bars = thresholds(board(scores, lower), lower)
+    middle = round((ranked[9] + ranked[10]) / 2, 5)
+    assert (bars.gold, bars.silver, bars.bronze, bars.median) == (ranked[1], ranked[3], ranked[7], middle)
+
+
+def test_equal_scores_are_ranked_by_name():
+    ranked = board([0.7, 0.9, 0.7, 0.9])
+    assert [entry.solver for entry in ranked] == ["s0001", "s0003", "s0000", "s0002"]
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        [],
+        [0.8] * 20,
+        [0.9] * 4 + [0.8 - number / 100 for number in range(16)],
+        [0.9, 0.89, 0.88, 0.87] + [0.5] * 16,
+        [0.9 - number * 0.00001 for number in range(20)],
+    ],
+)
+@pytest.mark.parametrize("lower", [False, True])
+def test_a_flat_board_is_rejected(scores: list[float], lower: bool):
+    signed = [round(-score if lower else score, 5) for score in scores]
+    with pytest.raises(ItemRejected) as caught:
+        thresholds(board(signed, lower), lower)
+    assert (caught.value.stage, caught.value.reason) == ("calibrate", "flat_board")
+
+
+@given(
+    scores=st.lists(st.integers(0, 10**5).map(lambda value: value / 1e5), min_size=1, max_size=300),
+    lower=st.booleans(),
+)
+def test_thresholds_are_board_scores_and_fall_strictly(scores: list[float], lower: bool):
+    ranked = board(scores, lower)
+    try:
+        bars = thresholds(ranked, lower)
+    except ItemRejected:
+        return
+    assert {bars.gold, bars.silver, bars.bronze} <= set(scores)
+    assert bars.median == pytest.approx(median(scores), abs=1e-5)
+    ladder = [bars.gold, bars.silver, bars.bronze, bars.median]
+    assert ladder == sorted(ladder, reverse=not lower)
+    assert len(set(ladder)) == 4
+
+
+@given(st.integers(1, 2000))
+def test_the_middle_rows_are_the_median(entries: int):
+    rows = median_rows(entries)
+    assert sum(rows) / len(rows) == median(range(1, entries + 1))

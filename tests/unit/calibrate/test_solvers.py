@@ -1,0 +1,175 @@
+"""Each skill pays where it must, and no table that a task may hold breaks the panel."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sandmill.calibrate import PANEL, run_panel
+from sandmill.calibrate.solvers.designs import plain
+from sandmill.calibrate.solvers.linear import best_penalty, leave_one_out, responses
+from sandmill.calibrate.solvers.search import encoded_levels
+from sandmill.calibrate.solvers.table import Table
+from sandmill.metrics import get_metric
+from sandmill.metrics.gap import gap_closed
+from sandmill.models.calibration import Tier
+from tests.tables import ENCODINGS, Written, standard, write_table
+
+
+def shares(written: Written, *names: str) -> dict[str, float]:
+    """Gap closed by some entries."""
+    metric = get_metric(written.told.metric)
+    runs = run_panel(written.folder, written.told, ["prior", *names])
+    scores = {run.name: metric.score(written.truth, run.prediction) for run in runs}
+    oracle = metric.score(written.truth, written.oracle)
+    return {name: gap_closed(scores[name], scores["prior"], oracle) for name in names}
+
+
+RULES = {
+    "ratio_search": lambda table: np.log(table["mass"] / table["volume"]),
+    "product_search": lambda table: standard(table["width"]) * standard(table["height"]),
+    "period_search": lambda table: np.sin(2 * np.pi * table["hour"] / 24 + 1),
+    "step_search": lambda table: (table["level"] > 60) * 2.0,
+}
+
+
+@pytest.mark.parametrize("metric", ["log_loss", "rmse"])
+@pytest.mark.parametrize("skill", RULES)
+def test_a_skill_beats_the_default_linear_model_where_the_rule_needs_it(tmp_path: Path, skill: str, metric: str):
+    target = "regression" if metric == "rmse" else "binary"
+    gaps = []
+    for seed in range(3):
+        written = write_table(tmp_path / str(seed), target, metric, RULES[skill], seed=seed, missing=0.0)
+        gaps.append(shares(written, skill, "linear", "auto_search", "sparse_search"))
+    mean = {name: np.mean([gap[name] for gap in gaps]) for name in gaps[0]}
+    margin = 0.08 if skill == "step_search" else 0.15
+    assert mean[skill] > mean["linear"] + margin
+    assert mean["auto_search"] > mean["linear"] + margin
+    assert mean["sparse_search"] > mean["linear"] + margin
+
+
+def test_encoded_categories_carry_an_effect_of_many_levels(tmp_path: Path):
+    effects = dict(zip("abcdefghij", np.random.default_rng(5).normal(size=10), strict=True))
+    written = write_table(tmp_path, rule=lambda table: table["town"].map(effects), strength=4.0)
+    gaps = shares(written, "encoding_search", "one_column")
+    assert gaps["encoding_search"] > gaps["one_column"] + 0.2
+
+
+def test_an_encoded_training_row_never_sees_its_own_target(tmp_path: Path):
+    written = write_table(tmp_path)
+    table = Table.read(written.folder, written.told)
+    before = encoded_levels(table).train
+    table.target = table.target.copy()
+    table.target[7] = 1 - table.target[7]
+    after = encoded_levels(table).train
+    moved_by_the_mean = 2 / len(table.target)
+    assert np.abs(after[7] - before[7]).max() < moved_by_the_mean
+    assert np.abs(after - before).max() > moved_by_the_mean
+
+
+def test_leave_one_out_in_closed_form_equals_leaving_each_row_out(tmp_path: Path):
+    written = write_table(tmp_path, "regression", "rmse", train=50, test=100)
+    table = Table.read(written.folder, written.told)
+    features, wanted, penalty = plain(table).scaled().train, responses(table), 3.0
+    fast = leave_one_out(features, wanted, (penalty,))[0]
+    for row in (0, 17, 49):
+        others = np.delete(np.arange(50), row)
+        middle, level = features[others].mean(axis=0), wanted[others].mean(axis=0)
+        inner = features[others] - middle
+        system = inner.T @ inner + penalty * np.eye(inner.shape[1])
+        slow = level + (features[row] - middle) @ np.linalg.solve(system, inner.T @ (wanted[others] - level))
+        np.testing.assert_allclose(fast[row], slow, atol=1e-8)
+
+
+def test_the_penalty_grows_when_there_is_nothing_to_learn():
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(100, 30))
+    clear, noise = features[:, :1] * 2, rng.normal(size=(100, 1))
+    assert best_penalty(features, noise - noise.mean())[1] > 30 * best_penalty(features, clear - clear.mean())[1]
+
+
+def spoil(written: Written, change) -> None:
+    """Edit the files of a table."""
+    for name in ("train.csv", "test.csv"):
+        path = written.folder / name
+        frame = pd.read_csv(path, dtype={"row_id": str}, keep_default_na=False, na_values=[""])
+        change(frame, name == "train.csv").to_csv(path, index=False)
+
+
+KINDS = (("multiclass", "log_loss"), ("binary", "roc_auc"), ("regression", "rmse"))
+
+HARD = {
+    "half of the cells missing": lambda frame, train: frame.assign(
+        **{name: frame[name].where(np.arange(len(frame)) % 2 == 0) for name in ("width", "mass", "town", "hour")}
+    ),
+    "constant and empty columns": lambda frame, train: frame.assign(same=1, blank=np.nan, word="x"),
+    "categories unseen in training": lambda frame, train: frame if train else frame.assign(town="new", shade="newer"),
+    "numbers missing in test only": lambda frame, train: frame if train else frame.assign(width=np.nan),
+    "no categories": lambda frame, train: frame.drop(columns=["town", "shade"]),
+    "no numbers": lambda frame, train: frame.drop(columns=["width", "height", "mass", "volume", "hour", "level"]),
+    "values far outside": lambda frame, train: frame if train else frame.assign(width=1e9, mass=0.0),
+    "a name for missing": lambda frame, train: frame.assign(town=frame["town"].replace("a", "NA")),
+}
+
+
+@pytest.mark.parametrize(
+    ("fault", "target", "metric"),
+    [(fault, *KINDS[number % 3]) for number, fault in enumerate(HARD)],
+)
+def test_every_solver_copes_with(tmp_path: Path, fault: str, target: str, metric: str):
+    written = write_table(tmp_path, target, metric, train=60, test=120)
+    spoil(written, HARD[fault])
+    assert {run.name: run.failure for run in run_panel(written.folder, written.told) if run.failure} == {}
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "log_loss"])
+def test_every_solver_copes_with_nine_classes_in_fifty_rows(tmp_path: Path, metric: str):
+    written = write_table(tmp_path, "multiclass", metric, train=50, test=200, classes=9)
+    train = pd.read_csv(tmp_path / "train.csv", dtype={"row_id": str})
+    names = list(written.told.classes)
+    train["outcome"] = [names[row % 7] for row in range(49)] + [names[7]]
+    train.to_csv(tmp_path / "train.csv", index=False)
+    runs = run_panel(written.folder, written.told)
+    assert [run.failure for run in runs if run.failure] == []
+    if metric == "log_loss":
+        assert all(run.prediction.min() > 0 for run in runs), "a class absent from training is never impossible"
+
+
+@pytest.mark.parametrize(("target", "metric"), ENCODINGS)
+def test_predictions_are_what_the_encoding_asks_for_and_repeat(tmp_path: Path, target: str, metric: str):
+    written = write_table(tmp_path, target, metric, train=80, test=150)
+    first, again = (run_panel(written.folder, written.told) for _ in range(2))
+    for run, repeated in zip(first, again, strict=True):
+        assert run.failure is None
+        assert run.prediction.tobytes() == repeated.prediction.tobytes()
+        if written.told.encoding == "class_probabilities":
+            np.testing.assert_allclose(run.prediction.sum(axis=1), 1, atol=1e-9)
+        if written.told.encoding == "probability":
+            assert run.prediction.min() >= 0
+            assert run.prediction.max() <= 1
+        if written.told.encoding == "label":
+            assert set(run.prediction) <= set(range(len(written.told.classes)))
+
+
+def test_the_panel_has_one_zero_an_odd_competent_tier_and_no_name_twice():
+    names = [entry.name for entry in PANEL]
+    assert len(names) == len(set(names)) >= 20
+    assert [entry.name for entry in PANEL if entry.tier is Tier.TRIVIAL] == ["prior"]
+    assert sum(entry.tier is Tier.COMPETENT for entry in PANEL) % 2 == 1
+
+
+def test_the_prior_knows_nothing(tmp_path: Path):
+    written = write_table(tmp_path, "multiclass", "log_loss")
+    (run,) = run_panel(written.folder, written.told, ["prior"])
+    assert len(np.unique(run.prediction, axis=0)) == 1
+
+
+def test_a_solver_that_fails_is_data(tmp_path: Path):
+    written = write_table(tmp_path, train=60, test=100)
+    train = pd.read_csv(tmp_path / "train.csv", dtype={"row_id": str})
+    train.assign(outcome=0).to_csv(tmp_path / "train.csv", index=False)
+    runs = {run.name: run for run in run_panel(written.folder, written.told, ["prior", "linear"])}
+    assert runs["prior"].failure is None
+    assert runs["linear"].prediction is None
+    assert "ValueError" in runs["linear"].failure

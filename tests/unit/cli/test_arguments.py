@@ -1,0 +1,202 @@
+"""The command line made from models."""
+
+import contextlib
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sandmill.cli.arguments import parse_models
+from sandmill.errors import RequestError
+from sandmill.models.base import Band, Frozen
+from sandmill.models.request import DEFAULT_MIX, BuildRequest, RunSettings
+
+PROG = "python -m flows.build_release"
+EXAMPLE = "python -m flows.build_release --name micro --tasks 12"
+
+
+def _parse(*argv):
+    return parse_models(argv, PROG, "Build a release.", EXAMPLE, BuildRequest, RunSettings)
+
+
+def _problems(*argv):
+    with pytest.raises(RequestError) as error:
+        _parse(*argv)
+    assert error.value.exit_code == 2
+    return {problem.where: problem for problem in error.value.problems}
+
+
+def test_defaults_are_the_models_own():
+    request, run = _parse("--name", "micro")
+    assert request == BuildRequest(name="micro")
+    assert run == RunSettings()
+
+
+def test_every_option_reaches_its_field():
+    request, run = _parse(
+        *("--name", "micro", "--tasks", "3", "--seed=9", "--seeds", "a.yaml", "b", "--mix", "easy=0.25,hard=0.75"),
+        *("--designer", "grammar", "--replicates", "2", "--root", "s3://bucket/x", "--shard-size", "5"),
+        *("--workers", "1", "--secret-file", "key.bin"),
+    )
+    assert request == BuildRequest(
+        name="micro",
+        tasks=3,
+        seed=9,
+        seeds=("a.yaml", "b"),
+        mix={Band.EASY: 0.25, Band.HARD: 0.75},
+        designer="grammar",
+        replicates=2,
+    )
+    assert run == RunSettings(root="s3://bucket/x", shard_size=5, workers=1, secret_file=Path("key.bin"))
+
+
+def test_all_problems_of_all_models_come_at_once():
+    problems = _problems(
+        *("stray", "--name", "No Good", "--tasks", "many", "--seed", "1", "2", "--mix", "easy=x", "--desginer", "y"),
+        *(
+            "--designer",
+            "gramar",
+            "--replicates",
+            "99",
+            "--workers",
+            "0",
+            "--root",
+            "a",
+            "--root",
+            "b",
+            "--secret-file=",
+        ),
+    )
+    assert set(problems) == {
+        "command line",
+        "--name",
+        "--tasks",
+        "--seed",
+        "--mix easy",
+        "--desginer",
+        "--designer",
+        "--replicates",
+        "--workers",
+        "--root",
+        "--secret-file",
+    }
+    assert problems["--desginer"].hint == 'Did you mean "--designer"?'
+    assert problems["--designer"].hint == 'Did you mean "grammar"?'
+    assert problems["--workers"].expected == "a whole number from 1 to 256"
+    assert problems["--root"].saw == "the option 2 times"
+
+
+def test_a_required_option_that_is_absent_is_named():
+    assert _problems()["--name"].saw == "nothing"
+
+
+def test_options_are_not_abbreviated():
+    assert set(_problems("--nam", "micro")) == {"--nam", "--name"}
+
+
+@pytest.mark.parametrize(
+    ("words", "saw"),
+    [
+        (["easy"], '"easy"'),
+        (["easy=0.5,easy=0.5"], '"easy" more than once'),
+        (["esy=1"], '"esy"'),
+        ([], "no value"),
+    ],
+)
+def test_a_mapping_that_cannot_be_read_says_what_a_pair_looks_like(words, saw):
+    problem = _problems("--name", "a", "--mix", *words)["--mix"]
+    assert problem.saw == saw
+    assert "easy" in problem.expected or problem.expected == "each key once"
+
+
+def test_a_mapping_takes_pairs_joined_by_commas_or_spaces():
+    assert (
+        _parse("--name", "a", "--mix", "easy=0.5", "hard=0.5")[0] == _parse("--name", "a", "--mix=easy=0.5,hard=0.5")[0]
+    )
+
+
+def test_shares_that_do_not_sum_to_one_are_a_problem_of_the_mix():
+    assert "sum to 0.5" in _problems("--name", "a", "--mix", "easy=0.5")["--mix"].expected
+
+
+def test_a_negative_number_is_a_value_and_not_an_option():
+    assert _problems("--name", "a", "--seed", "-1")["--seed"].saw == '"-1"'
+
+
+def test_help_lists_every_field_with_its_default_and_ends_with_the_example(capsys):
+    with pytest.raises(SystemExit) as end:
+        _parse("--tasks", "nonsense", "--help")
+    assert end.value.code == 0
+    text = capsys.readouterr().out
+    assert text.rstrip().endswith(EXAMPLE)
+    for model in (BuildRequest, RunSettings):
+        for name, field in model.model_fields.items():
+            assert f"--{name.replace('_', '-')} " in text
+            assert " ".join((field.description or "").split()[:3]) in " ".join(text.split())
+    assert ",".join(f"{band}={share}" for band, share in DEFAULT_MIX.items()) in text
+
+
+class _Odd(Frozen):
+    share: float | None = None
+    """Share in % of the whole."""
+    keep: bool = False
+    """Whether to keep."""
+    level: Literal["low", "high"] = "low"
+    """How loud."""
+    names: tuple[str, ...] = ("a", "b")
+    """Names to use."""
+
+
+def test_optional_numbers_switches_and_choices_are_read():
+    (odd,) = parse_models(["--share", "0.5", "--keep", "true", "--level", "high"], "odd", "Odd.", "odd", _Odd)
+    assert odd == _Odd(share=0.5, keep=True, level="high")
+
+
+def test_help_survives_a_percent_sign_and_shows_choices_and_list_defaults(capsys):
+    with pytest.raises(SystemExit):
+        parse_models(["-h"], "odd", "Odd.", "odd", _Odd)
+    text = " ".join(capsys.readouterr().out.split())
+    assert "Share in % of the whole. (default: none)" in text
+    assert "--level low|high" in text
+    assert "Names to use. (default: a b)" in text
+
+
+def test_two_models_with_one_field_name_are_a_mistake_in_the_programme():
+    with pytest.raises(ValueError, match="two models have a field share"):
+        parse_models([], "odd", "Odd.", "odd", _Odd, _Odd)
+
+
+words = st.text(max_size=8) | st.sampled_from(
+    [
+        "--name",
+        "--tasks",
+        "--mix",
+        "--seeds",
+        "--help=1",
+        "--",
+        "-",
+        "-h=",
+        "--=",
+        "-1",
+        "1",
+        "a",
+        "=",
+        "easy=1",
+        "--seed=0",
+    ]
+)
+
+
+@settings(deadline=None)
+@given(st.lists(words, max_size=8))
+def test_any_command_line_gives_models_help_or_one_request_error(argv):
+    with contextlib.suppress(RequestError):
+        if {"-h", "--help"} & set(argv):
+            with pytest.raises(SystemExit):
+                _parse(*argv)
+        else:
+            request, settings_read = _parse(*argv)
+            assert isinstance(request, BuildRequest)
+            assert isinstance(settings_read, RunSettings)

@@ -1,0 +1,224 @@
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sandmill.cli.app import app
+from sandmill.cli.doctor import check_requirement
+from sandmill.store.files import Store
+from tests.factories import make_task
+from tests.publishing import publish_numbers
+
+TASK = make_task(0).record.task_id
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory) -> str:
+    root = str(tmp_path_factory.mktemp("releases") / "micro")
+    publish_numbers(Store(root), range(2), range(2, 4))
+    return root
+
+
+@pytest.fixture
+def own_release(tmp_path) -> str:
+    root = str(tmp_path / "releases/micro")
+    publish_numbers(Store(root), range(2))
+    return root
+
+
+def run(*arguments: object):
+    return CliRunner(env={"COLUMNS": "160"}).invoke(app, [str(argument) for argument in arguments])
+
+
+def test_show_tells_a_person_what_a_release_holds(release):
+    ran = run("show", release)
+    assert ran.exit_code == 0
+    assert "4 tasks from 1 seeds" in ran.stdout
+    assert TASK in ran.stdout
+    assert "medium      4 (100%), asked for 4" in ran.stdout
+    assert "Funnel: slots 4, designed 6" in ran.stdout
+    assert "in band 3" in ran.stdout
+
+
+def test_show_cuts_a_long_list_and_says_so(release):
+    assert "... and 3 more" in run("show", release, "--limit", 1).stdout
+
+
+def test_show_tells_a_programme_the_same(release):
+    facts = json.loads(run("show", release, "--json").stdout)
+    assert len(facts["tasks"]) == 4
+    assert facts["bands"] == facts["wanted"] == {"medium": 4}
+    assert facts["funnel"]["in_band"] == 3
+    assert facts["release"] == f"{release}@{facts['version']}"
+
+
+def test_show_of_a_task_tells_story_thresholds_oracle_and_board(release):
+    text = run("show", release, TASK).stdout
+    for said in ("Late parcels", "gold 0.85000", "0.90000 (exact)", "logistic", "competent", "medium 0.300"):
+        assert said in text
+    assert "lineage" not in text
+    assert "lineage.designer grammar" in run("show", release, TASK, "--lineage").stdout
+    assert json.loads(run("show", release, TASK, "--json").stdout)["lineage"]["designer"] == "grammar"
+
+
+def test_show_of_a_public_mirror_shows_the_prompt(own_release):
+    for folder in Path(own_release).glob("0*/private"):
+        shutil.rmtree(folder)
+    assert "private half is not readable" in run("show", own_release).stdout
+    assert run("show", own_release, TASK).stdout.startswith("# Late parcels 0")
+
+
+def test_a_wrong_reference_exits_with_2_and_a_message_on_stderr(release):
+    for arguments in (
+        ("show", f"{release}@9"),
+        ("show", release, "nope"),
+        ("verify", f"{release}x"),
+        ("show", "ftp://x/y"),
+    ):
+        ran = run(*arguments)
+        assert ran.exit_code in (1, 2)
+        assert ran.stdout == ""
+        assert "expected" in ran.stderr
+        assert "Traceback" not in ran.stderr
+    assert run("show", f"{release}@9").exit_code == 2
+    assert run("no-such-command").exit_code == 2
+    assert "Did you mean 'show'" in run("shwo").stderr
+
+
+def test_pull_writes_folders_and_names_them(release, tmp_path):
+    ran = run("pull", release, "--to", tmp_path, "--task", TASK, "--public-only", "--json")
+    assert ran.exit_code == 0
+    assert json.loads(ran.stdout)["tasks"] == [str(tmp_path / TASK)]
+    assert sorted(path.name for path in (tmp_path / TASK).iterdir()) == ["public"]
+    assert "4 tasks in" in run("pull", release, "--to", tmp_path).stdout
+
+
+def test_pull_reads_from_s3(s3_root, tmp_path):
+    root = f"{s3_root}/cli/micro"
+    publish_numbers(Store(root), range(2))
+    assert run("pull", f"{root}@1", "--to", tmp_path).exit_code == 0
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_verify_exits_with_0_if_all_holds_and_1_if_not(own_release):
+    ran = run("verify", own_release)
+    assert (ran.exit_code, "all holds" in ran.stdout) == (0, True)
+    part = next(Path(own_release).glob("0*/public/files*"))
+    part.write_bytes(part.read_bytes()[:-1])
+    ran = run("verify", own_release)
+    assert ran.exit_code == 1
+    assert "public/files" in ran.stderr
+    ran = run("verify", own_release, "--json")
+    assert ran.exit_code == 1
+    assert json.loads(ran.stdout)["holds"] is False
+
+
+def test_verify_refuses_options_that_contradict(release):
+    ran = run("verify", release, "--task", TASK)
+    assert ran.exit_code == 2
+    assert "add" in ran.stderr or "--rerun beside it" in ran.stderr
+    assert run("verify", release, "--rerun", "--public-only").exit_code == 2
+
+
+def test_grade_refuses_a_folder_without_its_private_half(release, tmp_path):
+    run("pull", release, "--to", tmp_path, "--task", TASK, "--public-only")
+    ran = run("grade", tmp_path / TASK, tmp_path / "submission.csv")
+    assert ran.exit_code == 2
+    assert "no private/ in it" in ran.stderr
+
+
+def test_grade_writes_one_object_for_a_valid_and_for_an_invalid_submission(release, tmp_path):
+    run("pull", release, "--to", tmp_path, "--task", TASK)
+    good, bad = tmp_path / "good.csv", tmp_path / "bad.csv"
+    good.write_text("id,late\nc0,0.1\nd0,0.9\ne0,0.2\nf0,0.8\n")
+    bad.write_text("id,late\nc0,0.1\n")
+    ran = run("grade", tmp_path / TASK, good)
+    assert (ran.exit_code, json.loads(ran.stdout)["score"], json.loads(ran.stdout)["medal"]) == (0, 1.0, "gold")
+    ran = run("grade", tmp_path / TASK, bad)
+    assert (ran.exit_code, json.loads(ran.stdout)["outcome"]) == (0, "invalid_submission")
+    assert json.loads(ran.stdout)["problems"]
+
+
+def test_verify_with_rerun_says_which_facts_do_not_hold(release):
+    ran = run("verify", release, "--rerun", "--task", TASK)
+    assert ran.exit_code == 1
+    assert f"task {TASK}: " in ran.stderr
+
+
+def test_doctor_finds_this_machine_ready():
+    ran = run("doctor", "--json")
+    found = json.loads(ran.stdout)
+    assert found["ready"] is True
+    assert ran.exit_code == 0
+    assert {"python", "pydantic", "s3fs", "bubblewrap", "free disk here"} <= {f["what"] for f in found["findings"]}
+    assert "Ready." in run("doctor").stdout
+
+
+def test_doctor_compares_versions_as_numbers():
+    def status(line, extra=""):
+        return getattr(check_requirement(line, extra), "status", None)
+
+    assert status("pydantic>=2.7") == "ok"
+    assert status("pydantic>=2.100000") == "bad"
+    assert status("pydantic<2.9,>=2.7") == "bad"
+    assert status("no-such-package-here>=1") == "bad"
+    assert status("sqlalchemy[asyncio]<2.1,>=2.0.40; extra == 'pipeline'", "pipeline") == "ok"
+    assert status("sqlalchemy[asyncio]<2.0.4; extra == 'pipeline'", "pipeline") == "bad"
+    assert status("sqlalchemy<2; extra == 'pipeline'") is None
+    assert status("pytest>=9; extra == 'dev'") is None
+
+
+def test_the_version_is_shown():
+    from importlib.metadata import version
+
+    assert run("--version").stdout.strip() == version("sandmill")
+
+
+def test_ctrl_c_exits_with_130_and_without_a_traceback(release, tmp_path):
+    code = f"""
+from pathlib import Path
+import time
+from sandmill.store import pull
+def waiting(*_):
+    print("started", flush=True)
+    time.sleep(60)
+pull._pull_task = waiting
+from sandmill.cli import main
+import sys
+sys.argv = ["sandmill", "pull", {release!r}, "--to", {str(tmp_path)!r}]
+main()
+"""
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "started\n"
+    time.sleep(0.1)
+    child.send_signal(signal.SIGINT)
+    _, errors = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert "Interrupted" in errors
+    assert "Traceback" not in errors
+
+
+def test_an_unexpected_fault_shows_no_local_values(release):
+    code = f"""
+from sandmill.store import release
+def broken(ref):
+    token = "hunter2" * 2
+    raise ZeroDivisionError
+release.load = broken
+from sandmill.cli import main
+import sys
+sys.argv = ["sandmill", "show", {release!r}]
+main()
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=os.environ)
+    assert ran.returncode == 1
+    assert "ZeroDivisionError" in ran.stderr
+    assert "hunter2hunter2" not in ran.stderr

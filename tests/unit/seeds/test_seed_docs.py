@@ -1,0 +1,77 @@
+"""docs/seeds.md says what is true: every field is there, and its examples are ingested as printed."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from sandmill.errors import SeedError
+from sandmill.metrics.support import SUPPORTED_TASKS
+from sandmill.models.seed import ColumnProfile, SeedTask
+from sandmill.models.structure import ColumnMix, MetricName, Modality, PathologyKind, SplitKind, Structure, TargetKind
+from sandmill.seeds import ingest
+from sandmill.seeds.cards import bundled_cards
+from sandmill.seeds.folder import TableSeed
+from sandmill.seeds.tables import MISSING_WORDS
+from sandmill.seeds.target import USUAL_METRIC
+
+DOC = (Path(__file__).parents[3] / "docs" / "seeds.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```(\w*)\n(.*?)```", DOC, flags=re.DOTALL)
+
+
+def _example(language, word):
+    return next(body for kind, body in BLOCKS if kind == language and word in body)
+
+
+@pytest.mark.parametrize("model", [SeedTask, Structure, ColumnMix, ColumnProfile, TableSeed])
+def test_every_field_is_explained(model):
+    assert [name for name in model.model_fields if f"`{name}`" not in DOC] == []
+
+
+@pytest.mark.parametrize("choices", [Modality, TargetKind, MetricName, SplitKind, PathologyKind])
+def test_every_choice_is_listed(choices):
+    assert [choice for choice in choices if f"`{choice}`" not in DOC] == []
+
+
+def test_every_bundled_card_is_listed():
+    assert [path.stem for path, _ in bundled_cards() if f"| `{path.stem}` |" not in DOC] == []
+
+
+def test_the_table_of_what_can_be_made_is_the_one_in_the_code():
+    rows = [f"| `{target}` | {', '.join(f'`{m}`' for m in metrics)} |" for target, metrics in SUPPORTED_TASKS.items()]
+    assert "\n".join(rows) in DOC
+
+
+def test_the_usual_metrics_and_missing_words_are_the_ones_in_the_code():
+    assert [
+        f"`{metric}` for {target}" for target, metric in USUAL_METRIC.items() if f"`{metric}` for {target}" not in DOC
+    ] == []
+    assert [word for word in MISSING_WORDS if word and f"`{word}`" not in DOC] == []
+
+
+def test_the_card_of_the_example_is_a_seed(written):
+    written.file("card.yaml", _example("yaml", "structure:"))
+    assert ingest(("card.yaml",)).supported[0].id == "parcel-delays"
+
+
+def test_the_table_of_the_example_is_a_seed(written):
+    written.file("parcels/seed.yaml", _example("yaml", "id_column:"))
+    written.file("parcels/parcels.csv", _example("csv", "parcel,"))
+    seed = ingest(("parcels",)).supported[0]
+    assert [column.name for column in seed.profile] == ["weight", "depot"]
+    assert (seed.structure.target, seed.structure.missing_share) == (TargetKind.BINARY, 0.125)
+
+
+def test_the_competition_of_the_example_is_a_seed(written):
+    written.competition("challenge")
+    written.file("challenge/config.yaml", _example("yaml", "grader:"))
+    assert ingest(("challenge",)).supported[0].id == "late-parcels-challenge"
+
+
+def test_the_error_of_the_example_is_the_one_that_comes(written):
+    text = _example("yaml", "structure:").replace("binary", "binry").replace("0.04", "1.5")
+    written.file("parcels.yaml", text)
+    with pytest.raises(SeedError) as error:
+        ingest(("parcels.yaml",))
+    shown = next(body for kind, body in BLOCKS if not kind and "parcels.yaml" in body)
+    assert str(error.value).splitlines() == shown.splitlines()

@@ -1,0 +1,184 @@
+"""Every message that a person may get, word for word."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from sandmill.errors import SeedError
+from sandmill.seeds import ingest
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "seeds"
+
+ROWS = "x,y,late\n" + "".join(f"{n % 5},w{n % 3},{n % 2}\n" for n in range(30))
+
+
+def _message(sources):
+    with pytest.raises(SeedError) as error:
+        ingest(sources)
+    assert error.value.exit_code == 2
+    return f"{error.value}\n"
+
+
+def _card_fields(written):
+    card = written.card_text.replace("binary", "binry").replace("  metric: roc_auc\n", "  metrc: roc_auc\n")
+    written.file("card.yaml", card.replace("id: parcel-delays", "id: Parcel Delays") + "origin: folder\nsauce: x\n")
+    return ("card.yaml",)
+
+
+def _card_values(written):
+    text = written.card_text.replace("title: Late parcels", "title: 2024").replace(
+        "summary: Tell", "summary: [Tell]\nx: T"
+    )
+    structure = "  n_classes: 3\n  missing_share: 1.5\n  rows_train: -4\n  columns: {numric: 2, date: many}\n"
+    written.file("card.yaml", text.replace("source:", structure + "  pathologies: [missing, drft]\nsource:"))
+    return ("card.yaml",)
+
+
+def _card_contradiction(written):
+    written.file("card.yaml", written.card_text.replace("binary", "multiclass"))
+    return ("card.yaml",)
+
+
+def _yaml(written):
+    written.file("cards/anchors.yaml", "a: &a [x, x]\nb: *a\n")
+    written.file("cards/empty.yaml", "")
+    written.file("cards/list.yaml", "- a\n- b\n")
+    written.file("cards/nan.yaml", written.card_text + "profile:\n  - skew: .nan\n")
+    written.file("cards/open.yaml", "id: [a, b\ntitle: x\n")
+    written.file("cards/tag.yaml", "id: !!python/object/apply:os.system [touch ran]\n")
+    written.file("cards/twice.yaml", written.card_text + "id: again\n")
+    written.file("cards/two.yaml", "id: a\n---\nid: b\n")
+    written.file("cards/utf8.yaml", b"id: a\ntitle: \xff\n")
+    return ("cards",)
+
+
+def _texts(written):
+    long = written.card_text.replace("Late parcels", "L" * 201).replace("Tell which", "Tell" + " which" * 500)
+    written.file("card.yaml", long.replace("our own depot", '"our\\x1b[2Jdepot"'))
+    return ("card.yaml",)
+
+
+def _paths(written):
+    written.file("cards/a.yaml", written.card_text)
+    written.file("table.csv", ROWS)
+    written.file("tables/table.csv", ROWS)
+    written.file("other/notes.txt", "")
+    written.file("other/more.txt", "")
+    Path("void").mkdir()
+    return ("card", "table.csv", "tables", "other", "void", "s3://bucket/seeds", "", "a\0b")
+
+
+def _repeated(written):
+    for name in ("a", "b"):
+        written.file(f"{name}.yaml", written.card_text)
+    return ("a.yaml", "b.yaml", "a.yaml")
+
+
+def _unsupported(written):
+    written.file("cards/a.yaml", written.card_text.replace("tabular", "image"))
+    written.competition("parcels", "accuracy")
+    return ("cards", "parcels")
+
+
+def _table_columns(written):
+    extra = "id_column: z\nignore: [late, xx]\n"
+    return (written.table("one", ROWS, target="lat", extra=extra), written.table("two", ROWS, target="something"))
+
+
+def _table_shapes(written):
+    written.table("blank", "")
+    written.table("doubled", "x,X,late\n1,2,3\n")
+    written.table("header", "x,late\n")
+    written.table("latin", "x,late\n1,0\n")
+    written.file("latin/table.csv", b"x,late\n1,0\n\xe9,1\n")
+    written.table("nameless", "x,,late\n1,2,3\n")
+    written.table("ragged", ROWS + "1,2\n" + "1,2,3,4\n" * 6)
+    written.table("semicolons", "x;late\n1;0\n")
+    written.table("several", ROWS)
+    written.file("several/another.csv", ROWS)
+    written.table("without", ROWS)
+    Path("without/table.csv").unlink()
+    written.table("not-parquet", ROWS)
+    Path("not-parquet/table.csv").rename("not-parquet/table.txt")
+    return (
+        "blank",
+        "doubled",
+        "header",
+        "latin",
+        "nameless",
+        "ragged",
+        "semicolons",
+        "several",
+        "without",
+        "not-parquet",
+    )
+
+
+def _table_targets(written):
+    names = "late,x\n" + "".join(f"name {n},{n % 4}\n" for n in range(30))
+    return (
+        written.table("constant", "x,late\n" + "1,5\n" * 30),
+        written.table("declared", ROWS, target="y", extra="target_kind: regression\n"),
+        written.table("metric", ROWS, extra="target_kind: sequence\n"),
+        written.table("names", names),
+        written.table("alone", "late\n" + "0\n1\n" * 15),
+    )
+
+
+def _competitions(written):
+    written.competition("direction", "log-loss", (0.9, 0.1))
+    written.competition("grader", "auc-rok")
+    for name in ("absent", "broken"):
+        written.competition(name)
+    Path("absent/leaderboard.csv").unlink()
+    written.file("broken/config.yaml", "id: broken\ngrader: {}\n")
+    written.file("broken/description.md", "# Only a heading\n")
+    written.file("broken/leaderboard.csv", "score\n0.5\nnone\n")
+    written.competition("pointer")
+    written.file("pointer/leaderboard.csv", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")
+    written.competition("unranked")
+    written.file("unranked/leaderboard.csv", "team,points\n")
+    return ("absent", "broken", "direction", "grader", "pointer", "unranked")
+
+
+CASES = {
+    "card-fields": _card_fields,
+    "card-values": _card_values,
+    "card-contradiction": _card_contradiction,
+    "yaml": _yaml,
+    "texts": _texts,
+    "paths": _paths,
+    "repeated": _repeated,
+    "unsupported": _unsupported,
+    "table-columns": _table_columns,
+    "table-shapes": _table_shapes,
+    "table-targets": _table_targets,
+    "competitions": _competitions,
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_message_names_every_place_what_was_seen_and_what_was_expected(written, name):
+    message = _message(CASES[name](written))
+    golden = GOLDEN / f"{name}.txt"
+    if os.environ.get("WRITE_GOLDEN"):
+        golden.write_text(message, encoding="utf-8")
+    assert message == golden.read_text(encoding="utf-8")
+
+
+def test_problems_of_all_sources_come_in_one_error(written):
+    sources = (*_card_fields(written), *_table_columns(written), *_paths(written))
+    message = _message(sources)
+    for part in ("card.yaml", "one/seed.yaml", "two/seed.yaml", "void"):
+        assert part in message
+
+
+def test_a_large_card_is_refused_unread(written):
+    written.file("card.yaml", written.card_text + "#" * 256 * 1024)
+    assert "more than 256 kB; expected at most 256 kB" in _message(("card.yaml",))
+
+
+def test_nothing_in_a_card_is_run(written):
+    _message(_yaml(written))
+    assert not Path("ran").exists()

@@ -1,0 +1,22 @@
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandmill.store.files import Store
+
+
+@pytest.fixture
+def local_store(tmp_path: Path) -> Store:
+    """Give an empty dataset in a folder."""
+    return Store(str(tmp_path / "micro"))
+
+
+@pytest.fixture(params=["local", "s3"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    """Give an empty dataset, once in a folder and once in a bucket."""
+    if request.param == "local":
+        yield Store(str(tmp_path / "micro"))
+    else:
+        yield Store(f"{request.getfixturevalue('s3_root')}/{uuid.uuid4().hex}/micro")

@@ -1,0 +1,173 @@
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from sandmill.errors import IntegrityError, ReleaseNotFound, RequestError
+from sandmill.store import parquet, tables
+from sandmill.store.files import Store
+from sandmill.store.pull import pull_tasks
+from sandmill.store.release import Release, load
+from sandmill.store.shards import read_shard
+from tests.factories import make_shard_plan, make_task
+from tests.publishing import publish_numbers
+
+
+@pytest.fixture
+def release(store: Store) -> Release:
+    publish_numbers(store, range(3), range(3, 5))
+    return load(store.root)
+
+
+def _content(folder):
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def _expected(number, sides=("public", "private")):
+    package = make_task(number).package
+    return {f"{side}/{path}": content for side in sides for path, content in getattr(package, side).items()}
+
+
+def test_pull_writes_each_task_as_a_folder(release, tmp_path):
+    seen = []
+    folders = release.pull(tmp_path / "out", progress=lambda done, total: seen.append((done, total)))
+    assert [folder.name for folder in folders] == list(release.task_ids)
+    assert seen == [(number, 5) for number in range(1, 6)]
+    for number in range(5):
+        assert _content(tmp_path / "out" / make_task(number).record.task_id) == _expected(number)
+    assert len(list((tmp_path / "out").iterdir())) == 5
+
+
+def test_pull_can_take_some_tasks_and_the_public_half(release, tmp_path):
+    wanted = make_task(3).record.task_id
+    out = tmp_path / "out"
+    assert release.pull(out, [wanted, wanted], public_only=True) == [out / wanted]
+    assert _content(out) == {f"{wanted}/{path}": c for path, c in _expected(3, ("public",)).items()}
+
+
+def test_pull_leaves_equal_folders_alone_and_adds_what_is_missing(release, tmp_path):
+    one, two = release.task_ids[:2]
+    release.pull(tmp_path, [one], public_only=True)
+    release.pull(tmp_path, [two])
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
+    (tmp_path / two / "public/.DS_Store").write_bytes(b"hidden files do not count")
+    release.pull(tmp_path)
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert (tmp_path / one / "private/answers.csv").exists()
+    assert len(release.pull(tmp_path)) == 5
+
+
+def test_pull_leaves_a_changed_folder_alone_and_says_how_it_differs(release, tmp_path):
+    one, two, three = release.task_ids[:3]
+    release.pull(tmp_path, [one, two])
+    (tmp_path / one / "public/train.csv").write_bytes(b"mine")
+    (tmp_path / one / "public/notes.txt").write_bytes(b"mine")
+    (tmp_path / two / "private/answers.csv").unlink()
+    with pytest.raises(RequestError, match="2 problems") as caught:
+        release.pull(tmp_path)
+    assert "saw changed train.csv; also notes.txt; expected the release's files" in str(caught.value)
+    assert "saw no answers.csv" in str(caught.value)
+    assert (tmp_path / one / "public/train.csv").read_bytes() == b"mine"
+    assert (tmp_path / three / "public/train.csv").exists()
+
+
+def test_a_public_pull_refuses_a_folder_that_holds_answers(release, tmp_path):
+    release.pull(tmp_path, release.task_ids[:1])
+    with pytest.raises(RequestError, match="saw a private half; expected none"):
+        release.pull(tmp_path, release.task_ids[:1], public_only=True)
+
+
+def test_pull_refuses_unknown_tasks_before_it_writes(release, tmp_path):
+    with pytest.raises(ReleaseNotFound, match="2 problems"):
+        release.pull(tmp_path / "out", [release.task_ids[0], "nope", "neither"])
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_killed_pull_leaves_whole_folders_and_runs_on(tmp_path):
+    store = Store(str(tmp_path / "micro"))
+    publish_numbers(store, range(4))
+    out = tmp_path / "out"
+    code = f"""
+import os, signal
+from pathlib import Path
+from sandmill.store.release import load
+write, count = Path.write_bytes, []
+def dying(self, content):
+    count.append(self)
+    if len(count) == 19:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return write(self, content)
+Path.write_bytes = dying
+load({store.root!r}).pull({str(out)!r})
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL
+    whole = [path for path in out.iterdir() if not path.name.startswith(".")]
+    assert len(whole) == 2
+    assert all(len(_content(folder)) == 8 for folder in whole)
+    (left,) = [path for path in out.iterdir() if path.name.startswith(".")]
+    os.utime(left, (time.time() - 7200,) * 2)
+    assert len(load(store.root).pull(out)) == 4
+    assert sorted(path.name for path in out.iterdir()) == list(load(store.root).task_ids)
+
+
+def test_many_pulls_into_one_folder_at_once_agree(release, tmp_path):
+    with ThreadPoolExecutor(6) as pool:
+        pulled = list(pool.map(lambda _: load(release.ref).pull(tmp_path / "out"), range(6)))
+    assert all(folders == pulled[0] for folders in pulled)
+    for number in range(5):
+        assert _content(tmp_path / "out" / make_task(number).record.task_id) == _expected(number)
+    assert len(list((tmp_path / "out").iterdir())) == 5
+
+
+def test_pulls_that_place_the_same_folder_at_the_same_moment_agree(tmp_path):
+    together = threading.Barrier(4)
+    package = make_task(0).package
+
+    def read_files(side, task_id):
+        if side == "private":
+            together.wait()
+        return getattr(package, side)
+
+    def pull(_):
+        return pull_tasks(read_files, [f"task{number}" for number in range(20)], ("public", "private"), tmp_path, None)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert len({tuple(folders) for folders in pool.map(pull, range(4))}) == 1
+    assert len(list(tmp_path.iterdir())) == 20
+    assert all(_content(folder) == _expected(0) for folder in tmp_path.iterdir())
+
+
+def _publish_forged(store: Store, path: str, sha256: str | None = None) -> Release:
+    """Publish a task whose private files were written by someone who means harm."""
+    from tests.publishing import fill_shard, publish_shards
+
+    ref = fill_shard(store, range(1))
+    part = read_shard(store, make_shard_plan(store.root, range(1)).key).parts["private/files"]
+    rows = tables.file_rows(make_task(0).record.task_id, {path: b"forged"})
+    rows = [row | {"sha256": sha256 or row["sha256"]} for row in rows]
+    forged = parquet.write_rows(tables.FILES, [rows])
+    store.write(part.path, forged)
+    index = f"shards/{ref.key}/shard.json"
+    store.write(index, store.read(index).replace(f'"size":{part.size}'.encode(), f'"size":{len(forged)}'.encode()))
+    publish_shards(store, [ref])
+    return load(store.root)
+
+
+@pytest.mark.parametrize("path", ["../../escaped", "/tmp/escaped", "a/../../../b", "..\\up"])
+def test_a_path_that_leads_out_is_never_written(tmp_path, path):
+    release = _publish_forged(Store(str(tmp_path / "micro")), path)
+    with pytest.raises(IntegrityError, match="leads out of the task's folder"):
+        release.pull(tmp_path / "out")
+    assert _content(tmp_path / "out") == {}
+
+
+def test_bytes_that_differ_from_their_hash_are_never_written(tmp_path):
+    release = _publish_forged(Store(str(tmp_path / "micro")), "answers.csv", sha256="0" * 64)
+    with pytest.raises(IntegrityError, match=r"private/answers\.csv: the stored bytes differ"):
+        release.pull(tmp_path / "out")
+    assert _content(tmp_path / "out") == {}

@@ -1,0 +1,145 @@
+import json
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from sandmill.errors import IntegrityError, ReleaseNotFound, StoreError
+from sandmill.store.faults import AccessDenied
+from sandmill.store.files import Store
+from sandmill.store.release import Release, load
+from tests.factories import make_task
+from tests.publishing import publish_numbers
+
+
+@pytest.fixture
+def release(store: Store) -> Release:
+    publish_numbers(store, range(3), range(3, 5))
+    return load(store.root)
+
+
+def test_the_table_of_tasks_joins_public_and_private_facts(release):
+    frame = release.tasks
+    assert frame["task_id"].to_list() == list(release.task_ids)
+    row = frame.row(by_predicate=pl.col("task_id") == make_task(4).record.task_id, named=True)
+    assert (row["split"], row["modality"], row["target"], row["metric"]) == ("train", "tabular", "binary", "roc_auc")
+    assert (row["rows_train"], row["rows_test"]) == (50, 200)
+    assert (row["domain"], row["structure"], row["seed_id"]) == ("logistics", "tabular/binary/random", "parcels")
+    assert (row["band"], row["wanted"], row["difficulty"]) == ("medium", "medium", 0.3)
+    assert (row["trivial"], row["gold"], row["oracle"], row["replicate"]) == (0.5, 0.85, 0.9, 0)
+    assert row["motifs"] == ["linear"]
+    assert "record" not in frame.columns
+
+
+def test_one_task_is_read_as_it_was_written(release):
+    for number in range(5):
+        task = make_task(number)
+        assert release.record(task.record.task_id) == task.record
+        assert release.package(task.record.task_id) == task.package
+        assert release.prompt(task.record.task_id) == task.package.public["description.md"].decode()
+
+
+def test_a_report_is_read_by_name(release):
+    assert release.report("stages.txt") == b"verify"
+    assert release.report("nothing.json") is None
+
+
+def test_a_mirror_without_private_shows_only_public_facts(tmp_path):
+    store = Store(str(tmp_path / "micro"))
+    manifest = publish_numbers(store, range(2))
+    shutil.rmtree(tmp_path / "micro" / manifest.version / "private")
+    release = load(store.root)
+    assert not release.has_private
+    assert release.tasks.columns == ["task_id", "split", "modality", "target", "metric", "rows_train", "rows_test"]
+    assert release.prompt(release.task_ids[0]).startswith("# Late parcels")
+    with pytest.raises(StoreError, match="private/tasks"):
+        release.record(release.task_ids[0])
+    with pytest.raises(AccessDenied, match="--public-only"):
+        release.pull(tmp_path / "out")
+    assert len(release.pull(tmp_path / "out", public_only=True)) == 2
+
+
+def test_an_unknown_task_is_told_with_the_tasks_there_are(release):
+    with pytest.raises(ReleaseNotFound, match=r"saw 'nope'; expected one of the 5 tasks") as caught:
+        release.record("nope")
+    assert release.task_ids[0] in str(caught.value)
+    assert f"sandmill show {release.ref}" in str(caught.value)
+
+
+def test_a_version_is_named_by_number_or_in_full_and_the_latest_is_the_default(store):
+    first = publish_numbers(store, range(1)).version
+    second = publish_numbers(store, range(2)).version
+    assert load(store.root).version == second
+    for wanted in ("1", "0001", first):
+        assert load(f"{store.root}@{wanted}").version == first
+    assert load(f"{store.root}/@2").version == second
+    assert load(load(store.root).ref).version == second
+
+
+def test_a_missing_version_is_told_with_those_there_are(store):
+    version = publish_numbers(store, range(1)).version
+    for wanted in ("2", "0001-00000000", "latest", ""):
+        with pytest.raises(ReleaseNotFound, match=f"expected one of {version}") as caught:
+            load(f"{store.root}@{wanted}")
+        assert f"Latest: {store.root}@{version}" in str(caught.value)
+        assert caught.value.exit_code == 2
+
+
+def test_a_missing_dataset_is_told_with_its_neighbours(store):
+    publish_numbers(store, range(1))
+    root = store.root.rpartition("/")[0]
+    Store(f"{root}/empty").write("shards/a/public/x", b"")
+    with pytest.raises(ReleaseNotFound, match=f"There: micro. Try: sandmill show {root}/micro"):
+        load(f"{root}/mirco")
+    with pytest.raises(ReleaseNotFound, match="a folder without a finished version"):
+        load(f"{root}/empty")
+
+
+def test_a_missing_root_says_so(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ReleaseNotFound, match="No dataset is published in no/such"):
+        load("no/such/micro")
+    with pytest.raises(ReleaseNotFound, match="no dataset 'micro' in this folder"):
+        load("micro")
+
+
+def test_a_version_without_a_manifest_is_not_there(store):
+    manifest = publish_numbers(store, range(1))
+    Store(store.root).write("0002-0123abcd/public/tasks-00000-00000000.parquet", b"half")
+    assert load(store.root).version == manifest.version
+    with pytest.raises(ReleaseNotFound):
+        load(f"{store.root}@2")
+
+
+def test_a_release_of_a_newer_format_asks_for_an_upgrade(store):
+    manifest = publish_numbers(store, range(1))
+    newer = manifest.model_dump(mode="json") | {"format_version": 99, "new_field": 1}
+
+    store.write(f"{manifest.version}/manifest.json", json.dumps(newer).encode())
+    with pytest.raises(StoreError, match="pip install --upgrade sandmill"):
+        load(store.root)
+
+
+def test_a_damaged_manifest_is_told(store):
+    manifest = publish_numbers(store, range(1))
+    store.write(f"{manifest.version}/manifest.json", b"{}")
+    with pytest.raises(IntegrityError, match="the manifest is damaged"):
+        load(store.root)
+
+
+def test_a_release_is_read_from_s3_by_other_programmes(s3_root):
+
+    store = Store(f"{s3_root}/other-programmes/micro")
+    manifest = publish_numbers(store, range(2))
+    part = next(part for part in manifest.parts if part.path.startswith("public/tasks"))
+    with store.open(f"{manifest.version}/{part.path}") as file:
+        assert pl.read_parquet(file).height == 2
+
+
+def test_a_relative_local_reference_works(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    publish_numbers(Store("releases/micro"), range(1))
+    assert load("releases/micro").tasks.height == 1
+    assert load("./releases/micro@1").tasks.height == 1
+    assert Path("releases/micro").is_dir()

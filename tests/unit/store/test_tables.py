@@ -1,0 +1,86 @@
+import io
+
+import numpy as np
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from sandmill.store import tables
+from sandmill.store.parquet import grouped, iterate_rows, rows_of_task, write_rows
+from tests.factories import make_rejection, make_slot_report, make_task
+
+
+class _CountingFile(io.BytesIO):
+    count = 0
+
+    def read(self, size: int | None = -1) -> bytes:
+        got = super().read(size)
+        self.count += len(got)
+        return got
+
+
+def _table(name: str) -> tables.Table:
+    return next(table for table in tables.TABLES if f"{table.side}/{table.name}" == name)
+
+
+def _write(name: str, count: int) -> bytes:
+    table = _table(name)
+    tasks = sorted((make_task(number) for number in range(count)), key=lambda task: task.record.task_id)
+    return write_rows(table.schema, grouped(table, [row for task in tasks for row in table.rows(task)]))
+
+
+def test_a_record_comes_back_from_its_row():
+    task = make_task(3)
+    (row,) = tables.private_task_rows(task)
+    assert tables.read_record(row) == task.record
+
+
+def test_reports_come_back_from_their_rows():
+    rejection, slot = make_rejection(4), make_slot_report(make_task(4))
+    for schema, rows, read, original in (
+        (tables.REJECTIONS, tables.rejection_rows([rejection]), tables.read_rejection, rejection),
+        (tables.SLOTS, tables.slot_rows([slot]), tables.read_slot, slot),
+    ):
+        (row,) = iterate_rows(io.BytesIO(write_rows(schema, [rows])))
+        assert read(row) == original
+
+
+def test_every_table_holds_what_its_schema_says():
+    for table in tables.TABLES:
+        reader = pq.ParquetFile(io.BytesIO(_write(f"{table.side}/{table.name}", 3)))
+        assert reader.schema_arrow.equals(table.schema)
+        assert {key for row in table.rows(make_task()) for key in row} == set(table.schema.names)
+
+
+def test_the_public_tables_say_nothing_of_rule_thresholds_or_answers():
+    task = make_task(1)
+    seen = repr([tables.public_task_rows(task), _table("public/files").rows(task)])
+    for private in ("medium", "0.85", "linear", "logistic", "part", task.record.digest, task.record.spec.fingerprint):
+        assert private not in seen
+    assert set(tables.PUBLIC_TASKS.names) == {
+        *("task_id", "split", "prompt", "modality", "target", "metric", "rows_train", "rows_test"),
+    }
+
+
+def test_equal_tasks_give_equal_bytes():
+    for table in tables.TABLES:
+        assert _write(f"{table.side}/{table.name}", 3) == _write(f"{table.side}/{table.name}", 3)
+
+
+def test_one_tasks_files_are_read_without_the_rest():
+    names = [f"task{number:02d}" for number in range(20)]
+    noise = {name: np.random.Generator(np.random.PCG64(index)).bytes(100_000) for index, name in enumerate(names)}
+    table = _table("public/files")
+    rows = [row for name in names for row in tables.file_rows(name, {"train.csv": noise[name]})]
+    file = _CountingFile(write_rows(table.schema, grouped(table, rows)))
+    assert [row["bytes"] for row in rows_of_task(file, "task07")] == [noise["task07"]]
+    assert file.count < 200_000 < 2_000_000 < len(file.getvalue())
+
+
+def test_any_reader_can_push_a_task_id_down(tmp_path):
+    path = tmp_path / "files.parquet"
+    path.write_bytes(_write("public/files", 20))
+    wanted = make_task(7).record.task_id
+    (fragment,) = ds.dataset(path).get_fragments()
+    kept = fragment.split_by_row_group(ds.field("task_id") == wanted)
+    assert len(kept) == 1
+    assert pq.read_table(path, filters=[("task_id", "==", wanted)]).num_rows == 4
