@@ -5,7 +5,6 @@ import sys
 from prefect import flow, unmapped
 from prefect.task_runners import ThreadPoolTaskRunner
 
-import flows  # noqa: F401  (telemetry is switched off before Prefect loads, however this file is imported)
 from sandmill.build.preflight import check_inputs
 from sandmill.cli.arguments import parse_models
 from sandmill.cli.ending import show_ending
@@ -20,11 +19,8 @@ from tasks.seeding import ingest_seeds, plan_release
 PROGRAMME = "python -m flows.build_release"
 EXAMPLE = f"{PROGRAMME} --name micro --tasks 12 --seed 7 --root releases"
 
-SHARDS_AT_ONCE = 2
-"""Shards share one pool of worker processes; a second one keeps it busy while the first stores its work."""
 
-
-@flow(name="build-release", task_runner=ThreadPoolTaskRunner(max_workers=SHARDS_AT_ONCE))
+@flow(name="build-release", task_runner=ThreadPoolTaskRunner(max_workers=2))  # type: ignore[arg-type]
 def build_release(request: BuildRequest, settings: RunSettings = RunSettings()) -> str:  # noqa: B008
     """Ingest, design, generate, check, calibrate, verify, publish. Returns <root>/<dataset>@<version>."""
     plan = plan_release(request, ingest_seeds(request))

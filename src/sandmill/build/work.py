@@ -15,7 +15,7 @@ from sandmill.calibrate.panel import PANEL, TRIVIAL, PanelRun, run_panel, told_o
 from sandmill.calibrate.script import standalone_script
 from sandmill.design import design_task
 from sandmill.errors import ItemRejected, boundary
-from sandmill.metrics import Metric, get_metric
+from sandmill.metrics import get_metric
 from sandmill.models.base import Stage
 from sandmill.models.calibration import Calibration, Difficulty, Tier
 from sandmill.models.package import TaskPackage
@@ -130,7 +130,7 @@ def calibrate_package(job: CalibrateJob) -> Calibrated | OffBand:
         told = told_of(package.brief)
         runs = run_panel(folder, told, _PROBE)
         if not job.attempt.any_band:
-            measured = _measure(job.rendered, runs, metric)
+            measured = _difficulty_of(job.rendered, runs)
             if measured.band is not job.attempt.slot.band:
                 return OffBand(measured)
         runs += run_panel(folder, told, [entry.name for entry in PANEL if entry.name not in _PROBE])
@@ -138,6 +138,16 @@ def calibrate_package(job: CalibrateJob) -> Calibrated | OffBand:
         calibration = calibrate(runs, answers.truth, answers.is_final, job.rendered.oracle, metric, rng)
         _require_gold_reference(calibration)
         return Calibrated(calibration, standalone_script(calibration.reference, told))
+
+
+def measure_difficulty(rendered: Rendered, folder: Path) -> Difficulty:
+    """Difficulty alone, from the entries that decide it.
+
+    Args:
+        rendered: the package with its oracle.
+        folder: a copy of its public files.
+    """
+    return _difficulty_of(rendered, run_panel(folder, told_of(rendered.package.brief), _PROBE))
 
 
 def verify_package(job: VerifyJob) -> Verification:
@@ -164,15 +174,15 @@ def _design(job: GenerateJob) -> TaskSpec:
     return design_task(attempt.slot, slot_streams, attempt.hardness, attempt.parent)
 
 
-def _measure(rendered: Rendered, runs: list[PanelRun], metric: Metric) -> Difficulty:
-    """Difficulty alone, from the probe; the bootstraps of a probe are not published."""
+def _difficulty_of(rendered: Rendered, runs: list[PanelRun]) -> Difficulty:
+    """Difficulty from a probe; its interval is not published, so two bootstraps will do."""
     final = rendered.answers.is_final
     ran = {run.name: run.prediction[final] for run in runs if run.prediction is not None}
     competent = [prediction for name, prediction in ran.items() if name != TRIVIAL]
     if TRIVIAL not in ran or not competent:
         failures = "; ".join(f"{run.name}: {run.failure}" for run in runs if run.failure)
         raise ItemRejected(Stage.CALIBRATE, "panel_failed", failures)
-    truth = rendered.answers.truth[final]
+    metric, truth = get_metric(rendered.package.brief.metric), rendered.answers.truth[final]
     counts = draw_counts(len(truth), Streams(b"probe", rendered.package.spec.fingerprint).generator("probe"), 2)
     return difficulty(truth, competent, ran[TRIVIAL], rendered.oracle[final], metric, counts)
 

@@ -25,9 +25,9 @@ _ROWS_EASIEST, _ROWS_HARDEST = 200, 80
 _MOST_DISTRACTORS = 5
 _LEAST_MAJORITY, _MOST_MAJORITY = 0.58, 0.8
 """Share of the larger of two classes: nearer to one half, a few training rows may take the smaller for it."""
-_LOG_ODDS_EASIEST, _LOG_ODDS_HARDEST = 6.0, 1.5
-"""Standard deviation of the rule on the log-odds scale, for class targets."""
-_NOISE_EASIEST, _NOISE_HARDEST = 0.2, 0.8
+_LOG_ODDS = {TargetKind.BINARY: (6.0, 1.1), TargetKind.MULTICLASS: (10.0, 1.8)}
+"""Standard deviation of the rule on the log-odds scale at hardness 0 and 1, for class targets."""
+_NOISE_EASIEST, _NOISE_HARDEST = 0.1, 1.0
 """Noise of number targets, in standard deviations of the rule."""
 
 
@@ -81,7 +81,7 @@ def _between(easiest: float, hardest: float, hardness: float) -> float:
 
 def _signal(target: TargetKind, hardness: float) -> float:
     """Standard deviation of the rule: 1 for numbers, whose noise is turned instead."""
-    return 1.0 if target is TargetKind.REGRESSION else _between(_LOG_ODDS_EASIEST, _LOG_ODDS_HARDEST, hardness)
+    return 1.0 if target is TargetKind.REGRESSION else _between(*_LOG_ODDS[target], hardness)
 
 
 def _choose_target(

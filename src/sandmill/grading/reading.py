@@ -23,13 +23,16 @@ def read_regular_file(path: Path, limit: int = MAX_SUBMISSION_BYTES) -> bytes | 
         return None
     except OSError as error:
         raise _not_regular(path, error.strerror or str(error)) from None
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise _not_regular(path, stat.filemode(status.st_mode))
         if status.st_nlink > 1:
             raise _not_regular(path, f"{status.st_nlink} hard links to one file")
-        return file.read(limit + 1)
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read(limit + 1)
+    finally:
+        os.close(descriptor)
 
 
 def _not_regular(path: Path, saw: str) -> InputError:

@@ -1,4 +1,4 @@
-"""Which metrics can be graded, and what a submission's cells hold under each."""
+"""Which metrics can be graded."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -7,6 +7,7 @@ from sandmill.errors import Problem, RequestError
 from sandmill.metrics import classification as c
 from sandmill.metrics import regression as r
 from sandmill.metrics.base import Metric
+from sandmill.metrics.support import ENCODINGS
 from sandmill.models.package import Encoding
 from sandmill.models.structure import MetricName, TargetKind
 
@@ -58,17 +59,6 @@ METRICS: Mapping[MetricName, Metric] = MappingProxyType({metric.name: metric for
 
 SUPPORTED = frozenset(METRICS)
 
-_ENCODINGS: Mapping[tuple[TargetKind, MetricName], Encoding] = MappingProxyType(
-    {
-        (TargetKind.BINARY, MetricName.ROC_AUC): "probability",
-        (TargetKind.BINARY, MetricName.LOG_LOSS): "probability",
-        (TargetKind.BINARY, MetricName.ACCURACY): "label",
-        (TargetKind.MULTICLASS, MetricName.ACCURACY): "label",
-        (TargetKind.MULTICLASS, MetricName.LOG_LOSS): "class_probabilities",
-        (TargetKind.REGRESSION, MetricName.RMSE): "value",
-    }
-)
-
 
 def get_metric(name: MetricName | str) -> Metric:
     """Find a metric by its usual name.
@@ -89,7 +79,7 @@ def encoding_for(target: TargetKind, metric: MetricName) -> Encoding:
         RequestError: if the metric does not suit the target.
     """
     try:
-        return _ENCODINGS[target, metric]
+        return ENCODINGS[target, metric]
     except KeyError:
-        pairs = ", ".join(f"{kind} with {name}" for kind, name in _ENCODINGS)
+        pairs = ", ".join(f"{kind} with {name}" for kind, name in ENCODINGS)
         raise RequestError("metric", [Problem("metric", f"{target} with {metric}", f"one of {pairs}")]) from None

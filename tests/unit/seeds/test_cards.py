@@ -4,8 +4,10 @@ import pytest
 import yaml
 
 from sandmill.errors import SeedError
+from sandmill.fingerprint import fingerprint
 from sandmill.metrics import encoding_for
 from sandmill.metrics.support import SUPPORTED_TASKS
+from sandmill.models.seed import SeedTask
 from sandmill.models.structure import MetricName, Modality, SplitKind, Structure, TargetKind
 from sandmill.seeds import ingest, missing_support
 from sandmill.seeds.cards import bundled_cards
@@ -47,6 +49,14 @@ def test_a_card_may_be_a_link(written, tmp_path):
     real = written.file("real/card.yaml", written.card_text)
     (tmp_path / "linked.yaml").symlink_to(real)
     assert ingest(("linked.yaml",)).supported[0].id == "parcel-delays"
+
+
+def test_a_card_may_name_its_own_origin_and_has_the_identity_of_the_seed_it_states(written):
+    written.file("a.yaml", written.card_text)
+    written.file("b.yaml", written.card_text + "origin: card\n")
+    first, second = (ingest((name,)).supported[0] for name in ("a.yaml", "b.yaml"))
+    assert type(first) is SeedTask
+    assert fingerprint(first) == fingerprint(second) == fingerprint(SeedTask.model_validate(first.model_dump()))
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,7 @@ def _card_contradiction(written):
 
 def _yaml(written):
     written.file("cards/anchors.yaml", "a: &a [x, x]\nb: *a\n")
+    written.file("cards/deep.yaml", "id: " + "[" * 5000)
     written.file("cards/empty.yaml", "")
     written.file("cards/list.yaml", "- a\n- b\n")
     written.file("cards/nan.yaml", written.card_text + "profile:\n  - skew: .nan\n")

@@ -184,8 +184,30 @@ def test_a_quoted_line_break_is_one_cell_and_a_byte_order_mark_is_no_part_of_a_n
 
 
 def test_a_ragged_row_is_named_by_its_real_line(written):
-    written.table("ragged", 'x,late\n"two\nlines",1\n3\n4,0\n')
+    written.table("ragged", 'x,late\n"two\nlines",1\n3\n4,0\n"a\nb\nc",1,2\n')
     with pytest.raises(SeedError) as error:
         ingest(("ragged",))
     assert "ragged/table.csv" in str(error.value)
     assert "line 4: saw 1 cell; expected 2" in str(error.value)
+    assert "line 6: saw 3 cells; expected 2" in str(error.value)
+
+
+def test_a_path_with_a_star_means_only_itself(written):
+    frame = pl.DataFrame({"x": [0, 1, 2] * 20, "late": [0, 1] * 30})
+    written.table("odd", frame.write_csv())
+    Path("odd").rename("odd*")
+    alone = _seed("odd*")
+    written.file("oddly/table.csv", "x,late\n" + "1,1\n0,0\n" * 500)
+    assert _seed("odd*") == alone
+
+
+def test_a_gap_written_as_nan_is_no_class(written):
+    frame = pl.DataFrame({"x": [float(n % 2) for n in range(60)], "late": [float(n % 2) for n in range(60)]})
+    written.table("gaps", "")
+    Path("gaps/table.csv").unlink()
+    frame.with_columns(late=pl.when(pl.int_range(60) < 4).then(float("nan")).otherwise("late")).write_parquet(
+        "gaps/t.parquet"
+    )
+    seed = _seed("gaps")
+    assert (seed.structure.target, seed.structure.positive_share) == (TargetKind.BINARY, 0.5)
+    assert _column(seed, "x").dependence == 1

@@ -1,0 +1,73 @@
+"""How difficult the grammar's designs turn out along the hardness knob, for each target and metric.
+
+Run from the repository root: python -m benchmarks.hardness --slots 20
+The medians are what `sandmill.design.steering` starts its search from.
+"""
+
+import argparse
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from sandmill.build.attempts import Attempt
+from sandmill.build.work import GenerateJob, generate, measure_difficulty
+from sandmill.build.workers import WorkerPool
+from sandmill.metrics.support import ENCODINGS
+from sandmill.models.base import Band
+from sandmill.models.plan import Slot
+from sandmill.models.seed import SeedTask
+from sandmill.models.structure import MetricName, TargetKind
+from sandmill.seeds import ingest
+
+HARDNESS = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+def measure(piece: tuple[SeedTask, int, float]) -> float:
+    """Difficulty of one design, from the competent tier."""
+    seed, number, hardness = piece
+    slot = Slot(number=number, seed=seed, band=Band.EASY)
+    attempt = Attempt(slot=slot, round=0, number=1, variant=0, hardness=hardness)
+    rendered = generate(GenerateJob(attempt, "hardness", bytes(32))).rendered
+    with TemporaryDirectory(prefix="sandmill-bench-") as name:
+        for path, content in rendered.package.public.items():
+            (Path(name) / path).write_bytes(content)
+        return measure_difficulty(rendered, Path(name)).value
+
+
+def seeds() -> list[SeedTask]:
+    """A seed for every target and metric: a bundled one where there is one, else one with another's metric."""
+    bundled = ingest(()).supported
+    return [_with_metric(bundled, target, metric) for target, metric in ENCODINGS]
+
+
+def _with_metric(bundled: Sequence[SeedTask], target: TargetKind, metric: MetricName) -> SeedTask:
+    of_target = [seed for seed in bundled if seed.structure.target is target]
+    seed = next((seed for seed in of_target if seed.structure.metric is metric), of_target[0])
+    return seed.model_copy(update={"structure": seed.structure.model_copy(update={"metric": metric})})
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--slots", type=int, default=20, help="designs for each target, metric and hardness")
+    parser.add_argument("--workers", type=int, default=2)
+    given = parser.parse_args(arguments)
+    pieces = [(seed, slot, hardness) for seed in seeds() for slot in range(given.slots) for hardness in HARDNESS]
+    found: dict[tuple[str, float], list[float]] = defaultdict(list)
+    with WorkerPool(given.workers) as pool:
+        for index, result in pool.map(measure, pieces, 300):
+            seed, _, hardness = pieces[index]
+            if isinstance(result, Exception):
+                raise result
+            found[f"{seed.structure.target} {seed.structure.metric}", hardness].append(result)
+    print("| target, metric | " + " | ".join(f"hardness {hardness:g}" for hardness in HARDNESS) + " |")
+    print("|---" * (len(HARDNESS) + 1) + "|")
+    for name in dict.fromkeys(name for name, _ in found):
+        cells = [found[name, hardness] for hardness in HARDNESS]
+        print(f"| {name} | " + " | ".join(f"{median(c):.2f} ({min(c):.2f}-{max(c):.2f})" for c in cells) + " |")
+
+
+if __name__ == "__main__":
+    main()

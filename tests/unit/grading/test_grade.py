@@ -1,0 +1,145 @@
+import json
+import os
+
+import pytest
+
+from sandmill.errors import InputError
+from sandmill.grading import grade_folder, grade_submission
+from sandmill.grading.reading import read_regular_file
+from sandmill.metrics.submission import read_answers
+from sandmill.models.base import Band
+from sandmill.models.calibration import BoardEntry, Calibration, Difficulty, Thresholds, Tier
+from sandmill.models.reports import Medal, Outcome
+from sandmill.models.structure import MetricName, TargetKind
+from sandmill.models.task_file import TaskFile
+from tests.designs import make_rendered
+
+SCORES = (0.9, 0.8, 0.7, 0.6, 0.5, 0.5)
+
+
+@pytest.fixture
+def package():
+    return make_rendered(TargetKind.BINARY, MetricName.ACCURACY).package
+
+
+@pytest.fixture
+def calibration():
+    board = tuple(BoardEntry(solver=f"s{i}", tier=Tier.NAIVE, final=s, feedback=s) for i, s in enumerate(SCORES))
+    return Calibration(
+        is_lower_better=False,
+        trivial=0.5,
+        oracle=1.0,
+        oracle_is_exact=True,
+        board=board,
+        thresholds=Thresholds(gold=0.9, silver=0.8, bronze=0.7, median=0.65),
+        difficulty=Difficulty(value=0.5, low=0.4, high=0.6, band=Band.HARD),
+        reference="s0",
+        order_held=1.0,
+    )
+
+
+def submission_with(package, accuracy):
+    """A submission that is right on the given share of each part."""
+    answers = read_answers(package.private["answers.csv"], package.brief)
+    wrong_left = {True: round((1 - accuracy) * answers.is_final.sum()), False: 0}
+    lines = ["id," + package.brief.target_column]
+    for row_id, truth, final in zip(answers.ids, answers.truth, answers.is_final.tolist(), strict=True):
+        is_wrong = wrong_left[final] > 0
+        wrong_left[final] -= is_wrong
+        lines.append(f"{row_id},{1 - truth if is_wrong else truth}")
+    return ("\n".join(lines) + "\n").encode()
+
+
+def grade(package, calibration, content):
+    answers = read_answers(package.private["answers.csv"], package.brief)
+    return grade_submission(content, answers, package.brief, calibration)
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "medal", "above", "position"),
+    [
+        (1.0, Medal.GOLD, True, 1),
+        (0.9, Medal.GOLD, True, 1),
+        (0.85, Medal.SILVER, True, 2),
+        (0.7, Medal.BRONZE, True, 3),
+        (0.65, None, False, 4),
+        (0.5, None, False, 5),
+        (0.25, None, False, 7),
+    ],
+)
+def test_medals_are_inclusive_the_median_strict_and_ties_take_the_better_place(
+    package, calibration, accuracy, medal, above, position
+):
+    report = grade(package, calibration, submission_with(package, accuracy))
+    assert report.outcome is Outcome.OK
+    assert report.score == pytest.approx(accuracy)
+    assert (report.medal, report.above_median, report.position) == (medal, above, position)
+    assert report.position_score == pytest.approx((6 - position + 1) / 6)
+    assert report.gap_closed == pytest.approx((accuracy - 0.5) / 0.5)
+    assert report.feedback_score == 1.0
+
+
+def test_no_submission_and_an_invalid_one_score_nothing(package, calibration):
+    nothing = grade(package, calibration, None)
+    invalid = grade(package, calibration, b"id\n1\n")
+    assert (nothing.outcome, invalid.outcome) == (Outcome.NO_SUBMISSION, Outcome.INVALID_SUBMISSION)
+    for report in (nothing, invalid):
+        assert report.score is None
+        assert report.medal is None
+        assert report.gap_closed is None
+        assert report.position_score == 0
+    assert invalid.problems
+
+
+def write_task(package, calibration, folder):
+    (folder / "private").mkdir(parents=True)
+    task = TaskFile(task_id="sm0", replicate=0, brief=package.brief, calibration=calibration, spec=package.spec)
+    (folder / "private" / "task.json").write_text(task.model_dump_json())
+    (folder / "private" / "answers.csv").write_bytes(package.private["answers.csv"])
+    return folder
+
+
+def test_a_file_is_graded_against_a_pulled_folder(package, calibration, tmp_path):
+    folder = write_task(package, calibration, tmp_path / "task")
+    path = tmp_path / "submission.csv"
+    path.write_bytes(submission_with(package, 0.85))
+    report = grade_folder(folder, path)
+    assert report.medal is Medal.SILVER
+    assert json.loads(report.model_dump_json())["score"] == 0.85
+    assert grade_folder(folder, tmp_path / "none.csv").outcome is Outcome.NO_SUBMISSION
+
+
+def test_a_folder_without_a_task_says_how_to_get_one(tmp_path):
+    with pytest.raises(InputError, match="sandmill pull RELEASE --to DIR"):
+        grade_folder(tmp_path, tmp_path / "submission.csv")
+
+
+def test_a_damaged_task_file_names_the_field(package, calibration, tmp_path):
+    folder = write_task(package, calibration, tmp_path / "task")
+    (folder / "private" / "task.json").write_text('{"task_id": 3}')
+    with pytest.raises(InputError, match=r"task.json"):
+        grade_folder(folder, tmp_path / "submission.csv")
+
+
+@pytest.mark.parametrize("kind", ["symlink", "hard link", "folder", "pipe"])
+def test_only_a_regular_file_of_its_own_is_read(tmp_path, kind):
+    secret, path = tmp_path / "answers.csv", tmp_path / "submission.csv"
+    secret.write_text("id,y\n")
+    match kind:
+        case "symlink":
+            path.symlink_to(secret)
+        case "hard link":
+            os.link(secret, path)
+        case "folder":
+            path.mkdir()
+        case _:
+            os.mkfifo(path)
+    with pytest.raises(InputError, match="regular file of its own"):
+        read_regular_file(path)
+
+
+def test_no_more_is_read_than_the_limit_and_one_byte(tmp_path):
+    path = tmp_path / "submission.csv"
+    path.write_bytes(b"x" * 100)
+    assert len(read_regular_file(path, limit=10)) == 11
+    assert read_regular_file(tmp_path / "none.csv") is None

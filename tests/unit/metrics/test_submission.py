@@ -1,0 +1,135 @@
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sandmill.errors import InvalidSubmission
+from sandmill.metrics.submission import parse_submission, read_answers
+from sandmill.models.package import Brief
+from sandmill.models.structure import MetricName, TargetKind
+
+IDS = ("a", "b", "c")
+PROBABILITY = Brief(
+    id_column="id", target_column="y", target=TargetKind.BINARY, metric=MetricName.ROC_AUC,
+    encoding="probability", classes=("0", "1"), submission_columns=("y",),
+)  # fmt: skip
+LABEL = PROBABILITY.model_copy(update={"encoding": "label", "metric": MetricName.ACCURACY})
+CLASSES = PROBABILITY.model_copy(
+    update={
+        "encoding": "class_probabilities",
+        "metric": MetricName.LOG_LOSS,
+        "target": TargetKind.MULTICLASS,
+        "classes": ("u", "v", "w"),
+        "submission_columns": ("u", "v", "w"),
+    }
+)
+VALUE = PROBABILITY.model_copy(
+    update={"encoding": "value", "metric": MetricName.RMSE, "target": TargetKind.REGRESSION, "classes": ()}
+)
+
+
+def problems(csv: str | bytes, brief: Brief = PROBABILITY) -> list[str]:
+    content = csv.encode() if isinstance(csv, str) else csv
+    with pytest.raises(InvalidSubmission) as caught:
+        parse_submission(content, brief, IDS)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def test_rows_are_aligned_by_id_and_columns_by_name():
+    assert parse_submission(b"y,id\n0.3,c\n0.1,a\n0.2,b\n", PROBABILITY, IDS).tolist() == [0.1, 0.2, 0.3]
+    wide = parse_submission(b"id,w,u,v\nb,0,1,0\na,.5,.25,.25\nc,0,0,1\n", CLASSES, IDS)
+    assert wide.tolist() == [[0.25, 0.25, 0.5], [1, 0, 0], [0, 1, 0]]
+
+
+def test_labels_are_class_names_and_whole_numbers_may_carry_a_point():
+    assert parse_submission(b"id,y\na,1\nb,0.0\nc,1.0\n", LABEL, IDS).tolist() == [1, 0, 1]
+    assert problems("id,y\na,1\nb,yes\nc,0.5\n", LABEL) == [
+        'line 3, y: saw "yes"; expected one of 0, 1 (1 more such lines).'
+    ]
+
+
+def test_windows_line_ends_quotes_and_a_byte_order_mark_are_plain_csv():
+    content = b'\xef\xbb\xbfid,y\r\n"a",0.1\r\nb,"0.2"\r\nc,0.3\r\n'
+    assert parse_submission(content, PROBABILITY, IDS).tolist() == [0.1, 0.2, 0.3]
+
+
+def test_all_problems_are_told_at_once():
+    found = problems("id,y\na,0.1\na,7\nzz,nan\n")
+    assert found == [
+        "ids: saw 1 repeated (a); expected each id once.",
+        "ids: saw 1 that are not in test.csv (zz); expected the ids of test.csv.",
+        "ids: saw 2 missing (b, c); expected all 3 ids of test.csv.",
+        'line 3, y: saw "7"; expected a probability from 0 to 1 (1 more such lines).',
+    ]
+
+
+@pytest.mark.parametrize(
+    "cell", ["nan", "NaN", "inf", "-inf", "1e999", "", " ", "1_0", "0x1", "1j", "٣", "None", "1e-99999", "--1", "1,5"]
+)
+def test_only_finite_decimal_numbers_count(cell):
+    assert problems(f'id,y\na,0.1\nb,"{cell}"\nc,0.3\n', VALUE) != []
+
+
+@pytest.mark.parametrize("cell", ["1e-3", "+.5", "5.", " 0.25 ", "-0.0", "1E2"])
+def test_usual_spellings_of_numbers_are_read(cell):
+    prediction = parse_submission(f"id,y\na,{cell}\nb,0\nc,0\n".encode(), VALUE, IDS)
+    assert prediction[0] == float(cell)
+
+
+@pytest.mark.parametrize("cell", ["-0.001", "1.001", "2", "-1e-9"])
+def test_probabilities_lie_between_0_and_1(cell):
+    assert "a probability from 0 to 1" in problems(f"id,y\na,{cell}\nb,0\nc,0\n")[0]
+
+
+def test_rows_of_class_probabilities_sum_to_1():
+    assert problems("id,u,v,w\na,1,0,0\nb,0.5,0.5,0.1\nc,0,0,1\n", CLASSES) == [
+        "line 3: saw probabilities that sum to 1.1; expected a sum of 1."
+    ]
+    parse_submission(b"id,u,v,w\na,1,0,0\nb,0.3333333,0.3333333,0.3333333\nc,0,0,1\n", CLASSES, IDS)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\n\n", b"id\na\nb\nc\n", b"id,y,extra\na,0,0\n", b"id,y,y\na,0,0\n", b"Id,y\na,0\n", b"id,y\na\n", b"id,y\na,0,1\n"],
+)  # fmt: skip
+def test_header_and_rows_must_have_the_asked_for_columns(content):
+    assert problems(content)
+
+
+@pytest.mark.parametrize("content", [b"\x93NUMPY\x01\x00", b"\x80\x04\x95", b"PK\x03\x04", b"id,y\na,\xff\n", b"a\0b"])
+def test_binary_payloads_are_refused_and_never_interpreted(content):
+    assert problems(content)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
+def test_no_bytes_raise_anything_but_an_invalid_submission(content):
+    for brief in (PROBABILITY, LABEL, CLASSES, VALUE):
+        try:
+            prediction = parse_submission(content, brief, IDS)
+        except InvalidSubmission as error:
+            assert error.problems
+        else:
+            assert np.isfinite(prediction).all()
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=3, max_size=3))
+def test_every_finite_float_survives_the_round_trip(values):
+    content = "id,y\n" + "".join(f"{row_id},{value!r}\n" for row_id, value in zip(IDS, values, strict=True))
+    assert parse_submission(content.encode(), VALUE, IDS).tolist() == values
+
+
+def test_answers_keep_their_order_and_parts():
+    answers = read_answers(b"id,y,part\na,1,final\nb,0,feedback\nc,1,final\n", PROBABILITY)
+    assert answers.ids == IDS
+    assert answers.truth.tolist() == [1, 0, 1]
+    assert answers.is_final.tolist() == [True, False, True]
+
+
+def test_a_giant_file_is_refused_before_it_is_parsed():
+    from sandmill.metrics import submission
+
+    content = io.BytesIO(b"id,y\n").getvalue() + b"a" * submission.MAX_SUBMISSION_BYTES
+    assert "bytes" in problems(content)[0]
