@@ -1,1 +1,1 @@
-"""Measured figures: each module is a command that prints a table, run from the root: python -m benchmarks.throughput."""
+"""Measured figures: each module is a command that prints a table, run from the root as python -m benchmarks.NAME."""

@@ -50,6 +50,8 @@ def _with_metric(bundled: Sequence[SeedTask], target: TargetKind, metric: Metric
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
+    from benchmarks.hardness import measure  # by its own name: worker processes cannot import __main__
+
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--slots", type=int, default=20, help="designs for each target, metric and hardness")
     parser.add_argument("--workers", type=int, default=2)

@@ -22,11 +22,12 @@ from sandmill.build.work import (
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Stage
 from sandmill.models.calibration import Calibration
+from sandmill.models.package import TaskPackage
 from sandmill.models.plan import ShardPlan
 from sandmill.models.release import VerifiedTask
 from sandmill.models.reports import Rejection, SlotReport, Verification
 from sandmill.models.spec import TaskSpec
-from sandmill.quality import check_packages
+from sandmill.quality import Finding, check_package, check_packages
 from sandmill.synth import Rendered
 
 STEP_TIMEOUT_S = 180.0
@@ -128,7 +129,8 @@ class ShardBuild:
     def _check(self, candidates: list[_Candidate]) -> list[_Candidate]:
         """All packages of the wave at once: one validation a suite, whatever their number."""
         started = time.monotonic()
-        checked = check_packages([c.require_rendered().package for c in candidates], self._suites)
+        packages = [candidate.require_rendered().package for candidate in candidates]
+        checked = check_packages(packages, self._suites, self._run_gates)
         self._suite_rows += checked.suites
         share = (time.monotonic() - started) / len(candidates)
         survivors = []
@@ -142,6 +144,15 @@ class ShardBuild:
                 survivors.append(candidate)
         self._tell(Stage.CHECK, len(candidates), len(candidates))
         return survivors
+
+    def _run_gates(self, packages: Sequence[TaskPackage]) -> list[Sequence[Finding]]:
+        outcomes = dict(self._workers.map(check_package, packages, STEP_TIMEOUT_S))
+        return [
+            [Finding(package.task_id, "error", f"the gates did not end: {outcomes[index]}")]
+            if isinstance(outcomes[index], Exception)
+            else outcomes[index]
+            for index, package in enumerate(packages)
+        ]
 
     def _calibrate(self, candidates: list[_Candidate]) -> list[_Candidate]:
         jobs = [CalibrateJob(c.attempt, c.require_rendered(), self._secret) for c in candidates]

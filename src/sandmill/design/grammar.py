@@ -94,9 +94,9 @@ def _choose_target(
             return BinaryLink(intercept=0.0), binary.name, binary.meaning
         case TargetKind.MULTICLASS:
             many = domain.targets.multiclass[rng.integers(len(domain.targets.multiclass))]
-            wanted = int(rng.integers(LEAST_CLASSES + 1, MOST_CLASSES + 1))
-            count = min(structure.n_classes or wanted, wanted, len(many.classes))
-            picked = sorted(rng.choice(len(many.classes), size=count, replace=False))
+            most = int(rng.integers(LEAST_CLASSES + 1, MOST_CLASSES + 1))
+            count = min(structure.n_classes or most, round(_between(LEAST_CLASSES, most, min(1.0, 2 * hardness))))
+            picked = sorted(rng.permutation(len(many.classes))[:count])
             classes = tuple(many.classes[i] for i in picked)
             return MulticlassLink(classes=classes, intercepts=(0.0,) * count), many.name, many.meaning
         case TargetKind.REGRESSION:

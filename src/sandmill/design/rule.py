@@ -23,6 +23,8 @@ PLAIN_MOTIFS = 3
 HIDDEN_MOTIFS = 3
 _LEAST_HIDDEN, _MOST_HIDDEN = 0.02, 0.96
 """Share of the rule's variance in hidden motifs at hardness 0 and 1."""
+_EASIEST_FOLLOWERS = 0.2
+"""At hardness 0 one plain motif leads and the others count this much of their share."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +79,8 @@ def weigh(rule: Rule, hardness: float, outputs: int, signal: float, rng: np.rand
     """
     share_hidden = _LEAST_HIDDEN + (_MOST_HIDDEN - _LEAST_HIDDEN) * hardness
     parts = [
-        *_split(rule.plain, 1 - share_hidden, rng),
-        *_split(rule.hidden, share_hidden, rng),
+        *_split(rule.plain, 1 - share_hidden, _EASIEST_FOLLOWERS + (1 - _EASIEST_FOLLOWERS) * hardness, rng),
+        *_split(rule.hidden, share_hidden, 1.0, rng),
     ]
     terms = []
     for motif, variance in parts:
@@ -92,9 +94,13 @@ def weigh(rule: Rule, hardness: float, outputs: int, signal: float, rng: np.rand
     return tuple(terms)
 
 
-def _split(motifs: tuple[Motif, ...], total: float, rng: np.random.Generator) -> list[tuple[Motif, float]]:
+def _split(
+    motifs: tuple[Motif, ...], total: float, followers: float, rng: np.random.Generator
+) -> list[tuple[Motif, float]]:
+    """Divide variance unevenly; `followers` scales all motifs but the first, so that one can lead."""
     shares = rng.dirichlet(np.full(len(motifs), 5.0))
-    return [(motif, total * float(share)) for motif, share in zip(motifs, shares, strict=True)]
+    shares[1:] *= followers
+    return [(motif, total * float(share)) for motif, share in zip(motifs, shares / shares.sum(), strict=True)]
 
 
 def _hidden_motif(kind: str, domain: Domain, taken: set[str], rng: np.random.Generator) -> Motif | None:

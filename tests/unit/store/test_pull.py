@@ -125,7 +125,7 @@ def test_many_pulls_into_one_folder_at_once_agree(release, tmp_path):
 
 
 def test_pulls_that_place_the_same_folder_at_the_same_moment_agree(tmp_path):
-    together = threading.Barrier(4)
+    together = threading.Barrier(4, timeout=20)
     package = make_task(0).package
 
     def read_files(side, task_id):

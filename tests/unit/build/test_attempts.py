@@ -1,0 +1,73 @@
+from sandmill.build.attempts import ATTEMPTS, OFF_BAND, SETTLING, STEERS, Measured, SlotSearch
+from sandmill.models.base import Band, Stage
+from sandmill.models.plan import Slot
+from sandmill.models.reports import Rejection
+from tests.designs import TASKS, make_seed
+
+SLOT = Slot(number=3, seed=make_seed(*TASKS[0]), band=Band.MEDIUM)
+
+
+def reject(search, reason):
+    search.note_rejection(
+        Rejection(slot=3, seed_id="s", stage=Stage.CALIBRATE, reason=reason, detail="d", attempt=search.tried)
+    )
+
+
+def miss(search, attempt, difficulty):
+    search.note_off_band(Measured(attempt, f"spec{attempt.number}", difficulty))
+    reject(search, OFF_BAND)
+
+
+def test_a_design_that_misses_its_band_is_steered_and_names_its_parent():
+    search = SlotSearch(SLOT, 0)
+    first = search.next_attempt()
+    miss(search, first, 0.1)
+    second = search.next_attempt()
+    assert second.hardness > first.hardness
+    assert second.variant == first.variant
+    assert second.parent == "spec1"
+    miss(search, second, 0.9)
+    third = search.next_attempt()
+    assert first.hardness < third.hardness < second.hardness
+
+
+def test_after_a_few_turns_a_fresh_design_is_tried():
+    search = SlotSearch(SLOT, 0)
+    for _ in range(STEERS):
+        miss(search, search.next_attempt(), 0.9)
+    fresh = search.next_attempt()
+    assert fresh.variant == 1
+    assert fresh.parent is None
+
+
+def test_a_fault_that_steering_cannot_mend_starts_over():
+    search = SlotSearch(SLOT, 0)
+    first = search.next_attempt()
+    reject(search, "twins")
+    assert search.next_attempt().variant == first.variant + 1
+
+
+def test_when_the_budget_is_spent_the_nearest_design_is_taken_whatever_its_band():
+    search = SlotSearch(SLOT, 0)
+    hardness = {}
+    for number in range(ATTEMPTS):
+        attempt = search.next_attempt()
+        assert not attempt.any_band
+        miss(search, attempt, 0.9 - 0.04 * (number == 4))
+        hardness[number] = (attempt.variant, attempt.hardness)
+    settled = search.next_attempt()
+    assert settled.any_band
+    assert (settled.variant, settled.hardness) == hardness[4]
+    reject(search, "flat_board")
+    assert search.next_attempt().variant > settled.variant
+
+
+def test_a_slot_closes_when_filled_or_spent():
+    search = SlotSearch(SLOT, 0)
+    while search.is_open:
+        search.next_attempt()
+        reject(search, "error")
+    assert search.tried == ATTEMPTS + SETTLING
+    assert len(search.rejections) == search.tried
+    filled = SlotSearch(SLOT, 0, is_filled=True)
+    assert not filled.is_open

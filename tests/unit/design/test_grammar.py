@@ -1,0 +1,101 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from sandmill.design.lexicon import load_domains
+from sandmill.design.rule import choose_rule
+from sandmill.design.steering import first_hardness, steer
+from sandmill.mechanism import draw_rows
+from sandmill.mechanism.rule import evaluate_term, latent_score
+from sandmill.models.base import Band
+from sandmill.models.mechanism import Categorical, Distractors, MulticlassLink
+from sandmill.models.structure import MetricName, PathologyKind, TargetKind
+from sandmill.rng import Streams
+from tests.designs import SECRET, TASKS, make_rendered, make_spec
+
+SLOTS = range(25)
+
+
+def test_domains_motifs_and_faults_are_all_reached():
+    specs = [make_spec(*task, slot) for task in TASKS[:5] for slot in SLOTS]
+    assert {spec.domain for spec in specs} == {domain.name for domain in load_domains()}
+    motifs = Counter(name for spec in specs for name in spec.mechanism.motif_names)
+    assert set(motifs) == {"linear", "ratio", "interaction", "threshold", "periodic", "lookup"}
+    faults = {fault.kind for spec in specs for fault in spec.mechanism.pathologies}
+    assert faults == {PathologyKind.MISSING, PathologyKind.LABEL_NOISE, PathologyKind.DISTRACTORS}
+
+
+@pytest.mark.parametrize("domain", load_domains(), ids=lambda domain: domain.name)
+def test_a_domain_offers_pairs_cycles_and_targets_for_every_motif(domain):
+    assert min(len(domain.ratios), len(domain.products)) >= 4
+    assert len(domain.periods) >= 2
+    names = [word.name for word in (*domain.numeric, *domain.categorical)]
+    targets = (*domain.targets.binary, *domain.targets.multiclass, *domain.targets.regression)
+    assert len(set(names)) == len(names)
+    assert not {target.name for target in targets} & set(names)
+
+
+def test_no_column_serves_two_motifs():
+    for domain in load_domains():
+        for seed in range(50):
+            rule = choose_rule(domain, np.random.default_rng(seed))
+            read = [len(type(rule)((), (motif,)).columns) for motif in (*rule.plain, *rule.hidden)]
+            assert len(rule.columns) == sum(read)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_terms_are_standardised_and_classes_have_their_shares(task):
+    spec = make_spec(*task, 1)
+    mechanism = spec.mechanism
+    values = draw_rows(mechanism, Streams(SECRET, "check"), range(40_000), is_train=False)
+    for term in mechanism.terms:
+        cells = evaluate_term(term, mechanism.column_by_name, values.complete)
+        assert abs(cells.mean()) < 0.03
+        assert abs(cells.std() - 1) < 0.06
+    if isinstance(mechanism.link, MulticlassLink):
+        shares = np.bincount(values.target.astype(int)) / len(values.target)
+        assert shares.min() > 0.05
+    assert np.isfinite(latent_score(mechanism, values.complete)).all()
+
+
+def test_classes_are_at_most_a_quarter_of_the_training_rows():
+    for slot in SLOTS:
+        spec = make_spec(TargetKind.MULTICLASS, MetricName.LOG_LOSS, slot, 1.0)
+        assert isinstance(spec.mechanism.link, MulticlassLink)
+        assert len(spec.mechanism.link.classes) <= spec.sizes.train / 4
+
+
+def test_other_secrets_design_other_tasks():
+    other = b"a secret that nobody else has...."
+    assert make_spec(secret=other).mechanism != make_spec().mechanism
+
+
+def test_distractors_are_columns_that_the_rule_does_not_read():
+    spec = make_spec(hardness=0.9)
+    (fault,) = [fault for fault in spec.mechanism.pathologies if isinstance(fault, Distractors)]
+    text = spec.model_dump(mode="json")["mechanism"]["terms"]
+    assert not [name for name in fault.columns if f"'{name}'" in str(text)]
+
+
+def test_the_story_speaks_of_every_column_and_the_levels_in_the_files_are_declared():
+    import polars as pl
+
+    package = make_rendered().package
+    frame = pl.read_csv(package.public["train.csv"])
+    assert set(package.spec.story.column_meanings) == set(frame.columns) - {"id", package.brief.target_column}
+    for column in package.spec.mechanism.columns:
+        if isinstance(column.distribution, Categorical):
+            assert set(frame[column.name].unique()) <= set(column.distribution.levels)
+
+
+def test_steering_moves_towards_the_band_and_stays_between_what_was_tried():
+    assert steer([(0.4, 0.1)], Band.MEDIUM) > 0.4
+    assert steer([(0.4, 0.9)], Band.MEDIUM) < 0.4
+    assert 0.2 < steer([(0.2, 0.1), (0.8, 0.9)], Band.MEDIUM) < 0.8
+    for band in Band:
+        hardness, tried = 0.5, []
+        for _ in range(8):
+            tried.append((hardness, hardness**2))
+            hardness = steer(tried, band)
+            assert 0 <= hardness <= 1
