@@ -1,7 +1,8 @@
-"""The grammar designer: vocabulary, motifs and pathologies composed by secret-keyed draws; no model, no key, no cost.
+"""The grammar designer: vocabulary, motifs and faults composed by secret-keyed draws; no model, no key, no cost.
 
-Draws depend on the slot's streams alone, and hardness only rescales what they chose: two designs of one slot differ in
-weights, rows and distractors, never in story or rule. That is what makes steering by one knob possible.
+Draws depend on the slot's streams alone, and hardness only turns what they chose: two designs of one slot differ in
+weights, rows, and how many hidden motifs and distractors they take from the same list, never in domain or target. That
+is what makes steering by one knob possible.
 """
 
 from collections.abc import Sequence
@@ -45,7 +46,7 @@ def design_task(slot: Slot, streams: Streams, hardness: float, parent: str | Non
     domain = domains[rng.integers(len(domains))]
     structure = slot.seed.structure
     link, target, meaning = _choose_target(structure, domain, hardness, rng)
-    rule = choose_rule(domain, rng)
+    rule = choose_rule(domain, rng).at(hardness)
     columns = _choose_columns(domain, rule, structure.columns.categorical, hardness, streams)
     columns = choose_shifts(columns, rule, streams)
     outputs = len(link.classes) if isinstance(link, MulticlassLink) else 1
@@ -123,8 +124,8 @@ def _choose_columns(
     plain = [word for word in spare if isinstance(word, NumericWord)]
     named = [word for word in spare if isinstance(word, CategoricalWord)]
     extra_levels = max(0, min(categorical, len(domain.categorical)) - len(rule.lookups))
-    chosen = {*rule.columns, *(w.name for w in plain[: 1 + round(hardness * _MOST_DISTRACTORS)])}
-    chosen |= {word.name for word in named[: min(extra_levels, 1 + round(hardness))]}
+    chosen = {*rule.columns, *(w.name for w in plain[: round(hardness * _MOST_DISTRACTORS)])}
+    chosen |= {word.name for word in named[: min(extra_levels, round(2 * hardness))]}
     return tuple(_column(word, streams) for word in ranked if word.name in chosen)
 
 

@@ -36,6 +36,10 @@ class Rule:
     hidden: tuple[Motif, ...]
     """What takes a skill to find."""
 
+    def at(self, hardness: float) -> "Rule":
+        """Leave hidden motifs out of easier designs, and their columns with them."""
+        return Rule(self.plain, self.hidden[: 1 + round(hardness * (HIDDEN_MOTIFS - 1))])
+
     @property
     def columns(self) -> frozenset[str]:
         """Names of all columns that the rule reads."""

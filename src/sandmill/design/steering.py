@@ -1,35 +1,59 @@
 """Turn the hardness knob of a slot until the measured difficulty lies in the wanted band."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+import numpy as np
 
 from sandmill.models.base import Band
 from sandmill.models.calibration import BAND_FLOORS
+from sandmill.models.structure import MetricName, Structure, TargetKind
 
-_FIRST = {Band.EASY: 0.15, Band.MEDIUM: 0.4, Band.HARD: 0.65, Band.EXPERT: 0.9}
-"""Where the search starts, from the difficulty that grammar designs typically reach."""
+_HARDNESS = (0.0, 0.25, 0.5, 0.75, 1.0)
+TYPICAL: Mapping[tuple[TargetKind, MetricName], tuple[float, ...]] = MappingProxyType(
+    {
+        (TargetKind.BINARY, MetricName.ROC_AUC): (0.15, 0.20, 0.34, 0.55, 0.74),
+        (TargetKind.BINARY, MetricName.LOG_LOSS): (0.38, 0.50, 0.69, 0.99, 1.00),
+        (TargetKind.BINARY, MetricName.ACCURACY): (0.16, 0.30, 0.48, 0.62, 1.00),
+        (TargetKind.MULTICLASS, MetricName.ACCURACY): (0.19, 0.29, 0.52, 0.67, 0.83),
+        (TargetKind.MULTICLASS, MetricName.LOG_LOSS): (0.35, 0.46, 0.67, 0.87, 1.00),
+        (TargetKind.REGRESSION, MetricName.RMSE): (0.27, 0.33, 0.48, 0.67, 0.82),
+    }
+)
+"""Median difficulty of grammar designs at each hardness, measured by `benchmarks/hardness.py`: where a search starts
+and how far it steps. A search that starts badly takes longer and ends no worse."""
 
 
-def first_hardness(band: Band) -> float:
-    """Hardness to try first for a band."""
-    return _FIRST[band]
+def first_hardness(structure: Structure, band: Band) -> float:
+    """Hardness at which designs of a structure typically lie in the middle of a band."""
+    return round(_typical_hardness(structure, _middle(band)), 3)
 
 
-def steer(tried: Sequence[tuple[float, float]], band: Band) -> float:
-    """Choose the next hardness by bisection, since difficulty rises with hardness.
+def steer(structure: Structure, band: Band, tried: Sequence[tuple[float, float]]) -> float:
+    """Choose the next hardness: step as far as typical designs need, and bisect where that leaves what is known.
 
     Args:
-        tried: (hardness, measured difficulty) of the design so far, none of them in the band.
+        structure: the seed's, whose typical curve is followed.
         band: the wanted band.
+        tried: (hardness, measured difficulty) of the design so far, none of them in the band.
 
     Returns:
         A hardness in 0..1 between the hardest design that was too easy and the easiest that was too hard.
     """
     floor = BAND_FLOORS[band]
-    too_easy = [hardness for hardness, difficulty in tried if difficulty < floor]
-    too_hard = [hardness for hardness, difficulty in tried if difficulty >= floor]
-    low, high = max(too_easy, default=0.0), min(too_hard, default=1.0)
-    if not too_easy:
-        return high / 2
-    if not too_hard:
-        return (1 + low) / 2
-    return (low + high) / 2
+    low = max((hardness for hardness, difficulty in tried if difficulty < floor), default=0.0)
+    high = min((hardness for hardness, difficulty in tried if difficulty >= floor), default=1.0)
+    hardness, difficulty = tried[-1]
+    guess = hardness + _typical_hardness(structure, _middle(band)) - _typical_hardness(structure, difficulty)
+    return round(guess if low < guess < high else (low + high) / 2, 3)
+
+
+def _typical_hardness(structure: Structure, difficulty: float) -> float:
+    curve = TYPICAL[structure.target, structure.metric]
+    return float(np.interp(difficulty, curve, _HARDNESS))
+
+
+def _middle(band: Band) -> float:
+    floor = BAND_FLOORS[band]
+    ceiling = min((other for other in BAND_FLOORS.values() if other > floor), default=1.0)
+    return (floor + ceiling) / 2

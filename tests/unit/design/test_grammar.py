@@ -3,16 +3,18 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from sandmill.calibrate.measure import band_of
 from sandmill.design.lexicon import load_domains
 from sandmill.design.rule import choose_rule
-from sandmill.design.steering import first_hardness, steer
+from sandmill.design.steering import TYPICAL, first_hardness, steer
 from sandmill.mechanism import draw_rows
 from sandmill.mechanism.rule import evaluate_term, latent_score
+from sandmill.metrics.support import ENCODINGS
 from sandmill.models.base import Band
 from sandmill.models.mechanism import Categorical, Distractors, MulticlassLink
 from sandmill.models.structure import MetricName, PathologyKind, TargetKind
 from sandmill.rng import Streams
-from tests.designs import SECRET, TASKS, make_rendered, make_spec
+from tests.designs import SECRET, TASKS, make_rendered, make_seed, make_spec
 
 SLOTS = range(25)
 
@@ -89,13 +91,23 @@ def test_the_story_speaks_of_every_column_and_the_levels_in_the_files_are_declar
             assert set(frame[column.name].unique()) <= set(column.distribution.levels)
 
 
-def test_steering_moves_towards_the_band_and_stays_between_what_was_tried():
-    assert steer([(0.4, 0.1)], Band.MEDIUM) > 0.4
-    assert steer([(0.4, 0.9)], Band.MEDIUM) < 0.4
-    assert 0.2 < steer([(0.2, 0.1), (0.8, 0.9)], Band.MEDIUM) < 0.8
-    for band in Band:
-        hardness, tried = 0.5, []
-        for _ in range(8):
+@pytest.mark.parametrize("task", TASKS)
+def test_steering_moves_towards_the_band_and_stays_between_what_was_tried(task):
+    structure = make_seed(*task).structure
+    assert steer(structure, Band.MEDIUM, [(0.4, 0.1)]) > 0.4
+    assert steer(structure, Band.MEDIUM, [(0.4, 0.9)]) < 0.4
+    assert 0.2 < steer(structure, Band.MEDIUM, [(0.2, 0.1), (0.8, 0.9)]) < 0.8
+    starts = [first_hardness(structure, band) for band in Band]
+    assert starts == sorted(starts)
+    for band in (Band.MEDIUM, Band.HARD):
+        hardness, tried = first_hardness(structure, band), []
+        while band_of(hardness**2) is not band:
             tried.append((hardness, hardness**2))
-            hardness = steer(tried, band)
+            hardness = steer(structure, band, tried)
             assert 0 <= hardness <= 1
+            assert len(tried) < 8
+
+
+def test_every_task_that_can_be_made_has_a_typical_curve():
+    assert set(TYPICAL) == set(ENCODINGS)
+    assert all(list(curve) == sorted(curve) for curve in TYPICAL.values())
