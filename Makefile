@@ -4,8 +4,11 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 RUN := env -u PYTHONDONTWRITEBYTECODE DO_NOT_TRACK=1 PREFECT_SERVER_ANALYTICS_ENABLED=false $(BIN)
+PORT ?= 4200
+PREFECT_API_URL ?= http://127.0.0.1:$(PORT)/api
+SERVER := PREFECT_API_URL=$(PREFECT_API_URL) $(RUN)/prefect
 
-.PHONY: help setup demo test test-slow lint schemas clean
+.PHONY: help setup demo test test-slow lint schemas server deploy worker clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -39,6 +42,16 @@ test-slow: setup  ## What takes longer: builds, servers, clean installs
 
 schemas: setup  ## Write schemas/ again from the models
 	@$(RUN)/python -m sandmill.schemas schemas
+
+server: setup  ## Run a local Prefect server with its UI (PORT=4200)
+	@PREFECT_UI_API_URL=http://127.0.0.1:$(PORT)/api $(RUN)/prefect server start --port $(PORT)
+
+deploy: setup  ## Create the work pool and the deployments of prefect.yaml (PREFECT_API_URL or PORT)
+	@$(SERVER) work-pool create sandmill --type process --overwrite
+	@SANDMILL_CLONE="$${SANDMILL_CLONE:-$(CURDIR)}" $(SERVER) --no-prompt deploy --all
+
+worker: setup  ## Run deployed flows on this machine (PREFECT_API_URL or PORT)
+	@$(SERVER) worker start --pool sandmill --type process
 
 clean:  ## Remove the virtual environment and caches
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -37,11 +37,11 @@ class Finding:
 
 
 def doctor(as_json: JsonOption = False) -> None:
-    """Check Python, packages, optional programmes and free disk.
+    """Check Python, packages and free disk.
 
     Exit code 1 if something must be mended.
     """
-    findings = [_check_python(), *_check_base(), *_check_pipeline(), *_check_programmes(), _check_disk()]
+    findings = [_check_python(), *_check_base(), *_check_pipeline(), _check_disk()]
     is_ready = all(finding.status != "bad" for finding in findings)
     if as_json:
         write_json({"ready": is_ready, "findings": [asdict(finding) for finding in findings]})
@@ -92,15 +92,6 @@ def _check_pipeline() -> Iterator[Finding]:
     yield from (Finding(f"pipeline: {f.what}", f.status, f.saw, f"in a clone: {PIPELINE_COMMAND}") for f in bad)
     # A wrong version of these two breaks Prefect, the second without any error: the schedule just never fires.
     yield from (f for f in found if f.what in ("fastapi", "sqlalchemy") and f.status == "ok")
-
-
-def _check_programmes() -> Iterator[Finding]:
-    for name, commands, why in (
-        ("bubblewrap", ("bwrap",), "optional: a second sandbox for untrusted code (apt install bubblewrap)"),
-        ("chromium", ("chromium", "chromium-browser", "google-chrome"), "optional: tests of the Prefect UI only"),
-    ):
-        path = next((found for command in commands if (found := shutil.which(command))), None)
-        yield Finding(name, "ok", path) if path else Finding(name, "info", "not installed", why)
 
 
 def _check_disk() -> Finding:

@@ -30,7 +30,7 @@ def first_hardness(structure: Structure, band: Band) -> float:
 
 
 def steer(structure: Structure, band: Band, tried: Sequence[tuple[float, float]]) -> float:
-    """Choose the next hardness: step as far as typical designs need, and bisect where that leaves what is known.
+    """Choose the next hardness: step as far as a typical design would need, and bisect if that has failed.
 
     Args:
         structure: the seed's, whose typical curve is followed.
@@ -45,7 +45,7 @@ def steer(structure: Structure, band: Band, tried: Sequence[tuple[float, float]]
     high = min((hardness for hardness, difficulty in tried if difficulty >= floor), default=1.0)
     hardness, difficulty = tried[-1]
     guess = hardness + _typical_hardness(structure, _middle(band)) - _typical_hardness(structure, difficulty)
-    return round(guess if low < guess < high else (low + high) / 2, 3)
+    return round(guess if len(tried) == 1 and low < guess < high else (low + high) / 2, 3)
 
 
 def _typical_hardness(structure: Structure, difficulty: float) -> float:

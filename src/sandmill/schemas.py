@@ -1,0 +1,103 @@
+"""The contracts that others may build on, as files to be reviewed in diffs: `python -m sandmill.schemas schemas`."""
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from sandmill.errors import Problem, RequestError
+from sandmill.models.release import Manifest, TaskRecord
+from sandmill.models.reports import GradeReport, Rejection
+from sandmill.models.request import BuildRequest, RunSettings
+from sandmill.models.seed import SeedTask
+from sandmill.models.spec import TaskSpec
+from sandmill.models.task_file import TaskFile
+
+VERSION = "v1"
+"""Of the contracts. A change that breaks readers is a new version beside the old one."""
+
+MODELS: tuple[type[BaseModel], ...] = (
+    BuildRequest,
+    RunSettings,
+    SeedTask,
+    TaskSpec,
+    TaskRecord,
+    TaskFile,
+    Manifest,
+    GradeReport,
+    Rejection,
+)
+
+
+def schema_files() -> dict[str, str]:
+    """Give every contract as text by file name: JSON Schema of the models, Arrow schemas of the tables.
+
+    The same on every machine: a default that is computed, such as the number of processors, is left out.
+    """
+    from sandmill.store.tables import FILES, PRIVATE_TASKS, PUBLIC_TASKS, REJECTIONS, SLOTS
+
+    tables = {
+        "public_tasks": PUBLIC_TASKS,
+        "private_tasks": PRIVATE_TASKS,
+        "files": FILES,
+        "rejections": REJECTIONS,
+        "slots": SLOTS,
+    }
+    models = {f"{_snake(model.__name__)}.{VERSION}.json": _json_schema(model) for model in MODELS}
+    arrows = {f"{name}.{VERSION}.arrow.txt": _arrow_text(schema) for name, schema in tables.items()}
+    return dict(sorted({**models, **arrows}.items()))
+
+
+def write_schemas(folder: Path) -> list[str]:
+    """Bring a folder up to date: write what differs, remove what is no contract any more.
+
+    Returns:
+        Names of the files that changed.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    files = schema_files()
+    stale = [
+        path for path in folder.iterdir() if path.name.endswith((".json", ".arrow.txt")) and path.name not in files
+    ]
+    for path in stale:
+        path.unlink()
+    changed = [name for name, text in files.items() if _read(folder / name) != text]
+    for name in changed:
+        (folder / name).write_text(files[name], encoding="utf-8", newline="\n")
+    return sorted([*changed, *(path.name for path in stale)])
+
+
+def _json_schema(model: type[BaseModel]) -> str:
+    return json.dumps(model.model_json_schema(), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def _arrow_text(schema: Any) -> str:
+    lines = (f"{field.name}: {field.type}" + ("" if field.nullable else " not null") for field in schema)
+    return "\n".join(lines) + "\n"
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+def _read(path: Path) -> str | None:
+    return path.read_text(encoding="utf-8") if path.is_file() else None
+
+
+def main(arguments: list[str]) -> int:
+    """Write the contracts into the folder that is named."""
+    if len(arguments) != 1:
+        problem = Problem("command line", f"{len(arguments)} arguments", "one folder, such as schemas")
+        error = RequestError("python -m sandmill.schemas", [problem])
+        sys.stderr.write(f"{error}\n")
+        return error.exit_code
+    for name in write_schemas(Path(arguments[0])):
+        sys.stdout.write(f"{arguments[0]}/{name}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
