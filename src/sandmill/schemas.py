@@ -52,22 +52,17 @@ def schema_files() -> dict[str, str]:
 
 
 def write_schemas(folder: Path) -> list[str]:
-    """Bring a folder up to date: write what differs, remove what is no contract any more.
+    """Bring a folder up to date and leave everything else in it alone.
 
     Returns:
         Names of the files that changed.
     """
     folder.mkdir(parents=True, exist_ok=True)
     files = schema_files()
-    stale = [
-        path for path in folder.iterdir() if path.name.endswith((".json", ".arrow.txt")) and path.name not in files
-    ]
-    for path in stale:
-        path.unlink()
     changed = [name for name, text in files.items() if _read(folder / name) != text]
     for name in changed:
         (folder / name).write_text(files[name], encoding="utf-8", newline="\n")
-    return sorted([*changed, *(path.name for path in stale)])
+    return changed
 
 
 def _json_schema(model: type[BaseModel]) -> str:
