@@ -5,6 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.releases import once_a_session, small_release
+
+__all__ = ["once_a_session", "s3_root", "small_release"]
+
 
 @pytest.fixture(scope="session")
 def s3_root() -> Iterator[str]:

@@ -49,7 +49,7 @@ def steer(structure: Structure, band: Band, tried: Sequence[tuple[float, float]]
 
 
 def _typical_hardness(structure: Structure, difficulty: float) -> float:
-    curve = TYPICAL[structure.target, structure.metric]
+    curve = TYPICAL.get((structure.target, structure.metric), _HARDNESS)
     return float(np.interp(difficulty, curve, _HARDNESS))
 
 
