@@ -27,7 +27,7 @@ def plan_next_round(plan: BuildPlan, shards: list[ShardRef], settings: RunSettin
     return plan_round(plan, shards, settings, suites())
 
 
-@task(name="fill shard", task_run_name="{shard.key}", tags=["cpu"], **STORED)
+@task(name="fill shard", task_run_name="{shard.title}", tags=["cpu"], **STORED)
 def fill_shard(shard: ShardPlan, settings: RunSettings) -> ShardRef:
     """Make one shard. A shard that exists in the store is returned at once."""
     return build_shard(shard, settings, suites(), progress_reporter(shard))

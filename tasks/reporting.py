@@ -43,9 +43,8 @@ def report_release(plan: BuildPlan, shards: list[ShardRef], settings: RunSetting
 def progress_reporter(shard: ShardPlan) -> Listener:
     """Tell the log and a progress artifact how far a shard is, at most every two seconds."""
     logger = get_run_logger()
-    first, last = shard.slots[0].number, shard.slots[-1].number
-    title = f"slots {first} to {last}" if shard.round == 0 else f"slots {first} to {last}, round {shard.round + 1}"
-    artifact = cast("UUID", create_progress_artifact(0.0, description=title))
+    key = f"{shard.dataset.rpartition('/')[2]}-progress"
+    artifact = cast("UUID", create_progress_artifact(0.0, key=key, description=shard.title))
     last_update = time.monotonic()
 
     def listen(progress: Progress) -> None:
@@ -55,8 +54,8 @@ def progress_reporter(shard: ShardPlan) -> Listener:
             return
         last_update = time.monotonic()
         logger.info(
-            "%s: %d of %d verified, %d attempts, %d rejected; %s",
-            *(title, progress.filled, progress.slots, progress.attempts, progress.rejected),
+            "%d of %d verified, %d attempts, %d rejected; %s",
+            *(progress.filled, progress.slots, progress.attempts, progress.rejected),
             progress.task or f"{progress.stage} {progress.done}/{progress.total}",
         )
         update_progress_artifact(artifact, progress=100.0 * progress.filled / progress.slots)

@@ -38,6 +38,12 @@ class ShardPlan(Frozen):
     round: int = Field(default=0, ge=0)
     slots: tuple[Slot, ...] = Field(min_length=1)
 
+    @property
+    def title(self) -> str:
+        """What a person calls it, such as `slots 0 to 19`."""
+        title = f"slots {self.slots[0].number} to {self.slots[-1].number}"
+        return title if self.round == 0 else f"{title}, round {self.round + 1}"
+
 
 class ShardRef(Frozen):
     """A finished shard in the store."""
