@@ -8,20 +8,29 @@ from hypothesis import strategies as st
 from sandmill.mechanism import draw_rows, posterior
 from sandmill.metrics import get_metric
 from sandmill.models.mechanism import (
+    Band,
     BinaryLink,
+    Bottleneck,
     Categorical,
     Column,
+    Curve,
     GaussianLink,
     LabelNoise,
     Linear,
+    LocalRule,
+    LogNormal,
     Lookup,
     Mechanism,
     Missing,
     MulticlassLink,
     Normal,
+    Outliers,
     Shift,
+    Subgroup,
     Term,
     Threshold,
+    Uniform,
+    UnitMixup,
 )
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.rng import Streams
@@ -58,6 +67,74 @@ def gapped(link: BinaryLink | MulticlassLink | GaussianLink, noise: LabelNoise |
         link=link,
         pathologies=faults,
     )
+
+
+def doubtful(link: BinaryLink | GaussianLink) -> Mechanism:
+    """A rule over cells that may be in another unit, gross errors or gaps, and a local rule in a hidden subgroup."""
+    return Mechanism(
+        columns=(
+            Column(name="g", distribution=Categorical(levels=("a", "b", "c"), shares=(0.5, 0.3, 0.2))),
+            Column(name="w", distribution=Normal(mean=5, sd=2), decimals=3),
+            Column(name="u", distribution=LogNormal(median=40, sigma=0.6), decimals=2),
+            Column(
+                name="o",
+                distribution=Normal(mean=-3, sd=0.5),
+                decimals=3,
+                shift=Shift(by="g", amounts=(-0.8, 0.0, 1.0)),
+            ),
+            Column(name="m", distribution=Uniform(low=0, high=9), decimals=3),
+        ),
+        terms=(
+            Term(motif=Linear(column="u"), weights=(0.9,)),
+            Term(motif=Band(column="o", low=-3.2005, high=-2.5005), weights=(1.4,)),
+            Term(motif=Bottleneck(left="o", right="w"), weights=(0.8,)),
+            Term(motif=Curve(column="m"), weights=(0.7,)),
+            Term(motif=LocalRule(column="w"), weights=(-2.0,)),
+        ),
+        link=link,
+        pathologies=(
+            UnitMixup(column="u", factor=25.4, rate=0.15),
+            Outliers(column="o", rate=0.2, spread=5.0),
+            Missing(column="m", given="w", rate=0.2, slope=0.5),
+        ),
+        subgroup=Subgroup(by="g", shares=(0.1, 0.5, 0.8)),
+    )
+
+
+def deciles(p: np.ndarray, happened: np.ndarray) -> None:
+    for members in np.array_split(np.argsort(p, kind="stable"), 10):
+        error = np.sqrt(p[members].mean() * (1 - p[members].mean()) / len(members))
+        assert abs(happened[members].mean() - p[members].mean()) < 4.5 * error
+
+
+def test_units_errors_and_hidden_subgroups_are_summed_out():
+    mechanism = doubtful(BinaryLink(intercept=-0.3))
+    draw = draw_rows(mechanism, Streams(SECRET, "doubt"), range(60_000), is_train=False)
+    p = posterior(mechanism, draw.observed).probabilities[:, 1]
+    u, o = draw.observed["u"], draw.observed["o"]
+    for rows in (slice(None), u > 200, (u > 60) & (u < 200), np.abs(o + 3) > 1.5, np.isnan(draw.observed["m"])):
+        deciles(p[rows], draw.target[rows])
+
+
+def test_the_mean_is_unbiased_where_cells_are_in_doubt():
+    mechanism = doubtful(GaussianLink(location=10, scale=3, noise=0.5, decimals=3))
+    draw = draw_rows(mechanism, Streams(SECRET, "doubt"), range(60_000), is_train=False)
+    residual = draw.target - posterior(mechanism, draw.observed).mean
+    for members in np.array_split(np.argsort(draw.observed["u"]), 12) + np.array_split(
+        np.argsort(draw.observed["o"]), 12
+    ):
+        of = residual[members]
+        assert abs(of.mean()) < 4.5 * of.std() / np.sqrt(len(of))
+
+
+def test_doubt_costs_the_oracle():
+    mechanism = doubtful(BinaryLink(intercept=-0.3))
+    draw = draw_rows(mechanism, Streams(SECRET, "doubt"), range(ROWS), is_train=False)
+    certain = mechanism.model_copy(update={"pathologies": ()})
+    metric, truth = get_metric(MetricName.LOG_LOSS), draw.target.astype(int)
+    seen = metric.score(truth, metric.decide(posterior(mechanism, draw.observed)))
+    known = metric.score(truth, metric.decide(posterior(certain, draw.complete)))
+    assert known < seen - 0.01
 
 
 LINKS = [

@@ -10,14 +10,20 @@ from sandmill.models.mechanism import (
     LogNormal,
     Missing,
     Normal,
+    Outliers,
     Pathology,
     Shift,
+    UnitMixup,
 )
 from sandmill.models.structure import PathologyKind, Structure, TargetKind
 from sandmill.rng import Streams
 
 _CHANCE_OF_SHIFT = 0.35
 _CHANCE_OF_LABEL_NOISE = 0.3
+_CHANCE_OF_CORRUPTION = 0.12
+"""Of unit mix-ups, and of outliers, where the seed has none."""
+_UNIT_FACTORS = (10.0, 25.4, 100.0, 1000.0)
+"""Between units that people mix up: ten-fold, inches, hundred-fold, thousand-fold."""
 
 
 def choose_shifts(columns: tuple[Column, ...], rule: Rule, streams: Streams) -> tuple[Column, ...]:
@@ -39,6 +45,8 @@ def choose_faults(
         faults.append(LabelNoise(rate=rate, where="both" if both else "train"))
     if structure.missing_share > 0 or PathologyKind.MISSING in structure.pathologies:
         faults += _gaps(structure.missing_share, columns, rule, streams)
+    busy = {name for fault in faults if isinstance(fault, Missing) for name in (fault.column, fault.given)}
+    faults += _corruptions(structure, [c for c in columns if c.name in rule.columns - busy], streams)
     spare = tuple(column.name for column in columns if column.name not in rule.columns)
     return (*faults, Distractors(columns=spare)) if spare else tuple(faults)
 
@@ -68,3 +76,18 @@ def _gaps(share: float, columns: tuple[Column, ...], rule: Rule, streams: Stream
         Missing(column=name, given=given, rate=round(rate, 3), slope=round(float(slope), 3))
         for name, slope in zip(gapped, slopes, strict=True)
     ]
+
+
+def _corruptions(structure: Structure, columns: list[Column], streams: Streams) -> list[Pathology]:
+    """Cells in another unit, or grossly wrong, in one of the columns, where the seed has such faults or by chance."""
+    rng = streams.generator("corruptions")
+    rate, spread = round(float(rng.uniform(0.05, 0.15)), 3), round(float(rng.uniform(4, 7)), 2)
+    factor, chances = float(rng.choice(_UNIT_FACTORS)), rng.random(2)
+    order = sorted(columns, key=lambda column: streams.key(f"corruption order {column.name}"))
+    if PathologyKind.UNIT_MIXUP in structure.pathologies or chances[0] < _CHANCE_OF_CORRUPTION:
+        scaled = [column for column in order if isinstance(column.distribution, LogNormal)]
+        return [UnitMixup(column=column.name, factor=factor, rate=rate) for column in scaled[:1]]
+    if PathologyKind.OUTLIERS in structure.pathologies or chances[1] < _CHANCE_OF_CORRUPTION:
+        spread_out = [column for column in order if isinstance(column.distribution, Normal | LogNormal)]
+        return [Outliers(column=column.name, rate=rate, spread=spread) for column in spread_out[:1]]
+    return []

@@ -20,6 +20,9 @@ from sandmill.models.structure import Structure, TargetKind
 from sandmill.rng import Streams
 
 LEAST_CLASSES, MOST_CLASSES = 3, 7
+_EVEN, _UNEVEN = 6.0, 1.0
+"""Dirichlet concentrations of a categorical column's levels: about alike, or some of them rare."""
+_CHANCE_OF_RARE_LEVELS = 0.25
 FEEDBACK_ROWS = 2000
 FINAL_ROWS = 4000
 _ROWS_EASIEST, _ROWS_HARDEST = 200, 80
@@ -52,7 +55,7 @@ def design_task(slot: Slot, streams: Streams, hardness: float, parent: str | Non
     outputs = len(link.classes) if isinstance(link, MulticlassLink) else 1
     terms = weigh(rule, hardness, outputs, _signal(structure.target, hardness), streams.generator("weights"))
     faults = choose_faults(structure, columns, rule, streams)
-    draft = Mechanism(columns=columns, terms=terms, link=link, pathologies=faults)
+    draft = Mechanism(columns=columns, terms=terms, link=link, pathologies=faults, subgroup=rule.subgroup)
     standardized = standardize_terms(draft, streams.child("standardize"))
     shares = _class_shares(outputs, structure.positive_share, streams.generator("shares"))
     mechanism = fit_link(standardized, shares, streams.child("standardize"))
@@ -123,7 +126,8 @@ def _choose_columns(
     spare = [word for word in ranked if word.name not in rule.columns]
     plain = [word for word in spare if isinstance(word, NumericWord)]
     named = [word for word in spare if isinstance(word, CategoricalWord)]
-    extra_levels = max(0, min(categorical, len(domain.categorical)) - len(rule.lookups))
+    used = [word for word in domain.categorical if word.name in rule.columns]
+    extra_levels = max(0, min(categorical, len(domain.categorical)) - len(used))
     chosen = {*rule.columns, *(w.name for w in plain[: round(hardness * _MOST_DISTRACTORS)])}
     chosen |= {word.name for word in named[: min(extra_levels, round(2 * hardness))]}
     return tuple(_column(word, streams) for word in ranked if word.name in chosen)
@@ -132,7 +136,9 @@ def _choose_columns(
 def _column(word: NumericWord | CategoricalWord, streams: Streams) -> Column:
     if isinstance(word, NumericWord):
         return Column(name=word.name, distribution=word.distribution, decimals=word.decimals)
-    shares = streams.generator(f"levels {word.name}").dirichlet(np.full(len(word.levels), 6.0))
+    rng = streams.generator(f"levels {word.name}")
+    evenness = _EVEN if rng.random() > _CHANCE_OF_RARE_LEVELS else _UNEVEN
+    shares = rng.dirichlet(np.full(len(word.levels), evenness))
     return Column(
         name=word.name, distribution=Categorical(levels=word.levels, shares=_exact_shares(shares)), decimals=0
     )

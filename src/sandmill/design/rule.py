@@ -1,23 +1,14 @@
 """Choose which columns carry which motif, and how much each counts."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
 from sandmill.design.lexicon import Domain
-from sandmill.models.mechanism import (
-    Interaction,
-    Linear,
-    LogNormal,
-    Lookup,
-    Motif,
-    Normal,
-    Periodic,
-    Ratio,
-    Term,
-    Threshold,
-    Uniform,
-)
+from sandmill.design.motifs import HIDDEN_KINDS, PLAIN_KINDS, NothingLeft, choose_motif, choose_subgroup
+from sandmill.models.mechanism import LocalRule, Motif, Subgroup, Term
+from sandmill.models.motifs import columns_of
 
 PLAIN_MOTIFS = 3
 HIDDEN_MOTIFS = 3
@@ -35,40 +26,35 @@ class Rule:
     """What default models find."""
     hidden: tuple[Motif, ...]
     """What takes a skill to find."""
+    subgroup: Subgroup | None = None
+    """Who follows the local rule, if there is one."""
 
     def at(self, hardness: float) -> "Rule":
         """Leave hidden motifs out of easier designs, and their columns with them."""
-        return Rule(self.plain, self.hidden[: 1 + round(hardness * (HIDDEN_MOTIFS - 1))])
+        hidden = self.hidden[: 1 + round(hardness * (HIDDEN_MOTIFS - 1))]
+        has_local = any(isinstance(motif, LocalRule) for motif in hidden)
+        return Rule(self.plain, hidden, self.subgroup if has_local else None)
 
     @property
     def columns(self) -> frozenset[str]:
         """Names of all columns that the rule reads."""
-        dumped = [motif.model_dump() for motif in (*self.plain, *self.hidden)]
-        fields = ("column", "numerator", "denominator", "left", "right")
-        return frozenset(data[field] for data in dumped for field in fields if field in data)
-
-    @property
-    def lookups(self) -> frozenset[str]:
-        """Names of the categorical columns that the rule reads."""
-        return frozenset(motif.column for motif in (*self.plain, *self.hidden) if isinstance(motif, Lookup))
+        read = {name for motif in (*self.plain, *self.hidden) for name in columns_of(motif)}
+        return frozenset(read | ({self.subgroup.by} if self.subgroup else set()))
 
 
 def choose_rule(domain: Domain, rng: np.random.Generator) -> Rule:
     """Draw hidden motifs from the domain's plausible pairs, then plain ones from the columns that are left."""
     taken: set[str] = set()
-    hidden: list[Motif] = []
-    kinds = rng.permutation(["ratio", "interaction", "periodic", "threshold"])
-    for kind in kinds:
-        motif = _hidden_motif(str(kind), domain, taken, rng)
-        if motif is not None and len(hidden) < HIDDEN_MOTIFS:
-            hidden.append(motif)
-            taken |= Rule((), (motif,)).columns
-    free = [word.name for word in domain.numeric if word.name not in taken and not _is_cycle(domain, word.name)]
-    linear = [Linear(column=free[i]) for i in rng.permutation(len(free))[: PLAIN_MOTIFS - 1]]
-    word = domain.categorical[rng.integers(len(domain.categorical))]
-    effects = rng.normal(size=len(word.levels))
-    lookup = Lookup(column=word.name, effects=tuple(round(float(effect), 4) for effect in effects))
-    return Rule((*linear, lookup), tuple(hidden))
+    hidden = _choose(HIDDEN_KINDS, HIDDEN_MOTIFS, domain, taken, rng)
+    subgroup = None
+    if any(isinstance(motif, LocalRule) for motif in hidden):
+        try:
+            subgroup = choose_subgroup(domain, taken, rng)
+            taken.add(subgroup.by)
+        except NothingLeft:
+            hidden = [motif for motif in hidden if not isinstance(motif, LocalRule)]
+    plain = _choose(PLAIN_KINDS, PLAIN_MOTIFS, domain, taken, rng)
+    return Rule(tuple(plain), tuple(hidden), subgroup)
 
 
 def weigh(rule: Rule, hardness: float, outputs: int, signal: float, rng: np.random.Generator) -> tuple[Term, ...]:
@@ -98,6 +84,19 @@ def weigh(rule: Rule, hardness: float, outputs: int, signal: float, rng: np.rand
     return tuple(terms)
 
 
+def _choose(
+    kinds: tuple[str, ...], count: int, domain: Domain, taken: set[str], rng: np.random.Generator
+) -> list[Motif]:
+    """Draw motifs of different kinds over columns that are still free, and take those columns."""
+    chosen: list[Motif] = []
+    for kind in rng.permutation(kinds):
+        if len(chosen) < count:
+            with suppress(NothingLeft):
+                chosen.append(choose_motif(str(kind), domain, taken, rng))
+                taken.update(columns_of(chosen[-1]))
+    return chosen
+
+
 def _split(
     motifs: tuple[Motif, ...], total: float, followers: float, rng: np.random.Generator
 ) -> list[tuple[Motif, float]]:
@@ -105,49 +104,3 @@ def _split(
     shares = rng.dirichlet(np.full(len(motifs), 5.0))
     shares[1:] *= followers
     return [(motif, total * float(share)) for motif, share in zip(motifs, shares / shares.sum(), strict=True)]
-
-
-def _hidden_motif(kind: str, domain: Domain, taken: set[str], rng: np.random.Generator) -> Motif | None:
-    """A motif over columns that are still free, or None if the domain has none left."""
-    match kind:
-        case "ratio" | "interaction":
-            pairs = domain.ratios if kind == "ratio" else domain.products
-            free = [pair for pair in pairs if not taken & set(pair)]
-            if not free:
-                return None
-            first, second = free[rng.integers(len(free))]
-            if kind == "ratio":
-                return Ratio(numerator=first, denominator=second)
-            return Interaction(left=first, right=second)
-        case "periodic":
-            cycles = [(name, period) for name, period in domain.periods if name not in taken]
-            if not cycles:
-                return None
-            name, period = cycles[rng.integers(len(cycles))]
-            return Periodic(column=name, period=period, phase=round(float(rng.uniform(0, 2 * np.pi)), 4))
-        case _:
-            words = [w for w in domain.numeric if w.name not in taken and not _is_cycle(domain, w.name)]
-            if not words:
-                return None
-            word = words[rng.integers(len(words))]
-            return Threshold(column=word.name, cut=_cut(word.distribution, word.decimals, rng))
-
-
-def _cut(distribution: Normal | LogNormal | Uniform | object, decimals: int, rng: np.random.Generator) -> float:
-    """A cut between two writable values, so that rounding never decides the side, in the middle half of the column."""
-    z = float(rng.uniform(-0.6, 0.6))
-    match distribution:
-        case Normal(mean=mean, sd=sd):
-            value = mean + sd * z
-        case LogNormal(median=median, sigma=sigma):
-            value = median * float(np.exp(sigma * z))
-        case Uniform(low=low, high=high):
-            value = (low + high) / 2 + (high - low) * z / 3
-        case _:
-            raise TypeError("thresholds act on continuous columns")
-    step = 10.0**-decimals
-    return round(float(np.floor(value / step)) * step + step / 2, decimals + 1)
-
-
-def _is_cycle(domain: Domain, name: str) -> bool:
-    return name in {cycle for cycle, _ in domain.periods}

@@ -21,29 +21,56 @@ def quantile(column: Column, u: Floats, shift: Floats | float = 0.0) -> Floats:
         shift: standard deviations that a categorical parent moves the column by; broadcasts with u.
     """
     match column.distribution:
-        case Normal(mean=mean, sd=sd):
-            value = mean + sd * (ndtri(u) + shift)
-        case LogNormal(median=median, sigma=sigma):
-            value = np.maximum(median * np.exp(sigma * (ndtri(u) + shift)), 10.0**-column.decimals)
-        case Uniform(low=low, high=high):
-            value = low + (high - low) * ndtr(ndtri(u) + shift)
         case Cycle(first=first, period=period):
             return np.asarray(first + np.floor(u * period))
         case Categorical(shares=shares):
             return np.searchsorted(np.cumsum(shares)[:-1], u, side="right").astype(np.float64)
+        case _:
+            return value_at(column, ndtri(u) + shift)
+
+
+def value_at(column: Column, score: Floats) -> Floats:
+    """Value of a continuous column at a standard normal quantile, as written in the files."""
+    match column.distribution:
+        case Normal(mean=mean, sd=sd):
+            value = mean + sd * score
+        case LogNormal(median=median, sigma=sigma):
+            value = np.maximum(median * np.exp(sigma * score), 10.0**-column.decimals)
+        case Uniform(low=low, high=high):
+            value = low + (high - low) * ndtr(score)
+        case _:
+            raise TypeError(f"column {column.name} is not continuous")
     return np.round(value, column.decimals)
 
 
-def probability_below(column: Column, value: float, shift: float = 0.0) -> float:
-    """Inverse of `quantile` for continuous columns: where on (0, 1) a cut lies."""
+def probability_below(column: Column, value: float, shift: Floats | float = 0.0) -> Floats:
+    """Inverse of `quantile` for continuous columns: where on (0, 1) a cut lies, for each shift."""
+    return np.asarray(ndtr(_normal_score(column, np.asarray(value, dtype=np.float64)) - shift))
+
+
+def log_density(column: Column, value: Floats, shift: Floats | float = 0.0, spread: float = 1.0) -> Floats:
+    """Logarithm of a normal or lognormal column's density, up to a constant that all its values share.
+
+    Args:
+        column: declaration.
+        value: cells, positive for lognormal columns.
+        shift: standard deviations that a categorical parent moves the column by.
+        spread: how many times as wide as declared; the centre stays.
+    """
+    z = (_normal_score(column, value) - shift) / spread
+    scale = np.log(value) if isinstance(column.distribution, LogNormal) else 0.0
+    return np.asarray(-0.5 * z**2 - np.log(spread) - scale)
+
+
+def _normal_score(column: Column, value: Floats) -> Floats:
+    """The standard normal quantile that a continuous column's value comes from, before any shift."""
     match column.distribution:
         case Normal(mean=mean, sd=sd):
-            return float(ndtr((value - mean) / sd - shift))
+            return np.asarray((value - mean) / sd)
         case LogNormal(median=median, sigma=sigma):
-            return float(ndtr(np.log(value / median) / sigma - shift)) if value > 0 else 0.0
+            return np.asarray(np.log(np.maximum(value, 1e-300) / median) / sigma)
         case Uniform(low=low, high=high):
-            share = min(max((value - low) / (high - low), 1e-12), 1 - 1e-12)
-            return float(ndtr(ndtri(share) - shift))
+            return np.asarray(ndtri(np.clip((value - low) / (high - low), 1e-12, 1 - 1e-12)))
         case _:
             raise TypeError(f"column {column.name} is not continuous")
 

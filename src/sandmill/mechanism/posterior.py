@@ -1,34 +1,28 @@
-"""Bayes' rule with the true parameters: what the visible cells say about the target, gaps integrated out.
-
-Gaps depend on columns that are always there, so they are ignorable: given its parent, a hidden cell has its declared
-distribution. Discrete cells are summed exactly. Continuous ones use Gauss-Legendre nodes on the probability scale, in
-pieces that end where a threshold motif jumps, so that jumps cost no accuracy.
-"""
+"""Bayes' rule with the true parameters: what the visible cells say about the target, all that is hidden summed out."""
 
 from collections.abc import Iterator, Mapping
-from itertools import pairwise, product
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from sandmill.mechanism.columns import Floats, probability_below, quantile
-from sandmill.mechanism.rule import columns_of, latent_score
-from sandmill.mechanism.sampling import class_count
+from sandmill.mechanism.belief import Belief, believe
+from sandmill.mechanism.columns import Floats
+from sandmill.mechanism.rule import SUBGROUP, latent_score
+from sandmill.mechanism.sampling import class_count, subgroup_chance
 from sandmill.models.mechanism import (
     BinaryLink,
-    Categorical,
-    Column,
-    Cycle,
+    CellFault,
     GaussianLink,
+    LocalRule,
     Mechanism,
+    Missing,
     MulticlassLink,
-    Threshold,
 )
+from sandmill.models.motifs import columns_of, cuts_of
 from sandmill.models.predictive import ClassPredictive, NumberPredictive, Predictive
 
-NODES = 24
-"""Gauss-Legendre nodes in each piece of a hidden continuous column."""
 _CELLS_AT_ONCE = 2_000_000
 
 
@@ -45,14 +39,15 @@ def posterior(mechanism: Mechanism, observed: Mapping[str, Floats]) -> Predictiv
     rows = len(next(iter(observed.values())))
     outputs = len(mechanism.terms[0].weights)
     expected = np.empty((rows, 2 if isinstance(mechanism.link, BinaryLink) else outputs))
-    for members, hidden in _groups(mechanism, observed):
-        grids, weights = _grid(mechanism, hidden, {name: values[members[0]] for name, values in observed.items()})
-        step = max(1, _CELLS_AT_ONCE // (len(weights) * outputs))
+    for members, faults in _groups(mechanism, observed):
+        step = max(1, _CELLS_AT_ONCE // (_grid_size(mechanism, faults, observed, members[:1]) * outputs))
         for start in range(0, len(members), step):
             block = members[start : start + step]
-            values = {name: cells[block][:, None] for name, cells in observed.items()} | grids
-            eta = np.broadcast_to(latent_score(mechanism, values), (len(block), len(weights), outputs))
-            expected[block] = np.einsum("g,rgk->rk", weights, _link_mean(mechanism, eta))
+            visible = {name: cells[block] for name, cells in observed.items()}
+            values, weights = _grid(mechanism, faults, visible)
+            shape = (len(block), weights.shape[1], outputs)
+            means = _link_mean(mechanism, np.broadcast_to(latent_score(mechanism, values), shape))
+            expected[block] = np.einsum("rg,rgk->rk", weights, means)
     if isinstance(mechanism.link, GaussianLink):
         return NumberPredictive(expected[:, 0])
     return ClassPredictive(_with_label_noise(mechanism, expected))
@@ -60,56 +55,49 @@ def posterior(mechanism: Mechanism, observed: Mapping[str, Floats]) -> Predictiv
 
 def _groups(
     mechanism: Mechanism, observed: Mapping[str, Floats]
-) -> Iterator[tuple[NDArray[np.intp], tuple[Column, ...]]]:
-    """Rows that hide the same relevant columns and share the levels that those columns' distributions depend on."""
+) -> Iterator[tuple[NDArray[np.intp], tuple[CellFault, ...]]]:
+    """Rows in which the same cells are in doubt, with the faults that put them in doubt."""
     used = {name for term in mechanism.terms for name in columns_of(term.motif)}
-    columns = mechanism.column_by_name
-    hideable = [columns[gap.column] for gap in mechanism.missing() if gap.column in used]
-    if not hideable:
-        yield np.arange(len(next(iter(observed.values())))), ()
-        return
-    gaps = np.column_stack([np.isnan(observed[column.name]) for column in hideable])
-    parents = [np.where(gap, _parent(column, observed), -1) for column, gap in zip(hideable, gaps.T, strict=True)]
-    patterns, group = np.unique(np.column_stack([gaps, *parents]), axis=0, return_inverse=True)
+    faults = [fault for fault in mechanism.cell_faults() if fault.column in used]
+    gaps = [fault for fault in faults if isinstance(fault, Missing)]
+    always = [fault for fault in faults if not isinstance(fault, Missing)]
+    rows = len(next(iter(observed.values())))
+    is_gap = np.column_stack([np.zeros(rows, dtype=np.bool_), *(np.isnan(observed[gap.column]) for gap in gaps)])
+    patterns, group = np.unique(is_gap, axis=0, return_inverse=True)
     for number, pattern in enumerate(patterns):
-        hidden = tuple(column for column, gap in zip(hideable, pattern[: len(hideable)], strict=True) if gap)
-        yield np.flatnonzero(group.reshape(-1) == number), hidden
-
-
-def _parent(column: Column, observed: Mapping[str, Floats]) -> Floats | float:
-    return observed[column.shift.by] if column.shift else -1.0
+        hidden = [gap for gap, is_hidden in zip(gaps, pattern[1:], strict=True) if is_hidden]
+        yield np.flatnonzero(group.reshape(-1) == number), (*hidden, *always)
 
 
 def _grid(
-    mechanism: Mechanism, hidden: tuple[Column, ...], row: Mapping[str, np.float64]
+    mechanism: Mechanism, faults: tuple[CellFault, ...], visible: Mapping[str, Floats]
 ) -> tuple[dict[str, Floats], Floats]:
-    """All combinations of the hidden columns' nodes, shape (1, combinations), and their probabilities."""
-    nodes = [_nodes(mechanism, column, row) for column in hidden]
-    combinations = list(product(*(range(len(weights)) for _, weights in nodes)))
-    picks = np.array(combinations, dtype=np.intp).reshape(len(combinations), len(hidden))
-    grids = {column.name: nodes[i][0][picks[:, i]][None, :] for i, column in enumerate(hidden)}
-    weights = np.prod([nodes[i][1][picks[:, i]] for i in range(len(hidden))], axis=0)
-    return grids, np.atleast_1d(weights)
+    """All combinations of what is hidden: values of shape (rows, combinations), and their probabilities."""
+    beliefs = {fault.column: _belief_of(mechanism, fault, visible) for fault in faults}
+    if any(isinstance(term.motif, LocalRule) for term in mechanism.terms) and mechanism.subgroup:
+        chance = subgroup_chance(mechanism.subgroup, visible)
+        beliefs[SUBGROUP] = Belief(np.tile([0.0, 1.0], (len(chance), 1)), np.column_stack([1 - chance, chance]))
+    values = {name: cells[:, None] for name, cells in visible.items()}
+    rows = len(next(iter(visible.values())))
+    sizes = [belief.values.shape[1] for belief in beliefs.values()]
+    picks = np.indices((1, *sizes)).reshape(1 + len(sizes), -1)[1:]
+    for (name, belief), pick in zip(beliefs.items(), picks, strict=True):
+        values[name] = belief.values[:, pick]
+    factors = [belief.weights[:, pick] for belief, pick in zip(beliefs.values(), picks, strict=True)]
+    return values, reduce(np.multiply, factors, np.ones((rows, 1)))
 
 
-def _nodes(mechanism: Mechanism, column: Column, row: Mapping[str, np.float64]) -> tuple[Floats, Floats]:
-    """Values that a hidden cell may have, and their probabilities."""
-    match column.distribution:
-        case Categorical(levels=levels, shares=shares):
-            return np.arange(len(levels), dtype=np.float64), np.asarray(shares, dtype=np.float64)
-        case Cycle(first=first, period=period):
-            return np.arange(first, first + period, dtype=np.float64), np.full(period, 1 / period)
-    shift = column.shift.amounts[int(row[column.shift.by])] if column.shift else 0.0
-    cuts = [
-        probability_below(column, term.motif.cut, shift)
-        for term in mechanism.terms
-        if isinstance(term.motif, Threshold) and term.motif.column == column.name
-    ]
-    edges = np.unique([0.0, *(cut for cut in cuts if 0 < cut < 1), 1.0])
-    x, w = np.polynomial.legendre.leggauss(NODES)
-    pieces = [(low + (high - low) * (x + 1) / 2, w * (high - low) / 2) for low, high in pairwise(edges)]
-    u, weights = (np.concatenate(part) for part in zip(*pieces, strict=True))
-    return quantile(column.model_copy(update={"decimals": 6}), u, shift), weights
+def _grid_size(
+    mechanism: Mechanism, faults: tuple[CellFault, ...], observed: Mapping[str, Floats], one: NDArray[np.intp]
+) -> int:
+    """Combinations for one row, from trying it."""
+    _, weights = _grid(mechanism, faults, {name: cells[one] for name, cells in observed.items()})
+    return int(weights.shape[1])
+
+
+def _belief_of(mechanism: Mechanism, fault: CellFault, visible: Mapping[str, Floats]) -> Belief:
+    cuts = [cut for term in mechanism.terms if fault.column in columns_of(term.motif) for cut in cuts_of(term.motif)]
+    return believe(mechanism.column_by_name[fault.column], fault, cuts, visible)
 
 
 def _link_mean(mechanism: Mechanism, eta: Floats) -> Floats:

@@ -3,48 +3,69 @@
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sandmill.mechanism.columns import Floats, standardize
 from sandmill.models.mechanism import (
+    Band,
+    Bottleneck,
     Column,
+    CrossedLookup,
+    Curve,
+    Difference,
     Interaction,
     Linear,
+    LocalRule,
     Lookup,
     Mechanism,
     Motif,
     Periodic,
     Ratio,
+    Saturation,
     Term,
     Threshold,
+    VaryingSlope,
 )
+
+SUBGROUP = "<subgroup>"
+"""Where the hidden membership (0 or 1) stands among the values; no column can have this name."""
 
 
 def evaluate_motif(motif: Motif, columns: Mapping[str, Column], values: Mapping[str, Floats]) -> Floats:
     """Raw value of a motif on complete cells; values broadcast, so hidden cells may be grids."""
+
+    def score(name: str) -> Floats:
+        return standardize(columns[name], values[name])
+
     match motif:
         case Linear(column=name):
-            return standardize(columns[name], values[name])
-        case Ratio(numerator=top, denominator=bottom):
-            return np.asarray(np.log(values[top]) - np.log(values[bottom]))
-        case Interaction(left=left, right=right):
-            return standardize(columns[left], values[left]) * standardize(columns[right], values[right])
+            return score(name)
+        case Curve(column=name):
+            return np.square(score(name))
+        case Saturation(column=name, steepness=steepness):
+            return np.asarray(np.tanh(steepness * score(name)))
         case Threshold(column=name, cut=cut):
             return (values[name] > cut).astype(np.float64)
+        case Band(column=name, low=low, high=high):
+            return ((values[name] > low) & (values[name] <= high)).astype(np.float64)
         case Periodic(column=name, period=period, phase=phase):
             return np.asarray(np.sin(2 * np.pi * values[name] / period + phase))
-        case Lookup(column=name, effects=effects):
-            return np.asarray(effects, dtype=np.float64)[values[name].astype(np.intp)]
-
-
-def columns_of(motif: Motif) -> tuple[str, ...]:
-    """Names of the columns that a motif reads."""
-    match motif:
         case Ratio(numerator=top, denominator=bottom):
-            return (top, bottom)
+            return np.asarray(np.log(values[top]) - np.log(values[bottom]))
+        case Difference(left=left, right=right):
+            return score(left) - score(right)
         case Interaction(left=left, right=right):
-            return (left, right)
-        case Linear(column=name) | Threshold(column=name) | Periodic(column=name) | Lookup(column=name):
-            return (name,)
+            return score(left) * score(right)
+        case Bottleneck(left=left, right=right):
+            return np.minimum(score(left), score(right))
+        case Lookup(column=name, effects=effects):
+            return np.asarray(effects, dtype=np.float64)[_codes(values[name])]
+        case CrossedLookup(left=left, right=right, effects=table):
+            return np.asarray(table, dtype=np.float64)[_codes(values[left]), _codes(values[right])]
+        case VaryingSlope(column=name, by=by, slopes=slopes):
+            return np.asarray(slopes, dtype=np.float64)[_codes(values[by])] * score(name)
+        case LocalRule(column=name):
+            return values[SUBGROUP] * score(name)
 
 
 def evaluate_term(term: Term, columns: Mapping[str, Column], values: Mapping[str, Floats]) -> Floats:
@@ -63,3 +84,7 @@ def latent_score(mechanism: Mechanism, values: Mapping[str, Floats]) -> Floats:
     for term in mechanism.terms:
         eta = eta + evaluate_term(term, columns, values)[..., None] * np.asarray(term.weights)
     return eta
+
+
+def _codes(values: Floats) -> NDArray[np.intp]:
+    return values.astype(np.intp)

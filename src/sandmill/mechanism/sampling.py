@@ -6,9 +6,20 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, ndtri, softmax
 
-from sandmill.mechanism.columns import Floats, quantile, standardize
-from sandmill.mechanism.rule import latent_score
-from sandmill.models.mechanism import BinaryLink, Column, GaussianLink, LabelNoise, Mechanism, MulticlassLink
+from sandmill.mechanism.columns import Floats, quantile, standardize, value_at
+from sandmill.mechanism.rule import SUBGROUP, latent_score
+from sandmill.models.mechanism import (
+    BinaryLink,
+    Column,
+    GaussianLink,
+    LabelNoise,
+    Mechanism,
+    Missing,
+    MulticlassLink,
+    Outliers,
+    Subgroup,
+    UnitMixup,
+)
 from sandmill.rng import Streams
 
 
@@ -17,9 +28,9 @@ class Draw:
     """Rows as nature made them and as an agent sees them."""
 
     complete: Mapping[str, Floats]
-    """Every cell, gaps included."""
+    """Every true cell, and who belongs to the hidden subgroup."""
     observed: Mapping[str, Floats]
-    """What the files show: NaN in gaps."""
+    """What the files show: NaN in gaps, errors where there are errors."""
     target: Floats
     """Class codes or numbers, label noise included where the mechanism puts it in these rows."""
 
@@ -38,7 +49,7 @@ def draw_rows(mechanism: Mechanism, streams: Streams, rows: range, *, is_train: 
     noise = mechanism.label_noise()
     if noise and (is_train or noise.where == "both"):
         target = _replace_labels(target, mechanism, noise, streams, rows)
-    return Draw(complete, _open_gaps(mechanism, complete, streams, rows), target)
+    return Draw(complete, _apply_faults(mechanism, complete, streams, rows), target)
 
 
 def shift_of(column: Column, values: Mapping[str, Floats]) -> Floats | float:
@@ -53,6 +64,9 @@ def _draw_columns(mechanism: Mechanism, streams: Streams, rows: range) -> dict[s
     for column in sorted(mechanism.columns, key=lambda column: column.shift is not None):
         u = streams.uniforms(f"column {column.name}", rows)
         values[column.name] = quantile(column, u, shift_of(column, values))
+    if mechanism.subgroup:
+        chance = subgroup_chance(mechanism.subgroup, values)
+        values[SUBGROUP] = (streams.uniforms("subgroup", rows) < chance).astype(np.float64)
     return values
 
 
@@ -77,15 +91,31 @@ def _replace_labels(target: Floats, mechanism: Mechanism, noise: LabelNoise, str
     return np.where(hit, (target + step) % classes, target)
 
 
-def _open_gaps(
+def subgroup_chance(subgroup: Subgroup, values: Mapping[str, Floats]) -> Floats:
+    """Chance of each row to belong to the hidden subgroup."""
+    return np.asarray(subgroup.shares, dtype=np.float64)[values[subgroup.by].astype(np.intp)]
+
+
+def _apply_faults(
     mechanism: Mechanism, complete: Mapping[str, Floats], streams: Streams, rows: range
 ) -> dict[str, Floats]:
-    observed = dict(complete)
-    for gap in mechanism.missing():
-        given = standardize(mechanism.column_by_name[gap.given], complete[gap.given])
-        chance = expit(np.log(gap.rate / (1 - gap.rate)) + gap.slope * given)
-        hidden = streams.uniforms(f"gap {gap.column}", rows) < chance
-        observed[gap.column] = np.where(hidden, np.nan, complete[gap.column])
+    observed = {name: cells for name, cells in complete.items() if name != SUBGROUP}
+    for fault in mechanism.cell_faults():
+        column, true = mechanism.column_by_name[fault.column], complete[fault.column]
+        u = streams.uniforms(f"fault {fault.column}", rows)
+        match fault:
+            case Missing(given=given, rate=rate, slope=slope):
+                score = standardize(mechanism.column_by_name[given], complete[given])
+                hit = u < expit(np.log(rate / (1 - rate)) + slope * score)
+                written: Floats | float = np.nan
+            case UnitMixup(factor=factor, rate=rate):
+                hit = u < rate
+                written = np.maximum(np.round(true * factor, column.decimals), 10.0**-column.decimals)
+            case Outliers(rate=rate, spread=spread):
+                hit = u < rate
+                error = spread * ndtri(streams.uniforms(f"error {fault.column}", rows))
+                written = value_at(column, error + shift_of(column, complete))
+        observed[fault.column] = np.where(hit, written, true)
     return observed
 
 

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from sandmill.calibrate.measure import band_of
+from sandmill.design import design_task
 from sandmill.design.lexicon import load_domains
+from sandmill.design.motifs import HIDDEN_KINDS, PLAIN_KINDS
 from sandmill.design.rule import choose_rule
 from sandmill.design.steering import TYPICAL, first_hardness, steer
 from sandmill.mechanism import draw_rows
@@ -12,6 +14,7 @@ from sandmill.mechanism.rule import evaluate_term, latent_score
 from sandmill.metrics.support import ENCODINGS
 from sandmill.models.base import Band
 from sandmill.models.mechanism import Categorical, Distractors, MulticlassLink
+from sandmill.models.plan import Slot
 from sandmill.models.structure import MetricName, PathologyKind, TargetKind
 from sandmill.rng import Streams
 from tests.designs import SECRET, TASKS, make_rendered, make_seed, make_spec
@@ -20,12 +23,31 @@ SLOTS = range(25)
 
 
 def test_domains_motifs_and_faults_are_all_reached():
-    specs = [make_spec(*task, slot) for task in TASKS[:5] for slot in SLOTS]
+    specs = [make_spec(*task, slot, hardness=0.8) for task in TASKS[:5] for slot in SLOTS]
     assert {spec.domain for spec in specs} == {domain.name for domain in load_domains()}
     motifs = Counter(name for spec in specs for name in spec.mechanism.motif_names)
-    assert set(motifs) == {"linear", "ratio", "interaction", "threshold", "periodic", "lookup"}
+    assert set(motifs) == {*PLAIN_KINDS, *HIDDEN_KINDS}
+    assert len(motifs) == 14
     faults = {fault.kind for spec in specs for fault in spec.mechanism.pathologies}
-    assert faults == {PathologyKind.MISSING, PathologyKind.LABEL_NOISE, PathologyKind.DISTRACTORS}
+    assert faults == {
+        PathologyKind.MISSING,
+        PathologyKind.UNIT_MIXUP,
+        PathologyKind.OUTLIERS,
+        PathologyKind.LABEL_NOISE,
+        PathologyKind.DISTRACTORS,
+    }
+
+
+def test_faults_that_the_seed_has_are_carried_over():
+    seed = make_seed(*TASKS[0], missing_share=0.0)
+    for kind in (PathologyKind.UNIT_MIXUP, PathologyKind.OUTLIERS, PathologyKind.LABEL_NOISE, PathologyKind.MISSING):
+        structure = seed.structure.model_copy(update={"pathologies": (kind,)})
+        slot = Slot(number=0, seed=seed.model_copy(update={"structure": structure}), band=Band.HARD)
+        found = [
+            kind in {fault.kind for fault in design_task(slot, Streams(SECRET, str(n)), 0.6).mechanism.pathologies}
+            for n in range(20)
+        ]
+        assert sum(found) >= 18
 
 
 @pytest.mark.parametrize("domain", load_domains(), ids=lambda domain: domain.name)

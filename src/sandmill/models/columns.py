@@ -1,0 +1,78 @@
+"""Columns of a mechanism and how their values are spread."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from sandmill.models.base import Frozen
+
+
+class Normal(Frozen):
+    """Bell-shaped quantity."""
+
+    kind: Literal["normal"] = "normal"
+    mean: float
+    sd: float = Field(gt=0)
+
+
+class LogNormal(Frozen):
+    """Positive, right-skewed quantity: its logarithm is normal."""
+
+    kind: Literal["lognormal"] = "lognormal"
+    median: float = Field(gt=0)
+    sigma: float = Field(gt=0)
+    """Standard deviation of the natural logarithm."""
+
+
+class Uniform(Frozen):
+    """Quantity spread evenly between two bounds."""
+
+    kind: Literal["uniform"] = "uniform"
+    low: float
+    high: float
+
+
+class Cycle(Frozen):
+    """Whole number on a cycle, such as an hour of the day, all values equally likely."""
+
+    kind: Literal["cycle"] = "cycle"
+    first: int
+    period: int = Field(ge=2)
+    """Number of values: `first` to `first + period - 1`."""
+
+
+class Categorical(Frozen):
+    """One of several named levels."""
+
+    kind: Literal["categorical"] = "categorical"
+    levels: tuple[str, ...] = Field(min_length=2)
+    shares: tuple[float, ...]
+    """Probability of each level; they sum to 1."""
+
+    @model_validator(mode="after")
+    def _one_share_a_level(self) -> "Categorical":
+        if len(self.shares) != len(self.levels) or abs(sum(self.shares) - 1) > 1e-6 or min(self.shares) <= 0:
+            raise ValueError("shares must be positive, one for each level, and sum to 1")
+        if len(set(self.levels)) != len(self.levels):
+            raise ValueError("levels must differ")
+        return self
+
+
+Distribution = Annotated[Normal | LogNormal | Uniform | Cycle | Categorical, Field(discriminator="kind")]
+
+
+class Shift(Frozen):
+    """A continuous column's dependence on a categorical one: each level moves it by so many standard deviations."""
+
+    by: str
+    amounts: tuple[float, ...]
+
+
+class Column(Frozen):
+    """One column that an agent sees."""
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    distribution: Distribution
+    decimals: int = Field(default=2, ge=0, le=6)
+    """Digits after the point in the files. The rule acts on the rounded value, which is what an agent can see."""
+    shift: Shift | None = None
