@@ -23,7 +23,7 @@ SLOTS = range(25)
 
 
 def test_domains_motifs_and_faults_are_all_reached():
-    specs = [make_spec(*task, slot, hardness=0.8) for task in TASKS[:5] for slot in SLOTS]
+    specs = [make_spec(*task, slot, hardness=0.8) for task in TASKS[:2] for slot in range(60)]
     assert {spec.domain for spec in specs} == {domain.name for domain in load_domains()}
     motifs = Counter(name for spec in specs for name in spec.mechanism.motif_names)
     assert set(motifs) == {*PLAIN_KINDS, *HIDDEN_KINDS}
@@ -65,7 +65,7 @@ def test_no_column_serves_two_motifs():
         for seed in range(50):
             rule = choose_rule(domain, np.random.default_rng(seed))
             read = [len(type(rule)((), (motif,)).columns) for motif in (*rule.plain, *rule.hidden)]
-            assert len(rule.columns) == sum(read)
+            assert len(rule.columns) == sum(read) + (rule.subgroup is not None)
 
 
 @pytest.mark.parametrize("task", TASKS)
