@@ -49,16 +49,17 @@ def progress_reporter(shard: ShardPlan) -> Listener:
 
     def listen(progress: Progress) -> None:
         nonlocal last_update
-        is_news = bool(progress.task)
+        is_news = bool(progress.task) or progress.is_stored
         if not is_news and time.monotonic() - last_update < SECONDS_BETWEEN_UPDATES:
             return
         last_update = time.monotonic()
         logger.info(
             "%d of %d verified, %d attempts, %d rejected; %s",
             *(progress.filled, progress.slots, progress.attempts, progress.rejected),
-            progress.task or f"{progress.stage} {progress.done}/{progress.total}",
+            "stored" if progress.is_stored else progress.task or f"{progress.stage} {progress.done}/{progress.total}",
         )
-        update_progress_artifact(artifact, progress=100.0 * progress.filled / progress.slots)
+        share = 1.0 if progress.is_stored else progress.filled / progress.slots
+        update_progress_artifact(artifact, progress=100.0 * share)
 
     return listen
 

@@ -21,6 +21,8 @@ class Progress:
     done: int = 0
     """Pieces of work of this wave's stage that have ended."""
     total: int = 0
+    is_stored: bool = False
+    """The shard is finished and kept; nothing more will be told of it."""
     task: str = ""
     """The task that was just verified, in a few words."""
 

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from functools import cache
 
 from sandmill.build.plan import plan_shards, plan_slots
-from sandmill.build.progress import Listener, ignore
+from sandmill.build.progress import Listener, Progress, ignore
 from sandmill.build.provenance import code_version
 from sandmill.build.shard import ShardBuild
 from sandmill.build.workers import WorkerPool
 from sandmill.errors import BudgetExceeded
+from sandmill.models.base import Stage
 from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef
 from sandmill.models.release import Manifest, TaskRecord
 from sandmill.models.reports import Funnel, Rejection, SlotReport
@@ -65,12 +66,24 @@ def plan_round(
 def build_shard(plan: ShardPlan, settings: RunSettings, suites: Suites, listen: Listener = ignore) -> ShardRef:
     """Make one shard and keep it. A shard that an earlier run finished is returned at once."""
     store = Store(plan.dataset)
-    finished = find_shard(store, plan)
-    if finished is not None:
-        return finished
-    secret = release_secret(store, settings.secret_file)
-    shard = ShardBuild(plan, secret, code_version(suites), suites, shared_workers(settings.workers), listen).run()
-    return write_shard(store, plan, shard.tasks, shard.rejections, shard.slots, shard.suites)
+    stored = find_shard(store, plan)
+    if stored is None:
+        secret = release_secret(store, settings.secret_file)
+        shard = ShardBuild(plan, secret, code_version(suites), suites, shared_workers(settings.workers), listen).run()
+        stored = write_shard(store, plan, shard.tasks, shard.rejections, shard.slots, shard.suites)
+    rejections, slots = read_shard_reports(store, stored)
+    listen(
+        Progress(
+            shard=plan.key,
+            stage=Stage.PUBLISH,
+            slots=len(plan.slots),
+            filled=len(stored.filled),
+            attempts=sum(slot.attempts for slot in slots),
+            rejected=len(rejections),
+            is_stored=True,
+        )
+    )
+    return stored
 
 
 def publish_release(
