@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,24 @@ Floats = NDArray[np.float64]
 SCORE_DECIMALS = 5
 """Scores are compared after rounding to so many decimals, as mle-bench does."""
 
+Resample: TypeAlias = Callable[[Array, Array, Floats], Floats]
+"""Truth, prediction and counts, shape (R, rows), to R scores."""
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """An independent draw on which cut-offs and class weights are tuned: as large as one likes, never the test set."""
+
+    predictive: Predictive
+    truth: Array
+
+
+Rule: TypeAlias = Callable[[Predictive, Tuning | None], Array]
+
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric and all that must agree with it. Truth and prediction arrays are as `encoding_for` says."""
+    """A metric and all that must agree with it. Truth and prediction arrays are as `sandmill.metrics.support` says."""
 
     name: MetricName
     title: str
@@ -27,15 +41,38 @@ class Metric:
     definition: str
     """The formula, as a sentence for a description."""
     is_lower_better: bool
-    score: Callable[[Array, Array], float]
-    """Raw score of a prediction; unrounded."""
-    resample: Callable[[Array, Array, Floats], Floats]
+    resample: Resample
     """Scores of R bootstrap samples; counts, shape (R, rows), says how often each row was drawn."""
-    decide: Callable[[Predictive], Array]
-    """The prediction that is best in expectation for someone who knows the posterior."""
+    rule: Rule
+    """The decision rule behind `decide`."""
+    decision: str
+    """The decision rule in words."""
     decision_is_exact: bool
     """False where the rule is a plug-in that is best only as rows grow."""
+    decision_is_tuned: bool = False
+    """True where the rule has a cut-off, weights or a factor that a `Tuning` draw settles."""
+    is_nonnegative: bool = False
+    """True where a submission may hold no negative number."""
+    difference: str = ""
+    """Where the score or what it accepts departs from the usual graders, as a clause; empty if nowhere."""
+
+    def score(self, truth: Array, prediction: Array) -> float:
+        """Raw score of a prediction, unrounded: the bootstrap that draws every row once."""
+        return float(self.resample(truth, prediction, np.ones((1, len(truth))))[0])
 
     def rounded(self, truth: Array, prediction: Array) -> float:
         """Score as it is published and compared."""
-        return round(float(self.score(truth, prediction)), SCORE_DECIMALS)
+        return round(self.score(truth, prediction), SCORE_DECIMALS)
+
+    def decide(self, predictive: Predictive, tuning: Tuning | None = None) -> Array:
+        """The prediction that is best in expectation for someone who knows the posterior.
+
+        Args:
+            predictive: posterior of the rows to answer.
+            tuning: an independent draw for rules that are tuned; others ignore it. Without one such a rule is tuned
+                on the rows themselves, their own probabilities standing for the truth.
+
+        Raises:
+            TypeError: if the posterior is of another kind than the metric needs.
+        """
+        return self.rule(predictive, tuning)

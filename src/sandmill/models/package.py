@@ -8,8 +8,26 @@ from sandmill.models.base import Frozen
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import MetricName, TargetKind
 
-Encoding = Literal["probability", "label", "class_probabilities", "value"]
-"""What a submission's cells hold: P(positive), a class name, one probability column for each class, or a number."""
+Encoding = Literal[
+    "probability",
+    "label",
+    "class_probabilities",
+    "value",
+    "label_probabilities",
+    "label_list",
+    "values",
+    "quantiles",
+    "ranked_list",
+]
+"""What a submission's cells hold.
+
+P(positive); a class name; one probability column for each class, summing to 1; a number; one probability column for
+each label, independent of each other; names of labels separated by spaces; one number column for each target; one
+number column for each quantile level; class names separated by spaces, best first.
+"""
+
+LIST_LENGTH = 5
+"""Places of a ranked list that count where the brief says nothing."""
 
 
 class Brief(Frozen):
@@ -22,9 +40,15 @@ class Brief(Frozen):
     metric: MetricName
     encoding: Encoding
     classes: tuple[str, ...] = ()
-    """Class names as written in train.csv, in submission order; empty for numbers. Binary: ("0", "1")."""
+    """Class or label names as written in train.csv, in submission order; empty for numbers. Binary: ("0", "1")."""
     submission_columns: tuple[str, ...]
     """Columns of a submission after the id column, in the sample's order."""
+    companion_column: str | None = None
+    """Column of answers.csv that the metric needs beside the target: the group or the weight of a row."""
+    value_range: tuple[float, float] | None = None
+    """Least and largest number that a submission may hold, where the task states them."""
+    list_length: int | None = Field(default=None, ge=1)
+    """Places of a ranked list that count; later ones are ignored."""
 
 
 class TaskPackage(Frozen):

@@ -3,6 +3,7 @@
 from pathlib import Path
 from types import MappingProxyType
 
+from sandmill.metrics.support import GRADED
 from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
 from sandmill.seeds.findings import Finding
 from sandmill.seeds.tables import Table, open_table
@@ -61,7 +62,7 @@ def _target(train: Table, test: Table | None, answers: tuple[str, ...]) -> str |
 
 
 def _several_targets(metric: MetricName, count: int) -> Structure:
-    is_number = metric in (MetricName.RMSE_COLUMNS, MetricName.RMSLE_COLUMNS, MetricName.RMSE, MetricName.MAE)
+    is_number = (TargetKind.MULTI_TARGET, metric) in GRADED or (TargetKind.REGRESSION, metric) in GRADED
     kind = TargetKind.MULTI_TARGET if is_number else TargetKind.MULTILABEL
     return Structure(modality=Modality.TABULAR, target=kind, metric=metric, n_targets=count)
 

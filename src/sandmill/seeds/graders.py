@@ -3,6 +3,7 @@
 import re
 from types import MappingProxyType
 
+from sandmill.metrics.registry import METRICS
 from sandmill.models.structure import MetricName
 from sandmill.seeds.wording import shorten
 
@@ -21,6 +22,18 @@ _ALIASES = {
     MetricName.RMSLE: ("root-mean-squared-log-error", "root-mean-squared-logarithmic-error"),
     MetricName.RMSLE_COLUMNS: ("mean-column-wise-rmsle",),
     MetricName.MAE: ("mean-absolute-error",),
+    MetricName.MAE_COLUMNS: ("mean-column-wise-mae",),
+    MetricName.MAPE: ("mean-absolute-percentage-error",),
+    MetricName.SMAPE: ("symmetric-mean-absolute-percentage-error",),
+    MetricName.MEDAE: ("median-absolute-error",),
+    MetricName.PEARSON: ("pearson-correlation", "pearson-correlation-coefficient"),
+    MetricName.SPEARMAN: ("spearman-correlation", "spearmans-rank-correlation"),
+    MetricName.SPEARMAN_COLUMNS: ("mean-column-wise-spearman", "mean-column-wise-spearmans-correlation-coefficient"),
+    MetricName.KL_DIVERGENCE: ("kullback-leibler-divergence",),
+    MetricName.BRIER: ("brier-score",),
+    MetricName.GINI: ("normalized-gini", "normalized-gini-coefficient"),
+    MetricName.COHEN_KAPPA: ("cohens-kappa",),
+    MetricName.F1_PROBABILISTIC: ("probabilistic-f1", "pf1"),
     MetricName.R2: ("r2-score", "coefficient-of-determination"),
     MetricName.MAP_AT_K: ("map-k", "map-5", "map-12", "mean-average-precision-at-k"),
     MetricName.DICE: ("dice-coefficient", "dice-score"),
@@ -31,16 +44,7 @@ GRADERS = MappingProxyType(
 )
 """Grader names, in small letters with dashes for everything else, to metrics."""
 
-LOWER_IS_BETTER = frozenset(
-    {
-        MetricName.LOG_LOSS,
-        MetricName.RMSE,
-        MetricName.RMSE_COLUMNS,
-        MetricName.RMSLE,
-        MetricName.RMSLE_COLUMNS,
-        MetricName.MAE,
-    }
-)
+LOWER_IS_BETTER = frozenset(name for name, metric in METRICS.items() if metric.is_lower_better)
 """Metric families for which a leaderboard rises from its best to its worst row."""
 
 

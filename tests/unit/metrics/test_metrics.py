@@ -1,3 +1,5 @@
+"""Every metric against values worked out by hand, against scikit-learn and scipy, and against its own bootstrap."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -5,17 +7,64 @@ from hypothesis import strategies as st
 
 from sandmill.errors import RequestError
 from sandmill.metrics import SUPPORTED, encoding_for, get_metric
-from sandmill.metrics.support import ENCODINGS
-from sandmill.models.predictive import ClassPredictive, NumberPredictive
+from sandmill.metrics.support import ENCODINGS, GRADED, SUPPORTED_TASKS
 from sandmill.models.structure import MetricName, TargetKind
+from sandmill.quality.description_gate import METRIC_WORDS
+from tests.metric_samples import guess, make_world, perfect
 
+EPS = np.finfo(float).eps
 CASES = [
     ("roc_auc", [0, 1, 1, 0, 1], [0.2, 0.7, 0.2, 0.1, 0.9], 5.5 / 6),
+    ("roc_auc_pairs", [[0, 1], [1, 0]], [[0.2, 0.9], [0.3, 0.2]], 4 / 4),
+    ("roc_auc_columns", [[0, 1], [1, 0]], [[0.2, 0.9], [0.1, 0.2]], 0.5),
+    ("roc_auc_tpr_weighted", [0, 1], [0.5, 0.5], (2 * (0.4 - 0.08) + (0.6 - 0.6**2 / 2 - 0.4 * 0.6) + 0.0) / 1.4),
+    ("average_precision", [1, 0, 1, 0], [0.9, 0.8, 0.8, 0.1], 0.5 * 1 + 0.5 * 2 / 3),
+    ("gini", [0, 1, 1, 0, 1], [0.2, 0.7, 0.2, 0.1, 0.9], 2 * 5.5 / 6 - 1),
     ("accuracy", [0, 2, 1, 1], [0, 2, 2, 1], 0.75),
+    ("top1_error", [0, 2, 1, 1], [0, 2, 2, 1], 0.25),
+    ("balanced_accuracy", [0, 0, 0, 1], [0, 0, 1, 1], (2 / 3 + 1) / 2),
     ("log_loss", [1, 0], [0.8, 0.4], -(np.log(0.8) + np.log(0.6)) / 2),
-    ("log_loss", [1, 0], [1.0, 1.0], -np.log(np.finfo(float).eps) / 2),
+    ("log_loss", [1, 0], [1.0, 1.0], -np.log(EPS) / 2),
     ("log_loss", [2, 0], [[0.1, 0.2, 0.7], [0.5, 0.3, 0.2]], -(np.log(0.7) + np.log(0.5)) / 2),
+    ("log_loss_columns", [[1, 0], [0, 0]], [[0.5, 0.5], [0.2, 0.2]], -(np.log(0.5) + np.log(0.8)) / 2),
+    ("log_loss_weighted", [[1, 3.0], [0, 1.0]], [0.8, 0.4], -(3 * np.log(0.8) + np.log(0.6)) / 4),
+    ("brier", [1, 0], [0.8, 0.4], (0.04 + 0.16) / 2),
+    ("kl_divergence", [[3.0, 1.0]], [[0.5, 0.5]], 0.75 * np.log(1.5) + 0.25 * np.log(0.5)),
+    ("lwlrap", [[1, 0, 1], [0, 0, 0]], [[0.9, 0.8, 0.1], [0.1, 0.2, 0.3]], (1 + 2 / 3) / 2),
+    ("f1", [1, 1, 0, 0], [1, 0, 1, 0], 0.5),
+    ("f1", [0, 0], [0, 0], 0.0),
+    ("f1_macro", [0, 0, 2], [0, 2, 2], (2 / 3 + 2 / 3) / 2),
+    ("f1_micro", [[1, 0], [1, 1]], [[1, 1], [0, 1]], 2 * 2 / 6),
+    ("f1_micro", [0, 2, 1, 1], [0, 2, 2, 1], 0.75),
+    ("f1_samples", [[1, 0], [1, 1], [0, 0]], [[1, 1], [0, 1], [0, 0]], (2 / 3 + 2 / 3 + 0) / 3),
+    ("f1_probabilistic", [1, 0, 1], [0.5, 0.25, 1.0], 2 * 1.5 / (1.75 + 2)),
+    ("mcc", [1, 1, 0, 0], [1, 0, 0, 0], 2 / np.sqrt(2 * 2 * 3 * 1)),
+    ("mcc", [1, 1, 0, 0], [1, 1, 1, 1], 0.0),
+    ("qwk", [0, 1, 3], [0, 1, 2], 1 - 1 / (21 / 3)),
+    ("qwk", [0, 3, 3, 0], [3, 0, 0, 3], -1.0),
+    ("cohen_kappa", [0, 0, 1, 1], [0, 1, 1, 1], 0.5),
+    ("hamming_loss", [[1, 0], [1, 1]], [[1, 1], [0, 1]], 0.5),
+    ("exact_match", [[1, 0], [1, 1]], [[1, 0], [0, 1]], 0.5),
+    ("map_at_k", [2, 0, 1], [[1, 2], [0, 1], [2, -1]], (0.5 + 1 + 0) / 3),
+    ("map_at_k", [[1, 1, 0]], [[0, 0, 1]], (1 + 2 / 3) / 2),
     ("rmse", [1.0, 2.0, 4.0], [1.0, 0.0, 5.0], np.sqrt(5 / 3)),
+    ("rmse_columns", [[1.0, 0.0], [3.0, 0.0]], [[1.0, 2.0], [1.0, 2.0]], (np.sqrt(2) + 2) / 2),
+    ("mae", [1.0, 2.0, 4.0], [1.0, 0.0, 5.0], 1.0),
+    ("mae_columns", [[1.0, 0.0], [3.0, 0.0]], [[1.0, 2.0], [1.0, 2.0]], 1.5),
+    ("medae", [1.0, 2.0, 4.0, 4.0], [1.0, 0.0, 5.0, 4.0], 0.5),
+    ("log_mae_by_group", [[1.0, 0], [2.0, 0], [4.0, 1]], [2.0, 5.0, 4.5], (np.log(2) + np.log(0.5)) / 2),
+    ("log_mae_by_group", [[1.0, 0]], [1.0], np.log(1e-9)),
+    ("rmsle", [0.0, np.e - 1], [0.0, 0.0], np.sqrt(0.5)),
+    ("rmsle_columns", [[0.0, 0.0]], [[np.e - 1, 0.0]], 0.5),
+    ("mape", [2.0, -4.0], [1.0, -5.0], (0.5 + 0.25) / 2),
+    ("smape", [2.0, 0.0, 0.0], [1.0, 0.0, 5.0], (200 / 3 + 0 + 200) / 3),
+    ("r2", [1.0, 2.0, 3.0], [1.0, 2.0, 5.0], 1 - 4 / 2),
+    ("pearson", [1.0, 2.0, 3.0], [2.0, 4.0, 6.0], 1.0),
+    ("pearson", [1.0, 2.0, 3.0], [0.1, 0.1, 0.1], 0.0),
+    ("spearman", [1.0, 2.0, 30.0, 31.0], [1.0, 2.0, 4.0, 3.0], 0.8),
+    ("spearman_columns", [[1.0, 1.0], [2.0, 2.0]], [[1.0, 7.0], [2.0, 7.0]], 0.5),
+    ("poisson_deviance", [2.0, 0.0], [1.0, 3.0], (2 * (2 * np.log(2) - 1) + 2 * 3) / 2),
+    ("pinball", [1.0, 1.0], [[0.0, 1.0, 3.0], [1.0, 2.0, 1.0]], (0.1 + 0 + 0.2 + 0 + 0.5 + 0) / 6),
 ]
 
 
@@ -24,57 +73,148 @@ def test_scores_are_those_worked_out_by_hand(name, truth, prediction, score):
     assert get_metric(name).score(np.array(truth), np.array(prediction)) == pytest.approx(score, abs=1e-12)
 
 
-@pytest.mark.parametrize(("name", "truth", "prediction", "score"), CASES)
-def test_a_bootstrap_that_draws_every_row_once_is_the_score(name, truth, prediction, score):
-    resampled = get_metric(name).resample(np.array(truth), np.array(prediction), np.ones((2, len(truth))))
-    assert resampled == pytest.approx([score, score], abs=1e-9)
+def test_every_metric_has_a_score_worked_out_by_hand():
+    assert {name for name, *_ in CASES} == SUPPORTED
+
+
+def _reference(pair, truth, prediction):
+    """What scikit-learn or scipy says, where they have the metric; None elsewhere."""
+    from scipy import stats
+    from sklearn import metrics as m
+
+    binary = {
+        "roc_auc": lambda: m.roc_auc_score(truth, prediction),
+        "roc_auc_pairs": lambda: m.roc_auc_score(truth.ravel(), prediction.ravel()),
+        "roc_auc_columns": lambda: m.roc_auc_score(truth, prediction, average="macro"),
+        "average_precision": lambda: m.average_precision_score(truth, prediction),
+        "brier": lambda: m.brier_score_loss(truth, prediction),
+        "balanced_accuracy": lambda: m.balanced_accuracy_score(truth, prediction),
+        "log_loss": lambda: m.log_loss(truth, prediction, labels=range(4 if prediction.ndim == 2 else 2)),
+        "f1": lambda: m.f1_score(truth, prediction),
+        "f1_macro": lambda: m.f1_score(truth, prediction, average="macro"),
+        "f1_micro": lambda: m.f1_score(truth, prediction, average="micro"),
+        "f1_samples": lambda: m.f1_score(truth, prediction, average="samples", zero_division=0),
+        "mcc": lambda: m.matthews_corrcoef(truth, prediction),
+        "cohen_kappa": lambda: m.cohen_kappa_score(truth, prediction),
+        "qwk": lambda: m.cohen_kappa_score(truth, prediction, weights="quadratic", labels=range(4)),
+        "hamming_loss": lambda: m.hamming_loss(truth, prediction),
+        "exact_match": lambda: m.accuracy_score(truth, prediction),
+        "rmse": lambda: m.root_mean_squared_error(truth, prediction),
+        "rmse_columns": lambda: m.root_mean_squared_error(truth, prediction),
+        "mae": lambda: m.mean_absolute_error(truth, prediction),
+        "medae": lambda: m.median_absolute_error(truth, prediction),
+        "rmsle": lambda: m.root_mean_squared_log_error(truth, prediction),
+        "mape": lambda: m.mean_absolute_percentage_error(truth, prediction),
+        "r2": lambda: m.r2_score(truth, prediction),
+        "poisson_deviance": lambda: m.mean_poisson_deviance(truth, prediction),
+        "pinball": lambda: np.mean(
+            [m.mean_pinball_loss(truth, prediction[:, at], alpha=level) for at, level in enumerate((0.1, 0.5, 0.9))]
+        ),
+        "pearson": lambda: stats.pearsonr(truth, prediction).statistic,
+        "spearman": lambda: stats.spearmanr(truth, prediction).statistic,
+        "kl_divergence": lambda: np.mean([stats.entropy(t, p) for t, p in zip(truth, prediction, strict=True)]),
+    }
+    return binary[pair[1]]() if pair[1] in binary else None
+
+
+@pytest.mark.parametrize("pair", sorted(GRADED))
+def test_scores_are_those_of_the_usual_libraries(pair):
+    compared = 0
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        truth, prediction = make_world(pair, rng, 60).truth, guess(pair, rng, 60)
+        expected = _reference(pair, truth, prediction)
+        if expected is not None:
+            assert get_metric(pair[1]).score(truth, prediction) == pytest.approx(expected, abs=1e-9)
+            compared += 1
+    assert compared in (0, 5)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(sorted(GRADED)))
+def test_a_bootstrap_is_the_score_of_the_rows_it_drew(seed, pair):
+    rng, rows = np.random.default_rng(seed), 30
+    metric = get_metric(pair[1])
+    truth, prediction = make_world(pair, rng, rows).truth, guess(pair, rng, rows)
+    counts = rng.multinomial(rows, np.full(rows, 1 / rows), size=3)
+    repeated = [metric.score(np.repeat(truth, c, axis=0), np.repeat(prediction, c, axis=0)) for c in counts]
+    assert metric.resample(truth, prediction, counts.astype(float)) == pytest.approx(repeated, abs=1e-9, nan_ok=True)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(sorted(GRADED)))
+def test_row_order_does_not_matter_and_nothing_beats_the_truth(seed, pair):
+    rng, rows = np.random.default_rng(seed), 40
+    metric = get_metric(pair[1])
+    truth, prediction = make_world(pair, rng, rows).truth, guess(pair, rng, rows)
+    shuffled = rng.permutation(rows)
+    score = metric.score(truth, prediction)
+    assert metric.score(truth[shuffled], prediction[shuffled]) == pytest.approx(score, abs=1e-9, nan_ok=True)
+    best = metric.score(truth, perfect(pair, truth))
+    sign = -1 if metric.is_lower_better else 1
+    if np.isfinite(score):
+        assert sign * best >= sign * score - 1e-9
+
+
+@pytest.mark.parametrize("pair", sorted(GRADED))
+def test_the_truth_scores_what_a_perfect_answer_scores(pair):
+    truth = make_world(pair, np.random.default_rng(5), 300).truth
+    if pair[0] is TargetKind.MULTILABEL:
+        truth = truth[truth.any(axis=1)]
+    metric = get_metric(pair[1])
+    best = np.log(1e-9) if pair[1] is MetricName.LOG_MAE_BY_GROUP else 0.0 if metric.is_lower_better else 1.0
+    assert metric.score(truth, perfect(pair, truth)) == pytest.approx(best, abs=1e-9)
+
+
+RANKINGS = ["roc_auc", "roc_auc_pairs", "roc_auc_columns", "roc_auc_tpr_weighted", "average_precision", "gini"]
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.sampled_from(sorted(ENCODINGS)))
-def test_a_bootstrap_is_the_score_of_the_rows_it_drew(seed, task):
-    rng = np.random.default_rng(seed)
-    metric, encoding, rows = get_metric(task[1]), ENCODINGS[task], 30
-    truth = rng.normal(size=rows) if task[0] is TargetKind.REGRESSION else rng.integers(0, 2, rows)
-    truth[:2] = (0, 1)
-    prediction = {
-        "probability": rng.choice([0.1, 0.5, 0.9], rows),
-        "label": rng.integers(0, 2, rows),
-        "class_probabilities": rng.dirichlet(np.ones(3), rows),
-        "value": rng.normal(size=rows),
-    }[encoding]
-    counts = rng.multinomial(rows, np.full(rows, 1 / rows), size=3).astype(float)
-    counts[:, :2] += 1
-    repeated = [metric.score(np.repeat(truth, c), np.repeat(prediction, c, axis=0)) for c in counts.astype(int)]
-    assert metric.resample(truth, prediction, counts) == pytest.approx(repeated, abs=1e-9)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([*RANKINGS, "lwlrap", "spearman", "spearman_columns"]))
+def test_a_ranking_metric_sees_only_the_order(seed, name):
+    pair = next(pair for pair in sorted(GRADED) if pair[1] == name)
+    rng, metric = np.random.default_rng(seed), get_metric(name)
+    truth, prediction = make_world(pair, rng, 40).truth, guess(pair, rng, 40)
+    score = metric.score(truth, prediction)
+    assert metric.score(truth, np.exp(3 * prediction) / 1e6) == pytest.approx(score, abs=1e-9, nan_ok=True)
+    assert metric.score(truth, prediction - 0.2 * (prediction > 0.6)) == pytest.approx(score, abs=1e-9, nan_ok=True)
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.sampled_from([t for t in ENCODINGS if t[0] is not TargetKind.REGRESSION]))
-def test_the_declared_decision_beats_any_perturbed_one_in_expectation(seed, task):
-    rng = np.random.default_rng(seed)
-    metric = get_metric(task[1])
-    classes = 2 if task[0] is TargetKind.BINARY else 3
-    probabilities = rng.dirichlet(np.ones(classes), 4)
-    decided = metric.decide(ClassPredictive(probabilities))
-    rows = np.repeat(np.arange(4), 4000)
-    truth = (rng.random((len(rows), 1)) > np.cumsum(probabilities[rows], axis=1)).sum(axis=1).clip(0, classes - 1)
-    other = metric.decide(ClassPredictive(rng.dirichlet(np.ones(classes), 4)))
-    sign = -1 if metric.is_lower_better else 1
-    assert sign * metric.score(truth, decided[rows]) >= sign * metric.score(truth, other[rows]) - 0.03
+def test_quadratic_kappa_counts_classes_that_nobody_names():
+    from sklearn.metrics import cohen_kappa_score
+
+    truth, prediction = np.array([0, 1, 3, 3, 1]), np.array([0, 3, 3, 1, 1])
+    ours = get_metric("qwk").score(truth, prediction)
+    assert ours == pytest.approx(cohen_kappa_score(truth, prediction, weights="quadratic", labels=range(4)))
+    assert ours != pytest.approx(cohen_kappa_score(truth, prediction, weights="quadratic"))
 
 
-def test_the_mean_is_decided_for_squared_error():
-    assert get_metric("rmse").decide(NumberPredictive(np.array([1.0, 2.0]))).tolist() == [1.0, 2.0]
-    with pytest.raises(TypeError, match="posterior mean"):
-        get_metric("rmse").decide(ClassPredictive(np.ones((1, 2)) / 2))
-    with pytest.raises(TypeError, match="class probabilities"):
-        get_metric("accuracy").decide(NumberPredictive(np.zeros(1)))
+def test_a_ranking_without_one_of_the_classes_is_not_a_number():
+    for name in ("roc_auc", "roc_auc_tpr_weighted"):
+        assert np.isnan(get_metric(name).score(np.array([1, 1]), np.array([0.1, 0.2])))
+    assert np.isnan(get_metric("average_precision").score(np.array([0, 0]), np.array([0.1, 0.2])))
 
 
 def test_a_metric_that_cannot_be_graded_is_refused_by_name():
-    with pytest.raises(RequestError, match='saw "dice"; expected one of accuracy, log_loss, rmse, roc_auc'):
+    with pytest.raises(
+        RequestError, match='saw "dice"; expected one of accuracy, average_precision, balanced_accuracy'
+    ):
         get_metric(MetricName.DICE)
-    with pytest.raises(RequestError, match="saw regression with roc_auc"):
-        encoding_for(TargetKind.REGRESSION, MetricName.ROC_AUC)
-    assert {metric for _, metric in ENCODINGS} == SUPPORTED
+    with pytest.raises(
+        RequestError, match="saw multi_target with roc_auc; expected a metric for this target: rmse_col"
+    ):
+        encoding_for(TargetKind.MULTI_TARGET, MetricName.ROC_AUC)
+    with pytest.raises(RequestError, match="saw mask with dice; expected a metric for this target: none yet"):
+        encoding_for(TargetKind.MASK, MetricName.DICE)
+
+
+def test_what_can_be_made_is_part_of_what_can_be_graded():
+    assert {metric for _, metric in GRADED} == SUPPORTED
+    assert len(SUPPORTED) >= 24
+    assert ENCODINGS.items() <= GRADED.items()
+    assert {(kind, metric) for kind, metrics in SUPPORTED_TASKS.items() for metric in metrics} == set(ENCODINGS)
+
+
+@pytest.mark.parametrize("name", sorted(SUPPORTED))
+def test_the_gate_on_descriptions_knows_the_title_of_every_metric(name):
+    assert any(words in get_metric(name).title.lower() for words in METRIC_WORDS[name])

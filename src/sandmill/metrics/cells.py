@@ -1,0 +1,120 @@
+"""Cells of a submission to arrays: what each encoding allows, and what is said of cells that it does not allow."""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from sandmill.errors import Problem
+from sandmill.metrics.base import Array
+from sandmill.metrics.registry import get_metric
+from sandmill.models.package import LIST_LENGTH, Brief
+
+SUM_TOLERANCE = 1e-6
+"""How far a row of class probabilities may be from 1, as in mle-bench."""
+
+_PROBABILITIES = frozenset({"probability", "class_probabilities", "label_probabilities"})
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
+_INTEGER_ZEROS = re.compile(r"\.0+$")
+_NAMES_SHOWN = 12
+
+
+def read_cells(cells: list[list[str]], lines: list[int], brief: Brief, problems: list[Problem]) -> Array:
+    """Read the cells of a submission by what its brief asks for, adding to the problems.
+
+    Args:
+        cells: by row, in the order of `brief.submission_columns`.
+        lines: line number of each row, for messages.
+        brief: what a submission holds.
+        problems: gets what is wrong; the array means nothing if it grew.
+
+    Returns:
+        One row a row of the file; one column where the encoding has one.
+    """
+    if brief.encoding == "label":
+        return _read_labels(cells, lines, brief, problems)
+    if brief.encoding in ("label_list", "ranked_list"):
+        return _read_lists(cells, lines, brief, problems)
+    return _read_numbers(cells, lines, brief, problems)
+
+
+def others(bad: Sequence[object]) -> str:
+    """Say that the shown line is not the only one."""
+    return f" ({len(bad) - 1} more such lines)" if len(bad) > 1 else ""
+
+
+def shorten(text: str, limit: int = 80) -> str:
+    """Cut what comes from a submission before it is shown."""
+    return text if len(text) <= limit else f"{text[:limit]}..."
+
+
+def _read_labels(cells: list[list[str]], lines: list[int], brief: Brief, problems: list[Problem]) -> Array:
+    """Class codes; a whole number may be written as 1 or 1.0."""
+    codes = {name: code for code, name in enumerate(brief.classes)}
+    found = [codes.get(row[0].strip(), codes.get(_INTEGER_ZEROS.sub("", row[0].strip()), -1)) for row in cells]
+    bad = [(line, row[0]) for line, row, code in zip(lines, cells, found, strict=True) if code < 0]
+    if bad:
+        line, cell = bad[0]
+        where = f"line {line}, {brief.submission_columns[0]}"
+        problems.append(Problem(where, f'"{shorten(cell)}"', f"one of {_names(brief)}{others(bad)}"))
+    return np.array(found, dtype=np.int64).reshape(-1, 1)
+
+
+def _read_lists(cells: list[list[str]], lines: list[int], brief: Brief, problems: list[Problem]) -> Array:
+    """Names separated by spaces: as 0/1 by label, or, ranked, as codes of the first places, -1 where a list ends."""
+    codes = {name: code for code, name in enumerate(brief.classes)}
+    named = [[(name, codes.get(name, -1)) for name in row[0].split()] for row in cells]
+    bad = [(line, name) for line, names in zip(lines, named, strict=True) for name, code in names if code < 0]
+    is_ranked = brief.encoding == "ranked_list"
+    if bad:
+        line, name = bad[0]
+        more = others(sorted({line for line, _ in bad}))
+        expected = f"names separated by spaces, each one of {_names(brief)}{more}"
+        problems.append(Problem(f"line {line}, {brief.submission_columns[0]}", f'"{shorten(name)}"', expected))
+    width = (brief.list_length or LIST_LENGTH) if is_ranked else len(brief.classes)
+    wide = np.full((len(cells), width), -1 if is_ranked else 0, dtype=np.int64)
+    for row, names in enumerate(named):
+        found = [code for _, code in names if code >= 0]
+        if is_ranked:
+            wide[row, : len(found[:width])] = found[:width]
+        else:
+            wide[row, found] = 1
+    return wide
+
+
+def _read_numbers(cells: list[list[str]], lines: list[int], brief: Brief, problems: list[Problem]) -> Array:
+    """Finite floats in their range, rows of class probabilities summing to 1."""
+    low, high, expected = _range(brief)
+    width = len(brief.submission_columns)
+    values = np.array([float(cell) if _NUMBER.fullmatch(cell.strip()) else np.nan for row in cells for cell in row])
+    values = values.reshape(-1, width)
+    wrong = ~(np.isfinite(values) & (values >= low) & (values <= high))
+    bad = [(int(row), int(column)) for row, column in np.argwhere(wrong)]
+    if bad:
+        row, column = bad[0]
+        where = f"line {lines[row]}, {brief.submission_columns[column]}"
+        problems.append(Problem(where, f'"{shorten(cells[row][column])}"', f"{expected}{others(bad)}"))
+    elif brief.encoding == "class_probabilities":
+        off = np.flatnonzero(np.abs(values.sum(axis=1) - 1) > SUM_TOLERANCE)
+        if len(off):
+            saw = f"probabilities that sum to {values[off[0]].sum():.6g}"
+            problems.append(Problem(f"line {lines[off[0]]}", saw, f"a sum of 1{others(list(off))}"))
+    return values
+
+
+def _range(brief: Brief) -> tuple[float, float, str]:
+    """Least and largest allowed number, and how a message says so."""
+    if brief.encoding in _PROBABILITIES:
+        return 0.0, 1.0, "a probability from 0 to 1"
+    if brief.value_range is not None:
+        low, high = brief.value_range
+        return low, high, f"a number from {low:g} to {high:g}"
+    if get_metric(brief.metric).is_nonnegative:
+        return 0.0, np.inf, "a finite number, 0 or more"
+    return -np.inf, np.inf, "a finite number"
+
+
+def _names(brief: Brief) -> str:
+    shown = ", ".join(brief.classes[:_NAMES_SHOWN])
+    rest = len(brief.classes) - _NAMES_SHOWN
+    return f"{shown} and {rest} more" if rest > 0 else shown

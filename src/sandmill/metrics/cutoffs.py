@@ -1,0 +1,157 @@
+"""Cut-offs, class weights and windows for metrics that no row decides alone: plug-in rules, exact where possible.
+
+What names classes takes probabilities and a truth that may be soft: 0/1 by class for a tuning draw, or the
+probabilities themselves, which gives the decision that is best in expectation for these very rows.
+"""
+
+import numpy as np
+
+from sandmill.metrics.base import Floats
+from sandmill.metrics.tallies import Finish, Tallies
+
+_PASSES = 5
+_STEPS = 50
+_SEARCH_ROWS = 10_000
+"""Rows that a search over several weights looks at: more would cost seconds and move the weights little."""
+_HALVINGS = 25
+
+
+def f1_cutoff(probabilities: Floats, truth: Floats) -> float:
+    """Find the probability from which on naming a positive pays under F1.
+
+    Args:
+        probabilities: shape (rows,).
+        truth: 0/1 or soft, shape (rows,).
+    """
+    order = np.argsort(-probabilities, kind="stable")
+    ranked = probabilities[order]
+    scores = 2 * np.cumsum(truth[order]) / (np.arange(1, len(ranked) + 1) + truth.sum())
+    is_end = np.r_[ranked[1:] < ranked[:-1], True]
+    best = int(np.where(is_end, scores, -1.0).argmax())
+    following = ranked[best + 1] if best + 1 < len(ranked) else 0.0
+    return float((ranked[best] + following) / 2)
+
+
+def class_weights(probabilities: Floats, truth: Floats, finish: Finish) -> Floats:
+    """Find weights w for which naming argmax(w * p) scores best, one class at a time, each by exact search.
+
+    With two classes this is the best cut-off of all. With more it is a climb from equal weights that stops when no
+    single weight can improve.
+
+    Args:
+        probabilities: shape (rows, classes).
+        truth: 0/1 or soft, same shape.
+        finish: score of tallies, higher is better.
+    """
+    classes = probabilities.shape[1]
+    if classes > 2:
+        probabilities, truth = probabilities[:_SEARCH_ROWS], truth[:_SEARCH_ROWS]
+    weights, reached = np.ones(classes), -np.inf
+    for _ in range(_PASSES):
+        before = reached
+        for number in range(1 if classes == 2 else 0, classes):
+            weight, score = _best_weight(probabilities * weights, probabilities[:, number], truth, number, finish)
+            if score > reached + 1e-12:
+                weights[number], reached = weight, score
+        if reached <= before + 1e-12:
+            break
+    return weights
+
+
+def _best_weight(weighted: Floats, own: Floats, truth: Floats, number: int, finish: Finish) -> tuple[float, float]:
+    """Move one class's weight from 0 up: each row changes hands once, so running sums score every position."""
+    rows, classes = weighted.shape
+    others = weighted.copy()
+    others[:, number] = -1.0
+    rival = others.argmax(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        price = np.where(own > 0, others.max(axis=1) / own, np.inf)
+    order = np.argsort(price, kind="stable")
+    given_up = np.equal.outer(rival[order], np.arange(classes)).astype(np.float64)
+    gained = np.zeros((rows, classes))
+    gained[:, number] = 1.0
+    change = gained - given_up
+    named = np.vstack([given_up.sum(axis=0), given_up.sum(axis=0) + np.cumsum(change, axis=0)])
+    held = (given_up * truth[order]).sum(axis=0)
+    right = np.vstack([held, held + np.cumsum(change * truth[order], axis=0)])
+    scores = finish(Tallies(right, named, np.broadcast_to(truth.sum(axis=0), right.shape)))
+    edges = np.r_[0.0, price[order], np.inf]
+    scores = np.where(edges[1:] > edges[:-1], scores, -np.inf)
+    best = int(scores.argmax())
+    low, high = edges[best], edges[best + 1]
+    return float((low + high) / 2 if np.isfinite(high) else 2 * low + 1), float(scores[best])
+
+
+def kappa_offsets(probabilities: Floats, truth: Floats) -> Floats:
+    """Find the handicap of each class for which argmax(p - handicap) is best under kappa.
+
+    Kappa is 1 minus a ratio of two sums over rows, so the best labels minimise a difference of them with the right
+    price (Dinkelbach's iteration).
+    """
+    shares, price = truth.mean(axis=0), 0.0
+    for _ in range(_STEPS):
+        named = (probabilities - price * shares).argmax(axis=1)
+        missed = len(named) - truth[np.arange(len(named)), named].sum()
+        following = float(missed / max((1 - shares[named]).sum(), 1e-12))
+        if abs(following - price) < 1e-12:
+            break
+        price = following
+    return np.asarray(price * shares, dtype=np.float64)
+
+
+def quadratic_price(probabilities: Floats, truth: Floats) -> tuple[float, float]:
+    """Find price and centre of the rule for quadratic kappa, see `name_grades`."""
+    grades = np.arange(probabilities.shape[1], dtype=np.float64)
+    true_mean, true_square = truth @ grades, truth @ np.square(grades)
+    centre, price = float(true_mean.mean()), 0.0
+    for _ in range(_STEPS):
+        named = name_grades(probabilities, price, centre)
+        missed = (true_square - 2 * named * true_mean + np.square(named)).sum()
+        by_chance = (np.square(named) - 2 * named * centre + true_square.mean()).sum()
+        following = float(missed / max(by_chance, 1e-12))
+        if abs(following - price) < 1e-12:
+            break
+        price = following
+    return price, centre
+
+
+def name_grades(probabilities: Floats, price: float, centre: float) -> Floats:
+    """Name grades away from the centre: each row minimises its squared miss minus the price of agreeing by chance."""
+    grades = np.arange(probabilities.shape[1], dtype=np.float64)
+    expected = (probabilities @ grades)[:, None]
+    cost = np.square(grades - expected) - price * np.square(grades - centre)
+    return np.asarray(cost.argmin(axis=1), dtype=np.float64)
+
+
+def densest_centres(values: Floats, weights: Floats) -> Floats:
+    """Find for each row the centre of the window that holds most of its probability, shape (rows,).
+
+    All rows share the window's width: the least at which windows hold half on average, since then half of the errors
+    are smaller than half a width, which is what the median absolute error counts.
+
+    Args:
+        values: possible values, shape (rows, nodes).
+        weights: their probabilities, same shape.
+    """
+    order = np.argsort(values, axis=1, kind="stable")
+    values, weights = (np.take_along_axis(side, order, axis=1) for side in (values, weights))
+    below = np.column_stack([np.zeros(len(values)), np.cumsum(weights, axis=1)])
+    low, high = 0.0, float((values[:, -1] - values[:, 0]).max())
+    for _ in range(_HALVINGS):
+        width = (low + high) / 2
+        if _windows(values, below, width)[1].mean() < 0.5:
+            low = width
+        else:
+            high = width
+    return _windows(values, below, high)[0]
+
+
+def _windows(values: Floats, below: Floats, width: float) -> tuple[Floats, Floats]:
+    """Centre and mass of the window of each row that holds most."""
+    centres, masses = np.empty(len(values)), np.empty(len(values))
+    for row, (nodes, mass) in enumerate(zip(values, below, strict=True)):
+        ends = np.searchsorted(nodes, nodes + width, side="right")
+        held = mass[ends] - mass[:-1]
+        best = int(held.argmax())
+        centres[row], masses[row] = (nodes[best] + nodes[ends[best] - 1]) / 2, held[best]
+    return centres, masses

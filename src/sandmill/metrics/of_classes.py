@@ -1,0 +1,193 @@
+"""Metrics of a target that is one class: binary, multiclass, ordinal, or shares of classes."""
+
+from sandmill.metrics import averages as a
+from sandmill.metrics import ranks as k
+from sandmill.metrics import rules as u
+from sandmill.metrics import tallies as t
+from sandmill.metrics.base import Metric
+from sandmill.models.structure import MetricName
+
+METRICS = (
+    Metric(
+        name=MetricName.ROC_AUC,
+        title="area under the ROC curve (ROC AUC)",
+        definition="the chance that a randomly chosen positive row is given a higher value than a randomly chosen "
+        "negative row, ties counting one half",
+        is_lower_better=False,
+        resample=k.roc_auc,
+        rule=u.positive_probability,
+        decision="P(positive)",
+        decision_is_exact=True,
+    ),
+    Metric(
+        name=MetricName.ROC_AUC_TPR_WEIGHTED,
+        title="weighted area under the ROC curve",
+        definition="the area under the ROC curve, the part with a true positive rate below 0.4 counting double, "
+        "divided by the largest possible value",
+        is_lower_better=False,
+        resample=k.roc_auc_tpr_weighted,
+        rule=u.positive_probability,
+        decision="P(positive)",
+        decision_is_exact=True,
+    ),
+    Metric(
+        name=MetricName.AVERAGE_PRECISION,
+        title="average precision",
+        definition="the sum over distinct predicted values, from the highest down, of the precision among all rows "
+        "from there up times the gain in recall at that value",
+        is_lower_better=False,
+        resample=k.average_precision,
+        rule=u.positive_probability,
+        decision="P(positive)",
+        decision_is_exact=True,
+    ),
+    Metric(
+        name=MetricName.GINI,
+        title="normalized Gini coefficient",
+        definition="the covariance of the truth with the rank of the prediction, divided by the covariance of the "
+        "truth with its own rank; equal values share their mean rank",
+        is_lower_better=False,
+        resample=k.gini,
+        rule=u.order_of,
+        decision="P(positive), or the mean",
+        decision_is_exact=False,
+        difference="tied predictions share their rank; usual graders break ties by the order of the rows",
+    ),
+    Metric(
+        name=MetricName.LOG_LOSS,
+        title="log loss",
+        definition="the mean over rows of -log(p), where p is the probability given to the row's true class",
+        is_lower_better=True,
+        resample=a.mean_of(a.log_losses),
+        rule=u.probabilities_as_asked,
+        decision="posterior probabilities",
+        decision_is_exact=True,
+    ),
+    Metric(
+        name=MetricName.LOG_LOSS_WEIGHTED,
+        title="weighted log loss",
+        definition="the sum over rows of -w * log(p), divided by the sum of w, where p is the probability given to "
+        "what was true and w is the row's weight",
+        is_lower_better=True,
+        resample=a.ratio_of(a.weighted_log_losses),
+        rule=u.reweighted_probability,
+        decision="P(positive), its odds multiplied by the weight of a positive over that of a negative",
+        decision_is_exact=False,
+        decision_is_tuned=True,
+    ),
+    Metric(
+        name=MetricName.BRIER,
+        title="Brier score",
+        definition="the mean over rows of (p - y)^2, where p is the predicted probability and y is 1 or 0",
+        is_lower_better=True,
+        resample=a.mean_of(a.squared_misses),
+        rule=u.positive_probability,
+        decision="P(positive)",
+        decision_is_exact=True,
+    ),
+    Metric(
+        name=MetricName.KL_DIVERGENCE,
+        title="Kullback-Leibler divergence",
+        definition="the mean over rows of the sum over classes of s * log(s / p), where s is the true share of a class "
+        "and p the predicted one",
+        is_lower_better=True,
+        resample=a.mean_of(a.divergences),
+        rule=u.all_shares,
+        decision="expected shares",
+        decision_is_exact=True,
+        difference="predicted shares sum to 1 within 1e-6; one benchmark grader allows 5e-6",
+    ),
+    Metric(
+        name=MetricName.F1_PROBABILISTIC,
+        title="probabilistic F1 score",
+        definition="2 * tp / (p + n), where tp is the sum of the predicted probabilities over positive rows, p their "
+        "sum over all rows and n the number of positive rows",
+        is_lower_better=False,
+        resample=a.ratio_of(a.shared_labels),
+        rule=u.certainty_above_cutoff,
+        decision="1 from a tuned cut-off on, else 0",
+        decision_is_exact=False,
+        decision_is_tuned=True,
+    ),
+    Metric(
+        name=MetricName.ACCURACY,
+        title="accuracy",
+        definition="the number of rows whose class is named correctly, divided by the number of rows",
+        is_lower_better=False,
+        resample=a.mean_of(a.hits),
+        rule=u.likeliest_class,
+        decision="most probable class",
+        decision_is_exact=True,
+    ),
+    Metric(
+        name=MetricName.TOP1_ERROR,
+        title="top-1 classification error",
+        definition="the number of rows whose class is named wrongly, divided by the number of rows",
+        is_lower_better=True,
+        resample=a.mean_of(a.misses),
+        rule=u.likeliest_class,
+        decision="most probable class",
+        decision_is_exact=True,
+    ),
+    Metric(
+        name=MetricName.BALANCED_ACCURACY,
+        title="balanced accuracy",
+        definition="the mean over classes of the share of the class's rows that are named correctly",
+        is_lower_better=False,
+        resample=t.of_tallies(t.balanced_accuracy),
+        rule=u.class_over_share,
+        decision="class with the largest probability relative to its share",
+        decision_is_exact=False,
+        decision_is_tuned=True,
+    ),
+    Metric(
+        name=MetricName.F1,
+        title="F1 score",
+        definition="2 * tp / (2 * tp + fp + fn), where tp, fp and fn are the numbers of true positive, false positive "
+        "and false negative rows",
+        is_lower_better=False,
+        resample=t.of_tallies(t.f1_positive),
+        rule=u.label_above_cutoff,
+        decision="positive from a tuned cut-off on",
+        decision_is_exact=False,
+        decision_is_tuned=True,
+    ),
+    Metric(
+        name=MetricName.MCC,
+        title="Matthews correlation coefficient (MCC)",
+        definition="the correlation of the true and the named classes, each class written as a column of 0 and 1; "
+        "0 if the same class is named for every row",
+        is_lower_better=False,
+        resample=t.of_tallies(t.mcc),
+        rule=u.weighted_class(t.mcc),
+        decision="most probable class after tuned class weights",
+        decision_is_exact=False,
+        decision_is_tuned=True,
+    ),
+    Metric(
+        name=MetricName.COHEN_KAPPA,
+        title="Cohen's kappa",
+        definition="1 - m / e, where m is the number of rows whose class is named wrongly and e the number expected if "
+        "the same classes were named in random order",
+        is_lower_better=False,
+        resample=t.of_tallies(t.cohen_kappa),
+        rule=u.class_for_kappa,
+        decision="most probable class after tuned handicaps",
+        decision_is_exact=False,
+        decision_is_tuned=True,
+    ),
+    Metric(
+        name=MetricName.QWK,
+        title="quadratic weighted kappa",
+        definition="1 - m / e, where m is the sum over rows of the squared distance between named and true class, "
+        "counted in places of the class list, and e the sum expected if the same classes were named in random order",
+        is_lower_better=False,
+        resample=t.quadratic_kappa,
+        rule=u.stretched_grade,
+        decision="expected grade, stretched by a tuned factor and rounded",
+        decision_is_exact=False,
+        decision_is_tuned=True,
+        difference="distances count all classes that the task lists, and no other class is taken; usual graders close "
+        "the gap of a class that neither the truth nor the submission names",
+    ),
+)

@@ -1,0 +1,193 @@
+"""Metrics of a target that is one or several numbers."""
+
+import numpy as np
+
+from sandmill.metrics import averages as a
+from sandmill.metrics import ranks as k
+from sandmill.metrics import rules as u
+from sandmill.metrics import spreads as s
+from sandmill.metrics.base import Metric
+from sandmill.models.structure import MetricName
+
+_NEGATIVES = "any negative value is refused; usual graders refuse only values of -1 and below"
+_CONSTANT = "a constant prediction scores 0; usual graders report a score that is not a number"
+
+METRICS = (
+    Metric(
+        name=MetricName.RMSE,
+        title="root mean squared error (RMSE)",
+        definition="the square root of the mean over rows of (prediction - truth)^2",
+        is_lower_better=True,
+        resample=a.mean_of(a.squared_errors, np.sqrt),
+        rule=u.mean,
+        decision="mean",
+        decision_is_exact=True,
+    ),
+    Metric(
+        name=MetricName.MAE,
+        title="mean absolute error (MAE)",
+        definition="the mean over rows of |prediction - truth|",
+        is_lower_better=True,
+        resample=a.mean_of(a.absolute_errors),
+        rule=u.median,
+        decision="median",
+        decision_is_exact=True,
+        difference="never rounded to whole numbers, as one benchmark grader does",
+    ),
+    Metric(
+        name=MetricName.MEDAE,
+        title="median absolute error",
+        definition="the median over rows of |prediction - truth|",
+        is_lower_better=True,
+        resample=s.median_error,
+        rule=u.densest_centre,
+        decision="centre of the densest window that makes half of all errors fit",
+        decision_is_exact=False,
+    ),
+    Metric(
+        name=MetricName.LOG_MAE_BY_GROUP,
+        title="mean over groups of the logarithm of the mean absolute error",
+        definition="the mean over groups of log(e), where e is the mean of |prediction - truth| over the group's rows, "
+        "at least 1e-9",
+        is_lower_better=True,
+        resample=s.log_mae_by_group,
+        rule=u.median,
+        decision="median",
+        decision_is_exact=True,
+        difference="a perfect group scores log(1e-9); usual graders report minus infinity",
+    ),
+    Metric(
+        name=MetricName.RMSLE,
+        title="root mean squared logarithmic error (RMSLE)",
+        definition="the square root of the mean over rows of (log(1 + prediction) - log(1 + truth))^2",
+        is_lower_better=True,
+        resample=a.mean_of(a.squared_log_errors, np.sqrt),
+        rule=u.log_mean,
+        decision="exp(E log(1 + y)) - 1",
+        decision_is_exact=True,
+        is_nonnegative=True,
+        difference=_NEGATIVES,
+    ),
+    Metric(
+        name=MetricName.MAPE,
+        title="mean absolute percentage error (MAPE)",
+        definition="the mean over rows of |prediction - truth| / |truth|, as a fraction",
+        is_lower_better=True,
+        resample=a.mean_of(a.relative_errors),
+        rule=u.relative_median,
+        decision="median after weighting each value by 1 / |y|",
+        decision_is_exact=True,
+    ),
+    Metric(
+        name=MetricName.SMAPE,
+        title="symmetric mean absolute percentage error (SMAPE)",
+        definition="the mean over rows of 200 * |prediction - truth| / (|prediction| + |truth|), 0 where both are 0",
+        is_lower_better=True,
+        resample=a.mean_of(a.symmetric_errors),
+        rule=u.least_expected(a.symmetric_errors),
+        decision="posterior quantile with the least expected error",
+        decision_is_exact=False,
+    ),
+    Metric(
+        name=MetricName.R2,
+        title="coefficient of determination (R squared)",
+        definition="1 - a / b, where a is the sum of (prediction - truth)^2 and b the sum of (truth - its mean)^2",
+        is_lower_better=False,
+        resample=s.r_squared,
+        rule=u.mean,
+        decision="mean",
+        decision_is_exact=True,
+    ),
+    Metric(
+        name=MetricName.PEARSON,
+        title="Pearson correlation",
+        definition="the linear correlation of prediction and truth, 0 for a constant prediction",
+        is_lower_better=False,
+        resample=s.pearson,
+        rule=u.mean,
+        decision="mean",
+        decision_is_exact=False,
+        difference=_CONSTANT,
+    ),
+    Metric(
+        name=MetricName.SPEARMAN,
+        title="Spearman rank correlation",
+        definition="the correlation of the ranks of prediction and truth, equal values sharing their mean rank, 0 for "
+        "a constant prediction",
+        is_lower_better=False,
+        resample=k.spearman,
+        rule=u.expected_rank,
+        decision="expected rank among all rows",
+        decision_is_exact=False,
+        difference=_CONSTANT,
+    ),
+    Metric(
+        name=MetricName.POISSON_DEVIANCE,
+        title="mean Poisson deviance",
+        definition="the mean over rows of 2 * (truth * log(truth / prediction) - truth + prediction), the first term 0 "
+        "where the truth is 0, a prediction of 0 taken as 2.2e-16",
+        is_lower_better=True,
+        resample=a.mean_of(a.poisson_deviances),
+        rule=u.mean,
+        decision="mean",
+        decision_is_exact=True,
+        is_nonnegative=True,
+        difference="a prediction of 0 is taken as 2.2e-16; scikit-learn refuses it",
+    ),
+    Metric(
+        name=MetricName.PINBALL,
+        title="mean pinball loss of the 0.1, 0.5 and 0.9 quantiles",
+        definition="the mean over rows and over the levels q = 0.1, 0.5, 0.9 of max(q * d, (q - 1) * d), where d is "
+        "truth - predicted quantile",
+        is_lower_better=True,
+        resample=a.mean_of(a.pinball_losses),
+        rule=u.quantiles,
+        decision="quantiles",
+        decision_is_exact=True,
+    ),
+    Metric(
+        name=MetricName.RMSE_COLUMNS,
+        title="mean column-wise root mean squared error (MCRMSE)",
+        definition="the mean over target columns of the square root of the mean over rows of (prediction - truth)^2",
+        is_lower_better=True,
+        resample=a.mean_of(a.squared_errors, np.sqrt),
+        rule=u.of_columns(u.mean),
+        decision="mean of each column",
+        decision_is_exact=True,
+    ),
+    Metric(
+        name=MetricName.MAE_COLUMNS,
+        title="mean column-wise mean absolute error",
+        definition="the mean over target columns of the mean over rows of |prediction - truth|",
+        is_lower_better=True,
+        resample=a.mean_of(a.absolute_errors),
+        rule=u.of_columns(u.median),
+        decision="median of each column",
+        decision_is_exact=True,
+    ),
+    Metric(
+        name=MetricName.RMSLE_COLUMNS,
+        title="mean column-wise root mean squared logarithmic error",
+        definition="the mean over target columns of the square root of the mean over rows of "
+        "(log(1 + prediction) - log(1 + truth))^2",
+        is_lower_better=True,
+        resample=a.mean_of(a.squared_log_errors, np.sqrt),
+        rule=u.of_columns(u.log_mean),
+        decision="exp(E log(1 + y)) - 1 of each column",
+        decision_is_exact=True,
+        is_nonnegative=True,
+        difference=_NEGATIVES,
+    ),
+    Metric(
+        name=MetricName.SPEARMAN_COLUMNS,
+        title="mean column-wise Spearman rank correlation",
+        definition="the mean over target columns of the correlation of the ranks of prediction and truth, equal values "
+        "sharing their mean rank, 0 for a constant column",
+        is_lower_better=False,
+        resample=k.by_column(k.spearman),
+        rule=u.of_columns(u.expected_rank),
+        decision="expected rank of each column",
+        decision_is_exact=False,
+        difference=_CONSTANT,
+    ),
+)

@@ -1,0 +1,142 @@
+"""Metrics that look only at the order of predictions. One sort serves every bootstrap; ties count half."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sandmill.metrics.base import Array, Floats, Resample
+
+TPR_BANDS = ((0.0, 0.4, 2.0), (0.4, 1.0, 1.0))
+"""Bands of the true positive rate and their weights, as in image steganalysis: low rates count double."""
+_CONSTANT = 1e-24
+"""Variance over mean square below which values count as constant."""
+
+
+def roc_auc(truth: Array, prediction: Array, counts: Floats) -> Floats:
+    """Chance that a positive is ranked above a negative; NaN where a class is absent."""
+    positive, negative = _by_value(truth, prediction, counts)
+    below = np.cumsum(negative, axis=1) - 0.5 * negative
+    pairs = positive.sum(axis=1) * negative.sum(axis=1)
+    return _divide((positive * below).sum(axis=1), pairs)
+
+
+def average_precision(truth: Array, prediction: Array, counts: Floats) -> Floats:
+    """Precision at every value, weighted by the positives found there; NaN where there are none."""
+    positive, negative = (side[:, ::-1] for side in _by_value(truth, prediction, counts))
+    found = np.cumsum(positive, axis=1)
+    named = found + np.cumsum(negative, axis=1)
+    precision = np.divide(found, named, out=np.zeros_like(found), where=named > 0)
+    return _divide((positive * precision).sum(axis=1), found[:, -1])
+
+
+def roc_auc_tpr_weighted(truth: Array, prediction: Array, counts: Floats) -> Floats:
+    """Area under the ROC curve with weights by band of the true positive rate, scaled to 0..1."""
+    positive, negative = (side[:, ::-1] for side in _by_value(truth, prediction, counts))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        up = np.cumsum(positive, axis=1) / positive.sum(axis=1, keepdims=True)
+        width = negative / negative.sum(axis=1, keepdims=True)
+    before = np.column_stack([np.zeros(len(up)), up[:, :-1]])
+    step = up - before
+    areas = np.zeros(len(counts))
+    for low, high, weight in TPR_BANDS:
+        sloped = (_area_below(up, low, high) - _area_below(before, low, high)) / np.where(step > 0, step, 1.0)
+        height = np.where(step > 0, sloped, np.clip(up, low, high) - low)
+        areas += weight * (width * height).sum(axis=1)
+    return np.asarray(areas / sum(weight * (high - low) for low, high, weight in TPR_BANDS))
+
+
+def by_column(resample: Resample) -> Resample:
+    """Make a metric of columns: the mean of a metric over them, each with the same drawn rows."""
+
+    def columns(truth: Array, prediction: Array, counts: Floats) -> Floats:
+        scores = [resample(truth[:, column], prediction[:, column], counts) for column in range(truth.shape[1])]
+        return np.asarray(np.mean(scores, axis=0), dtype=np.float64)
+
+    return columns
+
+
+def over_pairs(resample: Resample) -> Resample:
+    """Make a metric over all pairs of row and label; bootstraps draw rows."""
+
+    def pairs(truth: Array, prediction: Array, counts: Floats) -> Floats:
+        width = truth.shape[1] if truth.ndim == 2 else 1
+        return resample(truth.ravel(), prediction.ravel(), np.repeat(counts, width, axis=1))
+
+    return pairs
+
+
+def label_precision(truth: Array, prediction: Array) -> tuple[Floats, Floats]:
+    """Sum over a row's true labels of the precision at their rank, and the number of true labels.
+
+    A label's rank counts all labels with at least its probability. Over rows this is label-weighted label-ranking
+    average precision.
+    """
+    reaches = prediction[:, None, :] >= prediction[:, :, None]
+    true = truth == 1
+    precision = (reaches & true[:, None, :]).sum(axis=2) / reaches.sum(axis=2)
+    return (true * precision).sum(axis=1), true.sum(axis=1).astype(np.float64)
+
+
+def gini(truth: Array, prediction: Array, counts: Floats) -> Floats:
+    """Covariance of the truth with the predicted ranks, over that with its own ranks: 1 is the best order."""
+    said, own = (_covariance(truth, midranks(order, counts), counts) for order in (prediction, truth))
+    return _divide(said, own)
+
+
+def spearman(truth: Array, prediction: Array, counts: Floats) -> Floats:
+    """Correlation of ranks, ties sharing their mean rank; 0 where the prediction is constant."""
+    return correlation(midranks(truth, counts), midranks(prediction, counts), counts)
+
+
+def correlation(left: Floats, right: Floats, counts: Floats) -> Floats:
+    """Correlation in each sample; 0 where a side is constant. Sides have shape (rows,) or (samples, rows)."""
+    left, right = (side - side[..., :1] for side in (left, right))
+    spreads = []
+    for side in (left, right):
+        spread = _covariance(side, side, counts)
+        is_constant = spread <= _CONSTANT * (counts * np.square(side)).sum(axis=1)
+        spreads.append(np.where(is_constant, 0.0, spread))
+    product = np.sqrt(spreads[0]) * np.sqrt(spreads[1])
+    return np.asarray(
+        np.divide(_covariance(left, right, counts), product, out=np.zeros(len(counts)), where=product > 0),
+        dtype=np.float64,
+    )
+
+
+def midranks(values: Floats, counts: Floats) -> Floats:
+    """Rank of each row in each sample, shape (samples, rows), equal values sharing their mean rank."""
+    order, starts = _order(values)
+    grouped = np.add.reduceat(counts[:, order], starts, axis=1)
+    middle = np.cumsum(grouped, axis=1) - (grouped - 1) / 2
+    group = np.empty(len(values), dtype=np.intp)
+    group[order] = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(values)]))
+    return np.asarray(middle[:, group], dtype=np.float64)
+
+
+def _by_value(truth: Array, prediction: Array, counts: Floats) -> tuple[Floats, Floats]:
+    """Positives and negatives at each distinct prediction, ascending."""
+    order, starts = _order(prediction)
+    drawn, is_positive = counts[:, order], truth[order] == 1
+    positive = np.add.reduceat(drawn * is_positive, starts, axis=1)
+    return positive, np.add.reduceat(drawn * ~is_positive, starts, axis=1)
+
+
+def _order(values: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    order = np.argsort(values, kind="stable")
+    ranked = values[order]
+    return order, np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]])
+
+
+def _area_below(rate: Floats, low: float, high: float) -> Floats:
+    """Integral of clip(x, low, high) - low from 0 to the rate."""
+    inside = np.clip(rate, low, high) - low
+    return np.square(inside) / 2 + (high - low) * np.maximum(rate - high, 0)
+
+
+def _covariance(left: Floats, right: Floats, counts: Floats) -> Floats:
+    total = counts.sum(axis=1)
+    centred = [side - ((counts * side).sum(axis=1) / total)[:, None] for side in (left, right)]
+    return np.asarray((counts * centred[0] * centred[1]).sum(axis=1), dtype=np.float64)
+
+
+def _divide(upper: Floats, lower: Floats) -> Floats:
+    return np.asarray(np.divide(upper, lower, out=np.full(len(lower), np.nan), where=lower > 0), dtype=np.float64)

@@ -1,0 +1,153 @@
+"""Graded cases of the field's benchmark graders, brought into the form that our own tasks have."""
+
+import csv
+import io
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sandmill.metrics import encoding_for
+from sandmill.models.package import Brief
+from sandmill.models.structure import MetricName, TargetKind
+
+CASES: tuple[dict[str, Any], ...] = tuple(
+    json.loads((Path(__file__).parent / "data" / "metric_cases.json").read_text(encoding="utf-8"))
+)
+
+FAMILIES: dict[str, tuple[TargetKind, MetricName]] = {
+    "roc_auc": (TargetKind.BINARY, MetricName.ROC_AUC),
+    "roc_auc_pairs": (TargetKind.BINARY, MetricName.ROC_AUC_PAIRS),
+    "roc_auc_columns": (TargetKind.MULTILABEL, MetricName.ROC_AUC_COLUMNS),
+    "roc_auc_tpr_weighted": (TargetKind.BINARY, MetricName.ROC_AUC_TPR_WEIGHTED),
+    "log_loss_binary": (TargetKind.BINARY, MetricName.LOG_LOSS),
+    "log_loss_multiclass": (TargetKind.MULTICLASS, MetricName.LOG_LOSS),
+    "log_loss_weighted": (TargetKind.BINARY, MetricName.LOG_LOSS_WEIGHTED),
+    "kl_divergence": (TargetKind.DISTRIBUTION, MetricName.KL_DIVERGENCE),
+    "f1_probabilistic": (TargetKind.BINARY, MetricName.F1_PROBABILISTIC),
+    "lwlrap": (TargetKind.MULTILABEL, MetricName.LWLRAP),
+    "accuracy": (TargetKind.MULTICLASS, MetricName.ACCURACY),
+    "top1_error": (TargetKind.MULTICLASS, MetricName.TOP1_ERROR),
+    "f1_macro": (TargetKind.MULTICLASS, MetricName.F1_MACRO),
+    "f1_micro": (TargetKind.MULTICLASS, MetricName.F1_MICRO),
+    "f1_micro_labels": (TargetKind.MULTILABEL, MetricName.F1_MICRO),
+    "qwk": (TargetKind.ORDINAL, MetricName.QWK),
+    "mcc": (TargetKind.BINARY, MetricName.MCC),
+    "rmse": (TargetKind.REGRESSION, MetricName.RMSE),
+    "rmse_pixels": (TargetKind.REGRESSION, MetricName.RMSE),
+    "rmse_columns": (TargetKind.MULTI_TARGET, MetricName.RMSE_COLUMNS),
+    "rmsle_columns": (TargetKind.MULTI_TARGET, MetricName.RMSLE_COLUMNS),
+    "mae": (TargetKind.REGRESSION, MetricName.MAE),
+    "mae_masked": (TargetKind.REGRESSION, MetricName.MAE),
+    "log_mae_by_group": (TargetKind.REGRESSION, MetricName.LOG_MAE_BY_GROUP),
+    "pearson": (TargetKind.REGRESSION, MetricName.PEARSON),
+    "spearman_columns": (TargetKind.MULTI_TARGET, MetricName.SPEARMAN_COLUMNS),
+    "map_at_k": (TargetKind.MULTILABEL, MetricName.MAP_AT_K),
+}
+"""Our target and metric for each family of cases."""
+
+STATED_CLASSES = {
+    "aptos2019-blindness-detection": "01234",
+    "learning-agency-lab-automated-essay-scoring-2": "123456",
+    "nfl-player-contact-detection": "01",
+}
+"""Class lists that the task states; elsewhere the classes are those that answers and submission name."""
+
+STATED_RANGES = {"petfinder-pawpularity-score": (1.0, 100.0)}
+
+_ONE_HOT = frozenset({"log_loss_multiclass"})
+_WIDE = frozenset({"roc_auc_columns", "lwlrap", "kl_divergence", "rmse_columns", "rmsle_columns", "spearman_columns"})
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A case as a task of ours."""
+
+    brief: Brief
+    answers: bytes
+    submission: bytes
+
+
+def prepare(case: dict[str, Any]) -> Prepared:
+    """Write a case's answers as our answers.csv and its submission as the file that an agent would hand in."""
+    params, answers, family = case["params"], dict(case["answers"]), case["metric"]
+    target, metric = FAMILIES[family]
+    id_column = params["id"]
+    names = params["targets"]
+    targets = [name for name in answers if name != id_column] if isinstance(names, str) else names
+    is_wide = family in _WIDE | _ONE_HOT
+    rows = len(answers[id_column])
+    unscored = _unscored(params, answers, targets, rows)
+    columns = {id_column: answers[id_column]}
+    if family in _ONE_HOT:
+        columns["target"] = [next(name for name in targets if answers[name][row] == 1) for row in range(rows)]
+    else:
+        columns |= {name: answers[name] for name in targets}
+    companion = _companion(params, answers, columns)
+    brief = Brief(
+        id_column=id_column,
+        target_column="target" if is_wide else targets[0],
+        target=target,
+        metric=metric,
+        encoding=encoding_for(target, metric),
+        classes=tuple(targets) if is_wide else _classes(case, targets[0]),
+        submission_columns=tuple(targets),
+        companion_column=companion,
+        value_range=STATED_RANGES.get(case["source"]),
+        list_length=params.get("k"),
+    )
+    columns["part"] = ["unscored" if row in unscored else "final" for row in range(rows)]
+    surplus = params.get("required_but_unscored", ())
+    submission = {name: cells for name, cells in case["submission"].items() if name not in surplus}
+    return Prepared(brief, _csv(columns), _csv(submission))
+
+
+def _unscored(params: dict[str, Any], answers: dict[str, list[Any]], targets: list[str], rows: int) -> set[int]:
+    """Rows that the grader drops: those outside its mask, and those whose answers say so."""
+    if "mask" in params:
+        return {row for row in range(rows) if answers[params["mask"]][row] != params["scored_where"]}
+    if "unscored_value" in params:
+        return {row for row in range(rows) if answers[targets[0]][row] == params["unscored_value"]}
+    return set()
+
+
+def _companion(params: dict[str, Any], answers: dict[str, list[Any]], columns: dict[str, list[Any]]) -> str | None:
+    """Add the group, or the weight: by label and position, scaled so that every patient weighs the same."""
+    if "group" in params:
+        columns["group"] = answers[params["group"]]
+        return "group"
+    if "weights_positive" not in params:
+        return None
+    ids, labels = answers[params["id"]], answers[params["targets"][0]]
+    weights = []
+    for row_id, label in zip(ids, labels, strict=True):
+        by_column = params["weights_positive" if label else "weights_negative"]
+        weights.append(by_column[params["columns"].index(row_id.split("_", 1)[1])])
+    patients = [row_id.split("_", 1)[0] for row_id in ids]
+    totals = {p: sum(w for w, q in zip(weights, patients, strict=True) if q == p) for p in patients}
+    columns["weight"] = [w / totals[p] for w, p in zip(weights, patients, strict=True)]
+    return "weight"
+
+
+def _classes(case: dict[str, Any], target: str) -> tuple[str, ...]:
+    """Classes in the order in which numbers or words sort; "1.0" is the class 1."""
+    if FAMILIES[case["metric"]][0] is TargetKind.REGRESSION:
+        return ()
+    if case["source"] in STATED_CLASSES:
+        return tuple(STATED_CLASSES[case["source"]])
+    cells = [*case["answers"][target], *case["submission"].get(target, ())]
+    if encoding_for(*FAMILIES[case["metric"]]) in ("label_list", "ranked_list"):
+        return tuple(sorted({name for cell in cells for name in str(cell).split()}))
+    if encoding_for(*FAMILIES[case["metric"]]) == "probability":
+        return ("0", "1")
+    if any(isinstance(cell, (str, bool)) for cell in case["answers"][target]):
+        return tuple(sorted({str(cell) for cell in case["answers"][target]}))
+    return tuple(str(code) for code in sorted({int(cell) for cell in cells if cell != "NaN"}))
+
+
+def _csv(columns: dict[str, list[Any]]) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return text.getvalue().encode()

@@ -1,0 +1,188 @@
+"""Decision rules: nothing else that knows the posterior does better, and searches find the best there is."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sandmill.metrics import get_metric
+from sandmill.metrics import rules as u
+from sandmill.metrics.base import Tuning
+from sandmill.metrics.cutoffs import class_weights, f1_cutoff, kappa_offsets, name_grades, quadratic_price
+from sandmill.metrics.support import GRADED
+from sandmill.metrics.tallies import Tallies, cohen_kappa, f1_positive, mcc
+from sandmill.models.predictive import ClassPredictive, LabelPredictive, NumberPredictive, NumbersPredictive
+from sandmill.models.structure import MetricName, TargetKind
+from tests.metric_samples import guess, make_world
+
+ROWS = 4000
+NUMBER_RULES = (u.mean, u.median, u.log_mean, u.relative_median, u.densest_centre, u.expected_rank)
+
+
+def _blurred(predictive, rng):
+    """The posterior of someone who knows less: mixed with that of another row."""
+    other = rng.permutation(ROWS)
+    match predictive:
+        case ClassPredictive(probabilities=p):
+            return ClassPredictive((p + p[other]) / 2)
+        case LabelPredictive(probabilities=p):
+            return LabelPredictive((p + p[other]) / 2)
+        case NumberPredictive(values=values, weights=weights):
+            return NumberPredictive.on_grid(
+                np.hstack([values, values[other]]), np.hstack([weights, weights[other]]) / 2
+            )
+        case NumbersPredictive(columns=columns):
+            return NumbersPredictive(tuple(_blurred(column, rng) for column in columns))
+
+
+@pytest.mark.parametrize("pair", sorted(GRADED))
+def test_knowing_more_never_scores_worse_and_decisions_have_the_shape_of_submissions(pair):
+    rng, metric = np.random.default_rng(7), get_metric(pair[1])
+    world, draw = make_world(pair, rng, ROWS), make_world(pair, rng, ROWS)
+    decided = metric.decide(world.predictive, Tuning(draw.predictive, draw.truth))
+    blurred = metric.decide(_blurred(world.predictive, rng), None)
+    sign = -1 if metric.is_lower_better else 1
+    best = sign * metric.score(world.truth, decided)
+    assert best > sign * metric.score(world.truth, blurred)
+    assert best > sign * metric.score(world.truth, guess(pair, rng, ROWS))
+    assert decided.ndim == guess(pair, rng, 5).ndim
+    assert np.isfinite(decided).all()
+    if decided.ndim == 2 and GRADED[pair] != "ranked_list":
+        assert decided.shape == guess(pair, rng, ROWS).shape
+    untuned = sign * metric.score(world.truth, metric.decide(world.predictive))
+    if not metric.decision_is_tuned:
+        assert untuned == best
+    elif pair[1] is not MetricName.LOG_LOSS_WEIGHTED:
+        assert untuned == pytest.approx(best, abs=0.02)
+
+
+NUMBERS = [pair for pair in sorted(GRADED) if pair[0] is TargetKind.REGRESSION and GRADED[pair] == "value"]
+
+
+@pytest.mark.parametrize("pair", NUMBERS)
+def test_no_other_rule_of_the_same_posterior_beats_a_number_metrics_own(pair):
+    metric = get_metric(pair[1])
+    world = make_world(pair, np.random.default_rng(3), ROWS)
+    sign = -1 if metric.is_lower_better else 1
+    own = sign * metric.score(world.truth, metric.decide(world.predictive))
+    slack = 0.003 * abs(own)
+    for rule in NUMBER_RULES:
+        assert own >= sign * metric.score(world.truth, rule(world.predictive, None)) - slack, rule.__name__
+
+
+@pytest.mark.parametrize(
+    ("name", "margin"),
+    [
+        ("f1", 0.01),
+        ("f1_macro", 0.005),
+        ("balanced_accuracy", 0.03),
+        ("mcc", 0.001),
+        ("cohen_kappa", 0.001),
+        ("qwk", 0.005),
+    ],
+)
+def test_a_tuned_rule_beats_the_most_probable_class(name, margin):
+    pair = next(pair for pair in sorted(GRADED) if pair[1] == name)
+    rng, metric = np.random.default_rng(11), get_metric(name)
+    world, draw = make_world(pair, rng, 30_000), make_world(pair, rng, 30_000)
+    tuned = metric.decide(world.predictive, Tuning(draw.predictive, draw.truth))
+    plain = world.predictive.probabilities.argmax(axis=1)
+    assert metric.score(world.truth, tuned) > metric.score(world.truth, plain) + margin
+
+
+def test_weighted_odds_beat_plain_ones_where_positives_weigh_more():
+    pair, metric = (TargetKind.BINARY, MetricName.LOG_LOSS_WEIGHTED), get_metric("log_loss_weighted")
+    rng = np.random.default_rng(2)
+    world, draw = make_world(pair, rng, ROWS), make_world(pair, rng, ROWS)
+    tuned = metric.decide(world.predictive, Tuning(draw.predictive, draw.truth))
+    assert metric.score(world.truth, tuned) < metric.score(world.truth, metric.decide(world.predictive)) - 0.01
+
+
+def _tallies(named, probabilities):
+    chosen = np.equal.outer(named, np.arange(probabilities.shape[1])).astype(float)
+    return Tallies(
+        (chosen * probabilities).sum(axis=0)[None], chosen.sum(axis=0)[None], probabilities.sum(axis=0)[None]
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([f1_positive, mcc]))
+def test_the_cut_off_of_two_classes_is_the_best_of_all(seed, finish):
+    probabilities = np.random.default_rng(seed).dirichlet([1.5, 0.7], 12)
+    weights = class_weights(probabilities, probabilities, finish)
+    reached = finish(_tallies((probabilities * weights).argmax(axis=1), probabilities))[0]
+    cuts = [*probabilities[:, 1], 2.0]
+    best = max(finish(_tallies((probabilities[:, 1] >= cut).astype(int), probabilities))[0] for cut in cuts)
+    assert reached == pytest.approx(best, abs=1e-9)
+    if finish is f1_positive:
+        named = probabilities[:, 1] >= f1_cutoff(probabilities[:, 1], probabilities[:, 1])
+        assert finish(_tallies(named.astype(int), probabilities))[0] == pytest.approx(best, abs=1e-9)
+
+
+def _expected_qwk(named, probabilities):
+    grades = np.arange(probabilities.shape[1])
+    missed = (probabilities * np.square(grades - named[:, None])).sum()
+    by_chance = (probabilities.mean(axis=0) * np.square(grades - named[:, None])).sum()
+    return 1 - missed / by_chance
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_the_grades_and_classes_named_for_kappa_are_the_best_of_all_namings(seed):
+    probabilities = np.random.default_rng(seed).dirichlet([1.0, 0.6, 0.4], 6)
+    namings = [np.array(named) for named in product(range(3), repeat=6)]
+    graded = name_grades(probabilities, *quadratic_price(probabilities, probabilities))
+    assert _expected_qwk(graded, probabilities) == pytest.approx(max(_expected_qwk(n, probabilities) for n in namings))
+    classed = (probabilities - kappa_offsets(probabilities, probabilities)).argmax(axis=1)
+    best = max(cohen_kappa(_tallies(named, probabilities))[0] for named in namings)
+    assert cohen_kappa(_tallies(classed, probabilities))[0] == pytest.approx(best)
+
+
+def test_class_weights_never_end_below_equal_ones():
+    from sandmill.metrics.tallies import f1_macro
+
+    for seed in range(20):
+        probabilities = np.random.default_rng(seed).dirichlet(np.linspace(2, 0.2, 6), 200)
+        weights = class_weights(probabilities, probabilities, f1_macro)
+        tuned, plain = ((probabilities * w).argmax(axis=1) for w in (weights, np.ones(6)))
+        assert f1_macro(_tallies(tuned, probabilities))[0] >= f1_macro(_tallies(plain, probabilities))[0] - 1e-12
+
+
+def test_quantiles_of_a_grid_are_its_smallest_sufficient_values():
+    number = NumberPredictive.on_grid(np.array([[3.0, 1.0, 2.0]]), np.array([0.25, 0.5, 0.25]))
+    assert number.quantiles([0.1, 0.5, 0.51, 0.75, 0.76, 1.0]).tolist() == [[1, 1, 2, 2, 3, 3]]
+    assert number.mean.tolist() == [1.75]
+    assert number.quantiles([0.5], lambda values: values).tolist() == [[2.0]]
+    assert number.expect(np.square).tolist() == [0.25 * 9 + 0.5 + 0.25 * 4]
+
+
+def test_a_rule_names_what_it_lacks():
+    only_mean = NumberPredictive(np.array([1.0, 2.0]))
+    assert get_metric("rmse").decide(only_mean).tolist() == [1.0, 2.0]
+    assert get_metric("spearman").decide(only_mean).tolist() == [1.0, 2.0]
+    with pytest.raises(TypeError, match="values and weights"):
+        get_metric("mae").decide(only_mean)
+    with pytest.raises(TypeError, match="posterior mean"):
+        get_metric("rmse").decide(ClassPredictive(np.ones((1, 2)) / 2))
+    with pytest.raises(TypeError, match="class probabilities"):
+        get_metric("accuracy").decide(only_mean)
+    with pytest.raises(TypeError, match="label probabilities"):
+        get_metric("hamming_loss").decide(ClassPredictive(np.ones((1, 2)) / 2))
+    with pytest.raises(TypeError, match="several numbers"):
+        get_metric("rmse_columns").decide(only_mean)
+
+
+def test_exact_answers_of_small_posteriors():
+    classes = ClassPredictive(np.array([[0.2, 0.5, 0.3], [0.6, 0.1, 0.3]]))
+    assert get_metric("accuracy").decide(classes).tolist() == [1, 0]
+    assert get_metric("map_at_k").decide(classes).tolist() == [[1, 2, 0], [0, 2, 1]]
+    labels = LabelPredictive(np.array([[0.6, 0.4, 0.1], [0.2, 0.1, 0.1]]))
+    assert get_metric("hamming_loss").decide(labels).tolist() == [[1, 0, 0], [0, 0, 0]]
+    assert get_metric("f1_samples").decide(labels).tolist() == [[1, 1, 0], [1, 0, 0]]
+    number = NumberPredictive.on_grid(np.array([[0.0, 1.0, 9.0]]), np.array([0.3, 0.4, 0.3]))
+    assert get_metric("mae").decide(number).tolist() == [1.0]
+    assert get_metric("rmsle").decide(number)[0] == pytest.approx(np.exp(0.4 * np.log(2) + 0.3 * np.log(10)) - 1)
+    assert get_metric("mape").decide(number).tolist() == [0.0]
+    assert get_metric("pinball").decide(number).tolist() == [[0.0, 1.0, 9.0]]

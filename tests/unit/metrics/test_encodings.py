@@ -1,0 +1,184 @@
+"""What each encoding allows in a submission and in the answers, told cell by cell."""
+
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sandmill.errors import InvalidSubmission
+from sandmill.metrics import get_metric
+from sandmill.metrics.submission import parse_submission, read_answers
+from sandmill.metrics.support import GRADED
+from sandmill.models.base import Part
+from sandmill.models.package import Brief
+from sandmill.models.structure import MetricName, TargetKind
+from tests.metric_samples import CLASSES, WITH_COMPANION, brief_for, classes_of, guess, make_world
+
+IDS = ("a", "b")
+LABELS = brief_for((TargetKind.MULTILABEL, MetricName.ROC_AUC_COLUMNS))
+SETS = brief_for((TargetKind.MULTILABEL, MetricName.F1_MICRO))
+LISTS = brief_for((TargetKind.MULTICLASS, MetricName.MAP_AT_K))
+SEVERAL = brief_for((TargetKind.MULTI_TARGET, MetricName.RMSE_COLUMNS))
+COUNTS = brief_for((TargetKind.COUNT, MetricName.POISSON_DEVIANCE))
+GRADES = brief_for((TargetKind.ORDINAL, MetricName.QWK))
+
+
+def problems(csv: str, brief: Brief) -> list[str]:
+    with pytest.raises(InvalidSubmission) as caught:
+        parse_submission(csv.encode(), brief, IDS)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def parse(csv: str, brief: Brief) -> list[object]:
+    return parse_submission(csv.encode(), brief, IDS).tolist()
+
+
+def write(prediction: np.ndarray, brief: Brief) -> dict[str, list[str]]:
+    """A prediction as columns of cells."""
+    names = brief.classes
+    match brief.encoding:
+        case "label":
+            return {"y": [names[code] for code in prediction]}
+        case "label_list":
+            return {"y": [" ".join(n for n, x in zip(names, row, strict=True) if x) for row in prediction]}
+        case "ranked_list":
+            return {"y": [" ".join(names[code] for code in row if code >= 0) for row in prediction]}
+        case _:
+            wide = prediction.reshape(len(prediction), -1).tolist()
+            return {name: [repr(row[at]) for row in wide] for at, name in enumerate(brief.submission_columns)}
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(sorted(GRADED)))
+def test_a_submission_reads_back_whatever_the_order_of_its_rows_and_columns(seed, pair):
+    rng, brief = np.random.default_rng(seed), brief_for(pair)
+    prediction = guess(pair, rng, 12)
+    ids = [f"r{row}" for row in range(12)]
+    columns = {"id": ids} | write(prediction, brief)
+    header = [str(name) for name in rng.permutation(list(columns))]
+    rows = [[columns[name][row] for name in header] for row in rng.permutation(12)]
+    content = "\n".join(",".join(row) for row in [header, *rows]) + "\n"
+    read = parse_submission(content.encode(), brief, ids)
+    metric, truth = get_metric(brief.metric), make_world(pair, rng, 12).truth
+    if brief.encoding == "ranked_list":
+        assert [[code for code in row if code >= 0] for row in read.tolist()] == [
+            [code for code in row if code >= 0] for row in prediction.tolist()
+        ]
+    else:
+        assert np.array_equal(read, prediction)
+        assert metric.score(truth, read) == pytest.approx(metric.score(truth, prediction), nan_ok=True)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(sorted(GRADED)))
+def test_answers_read_back_as_the_truth_that_metrics_take(seed, pair):
+    rng, brief = np.random.default_rng(seed), brief_for(pair)
+    truth = make_world(pair, rng, 9).truth
+    target = truth[:, 0] if pair[1] in WITH_COMPANION else truth
+    if brief.encoding in ("label_list", "ranked_list") and target.ndim == 2:
+        columns = {"y": [" ".join(n for n, x in zip(CLASSES, row, strict=True) if x) for row in target]}
+    elif target.ndim == 2:
+        names = classes_of(pair) or brief.submission_columns
+        columns = {name: [repr(cell) for cell in target[:, at].tolist()] for at, name in enumerate(names)}
+    elif brief.classes:
+        columns = {"y": [brief.classes[int(code)] for code in target]}
+    else:
+        columns = {"y": [repr(cell) for cell in target.tolist()]}
+    if brief.companion_column:
+        columns[brief.companion_column] = [repr(cell) for cell in truth[:, 1].tolist()]
+    parts = ["final", "feedback", "unscored"] * 3
+    table = {"id": [f"r{row}" for row in range(9)]} | columns | {"part": parts}
+    rows = [",".join(cells) for cells in zip(*table.values(), strict=True)]
+    answers = read_answers("\n".join([",".join(table), *rows]).encode(), brief)
+    if pair[1] is MetricName.LOG_MAE_BY_GROUP:
+        same = np.equal.outer(answers.truth[:, 1], answers.truth[:, 1])
+        assert np.array_equal(same, np.equal.outer(truth[:, 1], truth[:, 1]))
+        assert np.array_equal(answers.truth[:, 0], target)
+    else:
+        assert np.array_equal(answers.truth, truth)
+    assert answers.part(Part.FINAL).tolist() == [True, False, False] * 3
+    assert answers.part(Part.FEEDBACK).tolist() == [False, True, False] * 3
+
+
+def test_label_probabilities_need_not_sum_to_1_but_lie_between_0_and_1():
+    assert parse("id,ash,beech,cedar,damson\nb,1,1,0,.5\na,0,0,0,0\n", LABELS) == [[0, 0, 0, 0], [1, 1, 0, 0.5]]
+    assert problems("id,ash,beech,cedar,damson\na,0,0,0,0\nb,0,0,1.01,-1\n", LABELS) == [
+        'line 3, cedar: saw "1.01"; expected a probability from 0 to 1 (1 more such lines).'
+    ]
+
+
+def test_a_label_set_is_names_separated_by_spaces_and_may_be_empty():
+    assert parse("id,y\na,cedar ash  cedar\nb,\n", SETS) == [[1, 0, 1, 0], [0, 0, 0, 0]]
+    assert problems("id,y\na,ash;beech\nb,oak ash Ash\n", SETS) == [
+        'line 2, y: saw "ash;beech"; expected names separated by spaces, each one of ash, beech, cedar, damson '
+        "(1 more such lines)."
+    ]
+
+
+def test_a_ranked_list_keeps_its_order_and_is_cut_at_k():
+    assert parse("id,y\na,cedar ash\nb,ash ash beech cedar damson ash\n", LISTS) == [
+        [2, 0, -1, -1, -1],
+        [0, 0, 1, 2, 3],
+    ]
+    short = LISTS.model_copy(update={"list_length": 2})
+    assert parse("id,y\na,\nb,damson cedar ash\n", short) == [[-1, -1], [3, 2]]
+
+
+def test_several_numbers_are_finite_and_not_negative_where_the_metric_takes_a_logarithm():
+    rows = "id,left,middle,right\na,-1,2,3\nb,1e3,0,-7.5\n"
+    assert parse(rows, SEVERAL) == [[-1, 2, 3], [1000, 0, -7.5]]
+    logs = SEVERAL.model_copy(update={"metric": MetricName.RMSLE_COLUMNS})
+    assert problems(rows, logs) == ['line 2, left: saw "-1"; expected a finite number, 0 or more (1 more such lines).']
+    assert "a finite number" in problems("id,left,middle,right\na,nan,2,3\nb,1,inf,1\n", SEVERAL)[0]
+
+
+def test_counts_are_numbers_from_0_up():
+    assert parse("id,y\na,0\nb,2.5\n", COUNTS) == [0.0, 2.5]
+    assert problems("id,y\na,-0.1\nb,3\n", COUNTS) == ['line 2, y: saw "-0.1"; expected a finite number, 0 or more.']
+
+
+def test_a_stated_range_is_kept():
+    ranged = SEVERAL.model_copy(update={"value_range": (0.0, 10.0)})
+    assert problems("id,left,middle,right\na,10.01,2,3\nb,1,1,1\n", ranged) == [
+        'line 2, left: saw "10.01"; expected a number from 0 to 10.'
+    ]
+
+
+def test_grades_are_whole_and_listed():
+    assert parse("id,y\na,4\nb,1.0\n", GRADES) == [3, 0]
+    assert problems("id,y\na,2.5\nb,5\n", GRADES) == [
+        'line 2, y: saw "2.5"; expected one of 1, 2, 3, 4 (1 more such lines).'
+    ]
+
+
+def test_a_long_class_list_is_not_recited():
+    many = GRADES.model_copy(update={"classes": tuple(f"c{n}" for n in range(100))})
+    assert problems("id,y\na,x\nb,c1\n", many)[0].endswith("c10, c11 and 88 more.")
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
+def test_no_bytes_raise_anything_but_an_invalid_submission(content):
+    for brief in (LABELS, SETS, LISTS, SEVERAL, COUNTS, GRADES):
+        for bytes_ in (content, ",".join(["id", *brief.submission_columns]).encode() + b"\n" + content):
+            with suppress(InvalidSubmission):
+                assert np.isfinite(parse_submission(bytes_, brief, IDS)).all()
+
+
+cell = st.sampled_from(["", "nan", "0", "1", "-1", "2.5", "1e400", "ash", "ash oak", "a,b", '"', "0.5", " 1 "])
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(sorted(GRADED)), st.lists(st.lists(cell, min_size=5, max_size=5), min_size=2, max_size=2))
+def test_whatever_is_accepted_gets_a_score_or_is_one_class_only(pair, cells):
+    brief = brief_for(pair)
+    width = len(brief.submission_columns)
+    rows = [",".join([row_id, *row[:width]]) for row_id, row in zip(IDS, cells, strict=True)]
+    content = "\n".join([",".join(["id", *brief.submission_columns]), *rows])
+    truth = make_world(pair, np.random.default_rng(1), 2).truth
+    with suppress(InvalidSubmission):
+        prediction = parse_submission(content.encode(), brief, IDS)
+        score = get_metric(brief.metric).score(truth, prediction)
+        assert np.isfinite(score) or "roc" in brief.metric or brief.metric in ("average_precision", "gini")
