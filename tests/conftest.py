@@ -2,12 +2,28 @@
 
 import logging
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from tests.releases import once_a_session, small_release
 
 __all__ = ["once_a_session", "s3_root", "small_release"]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Run all tests of flows on one worker, which alone starts a server.
+
+    The mark xdist_group would do, but xdist 3.8 writes it into a node id that pytest 9.2 no longer reads.
+    """
+    from xdist.scheduler import LoadGroupScheduling
+
+    class OneServer(LoadGroupScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "prefect" if nodeid.startswith("tests/pipeline/") else str(super()._split_scope(nodeid))
+
+    return OneServer(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 @pytest.fixture(scope="session")

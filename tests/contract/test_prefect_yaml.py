@@ -1,0 +1,108 @@
+import re
+import sys
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from prefect.cli.deploy._models import (
+    ConcurrencyLimitSpec,
+    DeploymentConfig,
+    PrefectYamlModel,
+    RawScheduleConfig,
+    WorkPoolConfig,
+)
+from prefect.client.schemas.schedules import CronSchedule
+from prefect.flows import load_flow_from_entrypoint
+from prefect.utilities.schema_tools.validation import validate
+
+from sandmill.models.request import BuildRequest, RunSettings
+from tests.releases import REPOSITORY
+
+FLOWS = REPOSITORY / "flows"
+TEXT = (REPOSITORY / "prefect.yaml").read_text()
+RAW: dict[str, Any] = yaml.safe_load(TEXT)
+DEPLOYMENTS: dict[str, dict[str, Any]] = {raw["name"]: raw for raw in RAW["deployments"]}
+
+deployed = pytest.mark.parametrize("raw", DEPLOYMENTS.values(), ids=DEPLOYMENTS)
+
+
+@pytest.fixture(autouse=True)
+def _at_the_root(monkeypatch):
+    monkeypatch.chdir(REPOSITORY)
+
+
+def test_the_file_says_nothing_that_prefect_would_silently_ignore():
+    PrefectYamlModel.model_validate(RAW)
+    assert RAW.keys() <= PrefectYamlModel.model_fields.keys() | {"prefect-version", "definitions"}
+    for raw in DEPLOYMENTS.values():
+        assert raw.keys() <= DeploymentConfig.model_fields.keys()
+        assert raw["work_pool"].keys() <= WorkPoolConfig.model_fields.keys()
+        assert raw.get("concurrency_limit", {}).keys() <= ConcurrencyLimitSpec.model_fields.keys()
+        assert all(schedule.keys() <= RawScheduleConfig.model_fields.keys() for schedule in raw.get("schedules", ()))
+
+
+def test_there_is_a_demo_and_a_nightly():
+    assert set(DEPLOYMENTS) == {"demo", "nightly"}
+
+
+@deployed
+def test_the_entrypoint_is_a_path_from_the_root_that_prefect_loads(raw):
+    path, _, name = raw["entrypoint"].partition(":")
+    assert (REPOSITORY / path).is_file()
+    assert load_flow_from_entrypoint(raw["entrypoint"]).fn.__name__ == name
+
+
+@deployed
+def test_the_parameters_are_what_the_flow_takes(raw):
+    flow = load_flow_from_entrypoint(raw["entrypoint"])
+    assert validate(raw["parameters"], flow.parameters.model_dump()) == []
+    taken = flow.validate_parameters(raw["parameters"])
+    assert type(taken["request"]) is BuildRequest
+    assert type(taken["settings"]) is RunSettings
+    assert "workers" not in raw["parameters"]["settings"], "how many processes there are is the worker's own to say"
+
+
+def test_a_wrong_parameter_would_be_found():
+    flow = load_flow_from_entrypoint(DEPLOYMENTS["demo"]["entrypoint"])
+    assert validate({"request": {"name": "micro", "task": 12}}, flow.parameters.model_dump())
+
+
+def test_the_demo_is_the_one_of_the_makefile():
+    request = BuildRequest.model_validate(DEPLOYMENTS["demo"]["parameters"]["request"])
+    assert (request.name, request.tasks, request.seed) == ("micro", 12, 7)
+    makefile = (REPOSITORY / "Makefile").read_text()
+    assert f"--name {request.name} --tasks {request.tasks} --seed {request.seed}" in makefile
+    assert "schedules" not in DEPLOYMENTS["demo"]
+
+
+def test_the_nightly_waits_for_an_operator_and_never_runs_twice_at_once():
+    nightly = DEPLOYMENTS["nightly"]
+    (schedule,) = nightly["schedules"]
+    assert CronSchedule(cron=schedule["cron"], timezone=schedule["timezone"]).timezone == "UTC"
+    assert schedule["active"] is False
+    assert nightly["concurrency_limit"]["limit"] == 1
+
+
+@deployed
+def test_the_pool_is_the_one_that_the_makefile_makes(raw):
+    makefile = (REPOSITORY / "Makefile").read_text()
+    assert f"work-pool create {raw['work_pool']['name']} --type process" in makefile
+    assert f"worker start --pool {raw['work_pool']['name']} " in makefile
+
+
+def test_the_folder_comes_from_the_environment_and_no_path_is_absolute():
+    (step,) = RAW["pull"]
+    assert step == {"prefect.deployments.steps.set_working_directory": {"directory": "{{ $SANDMILL_CLONE }}"}}
+    assert all("pull" not in raw for raw in DEPLOYMENTS.values())
+    assert re.findall(r"""(?:^|[\s"'=:])(/[A-Za-z][\w./-]*|[A-Z]:\\\S*)""", TEXT, re.MULTILINE) == []
+
+
+@pytest.mark.parametrize("stem", [path.stem for path in FLOWS.glob("*.py") if path.stem != "__init__"])
+def test_a_flow_file_is_not_named_as_a_module_that_it_would_hide(stem):
+    elsewhere = [place for place in sys.path if Path(place).resolve() != FLOWS]  # Prefect's loader adds flows/ itself
+    assert PathFinder.find_spec("json", elsewhere)
+    assert PathFinder.find_spec(stem, elsewhere) is None
+    assert stem not in sys.stdlib_module_names
+    assert "_" in stem

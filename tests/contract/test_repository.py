@@ -1,0 +1,140 @@
+import re
+import subprocess
+import tarfile
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from tests.releases import REPOSITORY
+
+PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+CONSTRAINTS = [
+    Requirement(line)
+    for line in (REPOSITORY / "constraints.txt").read_text().splitlines()
+    if line.strip() and not line.startswith("#")
+]
+EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
+
+HOSTS = re.compile(
+    r"\b(?:py" + r"pi\.(?:org|python)|pythonho" + r"sted\.org|npm" + r"js\.|ana" + r"conda\.org|artifac" + r"tory)"
+    r"|--(?:extra-)?index-" + r"url",
+    re.IGNORECASE,
+)
+"""Where packages come from is the machine's to say. Written in pieces, so that this file does not name them."""
+
+MACHINE = re.compile(r"(?<![\w.$}])/(?:work|home|ro" + r"ot|Us" + r"ers)/[\w.-]+|\b[A-Z]:\\[\w]")
+"""Folders of somebody's machine."""
+
+
+def _texts() -> Iterator[tuple[str, str]]:
+    """Files that are or would be committed."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    listed = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    for name in filter(None, listed.stdout.split("\0")):
+        path = REPOSITORY / name
+        if path.is_file() and path.stat().st_size < 2_000_000:
+            yield name, path.read_text(encoding="utf-8", errors="replace")
+
+
+@pytest.mark.parametrize("pattern", [HOSTS, MACHINE], ids=["registry hosts", "machine paths"])
+def test_the_repository_names_no_place_that_others_do_not_have(pattern):
+    found = {f"{name}: {match[0]}" for name, text in _texts() for match in pattern.finditer(text)}
+    assert sorted(found) == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (HOSTS, "https://py" + "pi.org/simple"),
+        (HOSTS, "pip install --index-" + "url x"),
+        (MACHINE, "cd /wo" + "rk/main"),
+        (MACHINE, 'open("/ro' + 'ot/x")'),
+    ],
+)
+def test_such_places_would_be_found(pattern, text):
+    assert pattern.search(text)
+
+
+def test_the_guide_for_workers_is_short():
+    guide = REPOSITORY / "AGENTS.md"
+    assert not guide.exists() or len(guide.read_text().splitlines()) <= 60
+
+
+def test_constraints_pin_one_version_each_and_give_no_address():
+    assert [str(pin) for pin in CONSTRAINTS if pin.url or not re.fullmatch(r"==[\w.]+", str(pin.specifier))] == []
+    assert "://" not in (REPOSITORY / "constraints.txt").read_text()
+    assert [str(pin) for pin in CONSTRAINTS if pin.extras] == []
+
+
+@pytest.mark.parametrize(
+    "wanted", sorted({*PROJECT["dependencies"], *(line for group in EXTRAS.values() for line in group)})
+)
+def test_every_dependency_is_pinned_to_versions_that_it_allows(wanted):
+    requirement = Requirement(wanted)
+    pinned = [pin for pin in CONSTRAINTS if canonicalize_name(pin.name) == canonicalize_name(requirement.name)]
+    assert pinned, f"constraints.txt does not pin {requirement.name}"
+    for pin in pinned:
+        (exact,) = pin.specifier
+        assert requirement.specifier.contains(exact.version), f"{pin} is not {wanted}"
+
+
+@pytest.mark.parametrize(("name", "too_new"), [("fastapi", "0.151"), ("sqlalchemy", "2.1"), ("prefect", "3.9")])
+def test_versions_that_break_prefects_server_are_kept_out(name, too_new):
+    (requirement,) = [r for r in map(Requirement, EXTRAS["pipeline"]) if r.name == name]
+    assert not requirement.specifier.contains(too_new)
+    assert not requirement.specifier.contains(f"{too_new}.5")
+    (pin,) = [pin for pin in CONSTRAINTS if pin.name == name]
+    (exact,) = pin.specifier
+    assert Version(exact.version) < Version(too_new)
+    assert Version(version(name)) < Version(too_new)
+
+
+def test_the_base_install_has_nothing_of_the_pipeline():
+    base = {canonicalize_name(Requirement(line).name) for line in PROJECT["dependencies"]}
+    assert base & {"prefect", "great-expectations", "fastapi", "sqlalchemy", "litellm", "moto", "pytest"} == set()
+
+
+def test_the_wheel_is_the_library_and_nothing_else(wheel: Path):
+    with ZipFile(wheel) as opened:
+        names = [name for name in opened.namelist() if not name.endswith("/")]
+    library = [name for name in names if name.startswith("sandmill/")]
+    about = [name for name in names if name not in library]
+    assert all(name.startswith("sandmill-") and ".dist-info/" in name for name in about), about
+    committed = {
+        path.relative_to(REPOSITORY / "src").as_posix()
+        for path in (REPOSITORY / "src" / "sandmill").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert set(library) == committed
+    assert "sandmill/py.typed" in library
+    assert {Path(name).suffix for name in library} <= {".py", ".yaml", ".typed", ".md", ".json", ".css", ".js", ".html"}
+    for folder in ("seeds/cards", "design/domains"):
+        assert [name for name in library if name.startswith(f"sandmill/{folder}/") and name.endswith(".yaml")]
+    assert any(name.endswith("/licenses/LICENSE") for name in about)
+
+
+def test_the_source_distribution_can_build_releases(sdist: Path):
+    with tarfile.open(sdist) as opened:
+        names = {name.partition("/")[2] for name in opened.getnames()}
+    assert {
+        "flows/build_release.py",
+        "tasks/building.py",
+        "expectations/tasks.json",
+        "schemas/manifest.v1.json",
+        "prefect.yaml",
+        "constraints.txt",
+        "Makefile",
+        "pyproject.toml",
+        "tests/conftest.py",
+        "src/sandmill/seeds/cards/spaceship-titanic.yaml",
+    } <= names
+    assert [name for name in names if name.startswith((".venv", ".git/", "releases/")) or "__pycache__" in name] == []

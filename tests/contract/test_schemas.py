@@ -1,0 +1,79 @@
+import json
+import subprocess
+import sys
+
+import pytest
+from pydantic import ValidationError
+
+from sandmill.models.request import BuildRequest, RunSettings
+from sandmill.schemas import MODELS, schema_files, write_schemas
+from sandmill.store.release import load
+from tests.releases import REPOSITORY
+
+FOLDER = REPOSITORY / "schemas"
+
+
+def test_the_contracts_in_the_repository_are_those_of_the_code():
+    kept = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.iterdir()}
+    assert kept == schema_files(), "schemas/ does not say what the code says. Write it again with: make schemas"
+
+
+def test_every_model_and_every_table_has_a_contract():
+    names = set(schema_files())
+    assert len(MODELS) == len([name for name in names if name.endswith(".v1.json")]) == 9
+    tables = {"public_tasks", "private_tasks", "files", "rejections", "slots"}
+    assert {name.partition(".")[0] for name in names if name.endswith(".arrow.txt")} == tables
+
+
+def test_what_a_machine_happens_to_have_is_in_no_contract():
+    workers = json.loads(schema_files()["run_settings.v1.json"])["properties"]["workers"]
+    assert "default" not in workers
+    assert RunSettings().workers >= 1
+
+
+def test_contracts_are_sorted_and_end_in_a_line_break():
+    for name, text in schema_files().items():
+        assert text.endswith("\n")
+        assert not text.endswith("\n\n")
+        if name.endswith(".json"):
+            assert list(json.loads(text)) == sorted(json.loads(text))
+
+
+def test_the_command_writes_what_is_missing_and_then_nothing(tmp_path):
+    command = [sys.executable, "-m", "sandmill.schemas", str(tmp_path)]
+    first, second = (subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(2))
+    assert [line.rpartition("/")[2] for line in first.splitlines()] == list(schema_files())
+    assert second == ""
+    (tmp_path / "manifest.v1.json").write_text("{}")
+    assert write_schemas(tmp_path) == ["manifest.v1.json"]
+
+
+def test_the_command_without_a_folder_says_what_to_give():
+    ran = subprocess.run([sys.executable, "-m", "sandmill.schemas"], capture_output=True, text=True, check=False)
+    assert ran.returncode == 2
+    assert "expected one folder, such as schemas" in ran.stderr
+
+
+def test_a_contract_refuses_what_its_model_refuses():
+    from jsonschema import validate
+    from jsonschema.exceptions import ValidationError as SchemaError
+
+    schema = json.loads((FOLDER / "build_request.v1.json").read_text())
+    validate({"name": "micro", "tasks": 12}, schema)
+    for wrong in ({"name": "Micro"}, {"name": "micro", "tasks": 0}, {"name": "micro", "task": 1}):
+        with pytest.raises(SchemaError):
+            validate(wrong, schema)
+        with pytest.raises(ValidationError):
+            BuildRequest.model_validate(wrong)
+
+
+def test_a_real_release_keeps_the_contracts(small_release):
+    from jsonschema import validate
+
+    release = load(small_release)
+    validate(release.manifest.model_dump(mode="json"), json.loads((FOLDER / "manifest.v1.json").read_text()))
+    for task_id in release.task_ids:
+        record = release.record(task_id).model_dump(mode="json")
+        validate(record, json.loads((FOLDER / "task_record.v1.json").read_text()))
+        task_file = json.loads(release.files("private", task_id)["task.json"])
+        validate(task_file, json.loads((FOLDER / "task_file.v1.json").read_text()))

@@ -1,0 +1,187 @@
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from prefect.client.orchestration import SyncPrefectClient
+from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId, FlowRunFilter, FlowRunFilterId
+from prefect.client.schemas.objects import Artifact, TaskRun
+from prefect.states import State
+
+import tasks.building
+from flows.build_release import build_release
+from sandmill.errors import BudgetExceeded, SeedError
+from sandmill.models.reports import Funnel
+from sandmill.models.request import BuildRequest, RunSettings
+from sandmill.store.files import Store
+from sandmill.store.release import load
+from sandmill.store.verify import verify_hashes
+from sandmill.store.versions import list_versions
+from tests.releases import EASY, REPOSITORY
+
+pytestmark = [pytest.mark.xdist_group("prefect"), pytest.mark.timeout(600)]
+
+CARDS = REPOSITORY / "src" / "sandmill" / "seeds" / "cards"
+REGRESSION = "california-housing"
+OTHERS = (
+    "home-credit-default-risk",
+    "spaceship-titanic",
+    "tabular-playground-series-dec-2021",
+    "tabular-playground-series-may-2022",
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A flow run that ended, and what the server knows of it."""
+
+    state: State
+    client: SyncPrefectClient
+
+    @property
+    def id(self) -> UUID:
+        assert self.state.state_details.flow_run_id
+        return self.state.state_details.flow_run_id
+
+    @property
+    def reference(self) -> str:
+        return str(self.state.result())
+
+    def artifacts(self) -> list[Artifact]:
+        of_this_run = ArtifactFilter(flow_run_id=ArtifactFilterFlowRunId(any_=[self.id]))
+        return self.client.read_artifacts(artifact_filter=of_this_run)
+
+    def task_runs(self) -> list[TaskRun]:
+        return self.client.read_task_runs(flow_run_filter=FlowRunFilter(id=FlowRunFilterId(any_=[self.id])))
+
+
+@pytest.fixture
+def run(prefect_server):
+    def run_flow(request: BuildRequest, root: Path) -> Run:
+        settings = RunSettings(root=str(root), shard_size=1, workers=2)
+        return Run(build_release(request, settings, return_state=True), prefect_server)
+
+    return run_flow
+
+
+REQUEST = BuildRequest(name="micro", tasks=2, seed=7, mix=EASY)
+
+
+@pytest.fixture(scope="module")
+def built(prefect_server, tmp_path_factory) -> tuple[Run, Path]:
+    """Two real tasks in two shards, through the flow."""
+    root = tmp_path_factory.mktemp("built")
+    settings = RunSettings(root=str(root), shard_size=1, workers=2)
+    return Run(build_release(REQUEST, settings, return_state=True), prefect_server), root
+
+
+@pytest.fixture
+def stricter(monkeypatch, tmp_path):
+    """Expectations as a data person would tighten them: no task may be scored by RMSE."""
+    for path in (REPOSITORY / "expectations").glob("*.json"):
+        suite = json.loads(path.read_text())
+        for expectation in suite["expectations"]:
+            if expectation["kwargs"].get("column") == "metric" and "value_set" in expectation["kwargs"]:
+                expectation["kwargs"]["value_set"].remove("rmse")
+        (tmp_path / path.name).write_text(json.dumps(suite, indent=1))
+    monkeypatch.setattr(tasks.building, "EXPECTATIONS", tmp_path)
+    tasks.building.suites.cache_clear()
+    yield
+    tasks.building.suites.cache_clear()
+
+
+def test_a_build_publishes_what_was_asked_for_and_returns_where(built):
+    run, root = built
+    assert run.state.is_completed()
+    release = load(run.reference)
+    assert run.reference == f"{root}/micro@{release.version}"
+    assert len(release.task_ids) == 2
+    assert verify_hashes(release) == []
+    assert all(release.record(task_id).verification.holds for task_id in release.task_ids)
+    assert Funnel.model_validate_json(release.report("funnel.json")).filled == 2
+
+
+def test_operators_find_funnel_difficulty_rejections_and_seeds_in_the_ui(built):
+    run, _ = built
+    by_key = {artifact.key: artifact for artifact in run.artifacts() if artifact.key}
+    kept = {"micro-funnel", "micro-difficulty", "micro-rejections", "micro-seeds", "micro-progress"}
+    assert set(by_key) == kept
+    assert {artifact.key for artifact in run.client.read_latest_artifacts()} >= kept, "they have a page of their own"
+    difficulty = json.loads(by_key["micro-difficulty"].data)
+    assert {row["task"] for row in difficulty} == set(load(run.reference).task_ids)
+    assert json.loads(by_key["micro-funnel"].data)
+    assert "nomad2018" in by_key["micro-seeds"].data
+
+
+def test_each_shard_shows_its_progress_to_the_end(built):
+    run, _ = built
+    progress = [artifact for artifact in run.artifacts() if artifact.type == "progress"]
+    assert sorted((artifact.description, artifact.data) for artifact in progress) == [
+        ("slots 0 to 0", 100.0),
+        ("slots 1 to 1", 100.0),
+    ]
+
+
+def test_a_shard_is_one_task_run_named_after_its_slots(built):
+    run, _ = built
+    names = [task.name for task in run.task_runs() if task.name.startswith("slots ")]
+    assert sorted(names) == ["slots 0 to 0", "slots 1 to 1"]
+    assert all(task.state.is_completed() for task in run.task_runs())
+
+
+def test_running_again_builds_nothing_and_publishes_nothing_new(built, run):
+    first, root = built
+    store = Store(f"{root}/micro")
+    before = {path: (root / "micro" / path).stat().st_mtime_ns for path in store.list()}
+    second = run(REQUEST, root)
+    assert second.reference == first.reference
+    assert {path: (root / "micro" / path).stat().st_mtime_ns for path in store.list()} == before
+    assert list_versions(store) == [load(first.reference).version]
+
+
+def test_a_shard_that_is_found_finished_does_not_look_stuck(built, run):
+    _, root = built
+    again = run(REQUEST, root)
+    assert not any(artifact.type == "progress" and artifact.data < 100 for artifact in again.artifacts())
+
+
+def test_a_broken_seed_card_fails_the_run_with_every_mistake_and_writes_nothing(run, tmp_path):
+    seeds = tmp_path / "cards"
+    seeds.mkdir()
+    text = (CARDS / "spaceship-titanic.yaml").read_text()
+    (seeds / "mine.yaml").write_text(text.replace("target: binary", "target: binry").replace("licence:", "license:"))
+    ended = run(BuildRequest(name="micro", tasks=2, seeds=(str(seeds),)), tmp_path / "root")
+    assert ended.state.is_failed()
+    assert 'Did you mean "binary"?' in ended.state.message
+    assert "license" in ended.state.message
+    with pytest.raises(SeedError):
+        ended.state.result()
+    assert not (tmp_path / "root").exists()
+    assert [task.run_count for task in ended.task_runs()] == [1], "a wrong input must not be tried again"
+
+
+def test_a_task_that_fails_is_a_rejection_and_the_others_are_published(run, stricter, tmp_path):
+    seeds = tuple(str(CARDS / f"{name}.yaml") for name in (*OTHERS, REGRESSION))
+    ended = run(BuildRequest(name="micro", tasks=5, seed=7, seeds=seeds, mix=EASY), tmp_path)
+    assert ended.state.is_completed()
+    release = load(ended.reference)
+    assert {release.record(task_id).lineage.seed_id for task_id in release.task_ids} == set(OTHERS)
+    (rejections,) = [artifact for artifact in ended.artifacts() if artifact.key == "micro-rejections"]
+    reasons = {(row["stage"], row["reason"]): row for row in json.loads(rejections.data)}
+    assert ("check", "expectations") in reasons
+    assert json.loads(release.report("expectations/tasks.json")) == json.loads((tmp_path / "tasks.json").read_text())
+
+
+def test_too_many_empty_slots_fail_the_run_and_publish_nothing(run, stricter, tmp_path):
+    seeds = (str(CARDS / f"{OTHERS[0]}.yaml"), str(CARDS / f"{REGRESSION}.yaml"))
+    ended = run(BuildRequest(name="micro", tasks=2, seed=7, seeds=seeds, mix=EASY), tmp_path)
+    assert ended.state.is_failed()
+    assert "1 of 2 slots stayed empty" in ended.state.message
+    assert "check expectations" in ended.state.message
+    with pytest.raises(BudgetExceeded):
+        ended.state.result()
+    store = Store(f"{tmp_path}/micro")
+    assert list_versions(store) == []
+    assert store.folders("shards"), "finished shards are kept"
+    assert {artifact.key for artifact in ended.artifacts() if artifact.key} >= {"micro-funnel", "micro-rejections"}

@@ -1,0 +1,70 @@
+"""Real builds for tests: the library's own steps, and one small release that a whole session shares."""
+
+import fcntl
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from sandmill.build.plan import plan_build
+from sandmill.build.run import build_shard, open_dataset, plan_round, publish_release
+from sandmill.models.base import Band
+from sandmill.models.plan import ShardRef
+from sandmill.models.request import BuildRequest, RunSettings
+from sandmill.quality import load_suites
+from sandmill.seeds import ingest
+
+REPOSITORY = Path(__file__).parent.parent
+EASY = {Band.EASY: 1.0}
+"""The band that takes the least search."""
+
+
+def build(request: BuildRequest, settings: RunSettings) -> str:
+    """Do what the flow does, without Prefect. Gives `<root>/<dataset>@<version>`."""
+    suites = load_suites(REPOSITORY / "expectations")
+    plan = plan_build(request, ingest(request.seeds))
+    shards: list[ShardRef] = []
+    while pending := plan_round(plan, shards, settings, suites):
+        shards += [build_shard(shard, settings, suites) for shard in pending]
+    manifest, _ = publish_release(plan, shards, settings, suites)
+    return f"{open_dataset(plan, settings).root}@{manifest.version}"
+
+
+@pytest.fixture(scope="session")
+def once_a_session(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[Path], str]], str]:
+    """Make something once, whichever xdist worker comes first, and give the others what it returned."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+
+    def make(name: str, making: Callable[[Path], str]) -> str:
+        made = folder / f"{name}.made"
+        with _locked(folder / f"{name}.lock"):
+            if not made.exists():
+                made.write_text(making(folder / name))
+            return made.read_text()
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def small_release(once_a_session: Callable[[str, Callable[[Path], str]], str]) -> str:
+    """Reference of a real release of two easy tasks, read-only: `<root>/small@<version>`."""
+    request = BuildRequest(name="small", tasks=2, seed=7, mix=EASY)
+    return once_a_session("small-release", lambda folder: build(request, RunSettings(root=str(folder), shard_size=1)))
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+if __name__ == "__main__":
+    root, tasks, seed = sys.argv[1:]
+    wanted = BuildRequest(name="micro", tasks=int(tasks), seed=int(seed), mix=EASY)
+    sys.stdout.write(build(wanted, RunSettings(root=root, shard_size=1, workers=2)) + "\n")
