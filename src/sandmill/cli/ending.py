@@ -1,13 +1,22 @@
 """The last screen of a build: what was made, what was lost on the way, what to type next."""
 
 import json
+import os
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
 
 from sandmill.cli.screen import open_console
 from sandmill.models.reports import Funnel
+from sandmill.models.seed import UnsupportedSeed
 from sandmill.report import ending_table, funnel_table, to_rich
 from sandmill.store.release import Release, load
 
 _MOST_TASKS = 40
+_MOST_SEEDS = 10
+_MOST_NEEDS = 10
 
 
 def show_ending(reference: str) -> None:
@@ -26,15 +35,41 @@ def show_ending(reference: str) -> None:
         console.print(line)
 
 
+def sum_up_set_aside(seeds: Sequence[UnsupportedSeed]) -> list[str]:
+    """Tell in two lines, however many seeds wait, who they are and what they wait for; no line if none wait."""
+    if not seeds:
+        return []
+    counts = Counter(need for seed in seeds for need in seed.needs)
+    needs = [f"{need} ({count})" for need, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
+    ids = [seed.id for seed in seeds]
+    return [
+        f"Seeds set aside: {len(ids)}, each with its needs in reports/seeds.json: {_first(ids, _MOST_SEEDS)}.",
+        f"They need {_first(needs, _MOST_NEEDS)}.",
+    ]
+
+
+def _first(words: Sequence[str], shown: int) -> str:
+    more = f" and {len(words) - shown} more" if len(words) > shown else ""
+    return ", ".join(words[:shown]) + more
+
+
 def _set_aside(release: Release) -> list[str]:
     seeds = json.loads(release.report("seeds.json") or b'{"set_aside": []}')["set_aside"]
-    return [f"Seed set aside: {seed['id']} needs {', '.join(seed['needs'])}." for seed in seeds]
+    return sum_up_set_aside([UnsupportedSeed.model_validate(seed) for seed in seeds])
 
 
 def _commands(reference: str, task_id: str) -> list[str]:
+    sandmill = _programme()
     return [
-        f"  sandmill show {reference} {task_id}",
-        f"  sandmill pull {reference} --to pulled",
-        f"  sandmill grade pulled/{task_id} pulled/{task_id}/public/sample_submission.csv",
-        f"  sandmill verify {reference} --rerun",
+        f"  {sandmill} show {reference} {task_id}",
+        f"  {sandmill} pull {reference} --to pulled",
+        f"  {sandmill} grade pulled/{task_id} pulled/{task_id}/public/sample_submission.csv",
+        f"  {sandmill} verify {reference} --rerun",
     ]
+
+
+def _programme() -> str:
+    """What to type for `sandmill`: its path in the environment that runs, unless the shell finds it by name."""
+    if shutil.which("sandmill"):
+        return "sandmill"
+    return os.path.relpath(Path(sys.executable).parent / "sandmill")

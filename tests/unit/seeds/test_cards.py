@@ -1,36 +1,117 @@
 """Cards and what cannot be made of them yet."""
 
+from collections.abc import Callable
+
 import pytest
-import yaml
 
 from sandmill.errors import SeedError
 from sandmill.fingerprint import fingerprint
 from sandmill.metrics import encoding_for
-from sandmill.metrics.support import SUPPORTED_TASKS
+from sandmill.metrics.support import GRADED, SUPPORTED_TASKS
 from sandmill.models.seed import SeedTask
-from sandmill.models.structure import MetricName, Modality, SplitKind, Structure, TargetKind
+from sandmill.models.structure import MetricName, Modality, PathologyKind, SplitKind, Structure, TargetKind
 from sandmill.seeds import ingest, missing_support
-from sandmill.seeds.cards import bundled_cards
+from sandmill.seeds.cards import bundled_cards, read_card
+
+BUNDLED = tuple(read_card(path, file) for path, file in bundled_cards())
+
+LITE = {
+    "aerial-cactus-identification",
+    "aptos2019-blindness-detection",
+    "denoising-dirty-documents",
+    "detecting-insults-in-social-commentary",
+    "dog-breed-identification",
+    "dogs-vs-cats-redux-kernels-edition",
+    "histopathologic-cancer-detection",
+    "jigsaw-toxic-comment-classification-challenge",
+    "leaf-classification",
+    "mlsp-2013-birds",
+    "new-york-city-taxi-fare-prediction",
+    "nomad2018-predict-transparent-conductors",
+    "plant-pathology-2020-fgvc7",
+    "random-acts-of-pizza",
+    "ranzcr-clip-catheter-line-classification",
+    "siim-isic-melanoma-classification",
+    "spooky-author-identification",
+    "tabular-playground-series-dec-2021",
+    "tabular-playground-series-may-2022",
+    "text-normalization-challenge-english-language",
+    "text-normalization-challenge-russian-language",
+    "the-icml-2013-whale-challenge-right-whale-redux",
+}
+"""Competitions of the low split of MLE-bench."""
+
+TRAITS: dict[str, Callable[[Structure], bool]] = {
+    "multilabel": lambda s: s.target is TargetKind.MULTILABEL and s.n_targets > 2,
+    "ordinal": lambda s: s.target is TargetKind.ORDINAL and (s.n_classes or 0) > 2,
+    "several numbers": lambda s: s.target is TargetKind.MULTI_TARGET and s.n_targets > 1,
+    "count": lambda s: s.target is TargetKind.COUNT,
+    "grouped": lambda s: s.split is SplitKind.GROUPED and PathologyKind.GROUPS in s.pathologies,
+    "temporal": lambda s: s.split is SplitKind.TEMPORAL and PathologyKind.DRIFT in s.pathologies,
+    "one in twenty": lambda s: s.target is TargetKind.BINARY and 0 < (s.positive_share or 0.5) < 0.05,
+    "many empty cells": lambda s: s.missing_share > 0.05 and PathologyKind.MISSING in s.pathologies,
+    "more columns than rows": lambda s: s.columns.numeric > (s.rows_train or s.columns.numeric),
+    "dates": lambda s: s.columns.date > 0,
+    "categories only": lambda s: s.columns.categorical > 0 == s.columns.numeric,
+    "many classes": lambda s: (s.n_classes or 0) > 20,
+    "a hundred training rows": lambda s: (s.rows_train or 0) in range(50, 200),
+}
+"""What tables of real tasks are like, and what designs that descend from the cards must be able to inherit."""
 
 
-def test_the_bundled_cards_hold_all_three_target_kinds_and_one_seed_that_waits():
+def test_many_of_the_bundled_cards_can_be_built_on_and_the_others_say_what_they_need():
     intake = ingest(())
+    assert len(intake.supported) >= 22
     assert {seed.structure.target for seed in intake.supported} == set(SUPPORTED_TASKS)
-    assert len(intake.supported) == 7
-    assert [(seed.id, seed.needs) for seed in intake.unsupported] == [
-        (
-            "nomad2018-predict-transparent-conductors",
-            ("modality mixed", "target multi_target", "metric rmsle_columns"),
-        )
-    ]
+    assert len(intake.supported) + len(intake.unsupported) == len(BUNDLED)
+    assert [seed.id for seed in intake.unsupported if not seed.needs] == []
 
 
-def test_a_bundled_card_is_named_as_its_seed_and_states_source_and_licence():
-    for path, _ in bundled_cards():
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-        assert data["id"] == path.stem
-        assert data["source"]
-        assert data["licence"]
+def test_every_competition_of_the_low_split_of_mle_bench_has_a_card():
+    assert len(LITE) == 22
+    assert LITE - {card.id for card in BUNDLED} == set()
+
+
+@pytest.mark.parametrize("trait", TRAITS)
+def test_a_tabular_card_carries_the_trait(trait):
+    tables = [card for card in BUNDLED if card.structure.modality is Modality.TABULAR]
+    assert [card.id for card in tables if TRAITS[trait](card.structure)]
+
+
+@pytest.mark.parametrize("kinds", [TargetKind, SplitKind, PathologyKind, Modality])
+def test_every_structural_word_but_a_few_has_a_real_seed(kinds):
+    said = {
+        word for s in (card.structure for card in BUNDLED) for word in (s.target, s.split, s.modality, *s.pathologies)
+    }
+    without = {TargetKind.RANKING, TargetKind.DISTRIBUTION, SplitKind.STRATIFIED, PathologyKind.LABEL_NOISE}
+    assert set(kinds) - said <= without
+
+
+@pytest.mark.parametrize("card", BUNDLED, ids=lambda card: card.id)
+def test_a_bundled_card_is_short_consistent_and_names_its_source(card):
+    structure = card.structure
+    assert 60 <= len(card.summary) <= 400
+    assert card.summary.endswith(".")
+    assert max(len(sentence.split()) for sentence in card.summary.split(". ")) <= 40
+    assert len(card.title) <= 60
+    assert len(card.source) >= 20
+    assert card.licence
+    assert structure.positive_share is None or structure.target is TargetKind.BINARY
+    is_rare = structure.positive_share and min(structure.positive_share, 1 - structure.positive_share) < 0.125
+    assert not is_rare or PathologyKind.IMBALANCE in structure.pathologies
+    assert structure.missing_share == 0 or PathologyKind.MISSING in structure.pathologies
+    assert structure.split is not SplitKind.GROUPED or PathologyKind.GROUPS in structure.pathologies
+    several = {TargetKind.MULTILABEL, TargetKind.MULTI_TARGET}
+    assert (structure.n_targets > 1) == (structure.target in several)
+    assert structure.n_classes or structure.target not in {TargetKind.MULTICLASS, TargetKind.ORDINAL}
+    is_graded = (structure.target, structure.metric) in GRADED
+    assert is_graded or structure.target in {TargetKind.MASK, TargetKind.SEQUENCE}
+
+
+def test_a_bundled_card_is_named_as_its_seed_and_no_two_say_the_same():
+    assert [path.stem for path, _ in bundled_cards()] == [card.id for card in BUNDLED]
+    for field in ("id", "title", "summary"):
+        assert len({getattr(card, field) for card in BUNDLED}) == len(BUNDLED)
 
 
 def test_a_card_a_folder_of_cards_and_the_same_card_by_another_suffix_say_the_same(written):

@@ -10,7 +10,7 @@ from sandmill.metrics.support import SUPPORTED_TASKS
 from sandmill.models.seed import ColumnProfile, SeedTask
 from sandmill.models.structure import ColumnMix, MetricName, Modality, PathologyKind, SplitKind, Structure, TargetKind
 from sandmill.seeds import ingest
-from sandmill.seeds.cards import bundled_cards
+from sandmill.seeds.cards import bundled_cards, read_card
 from sandmill.seeds.folder import TableSeed
 from sandmill.seeds.tables import MISSING_WORDS
 from sandmill.seeds.target import USUAL_METRIC
@@ -33,8 +33,18 @@ def test_every_choice_is_listed(choices):
     assert [choice for choice in choices if f"`{choice}`" not in DOC] == []
 
 
-def test_every_bundled_card_is_listed():
-    assert [path.stem for path, _ in bundled_cards() if f"| `{path.stem}` |" not in DOC] == []
+def test_the_table_of_bundled_cards_says_what_the_cards_say():
+    listed = DOC.split("### Bundled cards")[1].split("\n## ")[0]
+    rows = [_row(read_card(path, file)) for path, file in bundled_cards()]
+    assert [line for line in listed.splitlines() if line.startswith("| `")] == rows
+
+
+def _row(card):
+    structure = card.structure
+    count = structure.n_classes or (structure.n_targets if structure.n_targets > 1 else None)
+    is_counted = count and structure.target not in {TargetKind.BINARY, TargetKind.REGRESSION}
+    target = f"{structure.target}, {count}" if is_counted else structure.target
+    return f"| `{card.id}` | {structure.modality} | {target} | `{structure.metric}` | {structure.split} |"
 
 
 def test_the_table_of_what_can_be_made_is_the_one_in_the_code():

@@ -1,0 +1,212 @@
+"""Every domain is rich, plausible and unlike the others, and what is designed in it passes the gates."""
+
+import math
+import re
+from itertools import combinations
+
+import pytest
+
+from sandmill.design import design_task, grammar
+from sandmill.design.lexicon import load_domains
+from sandmill.models.base import Band
+from sandmill.models.mechanism import Cycle, LogNormal, Normal, Uniform
+from sandmill.models.plan import Slot
+from sandmill.quality import check_package
+from sandmill.quality.description_gate import GIVEAWAYS, MOTIF_NUMBERS
+from sandmill.rng import Streams
+from sandmill.synth import render
+from tests.designs import SECRET, TASKS, make_seed
+
+DOMAINS = load_domains()
+EACH = pytest.mark.parametrize("domain", DOMAINS, ids=lambda domain: domain.name)
+
+NAME = re.compile(r"[a-z][a-z0-9_]*")
+RESERVED = {"id", "part", "row", "fold", "split", "target", "train", "test"}
+TAKEN_FOR_SOMETHING_ELSE = {
+    *("na", "n_a", "nan", "null", "none", "nil", "missing", "empty", "unknown", "inf", "infinity"),
+    *("true", "false", "yes", "no", "on", "off", "t", "f", "y", "n"),
+}
+"""Words that readers of CSV or YAML take for a gap, a number or a truth value."""
+
+MECHANISM_WORDS = {
+    *("linear", "ratio", "interaction", "threshold", "periodic", "lookup", "latent", "rule", "motif", "mechanism"),
+    *("distractor", "oracle", "noise", "noisy", "term", "effect", "cutoff", "skill", "shift", "standardised"),
+    *(set(MOTIF_NUMBERS) - {"center"}),
+}
+"""Vocabulary of how the data came about, as whole words of a column's name."""
+
+SIGNED = re.compile(r"degrees Celsius|negative")
+"""A quantity below zero is a temperature, or its meaning says that it may be negative."""
+
+
+def _columns(domain):
+    return (*domain.numeric, *domain.categorical)
+
+
+def _targets(domain):
+    return (*domain.targets.binary, *domain.targets.multiclass, *domain.targets.regression)
+
+
+def _vocabulary(domain):
+    return [word.name for word in (*_columns(domain), *_targets(domain))]
+
+
+def _values(domain):
+    """Levels and classes, each with the column they belong to."""
+    levels = [(word.name, level) for word in domain.categorical for level in word.levels]
+    return levels + [(target.name, name) for target in domain.targets.multiclass for name in target.classes]
+
+
+def _range(distribution):
+    """Ends of what a column may show: 4 standard deviations, and one more for a shift by a category."""
+    match distribution:
+        case Normal(mean=mean, sd=sd):
+            return mean - 5 * sd, mean + 5 * sd
+        case LogNormal(median=median, sigma=sigma):
+            return median * math.exp(-5 * sigma), median * math.exp(5 * sigma)
+        case Uniform(low=low, high=high):
+            return low, high
+        case Cycle(first=first, period=period):
+            return first, first + period - 1
+
+
+def _chance_of_a_tie(word):
+    """Probability that two rows show the same rounded value."""
+    step, distribution = 10.0**-word.decimals, word.distribution
+    match distribution:
+        case Normal(sd=sd):
+            return step / (2 * math.sqrt(math.pi) * sd)
+        case LogNormal(median=median, sigma=sigma):
+            return step * math.exp(sigma**2 / 4) / (2 * math.sqrt(math.pi) * sigma * median)
+        case Uniform(low=low, high=high):
+            return step / (high - low)
+        case Cycle(period=period):
+            return 1 / period
+
+
+def test_there_are_many_domains_and_no_two_share_name_or_title():
+    assert len(DOMAINS) >= 14
+    for field in ("name", "title", "row"):
+        assert len({getattr(domain, field) for domain in DOMAINS}) == len(DOMAINS)
+
+
+@EACH
+def test_a_domain_offers_enough_of_everything(domain):
+    assert len(domain.numeric) >= 12
+    assert len(domain.categorical) >= 3
+    assert min(len(domain.ratios), len(domain.products)) >= 5
+    assert len(domain.periods) >= 2
+    assert len(domain.targets.binary) >= 3
+    assert len(domain.targets.multiclass) >= 2
+    assert len(domain.targets.regression) >= 3
+    assert min(len(target.classes) for target in domain.targets.multiclass) >= 9
+    assert {len(word.levels) for word in domain.categorical} <= set(range(2, 13))
+    assert len({len(word.levels) for word in domain.categorical}) >= 2
+    assert 2 <= len(domain.overview) <= 4
+
+
+@EACH
+def test_names_are_unique_and_no_reader_of_files_takes_them_for_something_else(domain):
+    names = _vocabulary(domain)
+    assert len(set(names)) == len(names)
+    assert not set(names) & RESERVED
+    for owner in {owner for owner, _ in _values(domain)}:
+        values = [value for name, value in _values(domain) if name == owner]
+        assert len(set(values)) == len(values)
+    words = [*names, *(value for _, value in _values(domain))]
+    assert [word for word in words if not NAME.fullmatch(word)] == []
+    assert [word for word in words if word in TAKEN_FOR_SOMETHING_ELSE] == []
+    classes = {name for target in domain.targets.multiclass for name in target.classes}
+    assert not classes & {"id", "part"}
+
+
+@EACH
+def test_no_name_gives_the_mechanism_away(domain):
+    said = [name for name in _vocabulary(domain) if {*name.split("_")} & MECHANISM_WORDS]
+    assert said == []
+
+
+@EACH
+def test_words_are_plain_sentences_that_give_nothing_away(domain):
+    meanings = [word.meaning for word in (*_columns(domain), *_targets(domain))]
+    assert len(set(meanings)) == len(meanings)
+    assert [m for m in meanings if not re.fullmatch(r"(?:[A-Z]|1 if ).*[^.\s|]", m)] == []
+    assert [m for m in meanings if not 8 <= len(m) <= 110] == []
+    assert [t.meaning for t in domain.targets.binary if not re.fullmatch(r"1 if .+, 0 if .+", t.meaning)] == []
+    assert [text for text in domain.overview if not re.fullmatch(r"[A-Z][^.|]+\.", text)] == []
+    assert re.fullmatch(r"one [a-z][^.|]+[a-z]", domain.row)
+    text = " ".join((domain.title, domain.row, *domain.overview, *meanings)).lower()
+    assert [phrase for phrase in GIVEAWAYS if phrase in text] == []
+    assert re.findall(r"\d*[1-9]\d*[1-9]\d*[1-9]\d*", text) == []
+
+
+@EACH
+def test_columns_stay_plausible_far_from_the_middle(domain):
+    for word in domain.numeric:
+        low, high = _range(word.distribution)
+        assert low >= 0 or SIGNED.search(word.meaning), word.name
+        assert not word.name.endswith("_pct") or (low >= 0 and high <= 100), word.name
+        if isinstance(word.distribution, LogNormal):
+            assert word.distribution.sigma <= 1, word.name
+            assert word.distribution.median >= 10 * 10.0**-word.decimals, word.name
+        if isinstance(word.distribution, Cycle):
+            assert word.decimals == 0, word.name
+
+
+@EACH
+def test_numbers_to_predict_stay_plausible_far_from_the_middle(domain):
+    for target in domain.targets.regression:
+        low, high = target.location - 4 * target.scale, target.location + 4 * target.scale
+        assert low >= 0 or "negative" in target.meaning, target.name
+        is_bounded = target.name.endswith("_pct") or re.search(r"from 0 to 100\b", target.meaning)
+        assert high <= 100 or not is_bounded, target.name
+        assert target.scale >= 3 * 10.0**-target.decimals, target.name
+
+
+@EACH
+def test_pairs_are_distinct_and_one_never_leaves_the_other_kind_without_a_free_pair(domain):
+    ratios, products = ([frozenset(pair) for pair in pairs] for pairs in (domain.ratios, domain.products))
+    assert {len(pair) for pair in (*ratios, *products)} == {2}
+    assert len({*ratios, *products}) == len(ratios) + len(products)
+    for first, second in ((ratios, products), (products, ratios)):
+        assert all(any(not pair & other for other in second) for pair in first)
+
+
+@EACH
+def test_cycles_are_declared_and_do_nothing_else(domain):
+    by_name = {word.name: word.distribution for word in domain.numeric}
+    periods = dict(domain.periods)
+    cycles = {name for name, distribution in by_name.items() if isinstance(distribution, Cycle)}
+    assert cycles <= set(periods)
+    for name, period in periods.items():
+        low, high = _range(by_name[name])
+        assert high - low + (name in cycles) == period
+    assert not set(periods) & {name for pair in (*domain.ratios, *domain.products) for name in pair}
+
+
+@EACH
+def test_the_fewest_columns_a_design_can_have_still_tell_rows_apart(domain):
+    """The gate on twins allows one test row in a hundred that has an equal among at most 200 training rows."""
+    cycles = dict(domain.periods)
+    ties = sorted((_chance_of_a_tie(word) for word in domain.numeric if word.name not in cycles), reverse=True)
+    around = [_chance_of_a_tie(word) for word in domain.numeric if word.name in cycles]
+    category = max(1 / len(word.levels) for word in domain.categorical)
+    assert 200 * category * ties[0] * ties[1] * max(ties[2], *around) < 0.01
+
+
+def test_two_domains_share_hardly_a_word():
+    for first, second in combinations(DOMAINS, 2):
+        assert len({*_vocabulary(first)} & {*_vocabulary(second)}) <= 2, (first.name, second.name)
+        values = ({value for _, value in _values(domain)} for domain in (first, second))
+        assert len(set.intersection(*values)) <= 4, (first.name, second.name)
+
+
+@EACH
+def test_designs_of_a_domain_pass_every_gate(domain, monkeypatch):
+    monkeypatch.setattr(grammar, "load_domains", lambda: (domain,))
+    for number, hardness in enumerate((0.0, 0.25, 0.5, 0.75, 1.0)):
+        target, metric = TASKS[(number + DOMAINS.index(domain)) % len(TASKS)]
+        slot = Slot(number=number, seed=make_seed(target, metric), band=Band.MEDIUM)
+        spec = design_task(slot, Streams(SECRET, f"domain {number}"), hardness)
+        assert spec.domain == domain.name
+        assert check_package(render(spec, SECRET).package) == []
