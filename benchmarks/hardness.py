@@ -36,16 +36,17 @@ def measure(piece: tuple[SeedTask, int, float]) -> float:
         return measure_difficulty(rendered, Path(name)).value
 
 
-def seeds() -> list[SeedTask]:
-    """A seed for every target and metric: a bundled one where there is one, else one with another's metric."""
+def seeds() -> list[list[SeedTask]]:
+    """The bundled seeds of every target and metric; where there are none, those of the target with another's metric."""
     bundled = ingest(()).supported
     return [_with_metric(bundled, target, metric) for target, metric in ENCODINGS]
 
 
-def _with_metric(bundled: Sequence[SeedTask], target: TargetKind, metric: MetricName) -> SeedTask:
+def _with_metric(bundled: Sequence[SeedTask], target: TargetKind, metric: MetricName) -> list[SeedTask]:
     of_target = [seed for seed in bundled if seed.structure.target is target]
-    seed = next((seed for seed in of_target if seed.structure.metric is metric), of_target[0])
-    return seed.model_copy(update={"structure": seed.structure.model_copy(update={"metric": metric})})
+    fitting = [seed for seed in of_target if seed.structure.metric is metric] or of_target
+    changed = [seed.structure.model_copy(update={"metric": metric}) for seed in fitting]
+    return [seed.model_copy(update={"structure": structure}) for seed, structure in zip(fitting, changed, strict=True)]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -56,7 +57,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--slots", type=int, default=20, help="designs for each target, metric and hardness")
     parser.add_argument("--workers", type=int, default=2)
     given = parser.parse_args(arguments)
-    pieces = [(seed, slot, hardness) for seed in seeds() for slot in range(given.slots) for hardness in HARDNESS]
+    pieces = [
+        (alike[slot % len(alike)], slot, hardness)
+        for alike in seeds()
+        for slot in range(given.slots)
+        for hardness in HARDNESS
+    ]
     found: dict[tuple[str, float], list[float]] = defaultdict(list)
     with WorkerPool(given.workers) as pool:
         for index, result in pool.map(measure, pieces, 300):

@@ -12,12 +12,12 @@ from sandmill.models.structure import MetricName, Structure, TargetKind
 _HARDNESS = (0.0, 0.25, 0.5, 0.75, 1.0)
 TYPICAL: Mapping[tuple[TargetKind, MetricName], tuple[float, ...]] = MappingProxyType(
     {
-        (TargetKind.BINARY, MetricName.ROC_AUC): (0.15, 0.24, 0.39, 0.54, 0.71),
-        (TargetKind.BINARY, MetricName.LOG_LOSS): (0.47, 0.54, 0.77, 0.99, 1.00),
-        (TargetKind.BINARY, MetricName.ACCURACY): (0.16, 0.28, 0.41, 0.67, 1.00),
-        (TargetKind.MULTICLASS, MetricName.ACCURACY): (0.21, 0.41, 0.59, 0.67, 0.84),
-        (TargetKind.MULTICLASS, MetricName.LOG_LOSS): (0.39, 0.53, 0.72, 0.91, 1.00),
-        (TargetKind.REGRESSION, MetricName.RMSE): (0.28, 0.42, 0.51, 0.66, 0.82),
+        (TargetKind.BINARY, MetricName.ROC_AUC): (0.13, 0.20, 0.31, 0.49, 0.69),
+        (TargetKind.BINARY, MetricName.LOG_LOSS): (0.46, 0.53, 0.68, 0.93, 1.00),
+        (TargetKind.BINARY, MetricName.ACCURACY): (0.26, 0.35, 0.52, 0.79, 1.00),
+        (TargetKind.MULTICLASS, MetricName.ACCURACY): (0.24, 0.34, 0.49, 0.62, 0.76),
+        (TargetKind.MULTICLASS, MetricName.LOG_LOSS): (0.38, 0.49, 0.70, 0.84, 1.00),
+        (TargetKind.REGRESSION, MetricName.RMSE): (0.33, 0.42, 0.51, 0.69, 0.80),
     }
 )
 """Median difficulty of grammar designs at each hardness, measured by `benchmarks/hardness.py`: where a search starts
