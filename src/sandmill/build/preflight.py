@@ -1,6 +1,8 @@
 """Look at everything a person gave before any work begins: all mistakes are told at once and nothing is written."""
 
 from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryFile
 
 from sandmill.errors import InputError, Problem, RequestError, StoreError
 from sandmill.models.request import BuildRequest, RunSettings
@@ -17,11 +19,24 @@ def check_inputs(request: BuildRequest, settings: RunSettings) -> None:
     """
     problems = [
         *_problems_of(lambda: ingest(request.seeds)),
-        *_problems_of(lambda: Store(f"{settings.root.rstrip('/')}/{request.name}").list("versions"), "--root"),
+        *_problems_of(lambda: Store(f"{settings.root}/{request.name}").list("versions"), "--root"),
+        *_problems_of(lambda: _require_writable(settings.root), "--root"),
         *_problems_of(lambda: settings.secret_file and read_secret_file(settings.secret_file)),
     ]
     if problems:
         raise RequestError("build", problems)
+
+
+def _require_writable(root: str) -> None:
+    """Open a file without a name in the nearest folder that exists, which leaves nothing behind."""
+    if "://" in root:
+        return
+    folder = next(path for path in (Path(root).absolute(), *Path(root).absolute().parents) if path.exists())
+    try:
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise StoreError(f"{folder}: {(error.strerror or str(error)).lower()}") from error
 
 
 def _problems_of(look: Callable[[], object], where: str = "") -> list[Problem]:

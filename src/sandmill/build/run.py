@@ -140,7 +140,7 @@ def iterate_slot_reports(store: Store, shards: Sequence[ShardRef]) -> Iterator[S
 
 def open_dataset(plan: BuildPlan, settings: RunSettings) -> Store:
     """The store of a build's dataset."""
-    return Store(f"{settings.root.rstrip('/')}/{plan.request.name}")
+    return Store(f"{settings.root}/{plan.request.name}")
 
 
 @cache

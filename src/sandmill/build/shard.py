@@ -244,6 +244,7 @@ class ShardBuild:
             slot=candidate.search.slot.number,
             round=candidate.attempt.round,
             attempt=candidate.attempt.number,
+            replicate=candidate.attempt.replicate,
             seed_id=candidate.search.slot.seed.id,
             stage=Stage(error.stage),
             reason=error.reason,

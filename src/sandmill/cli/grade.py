@@ -7,7 +7,7 @@ import typer
 
 from sandmill.errors import InputError, Problem
 
-EXAMPLES = "Example: `sandmill grade tasks/3f9a1c0d5e7b2468 submission.csv`"
+EXAMPLES = "Example: `sandmill grade tasks/sm3f9a1c0d5e7b submission.csv`"
 
 
 def grade(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sandmill.models.release import TaskRecord
     from sandmill.store.release import Release
 
-EXAMPLES = "Examples: `sandmill show releases/micro` · `sandmill show releases/micro@2 3f9a1c0d5e7b2468 --lineage`"
+EXAMPLES = "Examples: `sandmill show releases/micro` · `sandmill show releases/micro@2 sm3f9a1c0d5e7b --lineage`"
 
 _COLUMNS = ("task_id", "split", "domain", "structure", "metric", "band", "difficulty", "trivial", "gold", "oracle")
 

@@ -10,9 +10,7 @@ from sandmill.errors import InputError, Problem
 if TYPE_CHECKING:
     from sandmill.store.release import Release
 
-EXAMPLES = (
-    "Examples: `sandmill verify releases/micro` · `sandmill verify releases/micro --rerun --task 3f9a1c0d5e7b2468`"
-)
+EXAMPLES = "Examples: `sandmill verify releases/micro` · `sandmill verify releases/micro --rerun --task sm3f9a1c0d5e7b`"
 
 
 def verify(
@@ -37,6 +35,9 @@ def verify(
     opened = load(release)
     chosen = tuple(task) if task else opened.task_ids
     opened.check_ids(chosen)
+    if not public_only and not opened.has_private:
+        hint = "A copy of the public half alone is checked with --public-only."
+        raise InputError(opened.ref, [Problem("private half", "nothing readable", "private/ of the release", hint)], "")
     problems = verify_hashes(opened, public_only=public_only)
     if rerun and not problems:
         problems = _rerun(opened, chosen)
@@ -50,7 +51,9 @@ def verify(
         )
     else:
         ran = f", {count} tasks ran again" if rerun else ""
-        typer.echo(f"{opened.ref}: {opened.manifest.tasks} tasks in {len(opened.manifest.parts)} files: all holds{ran}")
+        half = "public half of " if public_only else ""
+        read = sum(not (public_only and part.path.startswith("private/")) for part in opened.manifest.parts)
+        typer.echo(f"{opened.ref}: {half}{opened.manifest.tasks} tasks in {read} files: all holds{ran}")
     if problems:
         raise typer.Exit(1)
 

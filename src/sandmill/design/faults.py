@@ -27,10 +27,10 @@ _UNIT_FACTORS = (10.0, 25.4, 100.0, 1000.0)
 
 
 def choose_shifts(columns: tuple[Column, ...], rule: Rule, streams: Streams) -> tuple[Column, ...]:
-    """Let some continuous columns of the rule depend on a categorical one, as columns of real tables do."""
+    """Let some continuous columns, whatever their role, depend on a categorical one, as columns of real tables do."""
     parents = sorted((c for c in columns if isinstance(c.distribution, Categorical)), key=lambda column: column.name)
     parents = [parent for parent in parents if parent.name in rule.columns]
-    return tuple(_shifted(column, parents, streams) if column.name in rule.columns else column for column in columns)
+    return tuple(_shifted(column, parents, streams) for column in columns)
 
 
 def choose_faults(
@@ -46,7 +46,8 @@ def choose_faults(
     if structure.missing_share > 0 or PathologyKind.MISSING in structure.pathologies:
         faults += _gaps(structure.missing_share, columns, rule, streams)
     busy = {name for fault in faults if isinstance(fault, Missing) for name in (fault.column, fault.given)}
-    faults += _corruptions(structure, [c for c in columns if c.name in rule.columns - busy], streams)
+    parents = {column.shift.by for column in columns if column.shift}
+    faults += _corruptions(structure, [c for c in columns if c.name not in busy | parents], streams)
     spare = tuple(column.name for column in columns if column.name not in rule.columns)
     return (*faults, Distractors(columns=spare)) if spare else tuple(faults)
 

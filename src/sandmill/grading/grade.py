@@ -1,7 +1,9 @@
 """Grade a submission against private answers: score, medal, place, share of the gap."""
 
+from math import isfinite
 from pathlib import Path
 
+import numpy as np
 from pydantic import ValidationError
 
 from sandmill.errors import InputError, InvalidSubmission, Problem
@@ -42,10 +44,14 @@ def grade_submission(submission: bytes | None, answers: Answers, brief: Brief, c
         problems = tuple(str(problem) for problem in error.problems)
         return failed.model_copy(update={"outcome": Outcome.INVALID_SUBMISSION, "problems": problems})
     metric = get_metric(brief.metric)
-    final, feedback = (
-        metric.rounded(answers.truth[answers.part(part)], prediction[answers.part(part)])
-        for part in (Part.FINAL, Part.FEEDBACK)
-    )
+    with np.errstate(all="ignore"):
+        final, feedback = (
+            metric.rounded(answers.truth[answers.part(part)], prediction[answers.part(part)])
+            for part in (Part.FINAL, Part.FEEDBACK)
+        )
+    if not (isfinite(final) and isfinite(feedback)):
+        problem = Problem("values", "numbers too large to score", "predictions on the scale of the target")
+        return failed.model_copy(update={"outcome": Outcome.INVALID_SUBMISSION, "problems": (str(problem),)})
     board = [entry.final for entry in calibration.board]
     lower = calibration.is_lower_better
     position = position_of(final, board, lower)
@@ -81,6 +87,8 @@ def read_task_file(task_dir: Path) -> TaskFile:
         InputError: if the folder is not a pulled task with its private half.
     """
     path = task_dir / "private" / "task.json"
+    if not task_dir.is_dir():
+        raise InputError(str(task_dir), [Problem("task folder", "no such folder", "a pulled task")], "")
     hint = "Pull it with: sandmill pull RELEASE --to DIR (without --public-only)."
     if not path.is_file() or not (task_dir / "private" / "answers.csv").is_file():
         raise InputError(

@@ -14,6 +14,8 @@ class Rejection(Frozen):
     slot: int
     round: int = 0
     attempt: int = 0
+    replicate: int = Field(default=0, ge=0)
+    """Above 0: a further rendering of a design that had filled its slot already."""
     seed_id: str
     stage: Stage
     reason: str
@@ -121,5 +123,7 @@ class Funnel(Frozen):
     verified: int
     filled: int
     """Slots that hold a verified task."""
+    tasks: int
+    """Published tasks: filled slots times replicates, less replicates that failed."""
     in_band: int
     """Filled slots whose task is in the band that was asked for."""

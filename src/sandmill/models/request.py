@@ -32,7 +32,7 @@ class BuildRequest(Frozen):
     @field_validator("mix")
     @classmethod
     def _shares_sum_to_one(cls, mix: dict[Band, float]) -> dict[Band, float]:
-        if any(share < 0 for share in mix.values()) or abs(sum(mix.values()) - 1) > 1e-6:
+        if not all(share >= 0 for share in mix.values()) or not abs(sum(mix.values()) - 1) <= 1e-6:
             raise ValueError(f"shares must not be negative and must sum to 1; these sum to {sum(mix.values()):g}")
         return {band: mix[band] for band in Band if mix.get(band, 0) > 0}
 
@@ -48,3 +48,11 @@ class RunSettings(Frozen):
     """Worker processes for designing, rendering and the panel."""
     secret_file: Path | None = None
     """File with the release secret (at least 32 bytes). None: made once, kept under the private prefix."""
+
+    @field_validator("root")
+    @classmethod
+    def _names_a_place(cls, root: str) -> str:
+        scheme, mark, place = root.partition("://")
+        if not root.strip() or (mark and (scheme != "s3" or not place.strip("/"))):
+            raise ValueError("must be a folder or s3://bucket/prefix")
+        return root if root == "/" else root.rstrip("/")

@@ -28,19 +28,21 @@ def funnel(slots: Iterable[SlotReport], rejections: Iterable[Rejection]) -> Funn
 
     An attempt is `designed` once it has begun. It is `rendered` unless it was rejected up to the generate stage, and so
     on; an attempt rejected for several reasons counts once, at the earliest stage. So does a slot of several rounds.
+    Rejected replicates are left out: they cost a task and no slot.
 
     Args:
         slots: reports of all shards, any order, read once.
         rejections: of the same shards; those of one attempt stand together, as shards write them.
     """
     numbers: set[int] = set()
-    attempts = filled = in_band = 0
+    attempts = filled = in_band = tasks = 0
     for report in slots:
         numbers.add(report.slot)
         attempts += report.attempts
         filled += report.reached is not None
+        tasks += len(report.task_ids)
         in_band += report.reached == report.wanted
-    lost = Counter(_first_stages(rejections))
+    lost = Counter(_first_stages(rejection for rejection in rejections if not rejection.replicate))
 
     def left_after(stage: Stage) -> int:
         return attempts - sum(count for where, count in lost.items() if ORDER[where] <= ORDER[stage])
@@ -53,6 +55,7 @@ def funnel(slots: Iterable[SlotReport], rejections: Iterable[Rejection]) -> Funn
         calibrated=left_after(Stage.CALIBRATE),
         verified=left_after(Stage.VERIFY),
         filled=filled,
+        tasks=tasks,
         in_band=in_band,
     )
 

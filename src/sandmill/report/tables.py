@@ -58,6 +58,7 @@ def funnel_table(funnel: Funnel) -> Table:
         ("verified", funnel.verified),
     ]
     rows = [(f"attempts {name}", str(count), share(count, funnel.designed)) for name, count in stages]
+    rows.append(("tasks, replicates included", str(funnel.tasks), "-"))
     rows.append(("slots filled", str(funnel.filled), share(funnel.filled, funnel.slots)))
     rows.append(("slots in the band asked for", str(funnel.in_band), share(funnel.in_band, funnel.slots)))
     return Table("Funnel", ("stage", "left", "share"), tuple(rows), frozenset({1, 2}))

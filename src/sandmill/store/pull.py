@@ -37,6 +37,10 @@ def pull_tasks(
     Raises:
         RequestError: folders that hold something else, all of them; the other tasks are written.
     """
+    if to.exists() and not to.is_dir():
+        raise RequestError(
+            "pull", [Problem("--to", f"{to}, a file", "a folder, made if missing")], "Nothing was pulled."
+        )
     problems: list[Problem] = []
     with storage_faults(str(to)):
         to.mkdir(parents=True, exist_ok=True)

@@ -63,6 +63,7 @@ REJECTIONS = _schema(
     ("slot", pa.int64()),
     ("round", pa.int32()),
     ("attempt", pa.int32()),
+    ("replicate", pa.int32()),
     ("seed_id", pa.string()),
     ("stage", pa.string()),
     ("reason", pa.string()),
@@ -159,7 +160,7 @@ def read_record(row: Row) -> TaskRecord:
 
 def rejection_rows(rejections: Iterable[Rejection]) -> list[Row]:
     """Put rejections in the order of the work, so that equal runs list them equally."""
-    ordered = sorted(rejections, key=lambda r: (r.slot, r.round, r.attempt))
+    ordered = sorted(rejections, key=lambda r: (r.slot, r.round, r.attempt, r.replicate))
     return [rejection.model_dump(mode="json") for rejection in ordered]
 
 

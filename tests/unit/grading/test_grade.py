@@ -143,3 +143,25 @@ def test_no_more_is_read_than_the_limit_and_one_byte(tmp_path):
     path.write_bytes(b"x" * 100)
     assert len(read_regular_file(path, limit=10)) == 11
     assert read_regular_file(tmp_path / "none.csv") is None
+
+
+def test_numbers_too_large_to_score_are_an_invalid_submission():
+    package = make_rendered(TargetKind.REGRESSION, MetricName.RMSE).package
+    answers = read_answers(package.private["answers.csv"], package.brief)
+    header = f"id,{package.brief.target_column}\n"
+    huge = (header + "".join(f"{row_id},1e308\n" for row_id in answers.ids)).encode()
+    board = (BoardEntry(solver="prior", tier=Tier.TRIVIAL, final=9.0, feedback=9.0),)
+    calibration = Calibration(
+        is_lower_better=True,
+        trivial=9.0,
+        oracle=1.0,
+        oracle_is_exact=True,
+        board=board,
+        thresholds=Thresholds(gold=2, silver=3, bronze=4, median=5),
+        difficulty=Difficulty(value=0.5, low=0.4, high=0.6, band=Band.HARD),
+        reference="prior",
+        order_held=1.0,
+    )
+    report = grade_submission(huge, answers, package.brief, calibration)
+    assert report.outcome is Outcome.INVALID_SUBMISSION
+    assert "too large" in report.problems[0]

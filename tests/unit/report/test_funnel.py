@@ -39,6 +39,7 @@ def test_a_funnel_counts_attempts_by_the_first_stage_that_failed_them():
         "verified": 2,
         "filled": 2,
         "in_band": 1,
+        "tasks": 2,
     }
 
 
@@ -69,3 +70,13 @@ def test_a_funnel_never_widens_and_loses_exactly_what_was_rejected(slots):
     assert counted.verified == sum(outcome is None for outcomes in slots for outcome in outcomes)
     assert counted.checked == counted.designed - sum(ORDER[r.stage] <= ORDER[Stage.CHECK] for r in rejections)
     assert counted.in_band == counted.filled <= counted.slots == len(slots)
+
+
+def test_a_replicate_that_fails_costs_a_task_and_no_slot():
+    slot = SlotReport(slot=0, round=0, wanted="easy", reached="easy", task_ids=("a",), attempts=1)
+    lost = Rejection(
+        slot=0, attempt=1, replicate=1, seed_id="s", stage=Stage.CALIBRATE, reason="flat_board", detail="d"
+    )
+    counted = funnel([slot], [lost])
+    assert (counted.verified, counted.filled, counted.tasks) == (1, 1, 1)
+    assert count_rejections([lost])[0].count == 1
