@@ -121,6 +121,7 @@ class ShardBuild:
         survivors = []
         for candidate, generated in self._run(Stage.GENERATE, generate, candidates, jobs):
             candidate.rendered = generated.rendered
+            # The job was booked on generate as a whole: move the part that was design.
             candidate.search.add_seconds(Stage.DESIGN, generated.design_s)
             candidate.search.add_seconds(Stage.GENERATE, -generated.design_s)
             survivors.append(candidate)
