@@ -57,7 +57,17 @@ class Metric:
     """Where the score or what it accepts departs from the usual graders, as a clause; empty if nowhere."""
 
     def score(self, truth: Array, prediction: Array) -> float:
-        """Raw score of a prediction, unrounded: the bootstrap that draws every row once."""
+        """Raw score of a prediction, unrounded: by scikit-learn or scipy where they have the metric.
+
+        Elsewhere, and where those give no number, it is the bootstrap that draws every row once.
+        """
+        from sandmill.metrics.library import library_score
+
+        score = library_score(self.name, truth, prediction)
+        return self.own_score(truth, prediction) if score is None else score
+
+    def own_score(self, truth: Array, prediction: Array) -> float:
+        """The score without any library, from which bootstraps differ only in the rows that they draw."""
         return float(self.resample(truth, prediction, np.ones((1, len(truth))))[0])
 
     def rounded(self, truth: Array, prediction: Array) -> float:

@@ -206,7 +206,7 @@ def least_expected(loss: Callable[[Array, Array], Floats]) -> Rule:
 def expected_rank(predictive: Predictive, tuning: Tuning | None = None) -> Array:
     """The rank that a row's number is expected to have among all rows; the mean where only that is known."""
     number = _number(predictive)
-    if number.values is None:
+    if not number.has_grid:
         return number.mean
     values, weights = number.grid()
     order = np.argsort(values, axis=None, kind="stable")

@@ -78,16 +78,27 @@ GRADED: Mapping[tuple[TargetKind, MetricName], Encoding] = MappingProxyType(
 )
 """What a submission's cells hold for each target and metric; pairs that are not here cannot be graded."""
 
-_MADE = (
-    (_T.BINARY, _M.ROC_AUC),
-    (_T.BINARY, _M.LOG_LOSS),
-    (_T.BINARY, _M.ACCURACY),
-    (_T.MULTICLASS, _M.ACCURACY),
-    (_T.MULTICLASS, _M.LOG_LOSS),
-    (_T.REGRESSION, _M.RMSE),
+_NOT_MADE = frozenset(
+    {
+        (_T.BINARY, _M.ROC_AUC_PAIRS),
+        (_T.BINARY, _M.ROC_AUC_TPR_WEIGHTED),
+        (_T.BINARY, _M.LOG_LOSS_WEIGHTED),
+        (_T.BINARY, _M.F1_PROBABILISTIC),
+        (_T.MULTILABEL, _M.MAP_AT_K),
+        (_T.DISTRIBUTION, _M.KL_DIVERGENCE),
+        (_T.REGRESSION, _M.GINI),
+        (_T.REGRESSION, _M.POISSON_DEVIANCE),
+        (_T.REGRESSION, _M.LOG_MAE_BY_GROUP),
+        (_T.REGRESSION, _M.PINBALL),
+        (_T.COUNT, _M.GINI),
+    }
 )
+"""Pairs that are graded and not made: what they need (weights, groups, shares, quantiles) or what other pairs do as
+well."""
 
-ENCODINGS: Mapping[tuple[TargetKind, MetricName], Encoding] = MappingProxyType({pair: GRADED[pair] for pair in _MADE})
+ENCODINGS: Mapping[tuple[TargetKind, MetricName], Encoding] = MappingProxyType(
+    {pair: encoding for pair, encoding in GRADED.items() if pair not in _NOT_MADE}
+)
 """The part of `GRADED` that designs can be made for; the usual metric of each target first."""
 
 SUPPORTED_TASKS: Mapping[TargetKind, tuple[MetricName, ...]] = MappingProxyType(

@@ -1,0 +1,165 @@
+"""Scores by scikit-learn and scipy, for every metric that they have as we define it.
+
+The bootstraps of a metric are our own, vectorised over samples; the score itself is the library's, so that a reader
+need trust no new code, and a test holds both together.
+"""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from sandmill.metrics.averages import LEVELS, SHARE_FLOOR
+from sandmill.metrics.base import Array
+from sandmill.models.structure import MetricName
+
+Scorer: TypeAlias = Callable[[Array, Array], float]
+
+
+def library_score(name: MetricName, truth: Array, prediction: Array) -> float | None:
+    """Score with the usual library.
+
+    Returns:
+        None where no library has the metric, or where it gives no number: a class that does not occur, a constant
+        prediction under a correlation.
+    """
+    scorer = _SCORERS.get(name)
+    if scorer is None:
+        return None
+    import warnings
+
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            score = float(scorer(truth, prediction))
+    except ValueError:
+        return None
+    return score if np.isfinite(score) else None
+
+
+def _sklearn(name: str, **settings: object) -> Scorer:
+    """A function of sklearn.metrics, looked up when it is first needed, since the library is slow to load."""
+
+    def score(truth: Array, prediction: Array) -> float:
+        from sklearn import metrics
+
+        return float(getattr(metrics, name)(truth, prediction, **settings))
+
+    return score
+
+
+def _log_loss(truth: Array, prediction: Array) -> float:
+    from sklearn.metrics import log_loss
+
+    classes = prediction.shape[1] if prediction.ndim == 2 else 2
+    return float(log_loss(truth, prediction, labels=range(classes)))
+
+
+def _log_loss_columns(truth: Array, prediction: Array) -> float:
+    return float(np.mean([_log_loss(t, p) for t, p in zip(truth.T, prediction.T, strict=True)]))
+
+
+def _log_loss_weighted(truth: Array, prediction: Array) -> float:
+    from sklearn.metrics import log_loss
+
+    label, weight = truth.T
+    clipped = np.clip(prediction, SHARE_FLOOR, 1 - SHARE_FLOOR)
+    return float(log_loss(label, clipped, labels=[0, 1], sample_weight=weight))
+
+
+def _pairs(truth: Array, prediction: Array) -> float:
+    from sklearn.metrics import roc_auc_score
+
+    return float(roc_auc_score(truth.ravel(), prediction.ravel()))
+
+
+def _label_ranking(truth: Array, prediction: Array) -> float:
+    from sklearn.metrics import label_ranking_average_precision_score
+
+    held = truth.sum(axis=1)
+    return float(label_ranking_average_precision_score(truth, prediction, sample_weight=held))
+
+
+def _f1_macro(truth: Array, prediction: Array) -> float:
+    """Classes or labels that are neither true nor named are left out."""
+    from sklearn.metrics import f1_score
+
+    if truth.ndim == 1:
+        return float(f1_score(truth, prediction, average="macro"))
+    known = (truth + prediction).any(axis=0)
+    return float(f1_score(truth[:, known], prediction[:, known], average="macro"))
+
+
+def _pinball(truth: Array, prediction: Array) -> float:
+    from sklearn.metrics import mean_pinball_loss
+
+    losses = [mean_pinball_loss(truth, prediction[:, at], alpha=level) for at, level in enumerate(LEVELS)]
+    return float(np.mean(losses))
+
+
+def _average_precision(truth: Array, prediction: Array) -> float:
+    from sklearn.metrics import average_precision_score
+
+    return float(average_precision_score(truth, prediction)) if truth.any() else np.nan
+
+
+def _quadratic_kappa(truth: Array, prediction: Array) -> float:
+    """Distances are those of the codes, also across classes that nobody names."""
+    from sklearn.metrics import cohen_kappa_score
+
+    codes = range(int(max(truth.max(), prediction.max())) + 1)
+    return float(cohen_kappa_score(truth, prediction, weights="quadratic", labels=codes))
+
+
+def _pearson(truth: Array, prediction: Array) -> float:
+    from scipy.stats import pearsonr
+
+    return float(pearsonr(truth, prediction).statistic)
+
+
+def _spearman(truth: Array, prediction: Array) -> float:
+    from scipy.stats import spearmanr
+
+    return float(spearmanr(truth, prediction).statistic)
+
+
+_N = MetricName
+_SCORERS: dict[MetricName, Scorer] = {
+    _N.ROC_AUC: _sklearn("roc_auc_score"),
+    _N.ROC_AUC_COLUMNS: _sklearn("roc_auc_score", average="macro"),
+    _N.ROC_AUC_PAIRS: _pairs,
+    _N.AVERAGE_PRECISION: _average_precision,
+    _N.ACCURACY: _sklearn("accuracy_score"),
+    _N.TOP1_ERROR: _sklearn("zero_one_loss"),
+    _N.BALANCED_ACCURACY: _sklearn("balanced_accuracy_score"),
+    _N.LOG_LOSS: _log_loss,
+    _N.LOG_LOSS_COLUMNS: _log_loss_columns,
+    _N.LOG_LOSS_WEIGHTED: _log_loss_weighted,
+    _N.BRIER: _sklearn("brier_score_loss"),
+    _N.LWLRAP: _label_ranking,
+    _N.F1: _sklearn("f1_score", zero_division=0),
+    _N.F1_MACRO: _f1_macro,
+    _N.F1_MICRO: _sklearn("f1_score", average="micro", zero_division=0),
+    _N.F1_SAMPLES: _sklearn("f1_score", average="samples", zero_division=0),
+    _N.MCC: _sklearn("matthews_corrcoef"),
+    _N.QWK: _quadratic_kappa,
+    _N.COHEN_KAPPA: _sklearn("cohen_kappa_score"),
+    _N.HAMMING_LOSS: _sklearn("hamming_loss"),
+    _N.EXACT_MATCH: _sklearn("accuracy_score"),
+    _N.RMSE: _sklearn("root_mean_squared_error"),
+    _N.RMSE_COLUMNS: _sklearn("root_mean_squared_error"),
+    _N.RMSLE: _sklearn("root_mean_squared_log_error"),
+    _N.RMSLE_COLUMNS: _sklearn("root_mean_squared_log_error"),
+    _N.MAE: _sklearn("mean_absolute_error"),
+    _N.MAE_COLUMNS: _sklearn("mean_absolute_error"),
+    _N.MEDAE: _sklearn("median_absolute_error"),
+    _N.MAPE: _sklearn("mean_absolute_percentage_error"),
+    _N.R2: _sklearn("r2_score"),
+    _N.PEARSON: _pearson,
+    _N.SPEARMAN: _spearman,
+    _N.POISSON_DEVIANCE: _sklearn("mean_poisson_deviance"),
+    _N.PINBALL: _pinball,
+}
+
+LIBRARY_METRICS = frozenset(_SCORERS)
+"""Metrics that a library has. The others are ours: gini, weighted AUC, MAP@k, SMAPE, divergences, errors by group."""
