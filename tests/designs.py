@@ -7,7 +7,15 @@ from sandmill.models.base import Band
 from sandmill.models.plan import Slot
 from sandmill.models.seed import SeedTask
 from sandmill.models.spec import TaskSpec
-from sandmill.models.structure import ColumnMix, MetricName, Modality, Structure, TargetKind
+from sandmill.models.structure import (
+    ColumnMix,
+    MetricName,
+    Modality,
+    PathologyKind,
+    SplitKind,
+    Structure,
+    TargetKind,
+)
 from sandmill.rng import Streams
 from sandmill.synth import Rendered, render
 
@@ -19,18 +27,33 @@ TASKS = (
     (TargetKind.BINARY, MetricName.ACCURACY),
     (TargetKind.MULTICLASS, MetricName.ACCURACY),
     (TargetKind.MULTICLASS, MetricName.LOG_LOSS),
+    (TargetKind.ORDINAL, MetricName.QWK),
+    (TargetKind.MULTILABEL, MetricName.ROC_AUC_COLUMNS),
+    (TargetKind.MULTILABEL, MetricName.F1_MICRO),
     (TargetKind.REGRESSION, MetricName.RMSE),
+    (TargetKind.REGRESSION, MetricName.RMSLE),
+    (TargetKind.COUNT, MetricName.POISSON_DEVIANCE),
+    (TargetKind.MULTI_TARGET, MetricName.MAE_COLUMNS),
 )
-"""Every target and metric that can be made."""
+"""A task of every target kind, with the metrics that differ most."""
 
 
-def make_seed(target: TargetKind, metric: MetricName, missing_share: float = 0.05) -> SeedTask:
+def make_seed(
+    target: TargetKind,
+    metric: MetricName,
+    missing_share: float = 0.05,
+    split: SplitKind = SplitKind.RANDOM,
+    pathologies: tuple[PathologyKind, ...] = (),
+) -> SeedTask:
     structure = Structure(
         modality=Modality.TABULAR,
         target=target,
         metric=metric,
         n_classes=7 if target is TargetKind.MULTICLASS else None,
+        n_targets=3 if target is TargetKind.MULTI_TARGET else 1,
         missing_share=missing_share,
+        split=split,
+        pathologies=pathologies,
         columns=ColumnMix(numeric=8, categorical=3),
     )
     return SeedTask(
@@ -46,13 +69,20 @@ def make_spec(
     hardness: float = 0.4,
     band: Band = Band.MEDIUM,
     secret: bytes = SECRET,
+    split: SplitKind = SplitKind.RANDOM,
+    pathologies: tuple[PathologyKind, ...] = (),
 ) -> TaskSpec:
     streams = Streams(secret, "plan").child(f"slot {slot}")
-    return design_task(Slot(number=slot, seed=make_seed(target, metric), band=band), streams, hardness)
+    seed = make_seed(target, metric, split=split, pathologies=pathologies)
+    return design_task(Slot(number=slot, seed=seed, band=band), streams, hardness)
 
 
 @cache
 def make_rendered(
-    target: TargetKind = TargetKind.BINARY, metric: MetricName = MetricName.ROC_AUC, slot: int = 0
+    target: TargetKind = TargetKind.BINARY,
+    metric: MetricName = MetricName.ROC_AUC,
+    slot: int = 0,
+    split: SplitKind = SplitKind.RANDOM,
+    pathologies: tuple[PathologyKind, ...] = (),
 ) -> Rendered:
-    return render(make_spec(target, metric, slot), SECRET)
+    return render(make_spec(target, metric, slot, split=split, pathologies=pathologies), SECRET)

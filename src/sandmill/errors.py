@@ -84,6 +84,10 @@ class BudgetExceeded(SandmillError):
     """Too many slots stayed empty for the release to mean what was asked for."""
 
 
+class LeakyRelease(SandmillError):
+    """Names and texts of a release give away what its columns do, so agents could learn that by heart."""
+
+
 class ItemRejected(SandmillError):
     """One design or package failed at a stage. The build turns it into a `Rejection` and goes on."""
 

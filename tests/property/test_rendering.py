@@ -1,50 +1,65 @@
+import csv
+import io
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandmill.mechanism import draw_rows
-from sandmill.rng import Streams
+from sandmill.models.structure import PathologyKind, SplitKind
 from sandmill.synth import render
 from sandmill.synth.render import task_id
 from tests.designs import SECRET, TASKS, make_spec
 
+OTHER = b"another secret of 32 bytes......"
+ALL_FAULTS = (PathologyKind.DUPLICATES, PathologyKind.MIXED_TYPES, PathologyKind.TIMESTAMPS)
 tasks = st.sampled_from(TASKS)
 slots = st.integers(0, 40)
+splits = st.sampled_from(SplitKind)
 
 
-@settings(max_examples=25, deadline=None)
-@given(tasks, slots, st.integers(0, 90))
-def test_no_row_depends_on_the_one_before(task, slot, start):
-    mechanism = make_spec(*task, slot).mechanism
-    streams = Streams(SECRET, "rows")
-    whole = draw_rows(mechanism, streams, range(100), is_train=True)
-    tail = draw_rows(mechanism, streams, range(start, 100), is_train=True)
-    assert whole.target[start:].tolist() == tail.target.tolist()
-    for name, cells in tail.observed.items():
-        np.testing.assert_array_equal(cells, whole.observed[name][start:])
+def column(content, name):
+    return [row[name] for row in csv.DictReader(io.StringIO(content.decode()))]
 
 
-@settings(max_examples=15, deadline=None)
-@given(tasks, slots)
-def test_equal_design_and_secret_give_equal_bytes(task, slot):
-    spec = make_spec(*task, slot)
+@settings(max_examples=8, deadline=None)
+@given(tasks, slots, splits)
+def test_equal_design_and_secret_give_equal_bytes(task, slot, split):
+    spec = make_spec(*task, slot, split=split, pathologies=ALL_FAULTS)
     reread = type(spec).model_validate_json(spec.model_dump_json())
-    assert render(spec, SECRET).package == render(reread, SECRET).package
+    one, other = render(spec, SECRET), render(reread, SECRET)
+    assert one.package == other.package
+    np.testing.assert_array_equal(one.oracle, other.oracle)
 
 
-@settings(max_examples=15, deadline=None)
-@given(tasks, slots)
-def test_replicates_and_secrets_share_the_rule_and_nothing_else(task, slot):
-    spec = make_spec(*task, slot)
+@settings(max_examples=8, deadline=None)
+@given(tasks, slots, splits)
+def test_replicates_and_secrets_share_the_rule_and_nothing_else(task, slot, split):
+    spec = make_spec(*task, slot, split=split, pathologies=ALL_FAULTS)
     first = render(spec, SECRET).package
-    for other in (render(spec, SECRET, 1).package, render(spec, b"another secret of 32 bytes......").package):
+    unit = spec.mechanism.unit_column()
+    for other in (render(spec, SECRET, 1).package, render(spec, OTHER).package):
         assert other.task_id != first.task_id
-        assert other.public["train.csv"] != first.public["train.csv"]
-        assert not set(other.public["test.csv"].split()) & set(first.public["test.csv"].split()) - {
-            first.public["test.csv"].split()[0]
-        }
         assert other.public["description.md"].splitlines()[:5] == first.public["description.md"].splitlines()[:5]
+        for name in ("train.csv", "test.csv"):
+            assert other.public[name] != first.public[name]
+            for key in ("id", *([unit] if unit else ())):
+                assert not set(column(other.public[name], key)) & set(column(first.public[name], key))
+
+
+@settings(max_examples=6, deadline=None)
+@given(tasks, slots, splits)
+def test_units_and_ids_of_train_and_test_are_apart(task, slot, split):
+    spec = make_spec(*task, slot, split=split)
+    package, unit = render(spec, SECRET).package, spec.mechanism.unit_column()
+    assert (unit is not None) == (split is SplitKind.GROUPED)
+    for key in ("id", *([unit] if unit else ())):
+        train, test = (column(package.public[name], key) for name in ("train.csv", "test.csv"))
+        assert not set(train) & set(test)
+        if key == unit:
+            parts = column(package.private["answers.csv"], "part")
+            names = [{name for name, part in zip(test, parts, strict=True) if part == of} for of in set(parts)]
+            assert not names[0] & names[1]
 
 
 def test_a_task_id_says_nothing_about_its_spec():
@@ -56,10 +71,12 @@ def test_a_task_id_says_nothing_about_its_spec():
 
 @pytest.mark.parametrize("task", TASKS)
 def test_hardness_adds_motifs_and_takes_rows_and_leaves_the_story_alone(task):
-    easy, hard = (make_spec(*task, 3, hardness) for hardness in (0.1, 0.9))
-    assert easy.story.overview == hard.story.overview
-    assert easy.domain == hard.domain
-    easy_rule, hard_rule = ([term.motif.motif for term in spec.mechanism.terms] for spec in (easy, hard))
-    assert easy_rule == hard_rule[: len(easy_rule)]
-    assert easy.sizes.train > hard.sizes.train
-    assert len(easy.mechanism.columns) <= len(hard.mechanism.columns)
+    for split in SplitKind:
+        easy, hard = (make_spec(*task, 3, hardness, split=split) for hardness in (0.1, 0.9))
+        assert easy.story.overview == hard.story.overview
+        assert easy.domain == hard.domain
+        easy_rule, hard_rule = ([term.motif for term in spec.mechanism.terms] for spec in (easy, hard))
+        assert easy_rule == hard_rule[: len(easy_rule)]
+        assert len(easy_rule) < len(hard_rule)
+        assert easy.sizes.train > hard.sizes.train
+        assert len(easy.mechanism.columns) <= len(hard.mechanism.columns)

@@ -8,7 +8,7 @@ from importlib.resources.abc import Traversable
 
 from sandmill.fingerprint import digest, fingerprint
 
-_NUMERIC = ("numpy", "scipy", "pandas", "polars", "scikit-learn")
+_NUMERIC = ("numpy", "scipy", "pandas", "polars", "scikit-learn", "mimesis")
 """Libraries whose version may change the bytes of a task."""
 
 

@@ -1,5 +1,6 @@
 """The build as its orchestrator sees it: rounds of shards, each made once and kept, then a published version."""
 
+import heapq
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,13 +11,14 @@ from sandmill.build.progress import Listener, Progress, ignore
 from sandmill.build.provenance import code_version
 from sandmill.build.shard import ShardBuild
 from sandmill.build.workers import WorkerPool
-from sandmill.errors import BudgetExceeded
+from sandmill.errors import BudgetExceeded, LeakyRelease
 from sandmill.models.base import Stage
 from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef
 from sandmill.models.release import Manifest, TaskRecord
 from sandmill.models.reports import Funnel, Rejection, SlotReport
 from sandmill.models.request import RunSettings
 from sandmill.quality import add_summaries
+from sandmill.quality.meta_leak import MOST_TASKS, MetaLeak, check_meta_leak
 from sandmill.report import RejectionRow, count_rejections, dataset_card, funnel
 from sandmill.store.files import Store
 from sandmill.store.publish import publish
@@ -96,12 +98,15 @@ def publish_release(
 
     Raises:
         BudgetExceeded: if more than a fifth of the slots stayed empty; names the reasons. Nothing is published.
+        LeakyRelease: if names and texts give the roles of columns away. Nothing is published.
     """
     store = open_dataset(plan, settings)
     report = report_build(plan, shards, settings)
     _require_filled(report, plan.request.tasks)
+    guessing = check_guessing(store, shards)
     reports = {
         "funnel.json": report.funnel.model_dump_json(indent=1).encode(),
+        "guessing.json": guessing.model_dump_json(indent=1, exclude={"words"}).encode(),
         "seeds.json": _seeds_json(plan),
         "suites.json": _suites_json(store, shards),
         **{f"expectations/{name}.json": content for name, content in suites.items()},
@@ -124,6 +129,23 @@ def report_build(plan: BuildPlan, shards: Sequence[ShardRef], settings: RunSetti
     store = open_dataset(plan, settings)
     counted = funnel(iterate_slot_reports(store, shards), _iterate_rejections(store, shards))
     return BuildReport(counted, count_rejections(_iterate_rejections(store, shards)))
+
+
+def check_guessing(store: Store, shards: Sequence[ShardRef]) -> MetaLeak:
+    """Train across the release to guess the rule from names and texts; a sample of the designs stands for many.
+
+    Raises:
+        LeakyRelease: if that succeeds.
+    """
+    specs = (record.spec for record in iterate_records(store, shards))
+    sample = heapq.nsmallest(MOST_TASKS, specs, key=lambda spec: spec.fingerprint)
+    found = check_meta_leak(sample)
+    if found.verdict == "leaks":
+        raise LeakyRelease(
+            f"what columns do can be learnt without their data: {found.detail}. Nothing was published. "
+            "Let more columns carry these motifs in src/sandmill/design/motifs.py or the domain's words, and build again."
+        )
+    return found
 
 
 def iterate_records(store: Store, shards: Sequence[ShardRef]) -> Iterator[TaskRecord]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sandmill.calibrate.solvers.told import Told
 from sandmill.models.calibration import Tier
-from sandmill.models.package import Brief
+from sandmill.models.package import LIST_LENGTH, Brief
 
 TRIVIAL = "prior"
 """The entry that is 0 on the gap scale."""
@@ -67,6 +67,8 @@ PANEL: tuple[Entry, ...] = (
         "sparse_search",
         "sparse_process",
         "sparse_blend",
+        "cutoff_search",
+        "recency_search",
     ),
 )
 """The ladder, weakest tier first. One entry set for all tasks: an entry never knows how a task was made."""
@@ -95,7 +97,14 @@ def told_of(brief: Brief) -> Told:
         encoding=brief.encoding,
         classes=brief.classes,
         submission_columns=brief.submission_columns,
+        target_columns=brief.target_columns,
+        list_length=_list_length(brief),
     )
+
+
+def _list_length(brief: Brief) -> int | None:
+    """Places of a ranked list, as the reader of submissions counts them."""
+    return brief.list_length or LIST_LENGTH if brief.encoding == "ranked_list" else brief.list_length
 
 
 def run_panel(folder: Path, told: Told, names: Sequence[str] | None = None) -> list[PanelRun]:
@@ -129,19 +138,45 @@ def _run(entry: Entry, table: Any) -> PanelRun:
     started = time.perf_counter()
     prediction, failure = None, None
     try:
-        prediction = np.asarray(entry.load()(table))
+        prediction = np.asarray(_solve(entry.load(), table))
         failure = _fault(prediction, table)
     except Exception as error:  # noqa: BLE001
         failure = f"{type(error).__name__}: {error}"
     return PanelRun(entry.name, entry.tier, None if failure else prediction, failure, time.perf_counter() - started)
 
 
+def _solve(solver: Callable[[Any], Any], table: Any) -> Any:
+    """Answer a task as a whole, or column by column where the target has several."""
+    from sandmill.calibrate.solvers.columns import solve_columns
+
+    return solve_columns(solver, table) if table.told.is_wide else solver(table)
+
+
 def _fault(prediction: NDArray[Any], table: Any) -> str | None:
     """Say what is wrong with a prediction, if anything."""
-    rows = len(table.ids)
-    is_wide = table.told.encoding == "class_probabilities"
-    shape = (rows, len(table.told.classes)) if is_wide else (rows,)
+    shape, low, high = _form(table.told, len(table.ids))
     if prediction.shape != shape:
         return f"prediction of shape {prediction.shape}; expected {shape}"
     bad = int((~np.isfinite(prediction)).sum())
-    return f"{bad} predicted values are not finite" if bad else None
+    if bad:
+        return f"{bad} predicted values are not finite"
+    off = int(((prediction < low) | (prediction > high)).sum())
+    return f"{off} predicted values are not from {low:g} to {high:g}" if off else None
+
+
+def _form(told: Told, rows: int) -> tuple[tuple[int, ...], float, float]:
+    """Shape of a prediction, and the least and largest value that it may hold."""
+    classes = len(told.classes)
+    match told.encoding:
+        case "probability":
+            return (rows,), 0, 1
+        case "label":
+            return (rows,), 0, classes - 1
+        case "class_probabilities" | "label_probabilities" | "label_list":
+            return (rows, classes), 0, 1
+        case "ranked_list":
+            return (rows, told.list_length or LIST_LENGTH), -1, classes - 1
+        case "values":
+            return (rows, len(told.submission_columns)), -np.inf, np.inf
+        case _:
+            return (rows,), -np.inf, np.inf

@@ -40,12 +40,8 @@ _TAIL = '''def main() -> None:
     """Read, solve, write."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
     table = Table.read(folder, TOLD)
-    prediction = {name}(table)
-    if TOLD.encoding == "label":
-        prediction = np.array(TOLD.classes)[prediction]
-    submission = pd.DataFrame({{TOLD.id_column: table.ids}})
-    for position, column in enumerate(TOLD.submission_columns):
-        submission[column] = prediction if prediction.ndim == 1 else prediction[:, position]
+    prediction = {call}
+    submission = submission_frame(prediction, table)
     submission.to_csv(sys.argv[2] if len(sys.argv) > 2 else "submission.csv", index=False)
 
 
@@ -53,7 +49,7 @@ if __name__ == "__main__":
     main()
 '''
 
-_IMPORTED_BY_TAIL = ("import sys", "from pathlib import Path", "import numpy as np", "import pandas as pd")
+_IMPORTED_BY_TAIL = ("import sys", "from pathlib import Path")
 
 
 @dataclass(frozen=True)
@@ -86,7 +82,8 @@ def standalone_script(solver_name: str, told: Told) -> str:
     if solver_name not in {entry.name for entry in PANEL}:
         raise KeyError(solver_name)
     library = _read_library()
-    reached = _reach(library, ("Told", "Table", solver_name))
+    needed = ("Told", "Table", solver_name, "submission_frame")
+    reached = _reach(library, (*needed, "solve_columns") if told.is_wide else needed)
     used = frozenset().union(*(library.pieces[name].uses for name in reached))
     imports = {library.imports[name] for name in used if name in library.imports} | set(_IMPORTED_BY_TAIL)
     literals = [f"    {field.name}={pformat(getattr(told, field.name), width=100)}," for field in fields(told)]
@@ -98,7 +95,8 @@ def standalone_script(solver_name: str, told: Told) -> str:
         told="\n".join(literals),
     )
     reached.remove("Told")
-    return "\n\n\n".join([head, *_layout_pieces(library, reached), _TAIL.format(name=solver_name)])
+    call = f"solve_columns({solver_name}, table)" if told.is_wide else f"{solver_name}(table)"
+    return "\n\n\n".join([head, *_layout_pieces(library, reached), _TAIL.format(call=call)])
 
 
 def _reach(library: _Library, names: tuple[str, ...]) -> list[str]:
@@ -173,10 +171,10 @@ def _defined_name(node: ast.stmt) -> str | None:
 
 
 def _used_names(node: ast.stmt) -> frozenset[str]:
-    """Every bare name in a definition, in quoted annotations too."""
+    """Every bare name that a definition reads."""
     own = _defined_name(node)
-    names = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
-    return frozenset(names - {own})
+    names = (inner for inner in ast.walk(node) if isinstance(inner, ast.Name))
+    return frozenset({name.id for name in names if isinstance(name.ctx, ast.Load)} - {own})
 
 
 def _layout_imports(statements: set[str]) -> str:

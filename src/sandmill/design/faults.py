@@ -1,77 +1,76 @@
-"""Pathologies of a design, as the seed has them: gaps, label noise, distractors, and dependence between columns."""
+"""Faults of a design, as its frame asks for them, within what 50 to 200 rows can bear."""
 
+from sandmill.design.columns import is_continuous
+from sandmill.design.frame import Frame
 from sandmill.design.rule import Rule
 from sandmill.models.mechanism import (
-    Categorical,
     Column,
-    Cycle,
     Distractors,
+    Duplicates,
     LabelNoise,
+    Link,
     LogNormal,
     Missing,
+    MixedTypes,
     Normal,
     Outliers,
     Pathology,
-    Shift,
     UnitMixup,
+    class_names,
 )
-from sandmill.models.structure import PathologyKind, Structure, TargetKind
+from sandmill.models.structure import PathologyKind, Structure
 from sandmill.rng import Streams
 
-_CHANCE_OF_SHIFT = 0.35
-_CHANCE_OF_LABEL_NOISE = 0.3
-_CHANCE_OF_CORRUPTION = 0.12
-"""Of unit mix-ups, and of outliers, where the seed has none."""
 _UNIT_FACTORS = (10.0, 25.4, 100.0, 1000.0)
 """Between units that people mix up: ten-fold, inches, hundred-fold, thousand-fold."""
-
-
-def choose_shifts(columns: tuple[Column, ...], rule: Rule, streams: Streams) -> tuple[Column, ...]:
-    """Let some continuous columns, whatever their role, depend on a categorical one, as columns of real tables do."""
-    parents = sorted((c for c in columns if isinstance(c.distribution, Categorical)), key=lambda column: column.name)
-    parents = [parent for parent in parents if parent.name in rule.columns]
-    return tuple(_shifted(column, parents, streams) for column in columns)
+_SUFFIXES = {"c": "C", "pct": "%", "min": "min", "eur": "EUR", "h": "h", "s": "s", "l": "l", "days": "days"} | {
+    unit: unit for unit in ("kg", "g", "mg", "kwh", "km", "m", "cm", "mm", "ml", "ms", "kb", "mb", "years", "hours")
+}
+"""How a unit at the end of a column's name is written behind a number."""
 
 
 def choose_faults(
-    structure: Structure, columns: tuple[Column, ...], rule: Rule, streams: Streams
+    structure: Structure, frame: Frame, link: Link, columns: tuple[Column, ...], rule: Rule, streams: Streams
 ) -> tuple[Pathology, ...]:
-    """Carry the seed's pathologies over, within what 50 to 200 rows can bear."""
-    rng = streams.generator("faults")
-    faults: list[Pathology] = []
-    noisy = rng.random() < _CHANCE_OF_LABEL_NOISE or PathologyKind.LABEL_NOISE in structure.pathologies
-    if noisy and structure.target is not TargetKind.REGRESSION:
-        rate, both = round(float(rng.uniform(0.03, 0.1)), 3), rng.random() < 0.5
-        faults.append(LabelNoise(rate=rate, where="both" if both else "train"))
-    if structure.missing_share > 0 or PathologyKind.MISSING in structure.pathologies:
-        faults += _gaps(structure.missing_share, columns, rule, streams)
+    """Draw the declared faults of a design. At most one fault falls on a column's cells."""
+    faults = [*_label_noise(frame, link, streams), *_copies(frame, streams)]
+    sound = [column for column in columns if is_continuous(column) and not column.unit]
+    if PathologyKind.MISSING in frame.faults:
+        faults += _gaps(structure.missing_share, len(columns), sound, rule, streams)
     busy = {name for fault in faults if isinstance(fault, Missing) for name in (fault.column, fault.given)}
     parents = {column.shift.by for column in columns if column.shift}
-    faults += _corruptions(structure, [c for c in columns if c.name not in busy | parents], streams)
+    free = [column for column in sound if column.name not in busy | parents]
+    corruptions = _corruptions(frame, free, streams)
+    corrupted = {fault.column for fault in corruptions if isinstance(fault, UnitMixup | Outliers)}
+    mixed = _mixed_types(frame, [column for column in free if column.name not in corrupted], streams)
     spare = tuple(column.name for column in columns if column.name not in rule.columns)
-    return (*faults, Distractors(columns=spare)) if spare else tuple(faults)
+    distractors = [Distractors(columns=spare)] if spare else []
+    return (*faults, *corruptions, *mixed, *distractors)
 
 
-def _shifted(column: Column, parents: list[Column], streams: Streams) -> Column:
-    """Draws are keyed by the column's name, so that other columns coming and going change nothing here."""
-    rng = streams.generator(f"shift {column.name}")
-    if rng.random() > _CHANCE_OF_SHIFT or not parents or not isinstance(column.distribution, Normal | LogNormal):
-        return column
-    parent = parents[rng.integers(len(parents))]
-    levels = len(parent.distribution.levels) if isinstance(parent.distribution, Categorical) else 0
-    amounts = tuple(round(float(amount), 4) for amount in rng.normal(scale=0.5, size=levels))
-    return column.model_copy(update={"shift": Shift(by=parent.name, amounts=amounts)})
+def _label_noise(frame: Frame, link: Link, streams: Streams) -> list[Pathology]:
+    rng = streams.generator("label noise")
+    rate, both = round(float(rng.uniform(0.03, 0.1)), 3), rng.random() < 0.5
+    if PathologyKind.LABEL_NOISE not in frame.faults or not class_names(link):
+        return []
+    return [LabelNoise(rate=rate, where="both" if both else "train")]
 
 
-def _gaps(share: float, columns: tuple[Column, ...], rule: Rule, streams: Streams) -> list[Missing]:
+def _copies(frame: Frame, streams: Streams) -> list[Pathology]:
+    rate = round(float(streams.generator("copies").uniform(0.04, 0.12)), 3)
+    return [Duplicates(rate=rate)] if PathologyKind.DUPLICATES in frame.faults else []
+
+
+def _gaps(share: float, columns: int, sound: list[Column], rule: Rule, streams: Streams) -> list[Pathology]:
     """Gaps in one column of the rule and, where there is one, in one that is not."""
-    continuous = [c for c in columns if not isinstance(c.distribution, Categorical | Cycle)]
-    order = sorted((column.name for column in continuous), key=lambda name: streams.key(f"gap order {name}"))
+    order = sorted((column.name for column in sound), key=lambda name: streams.key(f"gap order {name}"))
     inside = [name for name in order if name in rule.columns]
     outside = [name for name in order if name not in rule.columns]
     gapped = [*inside[:1], *outside[:1]]
-    given = next(name for name in inside if name not in gapped)
-    rate = min(max(share * len(columns) / len(gapped), 0.06), 0.25)
+    given = next((name for name in (*inside, *outside) if name not in gapped), None)
+    if given is None:
+        return []
+    rate = min(max(share * columns / len(gapped), 0.06), 0.25)
     slopes = streams.generator("gap slopes").uniform(-0.8, 0.8, len(gapped))
     return [
         Missing(column=name, given=given, rate=round(rate, 3), slope=round(float(slope), 3))
@@ -79,16 +78,27 @@ def _gaps(share: float, columns: tuple[Column, ...], rule: Rule, streams: Stream
     ]
 
 
-def _corruptions(structure: Structure, columns: list[Column], streams: Streams) -> list[Pathology]:
-    """Cells in another unit, or grossly wrong, in one of the columns, where the seed has such faults or by chance."""
+def _corruptions(frame: Frame, free: list[Column], streams: Streams) -> list[Pathology]:
+    """Cells in another unit, or grossly wrong, in a column each."""
     rng = streams.generator("corruptions")
     rate, spread = round(float(rng.uniform(0.05, 0.15)), 3), round(float(rng.uniform(4, 7)), 2)
-    factor, chances = float(rng.choice(_UNIT_FACTORS)), rng.random(2)
-    order = sorted(columns, key=lambda column: streams.key(f"corruption order {column.name}"))
-    if PathologyKind.UNIT_MIXUP in structure.pathologies or chances[0] < _CHANCE_OF_CORRUPTION:
-        scaled = [column for column in order if isinstance(column.distribution, LogNormal)]
-        return [UnitMixup(column=column.name, factor=factor, rate=rate) for column in scaled[:1]]
-    if PathologyKind.OUTLIERS in structure.pathologies or chances[1] < _CHANCE_OF_CORRUPTION:
-        spread_out = [column for column in order if isinstance(column.distribution, Normal | LogNormal)]
-        return [Outliers(column=column.name, rate=rate, spread=spread) for column in spread_out[:1]]
-    return []
+    factor = float(rng.choice(_UNIT_FACTORS))
+    order = sorted(free, key=lambda column: streams.key(f"corruption order {column.name}"))
+    scaled = [column for column in order if isinstance(column.distribution, LogNormal)]
+    spread_out = [column for column in order if isinstance(column.distribution, Normal | LogNormal)]
+    found: list[Pathology] = []
+    if PathologyKind.UNIT_MIXUP in frame.faults:
+        found += [UnitMixup(column=column.name, factor=factor, rate=rate) for column in scaled[:1]]
+    if PathologyKind.OUTLIERS in frame.faults:
+        sound = [column for column in spread_out if not found or column is not scaled[0]]
+        found += [Outliers(column=column.name, rate=rate, spread=spread) for column in sound[:1]]
+    return found
+
+
+def _mixed_types(frame: Frame, free: list[Column], streams: Streams) -> list[Pathology]:
+    """Numbers with their unit behind them in some cells of a column whose name says the unit."""
+    rate = round(float(streams.generator("mixed types").uniform(0.1, 0.5)), 3)
+    order = sorted(free, key=lambda column: streams.key(f"mixed order {column.name}"))
+    written = [(column.name, _SUFFIXES.get(column.name.rsplit("_", 1)[-1])) for column in order]
+    fitting = [MixedTypes(column=name, rate=rate, suffix=suffix) for name, suffix in written if suffix]
+    return list(fitting[:1]) if PathologyKind.MIXED_TYPES in frame.faults else []

@@ -1,13 +1,18 @@
 """Domains as data: columns with plausible distributions, which pairs make sense, what can be predicted."""
 
+from datetime import date
 from functools import cache
 from importlib.resources import files
+from typing import Literal
 
 import yaml
 from pydantic import Field, model_validator
 
 from sandmill.models.base import Frozen
 from sandmill.models.mechanism import Cycle, LogNormal, Normal, Uniform
+
+Dress = Literal["city", "surname", "company", "street", "product_code", "postal_code", "profession", "vehicle"]
+"""What the levels of a crowded column are names of."""
 
 
 class NumericWord(Frozen):
@@ -25,6 +30,35 @@ class CategoricalWord(Frozen):
     name: str
     meaning: str
     levels: tuple[str, ...] = Field(min_length=2)
+
+
+class CrowdedWord(Frozen):
+    """A categorical column of many levels, whose names are dressed up when a design asks for it."""
+
+    name: str
+    meaning: str
+    dress: Dress
+
+
+class DateWord(Frozen):
+    """A date column that the domain offers."""
+
+    name: str
+    meaning: str
+    first: date
+    days: int = Field(ge=300)
+
+
+class UnitWord(Frozen):
+    """What several rows of the domain can belong to."""
+
+    name: str
+    """Column that names the unit."""
+    meaning: str
+    """What the column holds, such as `Ward in which the patient lay`."""
+    plural: str
+    """What a sentence calls several of them, such as `wards`."""
+    prefix: str
 
 
 class ClassTarget(Frozen):
@@ -48,12 +82,34 @@ class NumberTarget(ClassTarget):
     decimals: int
 
 
+class GradeTarget(ClassTarget):
+    """A grade from 1 to a top that a design chooses; the words say what the ends mean."""
+
+    lowest: str
+    highest: str
+
+
+class CountTarget(ClassTarget):
+    """A number of events."""
+
+    typical: float = Field(ge=1.5, le=15)
+
+
+class LabelsTarget(ClassTarget):
+    """A set of labels of which a row may have none, one or several; names are fit to be columns."""
+
+    labels: tuple[str, ...] = Field(min_length=6)
+
+
 class TargetWords(Frozen):
     """What can be predicted in the domain, by kind."""
 
     binary: tuple[ClassTarget, ...] = Field(min_length=1)
     multiclass: tuple[ManyClassTarget, ...] = Field(min_length=1)
     regression: tuple[NumberTarget, ...] = Field(min_length=1)
+    ordinal: tuple[GradeTarget, ...] = Field(min_length=1)
+    count: tuple[CountTarget, ...] = Field(min_length=1)
+    multilabel: tuple[LabelsTarget, ...] = Field(min_length=1)
 
 
 class Domain(Frozen):
@@ -65,6 +121,9 @@ class Domain(Frozen):
     overview: tuple[str, ...]
     numeric: tuple[NumericWord, ...] = Field(min_length=10)
     categorical: tuple[CategoricalWord, ...] = Field(min_length=3)
+    crowded: tuple[CrowdedWord, ...] = Field(min_length=2)
+    dates: tuple[DateWord, ...] = Field(min_length=1)
+    units: tuple[UnitWord, ...] = Field(min_length=1)
     ratios: tuple[tuple[str, str], ...]
     """Numerator and denominator, both positive by nature."""
     products: tuple[tuple[str, str], ...]
@@ -92,11 +151,15 @@ class Domain(Frozen):
         return self
 
 
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The fast one where PyYAML was built with it: every worker process reads all domains."""
+
+
 @cache
 def load_domains() -> tuple[Domain, ...]:
     """Read all domains that come with the library, by name."""
     folder = files("sandmill.design").joinpath("domains")
     texts = (path.read_text() for path in folder.iterdir() if path.name.endswith(".yaml"))
     return tuple(
-        sorted((Domain.model_validate(yaml.safe_load(text)) for text in texts), key=lambda domain: domain.name)
+        sorted((Domain.model_validate(yaml.load(text, _Loader)) for text in texts), key=lambda domain: domain.name)
     )

@@ -1,19 +1,30 @@
 """Choose which columns carry which motif, and how much each counts."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
-from sandmill.design.lexicon import Domain
+from sandmill.design.frame import Frame
 from sandmill.design.motifs import HIDDEN_KINDS, PLAIN_KINDS, NothingLeft, choose_motif, choose_subgroup
-from sandmill.models.mechanism import LocalRule, Motif, Subgroup, Term
+from sandmill.design.vocabulary import Vocabulary
+from sandmill.models.mechanism import Drift, LocalRule, Motif, Subgroup, Term, UnitEffect
 from sandmill.models.motifs import columns_of
+from sandmill.models.structure import PathologyKind
 
-PLAIN_MOTIFS = 3
+_FEWEST_PLAIN, _MOST_PLAIN = 2, 4
 HIDDEN_MOTIFS = 3
 _LEAST_HIDDEN, _MOST_HIDDEN = 0.02, 0.96
 """Share of the rule's variance in hidden motifs at hardness 0 and 1."""
+_BACKGROUND, _MOST_BACKGROUND = 0.12, 0.6
+"""Variance of what acts on a period or a unit, in that of the rest of the rule, and its largest standard deviation:
+more would make the classes of the test part other than those of the training part."""
+_CHANCE_OF_UNIT_EFFECT = 0.8
+_CROWD_FIRST = 0.7
+"""Chance that a crowded category takes part in the rule where the seed has some."""
+TRAIN_SHARE = 0.7
+"""Share of a date column's span that lies before the cut of a split by time."""
 _EASIEST_FOLLOWERS = 0.2
 """At hardness 0 one plain motif leads and the others count this much of their share."""
 
@@ -28,33 +39,35 @@ class Rule:
     """What takes a skill to find."""
     subgroup: Subgroup | None = None
     """Who follows the local rule, if there is one."""
+    background: tuple[Motif, ...] = ()
+    """Periods and units: there at any hardness."""
 
     def at(self, hardness: float) -> "Rule":
         """Leave hidden motifs out of easier designs, and their columns with them."""
         hidden = self.hidden[: 1 + round(hardness * (HIDDEN_MOTIFS - 1))]
         has_local = any(isinstance(motif, LocalRule) for motif in hidden)
-        return Rule(self.plain, hidden, self.subgroup if has_local else None)
+        return Rule(self.plain, hidden, self.subgroup if has_local else None, self.background)
 
     @property
     def columns(self) -> frozenset[str]:
         """Names of all columns that the rule reads."""
-        read = {name for motif in (*self.plain, *self.hidden) for name in columns_of(motif)}
+        read = {name for motif in (*self.plain, *self.hidden, *self.background) for name in columns_of(motif)}
         return frozenset(read | ({self.subgroup.by} if self.subgroup else set()))
 
 
-def choose_rule(domain: Domain, rng: np.random.Generator) -> Rule:
+def choose_rule(words: Vocabulary, frame: Frame, rng: np.random.Generator) -> Rule:
     """Draw hidden motifs from the domain's plausible pairs, then plain ones from the columns that are left."""
     taken: set[str] = set()
-    hidden = _choose(HIDDEN_KINDS, HIDDEN_MOTIFS, domain, taken, rng)
+    hidden = _choose(_order_hidden(frame, rng), HIDDEN_MOTIFS, words, taken, rng)
     subgroup = None
     if any(isinstance(motif, LocalRule) for motif in hidden):
         try:
-            subgroup = choose_subgroup(domain, taken, rng)
+            subgroup = choose_subgroup(words, taken, rng)
             taken.add(subgroup.by)
         except NothingLeft:
             hidden = [motif for motif in hidden if not isinstance(motif, LocalRule)]
-    plain = _choose(PLAIN_KINDS, PLAIN_MOTIFS, domain, taken, rng)
-    return Rule(tuple(plain), tuple(hidden), subgroup)
+    plain = _choose(_order_plain(rng), int(rng.integers(_FEWEST_PLAIN, _MOST_PLAIN + 1)), words, taken, rng)
+    return Rule(tuple(plain), tuple(hidden), subgroup, _choose_background(words, frame, rng))
 
 
 def weigh(rule: Rule, hardness: float, outputs: int, signal: float, rng: np.random.Generator) -> tuple[Term, ...]:
@@ -69,6 +82,7 @@ def weigh(rule: Rule, hardness: float, outputs: int, signal: float, rng: np.rand
     """
     share_hidden = _LEAST_HIDDEN + (_MOST_HIDDEN - _LEAST_HIDDEN) * hardness
     parts = [
+        *((motif, min(_BACKGROUND, (_MOST_BACKGROUND / signal) ** 2)) for motif in rule.background),
         *_split(rule.plain, 1 - share_hidden, _EASIEST_FOLLOWERS + (1 - _EASIEST_FOLLOWERS) * hardness, rng),
         *_split(rule.hidden, share_hidden, 1.0, rng),
     ]
@@ -84,15 +98,42 @@ def weigh(rule: Rule, hardness: float, outputs: int, signal: float, rng: np.rand
     return tuple(terms)
 
 
+def _order_plain(rng: np.random.Generator) -> list[str]:
+    """Kinds in the order in which they are tried; a kind may come twice, so that no count is certain."""
+    return [str(kind) for kind in rng.choice(PLAIN_KINDS, size=4 * _MOST_PLAIN)]
+
+
+def _order_hidden(frame: Frame, rng: np.random.Generator) -> list[str]:
+    """Kinds in the order in which they are tried; a crowded lookup first where the seed is known for crowds."""
+    order = [str(kind) for kind in rng.permutation(HIDDEN_KINDS)]
+    lead = ["crowded_lookup"] if PathologyKind.HIGH_CARDINALITY in frame.faults and rng.random() < _CROWD_FIRST else []
+    return [*lead, *(kind for kind in order if kind not in lead)]
+
+
+def _choose_background(words: Vocabulary, frame: Frame, rng: np.random.Generator) -> tuple[Motif, ...]:
+    """What acts on all rows of a period or of a unit, whatever else is in the rule. A date may carry a wave as well."""
+    motifs: list[Motif] = []
+    starts, levels, acts = rng.uniform([0.25, 0.6], [0.5, 0.85]), rng.normal(size=3), rng.random()
+    if words.date is not None and frame.drifts:
+        span = round(words.date.days * TRAIN_SHARE)
+        edges = tuple(float(np.floor(start * span)) + 0.5 for start in starts)
+        motifs.append(
+            Drift(column=words.date.name, starts=edges, levels=tuple(round(float(level), 4) for level in levels))
+        )
+    if words.unit is not None and acts < _CHANCE_OF_UNIT_EFFECT:
+        motifs.append(UnitEffect(column=words.unit.name))
+    return tuple(motifs)
+
+
 def _choose(
-    kinds: tuple[str, ...], count: int, domain: Domain, taken: set[str], rng: np.random.Generator
+    kinds: Sequence[str], count: int, words: Vocabulary, taken: set[str], rng: np.random.Generator
 ) -> list[Motif]:
-    """Draw motifs of different kinds over columns that are still free, and take those columns."""
+    """Draw motifs over columns that are still free, and take those columns."""
     chosen: list[Motif] = []
-    for kind in rng.permutation(kinds):
+    for kind in kinds:
         if len(chosen) < count:
             with suppress(NothingLeft):
-                chosen.append(choose_motif(str(kind), domain, taken, rng))
+                chosen.append(choose_motif(kind, words, taken, rng))
                 taken.update(columns_of(chosen[-1]))
     return chosen
 

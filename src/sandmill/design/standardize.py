@@ -1,6 +1,6 @@
-"""Fit what a design leaves open to a large draw of its own mechanism: motif scales and class shares."""
+"""Fit what a design leaves open to a large draw of its own mechanism: motif scales, intercepts and cuts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from scipy.optimize import brentq
@@ -9,39 +9,68 @@ from scipy.special import expit, softmax
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.rule import evaluate_motif, latent_score
 from sandmill.mechanism.sampling import draw_rows
-from sandmill.models.mechanism import BinaryLink, Mechanism, MulticlassLink
+from sandmill.models.mechanism import BinaryLink, Link, Mechanism, MulticlassLink, MultilabelLink, OrdinalLink
 from sandmill.rng import Streams
 
-_ROWS = 20_000
+_ROWS = 10_000
+"""Of early and of late rows each, which differ where the split is by time."""
 _ROUNDS = 30
+_LEAST_SCALE = 1e-6
 
 
 def standardize_terms(mechanism: Mechanism, streams: Streams) -> Mechanism:
     """Give every motif mean 0 and variance 1 under the mechanism, so that weights compare across motifs."""
-    values = draw_rows(mechanism, streams, range(_ROWS), is_train=False).complete
+    values = _draw(mechanism, streams)
     columns = mechanism.column_by_name
     terms = []
     for term in mechanism.terms:
         raw = evaluate_motif(term.motif, columns, values)
         center, scale = float(f"{raw.mean():.6g}"), float(f"{raw.std():.6g}")
-        terms.append(term.model_copy(update={"center": center, "scale": scale}))
+        terms.append(term.model_copy(update={"center": center, "scale": max(scale, _LEAST_SCALE)}))
     return mechanism.model_copy(update={"terms": tuple(terms)})
 
 
 def fit_link(mechanism: Mechanism, shares: Sequence[float], streams: Streams) -> Mechanism:
-    """Choose intercepts so that classes occur in the wanted shares; numbers need nothing."""
-    values = draw_rows(mechanism, streams, range(_ROWS), is_train=False).complete
-    eta = latent_score(mechanism, values)
-    match mechanism.link:
+    """Choose intercepts or cuts so that classes or labels occur in the wanted shares; numbers need nothing.
+
+    Args:
+        mechanism: with standardised terms.
+        shares: one for each class, or one for each label of a set.
+        streams: for the draw.
+    """
+    eta = latent_score(mechanism, _draw(mechanism, streams))
+    return mechanism.model_copy(update={"link": _fitted(mechanism.link, eta, shares)})
+
+
+def _fitted(link: Link, eta: Floats, shares: Sequence[float]) -> Link:
+    match link:
         case BinaryLink():
-            intercept = brentq(lambda b: float(expit(b + eta[:, 0]).mean()) - shares[1], -30, 30, xtol=1e-9)
-            link: BinaryLink | MulticlassLink = BinaryLink(intercept=float(f"{intercept:.6g}"))
+            return BinaryLink(intercept=_intercept(eta[:, 0], shares[1]))
         case MulticlassLink(classes=classes):
-            intercepts = _fit_softmax(eta, np.asarray(shares))
-            link = MulticlassLink(classes=classes, intercepts=tuple(float(f"{b:.6g}") for b in intercepts))
+            fitted = _fit_softmax(eta, np.asarray(shares))
+            return MulticlassLink(classes=classes, intercepts=tuple(float(f"{b:.6g}") for b in fitted))
+        case OrdinalLink(classes=classes):
+            below = np.cumsum(shares)[:-1]
+            return OrdinalLink(classes=classes, cuts=tuple(_intercept(-eta[:, 0], float(share)) for share in below))
+        case MultilabelLink(labels=labels):
+            intercepts = [_intercept(scores, share) for scores, share in zip(eta.T, shares, strict=True)]
+            return MultilabelLink(labels=labels, intercepts=tuple(intercepts))
         case _:
-            return mechanism
-    return mechanism.model_copy(update={"link": link})
+            return link
+
+
+def _draw(mechanism: Mechanism, streams: Streams) -> Mapping[str, Floats]:
+    parts = [
+        draw_rows(mechanism, streams.child(name), range(_ROWS), is_train=is_train).complete
+        for name, is_train in (("early", True), ("late", False))
+    ]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _intercept(scores: Floats, share: float) -> float:
+    """The b for which logistic(b + score) has the wanted mean."""
+    found = brentq(lambda b: float(expit(b + scores).mean()) - share, -60, 60, xtol=1e-9)
+    return float(f"{found:.6g}")
 
 
 def _fit_softmax(eta: Floats, shares: Floats) -> Floats:

@@ -1,27 +1,13 @@
 """Turn the hardness knob of a slot until the measured difficulty lies in the wanted band."""
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 
 import numpy as np
 
+from sandmill.design.typical import HARDNESS, TYPICAL
 from sandmill.models.base import Band
 from sandmill.models.calibration import BAND_FLOORS
-from sandmill.models.structure import MetricName, Structure, TargetKind
-
-_HARDNESS = (0.0, 0.25, 0.5, 0.75, 1.0)
-TYPICAL: Mapping[tuple[TargetKind, MetricName], tuple[float, ...]] = MappingProxyType(
-    {
-        (TargetKind.BINARY, MetricName.ROC_AUC): (0.13, 0.20, 0.31, 0.49, 0.69),
-        (TargetKind.BINARY, MetricName.LOG_LOSS): (0.46, 0.53, 0.68, 0.93, 1.00),
-        (TargetKind.BINARY, MetricName.ACCURACY): (0.26, 0.35, 0.52, 0.79, 1.00),
-        (TargetKind.MULTICLASS, MetricName.ACCURACY): (0.24, 0.34, 0.49, 0.62, 0.76),
-        (TargetKind.MULTICLASS, MetricName.LOG_LOSS): (0.38, 0.49, 0.70, 0.84, 1.00),
-        (TargetKind.REGRESSION, MetricName.RMSE): (0.33, 0.42, 0.51, 0.69, 0.80),
-    }
-)
-"""Median difficulty of grammar designs at each hardness, measured by `benchmarks/hardness.py`: where a search starts
-and how far it steps. A search that starts badly takes longer and ends no worse."""
+from sandmill.models.structure import Structure
 
 
 def first_hardness(structure: Structure, band: Band) -> float:
@@ -49,8 +35,8 @@ def steer(structure: Structure, band: Band, tried: Sequence[tuple[float, float]]
 
 
 def _typical_hardness(structure: Structure, difficulty: float) -> float:
-    curve = TYPICAL.get((structure.target, structure.metric), _HARDNESS)
-    return float(np.interp(difficulty, curve, _HARDNESS))
+    curve = TYPICAL.get((structure.target, structure.metric), HARDNESS)
+    return float(np.interp(difficulty, curve, HARDNESS))
 
 
 def _middle(band: Band) -> float:

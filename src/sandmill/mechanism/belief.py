@@ -14,8 +14,9 @@ from sandmill.mechanism.columns import Floats, log_density, probability_below, q
 from sandmill.mechanism.sampling import shift_of
 from sandmill.models.mechanism import Categorical, CellFault, Column, Cycle, Missing, Outliers, UnitMixup
 
-NODES = 24
-"""Gauss-Legendre nodes in each piece of a hidden continuous cell."""
+NODES, NODES_OF_ERRORS = 24, 8
+"""Gauss-Legendre nodes in each piece of a hidden continuous cell: one that is a gap, and one that may be an error, of
+which every row has one and few have much doubt."""
 _EXACT_DECIMALS = 6
 """Hidden cells are integrated as if they were not rounded; cuts lie between writable values, so jumps stay right."""
 
@@ -40,7 +41,7 @@ def believe(column: Column, fault: CellFault, cuts: Sequence[float], observed: M
     seen, shift = observed[column.name], shift_of(column, observed)
     match fault:
         case Missing():
-            return _anything(column, cuts, shift, len(seen))
+            return _anything(column, cuts, shift, len(seen), NODES)
         case UnitMixup(factor=factor, rate=rate):
             values = np.column_stack([seen, seen / factor])
             logs = log_density(column, values, _as_column(shift)) + np.log([1 - rate, rate / factor])
@@ -49,12 +50,12 @@ def believe(column: Column, fault: CellFault, cuts: Sequence[float], observed: M
             as_seen = np.log(1 - rate) + log_density(column, seen, shift)
             as_error = np.log(rate) + log_density(column, seen, shift, spread)
             trust = _normalized(np.column_stack([as_seen, as_error]))
-            hidden = _anything(column, cuts, shift, len(seen))
+            hidden = _anything(column, cuts, shift, len(seen), NODES_OF_ERRORS)
             values = np.column_stack([seen, hidden.values])
             return Belief(values, np.column_stack([trust[:, 0], trust[:, 1:] * hidden.weights]))
 
 
-def _anything(column: Column, cuts: Sequence[float], shift: Floats | float, rows: int) -> Belief:
+def _anything(column: Column, cuts: Sequence[float], shift: Floats | float, rows: int, nodes: int) -> Belief:
     """The declared distribution as nodes: exact for discrete columns, in pieces between cuts for continuous ones."""
     match column.distribution:
         case Categorical(levels=levels, shares=shares):
@@ -64,7 +65,7 @@ def _anything(column: Column, cuts: Sequence[float], shift: Floats | float, rows
     shift = _as_column(np.broadcast_to(shift, (rows,)))
     inner = [probability_below(column, cut, shift) for cut in sorted(cuts)]
     edges = np.column_stack([np.zeros(rows), *inner, np.ones(rows)])
-    x, w = np.polynomial.legendre.leggauss(NODES)
+    x, w = np.polynomial.legendre.leggauss(nodes)
     widths = np.diff(edges, axis=1)[:, :, None]
     u = edges[:, :-1, None] + widths * (x + 1) / 2
     weights = widths * w / 2

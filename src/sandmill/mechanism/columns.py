@@ -1,26 +1,34 @@
 """Columns as numbers: inverse distribution functions, standardisation, and cut points on the unit interval.
 
-Numbers are floats; categorical columns are level codes 0, 1, ... as floats. A gap is NaN in both.
+Numbers are floats; categorical columns are level codes 0, 1, ..., dates are days after the first, units are
+numbers, all as floats. A gap is NaN.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from sandmill.models.mechanism import Categorical, Column, Cycle, LogNormal, Normal, Uniform
+from sandmill.models.mechanism import Categorical, Column, Cycle, Date, LogNormal, Normal, Uniform, Unit
 
 Floats = NDArray[np.float64]
 
 
-def quantile(column: Column, u: Floats, shift: Floats | float = 0.0) -> Floats:
+def quantile(column: Column, u: Floats, shift: Floats | float = 0.0, *, is_train: bool = False) -> Floats:
     """Value at probability u, as written in the files: rounded, and positive where the quantity is.
 
     Args:
         column: declaration.
         u: probabilities in (0, 1), any shape.
-        shift: standard deviations that a categorical parent moves the column by; broadcasts with u.
+        shift: standard deviations that the column's parents move it by; broadcasts with u.
+        is_train: which side of a split by time the rows are on.
+
+    Raises:
+        TypeError: for unit columns, whose values are no matter of chance alone.
     """
     match column.distribution:
+        case Date(days=days, train_days=cut):
+            first, last = (0, days) if cut is None else (0, cut) if is_train else (cut, days)
+            return np.asarray(first + np.floor(u * (last - first)))
         case Cycle(first=first, period=period):
             return np.asarray(first + np.floor(u * period))
         case Categorical(shares=shares):
@@ -86,5 +94,7 @@ def standardize(column: Column, value: Floats) -> Floats:
             return np.asarray((value - (low + high) / 2) * np.sqrt(12) / (high - low))
         case Cycle(first=first, period=period):
             return np.asarray((value - (first + (period - 1) / 2)) / np.sqrt((period**2 - 1) / 12))
-        case Categorical():
+        case Date(days=days):
+            return np.asarray((value - (days - 1) / 2) / np.sqrt((days**2 - 1) / 12))
+        case Categorical() | Unit():
             return value

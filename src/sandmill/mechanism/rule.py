@@ -13,6 +13,7 @@ from sandmill.models.mechanism import (
     CrossedLookup,
     Curve,
     Difference,
+    Drift,
     Interaction,
     Linear,
     LocalRule,
@@ -24,11 +25,15 @@ from sandmill.models.mechanism import (
     Saturation,
     Term,
     Threshold,
+    UnitEffect,
     VaryingSlope,
 )
 
 SUBGROUP = "<subgroup>"
 """Where the hidden membership (0 or 1) stands among the values; no column can have this name."""
+UNIT_EFFECT = "<unit effect>"
+"""Where the hidden number of a row's unit stands among the values."""
+HIDDEN = (SUBGROUP, UNIT_EFFECT)
 
 
 def evaluate_motif(motif: Motif, columns: Mapping[str, Column], values: Mapping[str, Floats]) -> Floats:
@@ -66,6 +71,10 @@ def evaluate_motif(motif: Motif, columns: Mapping[str, Column], values: Mapping[
             return np.asarray(slopes, dtype=np.float64)[_codes(values[by])] * score(name)
         case LocalRule(column=name):
             return values[SUBGROUP] * score(name)
+        case Drift(column=name, starts=starts, levels=levels):
+            return np.asarray(levels, dtype=np.float64)[np.searchsorted(starts, values[name])]
+        case UnitEffect():
+            return values[UNIT_EFFECT]
 
 
 def evaluate_term(term: Term, columns: Mapping[str, Column], values: Mapping[str, Floats]) -> Floats:

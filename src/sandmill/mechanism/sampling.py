@@ -1,26 +1,36 @@
-"""Rows of a mechanism. Row i is a function of the streams and of i alone, whatever range it is drawn in."""
+"""Rows of a mechanism. Row i is a function of the streams and of i alone, whatever range it is drawn in.
+
+Streams are named by the place of a column, never by its name: renaming columns changes no number.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, ndtri, softmax
+from scipy.special import expit, ndtri
 
 from sandmill.mechanism.columns import Floats, quantile, standardize, value_at
-from sandmill.mechanism.rule import SUBGROUP, latent_score
+from sandmill.mechanism.draw_target import draw_target
+from sandmill.mechanism.places import Places
+from sandmill.mechanism.rule import HIDDEN, SUBGROUP, UNIT_EFFECT, latent_score
 from sandmill.models.mechanism import (
-    BinaryLink,
     Column,
-    GaussianLink,
+    Duplicates,
     LabelNoise,
     Mechanism,
     Missing,
-    MulticlassLink,
+    MultilabelLink,
     Outliers,
     Subgroup,
+    Unit,
     UnitMixup,
+    class_names,
+    output_count,
 )
 from sandmill.rng import Streams
+
+_UNITS_IN_A_BLOCK = 16
+"""Rows choose among so many units, and the next rows among the next: units differ in size, and none lies far apart."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +38,12 @@ class Draw:
     """Rows as nature made them and as an agent sees them."""
 
     complete: Mapping[str, Floats]
-    """Every true cell, and who belongs to the hidden subgroup."""
+    """Every true cell, who belongs to the hidden subgroup, and what rows of a unit share."""
     observed: Mapping[str, Floats]
     """What the files show: NaN in gaps, errors where there are errors."""
     target: Floats
-    """Class codes or numbers, label noise included where the mechanism puts it in these rows."""
+    """Class codes or numbers, shape (rows,), or 0/1 and numbers by column, shape (rows, outputs). Label noise is
+    included where the mechanism puts it in these rows."""
 
 
 def draw_rows(mechanism: Mechanism, streams: Streams, rows: range, *, is_train: bool) -> Draw:
@@ -42,53 +53,78 @@ def draw_rows(mechanism: Mechanism, streams: Streams, rows: range, *, is_train: 
         mechanism: what to draw from.
         streams: streams of this part; train and test must not share them.
         rows: row numbers from 0 up, step 1.
-        is_train: whether label noise that is in the training part only applies.
+        is_train: whether this is the training part: label noise and copies that are there only, and early dates.
     """
-    complete = _draw_columns(mechanism, streams, rows)
-    target = _draw_target(mechanism, complete, streams, rows)
+    places = Places.of(streams, rows)
+    copies = mechanism.duplicates()
+    if copies and is_train:
+        places = _with_copies(copies, places)
+    complete = _draw_columns(mechanism, places, is_train=is_train)
+    eta = np.broadcast_to(latent_score(mechanism, complete), (len(rows), output_count(mechanism.link)))
+    target = draw_target(mechanism.link, eta, places)
     noise = mechanism.label_noise()
     if noise and (is_train or noise.where == "both"):
-        target = _replace_labels(target, mechanism, noise, streams, rows)
-    return Draw(complete, _apply_faults(mechanism, complete, streams, rows), target)
+        target = _replace_labels(target, mechanism, noise, places)
+    return Draw(complete, _apply_faults(mechanism, complete, places), target)
 
 
 def shift_of(column: Column, values: Mapping[str, Floats]) -> Floats | float:
-    """Standard deviations that a column's categorical parent moves it by, row by row."""
-    if column.shift is None:
-        return 0.0
-    return np.asarray(column.shift.amounts, dtype=np.float64)[values[column.shift.by].astype(np.intp)]
+    """Standard deviations that a column's parents, a category or a date, move it by, row by row."""
+    shift: Floats | float = 0.0
+    if column.shift is not None:
+        shift = np.asarray(column.shift.amounts, dtype=np.float64)[values[column.shift.by].astype(np.intp)]
+    if column.trend is not None:
+        shift = shift + column.trend.per_year * values[column.trend.by] / 365
+    return shift
 
 
-def _draw_columns(mechanism: Mechanism, streams: Streams, rows: range) -> dict[str, Floats]:
+def _with_copies(copies: Duplicates, places: Places) -> Places:
+    """Some rows take the place of an earlier one: what is drawn for them is what was drawn there."""
+    hit = places.uniforms("copy") < copies.rate
+    source = np.floor(places.uniforms("copied row") * places.numbers).astype(np.int64)
+    return Places(places.streams, np.where(hit & (places.numbers > 0), source, places.numbers))
+
+
+def _draw_columns(mechanism: Mechanism, places: Places, *, is_train: bool) -> dict[str, Floats]:
     values: dict[str, Floats] = {}
-    for column in sorted(mechanism.columns, key=lambda column: column.shift is not None):
-        u = streams.uniforms(f"column {column.name}", rows)
-        values[column.name] = quantile(column, u, shift_of(column, values))
+    unit = mechanism.unit_column()
+    if unit is not None:
+        values[unit] = _draw_units(mechanism.column_by_name[unit], places)
+        values[UNIT_EFFECT] = ndtri(_of_units(places, values[unit]).uniforms("unit effect"))
+    free = [(place, column) for place, column in enumerate(mechanism.columns) if column.name != unit]
+    for place, column in sorted(free, key=lambda item: item[1].shift is not None or item[1].trend is not None):
+        own = places if column.unit is None else _of_units(places, values[column.unit])
+        u = own.uniforms(f"column {place}")
+        values[column.name] = quantile(column, u, shift_of(column, values), is_train=is_train)
     if mechanism.subgroup:
         chance = subgroup_chance(mechanism.subgroup, values)
-        values[SUBGROUP] = (streams.uniforms("subgroup", rows) < chance).astype(np.float64)
+        values[SUBGROUP] = (places.uniforms("subgroup") < chance).astype(np.float64)
     return values
 
 
-def _draw_target(mechanism: Mechanism, values: Mapping[str, Floats], streams: Streams, rows: range) -> Floats:
-    eta = np.broadcast_to(latent_score(mechanism, values), (len(rows), len(mechanism.terms[0].weights)))
-    u = streams.uniforms("target", rows)
-    match mechanism.link:
-        case BinaryLink(intercept=intercept):
-            return np.asarray(u < expit(intercept + eta[:, 0]), dtype=np.float64)
-        case MulticlassLink(intercepts=intercepts):
-            cumulative = np.cumsum(softmax(np.asarray(intercepts) + eta, axis=1), axis=1)[:, :-1]
-            return np.asarray((u[:, None] >= cumulative).sum(axis=1), dtype=np.float64)
-        case GaussianLink(location=location, scale=scale, noise=noise, decimals=decimals):
-            return np.asarray(np.round(location + scale * (eta[:, 0] + noise * ndtri(u)), decimals))
+def _draw_units(column: Column, places: Places) -> Floats:
+    """Number of each row's unit."""
+    if not isinstance(column.distribution, Unit):
+        raise TypeError(f"column {column.name} is no unit")
+    block = places.numbers // (_UNITS_IN_A_BLOCK * column.distribution.size)
+    within = np.floor(places.uniforms("unit") * _UNITS_IN_A_BLOCK)
+    return np.asarray(block * _UNITS_IN_A_BLOCK + within, dtype=np.float64)
 
 
-def _replace_labels(target: Floats, mechanism: Mechanism, noise: LabelNoise, streams: Streams, rows: range) -> Floats:
-    """Give noisy rows one of the other classes, each equally likely."""
-    classes = class_count(mechanism)
-    hit = streams.uniforms("label noise", rows) < noise.rate
-    step = 1 + np.floor(streams.uniforms("noisy label", rows) * (classes - 1))
-    return np.where(hit, (target + step) % classes, target)
+def _of_units(places: Places, units: Floats) -> Places:
+    """Places whose draws rows of a unit share."""
+    return Places(places.streams.child("units"), units.astype(np.int64))
+
+
+def _replace_labels(target: Floats, mechanism: Mechanism, noise: LabelNoise, places: Places) -> Floats:
+    """Give noisy rows one of the other classes, each equally likely; of a set of labels, flip each by itself."""
+    if isinstance(mechanism.link, MultilabelLink):
+        draws = [places.uniforms(f"label noise {place}") for place in range(target.shape[1])]
+        return np.where(np.column_stack(draws) < noise.rate, 1 - target, target)
+    classes = len(class_names(mechanism.link))
+    wrong = places.uniforms("label noise") < noise.rate
+    step = 1 + np.floor(places.uniforms("noisy label") * (classes - 1))
+    return np.where(wrong, (target + step) % classes, target)
 
 
 def subgroup_chance(subgroup: Subgroup, values: Mapping[str, Floats]) -> Floats:
@@ -96,13 +132,13 @@ def subgroup_chance(subgroup: Subgroup, values: Mapping[str, Floats]) -> Floats:
     return np.asarray(subgroup.shares, dtype=np.float64)[values[subgroup.by].astype(np.intp)]
 
 
-def _apply_faults(
-    mechanism: Mechanism, complete: Mapping[str, Floats], streams: Streams, rows: range
-) -> dict[str, Floats]:
-    observed = {name: cells for name, cells in complete.items() if name != SUBGROUP}
+def _apply_faults(mechanism: Mechanism, complete: Mapping[str, Floats], places: Places) -> dict[str, Floats]:
+    observed = {name: cells for name, cells in complete.items() if name not in HIDDEN}
+    names = [column.name for column in mechanism.columns]
     for fault in mechanism.cell_faults():
-        column, true = mechanism.column_by_name[fault.column], complete[fault.column]
-        u = streams.uniforms(f"fault {fault.column}", rows)
+        place = names.index(fault.column)
+        column, true = mechanism.columns[place], complete[fault.column]
+        u = places.uniforms(f"fault {place}")
         match fault:
             case Missing(given=given, rate=rate, slope=slope):
                 score = standardize(mechanism.column_by_name[given], complete[given])
@@ -113,22 +149,7 @@ def _apply_faults(
                 written = np.maximum(np.round(true * factor, column.decimals), 10.0**-column.decimals)
             case Outliers(rate=rate, spread=spread):
                 hit = u < rate
-                error = spread * ndtri(streams.uniforms(f"error {fault.column}", rows))
+                error = spread * ndtri(places.uniforms(f"error {place}"))
                 written = value_at(column, error + shift_of(column, complete))
         observed[fault.column] = np.where(hit, written, true)
     return observed
-
-
-def class_count(mechanism: Mechanism) -> int:
-    """Number of classes of a mechanism with a class link.
-
-    Raises:
-        TypeError: if the target is a number.
-    """
-    match mechanism.link:
-        case BinaryLink():
-            return 2
-        case MulticlassLink(classes=classes):
-            return len(classes)
-        case GaussianLink():
-            raise TypeError("a number has no classes, so label noise does not apply to it")

@@ -1,5 +1,6 @@
 """Columns of a mechanism and how their values are spread."""
 
+from datetime import date
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -58,7 +59,34 @@ class Categorical(Frozen):
         return self
 
 
-Distribution = Annotated[Normal | LogNormal | Uniform | Cycle | Categorical, Field(discriminator="kind")]
+class Date(Frozen):
+    """Day of a calendar span, all days equally likely. As a number: days after the first."""
+
+    kind: Literal["date"] = "date"
+    first: date
+    days: int = Field(ge=2)
+    """Length of the span."""
+    train_days: int | None = Field(default=None, ge=1)
+    """Where the split is by time: training rows lie in so many days from the first on, test rows after them."""
+
+    @model_validator(mode="after")
+    def _time_is_left_for_the_test(self) -> "Date":
+        if self.train_days is not None and self.train_days >= self.days:
+            raise ValueError(f"train_days {self.train_days} must be fewer than days {self.days}")
+        return self
+
+
+class Unit(Frozen):
+    """The thing that several rows belong to, such as a patient. As a number: its place among the units of a part."""
+
+    kind: Literal["unit"] = "unit"
+    prefix: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9]*$")
+    """What names of units begin with; the rest is a keyed hash."""
+    size: int = Field(ge=2)
+    """Rows of a unit on average."""
+
+
+Distribution = Annotated[Normal | LogNormal | Uniform | Cycle | Categorical | Date | Unit, Field(discriminator="kind")]
 
 
 class Shift(Frozen):
@@ -66,6 +94,14 @@ class Shift(Frozen):
 
     by: str
     amounts: tuple[float, ...]
+
+
+class Trend(Frozen):
+    """A continuous column's drift along a date column."""
+
+    by: str
+    per_year: float
+    """Standard deviations that it moves by in 365 days."""
 
 
 class Column(Frozen):
@@ -76,3 +112,6 @@ class Column(Frozen):
     decimals: int = Field(default=2, ge=0, le=6)
     """Digits after the point in the files. The rule acts on the rounded value, which is what an agent can see."""
     shift: Shift | None = None
+    trend: Trend | None = None
+    unit: str | None = None
+    """Unit column whose rows all share this column's value; None: every row has its own."""

@@ -40,7 +40,7 @@ class Outliers(Frozen):
 
 
 class LabelNoise(Frozen):
-    """Labels replaced by a uniformly drawn other class."""
+    """Labels replaced by a uniformly drawn other class; of a set of labels, each one flipped."""
 
     kind: Literal["label_noise"] = "label_noise"
     rate: float = Field(gt=0, lt=0.5)
@@ -54,6 +54,26 @@ class Distractors(Frozen):
     columns: tuple[str, ...] = Field(min_length=1)
 
 
+class Duplicates(Frozen):
+    """Training rows that are copies of an earlier one, target and all. Parts and units never share a copy."""
+
+    kind: Literal["duplicates"] = "duplicates"
+    rate: float = Field(gt=0, lt=0.5)
+    """Chance of a row to be a copy."""
+
+
+class MixedTypes(Frozen):
+    """Numbers of which some are written as text, with their unit behind them."""
+
+    kind: Literal["mixed_types"] = "mixed_types"
+    column: str
+    """A numeric column."""
+    rate: float = Field(gt=0, lt=1)
+    suffix: str = Field(min_length=1, pattern=r"^[^,\"\n0-9]+$")
+
+
 CellFault = Missing | UnitMixup | Outliers
 
-Pathology = Annotated[Missing | UnitMixup | Outliers | LabelNoise | Distractors, Field(discriminator="kind")]
+Pathology = Annotated[
+    Missing | UnitMixup | Outliers | LabelNoise | Distractors | Duplicates | MixedTypes, Field(discriminator="kind")
+]

@@ -1,7 +1,5 @@
 """The declared data-generating process: data, not code. `sandmill.mechanism` samples it and inverts it."""
 
-from typing import Annotated, Literal
-
 from pydantic import Field, model_validator
 
 from sandmill.models.base import Frozen
@@ -9,19 +7,46 @@ from sandmill.models.columns import (
     Categorical,
     Column,
     Cycle,
+    Date,
     Distribution,
     LogNormal,
     Normal,
     Shift,
+    Trend,
     Uniform,
+    Unit,
 )
-from sandmill.models.faults import CellFault, Distractors, LabelNoise, Missing, Outliers, Pathology, UnitMixup
+from sandmill.models.faults import (
+    CellFault,
+    Distractors,
+    Duplicates,
+    LabelNoise,
+    Missing,
+    MixedTypes,
+    Outliers,
+    Pathology,
+    UnitMixup,
+)
+from sandmill.models.links import (
+    BinaryLink,
+    CountLink,
+    GaussianLink,
+    Link,
+    MulticlassLink,
+    MultilabelLink,
+    NumbersLink,
+    OrdinalLink,
+    PositiveLink,
+    class_names,
+    output_count,
+)
 from sandmill.models.motifs import (
     Band,
     Bottleneck,
     CrossedLookup,
     Curve,
     Difference,
+    Drift,
     Interaction,
     Linear,
     LocalRule,
@@ -32,6 +57,7 @@ from sandmill.models.motifs import (
     Saturation,
     Term,
     Threshold,
+    UnitEffect,
     VaryingSlope,
     columns_of,
 )
@@ -43,12 +69,16 @@ __all__ = [
     "Categorical",
     "CellFault",
     "Column",
+    "CountLink",
     "CrossedLookup",
     "Curve",
     "Cycle",
+    "Date",
     "Difference",
     "Distractors",
     "Distribution",
+    "Drift",
+    "Duplicates",
     "GaussianLink",
     "Interaction",
     "LabelNoise",
@@ -59,50 +89,32 @@ __all__ = [
     "Lookup",
     "Mechanism",
     "Missing",
+    "MixedTypes",
     "Motif",
     "MulticlassLink",
+    "MultilabelLink",
     "Normal",
+    "NumbersLink",
+    "OrdinalLink",
     "Outliers",
     "Pathology",
     "Periodic",
+    "PositiveLink",
     "Ratio",
     "Saturation",
     "Shift",
     "Subgroup",
     "Term",
     "Threshold",
+    "Trend",
     "Uniform",
+    "Unit",
+    "UnitEffect",
     "UnitMixup",
     "VaryingSlope",
+    "class_names",
+    "output_count",
 ]
-
-
-class BinaryLink(Frozen):
-    """P(y = 1) = logistic(intercept + eta)."""
-
-    kind: Literal["binary"] = "binary"
-    intercept: float
-
-
-class MulticlassLink(Frozen):
-    """P(y = k) = softmax(intercepts + eta)_k."""
-
-    kind: Literal["multiclass"] = "multiclass"
-    classes: tuple[str, ...] = Field(min_length=3)
-    intercepts: tuple[float, ...]
-
-
-class GaussianLink(Frozen):
-    """y = location + scale * (eta + noise * e), e standard normal."""
-
-    kind: Literal["gaussian"] = "gaussian"
-    location: float
-    scale: float = Field(gt=0)
-    noise: float = Field(gt=0)
-    decimals: int = Field(default=2, ge=0, le=6)
-
-
-Link = Annotated[BinaryLink | MulticlassLink | GaussianLink, Field(discriminator="kind")]
 
 
 class Subgroup(Frozen):
@@ -131,11 +143,13 @@ class Mechanism(Frozen):
 
     def _unknown_names(self) -> list[str]:
         names = [column.name for column in self.columns]
+        units = {column.unit for column in self.columns if column.unit}
         doubled = [f"column {name} is declared twice" for name in sorted(set(names)) if names.count(name) > 1]
         used = {
             *(name for term in self.terms for name in columns_of(term.motif)),
             *self._always_there(),
-            *(fault.column for fault in self.cell_faults()),
+            *(fault.column for fault in (*self.cell_faults(), *self.mixed_types())),
+            *units,
         }
         return doubled + [f"{name} is used but is not a column" for name in sorted(used - set(names))]
 
@@ -149,27 +163,49 @@ class Mechanism(Frozen):
         has_local = any(isinstance(term.motif, LocalRule) for term in self.terms)
         if has_local != (self.subgroup is not None):
             problems.append("a local rule and a subgroup need each other")
-        if self.label_noise() and isinstance(self.link, GaussianLink):
+        if self.label_noise() and not class_names(self.link):
             problems.append("label noise applies to classes, not to numbers")
+        return problems + self._misplaced_kinds()
+
+    def _misplaced_kinds(self) -> list[str]:
+        """What only a column of a certain kind can carry."""
+        by_name = self.column_by_name
+        wanted: list[tuple[str, type[Frozen]]] = [
+            *((column.trend.by, Date) for column in self.columns if column.trend),
+            *((column.unit, Unit) for column in self.columns if column.unit),
+            *((term.motif.column, Date) for term in self.terms if isinstance(term.motif, Drift)),
+            *((term.motif.column, Unit) for term in self.terms if isinstance(term.motif, UnitEffect)),
+        ]
+        problems = [
+            f"{name} must be a {kind.__name__.lower()} column"
+            for name, kind in wanted
+            if name in by_name and not isinstance(by_name[name].distribution, kind)
+        ]
+        faulty = {fault.column for fault in self.cell_faults()}
+        problems += [
+            f"{column.name} is the same for all rows of a unit, so it can have no cell faults, shift or trend"
+            for column in self.columns
+            if column.unit and (column.name in faulty or column.shift or column.trend)
+        ]
+        if sum(isinstance(column.distribution, Unit) for column in self.columns) > 1:
+            problems.append("rows belong to one kind of unit, not to several")
         return problems
 
     def _always_there(self) -> set[str]:
         return {
             *(gap.given for gap in self.missing()),
             *(column.shift.by for column in self.columns if column.shift),
+            *(column.name for column in self.columns if isinstance(column.distribution, Date | Unit)),
             *({self.subgroup.by} if self.subgroup else ()),
         }
 
     def _wrong_widths(self) -> list[str]:
-        outputs = len(self.link.classes) if isinstance(self.link, MulticlassLink) else 1
-        problems = [
+        outputs = output_count(self.link)
+        return [
             f"a term has {len(t.weights)} weights for {outputs} outputs"
             for t in self.terms
             if len(t.weights) != outputs
         ]
-        if isinstance(self.link, MulticlassLink) and len(self.link.intercepts) != outputs:
-            problems.append(f"{len(self.link.intercepts)} intercepts for {outputs} classes")
-        return problems
 
     @property
     def column_by_name(self) -> dict[str, Column]:
@@ -192,3 +228,15 @@ class Mechanism(Frozen):
     def label_noise(self) -> LabelNoise | None:
         """Label noise declared by the mechanism, if any."""
         return next((p for p in self.pathologies if isinstance(p, LabelNoise)), None)
+
+    def mixed_types(self) -> tuple[MixedTypes, ...]:
+        """Columns whose numbers are partly written as text."""
+        return tuple(p for p in self.pathologies if isinstance(p, MixedTypes))
+
+    def duplicates(self) -> Duplicates | None:
+        """Copies among the training rows, if any."""
+        return next((p for p in self.pathologies if isinstance(p, Duplicates)), None)
+
+    def unit_column(self) -> str | None:
+        """Name of the column that says what a row belongs to, if there is one."""
+        return next((column.name for column in self.columns if isinstance(column.distribution, Unit)), None)

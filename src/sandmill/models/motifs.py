@@ -128,6 +128,32 @@ class LocalRule(Frozen):
     column: str
 
 
+class Drift(Frozen):
+    """A level that changes at certain days and stays until the next: old rows tell less of the present."""
+
+    motif: Literal["drift"] = "drift"
+    column: str
+    """A date column."""
+    starts: tuple[float, ...] = Field(min_length=1)
+    """Days at which a new period starts, rising, between whole numbers."""
+    levels: tuple[float, ...]
+    """One more than starts."""
+
+    @model_validator(mode="after")
+    def _periods_follow_each_other(self) -> "Drift":
+        if len(self.levels) != len(self.starts) + 1 or sorted(set(self.starts)) != list(self.starts):
+            raise ValueError("starts must rise, and levels must be one more")
+        return self
+
+
+class UnitEffect(Frozen):
+    """What all rows of a unit share and nobody sees: a standard normal number for each unit."""
+
+    motif: Literal["unit_effect"] = "unit_effect"
+    column: str
+    """A unit column."""
+
+
 Motif = Annotated[
     Linear
     | Curve
@@ -142,7 +168,9 @@ Motif = Annotated[
     | Lookup
     | CrossedLookup
     | VaryingSlope
-    | LocalRule,
+    | LocalRule
+    | Drift
+    | UnitEffect,
     Field(discriminator="motif"),
 ]
 
@@ -180,6 +208,8 @@ def columns_of(motif: Motif) -> tuple[str, ...]:
             | Periodic(column=name)
             | Lookup(column=name)
             | LocalRule(column=name)
+            | Drift(column=name)
+            | UnitEffect(column=name)
         ):
             return (name,)
 

@@ -50,6 +50,15 @@ class Brief(Frozen):
     list_length: int | None = Field(default=None, ge=1)
     """Places of a ranked list that count; later ones are ignored."""
 
+    @property
+    def target_columns(self) -> tuple[str, ...]:
+        """Columns of train.csv and answers.csv that hold the target: one, or one for each number or label."""
+        if self.target is TargetKind.MULTI_TARGET:
+            return self.submission_columns
+        if self.target is TargetKind.MULTILABEL and self.encoding == "label_probabilities":
+            return self.classes
+        return (self.target_column,)
+
 
 class TaskPackage(Frozen):
     """One rendered task: files by relative path, public ones apart from private ones."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -37,11 +38,18 @@ class NumberPredictive:
     """Possible values, shape (rows, nodes), in any order."""
     weights: Floats | None = None
     """Their probabilities, shape (rows, nodes) or (nodes,), summing to 1 by row."""
+    make: Callable[[], tuple[Floats, Floats]] | None = None
+    """Makes values and weights when a rule first asks for them."""
 
     @classmethod
     def on_grid(cls, values: Floats, weights: Floats) -> "NumberPredictive":
         """Make one from a grid alone; the mean follows from it."""
         return cls((values * weights).sum(axis=1), values, np.broadcast_to(weights, values.shape))
+
+    @property
+    def has_grid(self) -> bool:
+        """Whether more than the mean is known."""
+        return self.make is not None or (self.values is not None and self.weights is not None)
 
     def grid(self) -> tuple[Floats, Floats]:
         """Values and weights, both of shape (rows, nodes).
@@ -49,9 +57,15 @@ class NumberPredictive:
         Raises:
             TypeError: if only the mean is known.
         """
-        if self.values is None or self.weights is None:
+        return self._grid
+
+    @cached_property
+    def _grid(self) -> tuple[Floats, Floats]:
+        if self.values is not None and self.weights is not None:
+            return self.values, np.broadcast_to(self.weights, self.values.shape)
+        if self.make is None:
             raise TypeError("this rule needs the distribution of the number (values and weights), not only its mean")
-        return self.values, np.broadcast_to(self.weights, self.values.shape)
+        return self.make()
 
     def expect(self, function: Callable[[Floats], Floats]) -> Floats:
         """E[function(y) | x], shape (rows,)."""

@@ -6,8 +6,8 @@ from pydantic import Field
 
 from sandmill.fingerprint import fingerprint
 from sandmill.models.base import Band, Frozen
-from sandmill.models.mechanism import Mechanism
-from sandmill.models.structure import MetricName, Structure, TargetKind
+from sandmill.models.mechanism import Mechanism, class_names, output_count
+from sandmill.models.structure import MetricName, SplitKind, Structure, TargetKind
 
 
 class Story(Frozen):
@@ -18,9 +18,12 @@ class Story(Frozen):
     row: str
     """What one row is, such as `one parcel handed to a courier`."""
     target: str
-    """Name of the target column."""
+    """Name of the target column, or a phrase for several."""
     target_meaning: str
     column_meanings: dict[str, str]
+    """Of all features, and of the target columns where there are several."""
+    units: str | None = None
+    """What a sentence calls the units that rows belong to, such as `wards`."""
 
 
 class Sizes(Frozen):
@@ -40,6 +43,8 @@ class TaskSpec(Frozen):
     story: Story
     target: TargetKind
     metric: MetricName
+    split: SplitKind = SplitKind.RANDOM
+    """How train and test are told apart."""
     mechanism: Mechanism
     sizes: Sizes
     wanted: Band
@@ -51,9 +56,9 @@ class TaskSpec(Frozen):
     @property
     def structure_label(self) -> str:
         """Modality, target and split in a word, such as `tabular/multiclass-5/random`."""
-        classes = getattr(self.mechanism.link, "classes", ())
-        target = f"{self.target}-{len(classes)}" if classes else str(self.target)
-        return f"{self.structure.modality}/{target}/{self.structure.split}"
+        columns = len(class_names(self.mechanism.link)) or output_count(self.mechanism.link)
+        target = f"{self.target}-{columns}" if columns > 1 and self.target is not TargetKind.BINARY else self.target
+        return f"{self.structure.modality}/{target}/{self.split}"
 
     @cached_property
     def fingerprint(self) -> str:

@@ -104,6 +104,9 @@ class PathologyKind(StrEnum):
     DRIFT = "drift"
     GROUPS = "groups"
     HIGH_CARDINALITY = "high_cardinality"
+    DUPLICATES = "duplicates"
+    MIXED_TYPES = "mixed_types"
+    TIMESTAMPS = "timestamps"
 
 
 class ColumnMix(Frozen):

@@ -1,15 +1,14 @@
 """The gate on the words: a description says all that a solver needs and nothing of how the data came about."""
 
-import math
 import re
 from collections.abc import Iterator
 
-from pydantic import BaseModel
-
-from sandmill.models.mechanism import Cycle
-from sandmill.models.structure import MetricName
+from sandmill.models.structure import MetricName, SplitKind, TargetKind
 from sandmill.quality.findings import name_some
+from sandmill.quality.giveaways import GIVEAWAYS, MOTIF_NUMBERS, secret_numbers
 from sandmill.quality.tables import DESCRIPTION, SAMPLE, TEST, TRAIN, PackageTables
+
+__all__ = ["GIVEAWAYS", "METRIC_WORDS", "MOTIF_NUMBERS", "check_description"]
 
 HEADINGS = ("Overview", "Files", "Columns", "Evaluation", "Submission")
 EXAMPLE_LINES = 3
@@ -68,54 +67,13 @@ METRIC_WORDS: dict[MetricName, tuple[str, ...]] = {
 }
 """Wordings that name a metric, lower case. A metric without an entry must be named by its own name."""
 
-GIVEAWAYS = (
-    "interaction term",
-    "interaction effect",
-    "product term",
-    "linear term",
-    "periodic term",
-    "log-ratio",
-    "log ratio",
-    "logarithm of the ratio",
-    "threshold at",
-    "threshold of",
-    "cut-off at",
-    "cutoff at",
-    "step function",
-    "sine wave",
-    "lookup effect",
-    "effect of each level",
-    "standardised effect",
-    "label noise",
-    "noisy label",
-    "noise rate",
-    "distractor",
-    "irrelevant column",
-    "missing at random",
-    "synthetic mechanism",
-    "data-generating",
-    "data generating",
-    "generating process",
-    "latent rule",
-    "latent score",
-    "hidden rule",
-    "bayes rule",
-    "bayes' rule",
-    "bayes-optimal",
-    "oracle",
-    "gold medal at",
-    "gold threshold",
-    "release secret",
-    "random seed",
-    "softmax(",
-    "logistic(",
-)
-"""Phrases of the mechanism's vocabulary. Words that also live in ordinary prose (ratio, cycle, noise) are left out."""
-
-MOTIF_NUMBERS = ("cut", "period", "phase", "effects", "weights", "center", "scale", "intercept", "intercepts")
-OTHER_NUMBERS = ("noise", "rate", "slope", "shares", "amounts", "sigma")
-DISTINCT_DIGITS = 3
-"""Significant digits from which on a number is no coincidence."""
+_BY = {SplitKind.GROUPED: "unit", SplitKind.TEMPORAL: "time"}
+_APART = {
+    SplitKind.GROUPED: (re.compile(r"\b(no|none|never|different)\b"), re.compile(r"\b(occurs?|appears?|shared?)\b")),
+    SplitKind.TEMPORAL: (re.compile(r"\b(later|after|earlier|before)\b"),),
+}
+"""What one sentence that names train.csv and test.csv must hold, so that a reader knows how to validate: `No ward of
+train.csv occurs in test.csv.` or `All rows of test.csv are later than those of train.csv.`"""
 
 _FENCE = re.compile(r"^```csv[ \t]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w])")
@@ -129,15 +87,47 @@ def check_description(tables: PackageTables) -> Iterator[str]:
     sections = split_sections(text)
     if lacking := [heading for heading in HEADINGS if heading not in sections]:
         yield f"{DESCRIPTION}: no heading {name_some((f'## {heading}' for heading in lacking), shown=5)}"
-    if unnamed := [name for name in (TRAIN, TEST, SAMPLE) if not _names(text, name)]:
-        yield f"{DESCRIPTION}: does not name the files {name_some(unnamed)}"
-    if unnamed := [name for name in tables.train.columns if not _names(text, name)]:
-        yield f"{DESCRIPTION}: does not name the columns {name_some(unnamed)}"
+    yield from _check_names(tables, text)
+    if not _says_split(_FENCE.sub("", text), tables.spec.split):
+        yield f"{DESCRIPTION}: does not say that train and test are apart by {_BY[tables.spec.split]}"
     words = METRIC_WORDS.get(tables.brief.metric, (str(tables.brief.metric),))
     if not any(word in sections.get("Evaluation", "").lower() for word in words):
         yield f"{DESCRIPTION}: its evaluation section does not name the metric {tables.brief.metric}"
     yield from _check_example(tables, sections.get("Submission", ""))
     yield from _check_giveaways(tables, text)
+
+
+def _check_names(tables: PackageTables, text: str) -> Iterator[str]:
+    """Names that the example of a submission shows count for the submission's columns alone."""
+    if unnamed := [name for name in (TRAIN, TEST, SAMPLE) if not _names(text, name)]:
+        yield f"{DESCRIPTION}: does not name the files {name_some(unnamed)}"
+    prose = _FENCE.sub("", text)
+    if unnamed := [name for name in _columns(tables) if not _names(prose, name)]:
+        yield f"{DESCRIPTION}: does not name the columns {name_some(unnamed)}"
+    if unnamed := [name for name in tables.brief.submission_columns if not _names(text, name)]:
+        yield f"{DESCRIPTION}: does not name the submission's columns {name_some(unnamed)}"
+    if unnamed := [name for name in _labels(tables) if not _names(prose, name)]:
+        yield f"{DESCRIPTION}: does not list the labels {name_some(unnamed)}"
+
+
+def _columns(tables: PackageTables) -> list[str]:
+    """Columns of train.csv, and those it should have had."""
+    return list(dict.fromkeys([*tables.train.columns, *tables.brief.target_columns]))
+
+
+def _labels(tables: PackageTables) -> tuple[str, ...]:
+    return tables.brief.classes if tables.brief.target is TargetKind.MULTILABEL else ()
+
+
+def _says_split(prose: str, split: SplitKind) -> bool:
+    """Whether one sentence says how rows were told apart; a random split needs no words."""
+    if split not in _APART:
+        return True
+    sentences = re.split(r"(?<=[.;:!?|])\s|\n\s*\n", prose.lower().replace("`", ""))
+    return any(
+        _names(sentence, TRAIN) and _names(sentence, TEST) and all(word.search(sentence) for word in _APART[split])
+        for sentence in sentences
+    )
 
 
 def split_sections(text: str) -> dict[str, str]:
@@ -174,37 +164,6 @@ def _check_giveaways(tables: PackageTables, text: str) -> Iterator[str]:
         names.append(spec.seed_id)
     if names:
         yield f"{DESCRIPTION}: names the design or the seed it came from"
-    secret = secret_numbers(tables)
+    secret = secret_numbers(spec)
     if hits := sum(number in secret for number in set(_NUMBER.findall(_FENCE.sub("", text)))):
         yield f"{DESCRIPTION}: states {hits} numbers of the mechanism"
-
-
-def secret_numbers(tables: PackageTables) -> frozenset[str]:
-    """Write the mechanism's parameters as a careless writer would: in full and rounded to 1 to 4 decimals.
-
-    Only numbers of three or more significant digits count, and none that are public anyway (sizes,
-    and the ends of a cycle such as the days of a year).
-    """
-    sizes = tables.spec.sizes
-    public = {str(rows) for rows in (sizes.train, sizes.feedback, sizes.final, sizes.feedback + sizes.final)}
-    for column in tables.spec.mechanism.columns:
-        if isinstance(cycle := column.distribution, Cycle):
-            public |= {str(cycle.period), str(cycle.first + cycle.period - 1)}
-    values = [abs(value) for value in _walk(tables.spec.mechanism)]
-    written = {f"{value:.{decimals}f}" for value in values for decimals in (1, 2, 3, 4)} | {f"{v:.15g}" for v in values}
-    return frozenset(text for text in written if _digits(text) >= DISTINCT_DIGITS) - public
-
-
-def _walk(value: object, field: str = "") -> Iterator[float]:
-    if isinstance(value, BaseModel):
-        for name in type(value).model_fields:
-            yield from _walk(getattr(value, name), name)
-    elif isinstance(value, tuple | list):
-        for item in value:
-            yield from _walk(item, field)
-    elif isinstance(value, int | float) and math.isfinite(value) and field in (*MOTIF_NUMBERS, *OTHER_NUMBERS):
-        yield float(value)
-
-
-def _digits(text: str) -> int:
-    return len(text.replace(".", "").strip("0"))

@@ -1,24 +1,27 @@
 """Gates on a package's form: files, ids and gaps. Each yields what is wrong as text; `gates` adds task and name."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import chain, islice
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from sandmill.mechanism.columns import standardize
 from sandmill.models.base import Part
 from sandmill.models.mechanism import Categorical, Missing
-from sandmill.quality.dependence import clustering_p_value, correlate_ranks, split_marks
+from sandmill.quality.dependence import Array, Levels, clustering_p_value, correlate_ranks, level
 from sandmill.quality.findings import name_some
 from sandmill.quality.tables import ANSWERS, PART, PUBLIC_FILES, SAMPLE, TEST, TRAIN, PackageTables
+from sandmill.quality.targets import Target, name_target
 
 PRIVATE_FILES = frozenset({ANSWERS, "task.json", "solution.py", "leaderboard.csv"})
 """What may lie on the private side; all but the answers come with calibration."""
 
 ID_ALPHA = 1e-5
-"""p-value below which ids or positions are taken to speak. About ten tests a task: it costs 1 sound task in 10,000."""
+"""p-value below which ids or positions are taken to speak. About ten tests a task: it costs 1 sound task in 10,000.
+
+Targets of several columns or labels share it."""
 
 MISSING_SIGMAS = 5.0
 _LAST_NUMBER = re.compile(r"(\d{1,15})$")
@@ -63,43 +66,51 @@ def check_ids(tables: PackageTables) -> Iterator[str]:
     for path, frame in ((SAMPLE, tables.sample), (ANSWERS, tables.answers)):
         if not frame[name].equals(test):
             yield f"{path}: its ids are not those of {TEST} in the same order"
-    yield from _read_ids(f"{TRAIN}: ids tell the target", train, tables.train_target(), bool(tables.brief.classes))
-    yield from _read_ids(f"{TEST}: ids tell the target", test, tables.test_target(), bool(tables.brief.classes))
-    final = (tables.answers[PART] == Part.FINAL).fill_null(False).to_numpy().astype(np.float64)
-    if len(final) == test.len():
-        yield from _read_ids(f"{TEST}: ids tell the part", test, final, is_class=True)
-        place = np.arange(len(final), dtype=np.float64)
-        p = min(correlate_ranks(place, final)[1], clustering_p_value(final > 0))
-        if p < ID_ALPHA:
-            yield f"{TEST}: the order of rows tells the part (p = {p:.1e})"
+    yield from _read_targets(TRAIN, train, tables.train_targets)
+    yield from _read_targets(TEST, test, tables.test_targets)
+    final = (tables.test_parts == str(Part.FINAL)).astype(np.int64)
+    yield from read_ids(f"{TEST}: ids tell the part", id_views(test), final, ID_ALPHA)
+    place = np.arange(len(final))
+    p = min(correlate_ranks(place, final)[1], clustering_p_value(final > 0))
+    if p < ID_ALPHA:
+        yield f"{TEST}: the order of rows tells the part (p = {p:.1e})"
 
 
-def _read_ids(what: str, ids: pl.Series, target: NDArray[np.float64], is_class: bool) -> Iterator[str]:
-    known = np.isfinite(target)
-    for view, numbers in _id_views(ids):
-        for marks in split_marks(target[known], is_class) if is_class else [target[known]]:
-            rho, p = correlate_ranks(numbers[known], np.asarray(marks, dtype=np.float64))
-            if p < ID_ALPHA:
-                yield f"{what}: rank correlation {rho:+.3f} with the id {view} (p = {p:.1e})"
-                return
+def _read_targets(path: str, ids: pl.Series, targets: tuple[Target, ...]) -> Iterator[str]:
+    views = id_views(ids)
+    for target in targets:
+        shown = {view: numbers[target.is_known] for view, numbers in views.items()}
+        what = f"{path}: ids tell {name_target(target, targets)}"
+        told = (read_ids(what, shown, order, ID_ALPHA / len(targets)) for order in target.known().orders())
+        yield from islice(chain.from_iterable(told), 1)
 
 
-def _id_views(ids: pl.Series) -> Iterator[tuple[str, NDArray[np.float64]]]:
-    """Read an id as an attacker would: by alphabet, by the number it ends with, by its length."""
+def read_ids(what: str, views: Mapping[str, Levels], values: Array | Levels, alpha: float) -> Iterator[str]:
+    """Tell the first way in which names speak of a number."""
+    for view, numbers in views.items():
+        rho, p = correlate_ranks(numbers, values)
+        if p < alpha:
+            yield f"{what}: rank correlation {rho:+.3f} with the id {view} (p = {p:.1e})"
+            return
+
+
+def id_views(ids: pl.Series) -> dict[str, Levels]:
+    """Read names as an attacker would: by alphabet, by the number they end with, by their length."""
     texts = ids.fill_null("")
-    yield "as text", texts.rank("average").to_numpy().astype(np.float64)
+    views = {"as text": level(texts)}
     endings = [_LAST_NUMBER.search(text) for text in texts]
     numbers = [float(found[1]) for found in endings if found]
     if len(numbers) == len(endings):
-        yield "as a number", np.array(numbers)
-    yield "by length", texts.str.len_chars().to_numpy().astype(np.float64)
+        views["as a number"] = level(np.array(numbers))
+    return views | {"by length": texts.str.len_chars().to_numpy().astype(np.int64)}
 
 
 def check_missing(tables: PackageTables) -> Iterator[str]:
     """Gaps are where the design declares them, about as often as it says, and nowhere else."""
     declared = {gap.column: gap for gap in tables.spec.mechanism.missing()}
-    for path, frame in ((TRAIN, tables.train), (TEST, tables.test)):
-        for name in frame.columns:
+    id_column, features = tables.brief.id_column, tables.features
+    for path, frame in ((TRAIN, tables.distinct_train), (TEST, tables.test)):
+        for name in (id_column, *features):
             gaps, rows = frame[name].null_count(), frame.height
             if gaps == rows:
                 yield f"{path}: column {name} is empty"

@@ -4,10 +4,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from sandmill.models.package import TaskPackage
-from sandmill.quality.data_gates import check_order, check_proxy, check_targets, check_twins
+from sandmill.quality.data_gates import check_order, check_targets, check_twins
 from sandmill.quality.description_gate import check_description
 from sandmill.quality.file_gates import check_files, check_ids, check_missing
 from sandmill.quality.findings import Finding
+from sandmill.quality.proxy_gate import check_proxy
+from sandmill.quality.split_gates import check_time, check_units
 from sandmill.quality.tables import PackageTables, read_package
 
 
@@ -38,6 +40,8 @@ GATES: tuple[Gate, ...] = (
     Gate("order", check_order),
     Gate("proxy", check_proxy),
     Gate("missing", check_missing),
+    Gate("units", check_units),
+    Gate("time", check_time),
     Gate("description", check_description, needs_rows=False),
 )
 

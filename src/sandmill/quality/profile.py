@@ -13,7 +13,9 @@ import polars as pl
 from sandmill.fingerprint import digest
 from sandmill.models.base import Part
 from sandmill.models.package import TaskPackage
+from sandmill.quality.cells import date_columns
 from sandmill.quality.tables import DESCRIPTION, PART, SAMPLE, TEST, TRAIN, PackageTables, read_package
+from sandmill.quality.targets import reads_sets
 
 SCHEMAS: Mapping[str, Mapping[str, type[pl.DataType]]] = {
     "tasks": {
@@ -22,6 +24,8 @@ SCHEMAS: Mapping[str, Mapping[str, type[pl.DataType]]] = {
         "modality": pl.String,
         "domain": pl.String,
         "target": pl.String,
+        "target_columns": pl.Int64,
+        "split": pl.String,
         "metric": pl.String,
         "encoding": pl.String,
         "prompt": pl.String,
@@ -46,7 +50,13 @@ SCHEMAS: Mapping[str, Mapping[str, type[pl.DataType]]] = {
         "max": pl.Float64,
         "longest": pl.Int64,
     },
-    "answers": {"task_id": pl.String, "id": pl.String, "target": pl.String, "part": pl.String},
+    "answers": {
+        "task_id": pl.String,
+        "id": pl.String,
+        "column": pl.String,
+        "target": pl.String,
+        "part": pl.String,
+    },
     "files": {
         "task_id": pl.String,
         "side": pl.String,
@@ -55,13 +65,19 @@ SCHEMAS: Mapping[str, Mapping[str, type[pl.DataType]]] = {
         "sha256": pl.String,
     },
 }
-"""Columns of each table. `least_class_rows`: training rows of the rarest class, null for numbers; `min` and `max`:
-numeric columns only; `longest`: characters of the longest cell, text columns only."""
+"""Columns of each table.
+
+`tasks.least_class_rows`: training rows of the rarest class, or of the rarer of with and without a label; null for
+numbers. `columns.dtype`: number, date or text; `min` and `max`: of numbers, and of dates as days after the first day of
+the declared span; `longest`: characters of the longest cell that is not empty, text
+columns only. `answers`: a row for each test row and
+target column; an empty set of labels is an empty text.
+"""
 
 KEYS: Mapping[str, tuple[str, ...]] = {
     "tasks": ("task_id",),
     "columns": ("task_id", "file", "column"),
-    "answers": ("task_id",),
+    "answers": ("task_id", "column"),
     "files": ("task_id", "side", "path"),
 }
 """What names a failing row in a finding. Ids of test rows are left out: a finding says nothing of an answer."""
@@ -104,6 +120,8 @@ def _describe_task(tables: PackageTables) -> Row:
         "modality": str(spec.structure.modality),
         "domain": spec.domain,
         "target": str(brief.target),
+        "target_columns": len(brief.target_columns),
+        "split": str(spec.split),
         "metric": str(brief.metric),
         "encoding": brief.encoding,
         "prompt": tables.package.public.get(DESCRIPTION, b"").decode(errors="replace"),
@@ -120,43 +138,45 @@ def _describe_task(tables: PackageTables) -> Row:
 def _count_least_class(tables: PackageTables) -> int | None:
     if not tables.brief.classes:
         return None
-    if tables.brief.target_column not in tables.train.columns:
+    if not set(tables.brief.target_columns) <= set(tables.train.columns):
         return 0
-    target = tables.train_target()
-    codes = target[np.isfinite(target)].astype(np.int64)
-    return int(np.bincount(codes, minlength=len(tables.brief.classes)).min())
+    known = (target.known() for target in tables.train_targets)
+    return min(int(np.bincount(t.values.astype(np.int64), minlength=len(t.classes)).min()) for t in known)
 
 
 def _describe_columns(tables: PackageTables) -> Iterator[Row]:
     brief = tables.brief
-    named, sample_named = {brief.id_column: "id", brief.target_column: "target"}, {brief.id_column: "id"}
+    named = dict.fromkeys(brief.target_columns, "target") | {brief.id_column: "id"}
+    dates = {column.name for column in date_columns(tables.spec)}
     for path, frame, roles, role in (
         (TRAIN, tables.train, named, "feature"),
         (TEST, tables.test, named, "feature"),
-        (SAMPLE, tables.sample, sample_named, "submission"),
+        (SAMPLE, tables.sample, {brief.id_column: "id"}, "submission"),
     ):
         for name in frame.columns:
-            column = frame[name]
-            if path == TRAIN and name == brief.target_column and not brief.classes:
+            column, is_feature = frame[name], roles.get(name, role) == "feature"
+            if roles.get(name) == "target" and not brief.classes:
                 column = column.cast(pl.Float64, strict=False)
+            if roles.get(name, role) in ("target", "submission") and reads_sets(brief):
+                column = column.fill_null("")
             fixed = {"task_id": tables.task_id, "file": path, "role": roles.get(name, role)}
-            yield fixed | describe_column(column)
+            yield fixed | describe_column(column, is_date=is_feature and name in dates)
 
 
-def describe_column(column: pl.Series) -> Row:
+def describe_column(column: pl.Series, is_date: bool = False) -> Row:
     """Sum up one column of one file in the figures that suites bound."""
     is_number = column.dtype.is_numeric()
     numbers = column.drop_nulls().cast(pl.Float64) if is_number else None
     lengths = None if is_number else column.str.len_chars()
     return {
         "column": column.name,
-        "dtype": "number" if is_number else "text",
+        "dtype": "date" if is_date else "number" if is_number else "text",
         "rows": column.len(),
         "missing_share": column.null_count() / column.len() if column.len() else 0.0,
         "distinct": column.drop_nulls().n_unique(),
         "min": numbers.min() if numbers is not None else None,
         "max": numbers.max() if numbers is not None else None,
-        "longest": lengths.max() if lengths is not None else None,
+        "longest": (lengths.max() or None) if lengths is not None else None,
     }
 
 
@@ -169,7 +189,16 @@ def _describe_files(tables: PackageTables) -> Iterator[Row]:
 
 def _lay_out_answers(tables: PackageTables) -> pl.DataFrame:
     brief, answers = tables.brief, tables.answers
-    if answers.columns != [brief.id_column, brief.target_column, PART]:
+    if answers.columns != [brief.id_column, *brief.target_columns, PART]:
         return _stack("answers", ())
-    named = answers.rename({brief.id_column: "id", brief.target_column: "target"})
-    return named.select(pl.lit(tables.task_id).alias("task_id"), "id", "target", PART)
+    cells = answers.fill_null("") if reads_sets(brief) else answers
+    return pl.concat(
+        answers.select(
+            pl.lit(tables.task_id).alias("task_id"),
+            pl.col(brief.id_column).alias("id"),
+            pl.lit(name).alias("column"),
+            cells[name].alias("target"),
+            PART,
+        )
+        for name in brief.target_columns
+    )

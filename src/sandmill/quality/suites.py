@@ -40,6 +40,9 @@ CONDITION = "row_condition"
 """Argument that limits an expectation to some rows, allowed everywhere: {"type": "comparison", "column": {"name": ...},
 "operator": ..., "parameter": ...}. Great Expectations deprecates conditions written as text."""
 
+_SETTING_SHOWN = 120
+"""Characters of an argument that a finding quotes; the suite itself has the rest."""
+
 _PLACES = ("column", "column_A", "column_B", "column_list")
 
 
@@ -164,7 +167,8 @@ def _find_columns(condition: Any) -> Iterator[str]:
 def _show(value: Any) -> str:
     if isinstance(value, dict) and isinstance(value.get("column"), dict):
         return f"{value['column'].get('name')} {value.get('operator')} {value.get('parameter')}"
-    return json.dumps(value)
+    text = json.dumps(value)
+    return text if len(text) <= _SETTING_SHOWN else f"{text[:_SETTING_SHOWN]}..."
 
 
 def _find_lines(text: str) -> list[int]:

@@ -1,16 +1,18 @@
 """A package's files, parsed once, so that every gate reads the same rows and none of them meets a malformed file."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from polars.exceptions import PolarsError
 
-from sandmill.models.mechanism import Categorical
 from sandmill.models.package import Brief, TaskPackage
 from sandmill.models.spec import TaskSpec
-from sandmill.quality.findings import name_some
+from sandmill.quality.cells import type_features
+from sandmill.quality.targets import Target, match_rows, read_targets
 
 DESCRIPTION = "description.md"
 TRAIN, TEST, SAMPLE = "train.csv", "test.csv", "sample_submission.csv"
@@ -21,7 +23,7 @@ PART = "part"
 
 @dataclass(frozen=True)
 class PackageTables:
-    """The tables of one package: ids, categories and targets as text, numeric features as floats, gaps as nulls."""
+    """The tables of one package: ids, names and targets as text, numbers and days as floats, gaps as nulls."""
 
     package: TaskPackage
     description: str
@@ -50,62 +52,67 @@ class PackageTables:
     @property
     def features(self) -> list[str]:
         """Feature columns in the order of train.csv."""
-        return [name for name in self.train.columns if name not in (self.brief.id_column, self.brief.target_column)]
+        others = (self.brief.id_column, *self.brief.target_columns)
+        return [name for name in self.train.columns if name not in others]
 
-    def train_target(self) -> NDArray[np.float64]:
-        """Targets of the training rows: class codes or numbers, NaN where the cell is not valid."""
-        return read_targets(self.train[self.brief.target_column], self.brief)
+    @cached_property
+    def train_targets(self) -> tuple[Target, ...]:
+        """Targets of the training rows, one for each target column or label."""
+        return read_targets(self.train, self.brief)
 
-    def test_target(self) -> NDArray[np.float64]:
+    @cached_property
+    def test_targets(self) -> tuple[Target, ...]:
         """Targets of the test rows in the order of test.csv, matched by id; NaN where there is no valid answer."""
-        by_id = dict(zip(self.answers[self.brief.id_column], self.answers[self.brief.target_column], strict=True))
-        cells = [by_id.get(row_id) for row_id in self.test[self.brief.id_column]]
-        return read_targets(pl.Series(self.brief.target_column, cells, dtype=pl.String), self.brief)
+        return tuple(match_rows(target, self._answer_places) for target in read_targets(self.answers, self.brief))
 
+    @cached_property
+    def test_parts(self) -> NDArray[np.str_]:
+        """Part of each test row in the order of test.csv, matched by id; empty where there is none."""
+        parts = self.answers[PART].fill_null("").to_list()
+        return np.array([*parts, ""], dtype=np.str_)[self._answer_places]
 
-def read_targets(cells: pl.Series, brief: Brief) -> NDArray[np.float64]:
-    """Turn target cells into codes of `brief.classes`, or into numbers where there are no classes; NaN if not valid."""
-    if brief.classes:
-        codes = {name: float(code) for code, name in enumerate(brief.classes)}
-        return np.array([codes.get(cell, np.nan) for cell in cells], dtype=np.float64)
-    return cells.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy().astype(np.float64)
+    @cached_property
+    def distinct_train(self) -> pl.DataFrame:
+        """Training rows without the copies that the design declares, so that tests may take rows for independent."""
+        if self.spec.mechanism.duplicates() is None:
+            return self.train
+        return self.train.unique([*self.features, *self.brief.target_columns], keep="first", maintain_order=True)
+
+    @cached_property
+    def _answer_places(self) -> NDArray[np.int64]:
+        place = {row_id: number for number, row_id in enumerate(self.answers[self.brief.id_column])}
+        return np.array([place.get(row_id, -1) for row_id in self.test[self.brief.id_column]], dtype=np.int64)
 
 
 def read_package(package: TaskPackage) -> PackageTables:
     """Parse every file of a package; what cannot be parsed becomes a fault and an empty table, never an exception."""
     faults: list[str] = []
-    brief = package.brief
-    features = [column.name for column in package.spec.mechanism.columns]
-    id_, target = brief.id_column, brief.target_column
+    brief, spec = package.brief, package.spec
+    id_, targets = brief.id_column, brief.target_columns
+    features = [column.name for column in spec.mechanism.columns]
     train = _read_csv(package.public, TRAIN, faults)
-    _require(TRAIN, train, [id_, *_in_order_of(train, features), target], faults)
     features = _in_order_of(train, features)
+    _require(TRAIN, train, [id_, *features, *targets], faults)
     test = _read_csv(package.public, TEST, faults)
-    if test is not None and target in test.columns:
-        faults.append(f"{TEST}: holds the target column {target}")
+    if test is not None and (leaked := [name for name in targets if name in test.columns]):
+        faults.append(f"{TEST}: holds the target column {', '.join(leaked)}")
     _require(TEST, test, [id_, *features], faults)
     sample = _read_csv(package.public, SAMPLE, faults)
     _require(SAMPLE, sample, [id_, *brief.submission_columns], faults)
     answers = _read_csv(package.private, ANSWERS, faults)
-    _require(ANSWERS, answers, [id_, target, PART], faults)
+    _require(ANSWERS, answers, [id_, *targets, PART], faults)
     return PackageTables(
         package,
         _read_text(package.public, DESCRIPTION, faults),
-        _type_features(TRAIN, train, package.spec, faults),
-        _type_features(TEST, test, package.spec, faults),
+        pl.DataFrame() if train is None else type_features(TRAIN, train, spec, faults),
+        pl.DataFrame() if test is None else type_features(TEST, test, spec, faults),
         pl.DataFrame() if sample is None else sample,
         pl.DataFrame() if answers is None else answers,
         tuple(faults),
     )
 
 
-def numeric_columns(spec: TaskSpec) -> frozenset[str]:
-    """Names of the columns whose cells are numbers; the others hold category names."""
-    columns = spec.mechanism.columns
-    return frozenset(column.name for column in columns if not isinstance(column.distribution, Categorical))
-
-
-def _read_csv(files: dict[str, bytes], path: str, faults: list[str]) -> pl.DataFrame | None:
+def _read_csv(files: Mapping[str, bytes], path: str, faults: list[str]) -> pl.DataFrame | None:
     if path not in files:
         faults.append(f"{path}: the file is not there")
         return None
@@ -116,7 +123,7 @@ def _read_csv(files: dict[str, bytes], path: str, faults: list[str]) -> pl.DataF
         return None
 
 
-def _read_text(files: dict[str, bytes], path: str, faults: list[str]) -> str:
+def _read_text(files: Mapping[str, bytes], path: str, faults: list[str]) -> str:
     if path not in files:
         faults.append(f"{path}: the file is not there")
         return ""
@@ -137,18 +144,3 @@ def _in_order_of(frame: pl.DataFrame | None, names: list[str]) -> list[str]:
 def _require(path: str, frame: pl.DataFrame | None, expected: list[str], faults: list[str]) -> None:
     if frame is not None and frame.columns != expected:
         faults.append(f"{path}: saw columns {', '.join(frame.columns)}; expected {', '.join(expected)}")
-
-
-def _type_features(path: str, frame: pl.DataFrame | None, spec: TaskSpec, faults: list[str]) -> pl.DataFrame:
-    if frame is None:
-        return pl.DataFrame()
-    numeric = [name for name in frame.columns if name in numeric_columns(spec)]
-    typed = frame.with_columns(pl.col(numeric).cast(pl.Float64, strict=False)) if numeric else frame
-    broken = [name for name in numeric if not _are_finite(frame[name], typed[name])]
-    if broken:
-        faults.append(f"{path}: cells that are not finite numbers in {name_some(broken)}")
-    return typed
-
-
-def _are_finite(text: pl.Series, numbers: pl.Series) -> bool:
-    return text.null_count() == numbers.null_count() and bool(numbers.drop_nulls().is_finite().all())

@@ -1,10 +1,10 @@
 """Tell seeds that can be built on from sound seeds that have to wait."""
 
 from sandmill.metrics.support import SUPPORTED_TASKS
-from sandmill.models.structure import Modality, SplitKind, Structure
+from sandmill.models.structure import Modality, Structure, TargetKind
 
 _MODALITIES = frozenset({Modality.TABULAR})
-_SPLITS = frozenset({SplitKind.RANDOM, SplitKind.STRATIFIED})
+_WIDE = frozenset({TargetKind.MULTI_TARGET, TargetKind.MULTILABEL})
 _METRICS = frozenset(metric for metrics in SUPPORTED_TASKS.values() for metric in metrics)
 
 
@@ -24,8 +24,6 @@ def missing_support(structure: Structure) -> tuple[str, ...]:
         needs.append(f"metric {structure.metric}")
     elif structure.metric not in SUPPORTED_TASKS.get(structure.target, _METRICS):
         needs.append(f"metric {structure.metric} with target {structure.target}")
-    if structure.n_targets > 1 and structure.target in SUPPORTED_TASKS:
+    if structure.n_targets > 1 and structure.target in SUPPORTED_TASKS and structure.target not in _WIDE:
         needs.append(f"{structure.n_targets} targets")
-    if structure.split not in _SPLITS:
-        needs.append(f"split {structure.split}")
     return tuple(needs)

@@ -1,8 +1,8 @@
 """What a task asks for, derived from its design."""
 
 from sandmill.metrics import encoding_for
-from sandmill.models.mechanism import GaussianLink, Link, MulticlassLink
-from sandmill.models.package import Brief
+from sandmill.models.mechanism import NumbersLink, class_names
+from sandmill.models.package import LIST_LENGTH, Brief
 from sandmill.models.spec import TaskSpec
 
 ID_COLUMN = "id"
@@ -10,8 +10,15 @@ ID_COLUMN = "id"
 
 def brief_of(spec: TaskSpec) -> Brief:
     """State id, target, metric and the form of a submission."""
-    encoding = encoding_for(spec.target, spec.metric)
-    classes = class_names(spec.mechanism.link)
+    encoding, link = encoding_for(spec.target, spec.metric), spec.mechanism.link
+    classes = class_names(link)
+    match encoding:
+        case "class_probabilities" | "label_probabilities":
+            columns = classes
+        case "values" if isinstance(link, NumbersLink):
+            columns = link.names
+        case _:
+            columns = (spec.story.target,)
     return Brief(
         id_column=ID_COLUMN,
         target_column=spec.story.target,
@@ -19,16 +26,6 @@ def brief_of(spec: TaskSpec) -> Brief:
         metric=spec.metric,
         encoding=encoding,
         classes=classes,
-        submission_columns=classes if encoding == "class_probabilities" else (spec.story.target,),
+        submission_columns=columns,
+        list_length=min(LIST_LENGTH, 1 + len(classes) // 3) if encoding == "ranked_list" else None,
     )
-
-
-def class_names(link: Link) -> tuple[str, ...]:
-    """Class names in the order of the link's codes, empty for numbers."""
-    match link:
-        case MulticlassLink(classes=classes):
-            return classes
-        case GaussianLink():
-            return ()
-        case _:
-            return ("0", "1")

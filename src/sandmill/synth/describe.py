@@ -1,12 +1,12 @@
 """The task in words, as a competition page: everything needed to take part, nothing of the rule."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from sandmill.metrics import get_metric
-from sandmill.models.mechanism import Categorical, Column
+from sandmill.models.mechanism import Categorical, Column, Date, Unit
 from sandmill.models.package import Brief
 from sandmill.models.spec import TaskSpec
-from sandmill.models.structure import TargetKind
+from sandmill.models.structure import SplitKind, TargetKind
 
 _EXAMPLE_ROWS = 3
 _LEVELS_SHOWN = 8
@@ -26,7 +26,7 @@ def describe(spec: TaskSpec, brief: Brief, sample_csv: bytes) -> str:
         "## Overview",
         f"{spec.story.overview}\n\nEach row is {spec.story.row}. {_aim(brief)}",
         "## Files",
-        _files(spec.sizes.train, test_rows, brief),
+        _files(spec, brief),
         "## Columns",
         _columns(spec, brief),
         "## Evaluation",
@@ -38,62 +38,120 @@ def describe(spec: TaskSpec, brief: Brief, sample_csv: bytes) -> str:
 
 
 def _aim(brief: Brief) -> str:
+    """What is to be predicted, in a sentence."""
+    name, named = f"`{brief.target_column}`", listed(brief.submission_columns)
     match brief.encoding:
         case "probability":
-            return f"For every row of `test.csv`, predict the probability that `{brief.target_column}` is 1."
+            what = f"the probability that {name} is 1"
         case "label":
-            return f"For every row of `test.csv`, predict `{brief.target_column}`."
+            what = name
         case "class_probabilities":
-            return f"For every row of `test.csv`, predict the probability of each value of `{brief.target_column}`."
+            what = f"the probability of each value of {name}"
+        case "label_probabilities":
+            what = f"the probabilities that {named} are 1"
+        case "label_list":
+            what = f"{name}: which of {listed(brief.classes)} apply, none, one or several"
+        case "ranked_list":
+            what = f"the {brief.list_length} likeliest values of {name}, best first"
+        case "values":
+            what = f"the numbers {named}"
         case _:
-            return f"For every row of `test.csv`, predict the number `{brief.target_column}`."
+            what = f"the number {name}"
+    return f"For every row of `test.csv`, predict {what}."
 
 
-def _files(train_rows: int, test_rows: int, brief: Brief) -> str:
+def _files(spec: TaskSpec, brief: Brief) -> str:
+    sizes = spec.sizes
+    targets = f"target `{brief.target_column}`"
+    if len(brief.target_columns) > 1:
+        targets = f"targets {listed(brief.target_columns)}"
     rows = [
-        ("train.csv", f"{train_rows} rows with the target `{brief.target_column}`"),
-        ("test.csv", f"{test_rows} rows to predict, without the target"),
+        ("train.csv", f"{sizes.train} rows with the {targets}"),
+        ("test.csv", f"{sizes.feedback + sizes.final} rows to predict, without the target"),
         ("sample_submission.csv", "a submission of the right form, with constant values"),
     ]
-    return _table(("file", "content"), rows)
+    return _table(("file", "content"), rows) + _split(spec)
+
+
+def _split(spec: TaskSpec) -> str:
+    """How train and test were told apart, where a solver has to know it."""
+    match spec.split:
+        case SplitKind.GROUPED:
+            return f"\n\nNo `{spec.mechanism.unit_column()}` of `train.csv` occurs in `test.csv`."
+        case SplitKind.TEMPORAL:
+            return "\n\nAll rows of `test.csv` are later than those of `train.csv`."
+        case SplitKind.STRATIFIED:
+            return "\n\nThe classes occur about as often in `train.csv` as in `test.csv`."
+        case _:
+            return ""
 
 
 def _columns(spec: TaskSpec, brief: Brief) -> str:
-    gaps = {gap.column for gap in spec.mechanism.missing()}
     rows = [(f"`{brief.id_column}`", "text", "Identifier of the row, without meaning")]
-    rows += [
-        (f"`{column.name}`", _type(column), _meaning(column, spec.story.column_meanings, gaps))
-        for column in spec.mechanism.columns
-    ]
-    rows.append((f"`{brief.target_column}`", _target_type(brief), f"{spec.story.target_meaning}. Only in `train.csv`"))
-    return _table(("column", "type", "meaning"), rows)
+    rows += [(f"`{column.name}`", _type(column), _meaning(column, spec)) for column in spec.mechanism.columns]
+    meanings = spec.story.column_meanings
+    for name in brief.target_columns:
+        meaning = meanings.get(name, spec.story.target_meaning)
+        rows.append((f"`{name}`", _target_type(brief), f"{meaning}. Only in `train.csv`"))
+    table = _table(("column", "type", "meaning"), rows)
+    if brief.target is not TargetKind.MULTILABEL:
+        return table
+    return f"{table}\n\n{spec.story.target_meaning}: {listed(brief.classes)}. A row has none, one or several of them."
 
 
 def _type(column: Column) -> str:
-    if isinstance(column.distribution, Categorical):
-        return "category"
-    return "integer" if column.decimals == 0 else "number"
+    match column.distribution:
+        case Categorical():
+            return "category"
+        case Date():
+            return "date"
+        case Unit():
+            return "text"
+        case _:
+            return "integer" if column.decimals == 0 else "number"
 
 
 def _target_type(brief: Brief) -> str:
-    if brief.target is TargetKind.BINARY:
-        return "0 or 1"
-    return "number" if brief.target is TargetKind.REGRESSION else "category"
+    if brief.encoding == "label_list":
+        return "names, separated by spaces"
+    match brief.target:
+        case TargetKind.BINARY | TargetKind.MULTILABEL:
+            return "0 or 1"
+        case TargetKind.MULTICLASS:
+            return "category"
+        case TargetKind.ORDINAL:
+            return f"grade from {brief.classes[0]} to {brief.classes[-1]}"
+        case TargetKind.COUNT:
+            return "integer"
+        case _:
+            return "number"
 
 
-def _meaning(column: Column, meanings: Mapping[str, str], gaps: set[str]) -> str:
-    text = meanings[column.name]
-    if isinstance(column.distribution, Categorical):
-        levels = column.distribution.levels
-        shown = ", ".join(levels[:_LEVELS_SHOWN]) + (", ..." if len(levels) > _LEVELS_SHOWN else "")
-        text = f"{text}: {shown}"
-    return f"{text}. Some cells are empty" if column.name in gaps else text
+def _meaning(column: Column, spec: TaskSpec) -> str:
+    """The column's meaning, and what a reader of its cells has to know."""
+    text = spec.story.column_meanings[column.name]
+    match column.distribution:
+        case Categorical(levels=levels):
+            shown = ", ".join(levels[:_LEVELS_SHOWN]) + (", ..." if len(levels) > _LEVELS_SHOWN else "")
+            text = f"{text}: {shown}"
+        case Date():
+            text = f"{text}, as year-month-day"
+        case Unit():
+            text = f"{text}. Several rows share one"
+    if column.name in {gap.column for gap in spec.mechanism.missing()}:
+        text = f"{text}. Some cells are empty"
+    if mixed := [fault.suffix for fault in spec.mechanism.mixed_types() if fault.column == column.name]:
+        text = f'{text}. Some cells end in "{mixed[0]}"'
+    return text
 
 
 def _evaluation(brief: Brief) -> str:
     metric = get_metric(brief.metric)
     direction = "Lower is better." if metric.is_lower_better else "Higher is better."
-    classes = f" The classes are {', '.join(brief.classes)}." if brief.target is TargetKind.MULTICLASS else ""
+    is_named = brief.target in (TargetKind.MULTICLASS, TargetKind.ORDINAL)
+    classes = f" The classes are {', '.join(brief.classes)}." if is_named else ""
+    if brief.encoding == "ranked_list":
+        classes += f" Here k is {brief.list_length}."
     return f"Submissions are scored by {metric.title}: {metric.definition}. {direction}{classes}"
 
 
@@ -107,15 +165,34 @@ def _submission(brief: Brief, sample_csv: bytes, test_rows: int) -> str:
 
 
 def _cells(brief: Brief) -> str:
+    name = f"`{brief.target_column}`"
     match brief.encoding:
         case "probability":
-            return f"`{brief.target_column}` holds a probability from 0 to 1."
+            return f"{name} holds a probability from 0 to 1."
         case "label":
-            return f"`{brief.target_column}` holds one of {', '.join(brief.classes)}."
+            return f"{name} holds one of {', '.join(brief.classes)}."
         case "class_probabilities":
             return "There is a column for each class; each row holds probabilities that sum to 1."
+        case "label_probabilities":
+            return "There is a column for each label; it holds a probability from 0 to 1."
+        case "label_list":
+            return f"{name} holds names of labels, separated by spaces; an empty cell names none."
+        case "ranked_list":
+            return f"{name} holds up to {brief.list_length} classes, separated by spaces, the likeliest first."
+        case "values":
+            return f"{listed(brief.submission_columns)} hold finite numbers{_floor(brief)}."
         case _:
-            return f"`{brief.target_column}` holds a finite number."
+            return f"{name} holds a finite number{_floor(brief)}."
+
+
+def _floor(brief: Brief) -> str:
+    return ", 0 or more" if get_metric(brief.metric).is_nonnegative else ""
+
+
+def listed(names: Sequence[str]) -> str:
+    """Column names in a sentence."""
+    quoted = [f"`{name}`" for name in names]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
 
 
 def _table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:

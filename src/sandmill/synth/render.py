@@ -1,23 +1,30 @@
 """Render a design: draw its rows, write its files, and work out what the best possible solver would predict."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sandmill.mechanism import draw_rows, posterior
+from sandmill.mechanism.columns import Floats
 from sandmill.metrics import get_metric
-from sandmill.metrics.base import Array
+from sandmill.metrics.base import Array, Tuning
 from sandmill.metrics.submission import Answers
 from sandmill.models.base import Part
-from sandmill.models.package import TaskPackage
+from sandmill.models.mechanism import Mechanism
+from sandmill.models.package import Brief, TaskPackage
 from sandmill.models.spec import TaskSpec
-from sandmill.models.structure import TargetKind
 from sandmill.rng import Streams
 from sandmill.synth.brief import brief_of
 from sandmill.synth.describe import describe
-from sandmill.synth.tables import csv_bytes, feature_frame, row_ids, sample_frame, target_series
+from sandmill.synth.rows import PartRows, draw_test, draw_train
+from sandmill.synth.sample import sample_frame
+from sandmill.synth.tables import csv_bytes, feature_frame, row_ids, target_frame
 
+TUNING_ROWS = 50_000
+"""Rows on which cut-offs and class weights of the oracle are tuned; none of them is in the task."""
 _TASK_ID_LENGTH = 12
 
 
@@ -45,19 +52,23 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0) -> Rendered:
         replicate: which rendering of the design: fresh rows and ids for each.
     """
     streams = Streams(secret, spec.fingerprint).child(f"replicate {replicate}")
-    train_rows, test_rows = range(spec.sizes.train), range(spec.sizes.feedback + spec.sizes.final)
-    train = draw_rows(spec.mechanism, streams.child("train"), train_rows, is_train=True)
-    test = draw_rows(spec.mechanism, streams.child("test"), test_rows, is_train=False)
-    brief = brief_of(spec)
-    ids = row_ids(streams, "test", test_rows)
-    is_final = _final_rows(streams, test_rows, spec.sizes.final)
-    truth = test.target if spec.target is TargetKind.REGRESSION else test.target.astype(np.int64)
-    train_ids = pl.Series(brief.id_column, row_ids(streams, "train", train_rows))
-    test_ids = pl.Series(brief.id_column, ids)
-    parts = pl.Series("part", [str(Part.FINAL if final else Part.FEEDBACK) for final in is_final])
-    train_features = feature_frame(spec.mechanism, train.observed)
-    test_features = feature_frame(spec.mechanism, test.observed)
-    train_target = target_series(brief, train.target)
+    mechanism, sizes, brief = spec.mechanism, spec.sizes, brief_of(spec)
+    train = draw_train(mechanism, spec.split, streams.child("train"), sizes.train)
+    feedback, final = (
+        draw_test(mechanism, streams.child(str(part)), rows)
+        for part, rows in ((Part.FEEDBACK, sizes.feedback), (Part.FINAL, sizes.final))
+    )
+    train_frame, train_target = _frames(mechanism, brief, train, shuffled(streams, "train", sizes.train))
+    order = shuffled(streams, "test", sizes.feedback + sizes.final)
+    tests = [_frames(mechanism, brief, part, None) for part in (feedback, final)]
+    test_frame, test_target = (pl.concat(frames)[order] for frames in zip(*tests, strict=True))
+    is_final = order >= sizes.feedback
+    truth = np.concatenate([feedback.draw.target, final.draw.target])[order]
+    ids = row_ids(streams, "test", range(len(order)))
+    test_ids, train_ids = (
+        pl.Series(brief.id_column, names).to_frame() for names in (ids, row_ids(streams, "train", range(sizes.train)))
+    )
+    parts = pl.DataFrame({"part": [str(Part.FINAL if is_last else Part.FEEDBACK) for is_last in is_final]})
     sample = csv_bytes(sample_frame(brief, ids, train_target))
     package = TaskPackage(
         task_id=task_id(spec.fingerprint, replicate, secret),
@@ -66,19 +77,47 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0) -> Rendered:
         brief=brief,
         public={
             "description.md": describe(spec, brief, sample).encode(),
-            "train.csv": csv_bytes(pl.DataFrame([train_ids, *train_features, train_target])),
-            "test.csv": csv_bytes(pl.DataFrame([test_ids, *test_features])),
+            "train.csv": csv_bytes(_beside(train_ids, train_frame, train_target)),
+            "test.csv": csv_bytes(_beside(test_ids, test_frame)),
             "sample_submission.csv": sample,
         },
-        private={"answers.csv": csv_bytes(pl.DataFrame([test_ids, target_series(brief, test.target), parts]))},
+        private={"answers.csv": csv_bytes(_beside(test_ids, test_target, parts))},
     )
-    oracle = get_metric(spec.metric).decide(posterior(spec.mechanism, test.observed))
+    observed = {
+        name: np.concatenate([cells, final.draw.observed[name]])[order]
+        for name, cells in feedback.draw.observed.items()
+    }
+    oracle = best_prediction(spec, observed, streams.child("tuning"))
+    truth = truth.astype(np.int64) if brief.classes else truth
     return Rendered(package, Answers(tuple(ids), truth, is_final), oracle)
 
 
-def _final_rows(streams: Streams, rows: range, final: int) -> np.ndarray:
-    """Which test rows are graded in the final part: an exact number, drawn evenly."""
-    order = np.argsort(streams.uniforms("part", rows), kind="stable")
-    is_final = np.zeros(len(rows), dtype=np.bool_)
-    is_final[order[:final]] = True
-    return is_final
+def best_prediction(spec: TaskSpec, observed: Mapping[str, Floats], streams: Streams) -> Array:
+    """Bayes' rule with the true parameters and the metric's decision, tuned on rows of its own where it is tuned."""
+    metric, places = get_metric(spec.metric), brief_of(spec).list_length
+    predictive = posterior(spec.mechanism, observed)
+    if not metric.decision_is_tuned:
+        decided = metric.decide(predictive)
+        return decided if places is None else decided[:, :places]
+    draw = draw_rows(spec.mechanism, streams, range(TUNING_ROWS), is_train=False)
+    return metric.decide(predictive, Tuning(posterior(spec.mechanism, draw.observed), draw.target.astype(np.int64)))
+
+
+def shuffled(streams: Streams, part: str, rows: int) -> NDArray[np.intp]:
+    """An order of rows that says nothing, and least of all which rows belong to one unit or part."""
+    return np.argsort(streams.uniforms(f"order {part}", range(rows)), kind="stable")
+
+
+def _frames(
+    mechanism: Mechanism, brief: Brief, rows: PartRows, order: NDArray[np.intp] | None
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Features and targets of one part."""
+    frames = (
+        feature_frame(mechanism, rows.draw.observed, rows.streams),
+        target_frame(brief, rows.draw.target),
+    )
+    return frames if order is None else (frames[0][order], frames[1][order])
+
+
+def _beside(*frames: pl.DataFrame) -> pl.DataFrame:
+    return pl.concat(frames, how="horizontal")

@@ -1,17 +1,19 @@
 """Draws of a mechanism as CSV bytes that are equal wherever they are written."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from datetime import timedelta
 
 import numpy as np
 import polars as pl
 
 from sandmill.mechanism.columns import Floats
-from sandmill.models.mechanism import Categorical, Column, Mechanism
+from sandmill.models.mechanism import Categorical, Column, Date, Mechanism, MixedTypes, Unit
 from sandmill.models.package import Brief
 from sandmill.models.structure import TargetKind
 from sandmill.rng import Streams
 
 _ID_LENGTH = 10
+_UNIT_LENGTH = 10
 
 
 def row_ids(streams: Streams, part: str, rows: range) -> list[str]:
@@ -19,48 +21,57 @@ def row_ids(streams: Streams, part: str, rows: range) -> list[str]:
     return [streams.token(f"id {part} {row}", _ID_LENGTH) for row in rows]
 
 
-def feature_frame(mechanism: Mechanism, observed: Mapping[str, Floats]) -> pl.DataFrame:
-    """Visible cells with their types: whole numbers, decimals or level names; gaps are null."""
-    return pl.DataFrame([_series(column, observed[column.name]) for column in mechanism.columns])
+def feature_frame(mechanism: Mechanism, observed: Mapping[str, Floats], streams: Streams) -> pl.DataFrame:
+    """Visible cells with their types: whole numbers, decimals, level names, dates or names of units; gaps are null.
+
+    Args:
+        mechanism: declares the columns.
+        observed: cells of one part.
+        streams: of that part: they name its units, and choose the numbers that are written as text.
+    """
+    mixed = {fault.column: fault for fault in mechanism.mixed_types()}
+    columns = [_series(column, observed[column.name], streams) for column in mechanism.columns]
+    return pl.DataFrame(
+        [_as_text(column, mixed[column.name], streams) if column.name in mixed else column for column in columns]
+    )
 
 
-def target_series(brief: Brief, target: Floats) -> pl.Series:
-    """Targets as the files write them: class names, or numbers."""
-    if brief.target is TargetKind.REGRESSION:
-        return pl.Series(brief.target_column, target)
-    if brief.target is TargetKind.BINARY:
-        return pl.Series(brief.target_column, target.astype(np.int64))
-    return pl.Series(brief.target_column, [brief.classes[int(code)] for code in target])
-
-
-def sample_frame(brief: Brief, ids: Sequence[str], train_target: pl.Series) -> pl.DataFrame:
-    """A submission of the right form that knows nothing: one constant for every row, the rarest class for labels."""
-    width = len(brief.submission_columns)
-    match brief.encoding:
-        case "probability":
-            cells: list[pl.Series] = [pl.Series(brief.submission_columns[0], np.full(len(ids), 0.5))]
-        case "label":
-            rarest = train_target.value_counts(sort=True, name="rows").sort("rows", brief.target_column)[0]
-            cells = [pl.Series(brief.submission_columns[0], rarest[brief.target_column].to_list() * len(ids))]
-        case "class_probabilities":
-            cells = [pl.Series(name, np.full(len(ids), 1 / width)) for name in brief.submission_columns]
-        case "value":
-            cells = [pl.Series(brief.submission_columns[0], np.zeros(len(ids)))]
-    return pl.DataFrame([pl.Series(brief.id_column, ids), *cells])
+def target_frame(brief: Brief, target: Floats) -> pl.DataFrame:
+    """Targets as the files write them: class names, 0/1 for labels, sets of names, or numbers."""
+    match brief.target:
+        case TargetKind.REGRESSION:
+            return pl.DataFrame({brief.target_column: target})
+        case TargetKind.BINARY | TargetKind.COUNT:
+            return pl.DataFrame({brief.target_column: target.astype(np.int64)})
+        case TargetKind.MULTI_TARGET:
+            return pl.DataFrame(dict(zip(brief.target_columns, target.T, strict=True)))
+        case TargetKind.MULTILABEL if brief.encoding == "label_probabilities":
+            return pl.DataFrame(dict(zip(brief.target_columns, target.T.astype(np.int64), strict=True)))
+        case TargetKind.MULTILABEL:
+            names = np.array(brief.classes)
+            cells = [" ".join(names[row]) for row in target == 1]
+            return pl.DataFrame({brief.target_column: cells})
+        case _:
+            return pl.DataFrame({brief.target_column: [brief.classes[int(code)] for code in target]})
 
 
 def csv_bytes(frame: pl.DataFrame) -> bytes:
     """CSV with LF line ends, empty cells for gaps, shortest decimals that read back equal."""
-    return frame.write_csv().encode()
+    return frame.with_columns(pl.col(pl.String).replace("", None)).write_csv().encode()
 
 
-def _series(column: Column, values: Floats) -> pl.Series:
+def _series(column: Column, values: Floats, streams: Streams) -> pl.Series:
     gap = np.isnan(values)
     match column.distribution:
         case Categorical(levels=levels):
             return pl.Series(
                 column.name, [None if hole else levels[int(code)] for code, hole in zip(values, gap, strict=True)]
             )
+        case Date(first=first):
+            return pl.Series(column.name, [(first + timedelta(days=int(day))).isoformat() for day in values])
+        case Unit(prefix=prefix):
+            names = {unit: prefix + streams.token(f"unit {unit:.0f}", _UNIT_LENGTH) for unit in np.unique(values)}
+            return pl.Series(column.name, [names[unit] for unit in values])
         case _ if column.decimals == 0:
             whole = pl.Series(column.name, np.where(gap, 0, values).astype(np.int64))
             return (
@@ -70,3 +81,16 @@ def _series(column: Column, values: Floats) -> pl.Series:
             )
         case _:
             return pl.Series(column.name, values).fill_nan(None)
+
+
+def _as_text(cells: pl.Series, fault: MixedTypes, streams: Streams) -> pl.Series:
+    """Write the unit behind some of the numbers."""
+    marked = streams.uniforms("mixed types", range(len(cells))) < fault.rate
+    plain = cells.cast(pl.String)
+    return pl.Series(
+        cells.name,
+        [
+            f"{cell} {fault.suffix}" if mark and cell is not None else cell
+            for cell, mark in zip(plain, marked, strict=True)
+        ],
+    )

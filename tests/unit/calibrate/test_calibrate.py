@@ -11,7 +11,7 @@ from sandmill.errors import DegenerateTask, ItemRejected
 from sandmill.metrics import get_metric
 from sandmill.models.base import Band
 from sandmill.models.calibration import Tier
-from tests.tables import write_table
+from tests.unit.calibrate.tables import write_table
 
 ROWS = 800
 

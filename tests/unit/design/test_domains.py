@@ -2,12 +2,15 @@
 
 import math
 import re
+from collections import Counter
+from datetime import date, timedelta
 from itertools import combinations
+from typing import get_args
 
 import pytest
 
 from sandmill.design import design_task, grammar
-from sandmill.design.lexicon import load_domains
+from sandmill.design.lexicon import Dress, load_domains
 from sandmill.models.base import Band
 from sandmill.models.mechanism import Cycle, LogNormal, Normal, Uniform
 from sandmill.models.plan import Slot
@@ -40,21 +43,45 @@ SIGNED = re.compile(r"degrees Celsius|negative")
 
 
 def _columns(domain):
-    return (*domain.numeric, *domain.categorical)
+    return (*domain.numeric, *domain.categorical, *domain.crowded, *domain.dates, *domain.units)
 
 
 def _targets(domain):
-    return (*domain.targets.binary, *domain.targets.multiclass, *domain.targets.regression)
+    targets = domain.targets
+    numbers = (*targets.regression, *targets.ordinal, *targets.count)
+    return (*targets.binary, *targets.multiclass, *numbers, *targets.multilabel)
+
+
+def _labels(domain):
+    return [label for target in domain.targets.multilabel for label in target.labels]
+
+
+def _classes(domain):
+    return [name for target in domain.targets.multiclass for name in target.classes]
 
 
 def _vocabulary(domain):
-    return [word.name for word in (*_columns(domain), *_targets(domain))]
+    """Whatever can head a column of train.csv."""
+    return [word.name for word in (*_columns(domain), *_targets(domain))] + _labels(domain)
 
 
 def _values(domain):
-    """Levels and classes, each with the column they belong to."""
+    """Levels, classes and labels, each with the column they belong to."""
     levels = [(word.name, level) for word in domain.categorical for level in word.levels]
-    return levels + [(target.name, name) for target in domain.targets.multiclass for name in target.classes]
+    classes = [(target.name, name) for target in domain.targets.multiclass for name in target.classes]
+    return levels + classes + [(target.name, name) for target in domain.targets.multilabel for name in target.labels]
+
+
+def _of_kind(domain, kind):
+    return {word.name for word in domain.numeric if isinstance(word.distribution, kind)}
+
+
+def _in_pairs(pairs):
+    return Counter(name for pair in pairs for name in pair)
+
+
+def _grade_sentence(target, top=5):
+    return f"{target.meaning}, from 1 ({target.lowest}) to {top} ({target.highest})"
 
 
 def _range(distribution):
@@ -85,44 +112,54 @@ def _chance_of_a_tie(word):
 
 
 def test_there_are_many_domains_and_no_two_share_name_or_title():
-    assert len(DOMAINS) >= 14
+    assert len(DOMAINS) >= 24
     for field in ("name", "title", "row"):
         assert len({getattr(domain, field) for domain in DOMAINS}) == len(DOMAINS)
 
 
 @EACH
 def test_a_domain_offers_enough_of_everything(domain):
-    assert len(domain.numeric) >= 12
-    assert len(domain.categorical) >= 3
-    assert min(len(domain.ratios), len(domain.products)) >= 5
-    assert len(domain.periods) >= 2
-    assert len(domain.targets.binary) >= 3
-    assert len(domain.targets.multiclass) >= 2
-    assert len(domain.targets.regression) >= 3
-    assert min(len(target.classes) for target in domain.targets.multiclass) >= 9
+    assert len(domain.numeric) >= 14
+    assert len(domain.categorical) >= 5
+    assert min(len(domain.ratios), len(domain.products)) >= 7
+    assert len(domain.periods) >= 3
+    assert len({period for _, period in domain.periods}) >= 2
+    assert len(domain.crowded) >= 2
+    assert min(len(domain.dates), len(domain.units)) >= 1
     assert {len(word.levels) for word in domain.categorical} <= set(range(2, 13))
     assert len({len(word.levels) for word in domain.categorical}) >= 2
-    assert 2 <= len(domain.overview) <= 4
+    assert 3 <= len(domain.overview) <= 5
+
+
+@EACH
+def test_a_domain_offers_something_of_every_kind_to_predict(domain):
+    targets = domain.targets
+    assert len(targets.binary) >= 3
+    assert len(targets.multiclass) >= 2
+    assert len(targets.regression) >= 4
+    assert min(len(targets.ordinal), len(targets.count), len(targets.multilabel)) >= 1
+    assert min(len(target.classes) for target in targets.multiclass) >= 9
+    assert min(len(target.labels) for target in targets.multilabel) >= 6
 
 
 @EACH
 def test_names_are_unique_and_no_reader_of_files_takes_them_for_something_else(domain):
     names = _vocabulary(domain)
-    assert len(set(names)) == len(names)
-    assert not set(names) & RESERVED
+    headings = Counter([*names, *_classes(domain)])
+    assert [name for name, times in headings.items() if times > 1] == []
+    assert not set(headings) & RESERVED
     for owner in {owner for owner, _ in _values(domain)}:
         values = [value for name, value in _values(domain) if name == owner]
         assert len(set(values)) == len(values)
     words = [*names, *(value for _, value in _values(domain))]
     assert [word for word in words if not NAME.fullmatch(word)] == []
     assert [word for word in words if word in TAKEN_FOR_SOMETHING_ELSE] == []
-    classes = {name for target in domain.targets.multiclass for name in target.classes}
-    assert not classes & {"id", "part"}
 
 
 @EACH
 def test_no_name_gives_the_mechanism_away(domain):
-    said = [name for name in _vocabulary(domain) if {*name.split("_")} & MECHANISM_WORDS]
+    names = [*_vocabulary(domain), *_classes(domain)]
+    said = [name for name in names if {*name.split("_")} & MECHANISM_WORDS]
     assert said == []
 
 
@@ -135,7 +172,10 @@ def test_words_are_plain_sentences_that_give_nothing_away(domain):
     assert [t.meaning for t in domain.targets.binary if not re.fullmatch(r"1 if .+, 0 if .+", t.meaning)] == []
     assert [text for text in domain.overview if not re.fullmatch(r"[A-Z][^.|]+\.", text)] == []
     assert re.fullmatch(r"one [a-z][^.|]+[a-z]", domain.row)
-    text = " ".join((domain.title, domain.row, *domain.overview, *meanings)).lower()
+    grades = [_grade_sentence(target) for target in domain.targets.ordinal]
+    values = [value.replace("_", " ") for _, value in _values(domain)]
+    plurals = [unit.plural for unit in domain.units]
+    text = " ".join((domain.title, domain.row, *domain.overview, *meanings, *grades, *values, *plurals)).lower()
     assert [phrase for phrase in GIVEAWAYS if phrase in text] == []
     assert re.findall(r"\d*[1-9]\d*[1-9]\d*[1-9]\d*", text) == []
 
@@ -156,11 +196,56 @@ def test_columns_stay_plausible_far_from_the_middle(domain):
 @EACH
 def test_numbers_to_predict_stay_plausible_far_from_the_middle(domain):
     for target in domain.targets.regression:
-        low, high = target.location - 4 * target.scale, target.location + 4 * target.scale
-        assert low >= 0 or "negative" in target.meaning, target.name
+        assert target.location > 0, target.name
+        assert target.scale < target.location / 3, target.name
+        assert target.location - 4 * target.scale >= 0, target.name
         is_bounded = target.name.endswith("_pct") or re.search(r"from 0 to 100\b", target.meaning)
-        assert high <= 100 or not is_bounded, target.name
+        highest_if_skewed = target.location * math.exp(4 * target.scale / target.location)
+        assert highest_if_skewed <= 100 or not is_bounded, target.name
         assert target.scale >= 3 * 10.0**-target.decimals, target.name
+
+
+@EACH
+def test_grades_read_as_a_sentence(domain):
+    for target in domain.targets.ordinal:
+        ends = (target.lowest, target.highest)
+        assert len(set(ends)) == 2
+        assert [end for end in ends if not re.fullmatch(r"[a-z][a-z -]{1,29}", end)] == []
+        assert not re.search(r"[,(]|\d", target.meaning), target.name
+        assert len(_grade_sentence(target)) <= 140
+
+
+@EACH
+def test_counts_and_sets_of_labels_are_named_by_noun_phrases(domain):
+    for target in (*domain.targets.count, *domain.targets.multilabel):
+        assert not re.search(r"[,:]|1 if ", target.meaning), target.name
+        assert re.fullmatch(r"[A-Z][a-z].* .*", target.meaning), target.name
+
+
+@EACH
+def test_crowded_columns_are_dressed_in_different_ways(domain):
+    dresses = [word.dress for word in domain.crowded]
+    assert len(set(dresses)) == len(dresses)
+
+
+@EACH
+def test_dates_say_so_and_span_one_to_three_years_of_the_recent_past(domain):
+    for word in domain.dates:
+        assert word.name.endswith("_on")
+        assert re.match(r"Date (on which|of) ", word.meaning), word.name
+        assert date(2015, 1, 1) <= word.first <= date(2023, 12, 31)
+        assert word.first + timedelta(days=word.days) <= date(2025, 12, 31)
+        assert 400 <= word.days <= 1100
+
+
+@EACH
+def test_units_are_told_apart_by_a_short_prefix(domain):
+    prefixes = [unit.prefix for unit in domain.units]
+    assert len(set(prefixes)) == len(prefixes)
+    assert [prefix for prefix in prefixes if not re.fullmatch(r"[A-Z]{1,2}", prefix)] == []
+    for unit in domain.units:
+        assert unit.name.endswith("_id")
+        assert re.fullmatch(r"[a-z][a-z' ]+s'? ?[a-z]*", unit.plural), unit.name
 
 
 @EACH
@@ -170,6 +255,16 @@ def test_pairs_are_distinct_and_one_never_leaves_the_other_kind_without_a_free_p
     assert len({*ratios, *products}) == len(ratios) + len(products)
     for first, second in ((ratios, products), (products, ratios)):
         assert all(any(not pair & other for other in second) for pair in first)
+
+
+@EACH
+def test_no_name_gives_away_that_a_column_takes_part_in_a_pair(domain):
+    """A reader of the vocabulary learns nothing from it: all columns that can be in a pair are in one, none in many."""
+    numeric = {word.name for word in domain.numeric}
+    ratios, products = _in_pairs(domain.ratios), _in_pairs(domain.products)
+    assert _of_kind(domain, LogNormal) - set(ratios) == set()
+    assert numeric - {name for name, _ in domain.periods} - set(products) == set()
+    assert max(*ratios.values(), *products.values()) <= 5
 
 
 @EACH
@@ -199,6 +294,19 @@ def test_two_domains_share_hardly_a_word():
         assert len({*_vocabulary(first)} & {*_vocabulary(second)}) <= 2, (first.name, second.name)
         values = ({value for _, value in _values(domain)} for domain in (first, second))
         assert len(set.intersection(*values)) <= 4, (first.name, second.name)
+
+
+def test_dates_begin_in_all_years_months_and_days_of_the_week():
+    firsts = [word.first for domain in DOMAINS for word in domain.dates]
+    assert len(set(firsts)) == len(firsts)
+    assert {first.year for first in firsts} == set(range(2015, 2024))
+    assert {first.month for first in firsts} == set(range(1, 13))
+    assert {first.weekday() for first in firsts} == set(range(7))
+    assert len({word.days for domain in DOMAINS for word in domain.dates}) >= len(DOMAINS) // 2
+
+
+def test_every_dress_is_worn_somewhere():
+    assert {word.dress for domain in DOMAINS for word in domain.crowded} == set(get_args(Dress))
 
 
 @EACH

@@ -5,75 +5,189 @@ import pytest
 
 from sandmill.calibrate.measure import band_of
 from sandmill.design import design_task
+from sandmill.design.frame import Frame
 from sandmill.design.lexicon import load_domains
 from sandmill.design.motifs import HIDDEN_KINDS, PLAIN_KINDS
 from sandmill.design.rule import choose_rule
 from sandmill.design.steering import TYPICAL, first_hardness, steer
+from sandmill.design.vocabulary import choose_vocabulary
 from sandmill.mechanism import draw_rows
 from sandmill.mechanism.rule import evaluate_term, latent_score
 from sandmill.metrics.support import ENCODINGS
 from sandmill.models.base import Band
-from sandmill.models.mechanism import Categorical, Distractors, MulticlassLink
+from sandmill.models.mechanism import (
+    BinaryLink,
+    Categorical,
+    CountLink,
+    Cycle,
+    Distractors,
+    Drift,
+    Duplicates,
+    GaussianLink,
+    LabelNoise,
+    LogNormal,
+    Lookup,
+    Missing,
+    MixedTypes,
+    MulticlassLink,
+    MultilabelLink,
+    NumbersLink,
+    OrdinalLink,
+    Outliers,
+    PositiveLink,
+    Subgroup,
+    UnitEffect,
+    UnitMixup,
+    class_names,
+)
+from sandmill.models.motifs import columns_of, cuts_of
 from sandmill.models.plan import Slot
-from sandmill.models.structure import MetricName, PathologyKind, TargetKind
+from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
 from sandmill.rng import Streams
 from tests.designs import SECRET, TASKS, make_rendered, make_seed, make_spec
 
-SLOTS = range(25)
+SLOTS = range(10)
+MANY = range(110)
+"""Slots enough to reach every domain."""
+DECLARED = {
+    PathologyKind.MISSING: Missing,
+    PathologyKind.UNIT_MIXUP: UnitMixup,
+    PathologyKind.OUTLIERS: Outliers,
+    PathologyKind.LABEL_NOISE: LabelNoise,
+    PathologyKind.DUPLICATES: Duplicates,
+    PathologyKind.MIXED_TYPES: MixedTypes,
+}
+"""Faults of a seed that become faults of a mechanism."""
+
+
+def many_specs():
+    return [make_spec(*TASKS[0], slot, hardness=0.8) for slot in MANY]
+
+
+def vocabulary(domain, frame, seed=0):
+    return choose_vocabulary(domain, frame, Streams(SECRET, f"words {seed}"))
+
+
+def frames():
+    """A frame without date and unit, one with a date, one with units."""
+    return [
+        Frame(SplitKind.RANDOM, frozenset()),
+        Frame(SplitKind.TEMPORAL, frozenset({PathologyKind.DRIFT})),
+        Frame(SplitKind.GROUPED, frozenset({PathologyKind.HIGH_CARDINALITY, PathologyKind.TIMESTAMPS})),
+    ]
 
 
 def test_every_domain_is_reached():
-    assert {make_spec(slot=slot).domain for slot in range(120)} == {domain.name for domain in load_domains()}
+    assert {spec.domain for spec in many_specs()} == {domain.name for domain in load_domains()}
 
 
 def test_motifs_and_faults_are_all_reached():
-    specs = [make_spec(*task, slot, hardness=0.8) for task in TASKS[:2] for slot in range(60)]
+    specs = many_specs()
+    crowds = [make_spec(*TASKS[0], slot, 0.8, pathologies=(PathologyKind.HIGH_CARDINALITY,)) for slot in range(12)]
     motifs = Counter(name for spec in specs for name in spec.mechanism.motif_names)
-    assert set(motifs) == {*PLAIN_KINDS, *HIDDEN_KINDS}
-    assert len(motifs) == 14
+    assert set(motifs) == {*PLAIN_KINDS, *HIDDEN_KINDS} - {"crowded_lookup"}
+    assert min(motifs.values()) >= 5
+    assert any(len(effects) >= 20 for spec in crowds for effects in lookups(spec))
+    assert {len(effects) < 20 for spec in specs for effects in lookups(spec)} == {True, False}
     faults = {fault.kind for spec in specs for fault in spec.mechanism.pathologies}
-    assert faults == {
-        PathologyKind.MISSING,
-        PathologyKind.UNIT_MIXUP,
-        PathologyKind.OUTLIERS,
-        PathologyKind.LABEL_NOISE,
-        PathologyKind.DISTRACTORS,
-    }
+    assert faults == {*DECLARED, PathologyKind.DISTRACTORS}
 
 
-def test_faults_that_the_seed_has_are_carried_over():
-    seed = make_seed(*TASKS[0], missing_share=0.0)
-    for kind in (PathologyKind.UNIT_MIXUP, PathologyKind.OUTLIERS, PathologyKind.LABEL_NOISE, PathologyKind.MISSING):
-        structure = seed.structure.model_copy(update={"pathologies": (kind,)})
-        slot = Slot(number=0, seed=seed.model_copy(update={"structure": structure}), band=Band.HARD)
-        found = [
-            kind in {fault.kind for fault in design_task(slot, Streams(SECRET, str(n)), 0.6).mechanism.pathologies}
-            for n in range(20)
-        ]
-        assert sum(found) >= 18
+def lookups(spec):
+    return [term.motif.effects for term in spec.mechanism.terms if isinstance(term.motif, Lookup)]
 
 
-def test_no_column_serves_two_motifs():
+def test_periods_and_units_come_with_the_frame():
+    for split, motif in ((SplitKind.TEMPORAL, Drift), (SplitKind.GROUPED, UnitEffect)):
+        for slot in range(6):
+            for hardness in (0.0, 1.0):
+                terms = make_spec(*TASKS[0], slot, hardness, split=split).mechanism.terms
+                assert sum(isinstance(term.motif, motif) for term in terms) == 1
+    plain = [term.motif for slot in range(6) for term in make_spec(*TASKS[0], slot).mechanism.terms]
+    assert not any(isinstance(motif, Drift | UnitEffect) for motif in plain)
+
+
+@pytest.mark.parametrize("kind", DECLARED)
+def test_faults_that_the_seed_has_are_carried_over(kind):
+    seed = make_seed(*TASKS[0], missing_share=0.0, pathologies=(kind,))
+    slot = Slot(number=0, seed=seed, band=Band.HARD)
+    specs = [design_task(slot, Streams(SECRET, str(n)), 0.6) for n in range(20)]
+    found = [any(isinstance(fault, DECLARED[kind]) for fault in spec.mechanism.pathologies) for spec in specs]
+    assert sum(found) >= 17
+
+
+def test_no_cell_has_two_faults_and_no_fault_falls_on_what_others_depend_on():
+    """The model refuses such mechanisms; mixed types it cannot refuse."""
+    kinds = tuple(DECLARED)
+    for slot in range(8):
+        for split in SplitKind:
+            mechanism = make_spec(*TASKS[0], slot, 0.7, split=split, pathologies=kinds).mechanism
+            cells = [fault.column for fault in (*mechanism.cell_faults(), *mechanism.mixed_types())]
+            assert len(cells) == len(set(cells))
+            assert not set(cells) & {column.name for column in mechanism.columns if column.unit}
+
+
+def test_no_column_serves_two_motifs_and_only_a_date_serves_one_beside_its_periods():
     for domain in load_domains():
-        for seed in range(50):
-            rule = choose_rule(domain, np.random.default_rng(seed))
-            read = [len(type(rule)((), (motif,)).columns) for motif in (*rule.plain, *rule.hidden)]
-            assert len(rule.columns) == sum(read) + (rule.subgroup is not None)
+        for frame in frames():
+            words = vocabulary(domain, frame)
+            for seed in range(10):
+                rule = choose_rule(words, frame, np.random.default_rng(seed))
+                motifs = (*rule.plain, *rule.hidden, *([rule.subgroup] if rule.subgroup else []))
+                read = [{motif.by} if isinstance(motif, Subgroup) else set(columns_of(motif)) for motif in motifs]
+                assert len(set().union(*read)) == sum(map(len, read))
+                assert rule.columns == set().union(*read) | {n for m in rule.background for n in columns_of(m)}
+
+
+def test_motifs_fall_on_every_column_that_can_carry_them():
+    """Columns on a circle are no sign of waves, and positive ones none of ratios."""
+    on_cycles, of_positive = set(), set()
+    for domain in load_domains():
+        words = vocabulary(domain, frames()[0])
+        laws = {word.name: word.distribution for word in domain.numeric}
+        for seed in range(30):
+            rule = choose_rule(words, frames()[0], np.random.default_rng(seed))
+            for motif in (*rule.plain, *rule.hidden):
+                for name in columns_of(motif):
+                    if isinstance(laws.get(name), Cycle):
+                        on_cycles.add(motif.motif)
+                    if isinstance(laws.get(name), LogNormal):
+                        of_positive.add(motif.motif)
+    assert on_cycles >= {"linear", "curve", "threshold", "band", "periodic", "saturation", "varying_slope"}
+    assert of_positive >= {"linear", "curve", "threshold", "band", "ratio", "interaction", "difference"}
+
+
+def test_cuts_lie_between_values_that_can_be_written_and_leave_rows_on_both_sides():
+    for spec in many_specs()[:50]:
+        mechanism, cells = spec.mechanism, None
+        for term in mechanism.terms:
+            for cut in cuts_of(term.motif):
+                (name,) = columns_of(term.motif)
+                column = mechanism.column_by_name[name]
+                steps = cut * 10**column.decimals
+                assert abs(steps - round(steps - 0.5) - 0.5) < 1e-6
+                if cells is None:
+                    cells = draw_rows(mechanism, Streams(SECRET, "cuts"), range(2000), is_train=False).complete
+                assert 0.05 < (cells[name] > cut).mean() < 0.95, (name, cut)
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_terms_are_standardised_and_classes_have_their_shares(task):
-    spec = make_spec(*task, 1)
-    mechanism = spec.mechanism
-    values = draw_rows(mechanism, Streams(SECRET, "check"), range(40_000), is_train=False)
-    for term in mechanism.terms:
-        cells = evaluate_term(term, mechanism.column_by_name, values.complete)
-        assert abs(cells.mean()) < 0.03
-        assert abs(cells.std() - 1) < 0.06
-    if isinstance(mechanism.link, MulticlassLink):
-        shares = np.bincount(values.target.astype(int)) / len(values.target)
-        assert shares.min() > 0.05
-    assert np.isfinite(latent_score(mechanism, values.complete)).all()
+    for split in SplitKind:
+        mechanism = make_spec(*task, 1, split=split).mechanism
+        early, late = (draw_rows(mechanism, Streams(SECRET, f"{t}"), range(20_000), is_train=t) for t in (True, False))
+        values = {name: np.concatenate([cells, late.complete[name]]) for name, cells in early.complete.items()}
+        for term in mechanism.terms:
+            cells = evaluate_term(term, mechanism.column_by_name, values)
+            slack = 0.06 if isinstance(term.motif, UnitEffect) else 0.03
+            assert abs(cells.mean()) < slack
+            assert abs(cells.std() - 1) < 2 * slack
+        link, target = mechanism.link, np.concatenate([early.target, late.target])
+        if isinstance(link, MulticlassLink | OrdinalLink):
+            assert np.bincount(target.astype(int)).min() > 0.04 * len(target)
+        if isinstance(link, MultilabelLink):
+            assert 0.1 < target.mean(axis=0).min() <= target.mean(axis=0).max() < 0.55
+        assert np.isfinite(latent_score(mechanism, values)).all()
 
 
 def test_classes_are_at_most_a_quarter_of_the_training_rows():
@@ -81,6 +195,38 @@ def test_classes_are_at_most_a_quarter_of_the_training_rows():
         spec = make_spec(TargetKind.MULTICLASS, MetricName.LOG_LOSS, slot, 1.0)
         assert isinstance(spec.mechanism.link, MulticlassLink)
         assert len(spec.mechanism.link.classes) <= spec.sizes.train / 4
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: "-".join(task))
+def test_a_target_is_of_its_kind(task):
+    target, metric = task
+    for slot in range(6):
+        spec = make_spec(*task, slot, 0.9)
+        link, names = spec.mechanism.link, class_names(spec.mechanism.link)
+        match target:
+            case TargetKind.BINARY:
+                assert isinstance(link, BinaryLink)
+            case TargetKind.MULTICLASS:
+                assert isinstance(link, MulticlassLink)
+                assert 3 <= len(names) <= 7
+            case TargetKind.ORDINAL:
+                assert isinstance(link, OrdinalLink)
+                assert names == tuple(str(grade) for grade in range(1, len(names) + 1))
+                assert 4 <= len(names) <= 7
+                assert "from 1 (" in spec.story.target_meaning
+                assert f"to {len(names)} (" in spec.story.target_meaning
+            case TargetKind.MULTILABEL:
+                assert isinstance(link, MultilabelLink)
+                assert 3 <= len(names) <= 5
+                assert set(names) <= set(spec.story.column_meanings)
+            case TargetKind.COUNT:
+                assert isinstance(link, CountLink)
+            case TargetKind.MULTI_TARGET:
+                assert isinstance(link, NumbersLink)
+                assert len(link.names) == 3
+                assert set(link.names) <= set(spec.story.column_meanings)
+            case _:
+                assert isinstance(link, PositiveLink if metric is MetricName.RMSLE else GaussianLink)
 
 
 def test_other_secrets_design_other_tasks():
@@ -123,6 +269,17 @@ def test_steering_moves_towards_the_band_and_stays_between_what_was_tried(task):
             assert len(tried) < 8
 
 
-def test_every_task_that_can_be_made_has_a_typical_curve():
-    assert set(TYPICAL) == set(ENCODINGS)
-    assert all(list(curve) == sorted(curve) for curve in TYPICAL.values())
+def test_curves_are_of_tasks_that_can_be_made_and_rise():
+    assert set(TYPICAL) <= set(ENCODINGS)
+    assert all(list(curve) == sorted(curve) and len(curve) == 5 for curve in TYPICAL.values())
+    assert all(0 <= step <= 1 for curve in TYPICAL.values() for step in curve)
+
+
+@pytest.mark.parametrize("task", ENCODINGS, ids=lambda task: "-".join(task))
+def test_a_task_without_a_curve_starts_from_a_straight_line(task):
+    structure = make_seed(*task).structure
+    starts = [first_hardness(structure, band) for band in Band]
+    assert starts == sorted(starts)
+    assert all(0 <= start <= 1 for start in starts)
+    if task not in TYPICAL:
+        assert starts == [0.125, 0.375, 0.625, 0.875]

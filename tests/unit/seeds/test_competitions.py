@@ -66,12 +66,13 @@ def test_a_column_for_each_class_in_the_sample_means_the_column_that_test_lacks(
     )
 
 
-def test_several_targets_wait(written):
+def test_several_targets_are_one_seed(written):
     rows = _rows(a=[0.5, 1.5] * 30, b=[1.0, 2.0] * 30)
     folder = _with_data(
         written, "crystals", rows, rows.select("id", "a", "b"), grader="mean-column-wise-rmsle", scores=(0.05, 0.4)
     )
-    assert _waits(written, folder) == ("target multi_target", "metric rmsle_columns")
+    (seed,) = ingest((folder,)).supported
+    assert (seed.structure.target, seed.structure.n_targets) == (TargetKind.MULTI_TARGET, 2)
 
 
 def test_images_beside_the_tables_or_named_in_the_text_wait(written):

@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 
 from sandmill.errors import SeedError
-from sandmill.models.structure import MetricName, PathologyKind, TargetKind
+from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
 from sandmill.seeds import ingest
 
 
@@ -138,13 +138,14 @@ def test_what_is_declared_wins_over_what_is_inferred(written):
     assert [column.name for column in seed.profile] == ["x"]
 
 
-def test_an_unsupported_pair_or_split_sets_the_seed_aside(written):
+def test_an_unsupported_pair_sets_the_seed_aside(written):
     frame = pl.DataFrame({"x": [0, 1, 2] * 20, "late": [0, 1] * 30})
     written.file("card.yaml", written.card_text)
-    one = written.table("one", frame.write_csv(), extra="metric: f1\n")
+    one = written.table("one", frame.write_csv(), extra="metric: dice\n")
     two = written.table("two", frame.write_csv(), extra="split: temporal\n")
-    waiting = ingest(("card.yaml", one, two)).unsupported
-    assert {seed.id: seed.needs for seed in waiting} == {"one": ("metric f1",), "two": ("split temporal",)}
+    intake = ingest(("card.yaml", one, two))
+    assert {seed.id: seed.needs for seed in intake.unsupported} == {"one": ("metric dice",)}
+    assert next(seed for seed in intake.supported if seed.id == "two").structure.split is SplitKind.TEMPORAL
 
 
 def test_rare_classes_and_many_levels_are_facts(written):

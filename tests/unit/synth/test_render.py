@@ -1,4 +1,12 @@
+"""Rendered packages of every target, form of submission and split: the files say what was drawn and what is asked."""
+
+import csv
 import io
+import re
+from datetime import date
+from functools import cache
+from importlib import import_module
+from unittest.mock import patch
 
 import numpy as np
 import polars as pl
@@ -6,18 +14,60 @@ import pytest
 
 from sandmill.metrics import get_metric
 from sandmill.metrics.submission import parse_submission, read_answers
-from sandmill.models.mechanism import Categorical
-from sandmill.models.structure import TargetKind
-from tests.designs import TASKS, make_rendered
+from sandmill.metrics.support import ENCODINGS
+from sandmill.models.mechanism import Categorical, Cycle, Date, Unit
+from sandmill.models.spec import Sizes
+from sandmill.models.structure import PathologyKind, SplitKind
+from sandmill.synth import render
+from tests.designs import SECRET, make_spec
+
+RENDER = import_module("sandmill.synth.render")
+FAULTS = (
+    PathologyKind.MIXED_TYPES,
+    PathologyKind.DUPLICATES,
+    PathologyKind.TIMESTAMPS,
+    PathologyKind.HIGH_CARDINALITY,
+    PathologyKind.LABEL_NOISE,
+)
+FEEDBACK, FINAL = 400, 800
+FORMS = list(dict.fromkeys((target, encoding) for (target, _), encoding in ENCODINGS.items()))
+LEAST_LEAD = 0.02
+"""Share of the way from the sample to a perfect score that the oracle leads by, at least."""
 
 
-@pytest.fixture(params=TASKS, ids=lambda task: f"{task[0]}-{task[1]}")
+def cases():
+    """Every form in every split, its metrics in turn."""
+    for place, (target, encoding) in enumerate(FORMS):
+        metrics = [metric for (kind, metric), form in ENCODINGS.items() if (kind, form) == (target, encoding)]
+        for number, split in enumerate(SplitKind):
+            yield target, metrics[(place + number) % len(metrics)], split
+
+
+@cache
+def rendered_of(target, metric, split):
+    spec = make_spec(target, metric, 4, split=split, pathologies=FAULTS)
+    small = spec.model_copy(update={"sizes": Sizes(train=spec.sizes.train, feedback=FEEDBACK, final=FINAL)})
+    with patch.object(RENDER, "TUNING_ROWS", 5000):
+        return render(small, SECRET)
+
+
+@pytest.fixture(params=cases(), ids=lambda case: "-".join(case))
 def rendered(request):
-    return make_rendered(*request.param)
+    return rendered_of(*request.param)
 
 
 def frame(rendered, name):
-    return pl.read_csv(io.BytesIO(rendered.package.public[name]), infer_schema_length=None)
+    return pl.read_csv(io.BytesIO(rendered.package.public[name]), infer_schema=False)
+
+
+def rows(content):
+    return list(csv.DictReader(io.StringIO(content.decode())))
+
+
+def test_every_form_is_tried_in_every_split():
+    tried = {(target, ENCODINGS[target, metric], split) for target, metric, split in cases()}
+    assert tried == {(target, encoding, split) for target, encoding in FORMS for split in SplitKind}
+    assert len(FORMS) == 12
 
 
 def test_the_answers_read_back_are_the_truth_that_was_drawn(rendered):
@@ -25,68 +75,197 @@ def test_the_answers_read_back_are_the_truth_that_was_drawn(rendered):
     assert answers.ids == rendered.answers.ids
     np.testing.assert_array_equal(answers.truth, rendered.answers.truth)
     np.testing.assert_array_equal(answers.is_final, rendered.answers.is_final)
+    assert answers.truth.dtype == rendered.answers.truth.dtype
 
 
-def test_the_sample_is_a_valid_submission(rendered):
+def test_the_answers_are_in_the_order_of_the_test_rows(rendered):
+    answers = rows(rendered.package.private["answers.csv"])
+    assert list(answers[0]) == ["id", *rendered.package.brief.target_columns, "part"]
+    ids = [row["id"] for row in answers]
+    for name in ("test.csv", "sample_submission.csv"):
+        assert [row["id"] for row in rows(rendered.package.public[name])] == ids
+
+
+def test_the_sample_is_a_valid_submission_and_knows_nothing(rendered):
     package = rendered.package
     prediction = parse_submission(package.public["sample_submission.csv"], package.brief, rendered.answers.ids)
     assert len(prediction) == len(rendered.answers.ids)
     assert len(np.unique(prediction, axis=0)) == 1
+    header = package.public["sample_submission.csv"].decode().splitlines()[0]
+    assert header == ",".join(["id", *package.brief.submission_columns])
 
 
-def test_the_oracle_beats_every_constant_by_far(rendered):
-    metric = get_metric(rendered.package.brief.metric)
-    truth = rendered.answers.truth
-    constants = {
-        "probability": [np.full(len(truth), truth.mean())],
-        "label": [np.full(len(truth), code) for code in range(len(rendered.package.brief.classes))],
-        "class_probabilities": [np.tile(np.bincount(truth.astype(int)) / len(truth), (len(truth), 1))]
-        if rendered.package.brief.target is not TargetKind.REGRESSION
-        else [],
-        "value": [np.full(len(truth), truth.mean())],
-    }[rendered.package.brief.encoding]
+def test_the_oracle_is_a_valid_submission_and_clearly_better_than_the_sample(rendered):
+    package, truth = rendered.package, rendered.answers.truth
+    brief, metric = package.brief, get_metric(package.brief.metric)
+    sample = parse_submission(package.public["sample_submission.csv"], brief, rendered.answers.ids)
+    read = parse_submission(as_submission(rendered), brief, rendered.answers.ids)
+    np.testing.assert_allclose(read, rendered.oracle, rtol=1e-12)
+    worse, better = (metric.score(truth, prediction) for prediction in (sample, rendered.oracle))
+    if metric.is_lower_better:
+        assert better < worse * (1 - LEAST_LEAD)
+    else:
+        assert better > worse + LEAST_LEAD
+
+
+def as_submission(rendered):
+    """The oracle as the bytes that a solver would write."""
+    brief, out = rendered.package.brief, io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(["id", *brief.submission_columns])
+    for row_id, answer in zip(rendered.answers.ids, rendered.oracle, strict=True):
+        match brief.encoding:
+            case "label":
+                cells = [brief.classes[answer]]
+            case "label_list":
+                cells = [" ".join(name for name, is_named in zip(brief.classes, answer, strict=True) if is_named)]
+            case "ranked_list":
+                cells = [" ".join(brief.classes[code] for code in answer if code >= 0)]
+            case "probability" | "value":
+                cells = [repr(float(answer))]
+            case _:
+                cells = [repr(float(cell)) for cell in answer]
+        writer.writerow([row_id, *cells])
+    return out.getvalue().encode()
+
+
+def test_the_oracle_beats_every_constant(rendered):
+    metric, truth = get_metric(rendered.package.brief.metric), rendered.answers.truth
     sign = -1 if metric.is_lower_better else 1
-    best = max(sign * metric.score(truth, constant) for constant in constants)
-    assert sign * metric.score(truth, rendered.oracle) > best + 0.05
+    best = max(sign * metric.score(truth, constant) for constant in constants(rendered.package.brief, truth))
+    assert sign * metric.score(truth, rendered.oracle) > best
+
+
+def constants(brief, truth):
+    """Predictions that are the same for all rows, the best of them among these."""
+    count, classes = len(truth), len(brief.classes)
+    shares = truth.mean(axis=0) if truth.ndim == 2 else np.bincount(truth.astype(int).clip(0)) / count
+    match brief.encoding:
+        case "probability":
+            return [np.full(count, truth.mean())]
+        case "label":
+            return [np.full(count, code) for code in range(classes)]
+        case "class_probabilities":
+            return [np.tile(np.pad(shares, (0, classes - len(shares))).clip(1e-6), (count, 1))]
+        case "label_probabilities":
+            return [np.tile(shares, (count, 1))]
+        case "label_list":
+            best = np.argsort(-shares)
+            return [
+                np.tile(np.isin(np.arange(classes), best[:size]).astype(int), (count, 1)) for size in range(classes)
+            ]
+        case "ranked_list":
+            return [np.tile(np.argsort(-shares)[: brief.list_length], (count, 1))]
+        case "values":
+            return [np.tile(np.quantile(truth, q, axis=0), (count, 1)) for q in (0.3, 0.5, 0.7)]
+        case _:
+            return [np.full(count, cell) for cell in (*np.quantile(truth, (0.1, 0.3, 0.5, 0.7)), truth.mean())]
 
 
 def test_sizes_parts_and_columns_are_those_of_the_design(rendered):
     package = rendered.package
     train, test = frame(rendered, "train.csv"), frame(rendered, "test.csv")
     names = [column.name for column in package.spec.mechanism.columns]
-    assert train.columns == ["id", *names, package.brief.target_column]
+    assert train.columns == ["id", *names, *package.brief.target_columns]
     assert test.columns == ["id", *names]
     assert len(train) == package.spec.sizes.train
-    assert len(test) == package.spec.sizes.feedback + package.spec.sizes.final
-    assert rendered.answers.is_final.sum() == package.spec.sizes.final
+    assert len(test) == FEEDBACK + FINAL
+    assert rendered.answers.is_final.sum() == FINAL
     assert train["id"].n_unique() + test["id"].n_unique() == len(train) + len(test)
+    assert not set(train["id"]) & set(test["id"])
+
+
+def test_rows_of_both_parts_are_mixed(rendered):
+    is_final = rendered.answers.is_final
+    share = FINAL / (FEEDBACK + FINAL)
+    for part in np.array_split(is_final, 6):
+        assert abs(part.mean() - share) < 4.5 * np.sqrt(share * (1 - share) / len(part))
+    assert 0.2 < (is_final[1:] != is_final[:-1]).mean() < 0.7
 
 
 def test_only_declared_cells_are_empty(rendered):
     gapped = {gap.column for gap in rendered.package.spec.mechanism.missing()}
     test = frame(rendered, "test.csv")
     assert {name for name in test.columns if test[name].null_count()} == gapped
+    train = frame(rendered, "train.csv")
+    label_lists = set(rendered.package.brief.target_columns if rendered.package.brief.encoding == "label_list" else ())
+    assert {name for name in train.columns if train[name].null_count()} <= gapped | label_lists
 
 
-def test_numbers_have_the_declared_decimals_and_categories_the_declared_levels(rendered):
-    test = frame(rendered, "test.csv")
-    for column in rendered.package.spec.mechanism.columns:
-        cells = test[column.name].drop_nulls()
-        if isinstance(column.distribution, Categorical):
-            assert set(cells) <= set(column.distribution.levels)
-        else:
-            scaled = cells.cast(pl.Float64).to_numpy() * 10**column.decimals
-            np.testing.assert_allclose(scaled, np.round(scaled), atol=1e-4 * max(1, np.abs(scaled).max() * 1e-9))
+def test_cells_are_written_as_their_columns_are_declared(rendered):
+    mechanism = rendered.package.spec.mechanism
+    mixed = {fault.column: fault.suffix for fault in mechanism.mixed_types()}
+    for name in ("train.csv", "test.csv"):
+        table = frame(rendered, name)
+        for column in mechanism.columns:
+            cells = table[column.name].drop_nulls().to_list()
+            suffix = mixed.get(column.name)
+            if suffix is not None:
+                marked = [cell for cell in cells if cell.endswith(f" {suffix}")]
+                assert 0 < len(marked) < len(cells)
+                cells = [cell.removesuffix(f" {suffix}") for cell in cells]
+            check_cells(column, cells)
 
 
-def test_the_description_reads_like_a_competition_page(rendered):
-    package = rendered.package
-    text = package.public["description.md"].decode()
-    sections = [line for line in text.splitlines() if line.startswith("#")]
-    assert sections == [f"# {package.spec.story.title}", *(f"## {s}" for s in SECTIONS)]
-    assert get_metric(package.brief.metric).title in text
-    sample = package.public["sample_submission.csv"].decode().splitlines()[:4]
-    assert "```csv\n" + "\n".join(sample) + "\n```" in text
+def check_cells(column, cells):
+    match column.distribution:
+        case Categorical(levels=levels):
+            assert set(cells) <= set(levels)
+        case Date(first=first, days=days):
+            found = [date.fromisoformat(cell) for cell in cells]
+            assert all(cell == day.isoformat() for cell, day in zip(cells, found, strict=True))
+            assert all(0 <= (day - first).days < days for day in found)
+        case Unit(prefix=prefix):
+            assert all(re.fullmatch(rf"{prefix}[0-9a-f]+", cell) for cell in cells)
+        case Cycle(first=first, period=period):
+            assert {int(cell) for cell in cells} <= set(range(first, first + period))
+        case _:
+            digits = rf"\.\d{{1,{column.decimals}}}" if column.decimals else ""
+            assert all(re.fullmatch(rf"-?\d+{digits}", cell) for cell in cells)
 
 
-SECTIONS = ("Overview", "Files", "Columns", "Evaluation", "Submission")
+def test_train_and_test_are_apart_as_the_split_says(rendered):
+    spec = rendered.package.spec
+    train, test = frame(rendered, "train.csv"), frame(rendered, "test.csv")
+    unit = spec.mechanism.unit_column()
+    assert (unit is not None) == (spec.split is SplitKind.GROUPED)
+    if unit is not None:
+        parts = [
+            set(test[unit].filter(pl.Series(of))) for of in (rendered.answers.is_final, ~rendered.answers.is_final)
+        ]
+        assert not set(train[unit]) & (parts[0] | parts[1])
+        assert not parts[0] & parts[1]
+        assert test[unit].n_unique() > 50
+        for column in spec.mechanism.columns:
+            if column.unit:
+                assert test.group_by(unit).agg(pl.col(column.name).n_unique())[column.name].max() == 1
+    (day,) = [column.name for column in spec.mechanism.columns if isinstance(column.distribution, Date)]
+    assert (min(test[day]) > max(train[day])) == (spec.split is SplitKind.TEMPORAL)
+
+
+def test_copies_are_in_the_training_part_alone(rendered):
+    spec, target = rendered.package.spec, list(rendered.package.brief.target_columns)
+    names = [column.name for column in spec.mechanism.columns]
+    rate = spec.mechanism.duplicates().rate
+    train, test = frame(rendered, "train.csv"), frame(rendered, "test.csv")
+    copies = len(train) - train.n_unique(names + target)
+    assert abs(copies - rate * len(train)) < 4.5 * np.sqrt(rate * len(train))
+    assert test.n_unique(names) == len(test)
+
+
+def test_a_copy_is_written_as_its_original_is(rendered):
+    """Also where some numbers have their unit behind them."""
+    spec, target = rendered.package.spec, list(rendered.package.brief.target_columns)
+    train = frame(rendered, "train.csv").select(*(column.name for column in spec.mechanism.columns), *target)
+    bare = train.with_columns(
+        pl.col(fault.column).str.strip_suffix(f" {fault.suffix}") for fault in spec.mechanism.mixed_types()
+    )
+    assert bare.n_unique() == train.n_unique() < len(train)
+
+
+def test_equal_designs_and_secrets_give_equal_bytes(rendered):
+    spec = rendered.package.spec
+    with patch.object(RENDER, "TUNING_ROWS", 5000):
+        again = render(type(spec).model_validate_json(spec.model_dump_json()), SECRET)
+    assert again.package == rendered.package
+    np.testing.assert_array_equal(again.oracle, rendered.oracle)

@@ -4,12 +4,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
 )
 from sklearn.linear_model import BayesianRidge, LogisticRegression, Ridge
 from sklearn.model_selection import KFold
@@ -17,8 +13,11 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.svm import SVC, SVR
 
-from sandmill.calibrate.solvers.answers import decide, fit_scores
-from sandmill.calibrate.solvers.designs import Design, levels, plain, plain_scaled, raw_numbers
+from sandmill.calibrate.solvers.answers import fit_scores
+from sandmill.calibrate.solvers.decisions import decide
+from sandmill.calibrate.solvers.designs import Design, calendar, levels, plain, plain_scaled, raw_numbers
+from sandmill.calibrate.solvers.forests import forest_fit
+from sandmill.calibrate.solvers.linear import rate_scores
 from sandmill.calibrate.solvers.table import Table
 
 NEIGHBOURS = 15
@@ -32,6 +31,8 @@ def linear(table: Table) -> Any:
 
 def linear_default_scores(table: Table) -> Any:
     """Fit the default linear model."""
+    if table.told.metric == "poisson_deviance":
+        return rate_scores(plain_scaled(table), table, 1.0)
     model = LogisticRegression(max_iter=500) if table.told.classes else Ridge(alpha=1.0)
     return fit_scores(model, plain_scaled(table), table)
 
@@ -43,20 +44,18 @@ def random_forest(table: Table) -> Any:
 
 def forest_scores(table: Table) -> Any:
     """Fit the default forest."""
-    forest = RandomForestClassifier if table.told.classes else RandomForestRegressor
-    return fit_scores(forest(n_estimators=TREES, random_state=0), plain(table), table)
+    return forest_fit("random_forest", "random", plain, table, n_estimators=TREES)[1]
 
 
 def extra_trees(table: Table) -> Any:
     """Extremely randomised trees with default settings."""
-    forest = ExtraTreesClassifier if table.told.classes else ExtraTreesRegressor
-    return decide(fit_scores(forest(n_estimators=TREES, random_state=0), plain(table), table), table)
+    return decide(forest_fit("extra_trees", "extra", plain, table, n_estimators=TREES)[1], table)
 
 
 def hist_boosting(table: Table) -> Any:
     """Histogram gradient boosting with default settings; it takes missing cells as they are."""
     boosting = HistGradientBoostingClassifier if table.told.classes else HistGradientBoostingRegressor
-    design = raw_numbers(table).beside(levels(table))
+    design = raw_numbers(table).beside(calendar(table)).beside(levels(table))
     return decide(fit_scores(boosting(early_stopping=False, random_state=0), design, table), table)
 
 

@@ -29,29 +29,52 @@ class Design:
 
 def raw_numbers(table: Table) -> Design:
     """Numeric columns as they are, missing cells as NaN."""
-    design: Design = table.once("raw_numbers", read_numbers)
+    design: Design = table.once_for_all("raw_numbers", read_numbers)
     return design
 
 
 def read_numbers(table: Table) -> Design:
     """Turn the numeric columns into floats."""
-    frames = (table.train[table.numeric], table.test[table.numeric])
-    return Design(*(frame.apply(pd.to_numeric, errors="coerce").to_numpy(dtype=float) for frame in frames))
+    return Design(*(frame[table.kinds.numeric].to_numpy(dtype=float) for frame in (table.train, table.test)))
 
 
 def filled_numbers(table: Table) -> Design:
     """Numeric columns with missing cells set to the training median."""
-    design: Design = table.once("filled_numbers", fill_numbers)
+    design: Design = table.once_for_all("filled_numbers", lambda table: fill_gaps(within_days(table)))
     return design
 
 
-def fill_numbers(table: Table) -> Design:
-    """Set missing cells to the training median."""
+def within_days(table: Table) -> Design:
+    """Numeric columns; days of the test rows that lie outside training count as the nearest in it.
+
+    A straight line through days goes astray where all of the test is later.
+    """
     raw = raw_numbers(table)
-    if not table.numeric:
+    is_day = np.array([name in table.kinds.dates for name in table.kinds.numeric], dtype=bool)
+    if not is_day.any():
+        return raw
+    low, high = (np.where(is_day, edge(raw.train, axis=0), np.nan) for edge in (np.nanmin, np.nanmax))
+    return Design(raw.train, np.fmin(np.fmax(raw.test, low), high))
+
+
+def fill_gaps(raw: Design) -> Design:
+    """Set missing cells to the training median."""
+    if not raw.train.shape[1]:
         return raw
     median = np.nanmedian(raw.train, axis=0)
     return Design(*(np.where(np.isnan(part), median, part) for part in (raw.train, raw.test)))
+
+
+def calendar(table: Table) -> Design:
+    """Weekday and month of each date column; missing ones are the training median."""
+    design: Design = table.once_for_all("calendar", read_calendar)
+    return design
+
+
+def read_calendar(table: Table) -> Design:
+    """Turn weekdays and months into floats."""
+    frames = (table.train, table.test)
+    return fill_gaps(Design(*(frame[table.kinds.calendar].to_numpy(dtype=float) for frame in frames)))
 
 
 def gap_flags(table: Table) -> Design:
@@ -69,26 +92,41 @@ def words(frame: pd.DataFrame, name: str) -> Any:
 
 def levels(table: Table) -> Design:
     """One 0/1 column for each category seen in training; a missing category is a category, an unseen one is none."""
-    design: Design = table.once("levels", one_hot)
+    design: Design = table.once_for_all("levels", one_hot)
     return design
 
 
 def one_hot(table: Table) -> Design:
     """Write categories as 0/1 columns."""
     train, test = [np.zeros((len(table.train), 0))], [np.zeros((len(table.test), 0))]
-    for name in table.categorical:
+    for name in table.kinds.categorical:
         cells, new = (words(frame, name) for frame in (table.train, table.test))
-        names = sorted(set(cells))
-        train.append((cells[:, None] == np.array(names, dtype=object)).astype(float))
-        test.append((new[:, None] == np.array(names, dtype=object)).astype(float))
+        train.append(level_flags(cells, cells))
+        test.append(level_flags(cells, new))
     return Design(np.hstack(train), np.hstack(test))
 
 
+def level_flags(known: Any, cells: Any) -> Any:
+    """One 0/1 column for each known category, in order of name; a cell of another category is 0 everywhere."""
+    names = pd.Index(sorted(set(known)), dtype=object)
+    flags = np.vstack([np.eye(len(names)), np.zeros(len(names))])
+    return flags[names.get_indexer(pd.Index(cells, dtype=object))]
+
+
 def plain(table: Table) -> Design:
-    """The usual first design: filled numbers and 0/1 categories."""
-    return filled_numbers(table).beside(levels(table))
+    """The usual first design: filled numbers, calendar and 0/1 categories."""
+    design: Design = table.once_for_all("plain", lambda table: dated_numbers(table).beside(levels(table)))
+    return design
+
+
+def dated_numbers(table: Table) -> Design:
+    """Filled numbers and calendar."""
+    return filled_numbers(table).beside(calendar(table))
 
 
 def plain_scaled(table: Table) -> Design:
     """Filled, scaled numbers and 0/1 categories, unscaled."""
-    return filled_numbers(table).scaled().beside(levels(table))
+    design: Design = table.once_for_all(
+        "plain_scaled", lambda table: dated_numbers(table).scaled().beside(levels(table))
+    )
+    return design

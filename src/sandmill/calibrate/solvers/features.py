@@ -1,5 +1,6 @@
 """Features that no column shows by itself: ratios, products, waves, steps. Made by recipe, chosen elsewhere."""
 
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -13,6 +14,9 @@ Recipe = tuple[str, int, float]
 
 PERIODS = (7.0, 12.0, 24.0, 30.0, 52.0, 60.0, 360.0, 365.0)
 """Periods that time and angle columns usually have; the column's own range is tried beside them."""
+
+DATE_PERIODS = (7.0, 30.4375, 365.25)
+"""Days of a week, a month and a year."""
 
 CUTS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
@@ -31,16 +35,18 @@ def product_recipes(numbers: Any) -> list[Recipe]:
     return pairs + [("product", column, float(column)) for column in columns if len(np.unique(numbers[:, column])) > 2]
 
 
-def wave_recipes(numbers: Any) -> list[Recipe]:
-    """A wave over each column, with periods that the column's range can show."""
+def wave_recipes(table: Table) -> list[Recipe]:
+    """A wave over each column, with periods that the column's range can show; over dates, those of the calendar."""
     recipes: list[Recipe] = []
+    numbers, is_date = raw_numbers(table).train, [name in table.kinds.dates for name in table.kinds.numeric]
     for column in range(numbers.shape[1]):
         cells = numbers[~np.isnan(numbers[:, column]), column]
         if len(np.unique(cells)) < 5:
             continue
         spread = float(cells.max() - cells.min())
         own = spread + 1 if np.all(cells == np.round(cells)) else spread
-        known = [period for period in PERIODS if spread / 12 <= period <= 1.6 * spread]
+        usual, least = (DATE_PERIODS, 0.0) if is_date[column] else (PERIODS, spread / 12)
+        known = [period for period in usual if least <= period <= 1.6 * spread]
         recipes += [("wave", column, period) for period in sorted({*known, own, own / 2, own / 3})]
     return recipes
 
@@ -56,7 +62,7 @@ def step_recipes(numbers: Any) -> list[Recipe]:
 
 def column_recipes(table: Table) -> list[Recipe]:
     """Each column by itself, each category by itself."""
-    numbers: list[Recipe] = [("number", column, 0.0) for column in range(len(table.numeric))]
+    numbers: list[Recipe] = [("number", column, 0.0) for column in range(len(table.kinds.numeric))]
     return numbers + [("level", column, 0.0) for column in range(levels(table).train.shape[1])]
 
 
@@ -84,20 +90,31 @@ def cook(recipe: Recipe, numbers: Any, onehot: Any) -> Any:
 
 def cook_all(recipes: list[Recipe], table: Table, with_test: bool) -> list[Design]:
     """Make features, standardised on the training rows; where an input is missing the feature is 0, its mean."""
-    raw, flags = raw_numbers(table), levels(table)
-    center, scale = np.nanmean(raw.train, axis=0), np.nanstd(raw.train, axis=0)
-    standard = Design((raw.train - center) / scale, (raw.test - center) / scale)
-    made = []
+    flags, made = levels(table), []
     for recipe in recipes:
-        source = standard if recipe[0] == "product" else raw
-        train = cook(recipe, source.train, flags.train)
+        source = source_of(recipe, table)
+        train, middle, spread = table.once_for_all(recipe, partial(cook_train, recipe))
         test = cook(recipe, source.test, flags.test) if with_test else train[:0]
-        middle = np.nanmean(train, axis=0)
-        spread = np.maximum(np.nanstd(train, axis=0), 1e-9)
-        made.append(
-            Design(
-                np.nan_to_num((train - middle) / spread),
-                np.clip(np.nan_to_num((test - middle) / spread), -8, 8),
-            )
-        )
+        made.append(Design(train, np.clip(np.nan_to_num((test - middle) / spread), -8, 8)))
     return made
+
+
+def source_of(recipe: Recipe, table: Table) -> Design:
+    """Numbers that a recipe starts from."""
+    design: Design = table.once_for_all("standard", standard_numbers) if recipe[0] == "product" else raw_numbers(table)
+    return design
+
+
+def standard_numbers(table: Table) -> Design:
+    """Numeric columns centred and scaled, gaps left open."""
+    raw = raw_numbers(table)
+    center, scale = np.nanmean(raw.train, axis=0), np.maximum(np.nanstd(raw.train, axis=0), 1e-9)
+    return Design((raw.train - center) / scale, (raw.test - center) / scale)
+
+
+def cook_train(recipe: Recipe, table: Table) -> tuple[Any, Any, Any]:
+    """One feature on the training rows, standardised, with the mean and the deviation that it had."""
+    made = cook(recipe, source_of(recipe, table).train, levels(table).train)
+    middle = np.nanmean(made, axis=0)
+    spread = np.maximum(np.nanstd(made, axis=0), 1e-9)
+    return np.nan_to_num((made - middle) / spread), middle, spread

@@ -3,9 +3,10 @@
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 
 from sandmill.calibrate.solvers.answers import fit_scores
+from sandmill.calibrate.solvers.decisions import class_shares
 from sandmill.calibrate.solvers.designs import Design
 from sandmill.calibrate.solvers.table import Table
 
@@ -42,16 +43,25 @@ def best_penalty(features: Any, wanted: Any) -> tuple[float, float]:
     return min((float(np.mean((wanted - guess) ** 2)), p) for guess, p in zip(unseen, PENALTIES, strict=True))
 
 
-def linear_scores(design: Design, table: Table, penalty: float) -> Any:
+def linear_scores(design: Design, table: Table, penalty: float, weights: Any = None) -> Any:
     """Ridge for numbers, logistic regression for classes, at the strength of a given ridge penalty.
 
     A logistic fit sees each row with weight p(1 - p), so the same shrinkage needs a penalty smaller by that factor.
     """
+    if table.told.metric == "poisson_deviance":
+        return rate_scores(design, table, penalty, weights)
     if not table.told.classes:
-        return fit_scores(Ridge(alpha=penalty), design, table)
-    shares = np.bincount(table.target, minlength=len(table.told.classes)) / len(table.target)
+        return fit_scores(Ridge(alpha=penalty), design, table, weights)
+    shares = class_shares(table)
     weight = float(np.sum(shares * (1 - shares)) / len(shares))
-    return fit_scores(LogisticRegression(C=1 / (penalty * weight), max_iter=500), design, table)
+    return fit_scores(LogisticRegression(C=1 / (penalty * weight), max_iter=500), design, table, weights)
+
+
+def rate_scores(design: Design, table: Table, penalty: float, weights: Any = None) -> Any:
+    """Poisson regression: each row weighs as much as its rate, so the ridge penalty is scaled by the mean rate."""
+    model = PoissonRegressor(alpha=penalty * table.target.mean() / len(table.target), max_iter=200)
+    model.fit(design.train, table.target, sample_weight=weights)
+    return np.minimum(model.predict(design.test), table.target.max())
 
 
 def tuned_scores(design: Design, table: Table) -> Any:

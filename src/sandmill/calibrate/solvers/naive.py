@@ -6,7 +6,8 @@ import numpy as np
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from sandmill.calibrate.solvers.answers import decide, fit_scores
+from sandmill.calibrate.solvers.answers import fit_scores
+from sandmill.calibrate.solvers.decisions import decide
 from sandmill.calibrate.solvers.designs import Design, plain, plain_scaled
 from sandmill.calibrate.solvers.linear import leave_one_out, linear_scores, responses
 from sandmill.calibrate.solvers.table import Table

@@ -3,20 +3,21 @@
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
-from sandmill.calibrate.solvers.answers import decide, fit_scores
 from sandmill.calibrate.solvers.competent import forest_scores
+from sandmill.calibrate.solvers.cutoffs import CUT, best_naming
+from sandmill.calibrate.solvers.decisions import decide
 from sandmill.calibrate.solvers.designs import (
     Design,
+    calendar,
     filled_numbers,
     gap_flags,
     levels,
     plain,
     plain_scaled,
     raw_numbers,
-    words,
 )
+from sandmill.calibrate.solvers.encoding import encoded
 from sandmill.calibrate.solvers.features import (
     Recipe,
     column_recipes,
@@ -26,15 +27,19 @@ from sandmill.calibrate.solvers.features import (
     step_recipes,
     wave_recipes,
 )
+from sandmill.calibrate.solvers.forests import forest_fit
 from sandmill.calibrate.solvers.greedy import grow, scores_with
 from sandmill.calibrate.solvers.linear import best_penalty, responses, tuned_scores
-from sandmill.calibrate.solvers.strong import bagged_forest, process_scores, smooth, smooth_scores
+from sandmill.calibrate.solvers.recency import recency_scores
+from sandmill.calibrate.solvers.repair import filled_from_others, squeezed
+from sandmill.calibrate.solvers.strong import (
+    bagged_forest,
+    process_scores,
+    smooth,
+    smooth_scores,
+    stacked_scores,
+)
 from sandmill.calibrate.solvers.table import Table
-
-PRIOR_ROWS = 5.0
-"""A category's mean counts as much as the overall mean of so many rows."""
-
-FOLDS = 5
 
 
 def skill_scores(recipes: list[Recipe], table: Table, most: int) -> Any:
@@ -55,7 +60,7 @@ def product_search(table: Table) -> Any:
 
 def period_search(table: Table) -> Any:
     """Linear model with the best waves over a column."""
-    return decide(skill_scores(wave_recipes(raw_numbers(table).train), table, 2), table)
+    return decide(skill_scores(wave_recipes(table), table, 2), table)
 
 
 def step_search(table: Table) -> Any:
@@ -65,69 +70,18 @@ def step_search(table: Table) -> Any:
 
 def encoding_search(table: Table) -> Any:
     """Extra trees on numbers and on what the other rows of a category had for the target."""
-    forest = ExtraTreesClassifier if table.told.classes else ExtraTreesRegressor
-    model = forest(n_estimators=60, min_samples_leaf=3, max_features=0.6, random_state=0)
-    return decide(fit_scores(model, filled_numbers(table).beside(encoded_levels(table)), table), table)
-
-
-def encoded_levels(table: Table) -> Design:
-    """Each category as its mean response, drawn towards the overall mean; training rows ask the other folds only.
-
-    Leaving out just the row itself would give its target away: within a category the encoding would mirror it.
-    """
-    wanted = responses(table)
-    fold = np.random.default_rng(0).permutation(len(wanted)) % FOLDS
-    train, test = [np.zeros((len(table.train), 0))], [np.zeros((len(table.test), 0))]
-    for name in table.categorical:
-        cells, new = (words(frame, name) for frame in (table.train, table.test))
-        names = np.array(sorted(set(cells)), dtype=object)
-        flags, new_flags = ((values[:, None] == names).astype(float) for values in (cells, new))
-        encoded = np.zeros(wanted.shape)
-        for number in range(FOLDS):
-            held = fold == number
-            encoded[held] = flags[held] @ category_means(flags[~held], wanted[~held])
-        train.append(encoded)
-        test.append(new_flags @ category_means(flags, wanted))
-    return Design(np.hstack(train), np.hstack(test))
-
-
-def category_means(flags: Any, wanted: Any) -> Any:
-    """Mean response of each category, as if so many rows with the overall mean, zero, had been seen before."""
-    return (flags.T @ wanted) / (flags.sum(axis=0) + PRIOR_ROWS)[:, None]
+    settings = {"n_estimators": 60, "min_samples_leaf": 3, "max_features": 0.6}
+    return decide(forest_fit("encoding_search", "extra", encoded, table, **settings)[1], table)
 
 
 def repair_search(table: Table) -> Any:
     """Best way to fill gaps and to straighten skewed columns for a linear model, averaged with a forest."""
-    onehot, wanted = levels(table), responses(table)
+    others, wanted = calendar(table).scaled().beside(levels(table)), responses(table)
     fillings = [filled_numbers(table), filled_from_others(table)]
     shapes = [*fillings, *(squeezed(filling) for filling in fillings)]
-    designs = [shape.scaled().beside(extra) for shape in shapes for extra in (onehot, onehot.beside(gap_flags(table)))]
+    designs = [shape.scaled().beside(extra) for shape in shapes for extra in (others, others.beside(gap_flags(table)))]
     best = min(designs, key=lambda design: best_penalty(design.train, wanted)[0])
     return decide((tuned_scores(best, table) + table.once("random_forest", forest_scores)) / 2, table)
-
-
-def filled_from_others(table: Table) -> Design:
-    """Numbers whose gaps are filled by ridge on the other columns."""
-    raw, start = raw_numbers(table), filled_numbers(table).scaled()
-    filled = filled_numbers(table)
-    train, test = filled.train.copy(), filled.test.copy()
-    for column in range(raw.train.shape[1]):
-        gap, new_gap = np.isnan(raw.train[:, column]), np.isnan(raw.test[:, column])
-        if not gap.any() and not new_gap.any():
-            continue
-        others = np.delete(start.train[~gap], column, axis=1)
-        middle = raw.train[~gap, column].mean()
-        system = others.T @ others + 5 * np.eye(others.shape[1])
-        slopes = np.linalg.solve(system, others.T @ (raw.train[~gap, column] - middle))
-        train[gap, column] = middle + np.delete(start.train[gap], column, axis=1) @ slopes
-        test[new_gap, column] = middle + np.delete(start.test[new_gap], column, axis=1) @ slopes
-    return Design(train, test)
-
-
-def squeezed(design: Design) -> Design:
-    """Signed square roots around the median: long tails shortened."""
-    middle = np.median(design.train, axis=0)
-    return Design(*(np.sign(part - middle) * np.sqrt(np.abs(part - middle)) for part in (design.train, design.test)))
 
 
 def all_recipes(table: Table) -> list[Recipe]:
@@ -136,7 +90,7 @@ def all_recipes(table: Table) -> list[Recipe]:
     return [
         *ratio_recipes(numbers),
         *product_recipes(numbers),
-        *wave_recipes(numbers),
+        *wave_recipes(table),
         *step_recipes(numbers),
     ]
 
@@ -208,10 +162,16 @@ def auto_forest(table: Table) -> Any:
 
 def auto_forest_scores(table: Table) -> Any:
     """Fit the forest on columns and found features."""
+    return bagged_forest("auto_forest", found_design, table, 3)[1]
+
+
+def found_design(table: Table) -> Design:
+    """Columns and the features found for any column of the target."""
+    found = dict.fromkeys(recipe for part in table.columns() for recipe in part.once("auto_recipes", auto_recipes))
     design = plain(table)
-    for feature in cook_all(table.once("auto_recipes", auto_recipes), table, with_test=True):
+    for feature in cook_all(list(found), table, with_test=True):
         design = design.beside(feature)
-    return bagged_forest(design, table, 3)[1]
+    return design
 
 
 def auto_blend(table: Table) -> Any:
@@ -222,3 +182,19 @@ def auto_blend(table: Table) -> Any:
         table.once("gaussian_process", process_scores),
     ]
     return decide(np.mean(members, axis=0), table)
+
+
+def cutoff_search(table: Table) -> Any:
+    """The stacked model, whose probabilities were fitted on unseen rows, cut where the metric should be best.
+
+    Metrics without a cut get the average of the stacked model and the automatic search.
+    """
+    stacked = table.once("stack", stacked_scores)
+    if table.told.encoding == "label" and table.told.metric in CUT:
+        return best_naming(stacked, table)
+    return decide((stacked + table.once("auto", auto_scores)) / 2, table)
+
+
+def recency_search(table: Table) -> Any:
+    """Tuned linear model that trusts new rows more where all test rows are newer than training."""
+    return decide(recency_scores(table), table)

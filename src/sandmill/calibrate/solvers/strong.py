@@ -1,18 +1,19 @@
 """Models whose settings are chosen on rows they have not seen, and mixtures of them."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
 )
 
-from sandmill.calibrate.solvers.answers import decide, fit_scores, spread_classes, target_scale
+from sandmill.calibrate.solvers.answers import fit_scores, target_scale
 from sandmill.calibrate.solvers.competent import support_vector_scores
+from sandmill.calibrate.solvers.decisions import class_shares, decide
 from sandmill.calibrate.solvers.designs import Design, plain, plain_scaled
+from sandmill.calibrate.solvers.forests import forest_fit
 from sandmill.calibrate.solvers.linear import best_penalty, leave_one_out, linear_scores, responses, tuned_scores
 from sandmill.calibrate.solvers.table import Table
 
@@ -38,20 +39,16 @@ def forest_tuned(table: Table) -> Any:
 
 def tuned_forest(table: Table) -> tuple[Any, Any]:
     """Out-of-bag responses and test scores of the forest with the best leaf size."""
-    tried = [bagged_forest(plain(table), table, leaf) for leaf in LEAVES]
+    tried = [bagged_forest(f"forest_tuned {leaf}", plain, table, leaf) for leaf in LEAVES]
     errors = [float(np.mean((responses(table) - unseen) ** 2)) for unseen, _ in tried]
     return tried[int(np.argmin(errors))]
 
 
-def bagged_forest(design: Design, table: Table, leaf: int) -> tuple[Any, Any]:
-    """One forest: what it says of training rows by trees that have not seen them, and of test rows."""
-    kind = RandomForestClassifier if table.told.classes else RandomForestRegressor
-    forest = kind(n_estimators=60, min_samples_leaf=leaf, max_features=0.5, oob_score=True, random_state=0)
-    scores = fit_scores(forest, design, table)
-    if not table.told.classes:
-        return forest.oob_prediction_[:, None], scores
-    seen = spread_classes(np.nan_to_num(forest.oob_decision_function_), forest.classes_, table)
-    return as_responses(seen, table), scores
+def bagged_forest(name: str, design_of: Callable[[Table], Design], table: Table, leaf: int) -> tuple[Any, Any]:
+    """One forest: responses of training rows by trees that have not seen them, and scores of test rows."""
+    settings = {"n_estimators": 60, "min_samples_leaf": leaf, "max_features": 0.5, "oob_score": True}
+    unseen, scores = forest_fit(name, "random", design_of, table, **settings)
+    return as_responses(unseen, table), scores
 
 
 def as_responses(scores: Any, table: Table) -> Any:
@@ -59,7 +56,7 @@ def as_responses(scores: Any, table: Table) -> Any:
     if not table.told.classes:
         center, scale = target_scale(table)
         return ((scores - center) / scale)[:, None]
-    shares = np.bincount(table.target, minlength=len(table.told.classes)) / len(table.target)
+    shares = class_shares(table)
     return (scores - shares)[:, 1:] if scores.shape[1] == 2 else scores - shares
 
 
@@ -74,9 +71,9 @@ def small_boosting_scores(table: Table) -> Any:
 
 
 def gentle_boosting(table: Table) -> Any:
-    """The boosting model; with many classes it grows many trees a round, so it takes fewer rounds."""
+    """The boosting model; many classes or columns mean many trees a round, so it takes fewer, larger steps."""
     kind = GradientBoostingClassifier if table.told.classes else GradientBoostingRegressor
-    rounds = 90 if len(table.told.classes) <= 2 else 30
+    rounds = 30 if len(table.told.classes) > 2 else 90 if table.whole is None else 45
     return kind(
         n_estimators=rounds, learning_rate=6 / rounds, max_depth=2, min_samples_leaf=5, subsample=0.5, random_state=0
     )
@@ -143,11 +140,16 @@ def soft_vote(table: Table) -> Any:
 
 def stack(table: Table) -> Any:
     """A linear model over what three models say of rows that they have not seen."""
+    return decide(table.once("stack", stacked_scores), table)
+
+
+def stacked_scores(table: Table) -> Any:
+    """Fit the linear model on what the members say."""
     design, wanted = plain_scaled(table), responses(table)
     _, penalty = best_penalty(design.train, wanted)
     straight = leave_one_out(design.train, wanted, (penalty,))[0]
     bagged, forest = table.once("forest_tuned", tuned_forest)
     unseen, curved = table.once("smooth", smooth_plain)
     tested = [as_responses(table.once("linear_tuned", tuned_linear_scores), table), as_responses(forest, table), curved]
-    stacked = Design(np.hstack([straight, bagged, unseen]), np.hstack(tested))
-    return decide(tuned_scores(stacked.scaled(), table), table)
+    stacked = Design(np.hstack([straight, bagged, unseen]), np.hstack(tested)).scaled()
+    return tuned_scores(stacked, table)

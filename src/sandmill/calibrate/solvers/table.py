@@ -1,48 +1,76 @@
 """The files of a task, read once, with what several solvers derive from them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
+from sandmill.calibrate.solvers.cells import Kinds, tidy, without_copies
+from sandmill.calibrate.solvers.targets import onto_scale, read_target, scale_of, told_of_column
 from sandmill.calibrate.solvers.told import Told
 
 
 @dataclass
 class Table:
-    """Training and test rows of one task."""
+    """Training and test rows of one task, or of one column of a wide target."""
 
     told: Told
     ids: list[str]
     train: pd.DataFrame
     test: pd.DataFrame
+    kinds: Kinds
     target: Any
-    numeric: list[str]
-    categorical: list[str]
+    """Class codes, or numbers on the scale that they are fitted on; one column each for a wide target."""
+    scale: str = "raw"
+    whole: "Table | None" = None
+    """The table that this is one target column of."""
+    place: int = 0
+    """Which column."""
     made: dict[str, Any] = field(default_factory=dict)
+    seen: dict[Any, Any] = field(default_factory=dict)
+    """What was made of the features alone: all columns of a wide target share it."""
 
     @classmethod
     def read(cls, folder: Path, told: Told) -> "Table":
-        """Read train.csv and test.csv; an empty cell is a missing one, and columns that never change are dropped."""
-        exact = {told.id_column: str} | ({told.target_column: str} if told.classes else {})
+        """Read train.csv and test.csv; an empty cell is a missing one, and a row that repeats another is dropped."""
+        exact = {told.id_column: str} | (dict.fromkeys(told.target_columns, str) if told.classes else {})
         reading: dict[str, Any] = {"dtype": exact, "keep_default_na": False, "na_values": [""]}
         train = pd.read_csv(folder / "train.csv", **reading)
         test = pd.read_csv(folder / "test.csv", **reading)
-        if told.classes:
-            codes = {name: code for code, name in enumerate(told.classes)}
-            target = np.array([codes[name] for name in train[told.target_column]])
-        else:
-            target = train[told.target_column].to_numpy(dtype=float)
-        varying = [name for name in test.columns if name != told.id_column and train[name].nunique(dropna=False) > 1]
-        numeric = [name for name in varying if pd.api.types.is_numeric_dtype(train[name])]
-        categorical = [name for name in varying if name not in numeric]
-        return cls(told, list(test[told.id_column]), train, test, target, numeric, categorical)
+        features = [name for name in test.columns if name != told.id_column]
+        kinds = tidy(train, test, features)
+        train = without_copies(train, test, features, told.target_columns)
+        target = read_target(train, told)
+        scale = "raw" if told.classes or told.is_wide else scale_of(target, told)
+        return cls(told, list(test[told.id_column]), train, test, kinds, onto_scale(target, scale), scale)
+
+    def columns(self) -> list["Table"]:
+        """One table for each column of a wide target; else this one."""
+        if not self.told.is_wide:
+            return [self]
+        tables: list[Table] = self.once("columns", Table.split)
+        return tables
+
+    def split(self) -> list["Table"]:
+        """Make each column of a wide target a task of its own, on the same rows and features."""
+        tables = []
+        for place in range(self.target.shape[1]):
+            told, values = told_of_column(self.told, place), self.target[:, place]
+            scale = "raw" if told.classes else scale_of(values, told)
+            numbers = onto_scale(values, scale)
+            tables.append(replace(self, told=told, target=numbers, scale=scale, whole=self, place=place, made={}))
+        return tables
 
     def once(self, name: str, make: Callable[["Table"], Any]) -> Any:
         """Keep what was made, so that it is made only once."""
         if name not in self.made:
             self.made[name] = make(self)
         return self.made[name]
+
+    def once_for_all(self, name: Any, make: Callable[["Table"], Any]) -> Any:
+        """Keep what was made of the features alone for all columns of a wide target."""
+        if name not in self.seen:
+            self.seen[name] = make(self)
+        return self.seen[name]

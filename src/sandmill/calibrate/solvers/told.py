@@ -14,3 +14,10 @@ class Told:
     encoding: str
     classes: tuple[str, ...]
     submission_columns: tuple[str, ...]
+    target_columns: tuple[str, ...]
+    list_length: int | None
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether the target has several columns: labels or numbers."""
+        return self.target in ("multilabel", "multi_target")

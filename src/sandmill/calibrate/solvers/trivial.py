@@ -4,14 +4,17 @@ from typing import Any
 
 import numpy as np
 
-from sandmill.calibrate.solvers.answers import decide
+from sandmill.calibrate.solvers.decisions import class_shares, decide
 from sandmill.calibrate.solvers.table import Table
+
+ABSOLUTE = ("mae", "medae", "mape", "smape")
+"""Metrics of plain distances, whose best constant is a median."""
 
 
 def prior(table: Table) -> Any:
-    """The same answer for every row: the mean, or the shares of the classes."""
+    """The same answer for every row: the mean or median, or what the shares of the classes suggest."""
     rows = len(table.ids)
-    if not table.told.classes:
-        return decide(np.full(rows, table.target.mean()), table)
-    shares = np.bincount(table.target, minlength=len(table.told.classes)) / len(table.target)
-    return decide(np.tile(shares, (rows, 1)), table)
+    if table.told.classes:
+        return decide(np.tile(class_shares(table), (rows, 1)), table)
+    middle = np.median(table.target) if table.told.metric in ABSOLUTE else table.target.mean()
+    return decide(np.full(rows, middle), table)

@@ -1,0 +1,105 @@
+"""What a model says turned into what the metric asks for."""
+
+from typing import Any
+
+import numpy as np
+
+from sandmill.calibrate.solvers.table import Table
+from sandmill.calibrate.solvers.targets import off_scale
+
+FREQUENT = ("f1", "f1_macro", "mcc", "cohen_kappa")
+"""Metrics that want classes named about as often as they occur."""
+
+SAMPLE = 1000
+STEPS = 20
+
+
+def decide(scores: Any, table: Table) -> Any:
+    """Answer as the metric wants it: numbers, classes, lists, or probabilities that are never quite 0 or 1."""
+    told = table.told
+    if not told.classes:
+        return as_numbers(np.asarray(scores, dtype=float), table)
+    if told.encoding == "label":
+        return name_classes(scores, table)
+    if told.encoding == "ranked_list":
+        return rank_classes(scores, told.list_length or len(told.classes))
+    if told.metric == "log_loss":
+        scores = np.maximum(scores, 1 / len(table.target))
+    scores = scores / scores.sum(axis=1, keepdims=True)
+    return scores[:, 1] if told.encoding == "probability" else scores
+
+
+def as_numbers(scores: Any, table: Table) -> Any:
+    """Bring numbers back to the target's own scale; logarithms and rates stay within what training has shown."""
+    if table.scale != "raw":
+        return off_scale(np.clip(scores, table.target.min(), table.target.max()), table.scale)
+    if table.told.metric == "poisson_deviance":
+        return np.clip(scores, table.target.mean() / 10, table.target.max())
+    return np.maximum(scores, 0.0) if table.told.target == "count" else scores
+
+
+def class_shares(table: Table) -> Any:
+    """Share of each class in training."""
+    return np.bincount(table.target, minlength=len(table.told.classes)) / len(table.target)
+
+
+def name_classes(scores: Any, table: Table) -> Any:
+    """Name one class for each row: the likeliest, or as the metric rewards rare classes."""
+    metric, shares = table.told.metric, class_shares(table)
+    if metric == "qwk":
+        return matched_grades(scores, shares)
+    if metric == "balanced_accuracy":
+        return (scores / np.maximum(shares, 1 / len(table.target))).argmax(axis=1)
+    if metric in FREQUENT and len(shares) == 2:
+        usual = shares[1] > (0 if metric == "f1" else 0.5)
+        return matched_positives(scores[:, 1], shares[1], usual)
+    return matched_classes(scores, shares) if metric in FREQUENT else scores.argmax(axis=1)
+
+
+def matched_positives(likely: Any, share: float, usual: bool) -> Any:
+    """Name the likeliest rows, about as large a share as given; where all rows look alike, the usual answer."""
+    values, counts = np.unique(-likely, return_counts=True)
+    if len(values) == 1:
+        return np.full(len(likely), int(usual))
+    named = counts.cumsum() / len(likely)
+    cut = -values[np.abs(named[:-1] - share).argmin()]
+    return (likely >= cut).astype(int)
+
+
+def matched_classes(scores: Any, shares: Any) -> Any:
+    """Name classes about as often as given: each gets a handicap, moved in a few steps towards its share."""
+    if not np.ptp(scores, axis=0).any():
+        return scores.argmax(axis=1)
+    chances = np.log(np.maximum(scores, 1e-9))
+    sample = chances[:: max(1, len(chances) // SAMPLE)]
+    least = 0.5 / len(sample)
+    wanted, handicap = np.log(np.maximum(shares, least)), np.zeros(len(shares))
+    for step in range(STEPS):
+        named = np.bincount((sample + handicap).argmax(axis=1), minlength=len(shares)) / len(sample)
+        handicap = handicap + (wanted - np.log(np.maximum(named, least))) / (2 + step)
+    return (chances + handicap).argmax(axis=1)
+
+
+def matched_grades(scores: Any, shares: Any) -> Any:
+    """Order rows by their expected grade and cut so that grades come as often as given; equals stay together."""
+    expected = scores @ np.arange(len(shares)) / scores.sum(axis=1)
+    _, group, counts = np.unique(expected, return_inverse=True, return_counts=True)
+    below = (counts.cumsum() - counts / 2) / len(expected)
+    return np.searchsorted(shares.cumsum()[:-1], below)[group]
+
+
+def rank_classes(scores: Any, places: int) -> Any:
+    """Class codes by falling probability; -1 where there are fewer classes than places."""
+    ranked = np.argsort(-scores, axis=1, kind="stable")[:, :places]
+    return np.pad(ranked, ((0, 0), (0, places - ranked.shape[1])), constant_values=-1)
+
+
+def likeliest_sets(probabilities: Any) -> Any:
+    """The likeliest labels of each row, as many as make the expected F1 of the row largest, at least one."""
+    order = np.argsort(-probabilities, axis=1, kind="stable")
+    found = np.take_along_axis(probabilities, order, axis=1).cumsum(axis=1)
+    sizes = np.arange(1, probabilities.shape[1] + 1)
+    size = 1 + (found / (sizes + probabilities.sum(axis=1, keepdims=True))).argmax(axis=1)
+    named = np.zeros(probabilities.shape, dtype=int)
+    np.put_along_axis(named, order, (sizes <= size[:, None]).astype(int), axis=1)
+    return named

@@ -1,0 +1,46 @@
+"""Names for the levels of crowded columns: cities, surnames, companies, from the word lists of mimesis."""
+
+from collections.abc import Callable
+
+from sandmill.design.lexicon import Dress
+
+_TRIES = 60
+"""Draws for each name that is wanted: word lists repeat themselves."""
+
+
+def level_names(dress: Dress, count: int, seed: int) -> tuple[str, ...]:
+    """Draw different names, without commas and quotes.
+
+    Args:
+        dress: what they are names of.
+        count: how many.
+        seed: equal seeds give equal names.
+
+    Raises:
+        ValueError: if the word list has not enough of them.
+    """
+    draw = _source(dress, seed)
+    names: dict[str, None] = {}
+    for _ in range(count * _TRIES):
+        names[" ".join(draw().replace(",", " ").replace('"', " ").split())] = None
+        if len(names) == count:
+            return tuple(sorted(names))
+    raise ValueError(f"only {len(names)} different names of kind {dress}; {count} are wanted")
+
+
+def _source(dress: Dress, seed: int) -> Callable[[], str]:
+    from mimesis import Generic
+    from mimesis.locales import Locale
+
+    words = Generic(locale=Locale.EN, seed=seed)
+    sources: dict[Dress, Callable[[], str]] = {
+        "city": words.address.city,
+        "surname": words.person.last_name,
+        "company": words.finance.company,
+        "street": words.address.street_name,
+        "product_code": lambda: words.code.pin("@@-###"),
+        "postal_code": lambda: words.code.pin("#####"),
+        "profession": words.person.occupation,
+        "vehicle": words.transport.car,
+    }
+    return sources[dress]

@@ -1,0 +1,136 @@
+"""What a design predicts: the link in draft, with blank intercepts, and the words for it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+
+from sandmill.design.lexicon import NumberTarget, TargetWords
+from sandmill.models.mechanism import (
+    BinaryLink,
+    CountLink,
+    GaussianLink,
+    Link,
+    MulticlassLink,
+    MultilabelLink,
+    NumbersLink,
+    OrdinalLink,
+    PositiveLink,
+)
+from sandmill.models.structure import MetricName, PathologyKind, Structure, TargetKind
+
+Item = TypeVar("Item")
+
+LEAST_CLASSES, MOST_CLASSES = 3, 7
+_LEAST_GRADES, _MOST_GRADES = 4, 7
+_LEAST_LABELS, _MOST_LABELS = 3, 5
+_MOST_NUMBERS = 3
+_RELATIVE = frozenset(
+    {MetricName.RMSLE, MetricName.RMSLE_COLUMNS, MetricName.MAPE, MetricName.SMAPE, MetricName.POISSON_DEVIANCE}
+)
+"""Metrics of ratios, which make sense only for positive numbers."""
+_CHANCE_OF_SKEW = 0.5
+"""That a number is skewed where the seed has outliers."""
+_NOISE_EASIEST, _NOISE_HARDEST = 0.1, 1.0
+"""Noise of number targets, in standard deviations of the rule."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A link that is still to be fitted, and how the target is spoken of."""
+
+    link: Link
+    name: str
+    """Column of the target, or a phrase for several."""
+    meaning: str
+    column_meanings: dict[str, str] = field(default_factory=dict)
+    """Meanings of the target columns where there are several."""
+
+
+def choose_target(structure: Structure, words: TargetWords, hardness: float, rng: np.random.Generator) -> Target:
+    """Draw what is predicted. Hardness decides classes, labels and noise, never which words are taken.
+
+    Raises:
+        ValueError: if the grammar has no words for the structure's target.
+    """
+    match structure.target:
+        case TargetKind.BINARY:
+            two = _pick(words.binary, rng)
+            return Target(BinaryLink(intercept=0.0), two.name, two.meaning)
+        case TargetKind.MULTICLASS:
+            many = _pick(words.multiclass, rng)
+            count = _count(LEAST_CLASSES, MOST_CLASSES, structure.n_classes, hardness, rng)
+            classes = _some(many.classes, count, rng)
+            return Target(MulticlassLink(classes=classes, intercepts=(0.0,) * count), many.name, many.meaning)
+        case TargetKind.ORDINAL:
+            grade = _pick(words.ordinal, rng)
+            count = _count(_LEAST_GRADES, _MOST_GRADES, structure.n_classes, hardness, rng)
+            ranks = tuple(str(rank) for rank in range(1, count + 1))
+            grades = OrdinalLink(classes=ranks, cuts=tuple(map(float, range(count - 1))))
+            meaning = f"{grade.meaning}, from 1 ({grade.lowest}) to {count} ({grade.highest})"
+            return Target(grades, grade.name, meaning)
+        case TargetKind.MULTILABEL:
+            several = _pick(words.multilabel, rng)
+            count = _count(_LEAST_LABELS, _MOST_LABELS, _several(structure.n_targets), hardness, rng)
+            labels = _some(several.labels, count, rng)
+            meanings = {label: f"1 if `{label}` is among them, 0 if not" for label in labels}
+            sets = MultilabelLink(labels=labels, intercepts=(0.0,) * count)
+            return Target(sets, several.name, several.meaning, meanings)
+        case TargetKind.COUNT:
+            events = _pick(words.count, rng)
+            dispersion = round(float(rng.uniform(0.05, 0.4)), 3)
+            intercept = round(float(np.log(events.typical)), 4)
+            return Target(CountLink(intercept=intercept, dispersion=dispersion), events.name, events.meaning)
+        case TargetKind.REGRESSION:
+            number = _pick(words.regression, rng)
+            return Target(_number_link(structure, number, hardness, rng), number.name, number.meaning)
+        case TargetKind.MULTI_TARGET:
+            return _several_numbers(structure, words, hardness, rng)
+        case _:
+            raise ValueError(f"the grammar has no words for a {structure.target} target")
+
+
+def is_log_odds(link: Link) -> bool:
+    """Whether the rule is on the scale of log-odds, so that its size is what noise is elsewhere."""
+    return isinstance(link, BinaryLink | MulticlassLink | OrdinalLink | MultilabelLink)
+
+
+def _several_numbers(structure: Structure, words: TargetWords, hardness: float, rng: np.random.Generator) -> Target:
+    count = max(2, min(structure.n_targets, _MOST_NUMBERS, len(words.regression)))
+    picked = [words.regression[i] for i in sorted(rng.permutation(len(words.regression))[:count])]
+    links = tuple(_number_link(structure, number, hardness, rng) for number in picked)
+    names = tuple(number.name for number in picked)
+    meanings = {number.name: number.meaning for number in picked}
+    phrase = f"{', '.join(names[:-1])} and {names[-1]}"
+    return Target(NumbersLink(names=names, links=links), phrase, f"{count} numbers", meanings)
+
+
+def _number_link(
+    structure: Structure, number: NumberTarget, hardness: float, rng: np.random.Generator
+) -> GaussianLink | PositiveLink:
+    noise = round(_NOISE_EASIEST + (_NOISE_HARDEST - _NOISE_EASIEST) * hardness, 4)
+    sigma, chance = round(float(rng.uniform(0.35, 0.8)), 3), rng.random()
+    is_skewed = PathologyKind.OUTLIERS in structure.pathologies and chance < _CHANCE_OF_SKEW
+    if structure.metric in _RELATIVE or is_skewed:
+        return PositiveLink(median=number.location, sigma=sigma, noise=noise, decimals=number.decimals)
+    return GaussianLink(location=number.location, scale=number.scale, noise=noise, decimals=number.decimals)
+
+
+def _several(count: int) -> int | None:
+    """The seed's own number of labels; a single one means that it is not known."""
+    return count if count > 1 else None
+
+
+def _count(least: int, most: int, wanted: int | None, hardness: float, rng: np.random.Generator) -> int:
+    """Classes of a design: more on the way to hardness 0.5, never more than the seed's own, where that is known."""
+    top = int(rng.integers(least + 1, most + 1))
+    return max(least, min(wanted or top, round(least + (top - least) * min(1.0, 2 * hardness))))
+
+
+def _some(names: Sequence[str], count: int, rng: np.random.Generator) -> tuple[str, ...]:
+    return tuple(names[i] for i in sorted(rng.permutation(len(names))[:count]))
+
+
+def _pick(items: Sequence[Item], rng: np.random.Generator) -> Item:
+    return items[int(rng.integers(len(items)))]

@@ -1,0 +1,57 @@
+"""The words that one design may use: a domain whose crowded columns are dressed and whose date and unit are chosen."""
+
+from dataclasses import dataclass
+
+from sandmill.design.dressing import level_names
+from sandmill.design.frame import Frame
+from sandmill.design.lexicon import CategoricalWord, DateWord, Domain, NumericWord, UnitWord
+from sandmill.rng import Streams
+
+_CALENDAR = (7.0, 30.44, 365.25)
+"""Periods of dates, in days: week, month, year."""
+_FEWEST_LEVELS, _MOST_LEVELS = 20, 45
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Words by what they can become."""
+
+    domain: Domain
+    crowded: tuple[CategoricalWord, ...]
+    date: DateWord | None
+    """The date column, in designs that have one."""
+    unit: UnitWord | None
+    """The unit column, in designs that have one."""
+
+    @property
+    def cycles(self) -> tuple[tuple[str, float], ...]:
+        """Columns on a circle with their period; a date has several."""
+        dated = tuple((self.date.name, period) for period in _CALENDAR) if self.date else ()
+        return (*self.domain.periods, *dated)
+
+    @property
+    def numeric(self) -> tuple[NumericWord, ...]:
+        """Numeric words of the domain."""
+        return self.domain.numeric
+
+    @property
+    def categorical(self) -> tuple[CategoricalWord, ...]:
+        """Categorical words of few levels."""
+        return self.domain.categorical
+
+
+def choose_vocabulary(domain: Domain, frame: Frame, streams: Streams) -> Vocabulary:
+    """Draw names for crowded columns, and, where the frame asks for them, a date and a unit."""
+    rng = streams.generator("vocabulary")
+    crowded = []
+    for word in domain.crowded:
+        count = int(rng.integers(_FEWEST_LEVELS, _MOST_LEVELS + 1))
+        levels = level_names(word.dress, count, int(rng.integers(2**31)))
+        crowded.append(CategoricalWord(name=word.name, meaning=word.meaning, levels=levels))
+    date, unit = (int(rng.integers(len(of))) for of in (domain.dates, domain.units))
+    return Vocabulary(
+        domain,
+        tuple(crowded),
+        domain.dates[date] if frame.has_date else None,
+        domain.units[unit] if frame.has_units else None,
+    )

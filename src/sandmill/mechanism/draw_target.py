@@ -1,0 +1,70 @@
+"""Targets: what chance makes of the latent score, link by link."""
+
+import numpy as np
+from scipy.special import expit, gammaincinv, ndtri, pdtr, pdtrik, softmax
+
+from sandmill.mechanism.columns import Floats
+from sandmill.mechanism.places import Places
+from sandmill.models.mechanism import (
+    BinaryLink,
+    CountLink,
+    GaussianLink,
+    Link,
+    MulticlassLink,
+    MultilabelLink,
+    NumbersLink,
+    OrdinalLink,
+    PositiveLink,
+)
+
+
+def draw_target(link: Link, eta: Floats, places: Places) -> Floats:
+    """Draw a target for each row.
+
+    Args:
+        link: of the mechanism.
+        eta: latent scores, shape (rows, outputs).
+        places: where the rows take their numbers from.
+
+    Returns:
+        Class codes or numbers, shape (rows,), or 0/1 and numbers by column, shape (rows, outputs).
+    """
+    match link:
+        case MultilabelLink(intercepts=intercepts):
+            draws = np.column_stack([places.uniforms(f"target {place}") for place in range(eta.shape[1])])
+            return (draws < expit(np.asarray(intercepts) + eta)).astype(np.float64)
+        case NumbersLink(links=links):
+            draws = np.column_stack([places.uniforms(f"target {place}") for place in range(eta.shape[1])])
+            columns = zip(links, eta.T, draws.T, strict=True)
+            return np.column_stack([_number(of, score, u) for of, score, u in columns])
+        case BinaryLink(intercept=intercept):
+            return (places.uniforms("target") < expit(intercept + eta[:, 0])).astype(np.float64)
+        case MulticlassLink(intercepts=intercepts):
+            cumulative = np.cumsum(softmax(np.asarray(intercepts) + eta, axis=1), axis=1)[:, :-1]
+            return _codes(cumulative, places.uniforms("target"))
+        case OrdinalLink(cuts=cuts):
+            return _codes(expit(np.asarray(cuts) - eta), places.uniforms("target"))
+        case GaussianLink() | PositiveLink():
+            return _number(link, eta[:, 0], places.uniforms("target"))
+        case CountLink(intercept=intercept, dispersion=dispersion):
+            share = np.asarray(gammaincinv(1 / dispersion, places.uniforms("target rate")) * dispersion, np.float64)
+            return _poisson(share * np.exp(intercept + eta[:, 0]), places.uniforms("target"))
+
+
+def _codes(cumulative: Floats, u: Floats) -> Floats:
+    return np.asarray((u[:, None] >= cumulative).sum(axis=1), dtype=np.float64)
+
+
+def _number(link: GaussianLink | PositiveLink, eta: Floats, u: Floats) -> Floats:
+    score = eta + link.noise * ndtri(u)
+    if isinstance(link, GaussianLink):
+        return np.asarray(np.round(link.location + link.scale * score, link.decimals))
+    value = np.round(link.median * np.exp(link.sigma * score), link.decimals)
+    return np.asarray(np.maximum(value, 10.0**-link.decimals))
+
+
+def _poisson(rate: Floats, u: Floats) -> Floats:
+    """Smallest whole number whose cumulative probability reaches u."""
+    upper = np.ceil(pdtrik(u, rate))
+    lower = np.maximum(upper - 1, 0)
+    return np.asarray(np.where(pdtr(lower, rate) >= u, lower, upper))

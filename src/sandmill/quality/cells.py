@@ -1,0 +1,49 @@
+"""Feature cells as the design declares them: numbers, days or names, with every cell that is neither named a fault."""
+
+import polars as pl
+
+from sandmill.models.mechanism import Categorical, Column, Date, Unit
+from sandmill.models.spec import TaskSpec
+from sandmill.quality.findings import name_some
+
+_ISO = r"^\d{4}-\d{2}-\d{2}$"
+
+
+def type_features(path: str, frame: pl.DataFrame, spec: TaskSpec, faults: list[str]) -> pl.DataFrame:
+    """Turn the text of a file's feature columns into what it stands for.
+
+    Numbers become floats, without the unit that the design says may stand behind them; dates become days after the
+    first day of their column; names of categories and units stay text. Gaps stay gaps.
+    """
+    suffixes = {fault.column: f" {fault.suffix}" for fault in spec.mechanism.mixed_types()}
+    typed: list[pl.Expr] = []
+    wanted: dict[str, str] = {}
+    for column in spec.mechanism.columns:
+        if column.name not in frame.columns or isinstance(column.distribution, Categorical | Unit):
+            continue
+        typed.append(_type_column(column, suffixes.get(column.name, "")))
+        wanted[column.name] = "ISO dates" if isinstance(column.distribution, Date) else "finite numbers"
+    result = frame.with_columns(typed)
+    for kind in sorted(set(wanted.values())):
+        broken = [name for name in frame.columns if wanted.get(name) == kind and not _is_read(frame, result, name)]
+        if broken:
+            faults.append(f"{path}: cells that are not {kind} in {name_some(broken)}")
+    return result
+
+
+def date_columns(spec: TaskSpec) -> tuple[Column, ...]:
+    """Columns whose cells are dates."""
+    return tuple(column for column in spec.mechanism.columns if isinstance(column.distribution, Date))
+
+
+def _type_column(column: Column, suffix: str) -> pl.Expr:
+    cells = pl.col(column.name)
+    if isinstance(column.distribution, Date):
+        iso = pl.when(cells.str.contains(_ISO)).then(cells.str.to_date("%Y-%m-%d", strict=False))
+        return (iso - pl.lit(column.distribution.first)).dt.total_days().cast(pl.Float64).alias(column.name)
+    return (cells.str.strip_suffix(suffix) if suffix else cells).cast(pl.Float64, strict=False)
+
+
+def _is_read(text: pl.DataFrame, typed: pl.DataFrame, name: str) -> bool:
+    numbers = typed[name]
+    return text[name].null_count() == numbers.null_count() and bool(numbers.drop_nulls().is_finite().all())

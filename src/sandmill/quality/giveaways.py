@@ -1,0 +1,138 @@
+"""What a description must not say: the vocabulary of how data come about, and the numbers of the mechanism."""
+
+import math
+from collections.abc import Iterator
+from datetime import timedelta
+
+from pydantic import BaseModel
+
+from sandmill.models.mechanism import Cycle, Date, Uniform
+from sandmill.models.spec import TaskSpec
+
+GIVEAWAYS = (
+    "interaction term",
+    "interaction effect",
+    "product term",
+    "linear term",
+    "periodic term",
+    "log-ratio",
+    "log ratio",
+    "logarithm of the ratio",
+    "threshold at",
+    "threshold of",
+    "cut-off at",
+    "cutoff at",
+    "step function",
+    "sine wave",
+    "lookup effect",
+    "effect of each level",
+    "standardised effect",
+    "label noise",
+    "noisy label",
+    "noise rate",
+    "distractor",
+    "irrelevant column",
+    "missing at random",
+    "synthetic mechanism",
+    "data-generating",
+    "data generating",
+    "generating process",
+    "latent rule",
+    "latent score",
+    "hidden rule",
+    "bayes rule",
+    "bayes' rule",
+    "bayes-optimal",
+    "oracle",
+    "gold medal at",
+    "gold threshold",
+    "release secret",
+    "random seed",
+    "drift term",
+    "concept drift",
+    "change point",
+    "changepoint",
+    "change-point",
+    "unit effect",
+    "group effect",
+    "random effect",
+    "mixed effect",
+    "random intercept",
+    "hidden number",
+    "hidden effect",
+    "hidden subgroup",
+    "local rule",
+    "varying slope",
+    "proportional odds",
+    "ordered logit",
+    "log-odds",
+    "negative binomial",
+    "overdispers",
+    "over-dispers",
+    "dispersion",
+    "log-normal",
+    "lognormal",
+    "link function",
+    "gross error",
+    "outlier rate",
+    "unit mix-up",
+    "duplicate rate",
+    "rate of duplicates",
+    "mixed types",
+    "softmax(",
+    "logistic(",
+)
+"""Phrases of the mechanism's vocabulary. Words that also live in ordinary prose (ratio, cycle, noise) are left out."""
+
+MOTIF_NUMBERS = ("cut", "period", "phase", "effects", "weights", "center", "scale", "intercept", "intercepts")
+OTHER_NUMBERS = (
+    *("noise", "rate", "slope", "slopes", "shares", "per_year", "amounts", "sigma", "steepness", "factor", "spread"),
+    *("cuts", "starts", "levels", "dispersion", "low", "high"),
+)
+"""Fields whose numbers are secret. The first are words that no column should be named after; these may be."""
+
+DISTINCT_DIGITS = 3
+"""Significant digits from which on a number is no coincidence."""
+
+
+def secret_numbers(spec: TaskSpec) -> frozenset[str]:
+    """Write the mechanism's parameters as a careless writer would: in full and rounded to 1 to 4 decimals.
+
+    Only numbers of three or more significant digits count, and none that are public anyway.
+    """
+    values = [abs(value) for value in _walk(spec.mechanism)]
+    written = {f"{value:.{decimals}f}" for value in values for decimals in (1, 2, 3, 4)} | {f"{v:.15g}" for v in values}
+    return frozenset(text for text in written if _digits(text) >= DISTINCT_DIGITS) - public_numbers(spec)
+
+
+def public_numbers(spec: TaskSpec) -> frozenset[str]:
+    """What may be said: numbers of rows, the ends of a cycle such as the days of a year, years and days of dates."""
+    sizes = spec.sizes
+    public = {sizes.train, sizes.feedback, sizes.final, sizes.feedback + sizes.final}
+    for column in spec.mechanism.columns:
+        match column.distribution:
+            case Cycle(first=first, period=period):
+                public |= {period, first + period - 1}
+            case Date(first=first_day, days=days, train_days=train_days):
+                cuts = (0, days - 1) if train_days is None else (0, train_days - 1, train_days, days - 1)
+                public |= {days, *cuts} | {(first_day + timedelta(days=day)).year for day in cuts}
+            case _:
+                pass
+    return frozenset(map(str, public))
+
+
+def _walk(value: object, field: str = "") -> Iterator[float]:
+    if isinstance(value, Uniform):
+        return  # Its ends show in the files.
+    if isinstance(value, BaseModel):
+        for name in type(value).model_fields:
+            yield from _walk(getattr(value, name), name)
+    elif isinstance(value, tuple | list):
+        for item in value:
+            yield from _walk(item, field)
+    elif isinstance(value, int | float) and math.isfinite(value) and field in (*MOTIF_NUMBERS, *OTHER_NUMBERS):
+        yield float(value)
+
+
+def _digits(text: str) -> int:
+    return len(text.replace(".", "").strip("0"))

@@ -1,0 +1,83 @@
+"""The gate on columns that are the target in another dress: by name, by value, or by where their gaps are."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sandmill.models.structure import TargetKind
+from sandmill.quality.dependence import (
+    Levels,
+    area_under_curve,
+    correlate_ranks,
+    level,
+    share_told_by_level,
+    share_told_by_neighbour,
+)
+from sandmill.quality.findings import name_some
+from sandmill.quality.tables import PackageTables
+from sandmill.quality.targets import Target, name_target
+
+PROXY = 0.995
+"""Area under the curve, share of the target told or |correlation| at which one column is as good as the target."""
+PROXY_LEAST_ROWS = 50
+PROXY_LEAST_MARKED = 5
+"""Rows of the rarer of two classes: with fewer, some column separates them by luck."""
+FEW_LEVELS = 0.1
+"""A table level -> target is tried for columns with fewer distinct values than this share of the rows."""
+
+
+def check_proxy(tables: PackageTables) -> Iterator[str]:
+    """No feature bears a target's name, and no single one, nor its gaps, tells any target."""
+    brief = tables.brief
+    labels = brief.classes if brief.target is TargetKind.MULTILABEL else ()
+    taken = {brief.target_column, *brief.target_columns, *labels}
+    if named := [name for name in tables.features if name in taken]:
+        yield f"columns have the name of a target: {name_some(named)}"
+    # Each column and target is put in order once; the measures read little else.
+    orders = [level(target.values) for target in tables.test_targets]
+    for name in tables.features:
+        column = tables.test[name]
+        gaps, levels = column.is_null().to_numpy(), level(column.fill_null(strategy="min"))
+        for target, order in zip(tables.test_targets, orders, strict=True):
+            what, there = name_target(target, tables.test_targets), target.is_known & ~gaps
+            told = _tell(levels[there], target.only(there), order[there])
+            if told >= PROXY:
+                yield f"column {name} alone tells {what} ({told:.4f}, at most {PROXY})"
+            told = _tell_by_gaps(gaps[target.is_known], target.known()) if gaps.any() else 0.0
+            if told >= PROXY:
+                yield f"the gaps of column {name} tell {what} ({told:.4f}, at most {PROXY})"
+
+
+def _tell(levels: Levels, target: Target, order: Levels) -> float:
+    """Best of several measures of how far one column alone settles a target; 1 is wholly.
+
+    Args:
+        levels: cells of the column, in their order.
+        target: values in the same rows.
+        order: the target's values in their order; for classes as good as the codes.
+    """
+    counts = np.bincount(order) if len(order) else np.zeros(0, dtype=np.int64)
+    counts = counts[counts > 0]
+    if len(order) < PROXY_LEAST_ROWS or len(counts) < 2:
+        return 0.0
+    is_two = target.is_class and len(counts) == 2
+    if is_two and counts.min() < PROXY_LEAST_MARKED:
+        return 0.0
+    told = [share_told_by_neighbour(levels, order, target.is_class)]
+    if is_two:
+        told.append(area_under_curve(levels, order == order.max()))
+    if not target.is_class:
+        told.append(abs(correlate_ranks(levels, order)[0]))
+    if np.count_nonzero(np.bincount(levels)) <= FEW_LEVELS * len(levels):
+        told.append(share_told_by_level(levels, target.values, target.is_class))
+    return max(told)
+
+
+def _tell_by_gaps(gaps: NDArray[np.bool_], target: Target) -> float:
+    """How well gaps single out one class."""
+    if not target.is_class:
+        return 0.0
+    shown = gaps.astype(np.int64)
+    views = [marks for marks in target.marks() if PROXY_LEAST_MARKED <= marks.sum() <= len(marks) - PROXY_LEAST_MARKED]
+    return max((area_under_curve(shown, marks) for marks in views), default=0.0)

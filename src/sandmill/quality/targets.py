@@ -1,0 +1,98 @@
+"""What is predicted, as numbers: one view for each target column, or for each label of a column that holds sets."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sandmill.models.package import Brief
+from sandmill.models.structure import TargetKind
+from sandmill.quality.dependence import Array, Levels, level, split_marks
+
+YES_OR_NO = ("0", "1")
+"""Classes of one label: absent, present."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """One thing that is predicted, with its value in every row, so that gates need not know how files write it."""
+
+    name: str
+    """Target column, or label of a column that holds sets of labels."""
+    values: Array
+    """Class codes or numbers, NaN where the cell is not valid."""
+    classes: tuple[str, ...] = ()
+    """Names of the codes; empty for numbers."""
+
+    @property
+    def is_class(self) -> bool:
+        """Whether values are codes, whose order and distance mean nothing."""
+        return bool(self.classes)
+
+    @property
+    def is_known(self) -> NDArray[np.bool_]:
+        """Rows with a valid value."""
+        return np.isfinite(self.values)
+
+    def only(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> "Target":
+        """Look at some rows, by mask or by place."""
+        return Target(self.name, self.values[rows], self.classes)
+
+    def known(self) -> "Target":
+        """Look at the rows with a valid value."""
+        return self.only(self.is_known)
+
+    def marks(self) -> list[NDArray[np.bool_]]:
+        """View valid values as yes-or-no marks: one view for each class, or above the median for numbers."""
+        return split_marks(self.values, self.is_class)
+
+    def orders(self) -> list[Levels]:
+        """View valid values as what can be ranked: the numbers in their order, or one 0/1 view for each class."""
+        return [mark.astype(np.int64) for mark in self.marks()] if self.is_class else [level(self.values)]
+
+
+def name_target(target: Target, among: Sequence[Target]) -> str:
+    """Name a target in a finding: by its column or label only where there are several."""
+    return f"the target {target.name}" if len(among) > 1 else "the target"
+
+
+def reads_sets(brief: Brief) -> bool:
+    """Whether the target column holds label names separated by spaces; there an empty cell is an empty set."""
+    return brief.target is TargetKind.MULTILABEL and len(brief.target_columns) == 1
+
+
+def read_targets(frame: pl.DataFrame, brief: Brief) -> tuple[Target, ...]:
+    """Read the target columns of train.csv or answers.csv, whose cells are text."""
+    if reads_sets(brief):
+        return _read_sets(frame[brief.target_column], brief.classes)
+    classes = YES_OR_NO if brief.target is TargetKind.MULTILABEL else brief.classes
+    return tuple(Target(name, _read_cells(frame[name], classes), classes) for name in brief.target_columns)
+
+
+def match_rows(target: Target, places: NDArray[np.int64]) -> Target:
+    """Reorder a target to the rows of another file; place -1 is a row that it lacks."""
+    return Target(target.name, np.append(target.values, np.nan)[places], target.classes)
+
+
+def _read_cells(cells: pl.Series, classes: Sequence[str]) -> Array:
+    if classes:
+        codes = [float(code) for code in range(len(classes))]
+        read = cells.cast(pl.String).replace_strict(list(classes), codes, default=None, return_dtype=pl.Float64)
+    else:
+        read = cells.cast(pl.Float64, strict=False)
+    return read.fill_null(np.nan).to_numpy().astype(np.float64)
+
+
+def _read_sets(cells: pl.Series, labels: Sequence[str]) -> tuple[Target, ...]:
+    """One 0/1 view for each label. A set with a stranger or a repeated label in it is not valid for any of them."""
+    codes = {name: code for code, name in enumerate(labels)}
+    wide = np.zeros((cells.len(), len(labels)))
+    for row, cell in enumerate(cells.fill_null("")):
+        names = cell.split()
+        if set(names) <= codes.keys() and len(set(names)) == len(names):
+            wide[row, [codes[name] for name in names]] = 1
+        else:
+            wide[row] = np.nan
+    return tuple(Target(name, wide[:, code].copy(), YES_OR_NO) for name, code in codes.items())

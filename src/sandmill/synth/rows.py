@@ -1,0 +1,62 @@
+"""The rows of a task: training, feedback and final part, drawn apart so that they share no unit."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sandmill.mechanism import draw_rows
+from sandmill.mechanism.columns import Floats
+from sandmill.mechanism.sampling import Draw
+from sandmill.models.mechanism import Mechanism, class_names
+from sandmill.models.structure import SplitKind
+from sandmill.rng import Streams
+
+_POOL = 8
+"""Rows drawn for each training row that a stratified split takes."""
+_LEAST_OF_A_CLASS = 2
+
+
+@dataclass(frozen=True)
+class PartRows:
+    """Rows of one part, with the streams that they came from."""
+
+    draw: Draw
+    streams: Streams
+
+
+def draw_train(mechanism: Mechanism, split: SplitKind, streams: Streams, rows: int) -> PartRows:
+    """Draw the training rows; in a stratified split, classes occur as often as they do at large."""
+    if split is not SplitKind.STRATIFIED:
+        return PartRows(draw_rows(mechanism, streams, range(rows), is_train=True), streams)
+    pool = draw_rows(mechanism, streams, range(_POOL * rows), is_train=True)
+    return PartRows(_take(pool, _stratify(pool.target, len(class_names(mechanism.link)), rows)), streams)
+
+
+def draw_test(mechanism: Mechanism, streams: Streams, rows: int) -> PartRows:
+    """Draw the rows of the feedback or the final part."""
+    return PartRows(draw_rows(mechanism, streams, range(rows), is_train=False), streams)
+
+
+def _stratify(target: Floats, classes: int, rows: int) -> NDArray[np.intp]:
+    """First rows of a pool that give every class its share of the wanted number, and at least two rows."""
+    counts = np.bincount(target.astype(np.intp), minlength=classes)
+    exact = counts / len(target) * rows
+    quota = np.maximum(np.floor(exact).astype(np.intp), np.minimum(_LEAST_OF_A_CLASS, counts))
+    while quota.sum() < rows:
+        quota[np.argmax(np.where(quota < counts, exact - quota, -np.inf))] += 1
+    while quota.sum() > rows:
+        quota[np.argmax(quota - exact)] -= 1
+    ranks = np.zeros(len(target), dtype=np.intp)
+    for code in range(classes):
+        members = target == code
+        ranks[members] = np.arange(members.sum())
+    return np.flatnonzero(ranks < quota[target.astype(np.intp)])
+
+
+def _take(draw: Draw, rows: NDArray[np.intp]) -> Draw:
+    return Draw(
+        {name: cells[rows] for name, cells in draw.complete.items()},
+        {name: cells[rows] for name, cells in draw.observed.items()},
+        draw.target[rows],
+    )

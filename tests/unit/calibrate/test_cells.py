@@ -1,0 +1,151 @@
+"""Columns are read as what they hold: dates, numbers with a unit, names that never come back, copies."""
+
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sandmill.calibrate import run_panel
+from sandmill.calibrate.solvers.designs import level_flags, plain, raw_numbers
+from sandmill.calibrate.solvers.features import wave_recipes
+from sandmill.calibrate.solvers.table import Table
+from sandmill.metrics import get_metric
+from tests.unit.calibrate.tables import Written, days, standard, write_table
+
+
+def dated(table: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    """Add a date column."""
+    return table.assign(seen=days(len(table), rng))
+
+
+def measured(written: Written, *names: str) -> list[float]:
+    """Scores of some entries."""
+    metric = get_metric(written.told.metric)
+    return [metric.score(written.truth, run.prediction) for run in run_panel(written.folder, written.told, list(names))]
+
+
+def rewrite(written: Written, change) -> Table:
+    """Edit both files, then read them."""
+    for name in ("train.csv", "test.csv"):
+        path = written.folder / name
+        change(pd.read_csv(path, dtype={"row_id": str}, keep_default_na=False, na_values=[""])).to_csv(
+            path, index=False
+        )
+    return Table.read(written.folder, written.told)
+
+
+def test_dates_become_days_weekdays_and_months(tmp_path: Path):
+    written = write_table(tmp_path, train=60, test=100, add=dated)
+    table = Table.read(written.folder, written.told)
+    assert table.kinds.dates == ["seen"]
+    assert table.kinds.calendar == ["seen weekday", "seen month"]
+    stamps = pd.to_datetime(pd.read_csv(tmp_path / "train.csv")["seen"])
+    assert table.train["seen"].tolist() == (stamps - stamps.min()).dt.days.tolist()
+    assert table.train["seen weekday"].tolist() == stamps.dt.day_of_week.tolist()
+    assert table.train["seen month"].tolist() == stamps.dt.month.tolist()
+    assert plain(table).train.shape[1] == plain_width(table)
+    assert "seen" not in table.kinds.categorical
+
+
+def plain_width(table: Table) -> int:
+    """Columns of the usual design: numbers, calendar, one for each level."""
+    flags = sum(table.train[name].nunique(dropna=False) for name in table.kinds.categorical)
+    return len(table.kinds.numeric) + len(table.kinds.calendar) + flags
+
+
+def test_waves_over_dates_have_the_periods_of_the_calendar(tmp_path: Path):
+    written = write_table(tmp_path, train=60, test=100, add=dated)
+    table = Table.read(written.folder, written.told)
+    place = table.kinds.numeric.index("seen")
+    periods = {period for _, column, period in wave_recipes(table) if column == place}
+    assert {7.0, 30.4375, 365.25} <= periods
+
+
+@pytest.mark.parametrize("period", [7, 365.25])
+def test_the_period_search_finds_a_wave_over_dates(tmp_path: Path, period: float):
+    def rule(table: pd.DataFrame):
+        return np.sin(2 * np.pi * (pd.to_datetime(table["seen"]) - pd.Timestamp("2021-03-01")).dt.days / period + 1)
+
+    written = write_table(tmp_path, "regression", "r2", rule, add=dated)
+    linear, period_search = measured(written, "linear", "period_search")
+    assert period_search > max(linear, 0.5) + 0.1
+
+
+def test_numbers_with_a_unit_are_read_as_numbers(tmp_path: Path):
+    written = write_table(tmp_path, train=60, test=100)
+    before = Table.read(written.folder, written.told)
+
+    def change(frame: pd.DataFrame) -> pd.DataFrame:
+        cells = frame["mass"].astype(str)
+        return frame.assign(mass=cells.where(np.arange(len(frame)) % 3 != 0, cells + " kg"))
+
+    after = rewrite(written, change)
+    assert after.kinds == before.kinds
+    np.testing.assert_array_equal(raw_numbers(after).train, raw_numbers(before).train)
+    np.testing.assert_array_equal(raw_numbers(after).test, raw_numbers(before).test)
+
+
+def test_text_in_test_only_is_read_as_numbers_too(tmp_path: Path):
+    written = write_table(tmp_path, train=60, test=100)
+    test = pd.read_csv(tmp_path / "test.csv", dtype={"row_id": str})
+    test.assign(mass=[f"{cell} kg" for cell in test["mass"]]).to_csv(tmp_path / "test.csv", index=False)
+    table = Table.read(written.folder, written.told)
+    assert table.test["mass"].tolist() == test["mass"].tolist()
+
+
+def test_names_that_test_rows_never_repeat_are_dropped(tmp_path: Path):
+    written = write_table(tmp_path, train=60, test=100)
+    table = rewrite(
+        written, lambda frame: frame.assign(unit=[f"W{len(frame)}x{row // 3}" for row in range(len(frame))])
+    )
+    assert "unit" not in table.kinds.categorical
+    assert "town" in table.kinds.categorical
+
+
+def test_copied_training_rows_count_once(tmp_path: Path):
+    written = write_table(tmp_path, train=60, test=100)
+    train = pd.read_csv(tmp_path / "train.csv", dtype={"row_id": str})
+    copies = train[:20].assign(row_id=[f"copy{row}" for row in range(20)])
+    pd.concat([train, copies]).to_csv(tmp_path / "train.csv", index=False)
+    assert len(Table.read(written.folder, written.told).target) == 60
+
+
+def test_rows_alike_by_chance_are_kept(tmp_path: Path):
+    written = write_table(tmp_path, train=60, test=100)
+    table = rewrite(
+        written, lambda frame: frame[[name for name in frame if name in ("row_id", "outcome", "town", "shade")]]
+    )
+    assert len(table.target) == 60
+
+
+def test_flags_of_unknown_categories_are_zero():
+    known = np.array(["b", "a", "b"], dtype=object)
+    assert level_flags(known, np.array(["a", "z", "b"], dtype=object)).tolist() == [[1, 0], [0, 0], [0, 1]]
+
+
+@pytest.mark.parametrize(("target", "metric"), [("binary", "log_loss"), ("multi_target", "rmse_columns")])
+def test_every_solver_copes_with_dates_units_and_sixty_levels(tmp_path: Path, target: str, metric: str):
+    def add(table: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+        gap = rng.random(len(table)) < 0.2
+        seen = pd.Series(days(len(table), rng)).mask(gap, None)
+        return table.assign(seen=seen, place=[f"p{number}" for number in rng.integers(0, 60, len(table))])
+
+    written = write_table(tmp_path, target, metric, train=80, test=200, classes=3, add=add)
+    assert {run.name: run.failure for run in run_panel(written.folder, written.told) if run.failure} == {}
+
+
+def test_recency_pays_where_the_level_has_moved_and_is_plain_elsewhere(tmp_path: Path):
+    def ordered(table: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+        return table.assign(seen=sorted(days(150, rng, 200)) + days(1000, rng, 60, date(2021, 11, 1)))
+
+    def rule(table: pd.DataFrame):
+        return np.where(np.arange(len(table)) < 90, -1, 1) * standard(table["width"]) + 0.3 * standard(table["level"])
+
+    written = write_table(tmp_path / "moved", "regression", "rmse", rule, add=ordered, missing=0)
+    plain_error, error = measured(written, "linear_tuned", "recency_search")
+    assert error < 0.9 * plain_error
+    written = write_table(tmp_path / "mixed", "regression", "rmse", add=dated)
+    plain_error, error = measured(written, "linear_tuned", "recency_search")
+    assert error == plain_error

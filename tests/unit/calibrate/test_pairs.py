@@ -1,0 +1,99 @@
+"""Every target and metric that designs can be made for: all entries answer, and every default beats knowing nothing."""
+
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sandmill.calibrate import run_panel
+from sandmill.calibrate.solvers.competent import forest_scores
+from sandmill.calibrate.solvers.designs import plain_scaled
+from sandmill.calibrate.solvers.table import Table
+from sandmill.metrics import get_metric
+from sandmill.metrics.support import ENCODINGS
+from sandmill.models.calibration import Tier
+from tests.unit.calibrate.tables import ALL_PAIRS, Written, straight, write_table
+
+EASY = ["width", "level", "height", "shade"]
+
+
+def easy(folder: Path, target: str, metric: str, **changes) -> Written:
+    """A rule that every sound model finds, in few columns."""
+    changes = {"train": 120, "test": 400, "classes": 3} | changes
+    return write_table(folder, target, metric, rule=straight, add=lambda table, rng: table[EASY], **changes)
+
+
+@pytest.mark.parametrize(("target", "metric"), ALL_PAIRS)
+def test_every_entry_answers_and_every_default_beats_knowing_nothing(tmp_path: Path, target: str, metric: str):
+    written = easy(tmp_path, target, metric)
+    runs = run_panel(written.folder, written.told)
+    assert {run.name: run.failure for run in runs if run.failure} == {}
+    measure = get_metric(metric)
+    sign = -1 if measure.is_lower_better else 1
+    scores = {run.name: sign * measure.score(written.truth, run.prediction) for run in runs}
+    defaults = [run.name for run in runs if run.tier is Tier.COMPETENT]
+    assert [name for name in defaults if scores[name] <= scores["prior"]] == []
+
+
+def test_all_pairs_that_can_be_made_are_here():
+    assert {(str(target), str(metric)) for target, metric in ENCODINGS} <= set(ALL_PAIRS)
+
+
+@pytest.mark.parametrize(
+    ("target", "metric"),
+    [
+        ("binary", "f1"),
+        ("ordinal", "qwk"),
+        ("multilabel", "f1_micro"),
+        ("count", "poisson_deviance"),
+        ("regression", "mape"),
+    ],
+)
+def test_knowing_nothing_is_one_answer_for_all_rows(tmp_path: Path, target: str, metric: str):
+    (run,) = run_panel(tmp_path, easy(tmp_path, target, metric).told, ["prior"])
+    assert len(np.unique(run.prediction, axis=0)) == 1
+
+
+@pytest.mark.parametrize("metric", ["rmsle", "mape", "smape", "rmsle_columns"])
+def test_numbers_that_are_judged_by_ratio_are_never_negative(tmp_path: Path, metric: str):
+    target = "multi_target" if metric == "rmsle_columns" else "regression"
+    written = easy(tmp_path, target, metric)
+    assert min(run.prediction.min() for run in run_panel(written.folder, written.told)) >= 0
+
+
+@pytest.mark.parametrize("metric", ["poisson_deviance", "rmse", "mae", "rmsle"])
+def test_counts_are_never_negative_and_rates_never_zero(tmp_path: Path, metric: str):
+    written = easy(tmp_path, "count", metric)
+    least = min(run.prediction.min() for run in run_panel(written.folder, written.told))
+    assert least > 0 if metric == "poisson_deviance" else least >= 0
+
+
+def test_a_label_without_a_single_training_row_does_not_stop_the_panel(tmp_path: Path):
+    written = write_table(tmp_path, "multilabel", "log_loss_columns", train=60, test=200, classes=3)
+    path = tmp_path / "train.csv"
+    rows = [line.split(",") for line in path.read_text().splitlines()]
+    path.write_text("\n".join(",".join([*row[:-1], row[-1] if not at else "0"]) for at, row in enumerate(rows)) + "\n")
+    runs = run_panel(written.folder, written.told)
+    assert {run.name: run.failure for run in runs if run.failure} == {}
+    assert all(0 < run.prediction[:, 2].max() < 0.05 for run in runs)
+
+
+def test_columns_of_a_wide_target_share_what_features_give(tmp_path: Path):
+    written = easy(tmp_path, "multilabel", "log_loss_columns")
+    table = Table.read(written.folder, written.told)
+    first, second = (part for part in table.columns() if part.place < 2)
+    assert plain_scaled(first) is plain_scaled(second)
+    assert forest_scores(first).tobytes() != forest_scores(second).tobytes()
+    assert first.made == second.made == {}, "the forest is kept with the whole table"
+    assert set(table.made) == {"columns", "random_forest"}
+
+
+@pytest.mark.parametrize("metric", ["f1_micro", "f1_samples", "f1_macro"])
+def test_knowing_nothing_names_the_set_of_labels_that_pays_best(tmp_path: Path, metric: str):
+    written = write_table(tmp_path, "multilabel", metric, straight, test=2000, classes=4, strength=1.0)
+    (run,) = run_panel(written.folder, written.told, ["prior"])
+    measure = get_metric(metric)
+    sets = [np.tile(chosen, (len(written.truth), 1)) for chosen in product((0, 1), repeat=4)]
+    best = max(measure.score(written.truth, chosen) for chosen in sets)
+    assert measure.score(written.truth, run.prediction) > best - 0.02

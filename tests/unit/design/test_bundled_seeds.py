@@ -1,0 +1,69 @@
+"""Every bundled seed can be made: designed and rendered, from the easiest to the hardest, without an error."""
+
+from functools import cache
+from importlib import import_module
+from unittest.mock import patch
+
+import pytest
+
+from sandmill.design import design_task
+from sandmill.metrics.submission import parse_submission
+from sandmill.models.base import Band
+from sandmill.models.plan import Slot
+from sandmill.models.spec import Sizes, TaskSpec
+from sandmill.models.structure import SplitKind
+from sandmill.rng import Streams
+from sandmill.seeds import ingest
+from sandmill.synth import render
+from tests.designs import SECRET
+
+HARDNESS = (0.0, 0.5, 1.0)
+
+
+@cache
+def seeds():
+    return ingest(()).supported
+
+
+def design(number, hardness):
+    seed = seeds()[number]
+    return design_task(Slot(number=number, seed=seed, band=Band.HARD), Streams(SECRET, f"bundled {number}"), hardness)
+
+
+def check(spec):
+    assert TaskSpec.model_validate_json(spec.model_dump_json()) == spec
+    seed = next(seed for seed in seeds() if seed.id == spec.seed_id)
+    assert (spec.target, spec.metric) == (seed.structure.target, seed.structure.metric)
+    if seed.structure.split in (SplitKind.GROUPED, SplitKind.TEMPORAL):
+        assert spec.split is seed.structure.split
+
+
+def test_every_supported_seed_is_designed_at_every_hardness():
+    for number in range(len(seeds())):
+        for hardness in HARDNESS:
+            check(design(number, hardness))
+
+
+def test_seeds_reach_every_target_and_split():
+    assert len({(seed.structure.target, seed.structure.metric) for seed in seeds()}) > 20
+    assert {design(number, 0.5).split for number in range(len(seeds()))} == set(SplitKind)
+
+
+@pytest.mark.slow
+def test_every_supported_seed_is_rendered_at_every_hardness():
+    for number in range(len(seeds())):
+        for hardness in HARDNESS:
+            spec = design(number, hardness)
+            rendered = render(spec, SECRET)
+            sample = rendered.package.public["sample_submission.csv"]
+            parse_submission(sample, rendered.package.brief, rendered.answers.ids)
+
+
+def test_every_third_supported_seed_is_rendered():
+    small = Sizes(train=80, feedback=100, final=100)
+    for number in range(0, len(seeds()), 3):
+        spec = design(number, HARDNESS[number % 3]).model_copy(update={"sizes": small})
+        with patch.object(import_module("sandmill.synth.render"), "TUNING_ROWS", 1000):
+            rendered = render(spec, SECRET)
+        sample = rendered.package.public["sample_submission.csv"]
+        parse_submission(sample, rendered.package.brief, rendered.answers.ids)

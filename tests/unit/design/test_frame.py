@@ -1,0 +1,183 @@
+"""What is settled before any word is chosen: split and faults; and that hardness moves none of it."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from sandmill.design import design_task
+from sandmill.design.dressing import level_names
+from sandmill.design.frame import Frame, choose_frame
+from sandmill.design.lexicon import load_domains
+from sandmill.design.vocabulary import choose_vocabulary
+from sandmill.mechanism import draw_rows
+from sandmill.models.base import Band
+from sandmill.models.mechanism import Categorical, Date, Unit, class_names
+from sandmill.models.plan import Slot
+from sandmill.models.structure import ColumnMix, MetricName, PathologyKind, SplitKind, TargetKind
+from sandmill.rng import Streams
+from tests.designs import SECRET, TASKS, make_seed, make_spec
+
+BINARY = (TargetKind.BINARY, MetricName.ROC_AUC)
+CLASSES = {TargetKind.BINARY, TargetKind.MULTICLASS, TargetKind.ORDINAL}
+ANY = range(40)
+
+
+def frame_of(task=BINARY, number=0, columns=None, **changes):
+    structure = make_seed(*task, **changes).structure
+    if columns:
+        structure = structure.model_copy(update={"columns": columns})
+    return choose_frame(structure, Streams(SECRET, f"frame {number}"))
+
+
+@pytest.mark.parametrize("kind", PathologyKind)
+def test_a_frame_has_every_fault_of_its_seed(kind):
+    for split, number in product(SplitKind, range(5)):
+        if not (kind is PathologyKind.GROUPS and split is SplitKind.TEMPORAL):
+            assert kind in frame_of(number=number, split=split, pathologies=(kind,)).faults
+
+
+@pytest.mark.parametrize("split", SplitKind)
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: "-".join(task))
+def test_a_frame_has_the_split_of_its_seed_where_the_target_allows_it(task, split):
+    found = {frame_of(task, number, split=split).split for number in ANY}
+    if split in (SplitKind.GROUPED, SplitKind.TEMPORAL):
+        assert found == {split}
+    elif task[0] not in CLASSES:
+        assert found == {SplitKind.RANDOM}
+    elif split is SplitKind.STRATIFIED:
+        assert found == {SplitKind.STRATIFIED}
+    else:
+        assert found == {SplitKind.RANDOM, SplitKind.STRATIFIED}
+
+
+def test_units_are_always_split_by_unit_unless_time_splits():
+    for split in (SplitKind.RANDOM, SplitKind.STRATIFIED, SplitKind.GROUPED):
+        frame = frame_of(split=split, pathologies=(PathologyKind.GROUPS,))
+        assert frame.split is SplitKind.GROUPED
+        assert frame.has_units
+    timed = frame_of(split=SplitKind.TEMPORAL, pathologies=(PathologyKind.GROUPS,))
+    assert timed.split is SplitKind.TEMPORAL
+    assert not timed.has_units
+    assert PathologyKind.GROUPS not in timed.faults
+    assert not any(frame_of(number=number).has_units for number in ANY)
+
+
+def test_a_split_by_time_has_a_date_and_drifts():
+    frame = frame_of(split=SplitKind.TEMPORAL)
+    assert frame.has_date
+    assert frame.drifts
+    assert {frame_of(number=number).has_date for number in ANY} == {True, False}
+    assert frame_of(columns=ColumnMix(numeric=3, date=1)).has_date
+    assert frame_of(pathologies=(PathologyKind.DRIFT,)).has_date
+
+
+def test_imbalance_makes_strata_and_gaps_follow_the_seeds_share():
+    assert frame_of(pathologies=(PathologyKind.IMBALANCE,)).split is SplitKind.STRATIFIED
+    assert PathologyKind.MISSING not in frame_of(missing_share=0.0).faults
+    assert PathologyKind.MISSING in frame_of(missing_share=0.01).faults
+
+
+@pytest.mark.parametrize(
+    ("metric", "pathologies", "share", "expected"),
+    [
+        (MetricName.ROC_AUC, (PathologyKind.IMBALANCE,), 0.12, 0.12),
+        (MetricName.ROC_AUC, (PathologyKind.IMBALANCE,), 0.002, 0.07),
+        (MetricName.F1, (PathologyKind.IMBALANCE,), 0.91, 0.91),
+        (MetricName.MCC, (PathologyKind.IMBALANCE,), 0.999, 0.93),
+        (MetricName.ACCURACY, (PathologyKind.IMBALANCE,), 0.05, 0.2),
+        (MetricName.TOP1_ERROR, (PathologyKind.IMBALANCE,), 0.95, 0.8),
+        (MetricName.ROC_AUC, (), 0.05, 0.2),
+        (MetricName.ROC_AUC, (), 0.3, 0.3),
+        (MetricName.ROC_AUC, (), 0.49, 0.42),
+    ],
+)
+def test_imbalance_reaches_the_seeds_share_within_bounds(metric, pathologies, share, expected):
+    seed = make_seed(TargetKind.BINARY, metric, pathologies=pathologies)
+    structure = seed.structure.model_copy(update={"positive_share": share})
+    slot = Slot(number=0, seed=seed.model_copy(update={"structure": structure}), band=Band.EASY)
+    for hardness in (0.0, 1.0):
+        mechanism = design_task(slot, Streams(SECRET, "shares"), hardness).mechanism
+        draw = draw_rows(mechanism, Streams(SECRET, "large"), range(30_000), is_train=False)
+        noise = mechanism.label_noise()
+        rate = noise.rate if noise and noise.where == "both" else 0.0
+        wanted = expected * (1 - rate) + (1 - expected) * rate
+        assert abs(np.mean(draw.target) - wanted) < 0.02
+
+
+def kept(spec):
+    """What hardness must not change."""
+    mechanism = spec.mechanism
+    date = [column for column in mechanism.columns if isinstance(column.distribution, Date)]
+    unit = [column.distribution for column in mechanism.columns if isinstance(column.distribution, Unit)]
+    return (
+        spec.domain,
+        spec.story.overview,
+        spec.story.units,
+        spec.split,
+        [column.distribution for column in date],
+        unit,
+        mechanism.label_noise(),
+        mechanism.duplicates(),
+        spec.structure,
+    )
+
+
+@pytest.mark.parametrize("split", SplitKind)
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: "-".join(task))
+def test_hardness_changes_neither_domain_nor_target_nor_split_nor_unit(task, split):
+    faults = (PathologyKind.TIMESTAMPS, PathologyKind.LABEL_NOISE, PathologyKind.DUPLICATES)
+    specs = [make_spec(*task, 7, hardness, split=split, pathologies=faults) for hardness in (0.0, 0.37, 1.0)]
+    assert kept(specs[0]) == kept(specs[1]) == kept(specs[2])
+    assert len({spec.story.target for spec in specs}) == 1
+    assert len({type(spec.mechanism.link) for spec in specs}) == 1
+    if task[0] not in (TargetKind.ORDINAL, TargetKind.MULTILABEL):
+        assert len({spec.story.target_meaning for spec in specs}) == 1
+    assert len(class_names(specs[0].mechanism.link)) <= len(class_names(specs[-1].mechanism.link))
+    by_name = [{column.name: column for column in spec.mechanism.columns} for spec in specs]
+    for name in set(by_name[0]) & set(by_name[2]):
+        assert by_name[0][name].distribution == by_name[2][name].distribution
+
+
+def test_hardness_hardly_changes_which_columns_are_the_units():
+    """Two quantities are kept from being the unit's, whichever come first; all else is drawn by name."""
+    for slot in range(8):
+        specs = [make_spec(*BINARY, slot, hardness, split=SplitKind.GROUPED) for hardness in (0.0, 1.0)]
+        easy, hard = ({column.name: column.unit for column in spec.mechanism.columns} for spec in specs)
+        assert sum(easy[name] != hard[name] for name in easy if name in hard) <= 2
+
+
+def test_crowded_columns_have_many_levels_and_the_same_ones_every_time():
+    frame = Frame(SplitKind.GROUPED, frozenset({PathologyKind.DRIFT}))
+    sizes = set()
+    for domain in load_domains():
+        for number in range(3):
+            words, again = (
+                choose_vocabulary(domain, frame, Streams(SECRET, f"{domain.name} {number}")) for _ in range(2)
+            )
+            assert words == again
+            assert words.date in domain.dates
+            assert words.unit in domain.units
+            for word in words.crowded:
+                sizes.add(len(word.levels))
+                assert len(set(word.levels)) == len(word.levels)
+                assert all(level == " ".join(level.split()) for level in word.levels)
+                assert not any(set(level) & set(',"\n|`') for level in word.levels)
+    assert min(sizes) == 20
+    assert max(sizes) == 45
+
+
+def test_other_streams_dress_other_levels():
+    assert level_names("city", 30, 1) == level_names("city", 30, 1) != level_names("city", 30, 2)
+    with pytest.raises(ValueError, match="different names of kind city"):
+        level_names("city", 10**6 // 60, 1)
+
+
+def test_a_seed_of_crowds_gets_a_crowded_column():
+    for slot in range(12):
+        for hardness in (0.0, 1.0):
+            spec = make_spec(*BINARY, slot, hardness, pathologies=(PathologyKind.HIGH_CARDINALITY,))
+            sizes = [
+                len(c.distribution.levels) for c in spec.mechanism.columns if isinstance(c.distribution, Categorical)
+            ]
+            assert max(sizes) >= 20

@@ -1,0 +1,120 @@
+"""Every motif does what its name says."""
+
+from datetime import date
+
+import numpy as np
+import pytest
+
+from sandmill.mechanism.rule import SUBGROUP, UNIT_EFFECT, evaluate_motif, evaluate_term, latent_score
+from sandmill.models.mechanism import (
+    Band,
+    BinaryLink,
+    Bottleneck,
+    Categorical,
+    Column,
+    CrossedLookup,
+    Curve,
+    Date,
+    Difference,
+    Drift,
+    Interaction,
+    Linear,
+    LocalRule,
+    LogNormal,
+    Lookup,
+    Mechanism,
+    Motif,
+    MulticlassLink,
+    Normal,
+    Periodic,
+    Ratio,
+    Saturation,
+    Term,
+    Threshold,
+    Unit,
+    UnitEffect,
+    VaryingSlope,
+)
+
+COLUMNS = {
+    column.name: column
+    for column in (
+        Column(name="n", distribution=Normal(mean=10, sd=2)),
+        Column(name="m", distribution=Normal(mean=0, sd=1)),
+        Column(name="p", distribution=LogNormal(median=4, sigma=0.5)),
+        Column(name="q", distribution=LogNormal(median=2, sigma=1.0)),
+        Column(name="g", distribution=Categorical(levels=("a", "b"), shares=(0.5, 0.5))),
+        Column(name="h", distribution=Categorical(levels=("c", "d", "e"), shares=(0.5, 0.25, 0.25))),
+        Column(name="day", distribution=Date(first=date(2020, 1, 1), days=365)),
+        Column(name="ward", distribution=Unit(prefix="W", size=4)),
+    )
+}
+VALUES = {
+    "n": np.array([12.0, 7.0]),
+    "m": np.array([-0.5, 0.25]),
+    "p": np.array([8.0, 4.0]),
+    "q": np.array([2.0, 1.0]),
+    "g": np.array([0.0, 1.0]),
+    "h": np.array([2.0, 1.0]),
+    "day": np.array([100.0, 101.0]),
+    "ward": np.array([0.0, 3.0]),
+    SUBGROUP: np.array([1.0, 0.0]),
+    UNIT_EFFECT: np.array([0.7, -1.1]),
+}
+CASES = [
+    (Linear(column="n"), [1.0, -1.5]),
+    (Curve(column="n"), [1.0, 2.25]),
+    (Saturation(column="m", steepness=2.0), np.tanh([-1.0, 0.5])),
+    (Threshold(column="n", cut=7.0), [1, 0]),
+    (Band(column="n", low=6.5, high=7.0), [0, 1]),
+    (Band(column="n", low=7.0, high=11.0), [0, 0]),
+    (Periodic(column="day", period=40.0, phase=0.0), np.sin(2 * np.pi * np.array([2.5, 2.525]))),
+    (Ratio(numerator="p", denominator="q"), np.log([4.0, 4.0])),
+    (Difference(left="n", right="m"), [1.5, -1.75]),
+    (Interaction(left="n", right="m"), [-0.5, -0.375]),
+    (Bottleneck(left="n", right="m"), [-0.5, -1.5]),
+    (Lookup(column="h", effects=(0.1, 0.2, 0.3)), [0.3, 0.2]),
+    (CrossedLookup(left="g", right="h", effects=((1.0, 2.0, 3.0), (4.0, 5.0, 6.0))), [3.0, 5.0]),
+    (VaryingSlope(column="n", by="g", slopes=(2.0, -1.0)), [2.0, 1.5]),
+    (LocalRule(column="n"), [1.0, 0.0]),
+    (Drift(column="day", starts=(50.5, 100.5), levels=(1.0, 2.0, 3.0)), [2.0, 3.0]),
+    (UnitEffect(column="ward"), [0.7, -1.1]),
+]
+
+
+@pytest.mark.parametrize(("motif", "expected"), CASES, ids=lambda case: getattr(case, "motif", ""))
+def test_a_motif_has_its_value(motif, expected):
+    np.testing.assert_allclose(evaluate_motif(motif, COLUMNS, VALUES), expected)
+    term = Term(motif=motif, center=1.0, scale=2.0, weights=(1.0,))
+    np.testing.assert_allclose(evaluate_term(term, COLUMNS, VALUES), (np.asarray(expected) - 1) / 2)
+
+
+def test_every_kind_of_motif_is_tried():
+    kinds = {of.model_fields["motif"].default for of in Motif.__origin__.__args__}
+    assert {motif.motif for motif, _ in CASES} == kinds
+
+
+def test_a_score_is_the_weighted_sum_of_terms_by_output():
+    mechanism = Mechanism(
+        columns=(COLUMNS["n"], COLUMNS["m"]),
+        terms=(Term(motif=Linear(column="n"), weights=(1, 0, 2)), Term(motif=Linear(column="m"), weights=(0, 4, 2))),
+        link=MulticlassLink(classes=("a", "b", "c"), intercepts=(0, 0, 0)),
+    )
+    eta = latent_score(mechanism, {name: VALUES[name][:, None] for name in ("n", "m")})
+    np.testing.assert_allclose(eta, [[[1.0, -2.0, 1.0]], [[-1.5, 1.0, -2.5]]])
+
+
+@pytest.mark.parametrize(
+    ("column", "problem"),
+    [
+        ({"motif": Drift(column="n", starts=(1.5,), levels=(0, 1))}, "n must be a date column"),
+        ({"motif": UnitEffect(column="day")}, "day must be a unit column"),
+    ],
+)
+def test_background_motifs_want_their_kind_of_column(column, problem):
+    with pytest.raises(ValueError, match=problem):
+        Mechanism(
+            columns=(COLUMNS["n"], COLUMNS["day"]),
+            terms=(Term(weights=(1,), **column),),
+            link=BinaryLink(intercept=0),
+        )

@@ -1,0 +1,182 @@
+"""A description names every target, label and split, and gives no parameter of any motif, link or fault away."""
+
+from datetime import date
+
+import pytest
+
+from sandmill.metrics import get_metric
+from sandmill.metrics.support import GRADED
+from sandmill.models.mechanism import (
+    Band,
+    Column,
+    CountLink,
+    Date,
+    Drift,
+    Duplicates,
+    Linear,
+    LogNormal,
+    Mechanism,
+    MixedTypes,
+    NumbersLink,
+    OrdinalLink,
+    Periodic,
+    PositiveLink,
+    Saturation,
+    Term,
+    Trend,
+    Uniform,
+)
+from sandmill.models.structure import SplitKind, TargetKind
+from sandmill.quality.description_gate import GIVEAWAYS
+from sandmill.quality.gates import check_package
+from sandmill.quality.giveaways import public_numbers, secret_numbers
+from tests.packages import KINDS, SECRET_START, edit_text, make_package, make_spec
+
+GROUPED, TEMPORAL = make_package(KINDS["grouped"]), make_package(KINDS["temporal"])
+BY_UNIT = "No `stable` of `train.csv` occurs in `test.csv`."
+BY_TIME = "All rows of `test.csv` are later than those of `train.csv`."
+
+
+def details(package):
+    return " | ".join(finding.detail for finding in check_package(package) if finding.gate == "description")
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new", "problem"),
+    [
+        ("multilabel", "| `lame` |", "| this |", ""),
+        ("multilabel", "The labels are delayed, spilled, lame.", "", ""),
+        ("label lists", "delayed, spilled, lame.", "delayed, spilled.", "does not list the labels lame"),
+        ("multi_target", "| `water_l` |", "| this |", "does not name the columns water_l"),
+        ("multiclass", "journey_id,amber", "journey_id,red", "does not name the submission's columns amber"),
+        ("dated", "| `day` |", "| this |", "does not name the columns day"),
+    ],
+)
+def test_every_target_and_label_is_named_outside_of_the_example(kind, old, new, problem):
+    found = details(edit_text(make_package(KINDS[kind]), old, new))
+    assert problem in found if problem else found == ""
+
+
+def test_a_label_column_that_is_named_nowhere_is_found():
+    package = edit_text(make_package(KINDS["multilabel"]), "| `lame` |", "| this |")
+    found = details(edit_text(package, "spilled, lame.", "spilled."))
+    assert "does not name the columns lame" in found
+    assert "does not list the labels lame" in found
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "No ward of train.csv occurs in test.csv.",
+        "The wards of test.csv never appear in train.csv.",
+        "`train.csv` and `test.csv` share no ward.",
+    ],
+)
+def test_a_split_by_unit_may_be_said_in_several_ways(words):
+    assert details(edit_text(GROUPED, BY_UNIT, words)) == ""
+
+
+@pytest.mark.parametrize("words", ["", "Each ward of train.csv occurs in test.csv.", "No ward occurs twice.", BY_TIME])
+def test_a_split_by_unit_that_is_not_said_is_found(words):
+    assert "train and test are apart by unit" in details(edit_text(GROUPED, BY_UNIT, words))
+
+
+@pytest.mark.parametrize(
+    "words", ["Rows of test.csv come after those of train.csv.", "train.csv ends before test.csv begins."]
+)
+def test_a_split_by_time_may_be_said_in_several_ways(words):
+    assert details(edit_text(TEMPORAL, BY_TIME, words)) == ""
+
+
+@pytest.mark.parametrize("words", ["", "Rows are sorted by day. Later ones count more.", BY_UNIT])
+def test_a_split_by_time_that_is_not_said_is_found(words):
+    assert "train and test are apart by time" in details(edit_text(TEMPORAL, BY_TIME, words))
+
+
+def test_other_splits_need_no_words():
+    for split in (SplitKind.RANDOM, SplitKind.STRATIFIED):
+        package = make_package()
+        spec = package.spec.model_copy(update={"split": split})
+        assert details(package.model_copy(update={"spec": spec})) == ""
+
+
+@pytest.mark.parametrize(
+    "words", ["a drift term", "a random effect", "negative binomial", "proportional odds", "a duplicate rate"]
+)
+def test_words_of_the_new_motifs_links_and_faults_are_found(words):
+    assert "speaks of the mechanism" in details(edit_text(TEMPORAL, "| start |", f"| start, with {words} |"))
+
+
+def test_no_metric_is_worded_like_a_mechanism():
+    for metric in {get_metric(name) for _, name in GRADED}:
+        text = f"{metric.title} {metric.definition}".lower()
+        assert [phrase for phrase in GIVEAWAYS if phrase in text] == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "number"),
+    [
+        ("temporal", f"{SECRET_START}"),
+        ("temporal", "0.625"),
+        (str(TargetKind.ORDINAL), "1.625"),
+        (str(TargetKind.ORDINAL), "-1.125"),
+        (str(TargetKind.COUNT), "0.375"),
+        (str(TargetKind.MULTILABEL), "0.125"),
+        ("copies", "0.120"),
+    ],
+)
+def test_numbers_of_links_and_motifs_are_secret(kind, number):
+    package = edit_text(make_package(KINDS[kind]), "steepest stretch", f"steepest stretch around {number}")
+    found = details(package)
+    if number == "0.120":
+        assert found == ""  # Two digits are a coincidence.
+    else:
+        assert "states 1 numbers of the mechanism" in found
+
+
+def test_every_parameter_of_the_models_is_secret_and_what_the_files_show_is_not():
+    mechanism = Mechanism(
+        columns=(
+            Column(name="day", distribution=Date(first=date(2019, 5, 5), days=731, train_days=547), decimals=0),
+            Column(
+                name="load_kg",
+                distribution=LogNormal(median=51.234, sigma=0.4567),
+                trend=Trend(by="day", per_year=0.789),
+            ),
+            Column(name="share", distribution=Uniform(low=11.25, high=98.75)),
+        ),
+        terms=(
+            Term(motif=Linear(column="load_kg"), weights=(1.357, 2.468)),
+            Term(motif=Band(column="share", low=33.125, high=66.375), weights=(1.0, 1.0)),
+            Term(motif=Saturation(column="load_kg", steepness=3.217), weights=(1.0, 1.0)),
+            Term(motif=Periodic(column="day", period=731, phase=1.111), weights=(1.0, 1.0)),
+            Term(motif=Drift(column="day", starts=(181.5, 402.5), levels=(-0.654, 0.321, 0.987)), weights=(1.0, 1.0)),
+        ),
+        link=NumbersLink(
+            names=("fodder_kg", "water_l"),
+            links=(
+                PositiveLink(median=44.321, sigma=0.5432, noise=0.6543),
+                PositiveLink(median=77.321, sigma=1.5432, noise=1.6543),
+            ),
+        ),
+        pathologies=(Duplicates(rate=0.0876), MixedTypes(column="load_kg", rate=0.2345, suffix="kg")),
+    )
+    spec = make_spec().model_copy(update={"mechanism": mechanism})
+    secret = secret_numbers(spec)
+    hidden = {"1.111", "1.357", "33.125", "66.375", "3.217", "181.5", "402.5", "0.654", "0.321", "0.987", "0.789"}
+    assert hidden | {"0.4567", "0.5432", "1.6543", "0.0876", "0.2345"} <= secret
+    assert {"2019", "2021", "731", "547"} <= public_numbers(spec)
+    assert not {"2019", "2021", "731", "547", "11.25", "98.75", "51.234"} & secret
+
+
+@pytest.mark.parametrize(
+    ("link", "hidden"),
+    [
+        (OrdinalLink(classes=("1", "2", "3"), cuts=(-1.234, 2.345)), {"1.234", "2.345"}),
+        (CountLink(intercept=1.732, dispersion=0.411), {"1.732", "0.411"}),
+    ],
+)
+def test_parameters_of_links_are_secret(link, hidden):
+    spec = make_spec()
+    mechanism = spec.mechanism.model_copy(update={"link": link})
+    assert hidden <= secret_numbers(spec.model_copy(update={"mechanism": mechanism}))

@@ -1,0 +1,173 @@
+"""Words that give roles away over a release are found; words that say nothing pass, however few the tasks."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from sandmill.models.base import Band
+from sandmill.models.columns import Categorical, Column, LogNormal
+from sandmill.models.mechanism import BinaryLink, Mechanism
+from sandmill.models.motifs import Linear, Lookup, Motif, Ratio, Term, Threshold, columns_of
+from sandmill.models.spec import Sizes, Story, TaskSpec
+from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
+from sandmill.quality.meta_leak import READER_MARGIN, WORD_MARGIN, MetaLeak, check_meta_leak
+
+NUMBERS = ("load", "speed", "depth", "price", "delay", "mass", "area", "heat", "noise", "dose", "yield", "wear")
+CATEGORIES = ("site", "shift", "brand", "route")
+Plant = Callable[[TaskSpec], TaskSpec]
+
+
+def make_spec(number: int, names: tuple[str, ...] = NUMBERS, parent: str | None = None, rows: int = 100) -> TaskSpec:
+    """A design whose roles are drawn without regard to names or order: half have a ratio, half a threshold."""
+    rng = np.random.default_rng(number)
+    numbers = [str(name) for name in rng.permutation(names)[:8]]
+    categories = [str(name) for name in rng.permutation(CATEGORIES)[:2]]
+    motifs: list[Motif] = [Linear(column=numbers[0]), Lookup(column=categories[0], effects=(1.0, -1.0))]
+    rare: Motif = Threshold(column=numbers[1], cut=1.5)
+    if rng.random() < 0.5:
+        rare = Ratio(numerator=numbers[1], denominator=numbers[2])
+    declared = [Column(name=name, distribution=LogNormal(median=2, sigma=0.5)) for name in numbers]
+    declared += [
+        Column(name=name, distribution=Categorical(levels=("a", "b"), shares=(0.5, 0.5)), decimals=0)
+        for name in categories
+    ]
+    columns = tuple(declared[i] for i in rng.permutation(len(declared)))
+    return TaskSpec(
+        seed_id="seed",
+        structure=Structure(modality=Modality.TABULAR, target=TargetKind.BINARY, metric=MetricName.ROC_AUC),
+        domain="works",
+        story=Story(
+            title="Works: predict failed",
+            overview="A works keeps records.",
+            row="one shift",
+            target="failed",
+            target_meaning="1 if the shift failed, 0 if not",
+            column_meanings={column.name: f"Recorded {column.name}" for column in columns},
+        ),
+        target=TargetKind.BINARY,
+        metric=MetricName.ROC_AUC,
+        mechanism=Mechanism(
+            columns=columns,
+            terms=tuple(Term(motif=motif, weights=(1.0,)) for motif in (*motifs, rare)),
+            link=BinaryLink(intercept=0.0),
+        ),
+        sizes=Sizes(train=rows, feedback=1000, final=1000),
+        wanted=Band.EASY,
+        hardness=0.5,
+        parent=parent,
+    )
+
+
+def release(tasks: int, plant: Plant = lambda spec: spec) -> MetaLeak:
+    return check_meta_leak(plant(make_spec(number)) for number in range(tasks))
+
+
+def roles(spec: TaskSpec) -> dict[str, str]:
+    return {name: term.motif.motif for term in spec.mechanism.terms for name in columns_of(term.motif)}
+
+
+def name_the_numerator(spec: TaskSpec) -> TaskSpec:
+    for term in spec.mechanism.terms:
+        if isinstance(term.motif, Ratio):
+            written = spec.model_dump_json().replace(f'"{term.motif.numerator}"', '"gross_output"')
+            return TaskSpec.model_validate_json(written)
+    return spec
+
+
+def name_the_motifs_in_the_title(spec: TaskSpec) -> TaskSpec:
+    title = f"{spec.story.title} by {' and '.join(sorted(set(roles(spec).values())))}"
+    return retell(spec, title=title)
+
+
+def word_meanings_by_motif(spec: TaskSpec) -> TaskSpec:
+    ending = {"threshold": "limit", "ratio": "relative"}
+    known = roles(spec)
+    meanings = {name: f"{text} {ending.get(known.get(name, ''), '')}" for name, text in meanings_of(spec).items()}
+    return retell(spec, column_meanings=meanings)
+
+
+def put_the_rule_first(spec: TaskSpec) -> TaskSpec:
+    known = roles(spec)
+    columns = tuple(sorted(spec.mechanism.columns, key=lambda column: column.name not in known))
+    return renew(spec, mechanism=spec.mechanism.model_copy(update={"columns": columns}))
+
+
+def meanings_of(spec: TaskSpec) -> dict[str, str]:
+    return spec.story.column_meanings
+
+
+def retell(spec: TaskSpec, **changes: object) -> TaskSpec:
+    return renew(spec, story=spec.story.model_copy(update=changes))
+
+
+def renew(spec: TaskSpec, **changes: object) -> TaskSpec:
+    """A changed copy without the fingerprint that the original may have computed already."""
+    return TaskSpec.model_validate(spec.model_copy(update=changes).model_dump())
+
+
+@pytest.mark.parametrize("tasks", [12, 60, 300])
+def test_words_that_say_nothing_pass(tasks: int) -> None:
+    found = release(tasks)
+    assert (found.verdict, found.tasks, found.columns) == ("clean", tasks, 10 * tasks)
+    assert all(reader.lift < READER_MARGIN for reader in found.readers)
+
+
+@pytest.mark.parametrize(
+    ("plant", "word", "motif"),
+    [
+        (name_the_numerator, "name=gross_output", "ratio"),
+        (name_the_motifs_in_the_title, "title=ratio", "ratio"),
+        (word_meanings_by_motif, "meaning=limit", "threshold"),
+        (put_the_rule_first, "place=0", "none"),
+    ],
+)
+def test_every_planted_leak_is_caught_and_named(plant: Plant, word: str, motif: str) -> None:
+    found = release(60, plant)
+    assert found.verdict == "leaks"
+    assert (word, motif) in {(telltale.word, telltale.motif) for telltale in found.words if telltale.leaks}
+    assert found.words[0].of_all > WORD_MARGIN
+    assert found.words[0].word in found.detail
+
+
+def test_an_order_that_follows_the_role_is_learnt_by_the_reader_of_words_alone() -> None:
+    found = release(60, put_the_rule_first)
+    words, names = found.readers
+    assert words.leaks
+    assert found.baseline is not None
+    assert words.guess.accuracy > found.baseline.accuracy + 0.05
+    assert words.lift == pytest.approx(1 - words.guess.log_loss / found.baseline.log_loss, abs=1e-4)
+    assert not names.leaks
+
+
+def test_too_few_designs_are_not_judged() -> None:
+    found = release(9, put_the_rule_first)
+    assert (found.verdict, found.readers, found.baseline) == ("too_small", (), None)
+    assert "too few" in found.detail
+
+
+def test_the_outcome_depends_neither_on_order_nor_on_replicates() -> None:
+    specs = [make_spec(number) for number in range(30)]
+    assert check_meta_leak([*specs[1::2], *specs]) == check_meta_leak(specs)
+
+
+@pytest.mark.parametrize(("is_told", "verdict"), [(True, "clean"), (False, "leaks")])
+def test_designs_steered_from_one_another_are_learnt_and_tested_together(is_told: bool, verdict: str) -> None:
+    """Each family has names of its own: who saw one design of it knows the others, and that is no leak."""
+    specs = []
+    for family in range(20):
+        names = tuple(f"{name}_{family}" for name in NUMBERS)
+        for rows in (90, 110, 130, 150):
+            specs.append(make_spec(family, names, f"ancestor {family}" if is_told else None, rows))
+    assert check_meta_leak(specs).verdict == verdict
+
+
+def test_a_kind_that_settles_the_role_is_no_leak() -> None:
+    """All categories of these designs carry the lookup: that is seen without reading."""
+
+    def keep_one_category(spec: TaskSpec) -> TaskSpec:
+        used = roles(spec)
+        columns = tuple(c for c in spec.mechanism.columns if c.name not in CATEGORIES or c.name in used)
+        return renew(spec, mechanism=spec.mechanism.model_copy(update={"columns": columns}))
+
+    assert release(60, keep_one_category).verdict == "clean"

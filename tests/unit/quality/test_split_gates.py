@@ -1,0 +1,259 @@
+"""Gates on units, dates, copies and numbers with their unit behind them: sound packages pass, broken ones do not."""
+
+from datetime import date, timedelta
+
+import numpy as np
+import polars as pl
+import pytest
+
+from sandmill.models.mechanism import Duplicates, MixedTypes
+from sandmill.models.structure import SplitKind
+from sandmill.quality.dependence import level, overhang_p_value, rank, same_spread_p_value
+from sandmill.quality.gates import check_package
+from sandmill.quality.tables import read_package
+from tests.packages import (
+    DAYS,
+    FIRST_DAY,
+    KINDS,
+    TRAIN_DAYS,
+    Kind,
+    edit,
+    make_package,
+    recell,
+)
+
+GROUPED, TEMPORAL, DATED = make_package(KINDS["grouped"]), make_package(KINDS["temporal"]), make_package(KINDS["dated"])
+COPIES, MIXED = make_package(KINDS["copies"]), make_package(KINDS["mixed types"])
+
+
+def details(package, gate):
+    return " | ".join(finding.detail for finding in check_package(package) if finding.gate == gate)
+
+
+def redesign(package, **changes):
+    """A package whose design says something else; mechanism parts are not validated again."""
+    parts = {name: changes.pop(name) for name in ("columns", "pathologies") if name in changes}
+    mechanism = package.spec.mechanism.model_copy(update=parts)
+    spec = package.spec.model_copy(update={"mechanism": mechanism, **changes})
+    return package.model_copy(update={"spec": spec})
+
+
+def day(number):
+    return (FIRST_DAY + timedelta(days=int(number))).isoformat()
+
+
+def cells(package, path, column):
+    side = package.private if path in package.private else package.public
+    return pl.read_csv(side[path], infer_schema=False)[column]
+
+
+def put_column(package, path, column, values):
+    return edit(package, path, lambda frame: frame.with_columns(pl.Series(column, values, dtype=pl.String)))
+
+
+def test_a_unit_of_train_in_a_part_is_found():
+    unit = cells(GROUPED, "train.csv", "stable")[0]
+    other = cells(GROUPED, "test.csv", "stable")[0]
+    part = cells(GROUPED, "answers.csv", "part")[0]
+    broken = recell(GROUPED, "test.csv", "stable", lambda cell: unit if cell == other else cell)
+    assert f"1 units of column stable occur in both train.csv and part {part} of test.csv" in details(broken, "units")
+
+
+def test_a_unit_of_both_parts_is_found():
+    units, parts = cells(GROUPED, "test.csv", "stable"), cells(GROUPED, "answers.csv", "part")
+    first, other = units[0], units.filter(parts != parts[0])[0]
+    broken = recell(GROUPED, "test.csv", "stable", lambda cell: first if cell == other else cell)
+    assert "occur in both part feedback of test.csv and part final of test.csv" in details(broken, "units")
+
+
+def test_units_of_one_row_each_are_no_units():
+    broken = put_column(GROUPED, "train.csv", "stable", [f"W{number * 7919 % 100:07x}" for number in range(100)])
+    assert "train.csv: column stable has 100 units for 100 rows" in details(broken, "units")
+
+
+def test_a_few_units_cannot_be_validated_on():
+    broken = put_column(GROUPED, "train.csv", "stable", [f"W{number % 3}" for number in range(100)])
+    assert "train.csv: column stable has 3 units; at least 4" in details(broken, "units")
+
+
+def test_a_grouped_split_without_a_unit_column_is_found():
+    assert "no column names units" in details(redesign(make_package(), split=SplitKind.GROUPED), "units")
+
+
+def test_units_are_looked_at_whatever_the_split_is_called():
+    unit = cells(GROUPED, "train.csv", "stable")[0]
+    broken = put_column(redesign(GROUPED, split=SplitKind.RANDOM), "test.csv", "stable", [unit] * 600)
+    assert "occur in both train.csv" in details(broken, "units")
+
+
+def test_names_of_units_that_tell_the_target_are_found():
+    package = make_package(Kind(KINDS["temporal"].target, split=SplitKind.GROUPED))
+    frame = pl.DataFrame({"unit": cells(package, "test.csv", "stable"), "value": read_target(package)})
+    order = frame.group_by("unit").mean().sort("value")["unit"].to_list()
+    names = {unit: f"W{place:07x}" for place, unit in enumerate(order)}
+    broken = recell(package, "test.csv", "stable", names.__getitem__)
+    assert "test.csv: names in column stable tell outcome" in details(broken, "units")
+
+
+def test_names_of_units_that_tell_the_part_are_found():
+    parts = dict(zip(cells(GROUPED, "test.csv", "stable"), cells(GROUPED, "answers.csv", "part"), strict=True))
+    broken = recell(GROUPED, "test.csv", "stable", lambda cell: f"W{parts[cell]}{cell}")
+    assert "test.csv: names in column stable tell the part" in details(broken, "units")
+
+
+def test_cells_that_a_unit_should_share_are_compared():
+    shared = tuple(
+        column.model_copy(update={"unit": "stable"}) if column.name == "load_kg" else column
+        for column in GROUPED.spec.mechanism.columns
+    )
+    package = redesign(GROUPED, columns=shared)
+    assert "train.csv: rows of one unit differ in load_kg" in details(package, "units")
+    for path in ("train.csv", "test.csv"):
+        units = cells(package, path, "stable")
+        package = put_column(package, path, "load_kg", [f"{int(unit[1:5], 16) / 999:.2f}" for unit in units])
+    assert details(package, "units") == ""
+
+
+def read_target(package):
+    return read_package(package).test_targets[0].values
+
+
+def test_a_test_row_that_is_not_later_than_all_of_train_is_found():
+    last = max(cells(TEMPORAL, "train.csv", "day"))
+    broken = put_column(TEMPORAL, "test.csv", "day", [last, *cells(TEMPORAL, "test.csv", "day")[1:]])
+    assert details(broken, "time") == "1 rows of test.csv are not later than all of train.csv by column day"
+
+
+def test_parts_of_different_time_are_found():
+    parts = cells(TEMPORAL, "answers.csv", "part")
+    half = (DAYS - TRAIN_DAYS) // 2
+    days = [day(TRAIN_DAYS + number % half + half * (part == "final")) for number, part in enumerate(parts)]
+    broken = put_column(TEMPORAL, "test.csv", "day", days)
+    assert "parts of test.csv: column day does not cover the same span in both" in details(broken, "time")
+
+
+@pytest.mark.parametrize("first", [0, 300])
+def test_a_random_split_whose_training_rows_are_of_another_time_is_found(first):
+    broken = put_column(DATED, "train.csv", "day", [day(first + number % 400) for number in range(100)])
+    assert "train.csv and test.csv: column day does not cover the same span in both" in details(broken, "time")
+
+
+def test_a_temporal_split_without_a_parting_date_is_found():
+    assert "no date column parts train and test" in details(redesign(DATED, split=SplitKind.TEMPORAL), "time")
+    assert "parts train and test by time, but the split is random" in details(
+        redesign(TEMPORAL, split=SplitKind.RANDOM), "time"
+    )
+
+
+def test_dates_outside_the_declared_span_are_found():
+    broken = put_column(DATED, "test.csv", "day", [day(DAYS), *cells(DATED, "test.csv", "day")[1:]])
+    assert "test.csv: 1 cells of column day are outside the declared span" in details(broken, "time")
+
+
+def test_rows_of_a_unit_that_share_a_date_count_once():
+    package = make_package(KINDS["grouped, dated"])
+    shared = tuple(
+        column.model_copy(update={"unit": "stable"}) if column.name == "day" else column
+        for column in package.spec.mechanism.columns
+    )
+    days = {}
+    for path in ("train.csv", "test.csv"):
+        units = cells(package, path, "stable")
+        days |= {unit: day(hash_of(unit) % (DAYS if path == "test.csv" else DAYS // 2)) for unit in units.unique()}
+        package = put_column(package, path, "day", [days[unit] for unit in units])
+    assert "does not cover the same span" in details(package, "time")
+    assert details(redesign(package, columns=shared), "time") == ""
+
+
+def hash_of(unit):
+    return int(unit[1:], 16)
+
+
+@pytest.mark.parametrize("cell", ["2021-13-01", "2021-2-3", "03.04.2021", "yesterday", "2021-02-30"])
+def test_a_cell_that_is_no_iso_date_is_a_fault(cell):
+    broken = put_column(DATED, "train.csv", "day", [cell, *cells(DATED, "train.csv", "day")[1:]])
+    assert details(broken, "files") == "train.csv: cells that are not ISO dates in day"
+
+
+def test_dates_are_read_as_days_after_the_first():
+    package = put_column(DATED, "train.csv", "day", [FIRST_DAY.isoformat(), "2022-03-07"] * 50)
+    assert read_package(package).train["day"].to_list() == [0.0, 365.0] * 50
+    assert date(2022, 3, 7) - FIRST_DAY == timedelta(days=365)
+
+
+def test_a_declared_unit_may_stand_behind_a_number():
+    plain, mixed = read_package(make_package()), read_package(MIXED)
+    assert any(" kg" in cell for cell in cells(MIXED, "train.csv", "load_kg"))
+    assert mixed.train["load_kg"].to_list() == plain.train["load_kg"].to_list()
+
+
+@pytest.mark.parametrize("cell", ["12.5 lb", "12.5kg", " kg", "kg", "12.5 kg kg", "heavy"])
+def test_a_cell_that_is_neither_a_number_nor_one_with_its_unit_is_a_fault(cell):
+    broken = put_column(MIXED, "test.csv", "load_kg", [cell, *cells(MIXED, "test.csv", "load_kg")[1:]])
+    assert details(broken, "files") == "test.csv: cells that are not finite numbers in load_kg"
+
+
+def test_a_unit_behind_a_number_that_no_design_declares_is_a_fault():
+    plain = redesign(MIXED, pathologies=MIXED.spec.mechanism.missing())
+    assert "cells that are not finite numbers in load_kg" in details(plain, "files")
+    other = redesign(MIXED, pathologies=(MixedTypes(column="slope_deg", rate=0.3, suffix="kg"),))
+    assert "cells that are not finite numbers in load_kg" in details(other, "files")
+
+
+def test_declared_copies_are_no_twins_and_undeclared_ones_are():
+    assert details(COPIES, "twins") == ""
+    gaps = COPIES.spec.mechanism.missing()
+    assert "12.0% of the rows of train.csv repeat another" in details(redesign(COPIES, pathologies=gaps), "twins")
+    few = redesign(COPIES, pathologies=(*gaps, Duplicates(rate=0.005)))
+    assert "declared copies left out" in details(few, "twins")
+
+
+def test_copies_with_another_target_are_not_the_declared_ones():
+    broken = put_column(COPIES, "train.csv", "outcome", [f"{number}.5" for number in range(100)])
+    assert "12.0% of the rows of train.csv repeat another" in details(broken, "twins")
+
+
+def test_a_copy_in_the_test_table_is_never_declared():
+    train = pl.read_csv(COPIES.public["train.csv"], infer_schema=False).drop("journey_id", *COPIES.brief.target_columns)
+    broken = edit(COPIES, "test.csv", lambda f: f.with_columns(pl.concat([train[:20], f.select(train.columns)[20:]])))
+    assert "of the rows of test.csv have an equal row in train.csv" in details(broken, "twins")
+
+
+def test_copies_count_once_where_gaps_are_counted():
+    rows = read_package(COPIES)
+    assert rows.distinct_train.height == 88
+    assert read_package(make_package()).distinct_train.height == 100
+
+
+def test_dates_and_units_are_features_like_others():
+    assert read_package(GROUPED).features == ["load_kg", "slope_deg", "surface", "stable"]
+    assert read_package(DATED).features == ["load_kg", "slope_deg", "surface", "day"]
+
+
+@pytest.mark.parametrize("measure", [same_spread_p_value, overhang_p_value])
+def test_samples_of_one_kind_are_hardly_ever_told_apart(measure):
+    rng = np.random.default_rng(4)
+    values = [measure(rng.integers(700, size=100) * 1.0, rng.integers(700, size=900) * 1.0) for _ in range(400)]
+    assert np.mean(np.array(values) < 0.05) < 0.08
+    assert min(values) > 1e-5
+
+
+def test_spread_and_ends_see_what_the_other_does_not():
+    rng = np.random.default_rng(5)
+    wide, narrow = rng.uniform(0, 1, 2000), np.concatenate([[0.0, 1.0], rng.uniform(0.4, 0.6, 100)])
+    assert same_spread_p_value(narrow, wide) < 1e-6
+    assert overhang_p_value(narrow, wide) > 0.1
+    cut = rng.uniform(0, 0.85, 150)
+    assert overhang_p_value(cut, wide) < 1e-6
+    assert same_spread_p_value(cut, wide) > 1e-5
+
+
+def test_levels_are_ranked_as_the_values_they_stand_for():
+    values = np.random.default_rng(6).integers(-20, 20, 200) / 7
+    assert rank(level(values)).tolist() == rank(values).tolist()
+
+
+def test_ends_are_judged_by_exact_chance():
+    assert overhang_p_value(np.array([1.0, 2.0]), np.array([3.0, 4.0, 5.0])) == pytest.approx(4 / 10)
+    assert overhang_p_value(np.array([1.0]), np.array([])) == 1
+    assert same_spread_p_value(np.array([]), np.array([1.0])) == 1

@@ -1,0 +1,205 @@
+"""Gates look at every target column and every label, however the files write them."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from sandmill.models.structure import MetricName, TargetKind
+from sandmill.quality.gates import check_package
+from sandmill.quality.tables import read_package
+from tests.packages import KINDS, LABELS, NUMBERS, Kind, edit, make_package, recell, rename_ids, reorder_test
+
+WIDE = KINDS["multilabel"]
+SETS = KINDS["label lists"]
+PLACES = {"multilabel": LABELS, "label lists": LABELS, "multi_target": NUMBERS}
+"""Kinds with several targets, and what they are called."""
+EACH_LAST = pytest.mark.parametrize(("kind", "name"), [(KINDS[kind], names[-1]) for kind, names in PLACES.items()])
+
+
+def details(package, gate):
+    return " | ".join(finding.detail for finding in check_package(package) if finding.gate == gate)
+
+
+def last_target(package):
+    return read_package(package).test_targets[-1].values
+
+
+def sort_by(package, values):
+    """Put the test rows of every file into the order of some numbers."""
+    order = np.argsort(values, kind="stable").tolist()
+    for path in ("test.csv", "sample_submission.csv", "answers.csv"):
+        package = edit(package, path, lambda frame: frame[order])
+    return package
+
+
+def test_targets_are_read_by_name_from_columns_and_from_sets():
+    for kind, names in PLACES.items():
+        tables = read_package(make_package(KINDS[kind]))
+        for targets in (tables.train_targets, tables.test_targets):
+            assert tuple(target.name for target in targets) == names
+            assert all(target.is_class == (kind != "multi_target") for target in targets)
+    assert not set(NUMBERS) & set(read_package(make_package(KINDS["multi_target"])).features)
+
+
+def test_a_set_and_columns_of_labels_are_the_same_targets():
+    wide, sets = (read_package(make_package(kind)) for kind in (WIDE, SETS))
+    for one, other in zip(wide.test_targets, sets.test_targets, strict=True):
+        assert one.name == other.name
+        assert one.values.tolist() == other.values.tolist()
+
+
+def test_answers_are_matched_by_id():
+    package = make_package(KINDS["multi_target"])
+    turned = edit(package, "answers.csv", lambda frame: frame.reverse())
+    assert last_target(turned).tolist() == last_target(package).tolist()
+    short = read_package(edit(package, "answers.csv", lambda frame: frame[1:]))
+    assert np.isnan(short.test_targets[0].values).sum() == 1
+    assert short.test_parts[0] == ""
+
+
+@pytest.mark.parametrize("path", ["train.csv", "answers.csv"])
+@pytest.mark.parametrize("kind", ["multilabel", "multi_target"])
+def test_every_target_column_must_be_there_and_must_not_be_in_the_test_table(kind, path):
+    package = make_package(KINDS[kind])
+    name = package.brief.target_columns[1]
+    assert f"{path}: saw columns" in details(edit(package, path, lambda frame: frame.drop(name)), "files")
+    leaky = edit(package, "test.csv", lambda frame: frame.with_columns(pl.lit("1").alias(name)))
+    assert f"test.csv: holds the target column {name}" in details(leaky, "files")
+
+
+@EACH_LAST
+def test_a_broken_cell_of_any_target_is_found(kind, name):
+    package = make_package(kind)
+    column = name if name in package.brief.target_columns else "outcome"
+    first = pl.read_csv(package.private["answers.csv"], infer_schema=False)[column][0]
+    broken = recell(package, "answers.csv", column, lambda cell: "what" if cell == first else cell)
+    assert f"{name}: " in details(broken, "targets")
+    assert "rows without a valid target" in details(broken, "targets")
+
+
+@pytest.mark.parametrize("cell", ["lame lame", "lame rude"])
+def test_a_set_with_a_repeated_or_an_unknown_label_is_no_set(cell):
+    broken = recell(make_package(SETS), "train.csv", "outcome", lambda old: cell if old == "lame" else old)
+    assert "train.csv: delayed: " in details(broken, "targets")
+
+
+def test_an_empty_set_is_a_set_and_an_empty_number_is_not():
+    empty = recell(make_package(SETS), "train.csv", "outcome", lambda cell: None if cell == "lame" else cell)
+    assert details(empty, "targets") == ""
+    empty = recell(make_package(WIDE), "train.csv", "lame", lambda cell: None)
+    assert "train.csv: lame: 100 rows without a valid target" in details(empty, "targets")
+
+
+@pytest.mark.parametrize("cell", ["0", "1"])
+def test_a_label_that_training_rows_all_have_or_all_lack_cannot_be_learnt(cell):
+    broken = recell(make_package(WIDE), "train.csv", "lame", lambda old: cell)
+    assert "train.csv: lame: fewer than 2 rows of 1 classes" in details(broken, "targets")
+
+
+def test_a_label_that_one_part_lacks_is_found():
+    def take_away(frame):
+        is_final = pl.col("part") == "final"
+        without = pl.col("outcome").str.replace_all("lame", "").str.strip_chars()
+        return frame.with_columns(outcome=pl.when(is_final).then(without).otherwise("outcome"))
+
+    broken = edit(make_package(SETS), "answers.csv", take_away)
+    assert "part final: lame: fewer than 1 rows of 1 classes (1)" in details(broken, "targets")
+
+
+def test_grades_are_classes_too():
+    package = recell(
+        make_package(TargetKind.ORDINAL), "train.csv", "outcome", lambda cell: "2" if cell == "4" else cell
+    )
+    assert "fewer than 2 rows of 1 classes (4)" in details(package, "targets")
+    brief = package.brief.model_copy(update={"classes": tuple(map(str, range(1, 27)))})
+    assert "26 classes for 100 rows" in details(package.model_copy(update={"brief": brief}), "targets")
+
+
+def test_any_constant_number_is_found():
+    package = recell(make_package(KINDS["multi_target"]), "answers.csv", "water_l", lambda cell: "3.5")
+    assert "part final: water_l: the target is constant" in details(package, "targets")
+
+
+@pytest.mark.parametrize("cell", ["-1", "2.5"])
+def test_a_count_is_a_whole_number_from_nought_on(cell):
+    package = recell(make_package(TargetKind.COUNT), "train.csv", "outcome", lambda old: cell if old == "3" else old)
+    assert "rows whose target is no count" in details(package, "targets")
+
+
+@pytest.mark.parametrize(
+    ("kind", "cell", "words"),
+    [
+        (Kind(TargetKind.REGRESSION, MetricName.RMSLE), "-0.5", "1 negative targets, which rmsle cannot score"),
+        (Kind(TargetKind.MULTI_TARGET, MetricName.RMSLE_COLUMNS), "-0.5", "which rmsle_columns cannot score"),
+        (Kind(TargetKind.REGRESSION, MetricName.MAPE), "0.0", "1 targets of zero, which mape cannot score"),
+    ],
+)
+def test_numbers_that_the_metric_cannot_score_are_found(kind, cell, words):
+    package = make_package(kind)
+    for path in ("train.csv", "answers.csv"):
+        for name in package.brief.target_columns:
+            package = recell(package, path, name, lambda old: f"{abs(float(old)) + 1}")
+    assert details(package, "targets") == ""
+    name = package.brief.target_columns[-1]
+    first = pl.read_csv(package.public["train.csv"], infer_schema=False)[name][0]
+    broken = recell(package, "train.csv", name, lambda old: cell if old == first else old)
+    assert words in details(broken, "targets")
+
+
+@EACH_LAST
+def test_rows_sorted_by_any_target_are_found(kind, name):
+    package = make_package(kind)
+    found = details(sort_by(package, last_target(package)), "order")
+    assert f"answers.csv: the target {name} has a trend along the rows" in found
+    assert f"equal values of the target {name} stand in clumps or alternate" in found
+
+
+@EACH_LAST
+def test_ids_that_tell_any_target_are_found(kind, name):
+    package = make_package(kind)
+    target = last_target(package)
+    ranks = np.argsort(np.argsort(target, kind="stable"))
+    found = details(rename_ids(package, lambda number, *_: f"{ranks[number]:06x}"), "ids")
+    assert f"ids tell the target {name}" in found
+
+
+@EACH_LAST
+def test_a_column_that_is_any_target_in_another_dress_is_found(kind, name):
+    package = make_package(kind)
+    column = pl.Series("load_kg", [f"{7 - 2 * value:.3f}" for value in last_target(package)])
+    found = details(edit(package, "test.csv", lambda frame: frame.with_columns(column)), "proxy")
+    assert f"column load_kg alone tells the target {name}" in found
+
+
+def test_a_grade_in_another_dress_is_found():
+    package = make_package(TargetKind.ORDINAL)
+    column = pl.Series("load_kg", [f"{3 * value + 40:.3f}" for value in last_target(package)])
+    found = details(edit(package, "test.csv", lambda frame: frame.with_columns(column)), "proxy")
+    assert "column load_kg alone tells the target" in found
+
+
+def test_gaps_that_tell_a_label_are_found():
+    package = make_package(SETS)
+    column = pl.Series("slope_deg", [None if hit else "3.25" for hit in last_target(package)], dtype=pl.String)
+    found = details(edit(package, "test.csv", lambda frame: frame.with_columns(column)), "proxy")
+    assert "the gaps of column slope_deg tell the target lame" in found
+
+
+def test_a_rare_label_that_a_column_separates_by_luck_is_no_finding():
+    package = make_package(WIDE)
+    heaviest = pl.read_csv(package.public["test.csv"], infer_schema=False)["load_kg"].cast(pl.Float64).arg_max()
+    rare = pl.Series("lame", ["1" if row == heaviest else "0" for row in range(600)])
+    package = edit(package, "answers.csv", lambda frame: frame.with_columns(rare))
+    assert details(package, "proxy") == ""
+
+
+def test_no_feature_bears_the_name_of_a_label():
+    package = make_package(SETS)
+    brief = package.brief.model_copy(update={"classes": ("delayed", "surface", "lame")})
+    found = details(package.model_copy(update={"brief": brief}), "proxy")
+    assert "columns have the name of a target: surface" in found
+
+
+def test_a_part_is_matched_by_id_when_the_test_table_is_sorted_by_it():
+    package = reorder_test(make_package(KINDS["multi_target"]), lambda target, part: part)
+    assert "the order of rows tells the part" in details(package, "ids")

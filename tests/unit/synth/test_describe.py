@@ -1,0 +1,143 @@
+"""Descriptions: whatever a solver has to know, and nothing of how the data came about."""
+
+import re
+
+import pytest
+
+from sandmill.metrics import get_metric
+from sandmill.metrics.support import ENCODINGS
+from sandmill.models.mechanism import Categorical, Date, Unit
+from sandmill.models.structure import PathologyKind, SplitKind, TargetKind
+from sandmill.quality.giveaways import GIVEAWAYS, secret_numbers
+from sandmill.synth.brief import brief_of
+from sandmill.synth.describe import describe, listed
+from tests.designs import make_spec
+
+SECTIONS = ("Overview", "Files", "Columns", "Evaluation", "Submission")
+FILES = ("train.csv", "test.csv", "sample_submission.csv", "submission.csv")
+FAULTS = (
+    *(PathologyKind.MIXED_TYPES, PathologyKind.DUPLICATES, PathologyKind.LABEL_NOISE, PathologyKind.OUTLIERS),
+    *(PathologyKind.TIMESTAMPS, PathologyKind.HIGH_CARDINALITY),
+)
+SAMPLE = b"id,y\na,1\nb,1\nc,1\nd,1\n"
+
+
+@pytest.fixture(params=list(enumerate(ENCODINGS)), ids=lambda case: "-".join(case[1]))
+def described(request):
+    """Every target and metric, splits in turn."""
+    place, (target, metric) = request.param
+    split = list(SplitKind)[place % len(SplitKind)]
+    spec = make_spec(target, metric, place % 7, split=split, pathologies=FAULTS)
+    brief = brief_of(spec)
+    return spec, brief, describe(spec, brief, SAMPLE)
+
+
+def said(text):
+    """Paragraphs without the example."""
+    return re.sub(r"```csv.*?```", "", text, flags=re.DOTALL)
+
+
+def test_sections_are_those_of_a_competition_page(described):
+    spec, _, text = described
+    headings = [line for line in text.splitlines() if line.startswith("#")]
+    assert headings == [f"# {spec.story.title}", *(f"## {name}" for name in SECTIONS)]
+    assert spec.story.overview in text
+    assert spec.story.row in text
+    assert not re.search(r"  |\n{3,}|\bNone\b|\bnan\b|\[\]|\(\)|[{}]|,,", said(text).strip())
+    assert text.endswith("\n")
+
+
+def test_every_file_column_label_and_class_is_named(described):
+    spec, brief, text = described
+    prose = said(text)
+    columns = [column.name for column in spec.mechanism.columns]
+    for name in (brief.id_column, *columns, *brief.target_columns):
+        assert f"`{name}`" in prose, name
+    for name in (*FILES, *brief.submission_columns, *brief.classes):
+        assert re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", prose), name
+
+
+def test_every_column_has_its_meaning_and_its_kind(described):
+    spec, brief, text = described
+    rows = dict(re.findall(r"^\| `(.+?)` \| (.+) \|$", text, flags=re.MULTILINE))
+    assert list(rows) == ["id", *(column.name for column in spec.mechanism.columns), *brief.target_columns]
+    gaps = {gap.column for gap in spec.mechanism.missing()}
+    mixed = {fault.column: fault.suffix for fault in spec.mechanism.mixed_types()}
+    for column in spec.mechanism.columns:
+        row = rows[column.name]
+        assert spec.story.column_meanings[column.name] in row
+        kind = {Categorical: "category", Date: "date", Unit: "text"}.get(type(column.distribution))
+        assert row.startswith(f"{kind or ('number' if column.decimals else 'integer')} | ")
+        assert ("Some cells are empty" in row) == (column.name in gaps)
+        assert (f'"{mixed.get(column.name)}"' in row) == (column.name in mixed)
+    for name in brief.target_columns:
+        assert "Only in `train.csv`" in rows[name]
+        assert spec.story.column_meanings.get(name, spec.story.target_meaning) in rows[name]
+
+
+def test_the_metric_its_formula_and_its_direction_are_stated(described):
+    _, brief, text = described
+    metric = get_metric(brief.metric)
+    evaluation = text.split("## Evaluation")[1].split("## Submission")[0]
+    assert metric.title in evaluation
+    assert metric.definition in evaluation
+    assert ("Lower is better." if metric.is_lower_better else "Higher is better.") in evaluation
+    assert ("Higher is better." in evaluation) != metric.is_lower_better
+
+
+def test_the_split_is_stated_where_a_solver_has_to_know_it(described):
+    spec, _, text = described
+    unit = spec.mechanism.unit_column()
+    sentences = {
+        SplitKind.GROUPED: f"No `{unit}` of `train.csv` occurs in `test.csv`.",
+        SplitKind.TEMPORAL: "All rows of `test.csv` are later than those of `train.csv`.",
+        SplitKind.STRATIFIED: "The classes occur about as often in `train.csv` as in `test.csv`.",
+    }
+    for split, sentence in sentences.items():
+        assert (sentence in text) == (split is spec.split)
+
+
+def test_the_form_of_a_submission_is_stated(described):
+    spec, brief, text = described
+    submission = text.split("## Submission")[1]
+    rows = spec.sizes.feedback + spec.sizes.final
+    assert f"a header and {rows} rows" in submission
+    assert "```csv\n" + "\n".join(SAMPLE.decode().splitlines()[:4]) + "\n```" in submission
+    wanted = {
+        "probability": "a probability from 0 to 1",
+        "label": f"one of {', '.join(brief.classes)}",
+        "class_probabilities": "sum to 1",
+        "label_probabilities": "a probability from 0 to 1",
+        "label_list": "separated by spaces; an empty cell names none",
+        "ranked_list": f"up to {brief.list_length} classes, separated by spaces, the likeliest first",
+        "value": "a finite number",
+        "values": "finite numbers",
+    }[brief.encoding]
+    assert wanted in submission
+    assert ("0 or more" in submission) == get_metric(brief.metric).is_nonnegative
+    if brief.target is not TargetKind.MULTILABEL and brief.encoding != "values":
+        assert f"`{brief.target_column}`" in text
+
+
+def test_nothing_is_said_of_how_the_data_came_about(described):
+    spec, _, text = described
+    lowered = " ".join(text.replace(get_metric(spec.metric).definition, "").lower().split())
+    assert not [phrase for phrase in GIVEAWAYS if phrase in lowered]
+    assert not set(re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?![\w])", text)) & secret_numbers(spec)
+    kinds = {term.motif.motif for term in spec.mechanism.terms} - {"band", "curve", "ratio", "difference"}
+    assert not [kind for kind in kinds if kind.replace("_", " ") in lowered]
+    assert "duplicate" not in lowered
+    assert spec.seed_id not in text
+
+
+def test_equal_designs_are_described_in_equal_words_whatever_is_hidden():
+    spec = make_spec(pathologies=FAULTS)
+    weights = [term.model_copy(update={"weights": (1.0,), "center": 0.5}) for term in spec.mechanism.terms]
+    other = spec.model_copy(update={"mechanism": spec.mechanism.model_copy(update={"terms": tuple(weights)})})
+    assert describe(spec, brief_of(spec), SAMPLE) == describe(other, brief_of(other), SAMPLE)
+
+
+def test_names_are_listed_as_in_a_sentence():
+    assert listed(["a"]) == "`a`"
+    assert listed(["a", "b"]) == "`a` and `b`"
+    assert listed(["a", "b", "c"]) == "`a`, `b` and `c`"

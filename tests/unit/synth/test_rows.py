@@ -1,0 +1,104 @@
+"""Rows of the parts: strata, copies and units."""
+
+import numpy as np
+import pytest
+
+from sandmill.mechanism import draw_rows
+from sandmill.models.mechanism import Duplicates, MulticlassLink, class_names
+from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
+from sandmill.rng import Streams
+from sandmill.synth.rows import _POOL, _stratify, draw_test, draw_train
+from tests.designs import SECRET, make_spec
+from tests.mechanisms import gapped
+
+TASKS = [
+    (TargetKind.BINARY, MetricName.ROC_AUC),
+    (TargetKind.MULTICLASS, MetricName.LOG_LOSS),
+    (TargetKind.ORDINAL, MetricName.QWK),
+]
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task[0])
+def test_strata_have_the_shares_that_classes_have_at_large(task):
+    for slot in range(5):
+        spec = make_spec(*task, slot, split=SplitKind.STRATIFIED, pathologies=(PathologyKind.IMBALANCE,))
+        classes, rows = len(class_names(spec.mechanism.link)), spec.sizes.train
+        streams = Streams(SECRET, f"strata {slot}")
+        train = draw_train(spec.mechanism, spec.split, streams, rows)
+        large = draw_rows(spec.mechanism, streams, range(_POOL * rows), is_train=True).target
+        counts = np.bincount(train.draw.target.astype(int), minlength=classes)
+        wanted = np.bincount(large.astype(int), minlength=classes) * rows / len(large)
+        assert counts.sum() == rows
+        assert np.abs(counts - wanted).max() <= 1
+        assert counts.min() >= 2
+
+
+def test_strata_of_a_thousand_rows_are_those_of_the_test_part():
+    """The pool that strata are counted in is itself a draw: its error is less than a row in forty."""
+    spec = make_spec(*TASKS[0], split=SplitKind.STRATIFIED)
+    train = draw_train(spec.mechanism, spec.split, Streams(SECRET, "train"), 1000).draw.target
+    test = draw_test(spec.mechanism, Streams(SECRET, "test"), 20_000).draw.target
+    noise = spec.mechanism.label_noise()
+    assert noise is None or noise.where == "both"
+    assert abs(train.mean() - test.mean()) < 4.5 * np.sqrt(0.25 / (_POOL * 1000) + 0.25 / 20_000)
+
+
+@pytest.mark.parametrize(
+    ("counts", "rows", "expected"),
+    [
+        ((800, 800), 200, (100, 100)),
+        ((1598, 2), 200, (198, 2)),
+        ((1599, 1), 200, (199, 1)),
+        ((1000, 595, 5), 200, (124, 74, 2)),
+        ((530, 530, 540), 100, (33, 33, 34)),
+    ],
+)
+def test_a_class_keeps_its_share_and_two_rows_where_there_are_two(counts, rows, expected):
+    target = np.repeat(np.arange(len(counts)), counts).astype(float)
+    target = target[np.random.default_rng(0).permutation(len(target))]
+    taken = _stratify(target, len(counts), rows)
+    found = np.bincount(target[taken].astype(int), minlength=len(counts))
+    assert found.sum() == rows
+    assert np.abs(found - np.array(expected)).max() <= 1
+    assert found.min() >= min(2, min(counts))
+
+
+def test_taken_rows_are_rows_of_the_pool_in_its_order():
+    mechanism = gapped(MulticlassLink(classes=("a", "b", "c"), intercepts=(0.0, 0.0, 0.0)))
+    streams = Streams(SECRET, "pool")
+    pool = draw_rows(mechanism, streams, range(_POOL * 100), is_train=True)
+    taken = draw_train(mechanism, SplitKind.STRATIFIED, streams, 100)
+    place_of = {cells: place for place, cells in enumerate(zip(*pool.complete.values(), strict=True))}
+    places = [place_of[cells] for cells in zip(*taken.draw.complete.values(), strict=True)]
+    assert places == sorted(places)
+    for name, cells in taken.draw.complete.items():
+        np.testing.assert_array_equal(cells, pool.complete[name][places])
+    for name, cells in taken.draw.observed.items():
+        np.testing.assert_array_equal(cells, pool.observed[name][places])
+    np.testing.assert_array_equal(taken.draw.target, pool.target[places])
+
+
+def test_what_a_copy_in_a_stratum_was_copied_from_is_there_too():
+    mechanism = gapped(MulticlassLink(classes=("a", "b", "c"), intercepts=(0.0, -1.0, -2.0)))
+    copied = mechanism.model_copy(update={"pathologies": (*mechanism.pathologies, Duplicates(rate=0.3))})
+    streams = Streams(SECRET, "pool")
+    plain = draw_rows(mechanism, streams, range(_POOL * 200), is_train=True)
+    train = draw_train(copied, SplitKind.STRATIFIED, streams, 200).draw
+    source = {cells: place for place, cells in enumerate(zip(*plain.complete.values(), strict=True))}
+    sources = [source[cells] for cells in zip(*train.complete.values(), strict=True)]
+    pool = draw_rows(copied, streams, range(_POOL * 200), is_train=True)
+    of_pool = [source[cells] for cells in zip(*pool.complete.values(), strict=True)]
+    original = {place for place, of in enumerate(of_pool) if of == place}
+    assert set(sources) <= original
+    assert len(set(sources)) < 190
+
+
+def test_parts_share_no_number():
+    spec = make_spec(*TASKS[0])
+    streams = Streams(SECRET, "parts")
+    train = draw_train(spec.mechanism, spec.split, streams.child("train"), 100).draw
+    parts = [draw_test(spec.mechanism, streams.child(name), 100).draw for name in ("feedback", "final")]
+    for left, right in ((train, parts[0]), (train, parts[1]), (parts[0], parts[1])):
+        assert all(
+            not np.array_equal(cells, right.complete[name], equal_nan=True) for name, cells in left.complete.items()
+        )

@@ -1,0 +1,152 @@
+"""Cells as the files write them."""
+
+import csv
+import io
+import re
+from datetime import date
+
+import numpy as np
+import polars as pl
+
+from sandmill.models.mechanism import (
+    BinaryLink,
+    Categorical,
+    Column,
+    Date,
+    Linear,
+    LogNormal,
+    Mechanism,
+    MixedTypes,
+    Normal,
+    Term,
+    Unit,
+)
+from sandmill.models.package import Brief
+from sandmill.models.structure import MetricName, TargetKind
+from sandmill.rng import Streams
+from sandmill.synth.tables import csv_bytes, feature_frame, row_ids, target_frame
+from tests.designs import SECRET
+
+STREAMS = Streams(SECRET, "cells")
+
+
+def table(*faults):
+    return Mechanism(
+        columns=(
+            Column(name="w", distribution=Normal(mean=12, sd=3), decimals=1),
+            Column(name="k", distribution=LogNormal(median=30, sigma=0.4), decimals=0),
+            Column(name="g", distribution=Categorical(levels=("one", "two, or more"), shares=(0.5, 0.5))),
+            Column(name="day", distribution=Date(first=date(2019, 12, 30), days=60), decimals=0),
+            Column(name="ward", distribution=Unit(prefix="W", size=4), decimals=0),
+        ),
+        terms=(Term(motif=Linear(column="w"), weights=(1.0,)),),
+        link=BinaryLink(intercept=0.0),
+        pathologies=faults,
+    )
+
+
+OBSERVED = {
+    "w": np.array([12.5, np.nan, 11.0]),
+    "k": np.array([30.0, 31.0, np.nan]),
+    "g": np.array([0.0, 1.0, 0.0]),
+    "day": np.array([0.0, 2.0, 59.0]),
+    "ward": np.array([3.0, 3.0, 4.0]),
+}
+
+
+def features(mechanism, observed, streams):
+    return feature_frame(mechanism, observed, streams)
+
+
+def cells(frame):
+    return list(csv.DictReader(io.StringIO(csv_bytes(frame).decode())))
+
+
+def test_each_kind_of_column_has_its_way_of_writing():
+    rows = cells(features(table(), OBSERVED, STREAMS))
+    assert [row["w"] for row in rows] == ["12.5", "", "11.0"]
+    assert [row["k"] for row in rows] == ["30", "31", ""]
+    assert [row["g"] for row in rows] == ["one", "two, or more", "one"]
+    assert [row["day"] for row in rows] == ["2019-12-30", "2020-01-01", "2020-02-27"]
+    assert all(re.fullmatch(r"W[0-9a-f]{6,}", row["ward"]) for row in rows)
+    assert rows[0]["ward"] == rows[1]["ward"] != rows[2]["ward"]
+
+
+def test_units_of_other_parts_and_secrets_have_other_names():
+    frames = [
+        features(table(), OBSERVED, of)
+        for of in (STREAMS, STREAMS.child("final"), Streams(b"another secret of 32 bytes......", "cells"))
+    ]
+    assert len({name for frame in frames for name in frame["ward"]}) == 6
+
+
+def test_no_two_units_have_one_name():
+    units = 5000
+    observed = {name: np.resize(of[:1], units) for name, of in OBSERVED.items()} | {"ward": np.arange(float(units))}
+    for number in range(4):
+        frame = features(table(), observed, Streams(SECRET, f"part {number}"))
+        assert frame["ward"].n_unique() == units
+
+
+def test_some_numbers_have_their_unit_behind_them():
+    rows = 4000
+    observed = {name: np.resize(of, rows) for name, of in OBSERVED.items()}
+    plain = cells(features(table(), observed, STREAMS))
+    for name in ("w", "k"):
+        mixed = cells(features(table(MixedTypes(column=name, rate=0.3, suffix="kg")), observed, STREAMS))
+        marked = [row[name].endswith(" kg") for row in mixed]
+        assert [row[name].removesuffix(" kg") for row in mixed] == [row[name] for row in plain]
+        assert not any(mark for mark, row in zip(marked, plain, strict=True) if row[name] == "")
+        assert abs(sum(marked) / sum(row[name] != "" for row in plain) - 0.3) < 0.04
+        assert [{**row, name: ""} for row in mixed] == [{**row, name: ""} for row in plain]
+
+
+def test_numbers_read_back_equal_and_never_stand_in_powers_of_ten():
+    values = np.array([1e-6, 0.00012, 0.1 + 0.2, 123456789.123456, 3e-5, 7.0])
+    frame = pl.DataFrame({"a": np.round(values, 6)})
+    text = csv_bytes(frame).decode()
+    assert [float(cell) for cell in text.split()[1:]] == list(np.round(values, 6))
+    assert text.splitlines()[0] == "a"
+    assert "\r" not in text
+
+
+def brief(target, encoding, classes=(), columns=("y",)):
+    return Brief(
+        id_column="id",
+        target_column="y",
+        target=target,
+        metric=MetricName.ACCURACY,
+        encoding=encoding,
+        classes=classes,
+        submission_columns=columns,
+    )
+
+
+def test_each_kind_of_target_has_its_way_of_writing():
+    codes, sets = np.array([1.0, 0.0, 2.0]), np.array([[1.0, 0.0, 1.0], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    names, pair = ("dry", "wet", "ice"), np.array([[1.25, 3.0], [0.5, -4.0], [2.0, 0.25]])
+
+    def written(of, target):
+        frame = target_frame(of, target)
+        rows = cells(pl.concat([pl.DataFrame({"id": ["a", "b", "c"]}), frame], how="horizontal"))
+        return [tuple(row.values())[1:] for row in rows]
+
+    assert written(brief(TargetKind.BINARY, "label", ("0", "1")), codes % 2) == [("1",), ("0",), ("0",)]
+    assert written(brief(TargetKind.MULTICLASS, "label", names), codes) == [("wet",), ("dry",), ("ice",)]
+    assert written(brief(TargetKind.ORDINAL, "label", ("1", "2", "3")), codes) == [("2",), ("1",), ("3",)]
+    assert written(brief(TargetKind.COUNT, "value"), codes) == [("1",), ("0",), ("2",)]
+    assert written(brief(TargetKind.REGRESSION, "value"), codes / 2) == [("0.5",), ("0.0",), ("1.0",)]
+    assert written(brief(TargetKind.MULTILABEL, "label_list", names), sets) == [("dry ice",), ("",), ("wet",)]
+    wide = brief(TargetKind.MULTILABEL, "label_probabilities", names, names)
+    assert target_frame(wide, sets).columns == list(names)
+    assert written(wide, sets) == [("1", "0", "1"), ("0", "0", "0"), ("0", "1", "0")]
+    several = brief(TargetKind.MULTI_TARGET, "values", (), ("a", "b"))
+    assert written(several, pair) == [("1.25", "3.0"), ("0.5", "-4.0"), ("2.0", "0.25")]
+
+
+def test_row_names_are_unique_and_say_nothing_of_order():
+    names = row_ids(STREAMS, "test", range(20_000))
+    assert len(set(names)) == 20_000
+    assert all(re.fullmatch(r"[0-9a-f]{10}", name) for name in names)
+    assert names != sorted(names)
+    assert not set(names) & set(row_ids(STREAMS, "train", range(20_000)))
