@@ -25,6 +25,7 @@ import polars as pl
 from sandmill.build.workers import ONE_THREAD, WorkerPool
 from sandmill.design import design_task
 from sandmill.mechanism import draw_rows
+from sandmill.mechanism.places import Places
 from sandmill.models.base import Band
 from sandmill.models.package import Brief
 from sandmill.models.plan import Slot
@@ -218,7 +219,7 @@ def _blocks(spec: TaskSpec, brief: Brief, part: str, count: int) -> Iterator[pl.
         draw = draw_rows(spec.mechanism, streams, rows, is_train=part == "train")
         frames = [
             pl.DataFrame({brief.id_column: row_ids(streams, part, rows)}),
-            feature_frame(spec.mechanism, draw.observed, streams),
+            feature_frame(spec.mechanism, draw.observed, Places(streams, draw.numbers)),
             *([target_frame(brief, draw.target)] if part == "train" else []),
         ]
         yield pl.concat(frames, how="horizontal")

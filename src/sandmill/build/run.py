@@ -143,7 +143,7 @@ def check_guessing(store: Store, shards: Sequence[ShardRef]) -> MetaLeak:
     if found.verdict == "leaks":
         raise LeakyRelease(
             f"what columns do can be learnt without their data: {found.detail}. Nothing was published. "
-            "Let more columns carry these motifs in src/sandmill/design/motifs.py or the domain's words, and build again."
+            "Let more columns carry these motifs (design/motifs.py, or the words of the domain), and build again."
         )
     return found
 

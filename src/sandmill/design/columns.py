@@ -106,8 +106,7 @@ def _within_units(columns: tuple[Column, ...], streams: Streams) -> tuple[Column
     unit = next((column.name for column in columns if isinstance(column.distribution, Unit)), None)
     if unit is None:
         return columns
-    rng = streams.generator("unit columns")
-    draws = dict(zip(sorted(column.name for column in columns), rng.random(len(columns)), strict=True))
+    draws = {column.name: streams.generator(f"unit of {column.name}").random() for column in columns}
     own = [column.name for column in columns if isinstance(column.distribution, Normal | LogNormal)][:_OWN_AT_LEAST]
     shared = {name for name, draw in draws.items() if draw < _CHANCE_OF_UNIT} - set(own)
     return tuple(

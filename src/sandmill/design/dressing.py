@@ -4,6 +4,10 @@ from collections.abc import Callable
 
 from sandmill.design.lexicon import Dress
 
+_FORMS = ("and Sons", "and Daughters", "Brothers", "Works", "and Partners", "Limited", "Trading", "Union")
+"""What made-up firms are called after a surname: real firms would stand in odd places."""
+_MARKS = str.maketrans(dict.fromkeys(',"`|', " "))
+"""Characters that tables in CSV or Markdown would stumble over."""
 _TRIES = 60
 """Draws for each name that is wanted: word lists repeat themselves."""
 
@@ -22,7 +26,7 @@ def level_names(dress: Dress, count: int, seed: int) -> tuple[str, ...]:
     draw = _source(dress, seed)
     names: dict[str, None] = {}
     for _ in range(count * _TRIES):
-        names[" ".join(draw().replace(",", " ").replace('"', " ").split())] = None
+        names[" ".join(draw().translate(_MARKS).split())] = None
         if len(names) == count:
             return tuple(sorted(names))
     raise ValueError(f"only {len(names)} different names of kind {dress}; {count} are wanted")
@@ -36,10 +40,10 @@ def _source(dress: Dress, seed: int) -> Callable[[], str]:
     sources: dict[Dress, Callable[[], str]] = {
         "city": words.address.city,
         "surname": words.person.last_name,
-        "company": words.finance.company,
+        "company": lambda: f"{words.person.last_name()} {_FORMS[words.random.randrange(len(_FORMS))]}",
         "street": words.address.street_name,
         "product_code": lambda: words.code.pin("@@-###"),
-        "postal_code": lambda: words.code.pin("#####"),
+        "postal_code": lambda: str(words.random.randrange(10_000, 99_999)),
         "profession": words.person.occupation,
         "vehicle": words.transport.car,
     }

@@ -23,10 +23,22 @@ from sandmill.rng import Streams
 
 _UNIT_FACTORS = (10.0, 25.4, 100.0, 1000.0)
 """Between units that people mix up: ten-fold, inches, hundred-fold, thousand-fold."""
-_SUFFIXES = {"c": "C", "pct": "%", "min": "min", "eur": "EUR", "h": "h", "s": "s", "l": "l", "days": "days"} | {
-    unit: unit for unit in ("kg", "g", "mg", "kwh", "km", "m", "cm", "mm", "ml", "ms", "kb", "mb", "years", "hours")
-}
+_SUFFIXES = {
+    "c": "C",
+    "pct": "%",
+    "min": "min",
+    "eur": "EUR",
+    "h": "h",
+    "s": "s",
+    "l": "l",
+    "days": "days",
+    "kwh": "kWh",
+    "kb": "kB",
+    "mb": "MB",
+} | {unit: unit for unit in ("kg", "g", "mg", "km", "m", "cm", "mm", "ml", "ms", "years", "hours")}
 """How a unit at the end of a column's name is written behind a number."""
+_NUMERATORS = frozenset({"per", "mg", "ug", "g", "mmol", "umol", "mu", "mbit", "m3", "m", "ms"})
+"""What stands before the last part of a name where that is only the lower half of a quotient."""
 
 
 def choose_faults(
@@ -95,10 +107,16 @@ def _corruptions(frame: Frame, free: list[Column], streams: Streams) -> list[Pat
     return found
 
 
+def _suffix(name: str) -> str | None:
+    """Unit that a column's name ends with; none for quotients, such as `feedings_per_h` or `iron_mg_l`."""
+    *_, before, last = ["", *name.split("_")]
+    return None if before in _NUMERATORS else _SUFFIXES.get(last)
+
+
 def _mixed_types(frame: Frame, free: list[Column], streams: Streams) -> list[Pathology]:
     """Numbers with their unit behind them in some cells of a column whose name says the unit."""
     rate = round(float(streams.generator("mixed types").uniform(0.1, 0.5)), 3)
     order = sorted(free, key=lambda column: streams.key(f"mixed order {column.name}"))
-    written = [(column.name, _SUFFIXES.get(column.name.rsplit("_", 1)[-1])) for column in order]
+    written = [(column.name, _suffix(column.name)) for column in order]
     fitting = [MixedTypes(column=name, rate=rate, suffix=suffix) for name, suffix in written if suffix]
     return list(fitting[:1]) if PathologyKind.MIXED_TYPES in frame.faults else []

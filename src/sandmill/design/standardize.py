@@ -9,7 +9,15 @@ from scipy.special import expit, softmax
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.rule import evaluate_motif, latent_score
 from sandmill.mechanism.sampling import draw_rows
-from sandmill.models.mechanism import BinaryLink, Link, Mechanism, MulticlassLink, MultilabelLink, OrdinalLink
+from sandmill.models.mechanism import (
+    BinaryLink,
+    Link,
+    Mechanism,
+    MulticlassLink,
+    MultilabelLink,
+    OrdinalLink,
+    UnitEffect,
+)
 from sandmill.rng import Streams
 
 _ROWS = 10_000
@@ -19,11 +27,14 @@ _LEAST_SCALE = 1e-6
 
 
 def standardize_terms(mechanism: Mechanism, streams: Streams) -> Mechanism:
-    """Give every motif mean 0 and variance 1 under the mechanism, so that weights compare across motifs."""
+    """Give every motif mean 0 and variance 1 under the mechanism, so that weights compare; unit effects have them."""
     values = _draw(mechanism, streams)
     columns = mechanism.column_by_name
     terms = []
     for term in mechanism.terms:
+        if isinstance(term.motif, UnitEffect):
+            terms.append(term)
+            continue
         raw = evaluate_motif(term.motif, columns, values)
         center, scale = float(f"{raw.mean():.6g}"), float(f"{raw.std():.6g}")
         terms.append(term.model_copy(update={"center": center, "scale": max(scale, _LEAST_SCALE)}))

@@ -74,7 +74,7 @@ def choose_target(structure: Structure, words: TargetWords, hardness: float, rng
             several = _pick(words.multilabel, rng)
             count = _count(_LEAST_LABELS, _MOST_LABELS, _several(structure.n_targets), hardness, rng)
             labels = _some(several.labels, count, rng)
-            meanings = {label: f"1 if `{label}` is among them, 0 if not" for label in labels}
+            meanings = {label: f"1 if `{label}` is one of the labels of the row, 0 if not" for label in labels}
             sets = MultilabelLink(labels=labels, intercepts=(0.0,) * count)
             return Target(sets, several.name, several.meaning, meanings)
         case TargetKind.COUNT:

@@ -15,7 +15,7 @@ from sandmill.models.mechanism import CellFault, LocalRule, Mechanism, Missing, 
 from sandmill.models.motifs import columns_of, cuts_of
 
 _CELLS_AT_ONCE = 2_000_000
-_UNIT_NODES = 7
+_UNIT_NODES = 11
 _MOST_NODES = 24
 """Values of the latent score that stand for its distribution in one row."""
 

@@ -11,6 +11,8 @@ from sandmill.models.predictive import NumberPredictive
 _BINS = 81
 _REACH = 5.0
 """Standard deviations of noise that a grid goes beyond the outermost value."""
+_NEGLIGIBLE = 1e-5
+"""Probability below which a value does not widen a grid."""
 _COUNTS_IN_FULL, _STRETCHED_COUNTS, _GROWTH = 60, 60, 1.1
 """Counts that stand for themselves, and how many more stand for ranges, each so many times as far as the last."""
 _CELLS_AT_ONCE = 4_000_000
@@ -60,8 +62,8 @@ def _noisy(latent: Mixture, noise: float) -> tuple[Floats, Floats]:
 
 
 def _mixed(centres: Floats, mass: Floats, noise: float) -> tuple[Floats, Floats]:
-    low = np.where(mass > 0, centres, np.inf).min(axis=1) - _REACH * noise
-    high = np.where(mass > 0, centres, -np.inf).max(axis=1) + _REACH * noise
+    low = np.where(mass > _NEGLIGIBLE, centres, np.inf).min(axis=1) - _REACH * noise
+    high = np.where(mass > _NEGLIGIBLE, centres, -np.inf).max(axis=1) + _REACH * noise
     edges = low[:, None] + (high - low)[:, None] * np.linspace(0, 1, _BINS + 1)
     below = np.einsum("rm,rme->re", mass, ndtr((edges[:, None, :] - centres[:, :, None]) / noise))
     weights = np.diff(below, axis=1)

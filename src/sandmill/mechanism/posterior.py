@@ -1,6 +1,7 @@
 """What the best possible solver knows: a target's distribution given the visible cells, what is hidden summed out."""
 
 from collections.abc import Mapping
+from math import hypot
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -19,7 +20,9 @@ from sandmill.models.mechanism import (
     NumbersLink,
     OrdinalLink,
     PositiveLink,
+    UnitEffect,
     class_names,
+    output_count,
 )
 from sandmill.models.predictive import ClassPredictive, LabelPredictive, NumbersPredictive, Predictive
 
@@ -35,13 +38,14 @@ def posterior(mechanism: Mechanism, observed: Mapping[str, Floats]) -> Predictiv
         Probabilities of classes or labels as they are graded (label noise of the test part included), or the
         distribution of one or several numbers. Labels that share a hidden cell are taken as independent.
     """
-    link = mechanism.link
+    plain = _unit_effect_as_noise(mechanism)
+    link = plain.link
     match link:
         case NumbersLink(links=links):
-            mixtures = latent_mixtures(mechanism, observed)
+            mixtures = latent_mixtures(plain, observed)
             return NumbersPredictive(tuple(predict_number(of, m) for of, m in zip(links, mixtures, strict=True)))
         case GaussianLink() | PositiveLink() | CountLink():
-            return predict_number(link, latent_mixtures(mechanism, observed)[0])
+            return predict_number(link, latent_mixtures(plain, observed)[0])
         case MultilabelLink(labels=labels):
             chances = expect_over_hidden(mechanism, observed, lambda eta: _probabilities(link, eta), len(labels))
             return LabelPredictive(_with_label_noise(mechanism, chances, 2))
@@ -53,6 +57,29 @@ def posterior(mechanism: Mechanism, observed: Mapping[str, Floats]) -> Predictiv
             classes = len(class_names(link))
             shares = expect_over_hidden(mechanism, observed, lambda eta: _probabilities(link, eta), classes)
             return ClassPredictive(_with_label_noise(mechanism, shares, classes))
+
+
+def _unit_effect_as_noise(mechanism: Mechanism) -> Mechanism:
+    """The same mechanism for rows of units never met before: a normal effect on the score is more normal noise.
+
+    Exact, where a sum over nodes would be close; only numbers, whose own noise is normal, allow it.
+    """
+    effects = [term for term in mechanism.terms if isinstance(term.motif, UnitEffect) and term.center == 0]
+    others = tuple(term for term in mechanism.terms if term not in effects)
+    spreads = [hypot(*(term.weights[k] / term.scale for term in effects)) for k in range(output_count(mechanism.link))]
+    match mechanism.link:
+        case NumbersLink(links=links):
+            noisier = tuple(_noisier(of, spread) for of, spread in zip(links, spreads, strict=True))
+            link: Link = mechanism.link.model_copy(update={"links": noisier})
+        case GaussianLink() | PositiveLink() as of:
+            link = _noisier(of, spreads[0])
+        case _:
+            return mechanism
+    return mechanism.model_copy(update={"terms": others, "link": link}) if others else mechanism
+
+
+def _noisier(link: GaussianLink | PositiveLink, spread: float) -> GaussianLink | PositiveLink:
+    return link.model_copy(update={"noise": hypot(link.noise, spread)})
 
 
 def _probabilities(link: Link, eta: Floats) -> Floats:

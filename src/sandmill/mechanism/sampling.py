@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit, ndtri
 
 from sandmill.mechanism.columns import Floats, quantile, standardize, value_at
@@ -44,6 +45,8 @@ class Draw:
     target: Floats
     """Class codes or numbers, shape (rows,), or 0/1 and numbers by column, shape (rows, outputs). Label noise is
     included where the mechanism puts it in these rows."""
+    numbers: NDArray[np.int64]
+    """Row number that each row's draws belong to: its own, or that of the row it is a copy of."""
 
 
 def draw_rows(mechanism: Mechanism, streams: Streams, rows: range, *, is_train: bool) -> Draw:
@@ -65,7 +68,7 @@ def draw_rows(mechanism: Mechanism, streams: Streams, rows: range, *, is_train: 
     noise = mechanism.label_noise()
     if noise and (is_train or noise.where == "both"):
         target = _replace_labels(target, mechanism, noise, places)
-    return Draw(complete, _apply_faults(mechanism, complete, places), target)
+    return Draw(complete, _apply_faults(mechanism, complete, places), target, places.numbers)
 
 
 def shift_of(column: Column, values: Mapping[str, Floats]) -> Floats | float:
@@ -79,10 +82,16 @@ def shift_of(column: Column, values: Mapping[str, Floats]) -> Floats | float:
 
 
 def _with_copies(copies: Duplicates, places: Places) -> Places:
-    """Some rows take the place of an earlier one: what is drawn for them is what was drawn there."""
-    hit = places.uniforms("copy") < copies.rate
-    source = np.floor(places.uniforms("copied row") * places.numbers).astype(np.int64)
-    return Places(places.streams, np.where(hit & (places.numbers > 0), source, places.numbers))
+    """Some rows take the place of an earlier one: what is drawn for them is what was drawn there.
+
+    A copy of a copy is followed to its origin, which is in the files.
+    """
+    while True:
+        hit = (places.uniforms("copy") < copies.rate) & (places.numbers > 0)
+        if not hit.any():
+            return places
+        earlier = np.floor(places.uniforms("copied row") * places.numbers).astype(np.int64)
+        places = Places(places.streams, np.where(hit, earlier, places.numbers))
 
 
 def _draw_columns(mechanism: Mechanism, places: Places, *, is_train: bool) -> dict[str, Floats]:

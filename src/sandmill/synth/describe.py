@@ -50,7 +50,7 @@ def _aim(brief: Brief) -> str:
         case "label_probabilities":
             what = f"the probabilities that {named} are 1"
         case "label_list":
-            what = f"{name}: which of {listed(brief.classes)} apply, none, one or several"
+            what = f"{name}: which of {listed(brief.classes)} apply (none, one or several)"
         case "ranked_list":
             what = f"the {brief.list_length} likeliest values of {name}, best first"
         case "values":
@@ -62,13 +62,11 @@ def _aim(brief: Brief) -> str:
 
 def _files(spec: TaskSpec, brief: Brief) -> str:
     sizes = spec.sizes
-    targets = f"target `{brief.target_column}`"
-    if len(brief.target_columns) > 1:
-        targets = f"targets {listed(brief.target_columns)}"
+    word = "target" if len(brief.target_columns) == 1 else "targets"
     rows = [
-        ("train.csv", f"{sizes.train} rows with the {targets}"),
-        ("test.csv", f"{sizes.feedback + sizes.final} rows to predict, without the target"),
-        ("sample_submission.csv", "a submission of the right form, with constant values"),
+        ("`train.csv`", f"{sizes.train} rows with the {word} {listed(brief.target_columns)}"),
+        ("`test.csv`", f"{sizes.feedback + sizes.final} rows to predict, without the {word}"),
+        ("`sample_submission.csv`", "a submission of the right form, with constant values"),
     ]
     return _table(("file", "content"), rows) + _split(spec)
 
@@ -79,7 +77,8 @@ def _split(spec: TaskSpec) -> str:
         case SplitKind.GROUPED:
             return f"\n\nNo `{spec.mechanism.unit_column()}` of `train.csv` occurs in `test.csv`."
         case SplitKind.TEMPORAL:
-            return "\n\nAll rows of `test.csv` are later than those of `train.csv`."
+            dates = (column.name for column in spec.mechanism.columns if isinstance(column.distribution, Date))
+            return f"\n\nBy `{next(dates)}`, all rows of `test.csv` are later than those of `train.csv`."
         case SplitKind.STRATIFIED:
             return "\n\nThe classes occur about as often in `train.csv` as in `test.csv`."
         case _:
@@ -141,7 +140,7 @@ def _meaning(column: Column, spec: TaskSpec) -> str:
     if column.name in {gap.column for gap in spec.mechanism.missing()}:
         text = f"{text}. Some cells are empty"
     if mixed := [fault.suffix for fault in spec.mechanism.mixed_types() if fault.column == column.name]:
-        text = f'{text}. Some cells end in "{mixed[0]}"'
+        text = f'{text}. Some cells have the unit behind the number, as in "12.5 {mixed[0]}"'
     return text
 
 
@@ -149,9 +148,13 @@ def _evaluation(brief: Brief) -> str:
     metric = get_metric(brief.metric)
     direction = "Lower is better." if metric.is_lower_better else "Higher is better."
     is_named = brief.target in (TargetKind.MULTICLASS, TargetKind.ORDINAL)
-    classes = f" The classes are {', '.join(brief.classes)}." if is_named else ""
+    ranked = ", from lowest to highest" if brief.target is TargetKind.ORDINAL else ""
+    classes = f" The classes are {', '.join(brief.classes)}{ranked}." if is_named else ""
     if brief.encoding == "ranked_list":
-        classes += f" Here k is {brief.list_length}."
+        classes += (
+            f" Here k is {brief.list_length}. Each row has one true class: it scores 1 divided by the place at which "
+            "the list names it, or 0."
+        )
     return f"Submissions are scored by {metric.title}: {metric.definition}. {direction}{classes}"
 
 
@@ -170,7 +173,8 @@ def _cells(brief: Brief) -> str:
         case "probability":
             return f"{name} holds a probability from 0 to 1."
         case "label":
-            return f"{name} holds one of {', '.join(brief.classes)}."
+            one_of = " or ".join(brief.classes) if len(brief.classes) == 2 else f"one of {', '.join(brief.classes)}"
+            return f"{name} holds {one_of}."
         case "class_probabilities":
             return "There is a column for each class; each row holds probabilities that sum to 1."
         case "label_probabilities":

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from sandmill.mechanism import draw_rows, posterior
 from sandmill.mechanism.columns import Floats
+from sandmill.mechanism.places import Places
 from sandmill.metrics import get_metric
 from sandmill.metrics.base import Array, Tuning
 from sandmill.metrics.submission import Answers
@@ -113,7 +114,7 @@ def _frames(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Features and targets of one part."""
     frames = (
-        feature_frame(mechanism, rows.draw.observed, rows.streams),
+        feature_frame(mechanism, rows.draw.observed, Places(rows.streams, rows.draw.numbers)),
         target_frame(brief, rows.draw.target),
     )
     return frames if order is None else (frames[0][order], frames[1][order])

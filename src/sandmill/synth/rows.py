@@ -46,7 +46,7 @@ def _stratify(target: Floats, classes: int, rows: int) -> NDArray[np.intp]:
     while quota.sum() < rows:
         quota[np.argmax(np.where(quota < counts, exact - quota, -np.inf))] += 1
     while quota.sum() > rows:
-        quota[np.argmax(quota - exact)] -= 1
+        quota[np.argmax(np.where(quota > _LEAST_OF_A_CLASS, quota - exact, -np.inf))] -= 1
     ranks = np.zeros(len(target), dtype=np.intp)
     for code in range(classes):
         members = target == code
@@ -59,4 +59,5 @@ def _take(draw: Draw, rows: NDArray[np.intp]) -> Draw:
         {name: cells[rows] for name, cells in draw.complete.items()},
         {name: cells[rows] for name, cells in draw.observed.items()},
         draw.target[rows],
+        draw.numbers[rows],
     )

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from sandmill.mechanism.columns import Floats
+from sandmill.mechanism.places import Places
 from sandmill.models.mechanism import Categorical, Column, Date, Mechanism, MixedTypes, Unit
 from sandmill.models.package import Brief
 from sandmill.models.structure import TargetKind
@@ -21,18 +22,18 @@ def row_ids(streams: Streams, part: str, rows: range) -> list[str]:
     return [streams.token(f"id {part} {row}", _ID_LENGTH) for row in rows]
 
 
-def feature_frame(mechanism: Mechanism, observed: Mapping[str, Floats], streams: Streams) -> pl.DataFrame:
+def feature_frame(mechanism: Mechanism, observed: Mapping[str, Floats], places: Places) -> pl.DataFrame:
     """Visible cells with their types: whole numbers, decimals, level names, dates or names of units; gaps are null.
 
     Args:
         mechanism: declares the columns.
         observed: cells of one part.
-        streams: of that part: they name its units, and choose the numbers that are written as text.
+        places: where the part's numbers come from: they name its units, and choose the numbers written as text.
     """
     mixed = {fault.column: fault for fault in mechanism.mixed_types()}
-    columns = [_series(column, observed[column.name], streams) for column in mechanism.columns]
+    columns = [_series(column, observed[column.name], places.streams) for column in mechanism.columns]
     return pl.DataFrame(
-        [_as_text(column, mixed[column.name], streams) if column.name in mixed else column for column in columns]
+        [_as_text(column, mixed[column.name], places) if column.name in mixed else column for column in columns]
     )
 
 
@@ -83,9 +84,9 @@ def _series(column: Column, values: Floats, streams: Streams) -> pl.Series:
             return pl.Series(column.name, values).fill_nan(None)
 
 
-def _as_text(cells: pl.Series, fault: MixedTypes, streams: Streams) -> pl.Series:
+def _as_text(cells: pl.Series, fault: MixedTypes, places: Places) -> pl.Series:
     """Write the unit behind some of the numbers."""
-    marked = streams.uniforms("mixed types", range(len(cells))) < fault.rate
+    marked = places.uniforms("mixed types") < fault.rate
     plain = cells.cast(pl.String)
     return pl.Series(
         cells.name,

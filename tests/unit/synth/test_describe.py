@@ -59,7 +59,8 @@ def test_every_file_column_label_and_class_is_named(described):
 
 def test_every_column_has_its_meaning_and_its_kind(described):
     spec, brief, text = described
-    rows = dict(re.findall(r"^\| `(.+?)` \| (.+) \|$", text, flags=re.MULTILINE))
+    section = text.split("## Columns")[1].split("\n## ")[0]
+    rows = dict(re.findall(r"^\| `(.+?)` \| (.+) \|$", section, flags=re.MULTILINE))
     assert list(rows) == ["id", *(column.name for column in spec.mechanism.columns), *brief.target_columns]
     gaps = {gap.column for gap in spec.mechanism.missing()}
     mixed = {fault.column: fault.suffix for fault in spec.mechanism.mixed_types()}
@@ -69,7 +70,7 @@ def test_every_column_has_its_meaning_and_its_kind(described):
         kind = {Categorical: "category", Date: "date", Unit: "text"}.get(type(column.distribution))
         assert row.startswith(f"{kind or ('number' if column.decimals else 'integer')} | ")
         assert ("Some cells are empty" in row) == (column.name in gaps)
-        assert (f'"{mixed.get(column.name)}"' in row) == (column.name in mixed)
+        assert (f'"12.5 {mixed.get(column.name)}"' in row) == (column.name in mixed)
     for name in brief.target_columns:
         assert "Only in `train.csv`" in rows[name]
         assert spec.story.column_meanings.get(name, spec.story.target_meaning) in rows[name]
@@ -90,7 +91,7 @@ def test_the_split_is_stated_where_a_solver_has_to_know_it(described):
     unit = spec.mechanism.unit_column()
     sentences = {
         SplitKind.GROUPED: f"No `{unit}` of `train.csv` occurs in `test.csv`.",
-        SplitKind.TEMPORAL: "All rows of `test.csv` are later than those of `train.csv`.",
+        SplitKind.TEMPORAL: "all rows of `test.csv` are later than those of `train.csv`.",
         SplitKind.STRATIFIED: "The classes occur about as often in `train.csv` as in `test.csv`.",
     }
     for split, sentence in sentences.items():
@@ -105,7 +106,7 @@ def test_the_form_of_a_submission_is_stated(described):
     assert "```csv\n" + "\n".join(SAMPLE.decode().splitlines()[:4]) + "\n```" in submission
     wanted = {
         "probability": "a probability from 0 to 1",
-        "label": f"one of {', '.join(brief.classes)}",
+        "label": "0 or 1" if len(brief.classes) == 2 else f"one of {', '.join(brief.classes)}",
         "class_probabilities": "sum to 1",
         "label_probabilities": "a probability from 0 to 1",
         "label_list": "separated by spaces; an empty cell names none",

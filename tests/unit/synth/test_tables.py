@@ -8,6 +8,7 @@ from datetime import date
 import numpy as np
 import polars as pl
 
+from sandmill.mechanism.places import Places
 from sandmill.models.mechanism import (
     BinaryLink,
     Categorical,
@@ -55,7 +56,7 @@ OBSERVED = {
 
 
 def features(mechanism, observed, streams):
-    return feature_frame(mechanism, observed, streams)
+    return feature_frame(mechanism, observed, Places.of(streams, range(len(observed["w"]))))
 
 
 def cells(frame):
