@@ -5,6 +5,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from sandmill.errors import Problem, RequestError
@@ -114,5 +115,6 @@ def _write(path: Path, content: bytes) -> None:
 
 def _sweep(to: Path) -> None:
     for left in to.glob(f"{_PREFIX}*"):
-        if left.stat().st_mtime < time.time() - _STALE_SECONDS:
-            shutil.rmtree(left, ignore_errors=True)
+        with suppress(FileNotFoundError):  # another pull may have given it its name by now
+            if left.stat().st_mtime < time.time() - _STALE_SECONDS:
+                shutil.rmtree(left, ignore_errors=True)

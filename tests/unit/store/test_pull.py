@@ -124,6 +124,14 @@ def test_many_pulls_into_one_folder_at_once_agree(release, tmp_path):
     assert len(list((tmp_path / "out").iterdir())) == 5
 
 
+def test_a_folder_that_another_pull_finishes_meanwhile_is_no_fault(tmp_path, monkeypatch):
+    gone = tmp_path / ".pull-task-1"
+    monkeypatch.setattr(type(tmp_path), "glob", lambda folder, pattern: iter([gone]))
+    package = make_task(0).package
+    (folder,) = pull_tasks(lambda side, _: getattr(package, side), ["task0"], ("public",), tmp_path, None)
+    assert folder == tmp_path / "task0"
+
+
 def test_pulls_that_place_the_same_folder_at_the_same_moment_agree(tmp_path):
     together = threading.Barrier(4, timeout=20)
     package = make_task(0).package
