@@ -3,6 +3,7 @@
 import polars as pl
 
 from sandmill.build.attempts import Attempt
+from sandmill.build.splits import split_of
 from sandmill.fingerprint import files_digest, fingerprint
 from sandmill.models.calibration import Calibration
 from sandmill.models.package import TaskPackage
@@ -10,10 +11,6 @@ from sandmill.models.plan import ShardPlan
 from sandmill.models.release import Lineage, TaskRecord, VerifiedTask
 from sandmill.models.reports import Verification
 from sandmill.models.task_file import TaskFile
-from sandmill.rng import Streams
-
-VALIDATION_SHARE = 0.1
-"""Slots set apart for validation. A slot's replicates stay together."""
 
 
 def make_task(
@@ -41,13 +38,10 @@ def make_task(
         "leaderboard.csv": leaderboard_csv(calibration),
     }
     slot = attempt.slot
-    is_validation = (
-        Streams(secret, plan.plan_fingerprint).uniforms(f"split {slot.number}", range(1))[0] < VALIDATION_SHARE
-    )
     record = TaskRecord(
         task_id=package.task_id,
         replicate=package.replicate,
-        split="validation" if is_validation else "train",
+        split=split_of(package.spec, slot.number, plan.plan_fingerprint, secret),
         wanted=slot.band,
         spec=package.spec,
         brief=package.brief,

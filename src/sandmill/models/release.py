@@ -14,6 +14,10 @@ FORMAT_VERSION = 1
 """Of the release layout; readers refuse a higher one."""
 
 
+Split = Literal["train", "validation", "held_out_domain", "held_out_motif"]
+"""Where a task belongs. No task of train or validation is in a held-out domain or has a held-out motif."""
+
+
 class Lineage(Frozen):
     """From what and with what a task was made."""
 
@@ -34,7 +38,7 @@ class TaskRecord(Frozen):
 
     task_id: str
     replicate: int
-    split: Literal["train", "validation"] = "train"
+    split: Split = "train"
     wanted: Band
     spec: TaskSpec
     brief: Brief

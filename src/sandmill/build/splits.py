@@ -1,0 +1,51 @@
+"""Which split of a release a task belongs to: training, validation, or held out for what training never shows."""
+
+from sandmill.models.release import Split
+from sandmill.models.spec import TaskSpec
+from sandmill.rng import Streams
+
+VALIDATION_SHARE = 0.1
+"""Slots set apart for validation. A slot's replicates stay together."""
+HELD_OUT_DOMAINS, HELD_OUT_MOTIFS = 0.08, 1
+"""Share of domains, and number of motifs, that no task of the training split has."""
+_MOTIFS = (
+    "band",
+    "bottleneck",
+    "crossed_lookup",
+    "curve",
+    "difference",
+    "interaction",
+    "local_rule",
+    "periodic",
+    "ratio",
+    "threshold",
+    "varying_slope",
+)
+"""Motifs that can be held out: each is in about one task of seven. The others are in too many."""
+
+
+def split_of(spec: TaskSpec, slot: int, plan_fingerprint: str, secret: bytes) -> Split:
+    """Assign a task to a split.
+
+    Held-out domains and motifs follow from the release secret alone, so all versions of a dataset hold out the same:
+    who trains on one version is not tested on what another has shown.
+
+    Args:
+        spec: its design.
+        slot: its slot, which validation goes by.
+        plan_fingerprint: of the build.
+        secret: release secret.
+    """
+    dataset = Streams(secret, "hold-outs")
+    if dataset.uniforms(f"domain {spec.domain}", range(1))[0] < HELD_OUT_DOMAINS:
+        return "held_out_domain"
+    if held_out_motifs(secret) & set(spec.mechanism.motif_names):
+        return "held_out_motif"
+    drawn = Streams(secret, plan_fingerprint).uniforms(f"split {slot}", range(1))[0]
+    return "validation" if drawn < VALIDATION_SHARE else "train"
+
+
+def held_out_motifs(secret: bytes) -> frozenset[str]:
+    """Motifs that no task of the training split has."""
+    dataset = Streams(secret, "hold-outs")
+    return frozenset(sorted(_MOTIFS, key=lambda name: dataset.key(f"motif {name}"))[:HELD_OUT_MOTIFS])
