@@ -14,7 +14,7 @@ from sandmill.design.lexicon import load_domains
 from sandmill.design.rule import choose_rule, weigh
 from sandmill.design.standardize import fit_link, standardize_terms
 from sandmill.design.story import write_story
-from sandmill.design.targets import choose_target, is_log_odds
+from sandmill.design.targets import choose_target
 from sandmill.design.vocabulary import choose_vocabulary
 from sandmill.models.mechanism import CountLink, Link, Mechanism, MultilabelLink, class_names, output_count
 from sandmill.models.plan import Slot
@@ -95,8 +95,8 @@ def _between(ends: tuple[float, float], hardness: float) -> float:
 
 
 def _signal(link: Link, target: TargetKind, hardness: float) -> float:
-    """Standard deviation of the rule."""
-    if is_log_odds(link):
+    """Standard deviation of the rule, which for classes is what noise is elsewhere."""
+    if class_names(link):
         return _between(_LOG_ODDS.get(target, _USUAL_LOG_ODDS), hardness)
     return _between(_LOG_COUNTS, hardness) if isinstance(link, CountLink) else 1.0
 

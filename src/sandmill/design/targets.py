@@ -91,11 +91,6 @@ def choose_target(structure: Structure, words: TargetWords, hardness: float, rng
             raise ValueError(f"the grammar has no words for a {structure.target} target")
 
 
-def is_log_odds(link: Link) -> bool:
-    """Whether the rule is on the scale of log-odds, so that its size is what noise is elsewhere."""
-    return isinstance(link, BinaryLink | MulticlassLink | OrdinalLink | MultilabelLink)
-
-
 def _several_numbers(structure: Structure, words: TargetWords, hardness: float, rng: np.random.Generator) -> Target:
     count = max(2, min(structure.n_targets, _MOST_NUMBERS, len(words.regression)))
     picked = [words.regression[i] for i in sorted(rng.permutation(len(words.regression))[:count])]
