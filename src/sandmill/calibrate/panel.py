@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,24 +25,53 @@ class Entry:
     name: str
     """Also the name of its function."""
     tier: Tier
-    module: str
-    """Module of `calibrate.solvers` that holds it; imported when it runs, for scikit-learn is slow to load."""
+    decision: str = "decide"
+    """Function that turns its scores into an answer."""
 
     def load(self) -> Callable[[Any], Any]:
-        """Import the solver: a function of a `solvers.table.Table` that returns a prediction."""
-        from importlib import import_module
+        """Import the solver, from a `solvers.table.Table` to scores, when it runs: scikit-learn is slow to load."""
+        return _load(str(self.tier), self.name)
 
-        function: Callable[[Any], Any] = getattr(import_module(self.module), self.name)
-        return function
+    def load_decision(self) -> Callable[[Any, Any], Any]:
+        """Import what turns its scores into an answer."""
+        return _load(_DECISIONS[self.decision], self.decision)
 
 
-def _tier(tier: Tier, *names: str) -> tuple[Entry, ...]:
-    return tuple(Entry(name, tier, f"sandmill.calibrate.solvers.{tier}") for name in names)
+_DECISIONS = {"decide": "decisions", "cut_best": "cutoffs"}
+"""Module of `calibrate.solvers` that holds each decision."""
+
+
+def _load(module: str, name: str) -> Callable[..., Any]:
+    from importlib import import_module
+
+    function: Callable[..., Any] = getattr(import_module(f"sandmill.calibrate.solvers.{module}"), name)
+    return function
+
+
+def _tier(tier: Tier, *names: str, decision: str = "decide") -> tuple[Entry, ...]:
+    return tuple(Entry(name, tier, decision) for name in names)
 
 
 PANEL: tuple[Entry, ...] = (
     *_tier(Tier.TRIVIAL, TRIVIAL),
-    *_tier(Tier.NAIVE, "stump", "one_column", "nearest_neighbour"),
+    *_tier(
+        Tier.NAIVE,
+        "stump",
+        "small_tree",
+        "full_tree",
+        "tiny_forest",
+        "few_rounds",
+        "one_column",
+        "two_columns",
+        "numbers_only",
+        "categories_only",
+        "unit_weights",
+        "heavy_penalty",
+        "half_the_rows",
+        "nearest_neighbour",
+        "raw_neighbours",
+        "grid_means",
+    ),
     *_tier(
         Tier.COMPETENT,
         "linear",
@@ -67,9 +97,9 @@ PANEL: tuple[Entry, ...] = (
         "sparse_search",
         "sparse_process",
         "sparse_blend",
-        "cutoff_search",
         "recency_search",
     ),
+    *_tier(Tier.SEARCH, "cutoff_search", decision="cut_best"),
 )
 """The ladder, weakest tier first. One entry set for all tasks: an entry never knows how a task was made."""
 
@@ -80,11 +110,33 @@ class PanelRun:
 
     name: str
     tier: Tier
-    prediction: NDArray[Any] | None
-    """In the order of test.csv, as the encoding asks; None if the solver failed."""
+    scores: Any
+    """What it says of each test row, for each column of the target; None if the solver failed."""
+    answer: Callable[[Any], NDArray[Any]] | None
+    """Turns scores of some rows into the prediction for them."""
     failure: str | None
     seconds: float
     """Wall time. What entries share is paid by the first that needs it."""
+
+    @property
+    def has_run(self) -> bool:
+        """Whether there is a prediction."""
+        return self.failure is None
+
+    @property
+    def prediction(self) -> NDArray[Any]:
+        """In the order of test.csv, as the encoding asks."""
+        return self.on(slice(None))
+
+    def on(self, rows: slice | NDArray[Any]) -> NDArray[Any]:
+        """Predict for some of the test rows as if they were all.
+
+        Raises:
+            ValueError: if the solver failed.
+        """
+        if self.answer is None:
+            raise ValueError(f"{self.name} failed: {self.failure}")
+        return np.asarray(self.answer([column[rows] for column in self.scores]))
 
 
 def told_of(brief: Brief) -> Told:
@@ -107,49 +159,57 @@ def _list_length(brief: Brief) -> int | None:
     return brief.list_length or LIST_LENGTH if brief.encoding == "ranked_list" else brief.list_length
 
 
-def run_panel(folder: Path, told: Told, names: Sequence[str] | None = None) -> list[PanelRun]:
-    """Solve a task with every entry, or with those named, in the panel's order.
-
-    One thread of linear algebra, whatever the machine: the standalone scripts do the same, so both give the same bytes.
-    A solver that raises or answers in the wrong shape is a failed run, not an error of this function.
+class Panel:
+    """The ladder on one task: the files are read once, and what entries share is made once.
 
     Args:
         folder: holds train.csv and test.csv.
         told: what the description says.
-        names: entries to run; all if None.
 
     Raises:
-        KeyError: if a name is not in the panel.
         OSError: if the folder cannot be read.
     """
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-    from sandmill.calibrate.solvers.table import Table
+    def __init__(self, folder: Path, told: Told) -> None:
+        from sandmill.calibrate.solvers.table import Table
 
-    known = {entry.name: entry for entry in PANEL}
-    wanted = PANEL if names is None else [known[name] for name in names]
-    with threadpool_limits(1):
-        table = Table.read(folder, told)
-        return [_run(entry, table) for entry in wanted]
+        self._table = Table.read(folder, told)
+
+    def run(self, names: Sequence[str] | None = None) -> list[PanelRun]:
+        """Solve the task with every entry, or with those named, in the panel's order.
+
+        One thread of linear algebra, whatever the machine: the standalone scripts do the same, so both give the same
+        bytes. A solver that raises or answers in the wrong shape is a failed run, not an error of this method.
+
+        Raises:
+            KeyError: if a name is not in the panel.
+        """
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+        known = {entry.name: entry for entry in PANEL}
+        wanted = PANEL if names is None else [known[name] for name in names]
+        with threadpool_limits(1):
+            return [self._run(entry) for entry in wanted]
+
+    def _run(self, entry: Entry) -> PanelRun:
+        """Time one solver; whatever it raises is recorded, since solvers are code like an agent's."""
+        from sandmill.calibrate.solvers.columns import settle, solve
+
+        started = time.perf_counter()
+        scores, answer, failure = None, None, None
+        try:
+            answer = partial(settle, table=self._table, decision=entry.load_decision())
+            scores = solve(entry.load(), self._table)
+            failure = _fault(np.asarray(answer(scores)), self._table)
+        except Exception as error:  # noqa: BLE001
+            failure = f"{type(error).__name__}: {error}"
+        seconds = time.perf_counter() - started
+        return PanelRun(entry.name, entry.tier, scores, None if failure else answer, failure, seconds)
 
 
-def _run(entry: Entry, table: Any) -> PanelRun:
-    """Time one solver; whatever it raises is recorded, since solvers are code like an agent's."""
-    started = time.perf_counter()
-    prediction, failure = None, None
-    try:
-        prediction = np.asarray(_solve(entry.load(), table))
-        failure = _fault(prediction, table)
-    except Exception as error:  # noqa: BLE001
-        failure = f"{type(error).__name__}: {error}"
-    return PanelRun(entry.name, entry.tier, None if failure else prediction, failure, time.perf_counter() - started)
-
-
-def _solve(solver: Callable[[Any], Any], table: Any) -> Any:
-    """Answer a task as a whole, or column by column where the target has several."""
-    from sandmill.calibrate.solvers.columns import solve_columns
-
-    return solve_columns(solver, table) if table.told.is_wide else solver(table)
+def run_panel(folder: Path, told: Told, names: Sequence[str] | None = None) -> list[PanelRun]:
+    """Solve a task with every entry, or with those named: `Panel.run` on a folder."""
+    return Panel(folder, told).run(names)
 
 
 def _fault(prediction: NDArray[Any], table: Any) -> str | None:

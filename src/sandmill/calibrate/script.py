@@ -79,11 +79,9 @@ def standalone_script(solver_name: str, told: Told) -> str:
     Raises:
         KeyError: if the panel has no such solver.
     """
-    if solver_name not in {entry.name for entry in PANEL}:
-        raise KeyError(solver_name)
+    entry = {entry.name: entry for entry in PANEL}[solver_name]
     library = _read_library()
-    needed = ("Told", "Table", solver_name, "submission_frame")
-    reached = _reach(library, (*needed, "solve_columns") if told.is_wide else needed)
+    reached = _reach(library, ("Told", "Table", solver_name, "solve", entry.decision, "settle", "submission_frame"))
     used = frozenset().union(*(library.pieces[name].uses for name in reached))
     imports = {library.imports[name] for name in used if name in library.imports} | set(_IMPORTED_BY_TAIL)
     literals = [f"    {field.name}={pformat(getattr(told, field.name), width=100)}," for field in fields(told)]
@@ -95,7 +93,7 @@ def standalone_script(solver_name: str, told: Told) -> str:
         told="\n".join(literals),
     )
     reached.remove("Told")
-    call = f"solve_columns({solver_name}, table)" if told.is_wide else f"{solver_name}(table)"
+    call = f"settle(solve({solver_name}, table), table, {entry.decision})"
     return "\n\n\n".join([head, *_layout_pieces(library, reached), _TAIL.format(call=call)])
 
 

@@ -14,7 +14,6 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.svm import SVC, SVR
 
 from sandmill.calibrate.solvers.answers import fit_scores
-from sandmill.calibrate.solvers.decisions import decide
 from sandmill.calibrate.solvers.designs import Design, calendar, levels, plain, plain_scaled, raw_numbers
 from sandmill.calibrate.solvers.forests import forest_fit
 from sandmill.calibrate.solvers.linear import rate_scores
@@ -26,11 +25,6 @@ TREES = 100
 
 def linear(table: Table) -> Any:
     """Logistic regression or ridge at default strength."""
-    return decide(table.once("linear", linear_default_scores), table)
-
-
-def linear_default_scores(table: Table) -> Any:
-    """Fit the default linear model."""
     if table.told.metric == "poisson_deviance":
         return rate_scores(plain_scaled(table), table, 1.0)
     model = LogisticRegression(max_iter=500) if table.told.classes else Ridge(alpha=1.0)
@@ -39,39 +33,29 @@ def linear_default_scores(table: Table) -> Any:
 
 def random_forest(table: Table) -> Any:
     """A random forest with default settings."""
-    return decide(table.once("random_forest", forest_scores), table)
-
-
-def forest_scores(table: Table) -> Any:
-    """Fit the default forest."""
     return forest_fit("random_forest", "random", plain, table, n_estimators=TREES)[1]
 
 
 def extra_trees(table: Table) -> Any:
     """Extremely randomised trees with default settings."""
-    return decide(forest_fit("extra_trees", "extra", plain, table, n_estimators=TREES)[1], table)
+    return forest_fit("extra_trees", "extra", plain, table, n_estimators=TREES)[1]
 
 
 def hist_boosting(table: Table) -> Any:
     """Histogram gradient boosting with default settings; it takes missing cells as they are."""
     boosting = HistGradientBoostingClassifier if table.told.classes else HistGradientBoostingRegressor
     design = raw_numbers(table).beside(calendar(table)).beside(levels(table))
-    return decide(fit_scores(boosting(early_stopping=False, random_state=0), design, table), table)
+    return fit_scores(boosting(early_stopping=False, random_state=0), design, table)
 
 
 def neighbours(table: Table) -> Any:
     """The average of the fifteen most similar training rows."""
     model = KNeighborsClassifier if table.told.classes else KNeighborsRegressor
-    return decide(fit_scores(model(n_neighbors=min(NEIGHBOURS, len(table.target))), plain_scaled(table), table), table)
+    return fit_scores(model(n_neighbors=min(NEIGHBOURS, len(table.target))), plain_scaled(table), table)
 
 
 def support_vectors(table: Table) -> Any:
     """A support vector machine with the default radial kernel."""
-    return decide(table.once("support_vectors", support_vector_scores), table)
-
-
-def support_vector_scores(table: Table) -> Any:
-    """Fit the machine; for classes, turn its margins into probabilities on rows that it has not seen."""
     design = plain_scaled(table)
     if not table.told.classes:
         return fit_scores(SVR(), design, table)
@@ -97,4 +81,4 @@ def margins(features: Any, target: Any, wanted: Any, classes: int) -> Any:
 def bayes(table: Table) -> Any:
     """Gaussian naive Bayes for classes, Bayesian ridge for numbers."""
     model = GaussianNB(var_smoothing=1e-2) if table.told.classes else BayesianRidge()
-    return decide(fit_scores(model, plain_scaled(table), table), table)
+    return fit_scores(model, plain_scaled(table), table)

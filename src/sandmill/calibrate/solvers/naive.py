@@ -1,36 +1,148 @@
-"""First attempts that use little of the table."""
+"""First attempts that use little of the table, or use it badly: where most boards have most of their rows."""
 
 from typing import Any
 
 import numpy as np
+from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from sandmill.calibrate.solvers.answers import fit_scores
-from sandmill.calibrate.solvers.decisions import decide
-from sandmill.calibrate.solvers.designs import Design, plain, plain_scaled
+from sandmill.calibrate.solvers.designs import Design, filled_numbers, levels, plain, plain_scaled
+from sandmill.calibrate.solvers.forests import forest_fit
 from sandmill.calibrate.solvers.linear import leave_one_out, linear_scores, responses
 from sandmill.calibrate.solvers.table import Table
+from sandmill.calibrate.solvers.trivial import prior
+
+FEW = 3
+"""Neighbours, cells a side, depth of a small tree: what a first try picks."""
+
+HEAVY = 1000.0
+"""Penalty that leaves little of any slope."""
 
 
 def stump(table: Table) -> Any:
     """One split of one column."""
+    return grown_tree(table, max_depth=1)
+
+
+def small_tree(table: Table) -> Any:
+    """A tree of depth three."""
+    return grown_tree(table, max_depth=FEW)
+
+
+def full_tree(table: Table) -> Any:
+    """A tree that is grown until it knows the training rows by heart."""
+    return grown_tree(table)
+
+
+def grown_tree(table: Table, **settings: Any) -> Any:
+    """Fit one decision tree."""
     tree = DecisionTreeClassifier if table.told.classes else DecisionTreeRegressor
-    return decide(fit_scores(tree(max_depth=1, random_state=0), plain(table), table), table)
+    return fit_scores(tree(random_state=0, **settings), plain(table), table)
+
+
+def tiny_forest(table: Table) -> Any:
+    """Five trees."""
+    return forest_fit("tiny_forest", "random", plain, table, n_estimators=5)[1]
+
+
+def few_rounds(table: Table) -> Any:
+    """Boosting that is stopped long before it has learnt enough."""
+    boosting = GradientBoostingClassifier if table.told.classes else GradientBoostingRegressor
+    return fit_scores(boosting(n_estimators=6, random_state=0), plain(table), table)
 
 
 def one_column(table: Table) -> Any:
     """A straight line in the single column that predicts best."""
-    design, wanted = plain(table).scaled(), responses(table)
+    return best_columns(table, 1)
+
+
+def two_columns(table: Table) -> Any:
+    """A straight line in the two columns that predict best by themselves."""
+    return best_columns(table, 2)
+
+
+def best_columns(table: Table, most: int) -> Any:
+    """A linear model on the columns of least leave-one-out error."""
+    design = plain(table).scaled()
+    best = ranked_columns(design, table)[:most]
+    return linear_scores(Design(design.train[:, best], design.test[:, best]), table, 1.0)
+
+
+def ranked_columns(design: Design, table: Table) -> Any:
+    """Columns by the leave-one-out error of a straight line in each alone, best first."""
+    wanted = responses(table)
     errors = [
         float(np.mean((wanted - leave_one_out(design.train[:, [column]], wanted, (1.0,))[0]) ** 2))
         for column in range(design.train.shape[1])
     ]
-    best = [int(np.argmin(errors))]
-    return decide(linear_scores(Design(design.train[:, best], design.test[:, best]), table, 1.0), table)
+    return np.argsort(errors, kind="stable")
+
+
+def numbers_only(table: Table) -> Any:
+    """A linear model that leaves categories out."""
+    design = filled_numbers(table).scaled()
+    return linear_scores(design, table, 1.0) if design.train.shape[1] else prior(table)
+
+
+def categories_only(table: Table) -> Any:
+    """A linear model that leaves numbers out."""
+    design = levels(table)
+    return linear_scores(design, table, 1.0) if design.train.shape[1] else prior(table)
+
+
+def unit_weights(table: Table) -> Any:
+    """Standardised columns added up with equal weights, each with the sign of its correlation with the target.
+
+    Dawes, "The robust beauty of improper linear models" (1979).
+    """
+    design = plain(table).scaled()
+    signs = np.sign(design.train.T @ responses(table))
+    return linear_scores(Design(design.train @ signs, design.test @ signs).scaled(), table, 1.0)
+
+
+def heavy_penalty(table: Table) -> Any:
+    """A linear model with nearly all of its slopes shrunk away."""
+    return linear_scores(plain_scaled(table), table, HEAVY)
+
+
+def half_the_rows(table: Table) -> Any:
+    """A linear model fitted on every second row and never on the rest, which was kept to check it."""
+    weights = (np.arange(len(table.target)) % 2 == 0).astype(float)
+    if len(np.unique(table.target[weights > 0])) < len(np.unique(table.target)):
+        weights = np.ones(len(table.target))
+    return linear_scores(plain_scaled(table), table, 1.0, weights)
 
 
 def nearest_neighbour(table: Table) -> Any:
     """The answer of the most similar training row."""
+    return neighbours_of(plain_scaled(table), table, 1)
+
+
+def raw_neighbours(table: Table) -> Any:
+    """The three most similar rows where columns count in the units that they happen to have."""
+    return neighbours_of(plain(table), table, FEW)
+
+
+def neighbours_of(design: Design, table: Table, count: int) -> Any:
+    """The average of a number of similar training rows."""
     model = KNeighborsClassifier if table.told.classes else KNeighborsRegressor
-    return decide(fit_scores(model(n_neighbors=1), plain_scaled(table), table), table)
+    return fit_scores(model(n_neighbors=count), design, table)
+
+
+def grid_means(table: Table) -> Any:
+    """The two best columns cut into thirds, and the mean of each of the nine cells."""
+    design = plain(table).scaled()
+    best = ranked_columns(design, table)[:2]
+    cuts = [np.quantile(design.train[:, column], (1 / 3, 2 / 3)) for column in best]
+    cells = Design(*(cells_of(part, best, cuts) for part in (design.train, design.test)))
+    return linear_scores(cells, table, 1.0)
+
+
+def cells_of(part: Any, columns: Any, cuts: list[Any]) -> Any:
+    """One 0/1 column for each cell of a grid over some columns."""
+    place = np.zeros(len(part), dtype=int)
+    for column, cut in zip(columns, cuts, strict=True):
+        place = FEW * place + np.searchsorted(cut, part[:, column])
+    return np.eye(FEW ** len(cuts))[place]

@@ -6,7 +6,7 @@ import numpy as np
 
 from sandmill.calibrate.solvers.designs import plain_scaled, raw_numbers
 from sandmill.calibrate.solvers.linear import best_penalty, linear_scores, responses
-from sandmill.calibrate.solvers.strong import tuned_linear_scores
+from sandmill.calibrate.solvers.strong import linear_tuned
 from sandmill.calibrate.solvers.table import Table
 
 HALF_LIVES = (np.inf, 1.0, 0.5, 0.25, 0.125)
@@ -20,7 +20,7 @@ def recency_scores(table: Table) -> Any:
     """Fit with the half-life that foretells the newest training rows best; without an order in time, plainly."""
     age = row_ages(table)
     if age is None:
-        return table.once("linear_tuned", tuned_linear_scores)
+        return table.once("linear_tuned", linear_tuned)
     design, wanted = plain_scaled(table), responses(table)
     _, penalty = best_penalty(design.train, wanted)
     is_new = age <= np.quantile(age, NEWEST)

@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from sandmill.calibrate.solvers.competent import forest_scores
-from sandmill.calibrate.solvers.cutoffs import CUT, best_naming
-from sandmill.calibrate.solvers.decisions import decide
+from sandmill.calibrate.solvers.competent import random_forest
+from sandmill.calibrate.solvers.cutoffs import is_cut
 from sandmill.calibrate.solvers.designs import (
     Design,
     calendar,
@@ -34,10 +33,10 @@ from sandmill.calibrate.solvers.recency import recency_scores
 from sandmill.calibrate.solvers.repair import filled_from_others, squeezed
 from sandmill.calibrate.solvers.strong import (
     bagged_forest,
-    process_scores,
+    gaussian_process,
     smooth,
     smooth_scores,
-    stacked_scores,
+    stack,
 )
 from sandmill.calibrate.solvers.table import Table
 
@@ -50,28 +49,28 @@ def skill_scores(recipes: list[Recipe], table: Table, most: int) -> Any:
 
 def ratio_search(table: Table) -> Any:
     """Linear model with the best logarithms of one column over another."""
-    return decide(skill_scores(ratio_recipes(raw_numbers(table).train), table, 3), table)
+    return skill_scores(ratio_recipes(raw_numbers(table).train), table, 3)
 
 
 def product_search(table: Table) -> Any:
     """Linear model with the best products of two columns."""
-    return decide(skill_scores(product_recipes(raw_numbers(table).train), table, 3), table)
+    return skill_scores(product_recipes(raw_numbers(table).train), table, 3)
 
 
 def period_search(table: Table) -> Any:
     """Linear model with the best waves over a column."""
-    return decide(skill_scores(wave_recipes(table), table, 2), table)
+    return skill_scores(wave_recipes(table), table, 2)
 
 
 def step_search(table: Table) -> Any:
     """Linear model with the best cuts through a column."""
-    return decide(skill_scores(step_recipes(raw_numbers(table).train), table, 4), table)
+    return skill_scores(step_recipes(raw_numbers(table).train), table, 4)
 
 
 def encoding_search(table: Table) -> Any:
     """Extra trees on numbers and on what the other rows of a category had for the target."""
     settings = {"n_estimators": 60, "min_samples_leaf": 3, "max_features": 0.6}
-    return decide(forest_fit("encoding_search", "extra", encoded, table, **settings)[1], table)
+    return forest_fit("encoding_search", "extra", encoded, table, **settings)[1]
 
 
 def repair_search(table: Table) -> Any:
@@ -81,7 +80,7 @@ def repair_search(table: Table) -> Any:
     shapes = [*fillings, *(squeezed(filling) for filling in fillings)]
     designs = [shape.scaled().beside(extra) for shape in shapes for extra in (others, others.beside(gap_flags(table)))]
     best = min(designs, key=lambda design: best_penalty(design.train, wanted)[0])
-    return decide((tuned_scores(best, table) + table.once("random_forest", forest_scores)) / 2, table)
+    return (tuned_scores(best, table) + table.once("random_forest", random_forest)) / 2
 
 
 def all_recipes(table: Table) -> list[Recipe]:
@@ -100,19 +99,9 @@ def auto_recipes(table: Table) -> list[Recipe]:
     return grow(plain_scaled(table).train, responses(table), all_recipes(table), table, 0, 8)
 
 
-def auto_scores(table: Table) -> Any:
-    """Linear model on the usual design and the features that the automatic search found."""
-    return scores_with(plain_scaled(table), table.once("auto_recipes", auto_recipes), table)
-
-
 def auto_search(table: Table) -> Any:
     """All skills at once: features join a regularised linear model while the left-out error falls."""
-    return decide(table.once("auto", auto_scores), table)
-
-
-def sparse_search(table: Table) -> Any:
-    """All skills at once from an empty model: even a plain column must earn its place."""
-    return decide(table.once("sparse", sparse_scores), table)
+    return scores_with(plain_scaled(table), table.once("auto_recipes", auto_recipes), table)
 
 
 def sparse_recipes(table: Table) -> list[Recipe]:
@@ -121,8 +110,8 @@ def sparse_recipes(table: Table) -> list[Recipe]:
     return grow(empty(table).train, responses(table), recipes, table, 2, 10)
 
 
-def sparse_scores(table: Table) -> Any:
-    """Linear model on nothing but the found features."""
+def sparse_search(table: Table) -> Any:
+    """All skills at once from an empty model: even a plain column must earn its place."""
     return scores_with(empty(table), table.once("sparse_recipes", sparse_recipes), table)
 
 
@@ -133,11 +122,6 @@ def empty(table: Table) -> Design:
 
 def sparse_process(table: Table) -> Any:
     """A smooth function of nothing but the features found from an empty model."""
-    return decide(table.once("sparse_process", sparse_process_scores), table)
-
-
-def sparse_process_scores(table: Table) -> Any:
-    """Fit the smooth function on the found features."""
     design = empty(table)
     for feature in cook_all(table.once("sparse_recipes", sparse_recipes), table, with_test=True):
         design = design.beside(feature)
@@ -147,21 +131,16 @@ def sparse_process_scores(table: Table) -> Any:
 def sparse_blend(table: Table) -> Any:
     """The average of the sparse linear model, its smooth companion, the automatic search and its forest."""
     members = [
-        table.once("sparse", sparse_scores),
-        table.once("sparse_process", sparse_process_scores),
-        table.once("auto", auto_scores),
-        table.once("auto_forest", auto_forest_scores),
+        table.once("sparse_search", sparse_search),
+        table.once("sparse_process", sparse_process),
+        table.once("auto_search", auto_search),
+        table.once("auto_forest", auto_forest),
     ]
-    return decide(np.mean(members, axis=0), table)
+    return np.mean(members, axis=0)
 
 
 def auto_forest(table: Table) -> Any:
     """A forest that sees the found features beside the columns."""
-    return decide(table.once("auto_forest", auto_forest_scores), table)
-
-
-def auto_forest_scores(table: Table) -> Any:
-    """Fit the forest on columns and found features."""
     return bagged_forest("auto_forest", found_design, table, 3)[1]
 
 
@@ -177,24 +156,24 @@ def found_design(table: Table) -> Design:
 def auto_blend(table: Table) -> Any:
     """The average of the automatic search, its forest and a smooth function."""
     members = [
-        table.once("auto", auto_scores),
-        table.once("auto_forest", auto_forest_scores),
-        table.once("gaussian_process", process_scores),
+        table.once("auto_search", auto_search),
+        table.once("auto_forest", auto_forest),
+        table.once("gaussian_process", gaussian_process),
     ]
-    return decide(np.mean(members, axis=0), table)
+    return np.mean(members, axis=0)
 
 
 def cutoff_search(table: Table) -> Any:
-    """The stacked model, whose probabilities were fitted on unseen rows, cut where the metric should be best.
+    """The stacked model, whose probabilities were fitted on unseen rows, for `cut_best` to cut where it pays.
 
     Metrics without a cut get the average of the stacked model and the automatic search.
     """
-    stacked = table.once("stack", stacked_scores)
-    if table.told.encoding == "label" and table.told.metric in CUT:
-        return best_naming(stacked, table)
-    return decide((stacked + table.once("auto", auto_scores)) / 2, table)
+    stacked = table.once("stack", stack)
+    if is_cut(table):
+        return stacked
+    return (stacked + table.once("auto_search", auto_search)) / 2
 
 
 def recency_search(table: Table) -> Any:
     """Tuned linear model that trusts new rows more where all test rows are newer than training."""
-    return decide(recency_scores(table), table)
+    return recency_scores(table)

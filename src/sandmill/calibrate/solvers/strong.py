@@ -10,8 +10,8 @@ from sklearn.ensemble import (
 )
 
 from sandmill.calibrate.solvers.answers import fit_scores, target_scale
-from sandmill.calibrate.solvers.competent import support_vector_scores
-from sandmill.calibrate.solvers.decisions import class_shares, decide
+from sandmill.calibrate.solvers.competent import support_vectors
+from sandmill.calibrate.solvers.decisions import class_shares
 from sandmill.calibrate.solvers.designs import Design, plain, plain_scaled
 from sandmill.calibrate.solvers.forests import forest_fit
 from sandmill.calibrate.solvers.linear import best_penalty, leave_one_out, linear_scores, responses, tuned_scores
@@ -24,17 +24,12 @@ NOISES = (0.03, 0.1, 0.3, 1.0, 3.0)
 
 def linear_tuned(table: Table) -> Any:
     """Linear model with the penalty of least leave-one-out error."""
-    return decide(table.once("linear_tuned", tuned_linear_scores), table)
-
-
-def tuned_linear_scores(table: Table) -> Any:
-    """Fit the tuned linear model on the usual design."""
     return tuned_scores(plain_scaled(table), table)
 
 
 def forest_tuned(table: Table) -> Any:
     """A random forest whose leaf size is chosen on out-of-bag rows."""
-    return decide(table.once("forest_tuned", tuned_forest)[1], table)
+    return table.once("tuned_forest", tuned_forest)[1]
 
 
 def tuned_forest(table: Table) -> tuple[Any, Any]:
@@ -62,11 +57,6 @@ def as_responses(scores: Any, table: Table) -> Any:
 
 def small_boosting(table: Table) -> Any:
     """Boosting made for few rows: shallow trees, small steps, each on a random half of the rows."""
-    return decide(table.once("small_boosting", small_boosting_scores), table)
-
-
-def small_boosting_scores(table: Table) -> Any:
-    """Fit the small boosting."""
     return fit_scores(gentle_boosting(table), plain(table), table)
 
 
@@ -81,11 +71,6 @@ def gentle_boosting(table: Table) -> Any:
 
 def gaussian_process(table: Table) -> Any:
     """A smooth function of all columns at once; width and noise by leave-one-out error."""
-    return decide(table.once("gaussian_process", process_scores), table)
-
-
-def process_scores(table: Table) -> Any:
-    """Fit the smooth function on the usual design."""
     unseen, test = table.once("smooth", smooth_plain)
     return smooth_scores(unseen, test, table)
 
@@ -128,28 +113,23 @@ def kernel(rows: Any, others: Any, width: float) -> Any:
 
 def soft_vote(table: Table) -> Any:
     """The plain average of four different models."""
-    forest = table.once("forest_tuned", tuned_forest)[1]
+    forest = table.once("tuned_forest", tuned_forest)[1]
     members = [
-        table.once("linear_tuned", tuned_linear_scores),
-        table.once("small_boosting", small_boosting_scores),
-        table.once("support_vectors", support_vector_scores),
+        table.once("linear_tuned", linear_tuned),
+        table.once("small_boosting", small_boosting),
+        table.once("support_vectors", support_vectors),
         forest,
     ]
-    return decide(np.mean(members, axis=0), table)
+    return np.mean(members, axis=0)
 
 
 def stack(table: Table) -> Any:
     """A linear model over what three models say of rows that they have not seen."""
-    return decide(table.once("stack", stacked_scores), table)
-
-
-def stacked_scores(table: Table) -> Any:
-    """Fit the linear model on what the members say."""
     design, wanted = plain_scaled(table), responses(table)
     _, penalty = best_penalty(design.train, wanted)
     straight = leave_one_out(design.train, wanted, (penalty,))[0]
-    bagged, forest = table.once("forest_tuned", tuned_forest)
+    bagged, forest = table.once("tuned_forest", tuned_forest)
     unseen, curved = table.once("smooth", smooth_plain)
-    tested = [as_responses(table.once("linear_tuned", tuned_linear_scores), table), as_responses(forest, table), curved]
+    tested = [as_responses(table.once("linear_tuned", linear_tuned), table), as_responses(forest, table), curved]
     stacked = Design(np.hstack([straight, bagged, unseen]), np.hstack(tested)).scaled()
     return tuned_scores(stacked, table)
