@@ -9,16 +9,14 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sandmill.build.work import measure_difficulty
+from sandmill.build.measuring import measure_difficulty
 from sandmill.build.workers import WorkerPool
 from sandmill.design import design_task, first_hardness
 from sandmill.mechanism import draw_rows
@@ -32,7 +30,7 @@ from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import PathologyKind, SplitKind
 from sandmill.rng import Streams
 from sandmill.seeds import ingest
-from sandmill.synth import render
+from sandmill.synth import draw_pool
 from sandmill.synth.brief import brief_of
 from sandmill.synth.describe import describe
 
@@ -86,11 +84,7 @@ def sketch(piece: Piece) -> Sketch:
 
 def measure(spec: TaskSpec) -> float:
     """Difficulty of a design: the share of the gap to the oracle that competent defaults leave open."""
-    rendered = render(spec, SECRET)
-    with TemporaryDirectory(prefix="sandmill-bench-") as name:
-        for path, content in rendered.package.public.items():
-            (Path(name) / path).write_bytes(content)
-        return measure_difficulty(rendered, Path(name)).value
+    return measure_difficulty(draw_pool(spec, SECRET)).value
 
 
 def _features(spec: TaskSpec) -> frozenset[str]:

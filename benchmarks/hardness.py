@@ -7,12 +7,11 @@ The medians are what `sandmill.design.steering` starts its search from.
 import argparse
 from collections import defaultdict
 from collections.abc import Sequence
-from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 
 from sandmill.build.attempts import Attempt
-from sandmill.build.work import GenerateJob, generate, measure_difficulty
+from sandmill.build.measuring import measure_difficulty
+from sandmill.build.work import GenerateJob, generate
 from sandmill.build.workers import WorkerPool
 from sandmill.metrics.support import ENCODINGS
 from sandmill.models.base import Band
@@ -29,11 +28,7 @@ def measure(piece: tuple[SeedTask, int, float]) -> float:
     seed, number, hardness = piece
     slot = Slot(number=number, seed=seed, band=Band.EASY)
     attempt = Attempt(slot=slot, round=0, number=1, variant=0, hardness=hardness)
-    rendered = generate(GenerateJob(attempt, "hardness", bytes(32))).rendered
-    with TemporaryDirectory(prefix="sandmill-bench-") as name:
-        for path, content in rendered.package.public.items():
-            (Path(name) / path).write_bytes(content)
-        return measure_difficulty(rendered, Path(name)).value
+    return measure_difficulty(generate(GenerateJob(attempt, "hardness", bytes(32))).pool).value
 
 
 def seeds() -> list[list[SeedTask]]:

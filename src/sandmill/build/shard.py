@@ -1,4 +1,4 @@
-"""Make one shard: waves of attempts through generate, check, calibrate and verify, until slots are filled or spent."""
+"""Make one shard: waves of attempts through generate, calibrate, check and verify, until slots are filled or spent."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -6,19 +6,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from sandmill.build.attempts import OFF_BAND, Attempt, Measured, SlotSearch
+from sandmill.build.measuring import CalibrateJob, OffBand, calibrate_design
 from sandmill.build.progress import Listener, Progress, ignore
 from sandmill.build.records import make_task
-from sandmill.build.work import (
-    CalibrateJob,
-    Done,
-    GenerateJob,
-    OffBand,
-    VerifyJob,
-    calibrate_package,
-    generate,
-    perform,
-    verify_package,
-)
+from sandmill.build.work import Done, GenerateJob, VerifyJob, generate, perform, verify_package
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Stage
 from sandmill.models.calibration import Calibration
@@ -28,7 +19,7 @@ from sandmill.models.release import VerifiedTask
 from sandmill.models.reports import Rejection, SlotReport, Verification
 from sandmill.models.spec import TaskSpec
 from sandmill.quality import Finding, check_package, check_packages
-from sandmill.synth import Rendered
+from sandmill.synth import Pool
 
 STEP_TIMEOUT_S = 180.0
 """Wall-clock limit of one piece of work; a design that takes longer is rejected."""
@@ -61,15 +52,29 @@ class _Candidate:
     spec: TaskSpec | None = None
     """A design that exists already, for replicates."""
     seconds: float = 0.0
-    rendered: Rendered | None = None
+    pool: Pool | None = None
+    package: TaskPackage | None = None
     calibration: Calibration | None = None
     solution: str = ""
+    panel_s: float = 0.0
 
-    def require_rendered(self) -> Rendered:
-        """The rendering, which every stage after generate has."""
-        if self.rendered is None:
+    def require_pool(self) -> Pool:
+        """The rows, which every stage after generate has."""
+        if self.pool is None:
+            raise ValueError("no rows drawn yet")
+        return self.pool
+
+    def require_package(self) -> TaskPackage:
+        """The package, which every stage after calibrate has."""
+        if self.package is None:
             raise ValueError("not rendered yet")
-        return self.rendered
+        return self.package
+
+    def require_calibration(self) -> Calibration:
+        """The measures, which every stage after calibrate has."""
+        if self.calibration is None:
+            raise ValueError("not calibrated yet")
+        return self.calibration
 
 
 class ShardBuild:
@@ -112,7 +117,7 @@ class ShardBuild:
         )
 
     def _pass_stages(self, candidates: list[_Candidate]) -> None:
-        for stage in (self._generate, self._check, self._calibrate, self._verify):
+        for stage in (self._generate, self._calibrate, self._check, self._verify):
             if candidates:
                 candidates = stage(candidates)
 
@@ -120,7 +125,7 @@ class ShardBuild:
         jobs = [GenerateJob(c.attempt, self._plan.plan_fingerprint, self._secret, c.spec) for c in candidates]
         survivors = []
         for candidate, generated in self._run(Stage.GENERATE, generate, candidates, jobs):
-            candidate.rendered = generated.rendered
+            candidate.pool = generated.pool
             # The job was booked on generate as a whole: move the part that was design.
             candidate.search.add_seconds(Stage.DESIGN, generated.design_s)
             candidate.search.add_seconds(Stage.GENERATE, -generated.design_s)
@@ -130,14 +135,14 @@ class ShardBuild:
     def _check(self, candidates: list[_Candidate]) -> list[_Candidate]:
         """All packages of the wave at once: one validation a suite, whatever their number."""
         started = time.monotonic()
-        packages = [candidate.require_rendered().package for candidate in candidates]
+        packages = [candidate.require_package() for candidate in candidates]
         checked = check_packages(packages, self._suites, self._run_gates)
         self._suite_rows += checked.suites
         share = (time.monotonic() - started) / len(candidates)
         survivors = []
         for candidate in candidates:
             self._spend(candidate, Stage.CHECK, share)
-            findings = checked.findings[candidate.require_rendered().package.task_id]
+            findings = checked.findings[candidate.require_package().task_id]
             if findings:
                 detail = "; ".join(str(finding) for finding in findings)
                 self._reject(candidate, ItemRejected(Stage.CHECK, findings[0].gate, detail))
@@ -156,22 +161,20 @@ class ShardBuild:
         ]
 
     def _calibrate(self, candidates: list[_Candidate]) -> list[_Candidate]:
-        jobs = [CalibrateJob(c.attempt, c.require_rendered(), self._secret) for c in candidates]
+        jobs = [CalibrateJob(c.attempt, c.require_pool(), self._secret) for c in candidates]
         survivors = []
-        for candidate, measured in self._run(Stage.CALIBRATE, calibrate_package, candidates, jobs):
+        for candidate, measured in self._run(Stage.CALIBRATE, calibrate_design, candidates, jobs):
             if isinstance(measured, OffBand):
                 self._note_off_band(candidate, measured)
             else:
-                candidate.calibration, candidate.solution = measured.calibration, measured.solution
+                candidate.package, candidate.calibration = measured.package, measured.calibration
+                candidate.solution, candidate.panel_s = measured.solution, measured.panel_s
+                candidate.pool = None
                 survivors.append(candidate)
         return survivors
 
     def _verify(self, candidates: list[_Candidate]) -> list[_Candidate]:
-        jobs = [
-            VerifyJob(c.require_rendered().package, c.calibration, c.solution, self._secret)
-            for c in candidates
-            if c.calibration is not None
-        ]
+        jobs = [VerifyJob(c.require_package(), c.require_calibration(), c.solution, self._secret) for c in candidates]
         survivors = []
         for candidate, verification in self._run(Stage.VERIFY, verify_package, candidates, jobs):
             self._accept(candidate, verification)
@@ -198,9 +201,7 @@ class ShardBuild:
                 yield candidate, outcome.result
 
     def _accept(self, candidate: _Candidate, verification: Verification) -> None:
-        package, calibration = candidate.require_rendered().package, candidate.calibration
-        if calibration is None:
-            raise ValueError("not calibrated yet")
+        package, calibration = candidate.require_package(), candidate.require_calibration()
         task = make_task(
             package,
             candidate.attempt,
@@ -235,7 +236,7 @@ class ShardBuild:
 
     def _note_off_band(self, candidate: _Candidate, measured: OffBand) -> None:
         attempt, difficulty = candidate.attempt, measured.difficulty
-        fingerprint = candidate.require_rendered().package.spec.fingerprint
+        fingerprint = candidate.require_pool().spec.fingerprint
         candidate.search.note_off_band(Measured(attempt, fingerprint, difficulty.value))
         detail = f"difficulty {difficulty.value:.2f} is {difficulty.band}, wanted {attempt.slot.band}"
         self._reject(candidate, ItemRejected(Stage.CALIBRATE, OFF_BAND, detail))

@@ -5,11 +5,14 @@ from itertools import pairwise
 from statistics import median
 
 from sandmill.errors import ItemRejected
+from sandmill.metrics.gap import gap_closed
 from sandmill.models.base import Stage
 from sandmill.models.calibration import BoardEntry, Thresholds
 
 SMALLEST_STEP = 1e-4
 """Least distance of neighbouring thresholds: graders that do not round must agree with those that do."""
+LEAST_STEP = 0.02
+"""Least distance of neighbouring thresholds, as a share of the gap between trivial and oracle."""
 
 
 def leaderboard(entries: Sequence[BoardEntry], is_lower_better: bool) -> tuple[BoardEntry, ...]:
@@ -38,16 +41,20 @@ def median_rows(entries: int) -> tuple[int, ...]:
     return tuple(sorted({(entries + 1) // 2, entries // 2 + 1}))
 
 
-def thresholds(board: Sequence[BoardEntry], is_lower_better: bool) -> Thresholds:
-    """Fix what earns a medal, by mle-bench's rank rule on a board that is sorted best first.
+def thresholds(scores: Sequence[float], is_lower_better: bool) -> Thresholds:
+    """Fix what earns a medal, by mle-bench's rank rule over all entries of a board.
+
+    Args:
+        scores: of one part, rounded to 5 decimals, in any order.
+        is_lower_better: direction.
 
     Raises:
         ItemRejected: `flat_board`, unless gold, silver, bronze and median fall strictly, by at least 1e-4 each.
     """
-    scores = [entry.final for entry in board]
     if not scores:
         raise ItemRejected(Stage.CALIBRATE, "flat_board", "no solver has a score")
-    bars = [*(scores[row - 1] for row in medal_rows(len(scores))), round(median(scores), 5)]
+    ranked = sorted(scores, reverse=not is_lower_better)
+    bars = [*(ranked[row - 1] for row in medal_rows(len(ranked))), round(median(ranked), 5)]
     sign = -1 if is_lower_better else 1
     steps = [round(sign * (better - worse), 9) for better, worse in pairwise(bars)]
     if min(steps) < SMALLEST_STEP:
@@ -56,3 +63,20 @@ def thresholds(board: Sequence[BoardEntry], is_lower_better: bool) -> Thresholds
         raise ItemRejected(Stage.CALIBRATE, "flat_board", detail)
     gold, silver, bronze, middle = bars
     return Thresholds(gold=gold, silver=silver, bronze=bronze, median=middle)
+
+
+def gap_steps(bars: Thresholds, trivial: float, oracle: float) -> tuple[float, float, float]:
+    """How far apart neighbouring thresholds lie, as shares of the gap between trivial and oracle.
+
+    Raises:
+        ItemRejected: `near_ties`, if a step is under 2 % of the gap: what separates medals would be luck.
+    """
+    places = [gap_closed(bar, trivial, oracle) for bar in (bars.gold, bars.silver, bars.bronze, bars.median)]
+    first, second, third = (round(better - worse, 6) for better, worse in pairwise(places))
+    if min(first, second, third) < LEAST_STEP:
+        detail = (
+            f"gold to silver to bronze to median falls by {first:.3f}, {second:.3f}, {third:.3f} of the gap; "
+            f"each step must be at least {LEAST_STEP:g}"
+        )
+        raise ItemRejected(Stage.CALIBRATE, "near_ties", detail)
+    return first, second, third

@@ -1,85 +1,118 @@
 """From the panel's runs to everything that is recorded of a task's measure."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sandmill.calibrate.board import leaderboard, thresholds
-from sandmill.calibrate.measure import difficulty, draw_counts, order_held, signal_check
+from sandmill.calibrate.board import gap_steps, leaderboard, thresholds
+from sandmill.calibrate.measure import (
+    difficulty,
+    draw_counts,
+    require_gold_reference,
+    require_trivial_loses,
+    signal_check,
+)
 from sandmill.calibrate.panel import TRIVIAL, PanelRun
+from sandmill.calibrate.steadiness import climb, require_order, steadiness
 from sandmill.errors import ItemRejected
 from sandmill.metrics import Metric
 from sandmill.metrics.base import Array
 from sandmill.models.base import Stage
-from sandmill.models.calibration import BoardEntry, Calibration, Tier
+from sandmill.models.calibration import BoardEntry, Calibration, Sizing, Tier
 
-LEAST_ENTRIES = 20
+LEAST_ENTRIES = 25
 LEAST_COMPETENT = 5
+
+Rows = slice | NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class TestRows:
+    """What the panel is judged on: rows of both parts among those that it predicted, and the truth of all."""
+
+    truth: Array
+    """Answers of every row that the panel predicted."""
+    oracle: Array
+    """Prediction of Bayes' rule with the metric's best decision, same rows."""
+    feedback: Rows
+    final: Rows
 
 
 def calibrate(
-    runs: Sequence[PanelRun],
-    truth: Array,
-    is_final: NDArray[np.bool_],
-    oracle: Array,
-    metric: Metric,
-    rng: np.random.Generator,
+    runs: Sequence[PanelRun], rows: TestRows, metric: Metric, sizing: Sizing, rng: np.random.Generator
 ) -> Calibration:
     """Rank the panel's runs on a task and measure it.
 
     Args:
-        runs: from `run_panel`; failed ones stay off the board.
-        truth: answers in the order of test.csv, both parts.
-        is_final: which of them are the final part; the rest is the feedback part.
-        oracle: prediction of Bayes' rule with the metric's best decision, same rows.
+        runs: from `Panel.run`; failed ones stay off the board.
+        rows: which rows count.
         metric: the task's metric.
+        sizing: how the final part got its size; recorded.
         rng: for the bootstraps.
 
     Raises:
-        ItemRejected: `panel_failed` if too few solvers ran, `no_signal`, or `flat_board`.
+        ItemRejected: `panel_failed` if too few solvers ran, `no_signal`, `flat_board`, `near_ties`, `trivial_medal`,
+            `unsteady_order` or `reference_below_gold`.
     """
-    ran = {run.name: run for run in runs if run.prediction is not None}
-    _require_enough(runs, ran)
-    entries = [_entry(run, truth, is_final, metric) for run in ran.values()]
-    final = truth[is_final]
-    predictions = {name: np.asarray(run.prediction)[is_final] for name, run in ran.items()}
+    ran = require_enough(runs)
+    final, feedback, lower = rows.truth[rows.final], rows.truth[rows.feedback], metric.is_lower_better
+    on_final, on_feedback = ({run.name: run.on(part) for run in ran} for part in (rows.final, rows.feedback))
+    oracle = rows.oracle[rows.final]
     counts = draw_counts(len(final), rng)
-    signal_check(final, predictions[TRIVIAL], oracle[is_final], metric, counts)
-    board = leaderboard(entries, metric.is_lower_better)
-    bars = thresholds(board, metric.is_lower_better)
-    competent = [predictions[name] for name, run in ran.items() if run.tier is Tier.COMPETENT]
-    sign = 1 if metric.is_lower_better else -1
+    signal_check(final, on_final[TRIVIAL], oracle, metric, counts)
+    entries = [
+        BoardEntry(
+            solver=run.name,
+            tier=run.tier,
+            final=metric.rounded(final, on_final[run.name]),
+            feedback=metric.rounded(feedback, on_feedback[run.name]),
+        )
+        for run in ran
+    ]
+    board = leaderboard(entries, lower)
+    bars = thresholds([entry.final for entry in board], lower)
+    trivial, best = metric.rounded(final, on_final[TRIVIAL]), metric.rounded(final, oracle)
+    steps = gap_steps(bars, trivial, best)
+    require_trivial_loses(trivial, bars, best)
+    steady = steadiness(climb(final, list(on_final.values()), metric, rng), metric)
+    require_order(steady, sizing)
+    sign = 1 if lower else -1
     fair = (entry for entry in board if entry.tier is not Tier.TRIVIAL)
+    reference = min(fair, key=lambda entry: (sign * entry.feedback, entry.solver))
+    require_gold_reference(reference, bars, lower)
+    competent = [on_final[run.name] for run in ran if run.tier is Tier.COMPETENT]
     return Calibration(
-        is_lower_better=metric.is_lower_better,
-        trivial=metric.rounded(final, predictions[TRIVIAL]),
-        oracle=metric.rounded(final, oracle[is_final]),
+        is_lower_better=lower,
+        trivial=trivial,
+        oracle=best,
         oracle_is_exact=metric.decision_is_exact,
         board=board,
         thresholds=bars,
-        difficulty=difficulty(final, competent, predictions[TRIVIAL], oracle[is_final], metric, counts),
-        reference=min(fair, key=lambda entry: (sign * entry.feedback, entry.solver)).solver,
-        order_held=order_held(final, [predictions[entry.solver] for entry in board], metric, counts),
+        feedback_thresholds=thresholds([entry.feedback for entry in board], lower),
+        steps=steps,
+        steadiness=steady,
+        feedback_steadiness=steadiness(climb(feedback, list(on_feedback.values()), metric, rng), metric),
+        sizing=sizing,
+        difficulty=difficulty(final, competent, on_final[TRIVIAL], oracle, metric, counts),
+        reference=reference.solver,
     )
 
 
-def _entry(run: PanelRun, truth: Array, is_final: NDArray[np.bool_], metric: Metric) -> BoardEntry:
-    """Score a run on both parts."""
-    prediction = np.asarray(run.prediction)
-    return BoardEntry(
-        solver=run.name,
-        tier=run.tier,
-        final=metric.rounded(truth[is_final], prediction[is_final]),
-        feedback=metric.rounded(truth[~is_final], prediction[~is_final]),
-    )
+def require_enough(runs: Sequence[PanelRun]) -> list[PanelRun]:
+    """Refuse a board with so many failures that its ranks mean something else.
 
+    Returns:
+        The runs that did not fail.
 
-def _require_enough(runs: Sequence[PanelRun], ran: dict[str, PanelRun]) -> None:
-    """Refuse a board with so many failures that its ranks mean something else."""
-    competent = sum(run.tier is Tier.COMPETENT for run in ran.values())
-    if TRIVIAL in ran and len(ran) >= LEAST_ENTRIES and competent >= LEAST_COMPETENT:
-        return
+    Raises:
+        ItemRejected: `panel_failed`.
+    """
+    ran = [run for run in runs if run.has_run]
+    competent = sum(run.tier is Tier.COMPETENT for run in ran)
+    if any(run.name == TRIVIAL for run in ran) and len(ran) >= LEAST_ENTRIES and competent >= LEAST_COMPETENT:
+        return ran
     failures = "; ".join(f"{run.name}: {run.failure}" for run in runs if run.failure)
     detail = f"{len(ran)} of {len(runs)} solvers gave a prediction ({competent} competent); {failures or 'too few ran'}"
     raise ItemRejected(Stage.CALIBRATE, "panel_failed", detail)

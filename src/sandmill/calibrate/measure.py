@@ -3,15 +3,14 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sandmill.calibrate.board import medal_rows, median_rows
+from sandmill.calibrate.board import LEAST_STEP
 from sandmill.errors import ItemRejected
 from sandmill.metrics import Metric
 from sandmill.metrics.base import Array, Floats
 from sandmill.metrics.gap import gap_closed
 from sandmill.models.base import Band, Stage
-from sandmill.models.calibration import BAND_FLOORS, Difficulty
+from sandmill.models.calibration import BAND_FLOORS, BoardEntry, Difficulty, Thresholds
 
 RESAMPLES = 200
 STANDARD_ERRORS = 5.0
@@ -68,23 +67,6 @@ def _left_open(share: float) -> float:
     return 1 - min(max(share, 0.0), 1.0)
 
 
-def order_held(truth: Array, ranked: Sequence[Array], metric: Metric, counts: Floats) -> float:
-    """Share of bootstraps in which the threshold entries stay in order: gold >= silver >= bronze >= median.
-
-    Args:
-        truth: answers, shape (rows,).
-        ranked: predictions of all board entries, best first; the four entries are those of the rank rule.
-        metric: resamples.
-        counts: shared bootstraps.
-    """
-    sign = -1 if metric.is_lower_better else 1
-    rows = medal_rows(len(ranked))
-    bars = [sign * metric.resample(truth, ranked[row - 1], counts) for row in rows]
-    middle = [sign * metric.resample(truth, ranked[row - 1], counts) for row in median_rows(len(ranked))]
-    ladder: NDArray[np.float64] = np.array([*bars, np.mean(middle, axis=0)])
-    return float(np.mean((np.diff(ladder, axis=0) <= 0).all(axis=0)))
-
-
 def signal_check(truth: Array, trivial: Array, oracle: Array, metric: Metric, counts: Floats) -> None:
     """Refuse a design whose best rule can hardly be told from no rule.
 
@@ -100,3 +82,26 @@ def signal_check(truth: Array, trivial: Array, oracle: Array, metric: Metric, co
             f"oracle beats trivial by {gap:.5f}, standard error {error:.5f}; wanted over {STANDARD_ERRORS:g} of them"
         )
         raise ItemRejected(Stage.CALIBRATE, "no_signal", detail)
+
+
+def require_trivial_loses(trivial: float, bars: Thresholds, oracle: float) -> None:
+    """Refuse a board on which a constant answer would earn a medal.
+
+    Raises:
+        ItemRejected: `trivial_medal`, if bronze is not clearly above trivial.
+    """
+    bronze = gap_closed(bars.bronze, trivial, oracle)
+    if bronze < LEAST_STEP:
+        detail = f"bronze closes {bronze:.3f} of the gap; a constant closes none and must stay {LEAST_STEP:g} below it"
+        raise ItemRejected(Stage.CALIBRATE, "trivial_medal", detail)
+
+
+def require_gold_reference(reference: BoardEntry, bars: Thresholds, is_lower_better: bool) -> None:
+    """Refuse a task whose best solver by feedback is not gold on the final part, which it was not chosen on.
+
+    Raises:
+        ItemRejected: `reference_below_gold`.
+    """
+    if reference.final > bars.gold if is_lower_better else reference.final < bars.gold:
+        detail = "the best solver on feedback is not gold on final"
+        raise ItemRejected(Stage.CALIBRATE, "reference_below_gold", detail)

@@ -16,6 +16,8 @@ from sandmill.models.package import LIST_LENGTH, Brief
 
 TRIVIAL = "prior"
 """The entry that is 0 on the gap scale."""
+NOTHING_FOUND = "nothing found that other entries do not do"
+"""Why an entry stays off the board of a task that has no use for its skill: it did not fail."""
 
 
 @dataclass(frozen=True)
@@ -58,18 +60,30 @@ PANEL: tuple[Entry, ...] = (
         Tier.NAIVE,
         "stump",
         "small_tree",
+        "coarse_tree",
         "full_tree",
+        "chance_tree",
         "tiny_forest",
+        "random_splits",
+        "shallow_forest",
+        "boosted_stumps",
         "few_rounds",
         "one_column",
         "two_columns",
+        "three_votes",
+        "half_of_columns",
         "numbers_only",
         "categories_only",
         "unit_weights",
+        "slopes_apart",
+        "split_apart",
         "heavy_penalty",
-        "half_the_rows",
+        "few_rows",
+        "fewest_rows",
         "nearest_neighbour",
         "raw_neighbours",
+        "nearest_by_numbers",
+        "nearest_in_three",
         "grid_means",
     ),
     *_tier(
@@ -82,7 +96,7 @@ PANEL: tuple[Entry, ...] = (
         "support_vectors",
         "bayes",
     ),
-    *_tier(Tier.STRONG, "linear_tuned", "forest_tuned", "small_boosting", "gaussian_process", "soft_vote", "stack"),
+    *_tier(Tier.STRONG, "binned_columns", "stack"),
     *_tier(
         Tier.SEARCH,
         "ratio_search",
@@ -92,9 +106,6 @@ PANEL: tuple[Entry, ...] = (
         "encoding_search",
         "repair_search",
         "auto_search",
-        "auto_forest",
-        "auto_blend",
-        "sparse_search",
         "sparse_process",
         "sparse_blend",
         "recency_search",
@@ -194,6 +205,7 @@ class Panel:
     def _run(self, entry: Entry) -> PanelRun:
         """Time one solver; whatever it raises is recorded, since solvers are code like an agent's."""
         from sandmill.calibrate.solvers.columns import settle, solve
+        from sandmill.calibrate.solvers.table import NothingFound
 
         started = time.perf_counter()
         scores, answer, failure = None, None, None
@@ -201,6 +213,8 @@ class Panel:
             answer = partial(settle, table=self._table, decision=entry.load_decision())
             scores = solve(entry.load(), self._table)
             failure = _fault(np.asarray(answer(scores)), self._table)
+        except NothingFound:
+            failure = NOTHING_FOUND
         except Exception as error:  # noqa: BLE001
             failure = f"{type(error).__name__}: {error}"
         seconds = time.perf_counter() - started

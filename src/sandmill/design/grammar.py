@@ -22,10 +22,10 @@ from sandmill.models.spec import Sizes, TaskSpec
 from sandmill.models.structure import MetricName, PathologyKind, Structure, TargetKind
 from sandmill.rng import Streams
 
-FEEDBACK_ROWS = 2000
-FINAL_ROWS = 4000
+MOST_FEEDBACK, MOST_FINAL = 5000, 10_000
+"""Rows as far as a test may reach; calibration takes as many as thresholds need."""
 _ROWS_EASIEST, _ROWS_HARDEST = 200, 80
-_LEAST_MAJORITY, _MOST_MAJORITY, _MOST_IMBALANCE = 0.58, 0.8, 0.93
+_LEAST_MAJORITY, _MOST_MAJORITY, _MOST_IMBALANCE = 0.58, 0.8, 0.88
 """Share of the larger of two classes: nearer to one half, a few training rows may take the smaller for it."""
 _SHARE_BLIND = frozenset({MetricName.ACCURACY, MetricName.TOP1_ERROR})
 """Metrics under which a rare class is not worth finding, so that imbalance would leave no gap."""
@@ -80,8 +80,8 @@ def design_task(slot: Slot, streams: Streams, hardness: float, parent: str | Non
         mechanism=fit_link(standardized, shares, streams.child("standardize")),
         sizes=Sizes(
             train=round(_between((_ROWS_EASIEST, _ROWS_HARDEST), hardness)),
-            feedback=FEEDBACK_ROWS,
-            final=FINAL_ROWS,
+            feedback=MOST_FEEDBACK,
+            final=MOST_FINAL,
         ),
         wanted=slot.band,
         hardness=hardness,

@@ -172,6 +172,8 @@ PLAIN_KINDS = tuple(_PLAIN)
 """Motifs that default models find."""
 HIDDEN_KINDS = tuple(_HIDDEN)
 """Ways of acting that take a skill to find. A crowded lookup is a lookup by a category of very many levels."""
+FINDABLE_KINDS = ("ratio", "interaction", "bottleneck", "periodic", "curve", "threshold", "band")
+"""Those that a search over features finds in 50 to 200 rows, and a default model hardly does."""
 
 
 def _continuous(words: Vocabulary, taken: set[str]) -> list[NumericWord]:

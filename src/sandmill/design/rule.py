@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from sandmill.design.frame import Frame
-from sandmill.design.motifs import HIDDEN_KINDS, PLAIN_KINDS, NothingLeft, choose_motif, choose_subgroup
+from sandmill.design.motifs import FINDABLE_KINDS, HIDDEN_KINDS, PLAIN_KINDS, NothingLeft, choose_motif, choose_subgroup
 from sandmill.design.vocabulary import Vocabulary
 from sandmill.models.mechanism import Drift, LocalRule, Motif, Subgroup, Term, UnitEffect
 from sandmill.models.motifs import columns_of
 from sandmill.models.structure import PathologyKind
 
 _FEWEST_PLAIN, _MOST_PLAIN = 2, 4
-HIDDEN_MOTIFS = 3
-_LEAST_HIDDEN, _MOST_HIDDEN = 0.02, 0.96
+_FEWEST_HIDDEN, HIDDEN_MOTIFS = 2, 3
+_LEAST_HIDDEN, _MOST_HIDDEN = 0.15, 0.96
 """Share of the rule's variance in hidden motifs at hardness 0 and 1."""
 _BACKGROUND, _MOST_BACKGROUND = 0.12, 0.6
 """Variance of what acts on a period or a unit, in that of the rest of the rule, and its largest standard deviation:
@@ -26,7 +26,7 @@ _CROWD_FIRST = 0.7
 TRAIN_SHARE = 0.7
 """Share of a date column's span that lies before the cut of a split by time."""
 _EASIEST_FOLLOWERS = 0.2
-"""At hardness 0 one plain motif leads and the others count this much of their share."""
+"""At hardness 0 one motif of a kind leads and the others count this much of their share."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Rule:
 
     def at(self, hardness: float) -> "Rule":
         """Leave hidden motifs out of easier designs, and their columns with them."""
-        hidden = self.hidden[: 1 + round(hardness * (HIDDEN_MOTIFS - 1))]
+        hidden = self.hidden[: _FEWEST_HIDDEN + round(hardness * (HIDDEN_MOTIFS - _FEWEST_HIDDEN))]
         has_local = any(isinstance(motif, LocalRule) for motif in hidden)
         return Rule(self.plain, hidden, self.subgroup if has_local else None, self.background)
 
@@ -81,10 +81,11 @@ def weigh(rule: Rule, hardness: float, outputs: int, signal: float, rng: np.rand
         rng: draws the split among motifs of a kind, and signs.
     """
     share_hidden = _LEAST_HIDDEN + (_MOST_HIDDEN - _LEAST_HIDDEN) * hardness
+    followers = _EASIEST_FOLLOWERS + (1 - _EASIEST_FOLLOWERS) * hardness
     parts = [
         *((motif, min(_BACKGROUND, (_MOST_BACKGROUND / signal) ** 2)) for motif in rule.background),
-        *_split(rule.plain, 1 - share_hidden, _EASIEST_FOLLOWERS + (1 - _EASIEST_FOLLOWERS) * hardness, rng),
-        *_split(rule.hidden, share_hidden, 1.0, rng),
+        *_split(rule.plain, 1 - share_hidden, followers, rng),
+        *_split(rule.hidden, share_hidden, followers, rng),
     ]
     terms = []
     for motif, variance in parts:
@@ -104,9 +105,14 @@ def _order_plain(rng: np.random.Generator) -> list[str]:
 
 
 def _order_hidden(frame: Frame, rng: np.random.Generator) -> list[str]:
-    """Kinds in the order in which they are tried; a crowded lookup first where the seed is known for crowds."""
+    """Kinds in the order in which they are tried: one that a skill pays for, then a crowd where the seed has some.
+
+    The first leads where hardness is low. Were it one that every model finds, or none, nothing would part the best.
+    """
     order = [str(kind) for kind in rng.permutation(HIDDEN_KINDS)]
-    lead = ["crowded_lookup"] if PathologyKind.HIGH_CARDINALITY in frame.faults and rng.random() < _CROWD_FIRST else []
+    lead = [kind for kind in order if kind in FINDABLE_KINDS][:1]
+    if PathologyKind.HIGH_CARDINALITY in frame.faults and rng.random() < _CROWD_FIRST:
+        lead.append("crowded_lookup")
     return [*lead, *(kind for kind in order if kind not in lead)]
 
 

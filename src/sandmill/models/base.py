@@ -33,7 +33,7 @@ class Stage(StrEnum):
     SEEDS = "seeds"
     DESIGN = "design"
     GENERATE = "generate"
-    CHECK = "check"
     CALIBRATE = "calibrate"
+    CHECK = "check"
     VERIFY = "verify"
     PUBLISH = "publish"

@@ -43,6 +43,31 @@ class Thresholds(Frozen):
     median: float
 
 
+Interval = tuple[float, float]
+"""Ends of a 90 % interval from paired bootstraps."""
+
+
+class Steadiness(Frozen):
+    """How sure the thresholds of one part are, by bootstraps that give every entry the same resampled rows."""
+
+    gold: Interval
+    silver: Interval
+    bronze: Interval
+    median: Interval
+    order_held: float = Field(ge=0, le=1)
+    """Share of bootstraps in which gold >= silver >= bronze >= median entries keep their order."""
+
+
+class Sizing(Frozen):
+    """How the test got its size: once, from a pilot, whose rows are in no task."""
+
+    pilot_rows: int
+    final_rows: int
+    """Rows of the final part."""
+    order_foretold: float = Field(ge=0, le=1)
+    """Share of bootstraps in which the pilot foretold the order of thresholds to hold at that size."""
+
+
 class Difficulty(Frozen):
     """1 - clip(gap closed by the median competent default, 0, 1), with a paired-bootstrap 90 % interval."""
 
@@ -64,8 +89,16 @@ class Calibration(Frozen):
     board: tuple[BoardEntry, ...]
     """Best first by final score."""
     thresholds: Thresholds
+    """Of the final part: medals."""
+    feedback_thresholds: Thresholds
+    """Of the feedback part, by the same rank rule on its own scores."""
+    steps: tuple[float, float, float]
+    """Gold to silver, silver to bronze, bronze to median, as shares of the gap between trivial and oracle."""
+    steadiness: Steadiness
+    feedback_steadiness: Steadiness
+    sizing: Sizing
     difficulty: Difficulty
     reference: str
     """Solver with the best feedback score; its script is the reference solution."""
-    order_held: float = Field(ge=0, le=1)
-    """Share of paired bootstraps in which gold >= silver >= bronze >= median entries keep their order."""
+    no_data: float = Field(default=0.0, ge=0)
+    """Share of the gap that the best guess from description and file shapes alone closes: a little, by luck."""

@@ -118,8 +118,8 @@ class Funnel(Frozen):
     slots: int
     designed: int
     rendered: int
-    checked: int
     calibrated: int
+    checked: int
     verified: int
     filled: int
     """Slots that hold a verified task."""

@@ -61,6 +61,14 @@ class TaskSpec(Frozen):
         return f"{self.structure.modality}/{target}/{self.split}"
 
     @cached_property
+    def rows_key(self) -> str:
+        """What streams of rows are named by: the design without the size of its test.
+
+        A larger test of a design so begins with the rows of a smaller one, and training rows stay as they are.
+        """
+        return fingerprint(self.model_copy(update={"sizes": Sizes(train=self.sizes.train, feedback=100, final=100)}))
+
+    @cached_property
     def fingerprint(self) -> str:
         """Identity of the design: 64 hexadecimal digits."""
         return fingerprint(self)

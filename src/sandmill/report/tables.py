@@ -53,8 +53,8 @@ def funnel_table(funnel: Funnel) -> Table:
     stages = [
         ("designed", funnel.designed),
         ("rendered", funnel.rendered),
-        ("checked", funnel.checked),
         ("calibrated", funnel.calibrated),
+        ("checked", funnel.checked),
         ("verified", funnel.verified),
     ]
     rows = [(f"attempts {name}", str(count), share(count, funnel.designed)) for name, count in stages]

@@ -1,5 +1,6 @@
-"""The design of a task into its files and its oracle."""
+"""The design of a task into its rows, its files and its oracle."""
 
+from sandmill.synth.pool import Pool, draw_pool
 from sandmill.synth.render import Rendered, render
 
-__all__ = ["Rendered", "render"]
+__all__ = ["Pool", "Rendered", "draw_pool", "render"]

@@ -1,7 +1,8 @@
-"""Render a design: draw its rows, write its files, and work out what the best possible solver would predict."""
+"""Render a design: draw its rows and write its files; and work out what the best possible solver would predict."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -35,8 +36,20 @@ class Rendered:
 
     package: TaskPackage
     answers: Answers
-    oracle: Array
-    """Prediction of Bayes' rule with the true parameters and the metric's decision rule, for every test row."""
+    observed: Mapping[str, Floats]
+    """Cells of the test rows, as numbers."""
+    streams: Streams
+    """Of this rendering."""
+
+    @cached_property
+    def oracle(self) -> Array:
+        """Prediction of Bayes' rule with the true parameters and the metric's decision rule, for every test row."""
+        return best_prediction(self.package.spec, self.observed, self.streams)
+
+
+def streams_of(spec: TaskSpec, secret: bytes, replicate: int) -> Streams:
+    """Streams that the rows of a rendering come from; a test of another size shares them."""
+    return Streams(secret, spec.rows_key).child(f"replicate {replicate}")
 
 
 def task_id(spec_fingerprint: str, replicate: int, secret: bytes) -> str:
@@ -52,16 +65,16 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0) -> Rendered:
         secret: release secret.
         replicate: which rendering of the design: fresh rows and ids for each.
     """
-    streams = Streams(secret, spec.fingerprint).child(f"replicate {replicate}")
+    streams = streams_of(spec, secret, replicate)
     mechanism, sizes, brief = spec.mechanism, spec.sizes, brief_of(spec)
     train = draw_train(mechanism, spec.split, streams.child("train"), sizes.train)
     feedback, final = (
         draw_test(mechanism, streams.child(str(part)), rows)
         for part, rows in ((Part.FEEDBACK, sizes.feedback), (Part.FINAL, sizes.final))
     )
-    train_frame, train_target = _frames(mechanism, brief, train, shuffled(streams, "train", sizes.train))
+    train_frame, train_target = frames_of(mechanism, brief, train, shuffled(streams, "train", sizes.train))
     order = shuffled(streams, "test", sizes.feedback + sizes.final)
-    tests = [_frames(mechanism, brief, part, None) for part in (feedback, final)]
+    tests = [frames_of(mechanism, brief, part, None) for part in (feedback, final)]
     test_frame, test_target = (pl.concat(frames)[order] for frames in zip(*tests, strict=True))
     is_final = order >= sizes.feedback
     truth = np.concatenate([feedback.draw.target, final.draw.target])[order]
@@ -88,20 +101,29 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0) -> Rendered:
         name: np.concatenate([cells, final.draw.observed[name]])[order]
         for name, cells in feedback.draw.observed.items()
     }
-    oracle = best_prediction(spec, observed, streams.child("tuning"))
-    truth = truth.astype(np.int64) if brief.classes else truth
-    return Rendered(package, Answers(tuple(ids), truth, is_final), oracle)
+    return Rendered(package, Answers(tuple(ids), as_codes(brief, truth), is_final), observed, streams)
 
 
 def best_prediction(spec: TaskSpec, observed: Mapping[str, Floats], streams: Streams) -> Array:
-    """Bayes' rule with the true parameters and the metric's decision, tuned on rows of its own where it is tuned."""
+    """Bayes' rule with the true parameters and the metric's decision, tuned on rows of its own where it is tuned.
+
+    Args:
+        spec: the design.
+        observed: cells of the rows to answer.
+        streams: of the rendering; rows for tuning are drawn from a child of them.
+    """
     metric, places = get_metric(spec.metric), brief_of(spec).list_length
     predictive = posterior(spec.mechanism, observed)
     if not metric.decision_is_tuned:
         decided = metric.decide(predictive)
         return decided if places is None else decided[:, :places]
-    draw = draw_rows(spec.mechanism, streams, range(TUNING_ROWS), is_train=False)
+    draw = draw_rows(spec.mechanism, streams.child("tuning"), range(TUNING_ROWS), is_train=False)
     return metric.decide(predictive, Tuning(posterior(spec.mechanism, draw.observed), draw.target.astype(np.int64)))
+
+
+def as_codes(brief: Brief, truth: Floats) -> Array:
+    """Targets as scores take them: class codes as whole numbers."""
+    return truth.astype(np.int64) if brief.classes else truth
 
 
 def shuffled(streams: Streams, part: str, rows: int) -> NDArray[np.intp]:
@@ -109,10 +131,10 @@ def shuffled(streams: Streams, part: str, rows: int) -> NDArray[np.intp]:
     return np.argsort(streams.uniforms(f"order {part}", range(rows)), kind="stable")
 
 
-def _frames(
+def frames_of(
     mechanism: Mechanism, brief: Brief, rows: PartRows, order: NDArray[np.intp] | None
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Features and targets of one part."""
+    """Features and targets of one part, in the order asked for."""
     frames = (
         feature_frame(mechanism, rows.draw.observed, Places(rows.streams, rows.draw.numbers)),
         target_frame(brief, rows.draw.target),

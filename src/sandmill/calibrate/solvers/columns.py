@@ -6,16 +6,34 @@ from typing import Any
 import numpy as np
 
 from sandmill.calibrate.solvers.decisions import likeliest_sets, matched_positives
-from sandmill.calibrate.solvers.table import Table
+from sandmill.calibrate.solvers.strong import linear_tuned
+from sandmill.calibrate.solvers.table import NothingFound, Table
 from sandmill.calibrate.solvers.trivial import prior
 
 
 def solve(solver: Callable[[Table], Any], table: Table) -> list[Any]:
     """Run a solver on each column of the target: what it says of the test rows, row by row.
 
-    A column that never changes in training leaves nothing to fit.
+    Where it has nothing to add for a column, a tuned linear model speaks.
+
+    Raises:
+        NothingFound: if it has nothing to add for any column.
     """
-    return [part.once(solver.__name__, solver) if np.ptp(part.target) else prior(part) for part in table.columns()]
+    found = [solve_column(solver, part) for part in table.columns()]
+    if all(scores is None for scores in found):
+        raise NothingFound
+    parts = zip(table.columns(), found, strict=True)
+    return [part.once("linear_tuned", linear_tuned) if scores is None else scores for part, scores in parts]
+
+
+def solve_column(solver: Callable[[Table], Any], part: Table) -> Any:
+    """Scores for one column; None if the solver has nothing to add. A column that never changes cannot be fitted."""
+    if not np.ptp(part.target):
+        return prior(part)
+    try:
+        return part.once(solver.__name__, solver)
+    except NothingFound:
+        return None
 
 
 def settle(scores: list[Any], table: Table, decision: Callable[[Any, Table], Any]) -> Any:

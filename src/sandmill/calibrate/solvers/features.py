@@ -18,6 +18,9 @@ PERIODS = (7.0, 12.0, 24.0, 30.0, 52.0, 60.0, 360.0, 365.0)
 DATE_PERIODS = (7.0, 30.4375, 365.25)
 """Days of a week, a month and a year."""
 
+SCALED = ("product", "least")
+"""Kinds that start from standardised columns."""
+
 CUTS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
@@ -33,6 +36,11 @@ def product_recipes(numbers: Any) -> list[Recipe]:
     columns = range(numbers.shape[1])
     pairs: list[Recipe] = [("product", left, float(right)) for left, right in combinations(columns, 2)]
     return pairs + [("product", column, float(column)) for column in columns if len(np.unique(numbers[:, column])) > 2]
+
+
+def least_recipes(numbers: Any) -> list[Recipe]:
+    """The lesser of each two standardised columns."""
+    return [("least", left, float(right)) for left, right in combinations(range(numbers.shape[1]), 2)]
 
 
 def wave_recipes(table: Table) -> list[Recipe]:
@@ -81,6 +89,8 @@ def cook(recipe: Recipe, numbers: Any, onehot: Any) -> Any:
             made = [np.log(np.maximum(cells, 1e-9)) - np.log(np.maximum(numbers[:, int(parameter)], 1e-9))]
         elif kind == "product":
             made = [cells * numbers[:, int(parameter)]]
+        elif kind == "least":
+            made = [np.minimum(cells, numbers[:, int(parameter)])]
         elif kind == "wave":
             made = [np.sin(2 * np.pi * cells / parameter), np.cos(2 * np.pi * cells / parameter)]
         else:
@@ -101,7 +111,7 @@ def cook_all(recipes: list[Recipe], table: Table, with_test: bool) -> list[Desig
 
 def source_of(recipe: Recipe, table: Table) -> Design:
     """Numbers that a recipe starts from."""
-    design: Design = table.once_for_all("standard", standard_numbers) if recipe[0] == "product" else raw_numbers(table)
+    design: Design = table.once_for_all("standard", standard_numbers) if recipe[0] in SCALED else raw_numbers(table)
     return design
 
 

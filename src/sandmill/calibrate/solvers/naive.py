@@ -11,11 +11,11 @@ from sandmill.calibrate.solvers.answers import fit_scores
 from sandmill.calibrate.solvers.designs import Design, filled_numbers, levels, plain, plain_scaled
 from sandmill.calibrate.solvers.forests import forest_fit
 from sandmill.calibrate.solvers.linear import leave_one_out, linear_scores, responses
-from sandmill.calibrate.solvers.table import Table
-from sandmill.calibrate.solvers.trivial import prior
+from sandmill.calibrate.solvers.table import NothingFound, Table
 
 FEW = 3
 """Neighbours, cells a side, depth of a small tree: what a first try picks."""
+
 
 HEAVY = 1000.0
 """Penalty that leaves little of any slope."""
@@ -31,6 +31,11 @@ def small_tree(table: Table) -> Any:
     return grown_tree(table, max_depth=FEW)
 
 
+def coarse_tree(table: Table) -> Any:
+    """A tree whose leaves hold a fifth of the training rows each."""
+    return grown_tree(table, min_samples_leaf=max(1, len(table.target) // 5))
+
+
 def full_tree(table: Table) -> Any:
     """A tree that is grown until it knows the training rows by heart."""
     return grown_tree(table)
@@ -42,15 +47,42 @@ def grown_tree(table: Table, **settings: Any) -> Any:
     return fit_scores(tree(random_state=0, **settings), plain(table), table)
 
 
+def chance_tree(table: Table) -> Any:
+    """One tree that splits wherever chance has it."""
+    settings = {"n_estimators": 1, "max_features": 1, "min_samples_leaf": 5}
+    return forest_fit("chance_tree", "extra", plain, table, **settings)[1]
+
+
 def tiny_forest(table: Table) -> Any:
     """Five trees."""
     return forest_fit("tiny_forest", "random", plain, table, n_estimators=5)[1]
 
 
+def random_splits(table: Table) -> Any:
+    """Ten shallow trees that split wherever chance has it."""
+    settings = {"n_estimators": 10, "max_features": 1, "max_depth": FEW}
+    return forest_fit("random_splits", "extra", plain, table, **settings)[1]
+
+
+def shallow_forest(table: Table) -> Any:
+    """Twenty trees of one split each."""
+    return forest_fit("shallow_forest", "random", plain, table, n_estimators=20, max_depth=1)[1]
+
+
+def boosted_stumps(table: Table) -> Any:
+    """Boosting of single splits, stopped after ten."""
+    return boosted(table, n_estimators=10, max_depth=1)
+
+
 def few_rounds(table: Table) -> Any:
     """Boosting that is stopped long before it has learnt enough."""
+    return boosted(table, n_estimators=6)
+
+
+def boosted(table: Table, **settings: Any) -> Any:
+    """Fit gradient boosting."""
     boosting = GradientBoostingClassifier if table.told.classes else GradientBoostingRegressor
-    return fit_scores(boosting(n_estimators=6, random_state=0), plain(table), table)
+    return fit_scores(boosting(random_state=0, **settings), plain(table), table)
 
 
 def one_column(table: Table) -> Any:
@@ -61,6 +93,13 @@ def one_column(table: Table) -> Any:
 def two_columns(table: Table) -> Any:
     """A straight line in the two columns that predict best by themselves."""
     return best_columns(table, 2)
+
+
+def three_votes(table: Table) -> Any:
+    """The plain average of what the three best columns say, each by itself."""
+    design = plain(table).scaled()
+    votes = [Design(design.train[:, [at]], design.test[:, [at]]) for at in ranked_columns(design, table)[:FEW]]
+    return np.mean([linear_scores(vote, table, 1.0) for vote in votes], axis=0)
 
 
 def best_columns(table: Table, most: int) -> Any:
@@ -80,16 +119,24 @@ def ranked_columns(design: Design, table: Table) -> Any:
     return np.argsort(errors, kind="stable")
 
 
+def half_of_columns(table: Table) -> Any:
+    """A linear model on every second column."""
+    design = plain_scaled(table)
+    return linear_scores(Design(design.train[:, ::2], design.test[:, ::2]), table, 1.0)
+
+
 def numbers_only(table: Table) -> Any:
     """A linear model that leaves categories out."""
-    design = filled_numbers(table).scaled()
-    return linear_scores(design, table, 1.0) if design.train.shape[1] else prior(table)
+    if not table.kinds.numeric:
+        raise NothingFound
+    return linear_scores(filled_numbers(table).scaled(), table, 1.0)
 
 
 def categories_only(table: Table) -> Any:
     """A linear model that leaves numbers out."""
-    design = levels(table)
-    return linear_scores(design, table, 1.0) if design.train.shape[1] else prior(table)
+    if not table.kinds.categorical:
+        raise NothingFound
+    return linear_scores(levels(table), table, 1.0)
 
 
 def unit_weights(table: Table) -> Any:
@@ -102,14 +149,39 @@ def unit_weights(table: Table) -> Any:
     return linear_scores(Design(design.train @ signs, design.test @ signs).scaled(), table, 1.0)
 
 
+def slopes_apart(table: Table) -> Any:
+    """Standardised columns added up, each with the slope that it has by itself, as if no two were related."""
+    design = plain(table).scaled()
+    slopes = design.train.T @ responses(table)
+    return linear_scores(Design(design.train @ slopes, design.test @ slopes).scaled(), table, 1.0)
+
+
+def split_apart(table: Table) -> Any:
+    """Standardised columns cut at their mean, each side with the answer that it has by itself."""
+    design = plain(table).scaled()
+    sides = Design(*(np.where(part > 0, 1.0, -1.0) for part in (design.train, design.test)))
+    slopes = sides.train.T @ responses(table)
+    return linear_scores(Design(sides.train @ slopes, sides.test @ slopes).scaled(), table, 1.0)
+
+
 def heavy_penalty(table: Table) -> Any:
     """A linear model with nearly all of its slopes shrunk away."""
     return linear_scores(plain_scaled(table), table, HEAVY)
 
 
-def half_the_rows(table: Table) -> Any:
-    """A linear model fitted on every second row and never on the rest, which was kept to check it."""
-    weights = (np.arange(len(table.target)) % 2 == 0).astype(float)
+def few_rows(table: Table) -> Any:
+    """A linear model fitted on a quarter of the rows; the rest was kept to check it and never given back."""
+    return sparing(table, 4)
+
+
+def fewest_rows(table: Table) -> Any:
+    """The same on a tenth of the rows."""
+    return sparing(table, 10)
+
+
+def sparing(table: Table, step: int) -> Any:
+    """A linear model fitted on one row in so many, and on all where a class would be missing."""
+    weights = (np.arange(len(table.target)) % step == 0).astype(float)
     if len(np.unique(table.target[weights > 0])) < len(np.unique(table.target)):
         weights = np.ones(len(table.target))
     return linear_scores(plain_scaled(table), table, 1.0, weights)
@@ -123,6 +195,20 @@ def nearest_neighbour(table: Table) -> Any:
 def raw_neighbours(table: Table) -> Any:
     """The three most similar rows where columns count in the units that they happen to have."""
     return neighbours_of(plain(table), table, FEW)
+
+
+def nearest_by_numbers(table: Table) -> Any:
+    """The five most similar rows by numbers alone."""
+    if not table.kinds.numeric:
+        raise NothingFound
+    return neighbours_of(filled_numbers(table).scaled(), table, 5)
+
+
+def nearest_in_three(table: Table) -> Any:
+    """The five most similar rows by nothing but the three best columns."""
+    design = plain(table).scaled()
+    best = ranked_columns(design, table)[:FEW]
+    return neighbours_of(Design(design.train[:, best], design.test[:, best]), table, 5)
 
 
 def neighbours_of(design: Design, table: Table, count: int) -> Any:

@@ -6,8 +6,7 @@ import numpy as np
 
 from sandmill.calibrate.solvers.designs import plain_scaled, raw_numbers
 from sandmill.calibrate.solvers.linear import best_penalty, linear_scores, responses
-from sandmill.calibrate.solvers.strong import linear_tuned
-from sandmill.calibrate.solvers.table import Table
+from sandmill.calibrate.solvers.table import NothingFound, Table
 
 HALF_LIVES = (np.inf, 1.0, 0.5, 0.25, 0.125)
 """Half-lives of a row's weight that are tried, in lengths of the training period."""
@@ -17,10 +16,14 @@ NEWEST = 0.2
 
 
 def recency_scores(table: Table) -> Any:
-    """Fit with the half-life that foretells the newest training rows best; without an order in time, plainly."""
+    """Fit with the half-life that foretells the newest training rows best.
+
+    Raises:
+        NothingFound: without an order in time.
+    """
     age = row_ages(table)
     if age is None:
-        return table.once("linear_tuned", linear_tuned)
+        raise NothingFound
     design, wanted = plain_scaled(table), responses(table)
     _, penalty = best_penalty(design.train, wanted)
     is_new = age <= np.quantile(age, NEWEST)

@@ -21,6 +21,7 @@ from sandmill.calibrate.solvers.features import (
     Recipe,
     column_recipes,
     cook_all,
+    least_recipes,
     product_recipes,
     ratio_recipes,
     step_recipes,
@@ -32,19 +33,24 @@ from sandmill.calibrate.solvers.linear import best_penalty, responses, tuned_sco
 from sandmill.calibrate.solvers.recency import recency_scores
 from sandmill.calibrate.solvers.repair import filled_from_others, squeezed
 from sandmill.calibrate.solvers.strong import (
-    bagged_forest,
-    gaussian_process,
     smooth,
     smooth_scores,
     stack,
 )
-from sandmill.calibrate.solvers.table import Table
+from sandmill.calibrate.solvers.table import NothingFound, Table
 
 
 def skill_scores(recipes: list[Recipe], table: Table, most: int) -> Any:
-    """The usual design, and at least one of the features that a skill offers."""
+    """The usual design, and what a skill finds to add to it.
+
+    Raises:
+        NothingFound: if it finds nothing, for then it is the linear model again.
+    """
     base = plain_scaled(table)
-    return scores_with(base, grow(base.train, responses(table), recipes, table, 1, most), table)
+    found = grow(base.train, responses(table), recipes, table, 0, most)
+    if not found:
+        raise NothingFound
+    return scores_with(base, found, table)
 
 
 def ratio_search(table: Table) -> Any:
@@ -53,8 +59,9 @@ def ratio_search(table: Table) -> Any:
 
 
 def product_search(table: Table) -> Any:
-    """Linear model with the best products of two columns."""
-    return skill_scores(product_recipes(raw_numbers(table).train), table, 3)
+    """Linear model with the best products of two columns, or the lesser of them."""
+    numbers = raw_numbers(table).train
+    return skill_scores([*product_recipes(numbers), *least_recipes(numbers)], table, 3)
 
 
 def period_search(table: Table) -> Any:
@@ -69,6 +76,8 @@ def step_search(table: Table) -> Any:
 
 def encoding_search(table: Table) -> Any:
     """Extra trees on numbers and on what the other rows of a category had for the target."""
+    if not table.kinds.categorical:
+        raise NothingFound
     settings = {"n_estimators": 60, "min_samples_leaf": 3, "max_features": 0.6}
     return forest_fit("encoding_search", "extra", encoded, table, **settings)[1]
 
@@ -89,6 +98,7 @@ def all_recipes(table: Table) -> list[Recipe]:
     return [
         *ratio_recipes(numbers),
         *product_recipes(numbers),
+        *least_recipes(numbers),
         *wave_recipes(table),
         *step_recipes(numbers),
     ]
@@ -141,7 +151,8 @@ def sparse_blend(table: Table) -> Any:
 
 def auto_forest(table: Table) -> Any:
     """A forest that sees the found features beside the columns."""
-    return bagged_forest("auto_forest", found_design, table, 3)[1]
+    settings = {"n_estimators": 60, "min_samples_leaf": 3, "max_features": 0.5}
+    return forest_fit("auto_forest", "random", found_design, table, **settings)[1]
 
 
 def found_design(table: Table) -> Design:
@@ -153,25 +164,15 @@ def found_design(table: Table) -> Design:
     return design
 
 
-def auto_blend(table: Table) -> Any:
-    """The average of the automatic search, its forest and a smooth function."""
-    members = [
-        table.once("auto_search", auto_search),
-        table.once("auto_forest", auto_forest),
-        table.once("gaussian_process", gaussian_process),
-    ]
-    return np.mean(members, axis=0)
-
-
 def cutoff_search(table: Table) -> Any:
     """The stacked model, whose probabilities were fitted on unseen rows, for `cut_best` to cut where it pays.
 
-    Metrics without a cut get the average of the stacked model and the automatic search.
+    Raises:
+        NothingFound: where the metric leaves nothing to cut.
     """
-    stacked = table.once("stack", stack)
-    if is_cut(table):
-        return stacked
-    return (stacked + table.once("auto_search", auto_search)) / 2
+    if not is_cut(table):
+        raise NothingFound
+    return table.once("stack", stack)
 
 
 def recency_search(table: Table) -> Any:

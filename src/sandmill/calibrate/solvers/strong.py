@@ -1,23 +1,16 @@
 """Models whose settings are chosen on rows they have not seen, and mixtures of them."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import (
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-)
 
-from sandmill.calibrate.solvers.answers import fit_scores, target_scale
-from sandmill.calibrate.solvers.competent import support_vectors
+from sandmill.calibrate.solvers.answers import target_scale
+from sandmill.calibrate.solvers.competent import default_forest
 from sandmill.calibrate.solvers.decisions import class_shares
-from sandmill.calibrate.solvers.designs import Design, plain, plain_scaled
-from sandmill.calibrate.solvers.forests import forest_fit
+from sandmill.calibrate.solvers.designs import Design, filled_numbers, levels, plain_scaled
 from sandmill.calibrate.solvers.linear import best_penalty, leave_one_out, linear_scores, responses, tuned_scores
-from sandmill.calibrate.solvers.table import Table
+from sandmill.calibrate.solvers.table import NothingFound, Table
 
-LEAVES = (3, 8)
 WIDTHS = (0.5, 1.0, 2.0, 4.0)
 NOISES = (0.03, 0.1, 0.3, 1.0, 3.0)
 
@@ -27,23 +20,14 @@ def linear_tuned(table: Table) -> Any:
     return tuned_scores(plain_scaled(table), table)
 
 
-def forest_tuned(table: Table) -> Any:
-    """A random forest whose leaf size is chosen on out-of-bag rows."""
-    return table.once("tuned_forest", tuned_forest)[1]
-
-
-def tuned_forest(table: Table) -> tuple[Any, Any]:
-    """Out-of-bag responses and test scores of the forest with the best leaf size."""
-    tried = [bagged_forest(f"forest_tuned {leaf}", plain, table, leaf) for leaf in LEAVES]
-    errors = [float(np.mean((responses(table) - unseen) ** 2)) for unseen, _ in tried]
-    return tried[int(np.argmin(errors))]
-
-
-def bagged_forest(name: str, design_of: Callable[[Table], Design], table: Table, leaf: int) -> tuple[Any, Any]:
-    """One forest: responses of training rows by trees that have not seen them, and scores of test rows."""
-    settings = {"n_estimators": 60, "min_samples_leaf": leaf, "max_features": 0.5, "oob_score": True}
-    unseen, scores = forest_fit(name, "random", design_of, table, **settings)
-    return as_responses(unseen, table), scores
+def binned_columns(table: Table) -> Any:
+    """A linear model that knows of each number only in which third it lies."""
+    numbers = filled_numbers(table)
+    if not numbers.train.shape[1]:
+        raise NothingFound
+    cuts = np.quantile(numbers.train, (1 / 3, 2 / 3), axis=0)
+    bins = Design(*(np.hstack([part > cut for cut in cuts]).astype(float) for part in (numbers.train, numbers.test)))
+    return linear_scores(bins.beside(levels(table)), table, 10.0)
 
 
 def as_responses(scores: Any, table: Table) -> Any:
@@ -53,26 +37,6 @@ def as_responses(scores: Any, table: Table) -> Any:
         return ((scores - center) / scale)[:, None]
     shares = class_shares(table)
     return (scores - shares)[:, 1:] if scores.shape[1] == 2 else scores - shares
-
-
-def small_boosting(table: Table) -> Any:
-    """Boosting made for few rows: shallow trees, small steps, each on a random half of the rows."""
-    return fit_scores(gentle_boosting(table), plain(table), table)
-
-
-def gentle_boosting(table: Table) -> Any:
-    """The boosting model; many classes or columns mean many trees a round, so it takes fewer, larger steps."""
-    kind = GradientBoostingClassifier if table.told.classes else GradientBoostingRegressor
-    rounds = 30 if len(table.told.classes) > 2 else 90 if table.whole is None else 45
-    return kind(
-        n_estimators=rounds, learning_rate=6 / rounds, max_depth=2, min_samples_leaf=5, subsample=0.5, random_state=0
-    )
-
-
-def gaussian_process(table: Table) -> Any:
-    """A smooth function of all columns at once; width and noise by leave-one-out error."""
-    unseen, test = table.once("smooth", smooth_plain)
-    return smooth_scores(unseen, test, table)
 
 
 def smooth_scores(unseen: Any, test: Any, table: Table) -> Any:
@@ -111,24 +75,13 @@ def kernel(rows: Any, others: Any, width: float) -> Any:
     return np.exp(-np.maximum(distance, 0) / (2 * columns * width**2)) + 0.3 * product / columns + 0.3
 
 
-def soft_vote(table: Table) -> Any:
-    """The plain average of four different models."""
-    forest = table.once("tuned_forest", tuned_forest)[1]
-    members = [
-        table.once("linear_tuned", linear_tuned),
-        table.once("small_boosting", small_boosting),
-        table.once("support_vectors", support_vectors),
-        forest,
-    ]
-    return np.mean(members, axis=0)
-
-
 def stack(table: Table) -> Any:
     """A linear model over what three models say of rows that they have not seen."""
     design, wanted = plain_scaled(table), responses(table)
     _, penalty = best_penalty(design.train, wanted)
     straight = leave_one_out(design.train, wanted, (penalty,))[0]
-    bagged, forest = table.once("tuned_forest", tuned_forest)
+    unseen_by_trees, forest = table.once("default_forest", default_forest)
+    bagged = as_responses(unseen_by_trees, table)
     unseen, curved = table.once("smooth", smooth_plain)
     tested = [as_responses(table.once("linear_tuned", linear_tuned), table), as_responses(forest, table), curved]
     stacked = Design(np.hstack([straight, bagged, unseen]), np.hstack(tested)).scaled()

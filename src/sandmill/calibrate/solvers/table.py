@@ -12,6 +12,10 @@ from sandmill.calibrate.solvers.targets import onto_scale, read_target, scale_of
 from sandmill.calibrate.solvers.told import Told
 
 
+class NothingFound(Exception):
+    """A solver has nothing to add to what others do: it stays off the board of this task."""
+
+
 @dataclass
 class Table:
     """Training and test rows of one task, or of one column of a wide target."""

@@ -1,0 +1,117 @@
+"""How many first attempts become verified tasks, whatever their band, and why the others do not.
+
+Run from the repository root: python -m benchmarks.first_tries --slots 200
+SandMLE reports 912 verified tasks of 1,200 tries (arXiv 2604.04872): a first try there is one seed moved to one domain.
+"""
+
+import argparse
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from sandmill.build.attempts import Attempt
+from sandmill.build.measuring import Calibrated, CalibrateJob, calibrate_design
+from sandmill.build.plan import plan_build, plan_slots
+from sandmill.build.work import GenerateJob, VerifyJob, generate, verify_package
+from sandmill.build.workers import WorkerPool
+from sandmill.design import first_hardness
+from sandmill.errors import ItemRejected
+from sandmill.models.plan import Slot
+from sandmill.models.request import BuildRequest
+from sandmill.quality import check_package
+from sandmill.seeds import ingest
+
+SECRET = bytes(32)
+
+
+@dataclass(frozen=True)
+class Try:
+    """What became of one attempt."""
+
+    outcome: str
+    """`verified`, or stage and reason."""
+    wanted: str
+    reached: str = ""
+    rows: int = 0
+    """Of the final part."""
+    detail: str = ""
+    seconds: tuple[float, ...] = ()
+    """Generate, calibrate, check and verify."""
+
+
+def attempt(piece: tuple[Slot, bool]) -> Try:
+    """Make one attempt at a slot, of any band, through all stages."""
+    slot, proves = piece
+    one = Attempt(slot, 0, 1, 0, first_hardness(slot.seed.structure, slot.band), any_band=True)
+    clock = [time.perf_counter()]
+    try:
+        pool = generate(GenerateJob(one, "first tries", SECRET)).pool
+        clock.append(time.perf_counter())
+        made = calibrate_design(CalibrateJob(one, pool, SECRET))
+        clock.append(time.perf_counter())
+        assert isinstance(made, Calibrated)
+        findings = check_package(made.package)
+        clock.append(time.perf_counter())
+        reached = str(made.calibration.difficulty.band)
+        if findings:
+            return Try(f"check {findings[0].gate}", str(slot.band), reached, detail=str(findings[0]))
+        if proves:
+            verify_package(VerifyJob(made.package, made.calibration, made.solution, SECRET))
+        clock.append(time.perf_counter())
+    except ItemRejected as error:
+        return Try(f"{error.stage} {error.reason}", str(slot.band), detail=error.detail)
+    seconds = tuple(after - before for before, after in pairwise(clock))
+    return Try("verified", str(slot.band), reached, made.package.spec.sizes.final, "", seconds)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure and print."""
+    from benchmarks.first_tries import attempt  # by its own name: worker processes cannot import __main__
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--slots", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=3)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--unproved", action="store_true", help="leave the cold run of the reference script out")
+    parser.add_argument("--details", action="store_true", help="print why each failed")
+    given = parser.parse_args(arguments)
+    plan = plan_build(BuildRequest(name="bench", tasks=given.slots, seed=given.seed), ingest(()))
+    pieces = [(slot, not given.unproved) for slot in plan_slots(plan)]
+    tries: list[Try] = []
+    with WorkerPool(given.workers) as pool:
+        for index, result in pool.map(attempt, pieces, 300):
+            tries.append(
+                Try(f"error {result!r}", str(pieces[index][0].band)) if isinstance(result, Exception) else result
+            )
+            if given.details and tries[-1].outcome != "verified":
+                print(f"{pieces[index][0].seed.id}: {tries[-1]}")
+    report(tries)
+
+
+def report(tries: Sequence[Try]) -> None:
+    """Print yields, and where the time went."""
+    verified = [one for one in tries if one.outcome == "verified"]
+    in_band = sum(one.wanted == one.reached for one in verified)
+    print(
+        f"{len(verified)} of {len(tries)} first tries became verified tasks: **{len(verified) / len(tries):.1%}** "
+        f"(SandMLE: 76.0%); {in_band} of them in the band asked for."
+    )
+    print("\n| outcome | first tries | share |\n|---|---:|---:|")
+    for outcome, count in Counter(one.outcome for one in tries).most_common():
+        print(f"| {outcome} | {count} | {count / len(tries):.1%} |")
+    print("\n| band asked for | first tries | verified | in band |\n|---|---:|---:|---:|")
+    for band in dict.fromkeys(one.wanted for one in tries):
+        of_band = [one for one in tries if one.wanted == band]
+        done = [one for one in of_band if one.outcome == "verified"]
+        print(f"| {band} | {len(of_band)} | {len(done)} | {sum(one.reached == band for one in done)} |")
+    rows = Counter(one.rows for one in verified)
+    print("\nRows of the final part: " + ", ".join(f"{size} ({count})" for size, count in sorted(rows.items())) + ".")
+    means = [sum(stage) / len(verified) for stage in zip(*(one.seconds for one in verified), strict=True)]
+    named = zip(("generate", "calibrate", "check", "verify"), means, strict=False)
+    print("Seconds of a verified first try: " + ", ".join(f"{stage} {mean:.2f}" for stage, mean in named) + ".")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""What can be answered without the data: if that closed part of the gap, a task would reward reading its page."""
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from sandmill.calibrate.measure import draw_counts
+from sandmill.errors import ItemRejected
+from sandmill.metrics import Metric
+from sandmill.metrics.base import Array
+from sandmill.metrics.gap import gap_closed
+from sandmill.models.base import Stage
+from sandmill.models.package import Brief
+from sandmill.models.structure import MetricName
+
+MOST_NUMBERS = 40
+"""Numbers of a description that are tried as constants."""
+SLACK = 0.02
+"""Share of the gap that a constant may close: training rows tell the level of a target no more exactly."""
+STANDARD_ERRORS = 3.0
+"""Beyond the slack, luck of the test rows is allowed for by so many standard errors."""
+
+_NUMBER = re.compile(r"(?<![\w.])-?[0-9]+(?:\.[0-9]+)?(?![\w.])")
+
+
+def answers_without_data(description: str, brief: Brief, rows: int) -> Iterator[Array]:
+    """Guess from the description and the shapes of files: constants, numbers named in the text, the order of rows.
+
+    Args:
+        description: text of description.md.
+        brief: form of a submission.
+        rows: rows to answer, in the order of test.csv.
+    """
+    classes, width = len(brief.classes), len(brief.submission_columns)
+    rising = np.linspace(0.01, 0.99, rows)
+    match brief.encoding:
+        case "label":
+            yield from (np.full(rows, code) for code in range(classes))
+            yield (rising * classes).astype(int)
+        case "probability":
+            yield from (rising, rising[::-1])
+            yield from (np.full(rows, number) for number in _numbers(description) if 0 < number < 1)
+        case "class_probabilities":
+            flat = np.full((rows, width), 1 / width)
+            yield flat
+            yield from ((flat + np.eye(width)[code]) / 2 for code in range(width))
+        case "label_probabilities":
+            yield np.full((rows, width), 0.5)
+            yield from (np.column_stack([side] * width) for side in (rising, rising[::-1]))
+        case "label_list":
+            yield np.ones((rows, classes), dtype=int)
+            yield from (np.tile(np.eye(classes, dtype=int)[code], (rows, 1)) for code in range(classes))
+        case "ranked_list":
+            order = np.arange(classes)[: brief.list_length]
+            yield from (np.tile(np.roll(order, turn), (rows, 1)) for turn in range(len(order)))
+        case "values":
+            yield from (np.full((rows, width), number) for number in _numbers(description))
+            yield from (np.column_stack([side] * width) for side in (rising, rising[::-1]))
+        case _:
+            yield from (np.full(rows, number) for number in _numbers(description))
+            yield from (rising, rising[::-1])
+
+
+def best_without_data(
+    description: str,
+    brief: Brief,
+    truth: Array,
+    trivial: Array,
+    ceiling: float,
+    metric: Metric,
+    rng: np.random.Generator,
+) -> float:
+    """Share of the gap that the best guess without data closes; below 0 counts as 0.
+
+    Args:
+        description: text of description.md.
+        brief: form of a submission.
+        truth: answers of the final part, in the order of test.csv.
+        trivial: prediction that is 0 on the gap scale, one answer for all rows.
+        ceiling: score of the oracle, 1 on that scale.
+        metric: the task's metric.
+        rng: for the bootstraps that tell luck from leaks.
+
+    Raises:
+        ItemRejected: `no_data`, if a guess closes more of the gap than slack and luck allow.
+    """
+    floor = metric.score(truth, trivial)
+    best, guess = 0.0, trivial
+    for answer in answers_without_data(description, brief, len(truth)):
+        if metric.name is MetricName.POISSON_DEVIANCE and not (answer > 0).all():
+            continue
+        score = metric.score(truth, answer)
+        share = gap_closed(score, floor, ceiling) if np.isfinite(score) else 0.0
+        if share > best:
+            best, guess = share, answer
+    counts = draw_counts(len(truth), rng)
+    gains = metric.resample(truth, guess, counts) - metric.resample(truth, trivial, counts)
+    error = float(np.nanstd(gains, ddof=1)) / abs(ceiling - floor)
+    if best > SLACK + STANDARD_ERRORS * error:
+        detail = (
+            f"a guess from description and file shapes alone closes {best:.1%} of the gap "
+            f"(standard error {error:.1%}); at most {SLACK:.0%} and luck are allowed"
+        )
+        raise ItemRejected(Stage.CALIBRATE, "no_data", detail)
+    return round(best, 6)
+
+
+def _numbers(text: str) -> list[float]:
+    """Numbers that stand by themselves in a text, each once, in order."""
+    found = dict.fromkeys(float(match) for match in _NUMBER.findall(text))
+    return list(found)[:MOST_NUMBERS]

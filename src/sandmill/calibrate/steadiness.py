@@ -1,0 +1,120 @@
+"""Whether thresholds would come out the same on other rows: the ladder of threshold entries, resampled."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sandmill.calibrate.board import medal_rows, median_rows
+from sandmill.calibrate.measure import draw_counts
+from sandmill.errors import ItemRejected
+from sandmill.metrics import Metric
+from sandmill.metrics.base import Array, Floats
+from sandmill.models.base import Stage
+from sandmill.models.calibration import Interval, Sizing, Steadiness
+
+LEAST_HELD = 0.95
+"""Share of bootstraps in which the order of thresholds must hold on the published rows."""
+FORETOLD = 0.97
+"""The same on the pilot, at the size that it asks for."""
+COUNTED_STEP = 0.03
+"""Wider steps of the pilot count as so much of the gap: on other rows other entries may set the thresholds."""
+FEWEST_ROWS, ROWS_STEP = 3000, 1000
+"""Smallest final part, and what sizes are multiples of."""
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """Scores of the entries that set gold, silver, bronze and median, greater is better."""
+
+    point: Floats
+    """On the rows as they are, shape (4,)."""
+    resampled: Floats
+    """On bootstraps of them, shape (4, R)."""
+
+    @property
+    def order_held(self) -> float:
+        """Share of bootstraps in which no entry overtakes the one above it."""
+        return _order_held(self.resampled)
+
+    def order_at(self, rows: int, wanted: int, gap: float) -> float:
+        """Foretell the same for another number of rows: deviations shrink with its square root.
+
+        Args:
+            rows: how many these are.
+            wanted: how many others there would be.
+            gap: oracle less trivial on these rows, greater than 0; wide steps count as a small share of it only.
+        """
+        deviations = (self.resampled - self.point[:, None]) * np.sqrt(rows / wanted)
+        falls = np.clip(-np.diff(self.point), 0, COUNTED_STEP * gap)
+        return _order_held(-np.cumsum([0, *falls])[:, None] + deviations)
+
+
+def climb(truth: Array, predictions: Sequence[Array], metric: Metric, rng: np.random.Generator) -> Ladder:
+    """Rank the entries on some rows and resample those that the rank rule picks.
+
+    Args:
+        truth: answers, shape (rows,).
+        predictions: of all board entries, in any order.
+        metric: scores and resamples.
+        rng: for the bootstraps, shared by all entries.
+    """
+    sign = -1 if metric.is_lower_better else 1
+    scores = np.array([sign * metric.score(truth, prediction) for prediction in predictions])
+    best_first = np.argsort(-scores, kind="stable")
+    rows = [(row,) for row in medal_rows(len(scores))] + [median_rows(len(scores))]
+    entries = [[best_first[row - 1] for row in those] for those in rows]
+    counts = draw_counts(len(truth), rng)
+    drawn = {entry: sign * metric.resample(truth, predictions[entry], counts) for those in entries for entry in those}
+    return Ladder(
+        point=np.array([scores[those].mean() for those in entries]),
+        resampled=np.array([np.mean([drawn[entry] for entry in those], axis=0) for those in entries]),
+    )
+
+
+def size_test(pilot: Ladder, pilot_rows: int, gap: float, most: int) -> Sizing:
+    """Settle the size of the final part, once: as many rows as the pilot says that the order of thresholds needs.
+
+    Args:
+        pilot: the ladder on rows that are in no task.
+        pilot_rows: how many they were.
+        gap: oracle less trivial on them.
+        most: largest final part; taken where the pilot asks for more.
+    """
+    sizes = [*range(FEWEST_ROWS, most, ROWS_STEP), most]
+    enough = next((size for size in sizes if pilot.order_at(pilot_rows, size, gap) >= FORETOLD), most)
+    return Sizing(
+        pilot_rows=pilot_rows,
+        final_rows=enough,
+        order_foretold=round(pilot.order_at(pilot_rows, enough, gap), 4),
+    )
+
+
+def steadiness(ladder: Ladder, metric: Metric) -> Steadiness:
+    """Record how sure thresholds are on the rows that are published."""
+    sign = -1 if metric.is_lower_better else 1
+    gold, silver, bronze, middle = (_interval(sign * drawn) for drawn in ladder.resampled)
+    return Steadiness(gold=gold, silver=silver, bronze=bronze, median=middle, order_held=round(ladder.order_held, 4))
+
+
+def require_order(measured: Steadiness, sizing: Sizing) -> None:
+    """Refuse thresholds whose order is a matter of which rows were drawn.
+
+    Raises:
+        ItemRejected: `unsteady_order`, if it holds in under 95 % of bootstraps of the published rows.
+    """
+    if measured.order_held < LEAST_HELD:
+        detail = (
+            f"the order of thresholds holds in {measured.order_held:.1%} of bootstraps of {sizing.final_rows} rows, "
+            f"foretold {sizing.order_foretold:.1%}; wanted {LEAST_HELD:.0%}"
+        )
+        raise ItemRejected(Stage.CALIBRATE, "unsteady_order", detail)
+
+
+def _order_held(ladder: Floats) -> float:
+    return float(np.mean((np.diff(ladder, axis=0) <= 0).all(axis=0)))
+
+
+def _interval(drawn: Floats) -> Interval:
+    low, high = np.nanquantile(drawn, [0.05, 0.95])
+    return round(float(low), 5), round(float(high), 5)
