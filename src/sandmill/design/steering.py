@@ -9,10 +9,16 @@ from sandmill.models.base import Band
 from sandmill.models.calibration import BAND_FLOORS
 from sandmill.models.structure import Structure
 
+AIM = {Band.EASY: 0.18, Band.MEDIUM: 0.375, Band.HARD: 0.625, Band.EXPERT: 0.82}
+"""Difficulty that a search heads for: the middle of a band, but away from the ends of the scale.
+
+Near 0 all solvers are as good as the oracle and near 1 none learns anything: thresholds would be ties.
+"""
+
 
 def first_hardness(structure: Structure, band: Band) -> float:
-    """Hardness at which designs of a structure typically lie in the middle of a band."""
-    return round(_typical_hardness(structure, _middle(band)), 3)
+    """Hardness at which designs of a structure typically lie where a search for the band heads."""
+    return round(_typical_hardness(structure, AIM[band]), 3)
 
 
 def steer(structure: Structure, band: Band, tried: Sequence[tuple[float, float]]) -> float:
@@ -30,16 +36,10 @@ def steer(structure: Structure, band: Band, tried: Sequence[tuple[float, float]]
     low = max((hardness for hardness, difficulty in tried if difficulty < floor), default=0.0)
     high = min((hardness for hardness, difficulty in tried if difficulty >= floor), default=1.0)
     hardness, difficulty = tried[-1]
-    guess = hardness + _typical_hardness(structure, _middle(band)) - _typical_hardness(structure, difficulty)
+    guess = hardness + _typical_hardness(structure, AIM[band]) - _typical_hardness(structure, difficulty)
     return round(guess if len(tried) == 1 and low < guess < high else (low + high) / 2, 3)
 
 
 def _typical_hardness(structure: Structure, difficulty: float) -> float:
     curve = TYPICAL.get((structure.target, structure.metric), HARDNESS)
     return float(np.interp(difficulty, curve, HARDNESS))
-
-
-def _middle(band: Band) -> float:
-    floor = BAND_FLOORS[band]
-    ceiling = min((other for other in BAND_FLOORS.values() if other > floor), default=1.0)
-    return (floor + ceiling) / 2
