@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sandmill.calibrate.panel import PanelRun
 from sandmill.calibrate.pipelines import PIPELINES_VERSION
 from sandmill.metrics import Metric
-from sandmill.metrics.base import Array, Floats
+from sandmill.metrics.base import SCORE_DECIMALS, Array, Floats
 from sandmill.models.calibration import SolveRate
 
 ATTEMPTS = 3
@@ -70,7 +70,7 @@ def choice_chances(items: int, attempts: int) -> Floats:
 
 
 def _score(run: PanelRun, truth: Array, rows: NDArray[np.bool_], metric: Metric) -> float:
-    """Score as it is published; NaN for what failed or cannot be scored."""
+    """Score at the precision at which medals are decided, by the fast way; NaN for what failed or has no score."""
     if not run.has_run:
         return float("nan")
-    return metric.rounded(truth[rows], run.on(rows))
+    return round(metric.own_score(truth[rows], run.on(rows)), SCORE_DECIMALS)
