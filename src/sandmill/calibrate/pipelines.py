@@ -35,7 +35,9 @@ CATEGORIES: Shares = MappingProxyType(
 )
 """How categories are encoded."""
 
-EXTRAS: Shares = MappingProxyType({"none": 0.66, "squares": 0.07, "products": 0.09, "logs": 0.06, "waves": 0.06, "steps": 0.06})
+EXTRAS: Shares = MappingProxyType(
+    {"none": 0.66, "squares": 0.07, "products": 0.09, "logs": 0.06, "waves": 0.06, "steps": 0.06}
+)
 """Which further features are made of the numbers."""
 
 DECISIONS: Shares = MappingProxyType({"decide": 0.6, "likeliest": 0.4})

@@ -79,9 +79,7 @@ def _reshaped(way: str, filled: Design) -> Design:
             return squeezed(filled.scaled())
         case "logged":
             is_positive = filled.train.min(axis=0) > 0
-            logs = (
-                np.where(is_positive, np.log(np.maximum(part, 1e-9)), part) for part in (filled.train, filled.test)
-            )
+            logs = (np.where(is_positive, np.log(np.maximum(part, 1e-9)), part) for part in (filled.train, filled.test))
             return Design(*logs).scaled()
         case _:
             return filled.scaled()

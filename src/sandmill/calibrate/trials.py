@@ -20,11 +20,23 @@ from sandmill.calibrate.solvers.told import Told
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.sampling import Draw
 from sandmill.metrics.base import Array
-from sandmill.models.mechanism import Categorical, Date, LocalRule, Mechanism, MixedTypes, Motif, MultilabelLink, Unit
+from sandmill.models.mechanism import (
+    Categorical,
+    Date,
+    LocalRule,
+    Lookup,
+    Mechanism,
+    MixedTypes,
+    Motif,
+    MultilabelLink,
+    Unit,
+)
 from sandmill.models.skills import Skill, rule_columns, skill_of_fault, skill_of_motif
 
-FACTORS = (1.0, 2.0, 4.0)
-"""How much less a skill's features are shrunk than the columns they come from, as in the panel's searches."""
+FACTORS = (1.0, 3.0)
+"""How much less a skill's features are shrunk than the columns they come from."""
+LEVEL_FACTORS = (0.5, 1.0, 3.0)
+"""The same for effects of levels, which may need more shrinkage than columns do."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +76,8 @@ def trials_of(
     """
     motifs = tuple(term.motif for term in mechanism.terms if skill_of_motif(term.motif, mechanism) is skill)
     if motifs:
-        return replace(usual, motifs=motifs), usual
+        own = {motif.column for motif in motifs if isinstance(motif, Lookup)}
+        return replace(usual, motifs=motifs, columns=tuple(name for name in usual.columns if name not in own)), usual
     match skill:
         case Skill.IMPUTATION | Skill.UNIT_REPAIR | Skill.OUTLIER_HANDLING:
             faulty = [fault.column for fault in mechanism.cell_faults() if skill_of_fault(fault) is skill]
@@ -74,8 +87,8 @@ def trials_of(
             mixed = {fault.column for fault in mechanism.pathologies if isinstance(fault, MixedTypes)}
             return usual, replace(usual, columns=tuple(name for name in usual.columns if name not in mixed))
         case Skill.DUPLICATE_REMOVAL:
-            _, own = np.unique(draw.numbers, return_index=True)
-            return replace(usual, train=_rows(draw.observed, own), target=draw.target[own]), usual
+            _, first = np.unique(draw.numbers, return_index=True)
+            return replace(usual, train=_rows(draw.observed, first), target=draw.target[first]), usual
         case Skill.NOISE_ROBUSTNESS:
             return replace(usual, target=clean), usual
         case Skill.FEATURE_SELECTION:
@@ -96,9 +109,10 @@ def prediction_of(trial: Trial, mechanism: Mechanism, told: Told) -> Array:
     from sandmill.calibrate.solvers.decisions import decide
 
     base, extra = _plain(trial, mechanism), _added(trial, mechanism)
+    factors = LEVEL_FACTORS if any(is_in_levels(motif) for motif in trial.motifs) else FACTORS
 
     def tuned(table: Any) -> Any:
-        return weighed_scores(base, extra, FACTORS, table)
+        return weighed_scores(base, extra, factors, table)
 
     table = _table(trial, told)
     answer = np.asarray(settle(solve(tuned, table), table, decide))
@@ -111,17 +125,23 @@ def _rows(cells: Mapping[str, Floats], rows: Any) -> dict[str, Floats]:
 
 def _plain(trial: Trial, mechanism: Mechanism) -> Block:
     """Numbers scaled, days kept within training, categories as 0/1 columns; a gap is the mean."""
-    numbers, flags = _empty(trial), _empty(trial)
-    for name in trial.columns:
-        column, train, test = mechanism.column_by_name[name], trial.train[name], trial.test[name]
-        if isinstance(column.distribution, Categorical):
-            parts = [level_flags_of(column, cells) for cells in (train, test)]
-            flags = flags.beside(centred(*parts, scale=False))
-        else:
-            if isinstance(column.distribution, Date):
-                test = np.clip(test, train.min(), train.max())
-            numbers = numbers.beside(centred(train[:, None], test[:, None], scale=True))
-    return numbers.beside(flags)
+    columns = [mechanism.column_by_name[name] for name in trial.columns]
+    parts = []
+    for cells in (trial.train, trial.test):
+        rows = len(next(iter(cells.values())))
+        numbers, flags = [np.zeros((rows, 0))], [np.zeros((rows, 0))]
+        for column in columns:
+            values = cells[column.name]
+            if isinstance(column.distribution, Categorical):
+                flags.append(level_flags_of(column, values))
+            elif isinstance(column.distribution, Date):
+                known = trial.train[column.name]
+                numbers.append(np.clip(values, known.min(), known.max())[:, None])
+            else:
+                numbers.append(values[:, None])
+        parts.append((np.hstack(numbers), np.hstack(flags)))
+    (train, train_flags), (test, test_flags) = parts
+    return centred(train, test, scale=True).beside(centred(train_flags, test_flags, scale=False))
 
 
 def _added(trial: Trial, mechanism: Mechanism) -> Block:

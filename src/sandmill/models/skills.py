@@ -1,4 +1,4 @@
-"""Skills that a design declares to reward, by the names that practitioners use, and what each was measured to be worth."""
+"""Skills that a design declares to reward, and what each was measured to be worth."""
 
 from collections.abc import Iterator
 from enum import StrEnum
