@@ -39,7 +39,7 @@ LEVEL_FACTORS = (0.5, 1.0, 3.0)
 """The same for effects of levels, which may need more shrinkage than columns do."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trial:
     """What a tuned linear model is given."""
 

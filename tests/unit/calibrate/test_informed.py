@@ -17,6 +17,7 @@ from sandmill.models.mechanism import (
     Curve,
     Difference,
     Drift,
+    Duplicates,
     Interaction,
     Linear,
     LocalRule,
@@ -65,6 +66,14 @@ def test_it_beats_linear_models_where_the_rule_is_a_wave():
     assert gaps["informed"] > 0.9
     assert gaps["informed"] > gaps["linear_tuned"] + 0.5
     assert gaps["informed"] < 1.01
+
+
+def test_copies_that_the_panel_drops_leave_rows_and_cells_together():
+    spec = wave()
+    copied = spec.mechanism.model_copy(update={"pathologies": (Duplicates(rate=0.3),)})
+    with made_task(spec.model_copy(update={"mechanism": copied})) as made:
+        assert len(made.panel.table.kept) < 0.9 * len(made.train.target)
+        assert closed(made)["informed"] > 0.9
 
 
 def test_it_knows_no_weights():

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from sandmill.calibrate.lifts import GradedRows, measure_lifts
+from sandmill.calibrate.trials import Trial, trials_of
 from sandmill.models.faults import Pathology
 from sandmill.models.mechanism import Linear, LogNormal, Mechanism, Missing, Motif, Normal, Outliers
-from sandmill.models.skills import Skill, SkillLift, skill_of_fault, skill_of_motif, skills_of
+from sandmill.models.skills import Skill, SkillLift, rule_columns, skill_of_fault, skill_of_motif, skills_of
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
 from sandmill.rng import Streams
@@ -159,9 +160,23 @@ def test_a_local_rule_and_a_skewed_column_are_measured():
         assert lifts(made)[Skill.LOG_SCALE].lift > 0.03
 
 
-def test_what_a_design_does_not_declare_cannot_be_tried():
-    from sandmill.calibrate.trials import Trial, trials_of
+def test_faults_of_training_are_mended_as_they_were_made():
+    spec = make_spec(TargetKind.BINARY, MetricName.F1, 3, pathologies=ALL_FAULTS)
+    with made_task(spec) as made:
+        draw, clean = fresh_training(spec, Streams(SECRET, "x"), 1)[0]
+        usual = Trial.usual(spec.mechanism, draw, made.test)
+        pairs = {skill: trials_of(skill, usual, spec.mechanism, draw, clean, made.test) for skill in skills_of(spec)}
+    assert all(usual in pair for pair in pairs.values())
+    own = pairs[Skill.DUPLICATE_REMOVAL][0]
+    rows = {cells.shape for cells in own.train.values()} | {own.target.shape}
+    assert rows == {(len(set(draw.numbers.tolist())),)} != {draw.target.shape}
+    assert pairs[Skill.NOISE_ROBUSTNESS][0].target is clean
+    assert 0 < len(pairs[Skill.FEATURE_SELECTION][0].columns) < len(usual.columns)
+    assert set(pairs[Skill.FEATURE_SELECTION][0].columns) <= rule_columns(spec.mechanism)
+    assert [trial.goal for trial in pairs[Skill.THRESHOLD_TUNING]] == [None, "accuracy"]
 
+
+def test_what_a_design_does_not_declare_cannot_be_tried():
     with made_task(wave()) as made:
         draw, clean = fresh_training(made.spec, Streams(SECRET, "x"), 1)[0]
         usual = Trial.usual(made.spec.mechanism, draw, made.test)
