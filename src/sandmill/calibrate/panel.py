@@ -203,22 +203,51 @@ class Panel:
             return [self._run(entry) for entry in wanted]
 
     def _run(self, entry: Entry) -> PanelRun:
-        """Time one solver; whatever it raises is recorded, since solvers are code like an agent's."""
+        return self.attempt(entry.name, entry.tier, entry.load, entry.load_decision)
+
+    @property
+    def table(self) -> Any:
+        """The files as solvers read them, a `solvers.table.Table`."""
+        return self._table
+
+    def aside(self) -> "Panel":
+        """The same files for runs off the board: what these make for themselves is not kept here."""
+        from dataclasses import replace
+
+        other = object.__new__(Panel)
+        other._table = replace(self._table, made={}, seen=dict(self._table.seen))
+        return other
+
+    def attempt(
+        self,
+        name: str,
+        tier: Tier,
+        load: Callable[[], Callable[[Any], Any]],
+        load_decision: Callable[[], Callable[[Any, Any], Any]],
+    ) -> PanelRun:
+        """Time one solver; whatever it raises is recorded, since solvers are code like an agent's.
+
+        Args:
+            name: of the run.
+            tier: of the run.
+            load: gives the solver, from a `solvers.table.Table` to scores.
+            load_decision: gives what turns scores into an answer.
+        """
         from sandmill.calibrate.solvers.columns import settle, solve
         from sandmill.calibrate.solvers.table import NothingFound
 
         started = time.perf_counter()
         scores, answer, failure = None, None, None
         try:
-            answer = partial(settle, table=self._table, decision=entry.load_decision())
-            scores = solve(entry.load(), self._table)
+            answer = partial(settle, table=self._table, decision=load_decision())
+            scores = solve(load(), self._table)
             failure = _fault(np.asarray(answer(scores)), self._table)
         except NothingFound:
             failure = NOTHING_FOUND
         except Exception as error:  # noqa: BLE001
             failure = f"{type(error).__name__}: {error}"
         seconds = time.perf_counter() - started
-        return PanelRun(entry.name, entry.tier, scores, None if failure else answer, failure, seconds)
+        return PanelRun(name, tier, scores, None if failure else answer, failure, seconds)
 
 
 def run_panel(folder: Path, told: Told, names: Sequence[str] | None = None) -> list[PanelRun]:

@@ -77,6 +77,21 @@ class Difficulty(Frozen):
     band: Band
 
 
+class SolveRate(Frozen):
+    """Share of agents that reach bronze: each submits the best on feedback of a few pipelines out of a frozen lot."""
+
+    value: float = Field(ge=0, le=1)
+    low: float = Field(ge=0, le=1)
+    high: float = Field(ge=0, le=1)
+    """A 90 % interval, from a bootstrap over pipelines."""
+    pipelines: int = Field(ge=3)
+    """Pipelines that were run, failed ones included."""
+    attempts: int = 3
+    """Pipelines that an agent tries."""
+    version: int
+    """Of the distribution that the pipelines come from: rates of different versions do not compare."""
+
+
 class Calibration(Frozen):
     """All that calibration measured on one task."""
 

@@ -89,8 +89,8 @@ def read_days(train: pd.DataFrame, test: pd.DataFrame, name: str) -> None:
 def without_copies(
     train: pd.DataFrame, test: pd.DataFrame, features: list[str], targets: tuple[str, ...]
 ) -> pd.DataFrame:
-    """Drop training rows that repeat an earlier one in everything but the id."""
+    """Drop training rows that repeat an earlier one in everything but the id; the index keeps their places."""
     copied = train.duplicated(subset=[*features, *targets])
     if not copied.any() or test.duplicated(subset=features).mean() > COPIES_IN_TEST:
         return train
-    return train[~copied].reset_index(drop=True)
+    return train[~copied]

@@ -35,6 +35,8 @@ class Table:
     made: dict[str, Any] = field(default_factory=dict)
     seen: dict[Any, Any] = field(default_factory=dict)
     """What was made of the features alone: all columns of a wide target share it."""
+    kept: Any = None
+    """Places in train.csv of the rows in `train`."""
 
     @classmethod
     def read(cls, folder: Path, told: Told) -> "Table":
@@ -46,9 +48,10 @@ class Table:
         features = [name for name in test.columns if name != told.id_column]
         kinds = tidy(train, test, features)
         train = without_copies(train, test, features, told.target_columns)
+        kept, train = train.index.to_numpy(), train.reset_index(drop=True)
         target = read_target(train, told)
         scale = "raw" if told.classes or told.is_wide else scale_of(target, told)
-        return cls(told, list(test[told.id_column]), train, test, kinds, onto_scale(target, scale), scale)
+        return cls(told, list(test[told.id_column]), train, test, kinds, onto_scale(target, scale), scale, kept=kept)
 
     def columns(self) -> list["Table"]:
         """One table for each column of a wide target; else this one."""

@@ -1,0 +1,139 @@
+"""The features that a rule is made of, in their true form but without its weights."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sandmill.mechanism.columns import Floats, standardize
+from sandmill.mechanism.rule import evaluate_motif
+from sandmill.models.mechanism import (
+    Categorical,
+    Column,
+    CrossedLookup,
+    Drift,
+    LocalRule,
+    Lookup,
+    Mechanism,
+    Motif,
+    Periodic,
+    UnitEffect,
+    VaryingSlope,
+)
+from sandmill.models.motifs import columns_of
+
+_REACH = 8.0
+"""Standard deviations beyond which a feature of a test row is cut, as in the panel's designs."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Features of training and test rows; gaps are the training mean, zero."""
+
+    train: Floats
+    test: Floats
+
+    def beside(self, *others: "Block") -> "Block":
+        """Put blocks side by side."""
+        blocks = (self, *others)
+        return Block(np.hstack([block.train for block in blocks]), np.hstack([block.test for block in blocks]))
+
+    def times(self, factor: float) -> "Block":
+        """Stretch: a ridge penalty shrinks these features less."""
+        return Block(self.train * factor, self.test * factor)
+
+
+def motif_features(motif: Motif, mechanism: Mechanism, cells: Mapping[str, Floats]) -> Floats:
+    """Evaluate a motif with its true shape, shape (rows, features), NaN where a cell that it reads is missing.
+
+    Effects of levels and of periods become one 0/1 column each, a wave its sine and cosine. A local rule is its column
+    alone, since nobody sees who follows it, and what the rows of a unit share is nothing.
+    """
+    columns = mechanism.column_by_name
+    match motif:
+        case UnitEffect(column=name):
+            return np.zeros((len(cells[name]), 0))
+        case Lookup(column=name):
+            made = level_flags_of(columns[name], cells[name])
+        case CrossedLookup(left=left, right=right):
+            made = crossed(level_flags_of(columns[left], cells[left]), level_flags_of(columns[right], cells[right]))
+        case VaryingSlope(column=name, by=by):
+            made = slopes_of(columns, name, by, cells)
+        case LocalRule(column=name):
+            made = standardize(columns[name], cells[name])[:, None]
+        case Periodic(column=name, period=period):
+            angle = 2 * np.pi * cells[name] / period
+            made = np.column_stack([np.sin(angle), np.cos(angle)])
+        case Drift(column=name, starts=starts):
+            made = np.eye(len(starts) + 1)[np.searchsorted(starts, cells[name])]
+        case _:
+            made = evaluate_motif(motif, columns, cells)[:, None]
+    gap = np.any([np.isnan(cells[name]) for name in columns_of(motif)], axis=0)
+    return np.where(gap[:, None], np.nan, made)
+
+
+def slopes_of(columns: Mapping[str, Column], name: str, by: str, cells: Mapping[str, Floats]) -> Floats:
+    """The standardised value of a column, in the column of the row's level."""
+    return level_flags_of(columns[by], cells[by]) * standardize(columns[name], cells[name])[:, None]
+
+
+def level_flags_of(column: Column, codes: Floats) -> Floats:
+    """One 0/1 column for each level, all 0 where the cell is missing.
+
+    Raises:
+        TypeError: if the column has no levels.
+    """
+    if not isinstance(column.distribution, Categorical):
+        raise TypeError(f"column {column.name} has no levels")
+    return np.equal.outer(codes, np.arange(len(column.distribution.levels))).astype(np.float64)
+
+
+def crossed(left: Floats, right: Floats) -> Floats:
+    """One 0/1 column for each pair of levels."""
+    return (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)
+
+
+def is_in_levels(motif: Motif) -> bool:
+    """Whether a motif's features are one for each level, pair or period, so that few rows speak for each."""
+    return isinstance(motif, Lookup | CrossedLookup | VaryingSlope | Drift)
+
+
+def centred(train: Floats, test: Floats, *, scale: bool) -> Block:
+    """Centre on the training mean, which gaps become; scale to the training deviation if asked."""
+    known = ~np.isnan(train)
+    middle = np.where(known, train, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    spread = np.ones(train.shape[1])
+    if scale:
+        deviation = np.sqrt(np.where(known, np.square(train - middle), 0).mean(axis=0))
+        spread = np.where(deviation > 1e-9, deviation, np.inf)
+    moved = [np.nan_to_num((part - middle) / spread) for part in (train, test)]
+    return Block(moved[0], np.clip(moved[1], -_REACH, _REACH))
+
+
+def no_features(train: int, test: int) -> Block:
+    """A block without columns."""
+    return Block(np.zeros((train, 0)), np.zeros((test, 0)))
+
+
+def weighed_scores(base: Block, extra: Block, factors: tuple[float, ...], table: Any) -> Any:
+    """Tuned linear model on two blocks: penalty, and how much less the second is shrunk, by leave-one-out error.
+
+    Args:
+        base: features that a factor of 1 applies to.
+        extra: features that are stretched by each factor in turn.
+        factors: those that are tried.
+        table: a `solvers.table.Table`, for one column of the target.
+
+    Returns:
+        Scores of the test rows.
+    """
+    from sandmill.calibrate.solvers.designs import Design
+    from sandmill.calibrate.solvers.linear import best_penalty, linear_scores, responses
+
+    wanted = responses(table)
+    tried = factors if extra.train.shape[1] else factors[:1]
+    blocks = [base.beside(extra.times(factor)) for factor in tried]
+    fits = [best_penalty(block.train, wanted) for block in blocks]
+    best = min(range(len(fits)), key=lambda place: fits[place][0])
+    return linear_scores(Design(blocks[best].train, blocks[best].test), table, fits[best][1])

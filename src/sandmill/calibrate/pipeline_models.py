@@ -1,0 +1,182 @@
+"""The models of pipelines: cheap ones, each with one setting."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.svm import LinearSVC, LinearSVR
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from sandmill.calibrate.solvers.answers import fit_scores, spread_classes, target_scale
+from sandmill.calibrate.solvers.decisions import class_shares, decide
+from sandmill.calibrate.solvers.designs import Design
+from sandmill.calibrate.solvers.linear import linear_scores, responses
+from sandmill.calibrate.solvers.table import Table
+
+_LEAST_SHARE = 0.01
+"""What a class keeps where a straight line would give it less."""
+_THIRDS = (1 / 3, 2 / 3)
+_NOISE = 0.5
+_FLATTEST = 7.3
+"""Inverse strength of logistic regression at a penalty of 1."""
+_STEPS = 40
+_MOST_TREES = 60
+"""Trees of boosting over all classes."""
+
+
+def fitted(model: str, setting: float, design: Design, table: Table) -> Any:
+    """Fit a model by name: scores of the test rows, as solvers give them.
+
+    Raises:
+        ValueError: if there is nothing to fit on.
+    """
+    if not design.train.shape[1]:
+        raise ValueError("a pipeline without features")
+    return _MODELS[model](setting, design, table)
+
+
+def likeliest(scores: Any, table: Table) -> Any:
+    """Name the likeliest class whatever the metric rewards; other answers as usual."""
+    if table.told.encoding == "label":
+        return scores.argmax(axis=1)
+    return decide(scores, table)
+
+
+def _linear(penalty: float, design: Design, table: Table) -> Any:
+    """Logistic regression, ridge, or Poisson regression of rates; with many classes it is stopped when time is up."""
+    classes = len(table.told.classes)
+    if not classes:
+        return linear_scores(design, table, penalty)
+    solver = {"solver": "newton-cholesky"} if classes == 2 else {"max_iter": _STEPS}
+    return fit_scores(LogisticRegression(C=_FLATTEST / penalty, **solver), design, table)
+
+
+def _as_scores(guess: Any, table: Table) -> Any:
+    """Turn guesses of `responses` into probabilities, or into values."""
+    if not table.told.classes:
+        center, scale = target_scale(table)
+        return center + scale * guess[:, 0]
+    shares = class_shares(table)
+    wide = np.column_stack([-guess, guess]) if len(shares) == 2 else guess
+    chances = np.maximum(shares + wide, _LEAST_SHARE)
+    return chances / chances.sum(axis=1, keepdims=True)
+
+
+def _latent_factors(factors: float, design: Design, table: Table) -> Any:
+    """Partial least squares on a few directions."""
+    wanted = responses(table)
+    most = min(int(factors), *design.train.shape)
+    model = PLSRegression(most).fit(design.train, wanted)
+    return _as_scores(np.asarray(model.predict(design.test)).reshape(len(design.test), -1), table)
+
+
+def _smooth_kernel(width: float, design: Design, table: Table) -> Any:
+    """Kernel ridge with a bell curve of one width."""
+    middle = design.train.mean(axis=0)
+    reach = np.sqrt(2 * width**2 * max(1.0, float(design.train.var(axis=0).sum())))
+    rows, others = (((part - middle) / reach).astype(np.float32) for part in (design.train, design.test))
+    own, far = (np.exp(-_squared_distances(part, rows)) for part in (rows, others))
+    weights = np.linalg.solve(own + _NOISE * np.eye(len(rows)), responses(table))
+    return _as_scores(far @ weights.astype(np.float32), table)
+
+
+def _squared_distances(rows: Any, others: Any) -> Any:
+    distances = rows @ (-2 * others.T)
+    distances += (rows**2).sum(axis=1)[:, None]
+    distances += (others**2).sum(axis=1)
+    return np.maximum(distances, 0, out=distances)
+
+
+def _hyperplane(strength: float, design: Design, table: Table) -> Any:
+    """A linear support vector machine; what lies far inside a class counts as certain."""
+    if not table.told.classes:
+        return fit_scores(LinearSVR(C=strength, epsilon=0.1, random_state=0), design, table)
+    model = LinearSVC(C=strength, random_state=0).fit(design.train, table.target)
+    margin = model.decision_function(design.test)
+    wide = np.column_stack([-margin, margin]) if margin.ndim == 1 else margin
+    return spread_classes(softmax(wide, axis=1), model.classes_, table)
+
+
+def _similar_rows(count: float, design: Design, table: Table) -> Any:
+    kind = KNeighborsClassifier if table.told.classes else KNeighborsRegressor
+    return fit_scores(kind(int(count), algorithm="brute"), design, table)
+
+
+def _tree(depth: float, design: Design, table: Table) -> Any:
+    kind = DecisionTreeClassifier if table.told.classes else DecisionTreeRegressor
+    return fit_scores(kind(max_depth=int(depth), min_samples_leaf=2, random_state=0), design, table)
+
+
+def _forest(trees: float, design: Design, table: Table) -> Any:
+    kind = RandomForestClassifier if table.told.classes else RandomForestRegressor
+    settings = {} if table.told.classes else {"max_features": 0.5}
+    return fit_scores(kind(int(trees), min_samples_leaf=2, random_state=0, **settings), design, table)
+
+
+def _rounds(rounds: float, design: Design, table: Table) -> Any:
+    """Shallow boosting; many classes mean many trees a round, so it takes fewer rounds."""
+    kind = GradientBoostingClassifier if table.told.classes else GradientBoostingRegressor
+    classes = len(table.told.classes)
+    count = int(rounds) if classes < 3 else max(5, min(int(rounds), _MOST_TREES // classes))
+    model = kind(n_estimators=count, learning_rate=4 / count, max_depth=2, max_features=0.5, random_state=0)
+    return fit_scores(model, design, table)
+
+
+def _centroids(sharpness: float, design: Design, table: Table) -> Any:
+    """The class whose mean row is nearest."""
+    codes, means = _codes(table)
+    design = design.scaled()
+    middles = np.array([design.train[codes == code].mean(axis=0) for code in np.unique(codes)])
+    distances = _squared_distances(design.test, middles) / design.train.shape[1]
+    return _of_codes(softmax(-sharpness * distances, axis=1), codes, means, table)
+
+
+def _gaussians(pooling: float, design: Design, table: Table) -> Any:
+    """Normal curves in each class, column by column (naive Bayes), drawn towards those of all classes."""
+    codes, means = _codes(table)
+    design = design.scaled()
+    logs = []
+    for code in np.unique(codes):
+        own = design.train[codes == code]
+        spread = (1 - pooling) * own.var(axis=0) + pooling + 1e-2
+        middle = own.mean(axis=0)
+        scaled = (design.test**2) @ (0.5 / spread) - design.test @ (middle / spread)
+        constant = (middle**2 / (2 * spread) + 0.5 * np.log(spread)).sum()
+        logs.append(np.log(len(own)) - scaled - constant)
+    return _of_codes(softmax(np.column_stack(logs), axis=1), codes, means, table)
+
+
+def _codes(table: Table) -> tuple[Any, Any]:
+    """Classes to tell apart; a number is cut into thirds, each with its mean."""
+    if table.told.classes:
+        return table.target, None
+    codes = np.searchsorted(np.quantile(table.target, _THIRDS), table.target)
+    return codes, np.array([table.target[codes == code].mean() for code in np.unique(codes)])
+
+
+def _of_codes(chances: Any, codes: Any, means: Any, table: Table) -> Any:
+    return spread_classes(chances, np.unique(codes), table) if means is None else chances @ means
+
+
+_MODELS: dict[str, Callable[[float, Design, Table], Any]] = {
+    "linear": _linear,
+    "centroids": _centroids,
+    "gaussians": _gaussians,
+    "latent factors": _latent_factors,
+    "hyperplane": _hyperplane,
+    "smooth kernel": _smooth_kernel,
+    "similar rows": _similar_rows,
+    "tree": _tree,
+    "forest": _forest,
+    "rounds": _rounds,
+}

@@ -1,0 +1,76 @@
+"""How often agents solve a task: the share of them that reach bronze with the best of a few attempts."""
+
+from collections.abc import Sequence
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sandmill.calibrate.panel import PanelRun
+from sandmill.calibrate.pipelines import PIPELINES_VERSION
+from sandmill.metrics import Metric
+from sandmill.metrics.base import SCORE_DECIMALS, Array, Floats
+from sandmill.models.calibration import SolveRate
+
+ATTEMPTS = 3
+RESAMPLES = 1000
+
+
+def solve_rate(
+    runs: Sequence[PanelRun],
+    truth: Array,
+    feedback_rows: NDArray[np.bool_],
+    final_rows: NDArray[np.bool_],
+    bronze: float,
+    metric: Metric,
+    rng: np.random.Generator,
+) -> SolveRate:
+    """Measure the share of agents that reach bronze: three pipelines each, the best on feedback submitted.
+
+    Exact over all triples of the pipelines that were run. The interval, 5 % to 95 %, is what other draws of as many
+    pipelines would have given.
+
+    Args:
+        runs: from `run_pipelines`, at least 3; failed ones count as not reaching.
+        truth: answers in the order of test.csv, both parts.
+        feedback_rows: which of them the choice is made on.
+        final_rows: which of them decide.
+        bronze: score that earns bronze.
+        metric: the task's metric.
+        rng: for the bootstrap.
+
+    Raises:
+        ValueError: for fewer runs than an agent makes.
+    """
+    if len(runs) < ATTEMPTS:
+        raise ValueError(f"{len(runs)} runs; an agent tries {ATTEMPTS}")
+    sign = -1 if metric.is_lower_better else 1
+    feedback = [sign * _score(run, truth, feedback_rows, metric) for run in runs]
+    final = [sign * _score(run, truth, final_rows, metric) for run in runs]
+    order = np.argsort(-np.nan_to_num(feedback, nan=-np.inf), kind="stable")
+    reached = (np.nan_to_num(final, nan=-np.inf) >= sign * bronze)[order]
+    chances = choice_chances(len(runs), ATTEMPTS)
+    drawn = np.sort(rng.integers(len(runs), size=(RESAMPLES, len(runs))), axis=1)
+    low, high = np.quantile(reached[drawn] @ chances, (0.05, 0.95))
+    value = round(float(reached @ chances), 6)
+    return SolveRate(
+        value=value,
+        low=round(min(float(low), value), 6),
+        high=round(min(max(float(high), value), 1.0), 6),
+        pipelines=len(runs),
+        attempts=ATTEMPTS,
+        version=PIPELINES_VERSION,
+    )
+
+
+def choice_chances(items: int, attempts: int) -> Floats:
+    """Share of all sets of so many items of which the item of each rank, the best first, is the best."""
+    sets = comb(items, attempts)
+    return np.array([comb(items - 1 - rank, attempts - 1) / sets for rank in range(items)])
+
+
+def _score(run: PanelRun, truth: Array, rows: NDArray[np.bool_], metric: Metric) -> float:
+    """Score at the precision at which medals are decided, by the fast way; NaN for what failed or has no score."""
+    if not run.has_run:
+        return float("nan")
+    return round(metric.own_score(truth[rows], run.on(rows)), SCORE_DECIMALS)

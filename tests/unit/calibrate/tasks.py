@@ -1,0 +1,47 @@
+"""Rendered tasks with the draws behind them, for measures that are told the mechanism."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from sandmill.calibrate.panel import Panel, told_of
+from sandmill.mechanism.sampling import Draw
+from sandmill.models.mechanism import Mechanism, Motif, Term
+from sandmill.models.spec import TaskSpec
+from sandmill.synth import Rendered, render
+from sandmill.synth.draws import drawn_rows
+from tests.designs import SECRET
+
+
+@dataclass(frozen=True)
+class Made:
+    """A task, what the panel knows of it, and what only its maker knows."""
+
+    spec: TaskSpec
+    rendered: Rendered
+    panel: Panel
+    train: Draw
+    test: Draw
+
+
+@contextmanager
+def made_task(spec: TaskSpec) -> Iterator[Made]:
+    """Render a design and read its files."""
+    rendered = render(spec, SECRET)
+    with TemporaryDirectory() as folder:
+        for path, content in rendered.package.public.items():
+            (Path(folder) / path).write_bytes(content)
+        panel = Panel(Path(folder), told_of(rendered.package.brief))
+    yield Made(spec, rendered, panel, *drawn_rows(spec, SECRET))
+
+
+def with_rule(spec: TaskSpec, *motifs: Motif, weight: float = 1.5, final: int = 1500) -> TaskSpec:
+    """The design with another rule, without faults, and with few test rows."""
+    outputs = len(spec.mechanism.terms[0].weights)
+    terms = tuple(Term(motif=motif, weights=(weight,) * outputs) for motif in motifs)
+    changed = {"terms": terms, "pathologies": (), "subgroup": None}
+    mechanism = Mechanism.model_validate(spec.mechanism.model_copy(update=changed).model_dump())
+    sizes = spec.sizes.model_copy(update={"feedback": 500, "final": final})
+    return spec.model_copy(update={"mechanism": mechanism, "sizes": sizes})

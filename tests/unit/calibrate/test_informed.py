@@ -1,0 +1,174 @@
+"""The informed solver knows the form of every feature and learns their weights."""
+
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from sandmill.calibrate.forms import centred, motif_features
+from sandmill.calibrate.informed import informed_run
+from sandmill.metrics import get_metric
+from sandmill.metrics.gap import gap_closed
+from sandmill.models.mechanism import (
+    Band,
+    Bottleneck,
+    Categorical,
+    CrossedLookup,
+    Curve,
+    Difference,
+    Drift,
+    Duplicates,
+    Interaction,
+    Linear,
+    LocalRule,
+    Lookup,
+    Mechanism,
+    Motif,
+    Normal,
+    Periodic,
+    Ratio,
+    Saturation,
+    Threshold,
+    UnitEffect,
+    VaryingSlope,
+)
+from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
+from tests.designs import TASKS, make_spec
+from tests.mechanisms import LINKS, doubtful, gapped
+from tests.unit.calibrate.tasks import made_task, with_rule
+
+FAULTS = (PathologyKind.MISSING, PathologyKind.DUPLICATES, PathologyKind.DRIFT, PathologyKind.TIMESTAMPS)
+
+
+def wave():
+    """A design whose rule is one wave over a column that is spread widely, and that column."""
+    spec = make_spec(TargetKind.REGRESSION, MetricName.RMSE)
+    column = next(
+        c for c in spec.mechanism.columns if isinstance(c.distribution, Normal) and not c.shift and not c.trend
+    )
+    return with_rule(spec, Periodic(column=column.name, period=2.1 * column.distribution.sd, phase=0.8))
+
+
+def closed(made, *names: str) -> dict[str, float]:
+    """Gap closed by the informed solver and by entries."""
+    metric, truth = get_metric(made.spec.metric), made.rendered.answers.truth
+    informed = informed_run(made.panel, made.spec.mechanism, made.train.observed, made.test.observed)
+    assert informed.failure is None
+    runs = {run.name: run.prediction for run in [informed, *made.panel.run(["prior", *names])]}
+    scores = {name: metric.score(truth, prediction) for name, prediction in runs.items()}
+    oracle = metric.score(truth, made.rendered.oracle)
+    return {name: gap_closed(score, scores["prior"], oracle) for name, score in scores.items()}
+
+
+def test_it_beats_linear_models_where_the_rule_is_a_wave():
+    with made_task(wave()) as made:
+        gaps = closed(made, "linear_tuned", "linear")
+    assert gaps["informed"] > 0.9
+    assert gaps["informed"] > gaps["linear_tuned"] + 0.5
+    assert gaps["informed"] < 1.01
+
+
+def test_copies_that_the_panel_drops_leave_rows_and_cells_together():
+    spec = wave()
+    copied = spec.mechanism.model_copy(update={"pathologies": (Duplicates(rate=0.3),)})
+    with made_task(spec.model_copy(update={"mechanism": copied})) as made:
+        assert len(made.panel.table.kept) < 0.9 * len(made.train.target)
+        assert closed(made)["informed"] > 0.9
+
+
+def test_it_knows_no_weights():
+    with made_task(wave()) as made:
+        term = made.spec.mechanism.terms[0]
+        other = made.spec.mechanism.model_copy(update={"terms": (term.model_copy(update={"weights": (-9.0,)}),)})
+        runs = [
+            informed_run(made.panel, mechanism, made.train.observed, made.test.observed)
+            for mechanism in (made.spec.mechanism, other)
+        ]
+    assert runs[0].prediction.tobytes() == runs[1].prediction.tobytes()
+
+
+@pytest.mark.parametrize(("target", "metric"), TASKS[3:])
+def test_every_kind_of_target_is_served(target: TargetKind, metric: MetricName):
+    spec = make_spec(target, metric, 1, split=SplitKind.TEMPORAL, pathologies=FAULTS)
+    sizes = spec.sizes.model_copy(update={"feedback": 200, "final": 800})
+    with made_task(spec.model_copy(update={"sizes": sizes})) as made:
+        closed(made)
+        kept = made.panel.table.kept
+        assert len(kept) == len(made.panel.table.train) < len(made.train.target), "copies are in the files"
+        if target is TargetKind.COUNT:
+            np.testing.assert_allclose(made.train.target[kept], made.panel.table.target)
+
+
+MOTIFS: dict[type, tuple[Motif, int]] = {
+    Linear: (Linear(column="w"), 1),
+    Curve: (Curve(column="m"), 1),
+    Saturation: (Saturation(column="m", steepness=2), 1),
+    Threshold: (Threshold(column="m", cut=5), 1),
+    Band: (Band(column="m", low=2, high=5), 1),
+    Periodic: (Periodic(column="m", period=3, phase=1), 2),
+    Ratio: (Ratio(numerator="u", denominator="m"), 1),
+    Difference: (Difference(left="m", right="w"), 1),
+    Interaction: (Interaction(left="w", right="m"), 1),
+    Bottleneck: (Bottleneck(left="m", right="w"), 1),
+    Lookup: (Lookup(column="g", effects=(1, 2, 4)), 3),
+    CrossedLookup: (CrossedLookup(left="g", right="k", effects=((1, 2), (3, 4), (5, 7))), 6),
+    VaryingSlope: (VaryingSlope(column="m", by="g", slopes=(1, 2, 4)), 3),
+    LocalRule: (LocalRule(column="w"), 1),
+    Drift: (Drift(column="day", starts=(100.5, 200.5), levels=(1, 2, 4)), 3),
+    UnitEffect: (UnitEffect(column="ward"), 0),
+}
+CELLS = {
+    "g": np.array([0.0, 1, 2, 1, np.nan]),
+    "k": np.array([0.0, 1, 0, 1, 1]),
+    "w": np.array([4.0, 5, 6, 7, 8]),
+    "u": np.array([30.0, 40, 50, 60, 70]),
+    "m": np.array([1.0, 3, np.nan, 5.5, 7]),
+    "day": np.array([3.0, 150, 150, 399, 99]),
+    "ward": np.arange(5.0),
+}
+
+
+def mechanism_of_all() -> Mechanism:
+    """Columns of every kind that a motif reads."""
+    base, units = doubtful(LINKS["gaussian"]), gapped(LINKS["gaussian"])
+    two = Categorical(levels=("p", "q"), shares=(0.5, 0.5))
+    more = (
+        units.column_by_name["ward"],
+        units.column_by_name["g"].model_copy(update={"name": "k", "distribution": two}),
+    )
+    return base.model_copy(update={"columns": (*base.columns, *more)})
+
+
+@pytest.mark.parametrize("kind", get_args(get_args(Motif)[0]), ids=lambda kind: kind.__name__)
+def test_every_motif_has_features(kind: type):
+    motif, width = MOTIFS[kind]
+    made = motif_features(motif, mechanism_of_all(), CELLS)
+    assert made.shape == (5, width)
+    if width:
+        read = {getattr(motif, name, None) for name in type(motif).model_fields}
+        gap = np.any([np.isnan(CELLS[name]) for name in read if name in CELLS], axis=0)
+        assert np.isnan(made).all(axis=1).tolist() == gap.tolist()
+        assert np.ptp(made[~gap], axis=0).any(), "features tell rows apart"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Lookup(column="g", effects=(-5, 0, 1)),
+        CrossedLookup(left="g", right="k", effects=((0, 0), (9, 4), (5, 7))),
+        VaryingSlope(column="m", by="g", slopes=(0, 2, -4)),
+        Drift(column="day", starts=(100.5, 200.5), levels=(-1, 0, 4)),
+        Periodic(column="m", period=3, phase=2.5),
+    ],
+    ids=lambda motif: motif.motif,
+)
+def test_features_say_nothing_of_effects(other: Motif):
+    mine = motif_features(MOTIFS[type(other)][0], mechanism_of_all(), CELLS)
+    np.testing.assert_array_equal(mine, motif_features(other, mechanism_of_all(), CELLS))
+
+
+def test_a_gap_is_the_mean_of_training():
+    block = centred(np.array([[1.0], [3.0], [np.nan]]), np.array([[np.nan], [5.0]]), scale=True)
+    assert block.train[2, 0] == block.test[0, 0] == 0
+    assert block.train[:2].mean() == 0
+    assert block.test[1, 0] > 2

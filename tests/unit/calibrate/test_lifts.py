@@ -1,0 +1,184 @@
+"""What a design declares to reward follows from it, and what each skill is worth is measured."""
+
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from sandmill.calibrate.lifts import GradedRows, measure_lifts
+from sandmill.calibrate.trials import Trial, trials_of
+from sandmill.models.faults import Pathology
+from sandmill.models.mechanism import Linear, LogNormal, Mechanism, Missing, Motif, Normal, Outliers
+from sandmill.models.skills import Skill, SkillLift, rule_columns, skill_of_fault, skill_of_motif, skills_of
+from sandmill.models.spec import TaskSpec
+from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
+from sandmill.rng import Streams
+from sandmill.synth.draws import fresh_training
+from tests.designs import SECRET, TASKS, make_spec
+from tests.unit.calibrate.tasks import Made, made_task, with_rule
+from tests.unit.calibrate.test_informed import MOTIFS, mechanism_of_all, wave
+
+ALL_FAULTS = tuple(PathologyKind)
+
+
+def lifts(made: Made, count: int = 4) -> dict[Skill, SkillLift]:
+    """Lifts of a task by skill."""
+    draws = fresh_training(made.spec, Streams(SECRET, made.spec.fingerprint), count)
+    return {lift.skill: lift for lift in measure_lifts(made.spec, made.panel.table.told, draws, graded(made))}
+
+
+def graded(made: Made) -> GradedRows:
+    trivial = made.panel.run(["prior"])[0].prediction
+    return GradedRows.first(made.test, made.rendered.answers.truth, trivial, made.rendered.oracle, 600)
+
+
+def normal_columns(spec: TaskSpec) -> list[str]:
+    """Columns that a plain linear model reads as the rule does."""
+    return [c.name for c in spec.mechanism.columns if isinstance(c.distribution, Normal) and not (c.shift or c.trend)]
+
+
+def two_normal() -> tuple[TaskSpec, str, str]:
+    """A design with two such columns."""
+    specs = (make_spec(TargetKind.REGRESSION, MetricName.RMSE, slot) for slot in range(40))
+    spec = next(spec for spec in specs if len(normal_columns(spec)) > 1)
+    return spec, *normal_columns(spec)[:2]
+
+
+@pytest.mark.parametrize("kind", get_args(get_args(Motif)[0]), ids=lambda kind: kind.__name__)
+def test_every_motif_is_mapped(kind: type):
+    skill = skill_of_motif(MOTIFS[kind][0], mechanism_of_all())
+    plain = {"Linear", "Lookup", "UnitEffect"}
+    assert (skill is None) == (kind.__name__ in plain)
+
+
+def test_motifs_that_share_no_skill_are_told_apart():
+    skills = [skill_of_motif(motif, mechanism_of_all()) for motif, _ in MOTIFS.values()]
+    assert len({skill for skill in skills if skill}) == len(MOTIFS) - 3 - 2, "two pairs share curves and steps"
+    assert skill_of_motif(Linear(column="u"), mechanism_of_all()) is Skill.LOG_SCALE
+
+
+@pytest.mark.parametrize("kind", get_args(get_args(Pathology)[0]), ids=lambda kind: kind.__name__)
+def test_every_fault_is_mapped(kind: type):
+    assert skill_of_fault(kind.model_construct()) in Skill
+
+
+def test_a_plain_design_declares_nothing():
+    spec, column, _ = two_normal()
+    assert skills_of(with_rule(spec, Linear(column=column))) == ()
+
+
+def test_a_fault_off_the_rule_rewards_nothing():
+    spec, inside, outside = two_normal()
+    plain = with_rule(spec, Linear(column=inside))
+    for column, expected in ((inside, (Skill.OUTLIER_HANDLING,)), (outside, ())):
+        fault = Outliers(column=column, rate=0.1, spread=5)
+        mechanism = plain.mechanism.model_copy(update={"pathologies": (fault,)})
+        assert skills_of(plain.model_copy(update={"mechanism": mechanism})) == expected
+
+
+def test_a_rewarded_skill_lifts():
+    with made_task(wave()) as made:
+        found = lifts(made)
+    assert set(found) == {Skill.PERIODIC_FEATURES}
+    lift = found[Skill.PERIODIC_FEATURES]
+    assert lift.lift > 0.8
+    assert lift.lift > 5 * lift.error > 0
+    assert lift.draws == 4
+
+
+def test_repaired_cells_lift_where_the_rule_needs_them():
+    spec, first, second = two_normal()
+    plain = with_rule(spec, Linear(column=first), Linear(column=second))
+    gap = Missing(column=first, given=second, rate=0.3)
+    mechanism = Mechanism.model_validate(plain.mechanism.model_copy(update={"pathologies": (gap,)}).model_dump())
+    with made_task(plain.model_copy(update={"mechanism": mechanism})) as made:
+        found = lifts(made)
+    assert set(found) == {Skill.IMPUTATION}
+    assert found[Skill.IMPUTATION].lift > 0.1
+
+
+def test_numbers_with_their_unit_must_be_read():
+    seeds = (
+        make_spec(TargetKind.REGRESSION, MetricName.RMSE, slot, pathologies=(PathologyKind.MIXED_TYPES,))
+        for slot in range(40)
+    )
+    spec = next(spec for spec in seeds if Skill.UNIT_PARSING in skills_of(spec))
+    with made_task(spec) as made:
+        assert lifts(made)[Skill.UNIT_PARSING].lift > 0.02
+
+
+def test_the_error_is_that_of_the_mean_over_draws():
+    with made_task(wave()) as made:
+        one, other = fresh_training(made.spec, Streams(SECRET, "x"), 2)
+        found = [
+            measure_lifts(made.spec, made.panel.table.told, draws, graded(made))[0]
+            for draws in ((one, one), (other, other), (one, other))
+        ]
+    assert found[0].error == found[1].error == 0
+    assert found[2].lift == pytest.approx((found[0].lift + found[1].lift) / 2, abs=2e-6)
+    assert found[2].error == pytest.approx(abs(found[0].lift - found[1].lift) / 2, abs=2e-6)
+
+
+@pytest.mark.parametrize(("target", "metric"), TASKS[1:])
+def test_every_kind_of_target_is_served(target: TargetKind, metric: MetricName):
+    spec = make_spec(target, metric, 2, split=SplitKind.TEMPORAL, pathologies=ALL_FAULTS)
+    with made_task(spec) as made:
+        found, again = lifts(made, 2), lifts(made, 2)
+    assert tuple(found) == skills_of(spec)
+    assert found == again
+    assert Skill.DUPLICATE_REMOVAL in found
+    assert all(np.isfinite([lift.lift, lift.error]).all() for lift in found.values())
+
+
+@pytest.mark.parametrize(
+    ("target", "metric", "skill"),
+    [
+        (TargetKind.BINARY, MetricName.F1, Skill.THRESHOLD_TUNING),
+        (TargetKind.MULTILABEL, MetricName.F1_MICRO, Skill.THRESHOLD_TUNING),
+        (TargetKind.ORDINAL, MetricName.QWK, Skill.GRADE_CUTOFFS),
+        (TargetKind.REGRESSION, MetricName.RMSLE, Skill.TARGET_SCALE),
+        (TargetKind.MULTI_TARGET, MetricName.RMSLE_COLUMNS, Skill.TARGET_SCALE),
+    ],
+)
+def test_decisions_that_the_metric_rewards_lift(target: TargetKind, metric: MetricName, skill: Skill):
+    with made_task(make_spec(target, metric)) as made:
+        assert lifts(made)[skill].lift > 0.01
+
+
+def test_a_local_rule_and_a_skewed_column_are_measured():
+    spec = next(
+        spec
+        for spec in (make_spec(TargetKind.REGRESSION, MetricName.RMSE, slot) for slot in range(60))
+        if Skill.LOCAL_MODELS in skills_of(spec)
+    )
+    with made_task(spec) as made:
+        assert Skill.LOCAL_MODELS in lifts(made, 2)
+    skewed = [
+        c.name for c in spec.mechanism.columns if isinstance(c.distribution, LogNormal) and c.distribution.sigma > 0.5
+    ]
+    with made_task(with_rule(spec, Linear(column=skewed[0]))) as made:
+        assert lifts(made)[Skill.LOG_SCALE].lift > 0.03
+
+
+def test_faults_of_training_are_mended_as_they_were_made():
+    spec = make_spec(TargetKind.BINARY, MetricName.F1, 3, pathologies=ALL_FAULTS)
+    with made_task(spec) as made:
+        draw, clean = fresh_training(spec, Streams(SECRET, "x"), 1)[0]
+        usual = Trial.usual(spec.mechanism, draw, made.test)
+        pairs = {skill: trials_of(skill, usual, spec.mechanism, draw, clean, made.test) for skill in skills_of(spec)}
+    assert all(usual in pair for pair in pairs.values())
+    own = pairs[Skill.DUPLICATE_REMOVAL][0]
+    rows = {cells.shape for cells in own.train.values()} | {own.target.shape}
+    assert rows == {(len(set(draw.numbers.tolist())),)} != {draw.target.shape}
+    assert pairs[Skill.NOISE_ROBUSTNESS][0].target is clean
+    assert 0 < len(pairs[Skill.FEATURE_SELECTION][0].columns) < len(usual.columns)
+    assert set(pairs[Skill.FEATURE_SELECTION][0].columns) <= rule_columns(spec.mechanism)
+    assert [trial.goal for trial in pairs[Skill.THRESHOLD_TUNING]] == [None, "accuracy"]
+
+
+def test_what_a_design_does_not_declare_cannot_be_tried():
+    with made_task(wave()) as made:
+        draw, clean = fresh_training(made.spec, Streams(SECRET, "x"), 1)[0]
+        usual = Trial.usual(made.spec.mechanism, draw, made.test)
+        with pytest.raises(ValueError, match="does not declare"):
+            trials_of(Skill.CURVES, usual, made.spec.mechanism, draw, clean, made.test)
