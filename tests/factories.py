@@ -4,13 +4,23 @@ from hashlib import sha256
 
 from sandmill.fingerprint import canonical_json, digest, files_digest
 from sandmill.models.base import Band, Stage
-from sandmill.models.calibration import BoardEntry, Calibration, Difficulty, Thresholds, Tier
+from sandmill.models.calibration import (
+    BoardEntry,
+    Calibration,
+    Difficulty,
+    Sizing,
+    SolveRate,
+    Steadiness,
+    Thresholds,
+    Tier,
+)
 from sandmill.models.mechanism import BinaryLink, Column, Linear, Mechanism, Normal, Term
 from sandmill.models.package import Brief, TaskPackage
 from sandmill.models.plan import ShardPlan, Slot
 from sandmill.models.release import Lineage, TaskRecord, VerifiedTask
 from sandmill.models.reports import Rejection, SlotReport, Verification
 from sandmill.models.seed import SeedTask
+from sandmill.models.skills import Skill, SkillLift
 from sandmill.models.spec import Sizes, Story, TaskSpec
 from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
 from sandmill.models.task_file import TaskFile
@@ -27,6 +37,32 @@ BRIEF = Brief(
     submission_columns=("late",),
 )
 
+STEADINESS = Steadiness(
+    gold=(0.84, 0.86), silver=(0.81, 0.83), bronze=(0.79, 0.81), median=(0.74, 0.76), order_held=0.97
+)
+
+STEADY = {
+    "feedback_thresholds": Thresholds(gold=0.84, silver=0.81, bronze=0.79, median=0.74),
+    "steps": (0.075, 0.05, 0.125),
+    "steadiness": STEADINESS,
+    "feedback_steadiness": STEADINESS,
+    "sizing": Sizing(pilot_rows=2000, final_rows=100, order_foretold=0.98),
+}
+"""How sure thresholds are, for calibrations that are about something else."""
+
+FACTS = {
+    "reference_is_gold": True,
+    "reference_matches_board": True,
+    "sample_wins_nothing": True,
+    "noop_wins_nothing": True,
+    "is_micro": True,
+    "best_is_known": True,
+    "thresholds_hold": True,
+    "difficulty_holds": True,
+    "nothing_given_away": True,
+    "renders_equal_bytes": True,
+}
+
 CALIBRATION = Calibration(
     is_lower_better=False,
     trivial=0.5,
@@ -38,19 +74,15 @@ CALIBRATION = Calibration(
         BoardEntry(solver="mean", tier=Tier.TRIVIAL, final=0.5, feedback=0.5),
     ),
     thresholds=Thresholds(gold=0.85, silver=0.82, bronze=0.8, median=0.75),
+    **STEADY,
     difficulty=Difficulty(value=0.3, low=0.2, high=0.4, band=Band.MEDIUM),
     reference="search",
-    order_held=0.97,
+    informed=0.87,
+    solve_rate=SolveRate(value=0.4, low=0.3, high=0.5, pipelines=64, version=1),
+    lifts=(SkillLift(skill=Skill.LOG_RATIO, lift=0.12, error=0.02, draws=8),),
 )
 
-VERIFICATION = Verification(
-    reference_score=0.85,
-    reference_is_gold=True,
-    reference_matches_board=True,
-    sample_wins_nothing=True,
-    noop_wins_nothing=True,
-    renders_equal_bytes=True,
-)
+VERIFICATION = Verification(reference_score=0.85, **FACTS)
 
 
 def make_seed(seed_id: str = "parcels") -> SeedTask:

@@ -5,6 +5,7 @@ from sandmill.models.calibration import BoardEntry, Calibration, Difficulty, Thr
 from sandmill.models.release import Lineage, Manifest, PartFile, TaskRecord
 from sandmill.models.reports import Verification
 from sandmill.models.structure import TargetKind
+from tests.factories import FACTS, STEADY
 from tests.packages import make_brief, make_spec
 
 GOLD = 0.81237
@@ -43,16 +44,9 @@ def make_record(
             ),
             difficulty=Difficulty(value=value, low=value, high=value, band=band),
             reference="ratio-search",
-            order_held=0.97,
+            **STEADY,
         ),
-        verification=Verification(
-            reference_score=GOLD + sign * 0.01,
-            reference_is_gold=True,
-            reference_matches_board=True,
-            sample_wins_nothing=True,
-            noop_wins_nothing=True,
-            renders_equal_bytes=True,
-        ),
+        verification=Verification(reference_score=GOLD + sign * 0.01, **FACTS),
         lineage=Lineage(
             seed_id="spaceship-titanic",
             seed_fingerprint="5" * 64,

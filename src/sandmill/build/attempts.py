@@ -6,7 +6,7 @@ from sandmill.design import first_hardness, steer
 from sandmill.models.base import Band, Stage
 from sandmill.models.calibration import BAND_FLOORS
 from sandmill.models.plan import Slot
-from sandmill.models.reports import Rejection
+from sandmill.models.reports import AttemptReport, Rejection
 
 STEERS = 3
 """Turns of the knob before a slot starts over with a fresh design."""
@@ -55,6 +55,8 @@ class SlotSearch:
     """Off-band designs of the current variant."""
     nearest: Measured | None = None
     rejections: list[Rejection] = field(default_factory=list)
+    steps: list[AttemptReport] = field(default_factory=list)
+    """What came of each attempt."""
     seconds: dict[Stage, float] = field(default_factory=dict)
     is_filled: bool = False
 
@@ -93,6 +95,10 @@ class SlotSearch:
         self.rejections.append(rejection)
         if rejection.reason != OFF_BAND:
             self._start_over()
+
+    def note_step(self, step: AttemptReport) -> None:
+        """Record what came of an attempt."""
+        self.steps.append(step)
 
     def add_seconds(self, stage: Stage, seconds: float) -> None:
         """Book work on the slot."""

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from sandmill.build.appraisal import appraise
 from sandmill.build.attempts import Attempt
-from sandmill.calibrate.calibrate import TestRows, calibrate, require_enough
+from sandmill.calibrate.calibrate import Graded, calibrate, require_enough
 from sandmill.calibrate.measure import difficulty, draw_counts
-from sandmill.calibrate.no_data import best_without_data
 from sandmill.calibrate.panel import PANEL, TRIVIAL, Panel, PanelRun, told_of
 from sandmill.calibrate.script import standalone_script
 from sandmill.calibrate.steadiness import climb, size_test
@@ -19,7 +19,7 @@ from sandmill.models.calibration import Calibration, Difficulty, Sizing, Tier
 from sandmill.models.package import TaskPackage
 from sandmill.models.spec import Sizes, TaskSpec
 from sandmill.rng import Streams
-from sandmill.synth import Rendered, render
+from sandmill.synth import render
 from sandmill.synth.pool import PILOT, Pool
 
 PANEL_BUDGET_S = 20.0
@@ -69,18 +69,18 @@ def calibrate_design(job: CalibrateJob) -> Calibrated | OffBand:
         started = time.monotonic()
         runs = panel.run(_PROBE)
         if not job.attempt.any_band:
-            measured = _difficulty_of(job.pool, runs)
-            if measured.band is not job.attempt.slot.band:
-                return OffBand(measured)
+            probed = _difficulty_of(job.pool, runs)
+            if probed.band is not job.attempt.slot.band:
+                return OffBand(probed)
         runs += panel.run([entry.name for entry in PANEL if entry.name not in _PROBE])
         panel_s = time.monotonic() - started
         _require_budget(panel_s)
-        rendered, calibration = _measure(job, runs)
-        wanted = job.attempt.slot.band
-        if not job.attempt.any_band and calibration.difficulty.band is not wanted:
-            return OffBand(calibration.difficulty)
+        measured = _measure(job, panel, runs)
+        if isinstance(measured, OffBand):
+            return measured
+        package, calibration = measured
         solution = standalone_script(calibration.reference, told_of(job.pool.brief))
-        return Calibrated(rendered.package, calibration, solution, panel_s)
+        return Calibrated(package, calibration, solution, panel_s)
 
 
 def measure_difficulty(pool: Pool) -> Difficulty:
@@ -102,31 +102,22 @@ def _panel(pool: Pool, folder: Path) -> Panel:
     return Panel(folder, told_of(pool.brief))
 
 
-def _measure(job: CalibrateJob, runs: list[PanelRun]) -> tuple[Rendered, Calibration]:
+def _measure(job: CalibrateJob, panel: Panel, runs: list[PanelRun]) -> tuple[TaskPackage, Calibration] | OffBand:
     """Settle the size of the test from the pilot, then judge everything on rows that the pilot has not seen."""
     pool, metric = job.pool, get_metric(job.pool.brief.metric)
     streams = Streams(job.secret, pool.spec.rows_key).child(f"calibrate {job.attempt.replicate}")
     sizing = _size(job, runs, streams)
     spec = sized(pool.spec, sizing)
-    rows = TestRows(
-        truth=pool.truth,
-        oracle=pool.oracle,
-        feedback=pool.first(Part.FEEDBACK, spec.sizes.feedback),
-        final=pool.first(Part.FINAL, spec.sizes.final),
-    )
-    calibration = calibrate(runs, rows, metric, sizing, streams.generator("bootstrap"))
+    rows, is_final = pool.published(spec.sizes)
+    graded = Graded(pool.truth, pool.oracle, rows, is_final)
+    calibration = calibrate(runs, graded, metric, sizing, streams.generator("bootstrap"))
+    wanted = job.attempt.slot.band
+    if not job.attempt.any_band and calibration.difficulty.band is not wanted:
+        return OffBand(calibration.difficulty)
     rendered = render(spec, job.secret, job.attempt.replicate)
     trivial = next(run for run in runs if run.name == TRIVIAL)
-    no_data = best_without_data(
-        rendered.package.public["description.md"].decode(),
-        pool.brief,
-        rendered.answers.truth[rendered.answers.is_final],
-        trivial.on(rows.final),
-        metric.score(pool.truth[rows.final], pool.oracle[rows.final]),
-        metric,
-        streams.generator("no data"),
-    )
-    return rendered, calibration.model_copy(update={"no_data": no_data})
+    appraised = appraise(calibration, pool, panel, trivial, rendered, streams)
+    return rendered.package, appraised
 
 
 def _size(job: CalibrateJob, runs: list[PanelRun], streams: Streams) -> Sizing:

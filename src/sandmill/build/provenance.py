@@ -1,8 +1,9 @@
 """Which code made something: the library's own files and the versions of what computes numbers for it."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
@@ -10,6 +11,15 @@ from sandmill.fingerprint import digest, fingerprint
 
 _NUMERIC = ("numpy", "scipy", "pandas", "polars", "scikit-learn", "mimesis")
 """Libraries whose version may change the bytes of a task."""
+
+
+def numeric_versions() -> dict[str, str]:
+    """Versions here of the libraries that may change what a task's numbers are; those not installed are left out."""
+    found: dict[str, str] = {}
+    for name in _NUMERIC:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 def code_version(suites: Mapping[str, bytes]) -> str:
@@ -21,7 +31,7 @@ def code_version(suites: Mapping[str, bytes]) -> str:
     return fingerprint(
         {
             "library": _library_digest(),
-            "numeric": {name: version(name) for name in _NUMERIC},
+            "numeric": numeric_versions(),
             "suites": {name: digest(content) for name, content in suites.items()},
         }
     )[:12]

@@ -3,6 +3,7 @@
 import polars as pl
 
 from sandmill.build.attempts import Attempt
+from sandmill.build.provenance import numeric_versions
 from sandmill.build.splits import split_of
 from sandmill.fingerprint import files_digest, fingerprint
 from sandmill.models.calibration import Calibration
@@ -55,6 +56,7 @@ def make_task(
             designer="grammar",
             plan_fingerprint=plan.plan_fingerprint,
             code_version=code,
+            libraries=numeric_versions(),
             slot=slot.number,
             round=attempt.round,
             attempt=attempt.number,

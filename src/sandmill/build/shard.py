@@ -16,8 +16,8 @@ from sandmill.models.calibration import Calibration
 from sandmill.models.package import TaskPackage
 from sandmill.models.plan import ShardPlan
 from sandmill.models.release import VerifiedTask
-from sandmill.models.reports import Rejection, SlotReport, Verification
-from sandmill.models.spec import TaskSpec
+from sandmill.models.reports import AttemptReport, Rejection, SlotReport, Verification
+from sandmill.models.spec import Knobs, TaskSpec
 from sandmill.quality import Finding, check_package, check_packages
 from sandmill.synth import Pool
 
@@ -56,7 +56,13 @@ class _Candidate:
     package: TaskPackage | None = None
     calibration: Calibration | None = None
     solution: str = ""
-    panel_s: float = 0.0
+    difficulty: float | None = None
+    panel_s: float | None = None
+
+    @property
+    def design(self) -> TaskSpec | None:
+        """The design, once there is one."""
+        return self.pool.spec if self.pool else self.package.spec if self.package else self.spec
 
     def require_pool(self) -> Pool:
         """The rows, which every stage after generate has."""
@@ -168,7 +174,8 @@ class ShardBuild:
                 self._note_off_band(candidate, measured)
             else:
                 candidate.package, candidate.calibration = measured.package, measured.calibration
-                candidate.solution, candidate.panel_s = measured.solution, measured.panel_s
+                candidate.solution, candidate.panel_s = measured.solution, round(measured.panel_s, 4)
+                candidate.difficulty = measured.calibration.difficulty.value
                 candidate.pool = None
                 survivors.append(candidate)
         return survivors
@@ -214,6 +221,8 @@ class ShardBuild:
         )
         self._tasks.append(task)
         candidate.search.is_filled = True
+        candidate.difficulty = calibration.difficulty.value
+        self._note_step(candidate, "verified")
         difficulty = calibration.difficulty
         self._tell(
             Stage.VERIFY, task=f"{package.task_id} {package.spec.domain} {difficulty.band} {difficulty.value:.2f}"
@@ -238,6 +247,7 @@ class ShardBuild:
         attempt, difficulty = candidate.attempt, measured.difficulty
         fingerprint = candidate.require_pool().spec.fingerprint
         candidate.search.note_off_band(Measured(attempt, fingerprint, difficulty.value))
+        candidate.difficulty = difficulty.value
         detail = f"difficulty {difficulty.value:.2f} is {difficulty.band}, wanted {attempt.slot.band}"
         self._reject(candidate, ItemRejected(Stage.CALIBRATE, OFF_BAND, detail))
 
@@ -254,6 +264,25 @@ class ShardBuild:
             seconds=round(candidate.seconds, 4),
         )
         candidate.search.note_rejection(rejection)
+        self._note_step(candidate, error.reason)
+
+    def _note_step(self, candidate: _Candidate, outcome: str) -> None:
+        """Record where the knobs stood and what came of it; a replicate repeats a step that is recorded."""
+        attempt = candidate.attempt
+        if attempt.replicate:
+            return
+        candidate.search.note_step(
+            AttemptReport(
+                attempt=attempt.number,
+                variant=attempt.variant,
+                hardness=attempt.hardness,
+                knobs=candidate.design.knobs if candidate.design else Knobs.all_at(attempt.hardness),
+                train_rows=candidate.design.sizes.train if candidate.design else None,
+                difficulty=candidate.difficulty,
+                panel_s=candidate.panel_s,
+                outcome=outcome,
+            )
+        )
 
     def _spend(self, candidate: _Candidate, stage: Stage, seconds: float) -> None:
         candidate.seconds += seconds
@@ -270,6 +299,7 @@ class ShardBuild:
             task_ids=tuple(record.task_id for record in records),
             attempts=search.tried,
             seconds={stage: round(seconds, 4) for stage, seconds in search.seconds.items()},
+            path=tuple(search.steps),
         )
 
     def _tell(self, stage: Stage, done: int = 0, total: int = 0, task: str = "") -> None:

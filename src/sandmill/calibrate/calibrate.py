@@ -14,7 +14,7 @@ from sandmill.calibrate.measure import (
     require_trivial_loses,
     signal_check,
 )
-from sandmill.calibrate.panel import TRIVIAL, PanelRun
+from sandmill.calibrate.panel import TRIVIAL, PanelRun, Rows
 from sandmill.calibrate.steadiness import climb, require_order, steadiness
 from sandmill.errors import ItemRejected
 from sandmill.metrics import Metric
@@ -25,23 +25,23 @@ from sandmill.models.calibration import BoardEntry, Calibration, Sizing, Tier
 LEAST_ENTRIES = 25
 LEAST_COMPETENT = 5
 
-Rows = slice | NDArray[np.intp]
-
 
 @dataclass(frozen=True)
-class TestRows:
+class Graded:
     """What the panel is judged on: rows of both parts among those that it predicted, and the truth of all."""
 
     truth: Array
     """Answers of every row that the panel predicted."""
     oracle: Array
     """Prediction of Bayes' rule with the metric's best decision, same rows."""
-    feedback: Rows
-    final: Rows
+    rows: Rows
+    """Rows of the test in the order of test.csv: some answers depend on all rows that are asked about."""
+    is_final: NDArray[np.bool_]
+    """Which of these are the final part; the rest is the feedback part."""
 
 
 def calibrate(
-    runs: Sequence[PanelRun], rows: TestRows, metric: Metric, sizing: Sizing, rng: np.random.Generator
+    runs: Sequence[PanelRun], rows: Graded, metric: Metric, sizing: Sizing, rng: np.random.Generator
 ) -> Calibration:
     """Rank the panel's runs on a task and measure it.
 
@@ -57,9 +57,10 @@ def calibrate(
             `unsteady_order` or `reference_below_gold`.
     """
     ran = require_enough(runs)
-    final, feedback, lower = rows.truth[rows.final], rows.truth[rows.feedback], metric.is_lower_better
-    on_final, on_feedback = ({run.name: run.on(part) for run in ran} for part in (rows.final, rows.feedback))
-    oracle = rows.oracle[rows.final]
+    truth, is_final, lower = rows.truth[rows.rows], rows.is_final, metric.is_lower_better
+    final, feedback, oracle = truth[is_final], truth[~is_final], rows.oracle[rows.rows][is_final]
+    on_test = {run.name: run.on(rows.rows) for run in ran}
+    on_final, on_feedback = ({name: answer[part] for name, answer in on_test.items()} for part in (is_final, ~is_final))
     counts = draw_counts(len(final), rng)
     signal_check(final, on_final[TRIVIAL], oracle, metric, counts)
     entries = [

@@ -37,12 +37,7 @@ class GradedRows:
     @classmethod
     def first(cls, cells: Draw, truth: Array, trivial: Array, oracle: Array, rows: int = MOST_ROWS) -> "GradedRows":
         """Take the first rows; all arguments have the same order."""
-        few = Draw(
-            {name: values[:rows] for name, values in cells.complete.items()},
-            {name: values[:rows] for name, values in cells.observed.items()},
-            cells.target[:rows],
-            cells.numbers[:rows],
-        )
+        few = cells.take(slice(rows))
         return cls(few, truth[:rows], trivial[:rows], oracle[:rows])
 
 

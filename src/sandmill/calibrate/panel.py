@@ -14,6 +14,9 @@ from sandmill.calibrate.solvers.told import Told
 from sandmill.models.calibration import Tier
 from sandmill.models.package import LIST_LENGTH, Brief
 
+Rows = slice | NDArray[np.intp] | NDArray[np.bool_]
+"""Some of the test rows."""
+
 TRIVIAL = "prior"
 """The entry that is 0 on the gap scale."""
 NOTHING_FOUND = "nothing found that other entries do not do"
@@ -139,7 +142,7 @@ class PanelRun:
         """In the order of test.csv, as the encoding asks."""
         return self.on(slice(None))
 
-    def on(self, rows: slice | NDArray[Any]) -> NDArray[Any]:
+    def on(self, rows: Rows) -> NDArray[Any]:
         """Predict for some of the test rows as if they were all.
 
         Raises:
@@ -210,12 +213,14 @@ class Panel:
         """The files as solvers read them, a `solvers.table.Table`."""
         return self._table
 
-    def aside(self) -> "Panel":
-        """The same files for runs off the board: what these make for themselves is not kept here."""
-        from dataclasses import replace
+    def aside(self, rows: NDArray[np.intp] | None = None) -> "Panel":
+        """The same files for runs off the board: what these make for themselves is not kept here.
 
+        Args:
+            rows: test rows to answer; all if None.
+        """
         other = object.__new__(Panel)
-        other._table = replace(self._table, made={}, seen=dict(self._table.seen))
+        other._table = self._table.aside(rows)
         return other
 
     def attempt(

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sandmill.calibrate.panel import Panel, PanelRun
 from sandmill.models.calibration import Tier
@@ -120,7 +121,9 @@ def draw_pipelines(rng: np.random.Generator, count: int = PIPELINES) -> list[Pip
     return [_draw(rng) for _ in range(count)]
 
 
-def run_pipelines(panel: Panel, rng: np.random.Generator, count: int = PIPELINES) -> list[PanelRun]:
+def run_pipelines(
+    panel: Panel, rng: np.random.Generator, rows: NDArray[np.intp] | None = None, count: int = PIPELINES
+) -> list[PanelRun]:
     """Draw pipelines and run each on the task. Those that raise or answer in the wrong form are failed runs.
 
     They never join the board, so their tier, naive, says nothing of them.
@@ -128,12 +131,13 @@ def run_pipelines(panel: Panel, rng: np.random.Generator, count: int = PIPELINES
     Args:
         panel: holds the files.
         rng: draws the pipelines, and nothing else.
+        rows: test rows that they answer, in this order; all if None.
         count: pipelines.
     """
     from sklearn import config_context
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-    aside = panel.aside()
+    aside = panel.aside(rows)
     unchecked = config_context(skip_parameter_validation=True)
     with threadpool_limits(1), unchecked, warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from math import comb
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sandmill.calibrate.panel import PanelRun
+from sandmill.calibrate.panel import PanelRun, Rows
 from sandmill.calibrate.pipelines import PIPELINES_VERSION
 from sandmill.metrics import Metric
 from sandmill.metrics.base import SCORE_DECIMALS, Array, Floats
@@ -19,8 +18,8 @@ RESAMPLES = 1000
 def solve_rate(
     runs: Sequence[PanelRun],
     truth: Array,
-    feedback_rows: NDArray[np.bool_],
-    final_rows: NDArray[np.bool_],
+    feedback_rows: Rows,
+    final_rows: Rows,
     bronze: float,
     metric: Metric,
     rng: np.random.Generator,
@@ -69,7 +68,7 @@ def choice_chances(items: int, attempts: int) -> Floats:
     return np.array([comb(items - 1 - rank, attempts - 1) / sets for rank in range(items)])
 
 
-def _score(run: PanelRun, truth: Array, rows: NDArray[np.bool_], metric: Metric) -> float:
+def _score(run: PanelRun, truth: Array, rows: Rows, metric: Metric) -> float:
     """Score at the precision at which medals are decided, by the fast way; NaN for what failed or has no score."""
     if not run.has_run:
         return float("nan")

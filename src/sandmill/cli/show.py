@@ -11,7 +11,9 @@ from sandmill.cli.screen import JsonOption, ReleaseArgument, open_console, write
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from sandmill.models.calibration import SolveRate
     from sandmill.models.release import TaskRecord
+    from sandmill.models.reports import Verification
     from sandmill.store.release import Release
 
 EXAMPLES = "Examples: `sandmill show releases/micro` · `sandmill show releases/micro@2 sm3f9a1c0d5e7b --lineage`"
@@ -127,8 +129,13 @@ def _print_task(record: "TaskRecord", lineage: bool) -> None:
         "thresholds": ", ".join(f"{name} {_short(value)}" for name, value in thresholds.model_dump().items()),
         "trivial": _short(measured.trivial),
         "oracle": f"{_short(measured.oracle)} ({oracle})",
+        "informed": _short(measured.informed),
         "reference": f"{measured.reference}, scored {_short(record.verification.reference_score)}",
-        "verified": "every fact holds" if record.verification.holds else "NOT every fact holds",
+        "order held": f"{measured.steadiness.order_held:.1%} of bootstraps; steps "
+        f"{', '.join(f'{step:.3f}' for step in measured.steps)} of the gap",
+        "solve rate": _rate(measured.solve_rate),
+        "skills": ", ".join(f"{lift.skill} {lift.lift:+.3f}" for lift in measured.lifts) or "none declared",
+        "verified": _verified(record.verification),
     }
     if lineage:
         made = record.lineage.model_dump(mode="json", exclude_none=True)
@@ -146,3 +153,12 @@ def _print_task(record: "TaskRecord", lineage: bool) -> None:
 
 def _short(value: Any) -> str:
     return f"{value:.5f}" if isinstance(value, float) else str(value)
+
+
+def _rate(rate: "SolveRate | None") -> str:
+    return "not measured" if rate is None else f"{rate.value:.2f} ({rate.low:.2f} to {rate.high:.2f})"
+
+
+def _verified(facts: "Verification") -> str:
+    broken = [name for name, holds in facts.truths.items() if not holds]
+    return f"NOT: {', '.join(broken)}" if broken else f"{len(facts.truths)} of {len(facts.truths)} truths hold"

@@ -1,5 +1,6 @@
 """sandmill verify: is a release what it says it is."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,8 +17,16 @@ EXAMPLES = "Examples: `sandmill verify releases/micro` · `sandmill verify relea
 def verify(
     release: ReleaseArgument,
     rerun: Annotated[
-        bool, typer.Option("--rerun", help="Also run the reference solutions again and grade them.")
+        bool, typer.Option("--rerun", help="Also run references and panels again, grade, and recompute all measures.")
     ] = False,
+    secret_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--secret-file",
+            metavar="FILE",
+            help="With --rerun: the release secret, to render each design again. Default: the dataset's, if readable.",
+        ),
+    ] = None,
     task: TaskOption = None,
     public_only: Annotated[
         bool, typer.Option("--public-only", help="Check the public half alone, for a copy without the private one.")
@@ -31,7 +40,7 @@ def verify(
     from sandmill.store.release import load
     from sandmill.store.verify import verify_hashes
 
-    _check_options(rerun, bool(task), public_only)
+    _check_options(rerun, bool(task), public_only, secret_file)
     opened = load(release)
     chosen = tuple(task) if task else opened.task_ids
     opened.check_ids(chosen)
@@ -39,8 +48,9 @@ def verify(
         hint = "A copy of the public half alone is checked with --public-only."
         raise InputError(opened.ref, [Problem("private half", "nothing readable", "private/ of the release", hint)], "")
     problems = verify_hashes(opened, public_only=public_only)
+    secret = _secret(opened, secret_file) if rerun else None
     if rerun and not problems:
-        problems = _rerun(opened, chosen)
+        problems = _rerun(opened, chosen, secret)
     count = len(chosen) if rerun else 0
     if as_json:
         facts = {"release": opened.ref, "holds": not problems, "problems": problems}
@@ -50,7 +60,8 @@ def verify(
             "\n".join([f"{opened.ref}: {len(problems)} problems", *(f"  {line}" for line in problems)]), err=True
         )
     else:
-        ran = f", {count} tasks ran again" if rerun else ""
+        rendered = "rendered from the design" if secret else "not rendered again: that takes the release secret"
+        ran = f", {count} tasks ran again ({rendered})" if rerun else ""
         half = "public half of " if public_only else ""
         read = sum(not (public_only and part.path.startswith("private/")) for part in opened.manifest.parts)
         typer.echo(f"{opened.ref}: {half}{opened.manifest.tasks} tasks in {read} files: all holds{ran}")
@@ -58,20 +69,39 @@ def verify(
         raise typer.Exit(1)
 
 
-def _rerun(release: "Release", task_ids: tuple[str, ...]) -> list[str]:
-    from sandmill.build.verify import rerun_task
+def _secret(release: "Release", secret_file: Path | None) -> bytes | None:
+    """The secret that the release was made with; None where it cannot be had.
+
+    Raises:
+        InputError: if the file holds another one.
+    """
+    from sandmill.store.secret import find_secret, read_secret_file, secret_id
+
+    secret = read_secret_file(secret_file) if secret_file else find_secret(release.store)
+    if secret is None or secret_id(secret) == release.manifest.secret_id:
+        return secret
+    if secret_file is None:
+        return None
+    seen, wanted = f"secret {secret_id(secret)}", f"secret {release.manifest.secret_id}"
+    raise InputError(str(secret_file), [Problem("--secret-file", seen, wanted)], footer="Nothing ran again.")
+
+
+def _rerun(release: "Release", task_ids: tuple[str, ...], secret: bytes | None) -> list[str]:
+    from sandmill.build.rerun import rerun_task
 
     problems: list[str] = []
     with show_progress("running again") as progress:
         for done, task_id in enumerate(task_ids, start=1):
-            found = rerun_task(release.package(task_id), release.record(task_id))
+            found = rerun_task(release.package(task_id), release.record(task_id), secret)
             problems += [f"task {task_id}: {problem}" for problem in found]
             progress(done, len(task_ids))
     return problems
 
 
-def _check_options(rerun: bool, has_tasks: bool, public_only: bool) -> None:
+def _check_options(rerun: bool, has_tasks: bool, public_only: bool, secret_file: Path | None) -> None:
     problems = []
+    if secret_file and not rerun:
+        problems.append(Problem("--secret-file", "no --rerun", "--rerun beside it", "Only a rerun renders again."))
     if has_tasks and not rerun:
         problems.append(
             Problem("--task", "no --rerun", "--rerun beside it", "Hashes are always checked for all tasks.")

@@ -18,7 +18,7 @@ from sandmill.design.targets import choose_target
 from sandmill.design.vocabulary import choose_vocabulary
 from sandmill.models.mechanism import CountLink, Link, Mechanism, MultilabelLink, class_names, output_count
 from sandmill.models.plan import Slot
-from sandmill.models.spec import Sizes, TaskSpec
+from sandmill.models.spec import Knobs, Sizes, TaskSpec
 from sandmill.models.structure import MetricName, PathologyKind, Structure, TargetKind
 from sandmill.rng import Streams
 
@@ -36,7 +36,9 @@ _LOG_COUNTS = (0.9, 0.55)
 """The same on the scale of log counts. Numbers have 1, and noise that is turned instead."""
 
 
-def design_task(slot: Slot, streams: Streams, hardness: float, parent: str | None = None) -> TaskSpec:
+def design_task(
+    slot: Slot, streams: Streams, hardness: float, parent: str | None = None, knobs: Knobs | None = None
+) -> TaskSpec:
     """Design one task from a slot's seed.
 
     Args:
@@ -44,23 +46,25 @@ def design_task(slot: Slot, streams: Streams, hardness: float, parent: str | Non
         streams: the slot's streams, keyed by the release secret.
         hardness: 0 to 1; moves weight from plain to hidden motifs, takes rows away and adds distractors.
         parent: fingerprint of the design that this one was steered from.
+        knobs: to be turned one by one; all at the hardness if None.
     """
+    knobs = knobs or Knobs.all_at(hardness)
     rng = streams.generator("design")
     domains = load_domains()
     domain = domains[rng.integers(len(domains))]
     structure = slot.seed.structure
     frame = choose_frame(structure, streams)
     words = choose_vocabulary(domain, frame, streams)
-    target = choose_target(structure, domain.targets, hardness, streams.generator("target"))
-    rule = choose_rule(words, frame, streams.generator("rule")).at(hardness)
-    columns = choose_columns(structure, words, frame, rule, hardness, streams)
+    target = choose_target(structure, domain.targets, knobs.signal, streams.generator("target"))
+    rule = choose_rule(words, frame, streams.generator("rule")).at(knobs.skills)
+    columns = choose_columns(structure, words, frame, rule, knobs.distractors, streams)
     draft = Mechanism(
         columns=columns,
         terms=weigh(
             rule,
-            hardness,
+            knobs.skills,
             output_count(target.link),
-            _signal(target.link, structure.target, hardness),
+            _signal(target.link, structure.target, knobs.signal),
             streams.generator("weights"),
         ),
         link=target.link,
@@ -79,19 +83,20 @@ def design_task(slot: Slot, streams: Streams, hardness: float, parent: str | Non
         split=frame.split,
         mechanism=fit_link(standardized, shares, streams.child("standardize")),
         sizes=Sizes(
-            train=round(_between((_ROWS_EASIEST, _ROWS_HARDEST), hardness)),
+            train=round(_between((_ROWS_EASIEST, _ROWS_HARDEST), knobs.rows)),
             feedback=MOST_FEEDBACK,
             final=MOST_FINAL,
         ),
         wanted=slot.band,
         hardness=hardness,
+        knobs=knobs,
         parent=parent,
     )
 
 
-def _between(ends: tuple[float, float], hardness: float) -> float:
-    """Move a knob along hardness."""
-    return round(ends[0] + (ends[1] - ends[0]) * hardness, 4)
+def _between(ends: tuple[float, float], position: float) -> float:
+    """What a knob does at a position."""
+    return round(ends[0] + (ends[1] - ends[0]) * position, 4)
 
 
 def _signal(link: Link, target: TargetKind, hardness: float) -> float:

@@ -48,6 +48,24 @@ class Draw:
     numbers: NDArray[np.int64]
     """Row number that each row's draws belong to: its own, or that of the row it is a copy of."""
 
+    def take(self, rows: slice | NDArray[np.intp]) -> "Draw":
+        """Some of the rows, in the order asked for."""
+        return Draw(
+            {name: cells[rows] for name, cells in self.complete.items()},
+            {name: cells[rows] for name, cells in self.observed.items()},
+            self.target[rows],
+            self.numbers[rows],
+        )
+
+    def followed_by(self, other: "Draw") -> "Draw":
+        """These rows, then others of the same mechanism."""
+        return Draw(
+            {name: np.concatenate([cells, other.complete[name]]) for name, cells in self.complete.items()},
+            {name: np.concatenate([cells, other.observed[name]]) for name, cells in self.observed.items()},
+            np.concatenate([self.target, other.target]),
+            np.concatenate([self.numbers, other.numbers]),
+        )
+
 
 def draw_rows(mechanism: Mechanism, streams: Streams, rows: range, *, is_train: bool) -> Draw:
     """Draw consecutive rows.

@@ -5,6 +5,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from sandmill.models.base import Band, Frozen
+from sandmill.models.skills import SkillLift
 
 BANDS_VERSION = 1
 """Raise when the cut points change: bands of different versions do not compare."""
@@ -117,3 +118,8 @@ class Calibration(Frozen):
     """Solver with the best feedback score; its script is the reference solution."""
     no_data: float = Field(default=0.0, ge=0)
     """Share of the gap that the best guess from description and file shapes alone closes: a little, by luck."""
+    informed: float | None = None
+    """Score of a solver that is told the form of the features: headroom between the board and the oracle."""
+    solve_rate: SolveRate | None = None
+    lifts: tuple[SkillLift, ...] = ()
+    """What each skill that the design declares is worth on it."""

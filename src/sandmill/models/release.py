@@ -28,6 +28,8 @@ class Lineage(Frozen):
     designer: str
     plan_fingerprint: str
     code_version: str
+    libraries: dict[str, str] = {}
+    """Versions of what computed its numbers."""
     slot: int
     round: int
     attempt: int

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from sandmill.models.base import Frozen, Stage
 from sandmill.models.calibration import Thresholds
+from sandmill.models.spec import Knobs
 
 
 class Rejection(Frozen):
@@ -71,10 +72,12 @@ class GradeReport(Frozen):
 
 
 class Verification(Frozen):
-    """Facts established by running things, one field a fact."""
+    """Facts established by running things, grouped by the seven truths that every published task has."""
 
     reference_score: float | None
     """Of the reference script on the final part; None if it left no valid submission."""
+    is_micro: bool
+    """50 to 200 training rows, as many test rows as the design says, and the reference script ran in seconds."""
     reference_is_gold: bool
     """The reference script, alone, in a fresh process on a copy of public/, reached gold on the final part."""
     reference_matches_board: bool
@@ -83,19 +86,57 @@ class Verification(Frozen):
     """The sample submission is valid, wins no medal and closes none of the gap."""
     noop_wins_nothing: bool
     """No submission: no score and no medal."""
+    best_is_known: bool
+    """The oracle is above the trivial solver, and no solver is above the oracle by more than luck."""
+    thresholds_hold: bool
+    """They follow from the board by the rank rule, lie 2 % of the gap apart, and their order held in 95 %."""
+    difficulty_holds: bool
+    """It follows from the board's competent tier, lies in its interval, and its band is the one it names."""
+    nothing_given_away: bool
+    """public/ holds the four files and nothing else; no target in test.csv; no threshold, solver or design named."""
     renders_equal_bytes: bool
     """Rendering again from the design gave the same bytes."""
 
     @property
+    def truths(self) -> dict[str, bool]:
+        """The seven truths in words, and whether each holds."""
+        executed = (
+            self.reference_is_gold,
+            self.reference_matches_board,
+            self.sample_wins_nothing,
+            self.noop_wins_nothing,
+        )
+        return {
+            "micro-scale": self.is_micro,
+            "executed": all(executed),
+            "best score known": self.best_is_known,
+            "thresholds apart": self.thresholds_hold,
+            "difficulty measured": self.difficulty_holds,
+            "nothing given away": self.nothing_given_away,
+            "same bytes again": self.renders_equal_bytes,
+        }
+
+    @property
     def holds(self) -> bool:
         """Whether every fact is as it must be."""
-        return (
-            self.reference_is_gold
-            and self.reference_matches_board
-            and self.sample_wins_nothing
-            and self.noop_wins_nothing
-            and self.renders_equal_bytes
-        )
+        return all(self.truths.values())
+
+
+class AttemptReport(Frozen):
+    """One step of the search within a slot: where the knobs stood, and what came of it."""
+
+    attempt: int = Field(ge=1)
+    variant: int = Field(ge=0)
+    """Which fresh design of the slot; steered ones keep it."""
+    hardness: float = Field(ge=0, le=1)
+    knobs: Knobs = Knobs()
+    train_rows: int | None = None
+    difficulty: float | None = None
+    """None if the attempt ended before it was measured."""
+    panel_s: float | None = None
+    """Wall time of the whole panel; None if it did not run to the end."""
+    outcome: str
+    """`verified`, or the reason of the rejection."""
 
 
 class SlotReport(Frozen):
@@ -110,6 +151,8 @@ class SlotReport(Frozen):
     attempts: int = Field(ge=0)
     seconds: dict[Stage, float] = {}
     """Work by stage, all attempts together."""
+    path: tuple[AttemptReport, ...] = ()
+    """The search, step by step, without replicates."""
 
 
 class Funnel(Frozen):

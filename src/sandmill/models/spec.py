@@ -34,6 +34,24 @@ class Sizes(Frozen):
     final: int = Field(ge=100, le=20_000)
 
 
+class Knobs(Frozen):
+    """What steering turns, each from 0, the easiest position, to 1, the hardest. What each does alone is measured."""
+
+    rows: float = Field(default=0.5, ge=0, le=1)
+    """Fewer training rows."""
+    signal: float = Field(default=0.5, ge=0, le=1)
+    """A weaker rule, or more noise, and more classes or labels."""
+    skills: float = Field(default=0.5, ge=0, le=1)
+    """More of the rule in motifs that take a skill to find, and more of them."""
+    distractors: float = Field(default=0.5, ge=0, le=1)
+    """More columns that have no part in the rule."""
+
+    @classmethod
+    def all_at(cls, position: float) -> "Knobs":
+        """Turn all of them together, which is how a search moves."""
+        return cls(rows=position, signal=position, skills=position, distractors=position)
+
+
 class TaskSpec(Frozen):
     """Structure, domain, story, mechanism, sizes and wanted difficulty: everything that is rendered follows from it."""
 
@@ -49,7 +67,9 @@ class TaskSpec(Frozen):
     sizes: Sizes
     wanted: Band
     hardness: float = Field(ge=0, le=1)
-    """The one knob that steering turns: 0 is the easiest design the designer makes, 1 the hardest."""
+    """Where the search stood: 0 is the easiest design the designer makes, 1 the hardest."""
+    knobs: Knobs = Knobs()
+    """What it was made with."""
     parent: str | None = None
     """Fingerprint of the design that this one was steered from."""
 

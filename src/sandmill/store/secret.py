@@ -5,7 +5,7 @@ import secrets
 from hashlib import sha256
 from pathlib import Path
 
-from sandmill.errors import Problem, RequestError, StoreError
+from sandmill.errors import Problem, RequestError, SandmillError, StoreError
 from sandmill.store.files import Store
 
 SECRET_PATH = "secret/release.key"
@@ -39,6 +39,14 @@ def release_secret(store: Store, secret_file: Path | None = None) -> bytes:
             "Restore it from a backup: with another secret, every task would be another task."
         )
     return secret
+
+
+def find_secret(store: Store) -> bytes | None:
+    """Give the dataset's secret if this reader may see it; nothing is made."""
+    try:
+        return _decode(store.read(SECRET_PATH)) if store.exists(SECRET_PATH) else None
+    except SandmillError:
+        return None
 
 
 def secret_id(secret: bytes) -> str:

@@ -10,6 +10,7 @@ from sandmill.fingerprint import canonical_json, digest
 from sandmill.models.base import Stage
 from sandmill.models.release import TaskRecord, VerifiedTask
 from sandmill.models.reports import Rejection, SlotReport
+from sandmill.models.spec import Knobs
 
 Row = dict[str, Any]
 
@@ -72,6 +73,19 @@ REJECTIONS = _schema(
 )
 """A row for each design or package that failed."""
 
+ATTEMPT = pa.struct(
+    [
+        pa.field("attempt", pa.int32(), nullable=False),
+        pa.field("variant", pa.int32(), nullable=False),
+        pa.field("hardness", pa.float64(), nullable=False),
+        pa.field("knobs", pa.struct([pa.field(name, pa.float64(), nullable=False) for name in Knobs.model_fields])),
+        pa.field("train_rows", pa.int32()),
+        pa.field("difficulty", pa.float64()),
+        pa.field("panel_s", pa.float64()),
+        pa.field("outcome", pa.string(), nullable=False),
+    ]
+)
+"""One step of the search within a slot."""
 SLOTS = pa.schema(
     [
         pa.field("slot", pa.int64(), nullable=False),
@@ -81,6 +95,7 @@ SLOTS = pa.schema(
         pa.field("task_ids", pa.list_(pa.string()), nullable=False),
         pa.field("attempts", pa.int32(), nullable=False),
         *(pa.field(f"seconds_{stage}", pa.float64()) for stage in Stage),
+        pa.field("path", pa.list_(ATTEMPT), nullable=False),
     ]
 )
 """A row a slot: what it cost and what became of it. `seconds_<stage>` is null where no time was spent."""

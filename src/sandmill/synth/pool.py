@@ -2,15 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from sandmill.mechanism.columns import Floats
+from sandmill.mechanism.sampling import Draw
 from sandmill.metrics.base import Array
 from sandmill.models.base import Part
 from sandmill.models.package import Brief
-from sandmill.models.spec import TaskSpec
+from sandmill.models.spec import Sizes, TaskSpec
+from sandmill.rng import Streams
 from sandmill.synth.brief import brief_of
 from sandmill.synth.render import as_codes, best_prediction, frames_of, shuffled, streams_of
 from sandmill.synth.rows import draw_test, draw_train
@@ -36,9 +39,19 @@ class Pool:
     """Prediction of Bayes' rule for every test row."""
     rows: Mapping[str, slice]
     """Place of the pilot and of each part among the test rows."""
-    train_cells: Mapping[str, Floats]
-    """Observed cells of the training rows as numbers, in the order of train.csv."""
-    test_cells: Mapping[str, Floats]
+    train_draw: Draw
+    """The training rows as numbers, in the order of train.csv."""
+    test_draw: Draw
+    """The test rows as numbers."""
+    streams: Streams
+    """Of this rendering."""
+
+    def published(self, sizes: Sizes) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """Which rows a test of some size holds, in the order of its test.csv, and which of them are the final part."""
+        order = shuffled(self.streams, "test", sizes.feedback + sizes.final)
+        is_final = order >= sizes.feedback
+        starts = np.where(is_final, self.rows[Part.FINAL].start - sizes.feedback, self.rows[Part.FEEDBACK].start)
+        return order + starts, is_final
 
     def first(self, part: Part, rows: int) -> slice:
         """Place of the first rows of a part: what a test of that size holds."""
@@ -60,21 +73,21 @@ def draw_pool(spec: TaskSpec, secret: bytes, replicate: int = 0) -> Pool:
     counts = {PILOT: PILOT_ROWS, str(Part.FEEDBACK): sizes.feedback, str(Part.FINAL): sizes.final}
     tests = [draw_test(spec.mechanism, streams.child(name), rows) for name, rows in counts.items()]
     ends = np.cumsum(list(counts.values()))
-    cells = {name: np.concatenate([test.draw.observed[name] for test in tests]) for name in train.draw.observed}
+    drawn = reduce(Draw.followed_by, (test.draw for test in tests))
     ids = [
         pl.Series(brief.id_column, names).to_frame()
         for names in (row_ids(streams, "train", range(sizes.train)), row_ids(streams, "pool", range(ends[-1])))
     ]
     features = pl.concat([frames_of(spec.mechanism, brief, test, None)[0] for test in tests])
-    truth = np.concatenate([test.draw.target for test in tests])
     return Pool(
         spec=spec,
         brief=brief,
         train=csv_bytes(pl.concat([ids[0], *frames_of(spec.mechanism, brief, train, order)], how="horizontal")),
         test=csv_bytes(pl.concat([ids[1], features], how="horizontal")),
-        truth=as_codes(brief, truth),
-        oracle=best_prediction(spec, cells, streams),
+        truth=as_codes(brief, drawn.target),
+        oracle=best_prediction(spec, drawn.observed, streams),
         rows={name: slice(int(end - rows), int(end)) for (name, rows), end in zip(counts.items(), ends, strict=True)},
-        train_cells={name: column[order] for name, column in train.draw.observed.items()},
-        test_cells=cells,
+        train_draw=train.draw.take(order),
+        test_draw=drawn,
+        streams=streams,
     )

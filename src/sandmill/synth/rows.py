@@ -30,7 +30,7 @@ def draw_train(mechanism: Mechanism, split: SplitKind, streams: Streams, rows: i
     if split is not SplitKind.STRATIFIED:
         return PartRows(draw_rows(mechanism, streams, range(rows), is_train=True), streams)
     pool = draw_rows(mechanism, streams, range(_POOL * rows), is_train=True)
-    return PartRows(_take(pool, _stratify(pool.target, len(class_names(mechanism.link)), rows)), streams)
+    return PartRows(pool.take(_stratify(pool.target, len(class_names(mechanism.link)), rows)), streams)
 
 
 def draw_test(mechanism: Mechanism, streams: Streams, rows: int) -> PartRows:
@@ -52,12 +52,3 @@ def _stratify(target: Floats, classes: int, rows: int) -> NDArray[np.intp]:
         members = target == code
         ranks[members] = np.arange(members.sum())
     return np.flatnonzero(ranks < quota[target.astype(np.intp)])
-
-
-def _take(draw: Draw, rows: NDArray[np.intp]) -> Draw:
-    return Draw(
-        {name: cells[rows] for name, cells in draw.complete.items()},
-        {name: cells[rows] for name, cells in draw.observed.items()},
-        draw.target[rows],
-        draw.numbers[rows],
-    )

@@ -8,10 +8,12 @@ from tempfile import TemporaryDirectory
 
 from sandmill.calibrate.panel import Panel, told_of
 from sandmill.mechanism.sampling import Draw
+from sandmill.models.base import Part
 from sandmill.models.mechanism import Mechanism, Motif, Term
 from sandmill.models.spec import TaskSpec
 from sandmill.synth import Rendered, render
-from sandmill.synth.draws import drawn_rows
+from sandmill.synth.render import shuffled, streams_of
+from sandmill.synth.rows import draw_test, draw_train
 from tests.designs import SECRET
 
 
@@ -26,6 +28,18 @@ class Made:
     test: Draw
 
 
+def drawn_rows(spec: TaskSpec) -> tuple[Draw, Draw]:
+    """Training and test rows in the order of train.csv and test.csv."""
+    streams, sizes = streams_of(spec, SECRET, 0), spec.sizes
+    train = draw_train(spec.mechanism, spec.split, streams.child("train"), sizes.train).draw
+    feedback, final = (
+        draw_test(spec.mechanism, streams.child(str(part)), rows).draw
+        for part, rows in ((Part.FEEDBACK, sizes.feedback), (Part.FINAL, sizes.final))
+    )
+    order = shuffled(streams, "test", sizes.feedback + sizes.final)
+    return train.take(shuffled(streams, "train", sizes.train)), feedback.followed_by(final).take(order)
+
+
 @contextmanager
 def made_task(spec: TaskSpec) -> Iterator[Made]:
     """Render a design and read its files."""
@@ -34,7 +48,7 @@ def made_task(spec: TaskSpec) -> Iterator[Made]:
         for path, content in rendered.package.public.items():
             (Path(folder) / path).write_bytes(content)
         panel = Panel(Path(folder), told_of(rendered.package.brief))
-    yield Made(spec, rendered, panel, *drawn_rows(spec, SECRET))
+    yield Made(spec, rendered, panel, *drawn_rows(spec))
 
 
 def with_rule(spec: TaskSpec, *motifs: Motif, weight: float = 1.5, final: int = 1500) -> TaskSpec:

@@ -13,6 +13,7 @@ from sandmill.models.reports import Medal, Outcome
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.models.task_file import TaskFile
 from tests.designs import make_rendered
+from tests.factories import STEADY
 
 SCORES = (0.9, 0.8, 0.7, 0.6, 0.5, 0.5)
 
@@ -34,7 +35,7 @@ def calibration():
         thresholds=Thresholds(gold=0.9, silver=0.8, bronze=0.7, median=0.65),
         difficulty=Difficulty(value=0.5, low=0.4, high=0.6, band=Band.HARD),
         reference="s0",
-        order_held=1.0,
+        **STEADY,
     )
 
 
@@ -160,7 +161,7 @@ def test_numbers_too_large_to_score_are_an_invalid_submission():
         thresholds=Thresholds(gold=2, silver=3, bronze=4, median=5),
         difficulty=Difficulty(value=0.5, low=0.4, high=0.6, band=Band.HARD),
         reference="prior",
-        order_held=1.0,
+        **STEADY,
     )
     report = grade_submission(huge, answers, package.brief, calibration)
     assert report.outcome is Outcome.INVALID_SUBMISSION

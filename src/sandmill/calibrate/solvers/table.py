@@ -81,3 +81,10 @@ class Table:
         if name not in self.seen:
             self.seen[name] = make(self)
         return self.seen[name]
+
+    def aside(self, rows: Any = None) -> "Table":
+        """The same task with nothing made yet, or that of some of its test rows."""
+        if rows is None:
+            return replace(self, made={}, seen=dict(self.seen))
+        test, ids = self.test.iloc[rows].reset_index(drop=True), [self.ids[row] for row in rows]
+        return replace(self, test=test, ids=ids, made={}, seen={})

@@ -1,0 +1,95 @@
+"""Repeat on a pulled task what was established when it was built."""
+
+from collections.abc import Iterator
+from math import isclose
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from sandmill.build.provenance import numeric_versions
+from sandmill.build.verify import verify_task
+from sandmill.calibrate.panel import run_panel, told_of
+from sandmill.metrics import get_metric
+from sandmill.metrics.submission import read_answers
+from sandmill.models.base import Part
+from sandmill.models.package import TaskPackage
+from sandmill.models.release import TaskRecord
+from sandmill.models.reports import Outcome
+from sandmill.sandbox import ScriptRun
+from sandmill.synth import render
+
+_WHAT = {
+    "is_micro": "its rows are not those of its design, or the reference solution took too long",
+    "sample_wins_nothing": "the sample submission is invalid, wins a medal or closes part of the gap",
+    "noop_wins_nothing": "no submission at all earns something",
+    "best_is_known": "the oracle is not above the trivial solver, or a solver is far above the oracle",
+    "thresholds_hold": "thresholds do not follow from the board, or are too near each other",
+    "difficulty_holds": "difficulty does not follow from the board",
+    "nothing_given_away": "public/ holds or names what an agent may not see",
+    "renders_equal_bytes": "rendering the design again gives other bytes",
+}
+"""What is wrong where a fact does not hold."""
+
+
+def rerun_task(package: TaskPackage, record: TaskRecord, secret: bytes | None = None) -> list[str]:
+    """Prove the seven truths of a task again: run the reference and the whole panel, grade, recompute, render.
+
+    Args:
+        package: public and private files as published.
+        record: the recorded facts.
+        secret: of the release, to render the design again; without it, that one truth rests on the hashes.
+
+    Returns:
+        What does not hold, one line each; empty when every fact holds. Scores agree to 6 significant digits.
+    """
+    solution = package.private["solution.py"].decode()
+    again = package if secret is None else render(package.spec, secret, package.replicate).package
+    proved, run = verify_task(package, record.calibration, solution, again)
+    problems = [what for name, what in _WHAT.items() if not getattr(proved, name)]
+    problems += _reference_problems(proved.reference_score, proved.reference_is_gold, record, run)
+    problems += _board_problems(package, record)
+    return [*problems, *_version_notes(record)] if problems else []
+
+
+def _reference_problems(score: float | None, is_gold: bool, record: TaskRecord, run: ScriptRun) -> Iterator[str]:
+    recorded = record.verification.reference_score
+    if not is_gold:
+        ended = f"the script ended {run.outcome}: {run.stderr.strip()}" if run.outcome is not Outcome.OK else "it ran"
+        yield f"the reference solution does not reach gold: scored {score}; {ended}"
+    elif score is None or recorded is None or not _agree(score, recorded):
+        yield f"the reference solution scored {score}; recorded is {recorded}"
+
+
+def _board_problems(package: TaskPackage, record: TaskRecord) -> Iterator[str]:
+    """Run every solver of the board again on the public files."""
+    metric, answers = get_metric(package.brief.metric), read_answers(package.private["answers.csv"], package.brief)
+    board = {entry.solver: entry for entry in record.calibration.board}
+    with TemporaryDirectory(prefix="sandmill-panel-") as name:
+        for path, content in package.public.items():
+            (Path(name) / path).write_bytes(content)
+        runs = run_panel(Path(name), told_of(package.brief), list(board))
+    final, feedback = answers.part(Part.FINAL), answers.part(Part.FEEDBACK)
+    for run in runs:
+        entry = board[run.name]
+        if not run.has_run:
+            yield f"solver {run.name} of the board failed: {run.failure}"
+            continue
+        scores = [metric.rounded(answers.truth[part], run.prediction[part]) for part in (final, feedback)]
+        if not all(map(_agree, scores, (entry.final, entry.feedback))):
+            found, recorded = (
+                f"{scores[0]} final, {scores[1]} feedback",
+                f"{entry.final} final, {entry.feedback} feedback",
+            )
+            yield f"solver {run.name} scored {found}; the board has {recorded}"
+
+
+def _version_notes(record: TaskRecord) -> Iterator[str]:
+    """Name libraries that differ from those that the task was built with: they explain small differences."""
+    here = numeric_versions()
+    built = {name: number for name, number in record.lineage.libraries.items() if here.get(name, number) != number}
+    if built:
+        named = ", ".join(f"{name} {number} (here {here[name]})" for name, number in built.items())
+        yield f"note: it was built with {named}; install those versions to compare exactly"
+
+
+def _agree(score: float, recorded: float) -> bool:
+    return isclose(score, recorded, rel_tol=1e-6, abs_tol=1e-5)
