@@ -1,10 +1,5 @@
-"""How many first attempts become verified tasks, whatever their band, and why the others do not.
+"""How many first attempts become verified tasks, whatever their band, and why the others do not: for `yield`."""
 
-Run from the repository root: python -m benchmarks.first_tries --slots 200
-SandMLE reports 912 verified tasks of 1,200 tries (arXiv 2604.04872): a first try there is one seed moved to one domain.
-"""
-
-import argparse
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -66,28 +61,20 @@ def attempt(piece: tuple[Slot, bool]) -> Try:
     return Try("verified", str(slot.band), reached, made.package.spec.sizes.final, "", seconds)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure and print."""
+def measure(slots: int, seed: int, workers: int, *, proves: bool = True) -> list[Try]:
+    """Make the first attempt at every slot of a build with the usual mix."""
     from benchmarks.first_tries import attempt  # by its own name: worker processes cannot import __main__
 
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--slots", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=3)
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--unproved", action="store_true", help="leave the cold run of the reference script out")
-    parser.add_argument("--details", action="store_true", help="print why each failed")
-    given = parser.parse_args(arguments)
-    plan = plan_build(BuildRequest(name="bench", tasks=given.slots, seed=given.seed), ingest(()))
-    pieces = [(slot, not given.unproved) for slot in plan_slots(plan)]
-    tries: list[Try] = []
-    with WorkerPool(given.workers) as pool:
+    plan = plan_build(BuildRequest(name="bench", tasks=slots, seed=seed), ingest(()))
+    pieces = [(slot, proves) for slot in plan_slots(plan)]
+    tries: dict[int, Try] = {}
+    with WorkerPool(workers) as pool:
         for index, result in pool.map(attempt, pieces, 300):
-            tries.append(
-                Try(f"error {result!r}", str(pieces[index][0].band)) if isinstance(result, Exception) else result
-            )
-            if given.details and tries[-1].outcome != "verified":
-                print(f"{pieces[index][0].seed.id}: {tries[-1]}")
-    report(tries)
+            if isinstance(result, Exception):
+                tries[index] = Try(f"error {result!r}", str(pieces[index][0].band))
+            else:
+                tries[index] = result
+    return [tries[index] for index in sorted(tries)]
 
 
 def report(tries: Sequence[Try]) -> None:
@@ -96,7 +83,7 @@ def report(tries: Sequence[Try]) -> None:
     in_band = sum(one.wanted == one.reached for one in verified)
     print(
         f"{len(verified)} of {len(tries)} first tries became verified tasks: **{len(verified) / len(tries):.1%}** "
-        f"(SandMLE: 76.0%); {in_band} of them in the band asked for."
+        f"(SandMLE: 912 of 1,200, 76.0%); {in_band} of them in the band asked for."
     )
     print("\n| outcome | first tries | share |\n|---|---:|---:|")
     for outcome, count in Counter(one.outcome for one in tries).most_common():
@@ -111,7 +98,3 @@ def report(tries: Sequence[Try]) -> None:
     means = [sum(stage) / len(verified) for stage in zip(*(one.seconds for one in verified), strict=True)]
     named = zip(("generate", "calibrate", "check", "verify"), means, strict=False)
     print("Seconds of a verified first try: " + ", ".join(f"{stage} {mean:.2f}" for stage, mean in named) + ".")
-
-
-if __name__ == "__main__":
-    main()
