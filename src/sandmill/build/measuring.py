@@ -126,7 +126,7 @@ def _size(job: CalibrateJob, runs: list[PanelRun], streams: Streams) -> Sizing:
     pilot = pool.rows[PILOT]
     predictions = {run.name: run.on(pilot) for run in require_enough(runs)}
     ladder = climb(pool.truth[pilot], list(predictions.values()), metric, streams.generator("pilot"))
-    scores = [metric.score(pool.truth[pilot], answer) for answer in (pool.oracle[pilot], predictions[TRIVIAL])]
+    scores = [metric.own_score(pool.truth[pilot], answer) for answer in (pool.oracle[pilot], predictions[TRIVIAL])]
     gap = abs(scores[0] - scores[1])
     rows, most = pilot.stop - pilot.start, pool.spec.sizes.final
     if job.attempt.replicate:

@@ -23,6 +23,8 @@ from sandmill.models.base import Stage
 from sandmill.models.calibration import BoardEntry, Calibration, Sizing, Tier
 
 LEAST_ENTRIES = 25
+FEEDBACK_RESAMPLES = 100
+"""Fewer than on the final part: how steady feedback is gets recorded and decides nothing."""
 LEAST_COMPETENT = 5
 
 
@@ -79,6 +81,7 @@ def calibrate(
     require_trivial_loses(trivial, bars, best)
     steady = steadiness(climb(final, list(on_final.values()), metric, rng), metric)
     require_order(steady, sizing)
+    on_part = climb(feedback, list(on_feedback.values()), metric, rng, FEEDBACK_RESAMPLES)
     sign = 1 if lower else -1
     fair = (entry for entry in board if entry.tier is not Tier.TRIVIAL)
     reference = min(fair, key=lambda entry: (sign * entry.feedback, entry.solver))
@@ -94,7 +97,9 @@ def calibrate(
         feedback_thresholds=thresholds([entry.feedback for entry in board], lower),
         steps=steps,
         steadiness=steady,
-        feedback_steadiness=steadiness(climb(feedback, list(on_feedback.values()), metric, rng), metric),
+        feedback_steadiness=steadiness(
+            climb(feedback, list(on_feedback.values()), metric, rng, FEEDBACK_RESAMPLES), metric
+        ),
         sizing=sizing,
         difficulty=difficulty(final, competent, on_final[TRIVIAL], oracle, metric, counts),
         reference=reference.solver,

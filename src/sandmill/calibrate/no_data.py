@@ -85,12 +85,12 @@ def best_without_data(
     Raises:
         ItemRejected: `no_data`, if a guess closes more of the gap than slack and luck allow.
     """
-    floor = metric.score(truth, trivial)
+    floor = metric.own_score(truth, trivial)
     best, guess = 0.0, trivial
     for answer in answers_without_data(description, brief, len(truth)):
         if metric.name is MetricName.POISSON_DEVIANCE and not (answer > 0).all():
             continue
-        score = metric.score(truth, answer)
+        score = metric.own_score(truth, answer)
         share = gap_closed(score, floor, ceiling) if np.isfinite(score) else 0.0
         if share > best:
             best, guess = share, answer

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sandmill.calibrate.board import medal_rows, median_rows
-from sandmill.calibrate.measure import draw_counts
+from sandmill.calibrate.measure import RESAMPLES, draw_counts
 from sandmill.errors import ItemRejected
 from sandmill.metrics import Metric
 from sandmill.metrics.base import Array, Floats
@@ -50,7 +50,9 @@ class Ladder:
         return _order_held(-np.cumsum([0, *falls])[:, None] + deviations)
 
 
-def climb(truth: Array, predictions: Sequence[Array], metric: Metric, rng: np.random.Generator) -> Ladder:
+def climb(
+    truth: Array, predictions: Sequence[Array], metric: Metric, rng: np.random.Generator, resamples: int = RESAMPLES
+) -> Ladder:
     """Rank the entries on some rows and resample those that the rank rule picks.
 
     Args:
@@ -58,13 +60,14 @@ def climb(truth: Array, predictions: Sequence[Array], metric: Metric, rng: np.ra
         predictions: of all board entries, in any order.
         metric: scores and resamples.
         rng: for the bootstraps, shared by all entries.
+        resamples: how many.
     """
     sign = -1 if metric.is_lower_better else 1
-    scores = np.array([sign * metric.score(truth, prediction) for prediction in predictions])
+    scores = np.array([sign * metric.own_score(truth, prediction) for prediction in predictions])
     best_first = np.argsort(-scores, kind="stable")
     rows = [(row,) for row in medal_rows(len(scores))] + [median_rows(len(scores))]
     entries = [[best_first[row - 1] for row in those] for those in rows]
-    counts = draw_counts(len(truth), rng)
+    counts = draw_counts(len(truth), rng, resamples)
     drawn = {entry: sign * metric.resample(truth, predictions[entry], counts) for those in entries for entry in those}
     return Ladder(
         point=np.array([scores[those].mean() for those in entries]),
