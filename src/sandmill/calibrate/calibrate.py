@@ -97,9 +97,7 @@ def calibrate(
         feedback_thresholds=thresholds([entry.feedback for entry in board], lower),
         steps=steps,
         steadiness=steady,
-        feedback_steadiness=steadiness(
-            climb(feedback, list(on_feedback.values()), metric, rng, FEEDBACK_RESAMPLES), metric
-        ),
+        feedback_steadiness=steadiness(on_part, metric),
         sizing=sizing,
         difficulty=difficulty(final, competent, on_final[TRIVIAL], oracle, metric, counts),
         reference=reference.solver,
