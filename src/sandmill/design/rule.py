@@ -15,7 +15,7 @@ from sandmill.models.structure import PathologyKind
 
 _FEWEST_PLAIN, _MOST_PLAIN = 2, 4
 _FEWEST_HIDDEN, HIDDEN_MOTIFS = 2, 3
-_LEAST_HIDDEN, _MOST_HIDDEN = 0.15, 0.96
+_LEAST_HIDDEN, _MOST_HIDDEN = 0.08, 0.96
 """Share of the rule's variance in hidden motifs at hardness 0 and 1."""
 _BACKGROUND, _MOST_BACKGROUND = 0.12, 0.6
 """Variance of what acts on a period or a unit, in that of the rest of the rule, and its largest standard deviation:

@@ -32,7 +32,7 @@ _RELATIVE = frozenset(
 """Metrics of ratios, which make sense only for positive numbers."""
 _CHANCE_OF_SKEW = 0.5
 """That a number is skewed where the seed has outliers."""
-_NOISE_EASIEST, _NOISE_HARDEST = 0.35, 1.0
+_NOISE_EASIEST, _NOISE_HARDEST = 0.2, 1.0
 """Noise of number targets, in standard deviations of the rule."""
 
 
