@@ -25,7 +25,7 @@ from sandmill.synth.pool import PILOT, Pool
 PANEL_BUDGET_S = 20.0
 """Wall-clock seconds that the panel may take on one design; a dearer one is no micro task."""
 FEEDBACK_SHARE = 0.5
-"""Rows of the feedback part, in those of the final part."""
+"""Rows of the feedback part, in those of the final part, as far as the design lets it reach."""
 
 _PROBE = (TRIVIAL, *(entry.name for entry in PANEL if entry.tier is Tier.COMPETENT))
 """Entries that decide difficulty: run first, so that a design off its band costs a fraction of the panel."""
