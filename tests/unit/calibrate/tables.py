@@ -112,6 +112,23 @@ def straight(table: pd.DataFrame) -> Any:
     return standard(standard(table["width"]) + standard(table["level"]) + 0.7 * (table["shade"] == "dark"))
 
 
+def of_all_skills(table: pd.DataFrame) -> Any:
+    """A rule in which every search finds something."""
+    ratio, product = standard(np.log(table["mass"] / table["volume"])), standard(table["width"]) * table["height"]
+    wave, step = 1.4 * np.sin(2 * np.pi * table["hour"] / 24 + 1), standard(table["level"] > 60)
+    return ratio + standard(product) + wave + step
+
+
+def then_newer(train: int) -> Callable[[pd.DataFrame, np.random.Generator], pd.DataFrame]:
+    """A date column by which all test rows are later than so many training rows."""
+
+    def add(table: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+        later = days(len(table) - train, rng, 60, date(2021, 11, 1))
+        return table.assign(seen=days(train, rng, 200) + later)
+
+    return add
+
+
 def standard(values: Any) -> Any:
     """Centre and scale."""
     return (np.asarray(values, dtype=float) - np.mean(values)) / np.std(values)
