@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sandmill.calibrate import told_of
+from sandmill.calibrate import PanelRun, told_of
+from sandmill.calibrate.panel import NOTHING_FOUND
 from sandmill.calibrate.solvers.told import Told
 from sandmill.metrics.support import GRADED
 from sandmill.models.package import Brief
@@ -79,6 +80,16 @@ class Written:
     def told(self) -> Told:
         """The brief as solvers get it."""
         return told_of(self.brief)
+
+
+def failures(runs: list[PanelRun]) -> dict[str, str | None]:
+    """Why runs failed, by name; those that had nothing to add did not."""
+    return {run.name: run.failure for run in runs if run.failure not in (None, NOTHING_FOUND)}
+
+
+def off_the_board(runs: list[PanelRun]) -> set[str]:
+    """Entries that had nothing to add."""
+    return {run.name for run in runs if run.failure == NOTHING_FOUND}
 
 
 def columns(rows: int, rng: np.random.Generator) -> pd.DataFrame:
