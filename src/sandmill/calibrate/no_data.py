@@ -21,7 +21,7 @@ SLACK = 0.02
 STANDARD_ERRORS = 3.0
 """Beyond the slack, luck of the test rows is allowed for by so many standard errors."""
 
-_NUMBER = re.compile(r"(?<![\w.])-?[0-9]+(?:\.[0-9]+)?(?![\w.])")
+_NUMBER = re.compile(r"(?<![\w.])-?[0-9]+(?:\.[0-9]+)?(?!\w|\.\w)")
 
 
 def answers_without_data(description: str, brief: Brief, rows: int) -> Iterator[Array]:
@@ -88,7 +88,7 @@ def best_without_data(
     floor = metric.own_score(truth, trivial)
     best, guess = 0.0, trivial
     for answer in answers_without_data(description, brief, len(truth)):
-        if metric.name is MetricName.POISSON_DEVIANCE and not (answer > 0).all():
+        if not _is_scored(answer, metric):
             continue
         score = metric.own_score(truth, answer)
         share = gap_closed(score, floor, ceiling) if np.isfinite(score) else 0.0
@@ -104,6 +104,13 @@ def best_without_data(
         )
         raise ItemRejected(Stage.CALIBRATE, "no_data", detail)
     return round(best, 6)
+
+
+def _is_scored(answer: Array, metric: Metric) -> bool:
+    """Whether a submission may hold such numbers and gets a score for them."""
+    if metric.name is MetricName.POISSON_DEVIANCE:
+        return bool((answer > 0).all())
+    return not metric.is_nonnegative or bool((answer >= 0).all())
 
 
 def _numbers(text: str) -> list[float]:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sandmill.calibrate import told_of
+from sandmill.calibrate import PanelRun, told_of
+from sandmill.calibrate.panel import NOTHING_FOUND
 from sandmill.calibrate.solvers.told import Told
 from sandmill.metrics.support import GRADED
 from sandmill.models.package import Brief
@@ -81,6 +82,16 @@ class Written:
         return told_of(self.brief)
 
 
+def failures(runs: list[PanelRun]) -> dict[str, str | None]:
+    """Why runs failed, by name; those that had nothing to add did not."""
+    return {run.name: run.failure for run in runs if run.failure not in (None, NOTHING_FOUND)}
+
+
+def off_the_board(runs: list[PanelRun]) -> set[str]:
+    """Entries that had nothing to add."""
+    return {run.name for run in runs if run.failure == NOTHING_FOUND}
+
+
 def columns(rows: int, rng: np.random.Generator) -> pd.DataFrame:
     """Numbers, skewed numbers, cycles and categories: a bit of everything."""
     return pd.DataFrame(
@@ -110,6 +121,23 @@ def log_ratio(table: pd.DataFrame) -> Any:
 def straight(table: pd.DataFrame) -> Any:
     """A rule that every sound model finds."""
     return standard(standard(table["width"]) + standard(table["level"]) + 0.7 * (table["shade"] == "dark"))
+
+
+def of_all_skills(table: pd.DataFrame) -> Any:
+    """A rule in which every search finds something."""
+    ratio, product = standard(np.log(table["mass"] / table["volume"])), standard(table["width"]) * table["height"]
+    wave, step = 1.4 * np.sin(2 * np.pi * table["hour"] / 24 + 1), standard(table["level"] > 60)
+    return ratio + standard(product) + wave + step
+
+
+def then_newer(train: int) -> Callable[[pd.DataFrame, np.random.Generator], pd.DataFrame]:
+    """A date column by which all test rows are later than so many training rows."""
+
+    def add(table: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+        later = days(len(table) - train, rng, 60, date(2021, 11, 1))
+        return table.assign(seen=days(train, rng, 200) + later)
+
+    return add
 
 
 def standard(values: Any) -> Any:

@@ -1,16 +1,29 @@
-"""From runs to calibration: difficulty, order, signal and the reference."""
+"""From runs to calibration: difficulty, signal, what a board must show, and the reference."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from sandmill.calibrate import PanelRun, calibrate, run_panel
-from sandmill.calibrate.measure import band_of, difficulty, draw_counts, order_held, signal_check
+from sandmill.calibrate.board import gap_steps, thresholds
+from sandmill.calibrate.calibrate import Graded
+from sandmill.calibrate.measure import (
+    band_of,
+    difficulty,
+    draw_counts,
+    require_gold_reference,
+    require_trivial_loses,
+    signal_check,
+)
+from sandmill.calibrate.panel import NOTHING_FOUND
 from sandmill.errors import DegenerateTask, ItemRejected
 from sandmill.metrics import get_metric
 from sandmill.models.base import Band
-from sandmill.models.calibration import Tier
+from sandmill.models.calibration import BoardEntry, Calibration, Sizing, Thresholds, Tier
 from tests.unit.calibrate.tables import write_table
 
 ROWS = 800
@@ -74,15 +87,6 @@ def test_every_bootstrap_draws_as_many_rows_as_there_are(rng: np.random.Generato
     assert (counts.sum(axis=1) == ROWS).all()
 
 
-def test_order_holds_when_entries_are_far_apart_and_not_when_they_are_twins(rng: np.random.Generator):
-    truth, metric, counts = rng.normal(size=ROWS), get_metric("rmse"), draw_counts(ROWS, rng)
-    apart = [guesses(truth, 0.2 + 0.2 * place, rng) for place in range(20)]
-    twins = [guesses(truth, 1.0, rng) for _ in range(20)]
-    assert order_held(truth, apart, metric, counts) == 1
-    assert order_held(truth, twins, metric, counts) < 0.5
-    assert order_held(truth, apart[::-1], metric, counts) == 0
-
-
 def test_a_task_without_signal_is_rejected(rng: np.random.Generator):
     truth, metric, counts = rng.normal(size=ROWS), get_metric("rmse"), draw_counts(ROWS, rng)
     signal_check(truth, np.zeros(ROWS), 0.5 * truth, metric, counts)
@@ -92,39 +96,177 @@ def test_a_task_without_signal_is_rejected(rng: np.random.Generator):
         assert caught.value.reason == "no_signal"
 
 
-@pytest.mark.parametrize(("target", "metric"), [("binary", "roc_auc"), ("multiclass", "log_loss")])
+BARS = Thresholds(gold=0.9, silver=0.7, bronze=0.5, median=0.4)
+
+
+def turned(bars: Thresholds) -> Thresholds:
+    """The same for a metric whose least score is best."""
+    return Thresholds(**{name: -score for name, score in bars.model_dump().items()})
+
+
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize(("trivial", "is_beaten"), [(0.3, True), (0.489, True), (0.491, False), (0.6, False)])
+def test_bronze_must_be_clearly_better_than_a_constant(trivial: float, is_beaten: bool, lower: bool):
+    bars, sign = (turned(BARS), -1) if lower else (BARS, 1)
+    if is_beaten:
+        require_trivial_loses(sign * trivial, bars, sign * 1.0)
+        return
+    with pytest.raises(ItemRejected) as caught:
+        require_trivial_loses(sign * trivial, bars, sign * 1.0)
+    assert (caught.value.stage, caught.value.reason) == ("calibrate", "trivial_medal")
+
+
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize(("final", "is_gold"), [(0.95, True), (0.9, True), (0.89999, False)])
+def test_the_reference_must_be_gold(final: float, is_gold: bool, lower: bool):
+    bars, score = (turned(BARS), -final) if lower else (BARS, final)
+    reference = BoardEntry(solver="stack", tier=Tier.STRONG, final=score, feedback=score)
+    if is_gold:
+        require_gold_reference(reference, bars, lower)
+        return
+    with pytest.raises(ItemRejected) as caught:
+        require_gold_reference(reference, bars, lower)
+    assert caught.value.reason == "reference_below_gold"
+
+
+SIZING = Sizing(pilot_rows=2000, final_rows=1600, order_foretold=0.98)
+TRUTH = np.random.default_rng(2).normal(size=2400)
+IS_FINAL = np.arange(2400) % 3 > 0
+NOISES = np.linspace(0.05, 0.95, 39)
+
+
+def made_run(name: str, tier: Tier, prediction: np.ndarray) -> PanelRun:
+    """A run that answers what it is told to."""
+    return PanelRun(name, tier, [prediction], lambda columns: columns[0], None, 0.0)
+
+
+def broken(run: PanelRun, failure: str) -> PanelRun:
+    return PanelRun(run.name, run.tier, None, None, failure, 0.0)
+
+
+def made_board(noises: np.ndarray = NOISES, truth: np.ndarray = TRUTH) -> list[PanelRun]:
+    """The trivial run and one for each error, seven of them competent."""
+    rng = np.random.default_rng(5)
+    tiers = [Tier.COMPETENT if place % 6 == 0 else Tier.NAIVE for place in range(len(noises))]
+    runs = [
+        made_run(f"run {place:02d}", tier, guesses(truth, noise, rng))
+        for place, (noise, tier) in enumerate(zip(noises, tiers, strict=True))
+    ]
+    return [made_run("prior", Tier.TRIVIAL, np.zeros(len(truth))), *runs]
+
+
+def measured(runs: list[PanelRun], metric: str = "rmse", **changes: Any) -> Calibration:
+    """Calibration of runs on all rows, by an oracle that is never wrong."""
+    facts = {"truth": TRUTH, "oracle": TRUTH, "rows": slice(None), "is_final": IS_FINAL} | changes
+    return calibrate(runs, Graded(**facts), get_metric(metric), SIZING, np.random.default_rng(1))
+
+
+def reason(runs: list[PanelRun], **changes: Any) -> str:
+    """Why a board is refused."""
+    with pytest.raises(ItemRejected) as caught:
+        measured(runs, **changes)
+    return caught.value.reason
+
+
+@pytest.mark.parametrize(("target", "metric"), [("regression", "rmse"), ("multiclass", "log_loss")])
 def test_calibration_of_a_real_panel_is_consistent(tmp_path: Path, target: str, metric: str):
-    written = write_table(tmp_path, target, metric, lambda t: np.sin(2 * np.pi * t["hour"] / 24) + t["width"] / 20)
-    is_final = np.random.default_rng(3).random(len(written.truth)) < 0.6
+    written = write_table(
+        tmp_path, target, metric, lambda t: np.sin(2 * np.pi * t["hour"] / 24) + t["width"] / 20, test=3200, seed=2
+    )
+    rows = np.random.default_rng(3).permutation(3200)[:3000]
+    graded = Graded(written.truth, written.oracle, rows, np.arange(3000) % 3 > 0)
     runs = run_panel(written.folder, written.told)
-    facts = (runs, written.truth, is_final, written.oracle, get_metric(metric))
-    first, again = (calibrate(*facts, np.random.default_rng(1)) for _ in range(2))
+    first, again = (calibrate(runs, graded, get_metric(metric), SIZING, np.random.default_rng(1)) for _ in range(2))
     assert first == again
     sign = -1 if first.is_lower_better else 1
     finals = [sign * entry.final for entry in first.board]
     assert finals == sorted(finals, reverse=True)
-    assert len(first.board) == len(runs)
+    assert {entry.solver for entry in first.board} == {run.name for run in runs if run.has_run}
     by_name = {entry.solver: entry for entry in first.board}
     assert by_name["prior"].final == first.trivial
     fair = [entry for entry in first.board if entry.tier is not Tier.TRIVIAL]
     assert sign * by_name[first.reference].feedback == max(sign * entry.feedback for entry in fair)
+    assert sign * by_name[first.reference].final >= sign * first.thresholds.gold
     assert sign * first.oracle > sign * first.trivial
-    scored = {run.name: run for run in runs}[first.reference].prediction[is_final]
-    assert by_name[first.reference].final == round(get_metric(metric).score(written.truth[is_final], scored), 5)
+    scored = {run.name: run for run in runs}[first.reference].on(rows)
+    for part, name in ((graded.is_final, "final"), (~graded.is_final, "feedback")):
+        score = get_metric(metric).rounded(written.truth[rows][part], scored[part])
+        assert getattr(by_name[first.reference], name) == score
 
 
-def test_failed_entries_stay_off_the_board_and_too_many_reject_the_task(tmp_path: Path):
-    written = write_table(tmp_path, "regression", "rmse", lambda t: t["width"] * t["height"])
-    is_final = np.arange(len(written.truth)) % 2 == 0
-    runs = run_panel(written.folder, written.told)
-    rest = (written.truth, is_final, written.oracle, get_metric("rmse"), np.random.default_rng(1))
-    broken = [PanelRun(run.name, run.tier, None, "ValueError: no", 0.0) for run in runs]
-    one_failed = calibrate([broken[5], *(run for run in runs if run.name != broken[5].name)], *rest)
-    assert len(one_failed.board) == len(runs) - 1
-    assert broken[5].name not in {entry.solver for entry in one_failed.board}
-    for survivors in (runs[1:], runs[:15]):
-        names = {run.name for run in survivors}
-        with pytest.raises(ItemRejected) as caught:
-            calibrate([*survivors, *(run for run in broken if run.name not in names)], *rest)
-        assert caught.value.reason == "panel_failed"
-        assert "ValueError: no" in caught.value.detail
+def test_what_is_measured_is_recorded():
+    found = measured(made_board())
+    assert found.steps == gap_steps(found.thresholds, found.trivial, found.oracle)
+    assert found.sizing == SIZING
+    assert found.oracle == 0
+    assert found.thresholds == thresholds([entry.final for entry in found.board], True)
+    assert found.feedback_thresholds == thresholds([entry.feedback for entry in found.board], True)
+    for bars, steady in ((found.thresholds, found.steadiness), (found.feedback_thresholds, found.feedback_steadiness)):
+        for name in ("gold", "silver", "bronze", "median"):
+            low, high = getattr(steady, name)
+            assert low <= getattr(bars, name) <= high
+    assert found.steadiness.gold != found.feedback_steadiness.gold
+
+
+def test_only_the_given_rows_count_and_their_order_does_not():
+    rows = np.arange(300, 2400)
+    spoilt = [
+        made_run(run.name, run.tier, np.where(np.arange(2400) < 300, 99.0, run.prediction)) for run in made_board()
+    ]
+    found = measured(spoilt, rows=rows, is_final=IS_FINAL[rows])
+    turned_round = measured(spoilt, rows=rows[::-1], is_final=IS_FINAL[rows][::-1])
+    assert found.trivial < 2
+    assert found.board == turned_round.board
+
+
+def test_what_found_nothing_or_failed_stays_off_the_board():
+    runs = made_board()
+    for failure in (NOTHING_FOUND, "ValueError: no"):
+        found = measured([broken(runs[3], failure), *runs[:3], *runs[4:]])
+        assert len(found.board) == len(runs) - 1
+        assert runs[3].name not in {entry.solver for entry in found.board}
+
+
+@pytest.mark.parametrize(
+    "survives",
+    [
+        lambda place, run: run.tier is not Tier.TRIVIAL,
+        lambda place, run: place < 24,
+        lambda place, run: run.tier is not Tier.COMPETENT or place < 24,
+    ],
+    ids=["no trivial run", "24 entries", "four competent runs"],
+)
+def test_too_few_runs_reject_the_task(survives: Callable[[int, PanelRun], bool]):
+    runs = [run if survives(place, run) else broken(run, "ValueError: no") for place, run in enumerate(made_board())]
+    with pytest.raises(ItemRejected) as caught:
+        measured(runs)
+    assert caught.value.reason == "panel_failed"
+    assert "ValueError: no" in caught.value.detail
+
+
+def test_a_board_that_does_not_part_agents_is_refused():
+    apart = measured(made_board())
+    assert min(apart.steps) > 0.02
+    assert reason(made_board(), oracle=np.zeros(2400)) == "no_signal"
+    assert reason([replace(run, scores=[0.5 * TRUTH]) for run in made_board()[1:]] + made_board()[:1]) == "flat_board"
+    assert reason(made_board(np.where(np.arange(39) > 14, 0.4 + NOISES / 50, NOISES))) == "near_ties"
+    assert reason(made_board(np.where(np.arange(39) > 11, NOISES + 2, NOISES))) == "trivial_medal"
+
+
+def test_an_order_that_a_few_rows_decide_is_refused():
+    few = np.arange(2400) < 60
+    near = np.linspace(0.4, 0.8, 39)
+    assert min(measured(made_board(near)).steps) > 0.02
+    assert reason(made_board(near), rows=few, is_final=IS_FINAL[few]) == "unsteady_order"
+
+
+def test_a_reference_that_only_shines_on_feedback_is_refused():
+    runs = made_board()
+    lucky = made_run("lucky", Tier.STRONG, np.where(IS_FINAL, runs[20].prediction, TRUTH))
+    assert reason([*runs, lucky]) == "reference_below_gold"
+
+
+def test_the_trivial_run_is_never_the_reference():
+    runs = made_board()
+    lucky = made_run("prior", Tier.TRIVIAL, np.where(IS_FINAL, 0.0, TRUTH))
+    assert measured([lucky, *runs[1:]]).reference == runs[1].name

@@ -7,15 +7,22 @@ import numpy as np
 import pytest
 
 from sandmill.calibrate import run_panel
-from sandmill.calibrate.solvers.competent import forest_scores
+from sandmill.calibrate.solvers.competent import extra_trees, random_forest
 from sandmill.calibrate.solvers.designs import plain_scaled
 from sandmill.calibrate.solvers.table import Table
 from sandmill.metrics import get_metric
 from sandmill.metrics.support import ENCODINGS
 from sandmill.models.calibration import Tier
-from tests.unit.calibrate.tables import ALL_PAIRS, Written, straight, write_table
+from tests.unit.calibrate.tables import ALL_PAIRS, Written, failures, off_the_board, straight, write_table
 
 EASY = ["width", "level", "height", "shade"]
+CUT = {
+    "binary": ("f1", "f1_macro", "mcc", "cohen_kappa"),
+    "multiclass": ("f1_macro", "mcc", "cohen_kappa"),
+    "ordinal": ("qwk", "f1_macro", "cohen_kappa"),
+    "multilabel": ("f1_macro",),
+}
+"""Metrics for which where to cut is a skill of its own."""
 
 
 def easy(folder: Path, target: str, metric: str, **changes) -> Written:
@@ -28,10 +35,11 @@ def easy(folder: Path, target: str, metric: str, **changes) -> Written:
 def test_every_entry_answers_and_every_default_beats_knowing_nothing(tmp_path: Path, target: str, metric: str):
     written = easy(tmp_path, target, metric)
     runs = run_panel(written.folder, written.told)
-    assert {run.name: run.failure for run in runs if run.failure} == {}
+    assert failures(runs) == {}
+    assert ("cutoff_search" in off_the_board(runs)) == (metric not in CUT.get(target, ()))
     measure = get_metric(metric)
     sign = -1 if measure.is_lower_better else 1
-    scores = {run.name: sign * measure.score(written.truth, run.prediction) for run in runs}
+    scores = {run.name: sign * measure.score(written.truth, run.prediction) for run in runs if run.has_run}
     defaults = [run.name for run in runs if run.tier is Tier.COMPETENT]
     assert [name for name in defaults if scores[name] <= scores["prior"]] == []
 
@@ -59,13 +67,13 @@ def test_knowing_nothing_is_one_answer_for_all_rows(tmp_path: Path, target: str,
 def test_numbers_that_are_judged_by_ratio_are_never_negative(tmp_path: Path, metric: str):
     target = "multi_target" if metric == "rmsle_columns" else "regression"
     written = easy(tmp_path, target, metric)
-    assert min(run.prediction.min() for run in run_panel(written.folder, written.told)) >= 0
+    assert min(run.prediction.min() for run in run_panel(written.folder, written.told) if run.has_run) >= 0
 
 
 @pytest.mark.parametrize("metric", ["poisson_deviance", "rmse", "mae", "rmsle"])
 def test_counts_are_never_negative_and_rates_never_zero(tmp_path: Path, metric: str):
     written = easy(tmp_path, "count", metric)
-    least = min(run.prediction.min() for run in run_panel(written.folder, written.told))
+    least = min(run.prediction.min() for run in run_panel(written.folder, written.told) if run.has_run)
     assert least > 0 if metric == "poisson_deviance" else least >= 0
 
 
@@ -75,8 +83,8 @@ def test_a_label_without_a_single_training_row_does_not_stop_the_panel(tmp_path:
     rows = [line.split(",") for line in path.read_text().splitlines()]
     path.write_text("\n".join(",".join([*row[:-1], row[-1] if not at else "0"]) for at, row in enumerate(rows)) + "\n")
     runs = run_panel(written.folder, written.told)
-    assert {run.name: run.failure for run in runs if run.failure} == {}
-    assert all(0 < run.prediction[:, 2].max() < 0.05 for run in runs)
+    assert failures(runs) == {}
+    assert all(0 < run.prediction[:, 2].max() < 0.05 for run in runs if run.has_run)
 
 
 def test_columns_of_a_wide_target_share_what_features_give(tmp_path: Path):
@@ -84,9 +92,10 @@ def test_columns_of_a_wide_target_share_what_features_give(tmp_path: Path):
     table = Table.read(written.folder, written.told)
     first, second = (part for part in table.columns() if part.place < 2)
     assert plain_scaled(first) is plain_scaled(second)
-    assert forest_scores(first).tobytes() != forest_scores(second).tobytes()
+    assert extra_trees(first).tobytes() != extra_trees(second).tobytes()
     assert first.made == second.made == {}, "the forest is kept with the whole table"
-    assert set(table.made) == {"columns", "random_forest"}
+    assert random_forest(first).tobytes() != random_forest(second).tobytes()
+    assert set(table.made) == {"columns", "extra_trees", "random_forest"}
 
 
 @pytest.mark.parametrize("metric", ["f1_micro", "f1_samples", "f1_macro"])

@@ -24,7 +24,7 @@ from sandmill.calibrate.pipelines import (
 from sandmill.calibrate.solving import choice_chances, solve_rate
 from sandmill.metrics import get_metric
 from sandmill.models.calibration import Tier
-from tests.unit.calibrate.tables import PAIRS, Written, days, write_table
+from tests.unit.calibrate.tables import PAIRS, Written, days, of_all_skills, then_newer, write_table
 
 TRUTH = np.random.default_rng(7).normal(size=400)
 FEEDBACK = np.arange(400) < 200
@@ -132,7 +132,7 @@ def panel_of(written: Written) -> Panel:
 @pytest.mark.parametrize(("target", "metric"), [(target, metrics[0]) for target, metrics in PAIRS.items()])
 def test_every_kind_of_target_is_served(tmp_path: Path, target: str, metric: str):
     written = write_table(tmp_path, target, metric, train=60, test=150, classes=3)
-    runs = run_pipelines(panel_of(written), np.random.default_rng(5), 32)
+    runs = run_pipelines(panel_of(written), np.random.default_rng(5), count=32)
     assert {run.name: run.failure for run in runs if not run.has_run} == {}
     assert len({run.prediction.tobytes() for run in runs}) > 20
 
@@ -141,21 +141,22 @@ def test_equal_generators_give_equal_runs_and_the_panel_is_left_alone(tmp_path: 
     panel = panel_of(
         write_table(tmp_path, train=60, test=150, add=lambda table, rng: table.assign(seen=days(len(table), rng)))
     )
-    first, again = (run_pipelines(panel, np.random.default_rng(1), 20) for _ in range(2))
+    first, again = (run_pipelines(panel, np.random.default_rng(1), count=20) for _ in range(2))
     assert [run.name for run in first] == [run.name for run in again]
     assert [run.prediction.tobytes() for run in first] == [run.prediction.tobytes() for run in again]
-    assert [run.name for run in run_pipelines(panel, np.random.default_rng(2), 20)] != [run.name for run in first]
-    assert panel.table.made == {}
+    assert [run.name for run in run_pipelines(panel, np.random.default_rng(2), count=20)] != [run.name for run in first]
+    assert panel.table.made == panel.table.seen == {}
 
 
 @pytest.mark.parametrize(("target", "metric"), [("binary", "log_loss"), ("regression", "rmse")])
 def test_no_pipeline_is_an_entry_of_the_board(tmp_path: Path, target: str, metric: str):
-    panel = panel_of(write_table(tmp_path, target, metric, train=80, test=100))
+    rule = {"rule": of_all_skills, "add": then_newer(120), "train": 120, "missing": 0.05}
+    panel = panel_of(write_table(tmp_path, target, metric, test=100, **rule))
     board = {run.name: run.prediction for run in panel.run() if run.has_run}
-    assert len(board) == len(PANEL)
+    assert len(board) == len(PANEL) - 1, "all but cutoff_search"
     same = [
         (run.name, name)
-        for run in run_pipelines(panel, np.random.default_rng(0), 128)
+        for run in run_pipelines(panel, np.random.default_rng(0), count=128)
         for name, prediction in board.items()
         if np.allclose(run.prediction, prediction, rtol=1e-9)
     ]

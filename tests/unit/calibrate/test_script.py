@@ -10,10 +10,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sandmill.calibrate import PANEL, run_panel, standalone_script
+from sandmill.calibrate import PANEL, PanelRun, run_panel, standalone_script
+from sandmill.calibrate.panel import NOTHING_FOUND, Panel
+from sandmill.calibrate.solvers.columns import solve_column
+from sandmill.calibrate.solvers.search import ratio_search
 from sandmill.metrics.submission import parse_submission
 from sandmill.models.package import LIST_LENGTH
-from tests.unit.calibrate.tables import Written, days, write_table
+from tests.unit.calibrate.tables import Written, days, of_all_skills, then_newer, write_table
 
 _RUN_ALL = """
 import runpy, sys
@@ -31,30 +34,44 @@ def submitted(path: Path, written: Written) -> np.ndarray:
     return parse_submission(path.read_bytes(), written.brief, list(ids))
 
 
-@pytest.mark.parametrize(
-    ("target", "metric"),
-    [("binary", "accuracy"), ("multiclass", "log_loss"), ("regression", "rmse")],
-)
-def test_every_script_repeats_its_panel_entry_in_a_fresh_process(tmp_path: Path, target: str, metric: str):
-    written = write_table(tmp_path / "public", target, metric, train=80, test=150)
-    names = [entry.name for entry in PANEL]
+def assert_scripts_repeat(folder: Path, written: Written, runs: list[PanelRun]) -> None:
+    """Run the scripts of some runs in a fresh process and compare what they write, bit for bit."""
+    names = [run.name for run in runs]
     for name in names:
-        (tmp_path / f"{name}.py").write_text(standalone_script(name, written.told))
-    subprocess.run([sys.executable, "-I", "-c", _RUN_ALL, written.folder, tmp_path, *names], check=True, cwd=tmp_path)
-    for run in run_panel(written.folder, written.told):
-        assert submitted(tmp_path / f"{run.name}.csv", written).tobytes() == run.prediction.tobytes(), run.name
+        (folder / f"{name}.py").write_text(standalone_script(name, written.told))
+    subprocess.run([sys.executable, "-I", "-c", _RUN_ALL, written.folder, folder, *names], check=True, cwd=folder)
+    for run in runs:
+        read = submitted(folder / f"{run.name}.csv", written)
+        assert (read.shape, read.tobytes()) == (run.prediction.shape, run.prediction.tobytes()), run.name
 
 
 @pytest.mark.parametrize(
     ("target", "metric"),
     [
         ("binary", "f1"),
+        ("multiclass", "log_loss"),
+        ("regression", "rmse"),
+        ("multilabel", "f1_macro"),
+        ("multi_target", "rmsle_columns"),
+    ],
+)
+def test_every_script_repeats_its_panel_entry_in_a_fresh_process(tmp_path: Path, target: str, metric: str):
+    rule = {"rule": of_all_skills, "add": then_newer(120), "train": 120, "classes": 3, "missing": 0.05}
+    written = write_table(tmp_path / "public", target, metric, test=150, **rule)
+    runs = run_panel(written.folder, written.told)
+    uncut = {"cutoff_search": NOTHING_FOUND} if metric not in ("f1", "f1_macro") else {}
+    assert {run.name: run.failure for run in runs if not run.has_run} == uncut
+    assert_scripts_repeat(tmp_path, written, [run for run in runs if run.has_run])
+
+
+@pytest.mark.parametrize(
+    ("target", "metric"),
+    [
+        ("binary", "roc_auc"),
         ("multiclass", "map_at_k"),
         ("ordinal", "qwk"),
         ("multilabel", "roc_auc_columns"),
-        ("multilabel", "f1_macro"),
         ("multilabel", "f1_micro"),
-        ("multi_target", "rmsle_columns"),
         ("count", "poisson_deviance"),
     ],
 )
@@ -63,21 +80,26 @@ def test_scripts_write_every_encoding_as_the_panel_says(tmp_path: Path, target: 
         return table.assign(seen=days(len(table), rng))
 
     written = write_table(tmp_path / "public", target, metric, train=80, test=150, classes=5, add=add)
-    names = ["prior", "linear", "forest_tuned", "encoding_search", "auto_forest", "cutoff_search"]
-    for name in names:
-        (tmp_path / f"{name}.py").write_text(standalone_script(name, written.told))
-    subprocess.run([sys.executable, "-I", "-c", _RUN_ALL, written.folder, tmp_path, *names], check=True, cwd=tmp_path)
-    for run in run_panel(written.folder, written.told, names):
-        read = submitted(tmp_path / f"{run.name}.csv", written)
-        assert read.shape == run.prediction.shape
-        assert np.array_equal(read, run.prediction), run.name
+    names = ["prior", "few_rows", "linear", "random_forest", "encoding_search", "sparse_blend"]
+    assert_scripts_repeat(tmp_path, written, run_panel(written.folder, written.told, names))
+
+
+def test_a_script_repeats_a_search_that_found_something_for_one_number_only(tmp_path: Path):
+    written = write_table(tmp_path / "public", "multi_target", "rmse_columns", train=80, test=150, classes=2)
+    train = pd.read_csv(written.folder / "train.csv", dtype={"row_id": str})
+    train["size_0"] = np.random.default_rng(0).normal(size=len(train))
+    train.to_csv(written.folder / "train.csv", index=False)
+    panel = Panel(written.folder, written.told)
+    found = [solve_column(ratio_search, part) is not None for part in panel.table.columns()]
+    assert found == [False, True]
+    assert_scripts_repeat(tmp_path, written, panel.run(["ratio_search"]))
 
 
 def test_an_empty_set_of_labels_is_an_empty_cell(tmp_path: Path):
     written = write_table(tmp_path, "multilabel", "hamming_loss", train=80, test=200, classes=5)
-    (tmp_path / "solution.py").write_text(standalone_script("linear_tuned", written.told))
+    (tmp_path / "solution.py").write_text(standalone_script("linear", written.told))
     subprocess.run([sys.executable, "-I", "solution.py"], check=True, cwd=tmp_path)
-    (run,) = run_panel(written.folder, written.told, ["linear_tuned"])
+    (run,) = run_panel(written.folder, written.told, ["linear"])
     assert (run.prediction.sum(axis=1) == 0).any()
     assert np.array_equal(submitted(tmp_path / "submission.csv", written), run.prediction)
 
@@ -95,17 +117,18 @@ def test_a_list_ends_where_classes_do(tmp_path: Path):
 
 def test_a_script_run_without_arguments_reads_and_writes_where_it_stands(tmp_path: Path):
     written = write_table(tmp_path, "multiclass", "accuracy", train=60, test=100)
-    (tmp_path / "solution.py").write_text(standalone_script("linear_tuned", written.told))
+    (tmp_path / "solution.py").write_text(standalone_script("linear", written.told))
     subprocess.run([sys.executable, "-I", "solution.py"], check=True, cwd=tmp_path)
-    (run,) = run_panel(written.folder, written.told, ["linear_tuned"])
+    (run,) = run_panel(written.folder, written.told, ["linear"])
     assert np.array_equal(submitted(tmp_path / "submission.csv", written), run.prediction)
 
 
 def test_a_script_holds_only_what_its_solver_needs(tmp_path: Path):
     told = write_table(tmp_path, train=50, test=100).told
-    assert "solve_columns" not in standalone_script("stack", told)
     scripts = {entry.name: standalone_script(entry.name, told) for entry in PANEL}
-    assert "sklearn" not in scripts["prior"]
+    assert "sklearn.ensemble" not in scripts["linear"]
+    assert "sklearn.ensemble" in scripts["stack"]
+    assert [name for name, text in scripts.items() if "def cut_best" in text] == ["cutoff_search"]
     for name, text in scripts.items():
         tree = ast.parse(text)
         assert ast.get_docstring(tree)

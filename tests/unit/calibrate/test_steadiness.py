@@ -1,0 +1,136 @@
+"""Whether thresholds come in the same order on other rows: foretold from a pilot, required of what is published."""
+
+import numpy as np
+import pytest
+
+from sandmill.calibrate.board import thresholds
+from sandmill.calibrate.steadiness import Ladder, climb, require_order, size_test, steadiness
+from sandmill.errors import ItemRejected
+from sandmill.metrics import get_metric
+from sandmill.models.calibration import Interval, Sizing, Steadiness
+
+ROWS = 1000
+APART = np.linspace(0.1, 1, 20)
+NEAR = np.linspace(0.5, 0.7, 20)
+SIZING = Sizing(pilot_rows=2000, final_rows=3000, order_foretold=0.97)
+
+
+def ladder_of(noises: np.ndarray, metric: str = "rmse", rows: int = ROWS, turned: bool = False) -> Ladder:
+    """The ladder of entries with some errors."""
+    rng = np.random.default_rng(3)
+    truth = rng.normal(size=rows)
+    predictions = [truth + noise * rng.normal(size=rows) for noise in noises]
+    return climb(truth, predictions[::-1] if turned else predictions, get_metric(metric), np.random.default_rng(8))
+
+
+@pytest.mark.parametrize("metric", ["rmse", "pearson"])
+def test_the_ladder_is_that_of_the_rank_rule_whatever_the_order_of_entries(metric: str):
+    rng, measure = np.random.default_rng(3), get_metric(metric)
+    truth = rng.normal(size=ROWS)
+    predictions = [truth + noise * rng.normal(size=ROWS) for noise in APART]
+    bars = thresholds([measure.rounded(truth, prediction) for prediction in predictions], measure.is_lower_better)
+    found = ladder_of(APART, metric)
+    sign = -1 if measure.is_lower_better else 1
+    assert sign * found.point == pytest.approx([bars.gold, bars.silver, bars.bronze, bars.median], abs=2e-5)
+    np.testing.assert_array_equal(found.resampled, ladder_of(APART, metric, turned=True).resampled)
+
+
+def test_bootstraps_are_of_the_entries_that_set_thresholds():
+    found = ladder_of(APART)
+    assert found.resampled.shape == (4, 200)
+    np.testing.assert_allclose(found.resampled.mean(axis=1), found.point, atol=0.01)
+    entries = np.array([1, 1, 1, 2])
+    np.testing.assert_allclose(found.resampled.std(axis=1), -found.point / np.sqrt(2 * entries * ROWS), rtol=0.2)
+
+
+def test_the_order_holds_where_entries_are_far_apart_and_not_where_they_are_twins():
+    assert ladder_of(APART).order_held == 1
+    assert ladder_of(np.full(20, 0.5)).order_held < 0.6
+
+
+def test_all_entries_are_resampled_by_the_same_rows():
+    truth = np.random.default_rng(3).normal(size=ROWS)
+    bent = [truth * (1 - share) for share in np.linspace(0.5, 0.6, 20)]
+    found = climb(truth, bent, get_metric("rmse"), np.random.default_rng(8))
+    assert found.resampled[0].std() > 3 * np.ptp(found.point) / 20
+    assert found.order_held == 1
+
+
+def steps_of(step: float, spread: float) -> Ladder:
+    """Equal steps and independent deviations."""
+    point = -step * np.arange(4.0)
+    return Ladder(point, point[:, None] + spread * np.random.default_rng(1).normal(size=(4, 4000)))
+
+
+def test_small_steps_are_foretold_for_the_same_rows_as_they_were_met():
+    ladder = steps_of(0.02, 0.015)
+    assert ladder.order_at(ROWS, ROWS, gap=1.0) == ladder.order_held
+    assert 0.3 < ladder.order_held < 0.9
+
+
+def test_deviations_shrink_with_the_square_root_of_rows():
+    foretold = steps_of(0.02, 0.016).order_at(ROWS, 4 * ROWS, gap=1.0)
+    assert foretold == pytest.approx(steps_of(0.02, 0.008).order_held, abs=1e-3)
+    chances = [steps_of(0.02, 0.016).order_at(ROWS, rows, gap=1.0) for rows in (500, 1000, 4000, 20_000)]
+    assert chances == sorted(chances)
+    assert chances[0] < 0.7 < 0.99 < chances[-1]
+
+
+def test_wide_steps_of_a_pilot_count_as_a_small_share_of_the_gap():
+    wide = steps_of(0.5, 0.03)
+    assert wide.order_held == 1
+    assert wide.order_at(ROWS, ROWS, gap=1.0) == pytest.approx(steps_of(0.03, 0.03).order_held, abs=1e-3)
+    assert wide.order_at(ROWS, ROWS, gap=2.0) == pytest.approx(steps_of(0.06, 0.03).order_held, abs=1e-3)
+
+
+def test_the_test_is_as_small_as_the_pilot_allows():
+    pilot = steps_of(0.02, 0.012)
+    sizing = size_test(pilot, ROWS, 1.0, 20_000)
+    assert (sizing.pilot_rows, sizing.final_rows % 1000) == (ROWS, 0)
+    assert 3000 < sizing.final_rows < 20_000
+    assert sizing.order_foretold >= 0.97 > pilot.order_at(ROWS, sizing.final_rows - 1000, 1.0)
+    assert sizing.order_foretold == pytest.approx(pilot.order_at(ROWS, sizing.final_rows, 1.0), abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("spread", "most", "rows"), [(0.001, 12_500, 3000), (0.1, 12_500, 12_500), (0.001, 1800, 1800)]
+)
+def test_the_test_is_neither_smaller_nor_larger_than_it_may_be(spread: float, most: int, rows: int):
+    assert size_test(steps_of(0.02, spread), ROWS, 1.0, most).final_rows == rows
+
+
+@pytest.mark.parametrize("metric", ["rmse", "pearson"])
+def test_intervals_are_on_the_scale_of_the_metric(metric: str):
+    measure, ladder = get_metric(metric), ladder_of(APART, metric)
+    found = steadiness(ladder, measure)
+    sign = -1 if measure.is_lower_better else 1
+    for (low, high), point in zip((found.gold, found.silver, found.bronze, found.median), ladder.point, strict=True):
+        assert low < sign * point < high
+    assert found.order_held == ladder.order_held
+
+
+def test_intervals_narrow_with_more_rows():
+    def width(interval: Interval) -> float:
+        return interval[1] - interval[0]
+
+    few, many = (steadiness(ladder_of(APART, rows=rows), get_metric("rmse")) for rows in (200, 5000))
+    assert width(many.gold) < width(few.gold) / 3
+    assert width(many.median) < width(few.median) / 3
+
+
+def held(share: float) -> Steadiness:
+    return Steadiness(gold=(0, 1), silver=(0, 1), bronze=(0, 1), median=(0, 1), order_held=share)
+
+
+def test_an_order_that_holds_in_too_few_bootstraps_is_refused():
+    require_order(held(0.95), SIZING)
+    with pytest.raises(ItemRejected) as caught:
+        require_order(held(0.945), SIZING)
+    assert (caught.value.stage, caught.value.reason) == ("calibrate", "unsteady_order")
+    assert "3000 rows" in caught.value.detail
+
+
+def test_near_entries_are_refused_on_few_rows_and_pass_on_many():
+    with pytest.raises(ItemRejected):
+        require_order(steadiness(ladder_of(NEAR, rows=300), get_metric("rmse")), SIZING)
+    require_order(steadiness(ladder_of(NEAR, rows=20_000), get_metric("rmse")), SIZING)
