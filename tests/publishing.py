@@ -11,7 +11,7 @@ from sandmill.store.publish import publish
 from sandmill.store.shards import write_shard
 from tests.factories import make_rejection, make_shard_plan, make_slot_report, make_task
 
-FUNNEL = Funnel(slots=4, designed=6, rendered=6, checked=5, calibrated=4, verified=4, filled=4, tasks=4, in_band=3)
+FUNNEL = Funnel(slots=4, designed=6, rendered=6, calibrated=5, checked=4, verified=4, filled=4, tasks=4, in_band=3)
 
 
 def fill_shard(store: Store, numbers: range, tasks: Sequence[VerifiedTask] | None = None) -> ShardRef:

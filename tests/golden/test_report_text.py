@@ -21,8 +21,8 @@ from sandmill.report import (
 from tests.report_records import RECORDS, make_manifest
 
 FOLDER = Path(__file__).parent / "report"
-FUNNEL = Funnel(slots=4, designed=9, rendered=8, checked=7, calibrated=5, verified=4, filled=4, tasks=4, in_band=3)
-REASONS = (RejectionRow(Stage.CHECK, "twins", 1, 0.5), RejectionRow(Stage.CALIBRATE, "off_band", 2, 3.0))
+FUNNEL = Funnel(slots=4, designed=9, rendered=8, calibrated=7, checked=5, verified=4, filled=4, tasks=4, in_band=3)
+REASONS = (RejectionRow(Stage.CALIBRATE, "off_band", 2, 3.0), RejectionRow(Stage.CHECK, "twins", 1, 0.5))
 SLOTS = [
     SlotReport(
         slot=number,

@@ -5,10 +5,11 @@ from functools import cache
 import pytest
 
 from sandmill.build.plan import plan_build, plan_shards, plan_slots
+from sandmill.build.measuring import calibrate_design
 from sandmill.build.progress import Progress
+from sandmill.build.rerun import rerun_task
 from sandmill.build.shard import Shard, ShardBuild
-from sandmill.build.verify import rerun_task
-from sandmill.build.work import calibrate_package, perform
+from sandmill.build.work import perform
 from sandmill.fingerprint import files_digest
 from sandmill.models.base import Stage
 from sandmill.models.plan import ShardPlan
@@ -128,7 +129,7 @@ def test_a_worker_that_is_lost_costs_one_attempt():
 
         def map(self, function, items, timeout_s):
             for index, outcome in super().map(function, items, timeout_s):
-                if function is perform and not self.lost and items[index][0] is calibrate_package:
+                if function is perform and not self.lost and items[index][0] is calibrate_design:
                     self.lost, outcome = True, RuntimeError("the worker process ended (SIGKILL)")
                 yield index, outcome
 

@@ -82,9 +82,9 @@ def test_imbalance_makes_strata_and_gaps_follow_the_seeds_share():
     ("metric", "pathologies", "share", "expected"),
     [
         (MetricName.ROC_AUC, (PathologyKind.IMBALANCE,), 0.12, 0.12),
-        (MetricName.ROC_AUC, (PathologyKind.IMBALANCE,), 0.002, 0.07),
-        (MetricName.F1, (PathologyKind.IMBALANCE,), 0.91, 0.91),
-        (MetricName.MCC, (PathologyKind.IMBALANCE,), 0.999, 0.93),
+        (MetricName.ROC_AUC, (PathologyKind.IMBALANCE,), 0.002, 0.12),
+        (MetricName.F1, (PathologyKind.IMBALANCE,), 0.87, 0.87),
+        (MetricName.MCC, (PathologyKind.IMBALANCE,), 0.999, 0.88),
         (MetricName.ACCURACY, (PathologyKind.IMBALANCE,), 0.05, 0.2),
         (MetricName.TOP1_ERROR, (PathologyKind.IMBALANCE,), 0.95, 0.8),
         (MetricName.ROC_AUC, (), 0.05, 0.2),

@@ -15,7 +15,7 @@ def reject(slot, attempt, stage, reason="error", round=0, seconds=1.0):
 
 
 SLOTS = [
-    SlotReport(slot=0, round=0, wanted="easy", reached="easy", task_ids=("a",), attempts=3),
+    SlotReport(slot=0, round=0, wanted="easy", reached="easy", task_ids=("a",), attempts=4),
     SlotReport(slot=1, round=0, wanted="hard", attempts=2),
     SlotReport(slot=1, round=1, wanted="hard", reached="medium", task_ids=("b",), attempts=1),
 ]
@@ -23,6 +23,7 @@ REJECTIONS = [
     reject(0, 0, Stage.DESIGN, "no_signal"),
     reject(0, 1, Stage.CHECK, "twins"),
     reject(0, 1, Stage.CALIBRATE, "off_band"),
+    reject(0, 2, Stage.CHECK, "twins"),
     reject(1, 0, Stage.CALIBRATE, "off_band", seconds=2.5),
     reject(1, 1, Stage.VERIFY, "reference_not_gold"),
 ]
@@ -32,10 +33,10 @@ def test_a_funnel_counts_attempts_by_the_first_stage_that_failed_them():
     counted = funnel(iter(SLOTS), iter(REJECTIONS))
     assert counted.model_dump() == {
         "slots": 2,
-        "designed": 6,
-        "rendered": 5,
-        "checked": 4,
-        "calibrated": 3,
+        "designed": 7,
+        "rendered": 6,
+        "calibrated": 4,
+        "checked": 3,
         "verified": 2,
         "filled": 2,
         "in_band": 1,
@@ -51,8 +52,8 @@ def test_an_empty_build_has_an_empty_funnel():
 def test_rejections_are_counted_by_reason_in_the_order_of_the_work():
     assert count_rejections(reversed(REJECTIONS)) == (
         RejectionRow(Stage.DESIGN, "no_signal", 1, 1.0),
-        RejectionRow(Stage.CHECK, "twins", 1, 1.0),
         RejectionRow(Stage.CALIBRATE, "off_band", 2, 3.5),
+        RejectionRow(Stage.CHECK, "twins", 2, 2.0),
         RejectionRow(Stage.VERIFY, "reference_not_gold", 1, 1.0),
     )
 
@@ -65,7 +66,7 @@ def test_a_funnel_never_widens_and_loses_exactly_what_was_rejected(slots):
         reports.append(SlotReport(slot=number, round=0, wanted="easy", reached=reached, attempts=len(outcomes)))
         rejections += [reject(number, place, stage) for place, stage in enumerate(outcomes) if stage]
     counted = funnel(reports, rejections)
-    steps = [counted.designed, counted.rendered, counted.checked, counted.calibrated, counted.verified]
+    steps = [counted.designed, counted.rendered, counted.calibrated, counted.checked, counted.verified]
     assert steps == sorted(steps, reverse=True)
     assert counted.verified == sum(outcome is None for outcomes in slots for outcome in outcomes)
     assert counted.checked == counted.designed - sum(ORDER[r.stage] <= ORDER[Stage.CHECK] for r in rejections)

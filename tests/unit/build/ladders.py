@@ -1,0 +1,50 @@
+"""A panel whose runs are made up: the oracle, spoilt more and more from the last entry to the constant one."""
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+from scipy.special import expit, logit
+
+from sandmill.build.attempts import Attempt
+from sandmill.build.measuring import CalibrateJob
+from sandmill.calibrate.panel import PANEL, PanelRun
+from sandmill.metrics.base import Array
+from sandmill.models.base import Band
+from sandmill.models.plan import Slot
+from sandmill.models.spec import Sizes
+from sandmill.synth import Pool, draw_pool
+from tests.designs import SECRET, TASKS, make_seed, make_spec
+
+SIZES = Sizes(train=120, feedback=1900, final=4200)
+BAND = Band.HARD
+"""Of the made-up panel."""
+_SPREADS = {entry.name: spread for entry, spread in zip(PANEL[:0:-1], np.linspace(1, 24, len(PANEL) - 1), strict=True)}
+"""Noise that an entry adds to the oracle's log-odds."""
+
+
+@cache
+def pool_of(replicate: int = 0) -> Pool:
+    """Rows of a small binary design."""
+    return draw_pool(make_spec(*TASKS[0]).model_copy(update={"sizes": SIZES}), SECRET, replicate)
+
+
+def job(band: Band = BAND, any_band: bool = False, replicate: int = 0) -> CalibrateJob:
+    """The first attempt at a slot that wants a band."""
+    slot = Slot(number=0, seed=make_seed(*TASKS[0]), band=band)
+    attempt = Attempt(slot, 0, 1, 0, 0.4, any_band=any_band, replicate=replicate)
+    return CalibrateJob(attempt, pool_of(replicate), SECRET)
+
+
+def noise_of(pool: Pool, seed: int = 0) -> Array:
+    """The same noise for all entries, so that their order is the same on any rows."""
+    return np.random.default_rng(seed).normal(size=len(pool.truth))
+
+
+def made_up(pool: Pool, noise: Array, names: Sequence[str]) -> list[PanelRun]:
+    """What these entries would predict: constants from the first, better from each that comes later."""
+    sure, tiers = logit(np.clip(pool.oracle, 1e-6, 1 - 1e-6)), {entry.name: entry.tier for entry in PANEL}
+    scores = {
+        name: expit(sure + _SPREADS[name] * noise) if name in _SPREADS else np.full(len(noise), 0.5) for name in names
+    }
+    return [PanelRun(name, tiers[name], [scores[name]], lambda columns: columns[0], None, 0.0) for name in names]
