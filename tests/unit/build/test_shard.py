@@ -4,8 +4,8 @@ from functools import cache
 
 import pytest
 
-from sandmill.build.plan import plan_build, plan_shards, plan_slots
 from sandmill.build.measuring import calibrate_design
+from sandmill.build.plan import plan_build, plan_shards, plan_slots
 from sandmill.build.progress import Progress
 from sandmill.build.rerun import rerun_task
 from sandmill.build.shard import Shard, ShardBuild
