@@ -18,7 +18,7 @@ from sandmill.calibrate.panel import TRIVIAL, PanelRun, Rows
 from sandmill.calibrate.steadiness import climb, require_order, steadiness
 from sandmill.errors import ItemRejected
 from sandmill.metrics import Metric
-from sandmill.metrics.base import Array
+from sandmill.metrics.base import SCORE_DECIMALS, Array
 from sandmill.models.base import Stage
 from sandmill.models.calibration import BoardEntry, Calibration, Sizing, Tier
 
@@ -69,14 +69,14 @@ def calibrate(
         BoardEntry(
             solver=run.name,
             tier=run.tier,
-            final=metric.rounded(final, on_final[run.name]),
-            feedback=metric.rounded(feedback, on_feedback[run.name]),
+            final=_rounded(metric, final, on_final[run.name]),
+            feedback=_rounded(metric, feedback, on_feedback[run.name]),
         )
         for run in ran
     ]
     board = leaderboard(entries, lower)
     bars = thresholds([entry.final for entry in board], lower)
-    trivial, best = metric.rounded(final, on_final[TRIVIAL]), metric.rounded(final, oracle)
+    trivial, best = _rounded(metric, final, on_final[TRIVIAL]), _rounded(metric, final, oracle)
     steps = gap_steps(bars, trivial, best)
     require_trivial_loses(trivial, bars, best)
     steady = steadiness(climb(final, list(on_final.values()), metric, rng), metric)
@@ -120,3 +120,8 @@ def require_enough(runs: Sequence[PanelRun]) -> list[PanelRun]:
     failures = "; ".join(f"{run.name}: {run.failure}" for run in runs if run.failure)
     detail = f"{len(ran)} of {len(runs)} solvers gave a prediction ({competent} competent); {failures or 'too few ran'}"
     raise ItemRejected(Stage.CALIBRATE, "panel_failed", detail)
+
+
+def _rounded(metric: Metric, truth: Array, prediction: Array) -> float:
+    """Score as it is published, by the fast way: the same to 9 decimals as the library's, which grades."""
+    return round(metric.own_score(truth, prediction), SCORE_DECIMALS)
