@@ -133,7 +133,9 @@ def test_every_solver_copes_with_nine_classes_in_fifty_rows(tmp_path: Path, metr
     runs = run_panel(written.folder, written.told)
     assert failures(runs) == {}
     if metric == "log_loss":
-        assert all(run.prediction.min() > 0 for run in runs if run.has_run), "a class absent from training is never impossible"
+        assert all(run.prediction.min() > 0 for run in runs if run.has_run), (
+            "a class absent from training is never impossible"
+        )
 
 
 @pytest.mark.parametrize(
