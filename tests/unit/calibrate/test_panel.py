@@ -133,7 +133,8 @@ def test_a_panel_aside_takes_over_what_features_gave_and_nothing_else(tmp_path: 
     assert aside.table.made == {}
     assert aside.table.seen.keys() == seen.keys()
     (again,) = aside.run(["stack"])
-    attempt(aside, linear_tuned)
+    assert aside.run(["binned_columns", "product_search"])[0].has_run
+    assert aside.table.seen.keys() > seen.keys()
     assert again.prediction.tobytes() == before.prediction.tobytes()
     assert panel.table.made.keys() == made.keys()
     assert panel.table.seen.keys() == seen.keys()
