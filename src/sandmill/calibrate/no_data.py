@@ -12,7 +12,6 @@ from sandmill.metrics.base import Array
 from sandmill.metrics.gap import gap_closed
 from sandmill.models.base import Stage
 from sandmill.models.package import Brief
-from sandmill.models.structure import MetricName
 
 MOST_NUMBERS = 40
 """Numbers of a description that are tried as constants."""
@@ -88,7 +87,7 @@ def best_without_data(
     floor = metric.own_score(truth, trivial)
     best, guess = 0.0, trivial
     for answer in answers_without_data(description, brief, len(truth)):
-        if not _is_scored(answer, metric):
+        if metric.is_nonnegative and (answer < 0).any():
             continue
         score = metric.own_score(truth, answer)
         share = gap_closed(score, floor, ceiling) if np.isfinite(score) else 0.0
@@ -104,13 +103,6 @@ def best_without_data(
         )
         raise ItemRejected(Stage.CALIBRATE, "no_data", detail)
     return round(best, 6)
-
-
-def _is_scored(answer: Array, metric: Metric) -> bool:
-    """Whether a submission may hold such numbers and gets a score for them."""
-    if metric.name is MetricName.POISSON_DEVIANCE:
-        return bool((answer > 0).all())
-    return not metric.is_nonnegative or bool((answer >= 0).all())
 
 
 def _numbers(text: str) -> list[float]:

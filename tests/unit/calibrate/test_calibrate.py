@@ -10,7 +10,7 @@ import pytest
 
 from sandmill.calibrate import PanelRun, calibrate, run_panel
 from sandmill.calibrate.board import gap_steps, thresholds
-from sandmill.calibrate.calibrate import Graded
+from sandmill.calibrate.calibrate import Graded, require_enough
 from sandmill.calibrate.measure import (
     band_of,
     difficulty,
@@ -219,6 +219,16 @@ def test_only_the_given_rows_count_and_their_order_does_not():
     assert found.board == turned_round.board
 
 
+def test_answers_that_depend_on_all_rows_are_for_the_given_ones():
+    spoilt = [
+        replace(
+            run, scores=[np.where(np.arange(2400) < 300, 99.0, run.prediction)], answer=lambda c: c[0] - c[0].mean()
+        )
+        for run in made_board()
+    ]
+    assert measured(spoilt, rows=slice(300, None), is_final=IS_FINAL[300:]).trivial < 2
+
+
 def test_what_found_nothing_or_failed_stays_off_the_board():
     runs = made_board()
     for failure in (NOTHING_FOUND, "ValueError: no"):
@@ -231,7 +241,7 @@ def test_what_found_nothing_or_failed_stays_off_the_board():
     "survives",
     [
         lambda place, run: run.tier is not Tier.TRIVIAL,
-        lambda place, run: place < 24,
+        lambda place, run: run.tier is Tier.COMPETENT or place < 21,
         lambda place, run: run.tier is not Tier.COMPETENT or place < 24,
     ],
     ids=["no trivial run", "24 entries", "four competent runs"],
@@ -242,6 +252,12 @@ def test_too_few_runs_reject_the_task(survives: Callable[[int, PanelRun], bool])
         measured(runs)
     assert caught.value.reason == "panel_failed"
     assert "ValueError: no" in caught.value.detail
+
+
+def test_twenty_five_runs_five_of_them_competent_are_enough():
+    runs = [run for run in made_board() if run.tier is not Tier.COMPETENT][:20]
+    runs += [run for run in made_board() if run.tier is Tier.COMPETENT][:5]
+    assert require_enough([*runs, broken(made_run("idle", Tier.SEARCH, TRUTH), NOTHING_FOUND)]) == runs
 
 
 def test_a_board_that_does_not_part_agents_is_refused():

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from sandmill.calibrate import run_panel
-from sandmill.calibrate.panel import _fault
-from sandmill.calibrate.solvers.cutoffs import agreement, best_naming, namings
+from sandmill.calibrate.panel import NOTHING_FOUND, _fault
+from sandmill.calibrate.solvers.columns import settle, solve
+from sandmill.calibrate.solvers.cutoffs import agreement, best_naming, cut_best, namings
 from sandmill.calibrate.solvers.decisions import (
     decide,
     likeliest_sets,
@@ -16,6 +17,7 @@ from sandmill.calibrate.solvers.decisions import (
     matched_positives,
     rank_classes,
 )
+from sandmill.calibrate.solvers.strong import linear_tuned
 from sandmill.calibrate.solvers.table import Table
 from sandmill.metrics import get_metric
 from tests.unit.calibrate.tables import straight, write_table
@@ -94,6 +96,42 @@ def test_the_best_naming_beats_the_others_where_probabilities_hold(tmp_path: Pat
     reached = metric.score(truth, best_naming(scores, table))
     assert reached > max(metric.score(truth, named) for named in namings(scores, table)) - 0.01
     assert reached > metric.score(truth, scores.argmax(axis=1)) + 0.05
+
+
+@pytest.mark.parametrize(
+    ("target", "metric"),
+    [
+        ("binary", "roc_auc"),
+        ("binary", "accuracy"),
+        ("binary", "balanced_accuracy"),
+        ("multiclass", "log_loss"),
+        ("multiclass", "map_at_k"),
+        ("ordinal", "accuracy"),
+        ("multilabel", "f1_micro"),
+        ("multilabel", "f1_samples"),
+        ("regression", "mape"),
+        ("count", "rmsle"),
+    ],
+)
+def test_where_a_metric_has_no_cut_the_usual_decision_stands(tmp_path: Path, target: str, metric: str):
+    written = write_table(tmp_path, target, metric, train=60, test=100)
+    table = Table.read(written.folder, written.told)
+    scores = solve(linear_tuned, table)
+    assert np.array_equal(settle(scores, table, cut_best), settle(scores, table, decide))
+    (run,) = run_panel(written.folder, written.told, ["cutoff_search"])
+    assert run.failure == NOTHING_FOUND
+
+
+@pytest.mark.parametrize(
+    ("target", "metric"), [("binary", "f1"), ("multiclass", "mcc"), ("ordinal", "qwk"), ("multilabel", "f1_macro")]
+)
+def test_where_a_metric_has_a_cut_it_is_searched(tmp_path: Path, target: str, metric: str):
+    written = write_table(tmp_path, target, metric, straight, train=60, test=400)
+    runs = run_panel(written.folder, written.told, ["stack", "cutoff_search"])
+    plain, searched = (run.prediction for run in runs)
+    assert not np.array_equal(searched, plain)
+    for one, other in zip(*(run.scores for run in runs), strict=True):
+        assert np.array_equal(one, other), "the same model says the same"
 
 
 def test_the_searched_cutoff_pays_for_rare_positives(tmp_path: Path):

@@ -131,17 +131,17 @@ def test_every_kind_of_target_is_served(target: TargetKind, metric: MetricName):
 
 
 @pytest.mark.parametrize(
-    ("target", "metric", "skill"),
+    ("target", "metric", "slot", "skill"),
     [
-        (TargetKind.BINARY, MetricName.F1, Skill.THRESHOLD_TUNING),
-        (TargetKind.MULTILABEL, MetricName.F1_MICRO, Skill.THRESHOLD_TUNING),
-        (TargetKind.ORDINAL, MetricName.QWK, Skill.GRADE_CUTOFFS),
-        (TargetKind.REGRESSION, MetricName.RMSLE, Skill.TARGET_SCALE),
-        (TargetKind.MULTI_TARGET, MetricName.RMSLE_COLUMNS, Skill.TARGET_SCALE),
+        (TargetKind.BINARY, MetricName.F1, 0, Skill.THRESHOLD_TUNING),
+        (TargetKind.MULTILABEL, MetricName.F1_MICRO, 2, Skill.THRESHOLD_TUNING),
+        (TargetKind.ORDINAL, MetricName.QWK, 0, Skill.GRADE_CUTOFFS),
+        (TargetKind.REGRESSION, MetricName.RMSLE, 0, Skill.TARGET_SCALE),
+        (TargetKind.MULTI_TARGET, MetricName.RMSLE_COLUMNS, 0, Skill.TARGET_SCALE),
     ],
 )
-def test_decisions_that_the_metric_rewards_lift(target: TargetKind, metric: MetricName, skill: Skill):
-    with made_task(make_spec(target, metric)) as made:
+def test_decisions_that_the_metric_rewards_lift(target: TargetKind, metric: MetricName, slot: int, skill: Skill):
+    with made_task(make_spec(target, metric, slot)) as made:
         assert lifts(made)[skill].lift > 0.01
 
 

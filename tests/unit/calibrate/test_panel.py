@@ -1,0 +1,140 @@
+"""Running the ladder: what fails, what has nothing to add, and answers for some of the rows."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sandmill.calibrate.panel import NOTHING_FOUND, PANEL, Panel, PanelRun
+from sandmill.calibrate.solvers.decisions import decide
+from sandmill.calibrate.solvers.strong import linear_tuned
+from sandmill.calibrate.solvers.table import NothingFound, Table
+from sandmill.models.calibration import Tier
+from tests.unit.calibrate.tables import days, write_table
+
+NAMES = ["prior", "full_tree", "linear", "extra_trees", "stack", "encoding_search", "sparse_blend"]
+ROWS = np.array([70, 3, 3, 119, 40, *range(60, 100)])
+
+
+def panel_of(folder: Path, target: str = "binary", metric: str = "f1", **changes: Any) -> Panel:
+    written = write_table(folder, target, metric, **({"train": 80, "test": 120, "classes": 3} | changes))
+    return Panel(written.folder, written.told)
+
+
+def attempt(panel: Panel, solver: Any) -> PanelRun:
+    """Run a solver that is not in the panel."""
+    return panel.attempt("mine", Tier.NAIVE, lambda: solver, lambda: decide)
+
+
+def test_a_solver_that_raises_is_data(tmp_path: Path):
+    def broken(table: Table) -> Any:
+        raise ValueError("no such thing")
+
+    run = attempt(panel_of(tmp_path), broken)
+    assert (run.failure, run.has_run) == ("ValueError: no such thing", False)
+    with pytest.raises(ValueError, match="mine failed: ValueError: no such thing"):
+        _ = run.prediction
+
+
+def test_a_solver_that_answers_in_the_wrong_shape_is_data(tmp_path: Path):
+    def short(table: Table) -> Any:
+        return np.full((7, 2), 0.5)
+
+    run = attempt(panel_of(tmp_path, metric="roc_auc"), short)
+    assert run.failure == "prediction of shape (7,); expected (120,)"
+    assert not run.has_run
+
+
+@pytest.mark.parametrize(("target", "metric"), [("binary", "roc_auc"), ("multilabel", "f1_micro")])
+def test_a_solver_that_has_nothing_to_add_stays_off_the_board(tmp_path: Path, target: str, metric: str):
+    def idle(table: Table) -> Any:
+        raise NothingFound
+
+    run = attempt(panel_of(tmp_path, target, metric), idle)
+    assert (run.failure, run.has_run) == (NOTHING_FOUND, False)
+
+
+def test_where_a_solver_has_nothing_to_add_for_one_number_a_linear_model_speaks(tmp_path: Path):
+    def picky(table: Table) -> Any:
+        if table.place == 1:
+            raise NothingFound
+        return np.full(len(table.ids), 5.0)
+
+    panel = panel_of(tmp_path, "multi_target", "rmse_columns")
+    found = attempt(panel, picky).prediction
+    assert (found[:, [0, 2]] == 5).all()
+    assert found[:, 1].tobytes() == linear_tuned(panel.table.columns()[1]).tobytes()
+
+
+def test_a_column_that_never_changes_is_answered_by_what_it_is(tmp_path: Path):
+    written = write_table(tmp_path, train=60, test=100)
+    train = pd.read_csv(tmp_path / "train.csv", dtype={"row_id": str})
+    train.assign(outcome=0).to_csv(tmp_path / "train.csv", index=False)
+    for run in Panel(written.folder, written.told).run(["prior", "linear", "stack"]):
+        assert run.prediction.tolist() == [0] * 100
+
+
+def test_a_name_that_the_panel_has_not_is_refused(tmp_path: Path):
+    with pytest.raises(KeyError, match="forest_tuned"):
+        panel_of(tmp_path).run(["prior", "forest_tuned"])
+
+
+def test_it_makes_no_difference_which_entries_run_first(tmp_path: Path):
+    names = [entry.name for entry in PANEL]
+    whole, parted = (panel_of(tmp_path, "multilabel", "f1_macro") for _ in range(2))
+    first = {run.name: run for run in whole.run()}
+    again = {run.name: run for half in (names[1::2][::-1], names[::2]) for run in parted.run(half)}
+    assert {name: run.failure for name, run in again.items()} == {name: run.failure for name, run in first.items()}
+    ran = [name for name in names if first[name].has_run]
+    assert [name for name in ran if first[name].prediction.tobytes() != again[name].prediction.tobytes()] == []
+
+
+@pytest.mark.parametrize(
+    ("target", "metric"),
+    [("binary", "f1"), ("ordinal", "qwk"), ("multilabel", "f1_micro"), ("multiclass", "map_at_k"), ("count", "rmsle")],
+)
+def test_an_answer_for_some_rows_is_that_for_a_test_of_these_rows(tmp_path: Path, target: str, metric: str):
+    panel = panel_of(tmp_path / "all", target, metric)
+    few = panel_of(tmp_path / "few", target, metric)
+    test = pd.read_csv(tmp_path / "few" / "test.csv", dtype={"row_id": str})
+    test.iloc[ROWS].to_csv(tmp_path / "few" / "test.csv", index=False)
+    few = Panel(tmp_path / "few", few.table.told)
+    for all_rows, these in zip(panel.run(NAMES), few.run(NAMES), strict=True):
+        np.testing.assert_allclose(all_rows.on(ROWS), these.prediction, rtol=1e-8, atol=1e-10, err_msg=these.name)
+
+
+def test_decisions_look_only_at_the_rows_that_are_asked_about(tmp_path: Path):
+    (run,) = panel_of(tmp_path, train=200, test=1000).run(["linear"])
+    likely = np.argsort(run.scores[0][:, 1])[-300:]
+    assert run.prediction[likely].mean() > 0.9
+    assert 0.3 < run.on(likely).mean() < 0.7, "as many positives as in training"
+    is_likely = np.isin(np.arange(1000), likely)
+    assert np.array_equal(run.on(is_likely), run.on(np.sort(likely)))
+
+
+@pytest.mark.parametrize(("target", "metric"), [("binary", "f1"), ("multi_target", "mae_columns")])
+def test_a_panel_aside_answers_for_its_rows_and_leaves_no_trace(tmp_path: Path, target: str, metric: str):
+    panel = panel_of(tmp_path, target, metric, add=lambda table, rng: table.assign(seen=days(len(table), rng)))
+    aside = panel.aside(ROWS)
+    assert aside.table.ids == [panel.table.ids[row] for row in ROWS]
+    found = aside.run(NAMES)
+    assert panel.table.made == panel.table.seen == {}
+    for run, whole in zip(found, panel.run(NAMES), strict=True):
+        np.testing.assert_allclose(run.prediction, whole.on(ROWS), rtol=1e-8, atol=1e-10, err_msg=run.name)
+
+
+def test_a_panel_aside_takes_over_what_features_gave_and_nothing_else(tmp_path: Path):
+    panel = panel_of(tmp_path)
+    (before,) = panel.run(["stack"])
+    made, seen = dict(panel.table.made), dict(panel.table.seen)
+    aside = panel.aside()
+    assert aside.table.made == {}
+    assert aside.table.seen.keys() == seen.keys()
+    (again,) = aside.run(["stack"])
+    assert aside.run(["binned_columns", "product_search"])[0].has_run
+    assert aside.table.seen.keys() > seen.keys()
+    assert again.prediction.tobytes() == before.prediction.tobytes()
+    assert panel.table.made.keys() == made.keys()
+    assert panel.table.seen.keys() == seen.keys()
