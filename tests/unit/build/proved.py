@@ -100,6 +100,4 @@ def recalibrated(**update: object) -> TaskRecord:
 
 def rescored(calibration: Calibration, solver: str, **update: object) -> tuple[BoardEntry, ...]:
     """The board with another line for one solver."""
-    return tuple(
-        entry.model_copy(update=update) if entry.solver == solver else entry for entry in calibration.board
-    )
+    return tuple(entry.model_copy(update=update) if entry.solver == solver else entry for entry in calibration.board)
