@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 from sandmill.build.provenance import numeric_versions
 from sandmill.build.verify import verify_task
-from sandmill.calibrate.panel import run_panel, told_of
+from sandmill.calibrate.panel import PANEL, run_panel, told_of
 from sandmill.metrics import get_metric
 from sandmill.metrics.submission import read_answers
 from sandmill.models.base import Part
@@ -63,10 +63,13 @@ def _board_problems(package: TaskPackage, record: TaskRecord) -> Iterator[str]:
     """Run every solver of the board again on the public files."""
     metric, answers = get_metric(package.brief.metric), read_answers(package.private["answers.csv"], package.brief)
     board = {entry.solver: entry for entry in record.calibration.board}
+    known = [entry.name for entry in PANEL if entry.name in board]
+    for solver in sorted(board.keys() - set(known)):
+        yield f"solver {solver} of the board is not in the panel of this version of sandmill"
     with TemporaryDirectory(prefix="sandmill-panel-") as name:
         for path, content in package.public.items():
             (Path(name) / path).write_bytes(content)
-        runs = run_panel(Path(name), told_of(package.brief), list(board))
+        runs = run_panel(Path(name), told_of(package.brief), known)
     final, feedback = answers.part(Part.FINAL), answers.part(Part.FEEDBACK)
     for run in runs:
         entry = board[run.name]

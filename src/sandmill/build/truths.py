@@ -36,7 +36,7 @@ def best_is_known(measured: Calibration) -> bool:
     sign = -1 if measured.is_lower_better else 1
     if sign * (measured.oracle - measured.trivial) <= 0:
         return False
-    tops = [measured.board[0].final, *([] if measured.informed is None else [measured.informed])]
+    tops = [*(entry.final for entry in measured.board[:1]), *([] if measured.informed is None else [measured.informed])]
     return all(gap_closed(top, measured.trivial, measured.oracle) <= 1 + LUCK for top in tops)
 
 
@@ -55,8 +55,10 @@ def thresholds_hold(measured: Calibration) -> bool:
 def difficulty_holds(measured: Calibration) -> bool:
     """Whether difficulty follows from the competent tier, with its interval and its band."""
     found = measured.difficulty
-    middle = median(entry.final for entry in measured.board if entry.tier is Tier.COMPETENT)
-    share = gap_closed(middle, measured.trivial, measured.oracle)
+    competent = [entry.final for entry in measured.board if entry.tier is Tier.COMPETENT]
+    if not competent or measured.trivial == measured.oracle:
+        return False
+    share = gap_closed(median(competent), measured.trivial, measured.oracle)
     follows = isclose(found.value, 1 - min(max(share, 0.0), 1.0), abs_tol=ROUNDING)
     return follows and found.low <= found.value <= found.high and band_of(found.value) is found.band
 
@@ -82,6 +84,8 @@ def nothing_given_away(package: TaskPackage, measured: Calibration) -> bool:
 
 
 def _are_apart(measured: Calibration) -> bool:
+    if measured.trivial == measured.oracle:
+        return False
     bars = measured.thresholds
     ladder = (bars.gold, bars.silver, bars.bronze, bars.median)
     places = [gap_closed(bar, measured.trivial, measured.oracle) for bar in ladder]

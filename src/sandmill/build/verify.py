@@ -29,12 +29,12 @@ def verify_task(
         grade_submission(submission, answers, package.brief, calibration)
         for submission in (run.submission, package.public["sample_submission.csv"], None)
     )
-    board_score = next(entry.final for entry in calibration.board if entry.solver == calibration.reference)
+    board = {entry.solver: entry.final for entry in calibration.board}
     verification = Verification(
         reference_score=reference.score,
         is_micro=is_micro(package, run.seconds),
         reference_is_gold=reference.medal is Medal.GOLD,
-        reference_matches_board=reference.score == board_score,
+        reference_matches_board=reference.score is not None and reference.score == board.get(calibration.reference),
         sample_wins_nothing=_wins_nothing(sample) and sample.outcome is Outcome.OK,
         noop_wins_nothing=_wins_nothing(nothing) and nothing.outcome is Outcome.NO_SUBMISSION,
         best_is_known=best_is_known(calibration),

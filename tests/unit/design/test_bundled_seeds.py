@@ -54,7 +54,8 @@ def test_every_supported_seed_is_rendered_at_every_hardness():
     for number in range(len(seeds())):
         for hardness in HARDNESS:
             spec = design(number, hardness)
-            rendered = render(spec, SECRET)
+            usual = spec.sizes.model_copy(update={"feedback": 1500, "final": 3000})
+            rendered = render(spec.model_copy(update={"sizes": usual}), SECRET)
             sample = rendered.package.public["sample_submission.csv"]
             parse_submission(sample, rendered.package.brief, rendered.answers.ids)
 

@@ -1,0 +1,178 @@
+"""What each knob turns when it is turned alone, and what it leaves as it is."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from sandmill.calibrate.measure import band_of
+from sandmill.design import design_task
+from sandmill.design.frame import Frame
+from sandmill.design.lexicon import load_domains
+from sandmill.design.motifs import FINDABLE_KINDS, HIDDEN_KINDS
+from sandmill.design.rule import choose_rule
+from sandmill.design.steering import AIM, first_hardness, steer
+from sandmill.design.typical import HARDNESS, TYPICAL
+from sandmill.design.vocabulary import choose_vocabulary
+from sandmill.models.base import Band
+from sandmill.models.mechanism import Distractors, class_names
+from sandmill.models.plan import Slot
+from sandmill.models.spec import Knobs, TaskSpec
+from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
+from sandmill.rng import Streams
+from tests.designs import SECRET, TASKS, make_seed
+
+BINARY, NUMBER, MANY = TASKS[0], TASKS[8], TASKS[4]
+ENDS = (0.0, 1.0)
+each_task = pytest.mark.parametrize("task", [BINARY, NUMBER, MANY], ids=lambda task: "-".join(task))
+
+
+@cache
+def design(task, knob, position) -> TaskSpec:
+    """A design with one knob at a position and the others in the middle."""
+    slot = Slot(number=0, seed=make_seed(*task), band=Band.MEDIUM)
+    return design_task(slot, Streams(SECRET, "knobs"), 0.5, knobs=Knobs(**{knob: position}))
+
+
+def turned(task, knob):
+    return [design(task, knob, position) for position in ENDS]
+
+
+def motifs(spec):
+    return [term.motif for term in spec.mechanism.terms]
+
+
+def weights(spec):
+    return [term.weights for term in spec.mechanism.terms]
+
+
+def hidden_terms(spec):
+    """They stand behind the plain ones, the first is of a kind that no plain one is of."""
+    terms = spec.mechanism.terms
+    return terms[[term.motif.motif in FINDABLE_KINDS for term in terms].index(True) :]
+
+
+def hidden_share(spec):
+    """Share of the rule's variance in motifs that take a skill."""
+    hidden, whole = (
+        sum(np.square(term.weights).sum() for term in terms) for terms in (hidden_terms(spec), spec.mechanism.terms)
+    )
+    return hidden / whole
+
+
+@each_task
+def test_knobs_at_the_hardness_are_what_hardness_alone_gives(task):
+    slot = Slot(number=0, seed=make_seed(*task), band=Band.MEDIUM)
+    alone, together = (
+        design_task(slot, Streams(SECRET, "knobs"), 0.3, knobs=knobs) for knobs in (None, Knobs.all_at(0.3))
+    )
+    assert alone == together
+    assert alone.knobs == Knobs(rows=0.3, signal=0.3, skills=0.3, distractors=0.3)
+
+
+@each_task
+def test_the_knobs_are_recorded_beside_the_hardness(task):
+    spec = design(task, "rows", 1.0)
+    assert spec.knobs == Knobs(rows=1.0)
+    assert spec.hardness == 0.5
+
+
+@each_task
+def test_rows_take_training_rows_away_and_nothing_else(task):
+    many, few = turned(task, "rows")
+    assert (many.sizes.train, few.sizes.train) == (200, 80)
+    same = {"sizes": many.sizes, "knobs": many.knobs}
+    assert few.model_copy(update=same) == many
+
+
+@each_task
+def test_signal_changes_neither_motifs_nor_columns_nor_rows(task):
+    strong, weak = turned(task, "signal")
+    assert motifs(weak) == motifs(strong)
+    assert weak.mechanism.columns == strong.mechanism.columns
+    assert weak.sizes == strong.sizes
+    assert weak.story.overview == strong.story.overview
+    assert hidden_share(weak) == pytest.approx(hidden_share(strong), abs=1e-3)
+
+
+def test_signal_weakens_the_rule_of_classes_and_adds_noise_to_numbers():
+    strong, weak = turned(BINARY, "signal")
+    np.testing.assert_allclose(np.array(weights(strong)) / np.array(weights(weak)), 6.0 / 1.1, rtol=1e-3)
+    strong, weak = turned(NUMBER, "signal")
+    assert weights(weak) == weights(strong)
+    assert weak.mechanism.link.noise > strong.mechanism.link.noise
+    strong, weak = turned(MANY, "signal")
+    assert len(class_names(weak.mechanism.link)) > len(class_names(strong.mechanism.link))
+
+
+@each_task
+def test_skills_move_the_rule_into_hidden_motifs_and_change_neither_rows_nor_target(task):
+    plain, hidden = turned(task, "skills")
+    assert hidden_share(plain) < 0.3 < 0.8 < hidden_share(hidden)
+    assert set(map(str, motifs(plain))) < set(map(str, motifs(hidden)))
+    assert hidden.sizes == plain.sizes
+    assert type(hidden.mechanism.link) is type(plain.mechanism.link)
+    assert class_names(hidden.mechanism.link) == class_names(plain.mechanism.link)
+    assert hidden.story.overview == plain.story.overview
+
+
+@pytest.mark.parametrize("task", [BINARY, NUMBER], ids=lambda task: "-".join(task))
+def test_skills_leave_the_whole_signal_as_it_is(task):
+    lengths = [sum(w**2 for (w,) in weights(spec)) for spec in turned(task, "skills")]
+    assert lengths[1] == pytest.approx(lengths[0], rel=1e-3)
+
+
+@each_task
+def test_distractors_add_columns_that_the_rule_does_not_read(task):
+    few, many = turned(task, "distractors")
+    assert motifs(many) == motifs(few)
+    assert weights(many) == weights(few)
+    assert many.sizes == few.sizes
+    names = [{column.name for column in spec.mechanism.columns} for spec in (few, many)]
+    assert names[0] < names[1]
+    idle = [fault for fault in many.mechanism.pathologies if isinstance(fault, Distractors)]
+    assert names[1] - names[0] <= {name for fault in idle for name in fault.columns}
+
+
+def test_the_first_hidden_motif_is_one_that_a_search_finds():
+    """It leads where hardness is low, also where the seed has a crowd to look up."""
+    assert set(FINDABLE_KINDS) <= set(HIDDEN_KINDS)
+    firsts = set()
+    for faults in (frozenset(), frozenset({PathologyKind.HIGH_CARDINALITY})):
+        frame = Frame(SplitKind.RANDOM, faults)
+        for domain in load_domains():
+            words = choose_vocabulary(domain, frame, Streams(SECRET, domain.name))
+            for seed in range(6):
+                firsts.add(choose_rule(words, frame, np.random.default_rng(seed)).hidden[0].motif)
+    assert len(firsts) > 4
+    assert firsts <= set(FINDABLE_KINDS)
+
+
+def test_where_hardness_is_low_the_first_hidden_motif_leads():
+    led = 0
+    for slot in range(12):
+        seed = Slot(number=slot, seed=make_seed(*BINARY), band=Band.EASY)
+        spec = design_task(seed, Streams(SECRET, f"lead {slot}"), 0.0)
+        first, second = (abs(term.weights[0]) for term in hidden_terms(spec))
+        led += first > second
+    assert led == 12
+
+
+@pytest.mark.parametrize("band", Band)
+def test_a_search_aims_inside_its_band_and_away_from_the_ends_of_the_scale(band):
+    assert band_of(AIM[band]) is band
+    assert 0.15 < AIM[band] < 0.85
+
+
+@pytest.mark.parametrize("band", Band)
+def test_a_search_starts_where_typical_designs_reach_its_aim(band):
+    task = (TargetKind.BINARY, MetricName.ROC_AUC)
+    start = first_hardness(make_seed(*task).structure, band)
+    assert np.interp(start, HARDNESS, TYPICAL[task]) == pytest.approx(AIM[band], abs=0.01)
+
+
+def test_a_task_without_a_curve_is_taken_to_be_as_hard_as_its_knob(monkeypatch):
+    monkeypatch.setattr("sandmill.design.steering.TYPICAL", {})
+    structure = make_seed(*BINARY).structure
+    assert [first_hardness(structure, band) for band in Band] == [AIM[band] for band in Band]
+    assert steer(structure, Band.EASY, [(0.5, 0.6)]) == pytest.approx(0.5 - (0.6 - AIM[Band.EASY]))
