@@ -1,0 +1,64 @@
+"""Try everything that isolation needs and say what fails, in the order in which a run would meet it."""
+
+import json
+import os
+import platform
+import sys
+import tempfile
+
+from sandmill.sandbox.guest import box, kernel
+from sandmill.sandbox.guest.template import enter_own_mounts
+
+
+def main(arguments: list[str]) -> None:
+    """Write one JSON object: `is_root`, and `missing` (steps that failed as root and as user; empty if one way works)."""
+    missing: dict[str, str] = {}
+    for is_root in [True, False] if os.geteuid() == 0 else [False]:
+        failure = _try_in_child(is_root)
+        if not failure:
+            sys.stdout.write(json.dumps({"is_root": is_root, "missing": {}}))
+            return
+        missing["as root" if is_root else "with user namespaces"] = failure
+    sys.stdout.write(json.dumps({"is_root": False, "missing": missing}))
+
+
+def _try_in_child(is_root: bool) -> str:
+    with tempfile.TemporaryDirectory(prefix="sandmill-probe-") as root:
+        reader, writer = os.pipe()
+        pid = os.fork()
+        if not pid:
+            _try(is_root, root, writer)
+        os.close(writer)
+        with open(reader, encoding="utf-8") as file:
+            said = file.read()
+        _, status = os.waitpid(pid, 0)
+    return "" if said == "done" else said or f"the probe ended with status {status}"
+
+
+def _try(is_root: bool, root: str, writer: int) -> None:
+    try:
+        if platform.machine() not in kernel.MACHINES:
+            raise OSError(f"processor {platform.machine()} is none of {', '.join(kernel.MACHINES)}")
+        enter_own_mounts(is_root)
+        kernel.unshare(kernel.CLONE_NEWPID)
+        inner = os.fork()
+        if inner:
+            os.waitpid(inner, 0)
+            os._exit(0)
+        uid = box.FIRST_UID if is_root else 0
+        proc_self = os.open("/proc/self", os.O_RDONLY | os.O_DIRECTORY)
+        box.leave_namespaces()
+        kernel.mount("sandmill", root, "tmpfs", 0, "size=1m,nr_inodes=64,mode=755")
+        for folder in ("/proc", "/box"):
+            os.mkdir(root + folder)
+        for folder in box.FOLDERS:
+            os.mkdir(f"{root}{box.BOX}/{folder}")
+        kernel.mount("proc", f"{root}/proc", "proc", 0)
+        kernel.restrict_mounts(f"{root}/proc")
+        kernel.swap_root(root)
+        box.name_host()
+        box.give_up_rights(uid, proc_self)
+        os.write(writer, b"done")
+    except BaseException as error:
+        os.write(writer, f"{error}".encode())
+    os._exit(0)

@@ -1,0 +1,67 @@
+"""Watching the memory of all processes of a run together, which no resource limit of the kernel counts."""
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+
+_LEAST_PAUSE_S = 0.05
+_COST_SHARE = 10
+"""A look pauses for this many times what it cost, so that watching takes a tenth of one processor at most."""
+
+
+class MemoryWatch:
+    """Looks now and then; a run is over its limit when its own memory is.
+
+    Between two looks a run can take more: at worst, every process fills the address space that its own limit allows.
+    Memory that a process shares with the warm interpreter is not the run's; memory that its processes share with each
+    other counts once (proportional set size), so forking does not hide it.
+    """
+
+    def __init__(self, pid: int, limit_bytes: int) -> None:
+        self._pid, self._limit = pid, limit_bytes
+        self.peak_bytes = 0
+        """Most that was seen where a close look was taken."""
+        self._next = time.monotonic() + _LEAST_PAUSE_S
+
+    @property
+    def pause_s(self) -> float:
+        """Until the next look is due."""
+        return max(0.0, self._next - time.monotonic())
+
+    def is_over(self) -> bool:
+        """Look, if it is time to."""
+        started = time.monotonic()
+        if started < self._next:
+            return False
+        pids = _family(self._pid)
+        rough = sum(_sum_fields(f"/proc/{pid}/status", ("RssAnon", "RssShmem")) for pid in pids)
+        total = 0
+        if rough > self._limit:
+            total = sum(_sum_fields(f"/proc/{pid}/smaps_rollup", ("Pss_Anon", "Pss_Shmem")) for pid in pids)
+            self.peak_bytes = max(self.peak_bytes, total)
+        now = time.monotonic()
+        self._next = now + max(_LEAST_PAUSE_S, _COST_SHARE * (now - started))
+        return total > self._limit
+
+
+def _family(pid: int) -> list[int]:
+    """List a process and its descendants: orphans belong to the init of their namespace, so none is missed."""
+    found, waiting = [], [pid]
+    while waiting:
+        found.append(waiting.pop())
+        with suppress(OSError):
+            for task in os.listdir(f"/proc/{found[-1]}/task"):
+                text = Path(f"/proc/{found[-1]}/task/{task}/children").read_text()
+                waiting += map(int, text.split())
+    return found
+
+
+def _sum_fields(path: str, names: tuple[str, ...]) -> int:
+    total = 0
+    with suppress(OSError):
+        for line in Path(path).read_text().splitlines():
+            name, _, value = line.partition(":")
+            if name in names:
+                total += int(value.split()[0]) * 1024
+    return total
