@@ -133,7 +133,7 @@ class _Attendance:
             if descriptors:
                 (self._work,) = descriptors
             if words[:1] != ["ready"] or self._work < 0:
-                return message.decode(errors="replace").removeprefix("error ") or "ended before the script started"
+                return _fault(message)
             if self._order.scratch:
                 self._filled = fill(self._order.scratch, self._work, int(words[1]), self._caps)
                 self._before = read_submission(self._work, self._order.limits.submission_mb * _MB)
@@ -141,7 +141,7 @@ class _Attendance:
             said = stage.recv(1 << 12)
         except OSError as error:
             return f"ended before the script started: {error}"
-        return "" if said == b"started" else said.decode(errors="replace") or "ended before the script started"
+        return "" if said == b"started" else _fault(said)
 
     def _wait(self, watch: MemoryWatch, started: float) -> Outcome | None:
         """Wait for the end; gives the limit for which the run has to be ended, if any."""
@@ -203,6 +203,10 @@ class _Attendance:
         if ending.is_init_killed:
             return Outcome.OOM, "killed by the kernel"
         return Outcome.RUNTIME_ERROR, f"exit code {code}" if code < 128 else f"ended by signal {code - 128}"
+
+
+def _fault(message: bytes) -> str:
+    return message.decode(errors="replace").removeprefix("error ") or "ended before the script started"
 
 
 class _Tail:

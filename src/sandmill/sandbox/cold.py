@@ -98,6 +98,10 @@ class Bubblewrap:
         else:
             words += ["--unshare-user", "--uid", "0", "--gid", "0", "--cap-add", "ALL"]
         view = view_of(self._env)
+        shown = [path for _, path in view["steps"]]
+        for parent in dict.fromkeys(parent for path in shown for parent in reversed(_parents(path))):
+            if not any(Path(parent).is_relative_to(path) for path in shown):
+                words += ["--perms", "0755", "--dir", parent]
         for kind, path in view["steps"]:
             words += ["--tmpfs", path, "--remount-ro", path] if kind == "mask" else ["--ro-bind", path, path]
         for path in view["folders"]:
@@ -138,6 +142,11 @@ class Bare:
 
     def close(self) -> None:
         """Nothing is kept."""
+
+
+def _parents(path: str) -> list[str]:
+    """List the folders above a path, without the root."""
+    return [str(parent) for parent in Path(path).parents][:-1]
 
 
 def _free_number() -> int:

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import threading
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from sandmill.errors import Problem, SandboxUnavailable
@@ -133,10 +134,10 @@ class WarmRun:
         self._report = report
         message, descriptors, _, _ = socket.recv_fds(report, 1 << 12, 1)
         facts: dict[str, Any] = json.loads(message) if message else {}
-        if "pid" not in facts:
+        if "forked" not in facts:
             raise ServerGone(facts.get("error", "the warm interpreter ended"))
-        self.pid: int = facts["pid"]
         (self._init,) = descriptors
+        self.pid = _pid_of(self._init)
         report.settimeout(None)
 
     @property
@@ -163,3 +164,9 @@ class WarmRun:
         facts = json.loads(message)
         code = os.waitstatus_to_exitcode(facts["status"])
         return Ending(code if code >= 0 else 128 - code, code < 0, facts["cpu_s"], facts["peak_kb"] / 1024)
+
+
+def _pid_of(pidfd: int) -> int:
+    """Give the process id of a pidfd as we see it; the warm interpreter has process ids of its own."""
+    facts = dict(line.split(":") for line in Path(f"/proc/self/fdinfo/{pidfd}").read_text().splitlines())
+    return int(facts["Pid"])

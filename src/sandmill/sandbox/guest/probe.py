@@ -7,7 +7,7 @@ import sys
 import tempfile
 
 from sandmill.sandbox.guest import box, kernel
-from sandmill.sandbox.guest.template import enter_own_mounts
+from sandmill.sandbox.guest.template import leave_host
 
 
 def main(arguments: list[str]) -> None:
@@ -39,8 +39,7 @@ def _try(is_root: bool, root: str, writer: int) -> None:
     try:
         if platform.machine() not in kernel.MACHINES:
             raise OSError(f"processor {platform.machine()} is none of {', '.join(kernel.MACHINES)}")
-        enter_own_mounts(is_root)
-        kernel.unshare(kernel.CLONE_NEWPID)
+        leave_host(is_root)
         inner = os.fork()
         if inner:
             os.waitpid(inner, 0)

@@ -7,13 +7,14 @@ import gc
 import json
 import os
 import select
+import signal
 import socket
 import sys
 from typing import Any, NoReturn
 
 from sandmill.sandbox.guest import box, kernel, script
 from sandmill.sandbox.guest.preload import preload
-from sandmill.sandbox.guest.template import build_template, enter_own_mounts
+from sandmill.sandbox.guest.template import build_template, leave_host
 
 _PARENT_CHECK_MS = 1000
 
@@ -23,16 +24,35 @@ def main(arguments: list[str]) -> None:
     control = socket.socket(fileno=int(arguments[0]))
     hello: dict[str, Any] = json.loads(control.recv(1 << 16))
     try:
-        enter_own_mounts(hello["is_root"])
+        leave_host(hello["is_root"])
+        if server := os.fork():
+            control.close()
+            _guard(server)
+        kernel.die_with_parent()
         build_template(hello["root"], hello["view"])
         preload()
     except Exception as error:
         control.send(json.dumps({"error": f"{type(error).__name__}: {error}"}).encode())
-        return
+        os._exit(1)
     gc.collect()
     gc.freeze()
     control.send(b'{"ready": true}')
     _Server(control, hello["root"], hello["is_root"]).serve()
+    os._exit(0)
+
+
+def _guard(server: int) -> NoReturn:
+    """Stay outside as long as the server lives, and end it when whoever started us is gone.
+
+    The server is the init of its own processes: when it ends, the kernel ends every run.
+    """
+    parent = os.getppid()
+    poller = select.poll()
+    poller.register(os.pidfd_open(server), select.POLLIN)
+    while not poller.poll(_PARENT_CHECK_MS) and os.getppid() == parent:
+        pass
+    os.kill(server, signal.SIGKILL)
+    os.waitpid(server, 0)
     os._exit(0)
 
 
@@ -44,13 +64,12 @@ class _Server:
         self._processes = os.open("/proc/self/ns/pid", os.O_RDONLY)
         self._alive, self._still_alive = os.pipe()
         self._runs: dict[int, tuple[int, socket.socket]] = {}
-        self._parent = os.getppid()
         self._poller = select.poll()
 
     def serve(self) -> None:
         self._poller.register(self._control, select.POLLIN)
-        while os.getppid() == self._parent:
-            for descriptor, _ in self._poller.poll(_PARENT_CHECK_MS):
+        while True:
+            for descriptor, _ in self._poller.poll():
                 if descriptor in self._runs:
                     self._reap(descriptor)
                 elif not self._accept():
@@ -84,7 +103,7 @@ class _Server:
         watched = os.pidfd_open(pid)
         self._runs[watched] = (pid, report)
         self._poller.register(watched, select.POLLIN)
-        _tell(report, {"pid": pid}, [watched])
+        _tell(report, {"forked": True}, [watched])
 
     def _reap(self, watched: int) -> None:
         pid, report = self._runs.pop(watched)

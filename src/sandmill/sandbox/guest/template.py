@@ -11,13 +11,14 @@ from sandmill.sandbox.guest import kernel
 DEVICES = ("null", "zero", "full", "random", "urandom")
 
 
-def enter_own_mounts(is_root: bool) -> None:
-    """Leave the mounts of the host, and without root its users too; what the host mounts later still arrives."""
+def leave_host(is_root: bool) -> None:
+    """Leave the host's mounts, for our children its processes, and without root its users.
+
+    What the host mounts later still arrives.
+    """
     uid, gid = os.getuid(), os.getgid()
-    if is_root:
-        kernel.unshare(kernel.CLONE_NEWNS)
-    else:
-        kernel.unshare(kernel.CLONE_NEWUSER | kernel.CLONE_NEWNS)
+    kernel.unshare(kernel.CLONE_NEWNS | kernel.CLONE_NEWPID | (0 if is_root else kernel.CLONE_NEWUSER))
+    if not is_root:
         proc_self = os.open("/proc/self", os.O_RDONLY | os.O_DIRECTORY)
         kernel.map_user(proc_self, 0, uid, gid)
         os.close(proc_self)
