@@ -74,7 +74,9 @@ class SandboxUnavailable(SandmillError):
 
     def __init__(self, source: str, problems: Sequence[Problem]) -> None:
         self.source, self.problems = source, tuple(problems)
-        super().__init__("\n".join([f"{source} is not available here:", *(f"  {problem}" for problem in self.problems)]))
+        super().__init__(
+            "\n".join([f"{source} is not available here:", *(f"  {problem}" for problem in self.problems)])
+        )
 
     def __reduce__(self) -> tuple[type["SandboxUnavailable"], tuple[str, tuple[Problem, ...]]]:
         return type(self), (self.source, self.problems)

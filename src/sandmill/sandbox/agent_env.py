@@ -123,7 +123,9 @@ def _make(draft: Path, has_torch: bool) -> None:
         _call(base, "-m", "venv", str(draft))
         _call(python, "-m", "pip", "install", "--quiet", "--no-deps", *wanted)
     (draft / "root").mkdir()
-    (draft / _MARKER).write_text(_call(python, "-I", "-c", _FACTS, f"{_PROVE}{' torch' if has_torch else ''}", _pins_hash()))
+    (draft / _MARKER).write_text(
+        _call(python, "-I", "-c", _FACTS, f"{_PROVE}{' torch' if has_torch else ''}", _pins_hash())
+    )
 
 
 _FACTS = """
@@ -142,7 +144,9 @@ def _call(*command: str) -> str:
     if ran.returncode:
         said = "\n".join((ran.stderr or ran.stdout).strip().splitlines()[-6:])
         name = " ".join([Path(command[0]).name, *command[1:4]])
-        raise SandboxUnavailable("agent environment", [Problem(name, f"exit code {ran.returncode}: {said}", "exit code 0")])
+        raise SandboxUnavailable(
+            "agent environment", [Problem(name, f"exit code {ran.returncode}: {said}", "exit code 0")]
+        )
     return ran.stdout
 
 

@@ -92,14 +92,14 @@ class _Attendance:
         ending: Ending | None = None
         started = 0.0
         stopped: Outcome | None = None
-        peak = 0.0
+        peak = cpu_s = 0.0
         try:
             fault = self._see_it_start()
             started = time.monotonic()
             if not fault:
                 watch = MemoryWatch(self._launched.pid, self._order.limits.memory_mb * _MB)
                 stopped = self._wait(watch, started)
-                peak = watch.peak_bytes / _MB
+                peak, cpu_s = watch.peak_bytes / _MB, watch.cpu_s
             seconds = time.monotonic() - started
             self._launched.kill()
             ending = self._launched.finish()
@@ -115,7 +115,7 @@ class _Attendance:
             outcome=outcome,
             isolation=self._isolation,
             duration_s=0.0 if fault else round(seconds, 6),
-            cpu_s=round(ending.cpu_s, 6),
+            cpu_s=round(max(ending.cpu_s, cpu_s), 6),
             peak_mb=round(max(ending.peak_mb, peak), 1),
             stdout=self._tails[self._channels.stdout].text(),
             stderr=self._tails[self._channels.stderr].text(),

@@ -74,7 +74,7 @@ class Bubblewrap:
             )
         finally:
             os.close(writer)
-        with open(reader, encoding="utf-8") as file:
+        with os.fdopen(reader, encoding="utf-8") as file:
             told = file.read()
         inner = json.loads(told)["child-pid"] if told else None
         with suppress(ProcessLookupError):

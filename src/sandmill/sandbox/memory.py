@@ -21,7 +21,9 @@ class MemoryWatch:
     def __init__(self, pid: int, limit_bytes: int) -> None:
         self._pid, self._limit = pid, limit_bytes
         self.peak_bytes = 0
-        """Most that was seen where a close look was taken."""
+        """Largest process that was seen, or all together where a close look was taken, if that was more."""
+        self.cpu_s = 0.0
+        """Most processor time that living processes were seen to have used, with those that they had waited for."""
         self._next = time.monotonic() + _LEAST_PAUSE_S
 
     @property
@@ -36,6 +38,9 @@ class MemoryWatch:
             return False
         pids = _family(self._pid)
         rough = sum(_sum_fields(f"/proc/{pid}/status", ("RssAnon", "RssShmem")) for pid in pids)
+        largest = max((_sum_fields(f"/proc/{pid}/status", ("VmHWM",)) for pid in pids), default=0)
+        self.peak_bytes = max(self.peak_bytes, largest)
+        self.cpu_s = max(self.cpu_s, sum(map(_cpu_seconds, pids)))
         total = 0
         if rough > self._limit:
             total = sum(_sum_fields(f"/proc/{pid}/smaps_rollup", ("Pss_Anon", "Pss_Shmem")) for pid in pids)
@@ -51,10 +56,16 @@ def _family(pid: int) -> list[int]:
     while waiting:
         found.append(waiting.pop())
         with suppress(OSError):
-            for task in os.listdir(f"/proc/{found[-1]}/task"):
-                text = Path(f"/proc/{found[-1]}/task/{task}/children").read_text()
-                waiting += map(int, text.split())
+            for task in Path(f"/proc/{found[-1]}/task").iterdir():
+                waiting += map(int, (task / "children").read_text().split())
     return found
+
+
+def _cpu_seconds(pid: int) -> float:
+    with suppress(OSError):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    return 0.0
 
 
 def _sum_fields(path: str, names: tuple[str, ...]) -> int:

@@ -127,7 +127,9 @@ class Sandbox:
 def _check_folders(public: Path, scratch: Path | None) -> None:
     wanted = {"public": public} if scratch is None else {"public": public, "scratch": scratch}
     problems = [
-        Problem(name, f"{path}, no folder", "a folder that is there") for name, path in wanted.items() if not path.is_dir()
+        Problem(name, f"{path}, no folder", "a folder that is there")
+        for name, path in wanted.items()
+        if not path.is_dir()
     ]
     if problems:
         raise InputError("run", problems, "Nothing was run.")

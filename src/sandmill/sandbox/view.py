@@ -1,6 +1,5 @@
 """What the agent's code sees of the machine: the operating system's programmes, the interpreter, its packages."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +37,7 @@ def view_of(env: AgentEnv) -> dict[str, Any]:
     base = [] if _is_below(env.base_prefix, system) else [str(env.base_prefix)]
     shown = [*system, *settings, *base]
     hidden = [*_other_packages([Path(path) for path in (*system, "/usr/local", *base)]), *_own_code(shown)]
-    links = {path: os.readlink(path) for path in (*_SYSTEM, *_SETTINGS) if Path(path).is_symlink()}
+    links = {path: str(Path(path).readlink()) for path in (*_SYSTEM, *_SETTINGS) if Path(path).is_symlink()}
     links |= _LINKS
     if not _is_below(Path("/tmp"), [], [*shown, str(env.path)]):
         links["/tmp"] = "/box/tmp"

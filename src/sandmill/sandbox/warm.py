@@ -58,10 +58,9 @@ class WarmServer:
         near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         near.settimeout(_REPORT_S)
         try:
-            with far:
-                with self._lock:
-                    control = self._ensure()
-                    socket.send_fds(control, [b"run"], [*channels.given, far.fileno()])
+            with far, self._lock:
+                control = self._ensure()
+                socket.send_fds(control, [b"run"], [*channels.given, far.fileno()])
             return WarmRun(near)
         except (OSError, ServerGone) as error:
             near.close()
@@ -104,7 +103,8 @@ class WarmServer:
                 said = answer.get("error") or os.pread(complaints, 2000, 0).decode(errors="replace")
                 self._stop()
                 raise SandboxUnavailable(
-                    "backend warm", [Problem("warm interpreter", said.strip() or "no answer", "an interpreter ready to fork")]
+                    "backend warm",
+                    [Problem("warm interpreter", said.strip() or "no answer", "an interpreter ready to fork")],
                 )
         except BaseException:
             near.close()

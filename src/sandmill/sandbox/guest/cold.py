@@ -1,4 +1,4 @@
-"""A run in an interpreter of its own: inside bubblewrap, which made the namespaces and the root, or with no isolation."""
+"""A run in an interpreter of its own: inside bubblewrap, which made namespaces and root, or with no isolation."""
 
 import os
 import socket

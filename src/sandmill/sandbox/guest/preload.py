@@ -9,8 +9,8 @@ from importlib import import_module
 STANDARD = (
     "argparse asyncio collections concurrent.futures copy csv dataclasses datetime decimal email functools glob gzip"
     " hashlib heapq html http inspect io itertools json logging math multiprocessing multiprocessing.pool operator"
-    " pathlib pickle pprint queue re shutil sqlite3 statistics string subprocess textwrap typing unittest urllib.request"
-    " uuid warnings xml.etree.ElementTree zipfile"
+    " pathlib pickle pprint queue re shutil sqlite3 statistics string subprocess textwrap typing unittest uuid"
+    " urllib.request warnings xml.etree.ElementTree zipfile"
 )
 LIBRARIES = (
     "numpy numpy.random numpy.linalg numpy.fft pandas polars pyarrow pyarrow.parquet pyarrow.csv joblib"

@@ -11,7 +11,7 @@ from sandmill.sandbox.guest.template import leave_host
 
 
 def main(arguments: list[str]) -> None:
-    """Write one JSON object: `is_root`, and `missing` (steps that failed as root and as user; empty if one way works)."""
+    """Write one JSON object: `is_root`, and in `missing` what failed for each way; empty if one way works."""
     missing: dict[str, str] = {}
     for is_root in [True, False] if os.geteuid() == 0 else [False]:
         failure = _try_in_child(is_root)

@@ -10,6 +10,7 @@ import select
 import signal
 import socket
 import sys
+from contextlib import suppress
 from typing import Any, NoReturn
 
 from sandmill.sandbox.guest import box, kernel, script
@@ -176,7 +177,5 @@ def _wait_for(agent: int) -> NoReturn:
 def _tell(to: socket.socket, what: str | dict[str, Any], descriptors: list[int]) -> None:
     """Send if anyone still listens."""
     text = what if isinstance(what, str) else json.dumps(what)
-    try:
+    with suppress(OSError):
         socket.send_fds(to, [text.encode()], descriptors)
-    except OSError:
-        pass

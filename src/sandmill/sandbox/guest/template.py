@@ -30,8 +30,8 @@ def build_template(root: str, view: dict[str, Any]) -> None:
 
     Args:
         root: the folder.
-        view: `steps` in order (`tree`: a path shown at the same place with all that is mounted below it, `folder`: the
-            same without what is mounted below it, `mask`: a folder shown empty); then `folders` to be there, `links` and
+        view: `steps` in order (`tree`: a path shown at the same place with all that is mounted below it, `folder`:
+            without what is mounted below it, `mask`: a folder shown empty); then `folders` to be there, `links` and
             `files` by path.
     """
     kernel.mount("sandmill", root, "tmpfs", kernel.MS_NOSUID, "size=4m,nr_inodes=4096,mode=755")
