@@ -58,14 +58,14 @@ def _ending_of(code: str, main: ModuleType) -> int:
         return _exit_code(ending)
     except BaseException as error:
         trace = error.__traceback__
-        _show(error, trace.tb_next if trace else None)
+        _show(error.with_traceback(trace.tb_next if trace else None))
         return OUT_OF_MEMORY if isinstance(error, MemoryError) else 1
     return 0
 
 
-def _show(error: BaseException, trace: object) -> None:
+def _show(error: BaseException) -> None:
     try:
-        sys.excepthook(type(error), error, trace)  # type: ignore[arg-type]
+        sys.excepthook(type(error), error, error.__traceback__)
     except BaseException:
         os.write(2, f"{type(error).__name__}\n".encode())
 
@@ -90,7 +90,7 @@ def _finish(main: ModuleType, status: int) -> int:
     except SystemExit as ending:
         status = _exit_code(ending)
     except BaseException as error:
-        _show(error, error.__traceback__)
+        _show(error)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
