@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -157,6 +158,10 @@ class WarmRun:
         except OSError:
             message = b""
         self.kill()
+        # Readable when the init is dead, and an init dies last: nobody writes any more when we collect.
+        waiting = select.poll()
+        waiting.register(self._init, select.POLLIN)
+        waiting.poll(1000 * _REPORT_S)
         self._report.close()
         os.close(self._init)
         if not message:

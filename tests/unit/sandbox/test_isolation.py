@@ -28,13 +28,13 @@ def test_the_code_has_no_rights_and_no_descriptors(box, public):
 import os
 status = dict(line.split(":", 1) for line in open("/proc/self/status"))
 descriptors = {os.readlink(f"/proc/self/fd/{d}") for d in range(100) if os.path.lexists(f"/proc/self/fd/{d}")}
-print([status[n].split()[0] for n in ("CapPrm", "CapEff", "CapInh", "CapAmb", "NoNewPrivs", "Seccomp")],
-      os.getuid() != 0, sorted(d.split(":")[0] for d in descriptors), os.getgroups())
+print(([status[n].split()[0] for n in ("CapPrm", "CapEff", "CapInh", "CapAmb", "NoNewPrivs", "Seccomp")],
+       os.getuid() != 0, sorted(d.split(":")[0] for d in descriptors), os.getgroups()))
 """
     rights, is_nobody, descriptors, groups = seen(box, public, code)
     assert rights == ["0" * 16] * 4 + ["1", "2"]
     assert is_nobody
-    assert descriptors == ["/dev/null", "pipe"]
+    assert descriptors == ["/dev/null", "pipe", "pipe"]
     assert len([group for group in groups if group != 65534]) == 0
 
 
@@ -60,9 +60,9 @@ import importlib.util, os, sys
 from pathlib import Path
 print([importlib.util.find_spec("sandmill"), [m for m in sys.modules if m.startswith("sandmill")],
        [p for p in sys.path if os.path.exists(os.path.join(p, "sandmill"))], os.path.exists({str(REPOSITORY)!r}),
-       os.path.exists({str(GUEST)!r}), os.path.exists("/.guest"), os.path.exists("/.public")])
+       os.path.exists({str(GUEST)!r}), [n for p in ("/.guest", "/.public") if os.path.exists(p) for n in os.listdir(p)]])
 """
-    assert seen(box, public, code) == [None, [], [], False, False, False, False]
+    assert seen(box, public, code) == [None, [], [], False, False, []]
 
 
 def test_sandmill_cannot_be_imported_without_isolation_either(open_box, public):
@@ -79,8 +79,9 @@ def can_write(folder):
         open(path, "w").close(); os.remove(path); return True
     except OSError:
         return False
-folders = ["/", "/etc", "/usr", "/usr/bin", "/dev", "/proc", "/box", "public", sys.prefix, os.path.dirname(os.__file__)]
-print([f for f in folders if can_write(f)], [f for f in (".", "/tmp", "/dev/shm", os.environ["HOME"]) if not can_write(f)])
+folders = ["/", "/etc", "/usr", "/usr/bin", "/dev", "/proc", "public", sys.prefix, os.path.dirname(os.__file__)]
+own = [".", "/tmp", "/dev/shm", os.environ["HOME"]]
+print(([f for f in folders if can_write(f)], [f for f in own if not can_write(f)]))
 """
     assert seen(box, public, code) == ([], [])
 
@@ -109,7 +110,7 @@ def opens(path):
     try: open(path, "rb").read(1); return True
     except OSError: return False
 others = [p for p in pids if p != os.getpid()]
-print(len(pids), [f"{p}/{n}" for p in others for n in ("environ", "mem") if opens(f"/proc/{p}/{n}")])
+print((len(pids), [f"{p}/{n}" for p in others for n in ("environ", "mem") if opens(f"/proc/{p}/{n}")]))
 """
     count, opened = seen(box, public, code)
     assert count <= 2
@@ -117,7 +118,7 @@ print(len(pids), [f"{p}/{n}" for p in others for n in ("environ", "mem") if open
 
 
 def test_the_warm_interpreter_cannot_be_read(warm, public):
-    assert seen(warm, public, "import os; print(os.access('/proc/1/mem', os.R_OK), os.getppid())") == (False, 1)
+    assert seen(warm, public, "import os; print((os.access('/proc/1/mem', os.R_OK), os.getppid()))") == (False, 1)
 
 
 def test_memory_has_nothing_of_earlier_runs(warm, public):
@@ -206,7 +207,13 @@ CALLS = {
     "seccomp": (317, 0),
     "setns of nothing": (308, 99),
 }
-ABSENT = {"clone3": (435, 0), "memfd_create": (319, 0), "shmget": (29, 0), "x32": (0x40000000 | 39, 0), "newest": (999, 0)}
+ABSENT = {
+    "clone3": (435, 0),
+    "memfd_create": (319, 0),
+    "shmget": (29, 0),
+    "x32": (0x40000000 | 39, 0),
+    "newest": (999, 0),
+}
 
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="numbers of x86_64; test_filter.py reads both programmes")
@@ -229,7 +236,9 @@ print({{name: call(*a) for name, a in {CALLS | ABSENT!r}.items()}})
 def test_the_host_is_not_named(box, public):
     name, mounts = seen(box, public, "import os; print((os.uname().nodename, open('/proc/self/mounts').read()))")
     assert name == "sandbox"
-    assert not [line for line in mounts.splitlines() if line.split()[1] not in ("/box", "/dev/null") and _is_writable(line)]
+    assert not [
+        line for line in mounts.splitlines() if line.split()[1] not in ("/box", "/dev/null") and _is_writable(line)
+    ]
 
 
 def _is_writable(line):
@@ -243,19 +252,20 @@ def test_guest_code_needs_the_standard_library_only():
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [str(node.module)] if isinstance(node, ast.ImportFrom) else []
             for name in names:
-                assert name.partition(".")[0] in sys.stdlib_module_names or name.startswith("sandmill.sandbox.guest"), path
+                assert name.partition(".")[0] in sys.stdlib_module_names or name.startswith("sandmill.sandbox.guest"), (
+                    path
+                )
 
 
 def test_guest_code_leaves_nothing_in_the_modules(agent_env):
     code = f"""
-import sys
-sys.argv = ["start.py"]
-exec(open({str(GUEST / "start.py")!r}).read().replace("Path(__file__).parent", "Path({str(GUEST)!r})"))
-for name in ("serve", "cold", "probe"): _load(name)
+import runpy, sys
+for name in ("serve", "cold", "probe"):
+    runpy.run_path({str(GUEST / "start.py")!r})["_load"](name)
 print([m for m in sys.modules if "sandmill" in m])
 """
-    ran = subprocess.run([agent_env.python, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout == "[]\n"
+    ran = subprocess.run([agent_env.python, "-c", code], capture_output=True, text=True, check=False)
+    assert (ran.stdout, ran.stderr) == ("[]\n", "")
 
 
 def test_the_parent_keeps_its_own_rights(warm, public):

@@ -101,7 +101,7 @@ def give_up_rights(uid: int, proc_self: int) -> None:
     else:
         kernel.unshare(kernel.CLONE_NEWUSER)
         kernel.map_user(proc_self, AGENT_UID, 0, 0)
-        kernel.drop_capabilities()
+    kernel.drop_capabilities()
     os.close(proc_self)
     kernel.forbid_new_privileges()
     kernel.install_filter(build_filter(platform.machine()))
