@@ -112,7 +112,8 @@ t.group_by("label").agg(pl.col("a").mean().round(6)).sort("label").write_csv("su
 """,
     "polars lazy": """
 import polars as pl
-pl.scan_csv("public/train.csv").filter(pl.col("a") > 0).select("id", "b").sort("id").collect().write_csv("submission.csv")
+lazy = pl.scan_csv("public/train.csv").filter(pl.col("a") > 0).select("id", "b").sort("id")
+lazy.collect().write_csv("submission.csv")
 """,
     "pyarrow and parquet": """
 import pyarrow.csv as pc, pyarrow.parquet as pq, pyarrow.compute as c
@@ -328,7 +329,9 @@ os.replace(path, "submission.csv")
     "sqlite": """
 import sqlite3
 base = sqlite3.connect("cache.db")
-base.execute("create table t (x)"); base.executemany("insert into t values (?)", [(i,) for i in range(5)]); base.commit()
+base.execute("create table t (x)")
+base.executemany("insert into t values (?)", [(i,) for i in range(5)])
+base.commit()
 open("submission.csv", "w").write(str(base.execute("select sum(x) from t").fetchone()))
 """,
     "pickle": """

@@ -60,7 +60,8 @@ import importlib.util, os, sys
 from pathlib import Path
 print([importlib.util.find_spec("sandmill"), [m for m in sys.modules if m.startswith("sandmill")],
        [p for p in sys.path if os.path.exists(os.path.join(p, "sandmill"))], os.path.exists({str(REPOSITORY)!r}),
-       os.path.exists({str(GUEST)!r}), [n for p in ("/.guest", "/.public") if os.path.exists(p) for n in os.listdir(p)]])
+       os.path.exists({str(GUEST)!r}),
+       [n for p in ("/.guest", "/.public") if os.path.exists(p) for n in os.listdir(p)]])
 """
     assert seen(box, public, code) == [None, [], [], False, False, []]
 
@@ -157,7 +158,7 @@ def can(call):
     except OSError as error: return error.__class__.__name__
 udp = lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("192.0.2.1", 53))
 print([can(lambda: socket.create_connection(("127.0.0.1", {port}), 1)), can(udp),
-       *[can(lambda: socket.socket(family, socket.SOCK_RAW if family == 17 else socket.SOCK_STREAM)) for family in (16, 17, 38, 40)],
+       *[can(lambda: socket.socket(family, kind)) for family, kind in ((16, 3), (17, 3), (38, 5), (40, 1))],
        sorted(line.split(":")[0].strip() for line in open("/proc/net/dev") if ":" in line)])
 """
         refused = ["ConnectionRefusedError", "OSError", *["PermissionError"] * 4, ["lo"]]
@@ -223,7 +224,8 @@ import ctypes, errno
 libc = ctypes.CDLL(None, use_errno=True)
 def call(number, *arguments):
     ctypes.set_errno(0)
-    result = libc.syscall(ctypes.c_long(number), *[ctypes.c_ulong(a) for a in (*arguments, *[0] * (5 - len(arguments)))])
+    padded = (*arguments, *[0] * (5 - len(arguments)))
+    result = libc.syscall(ctypes.c_long(number), *[ctypes.c_ulong(a) for a in padded])
     if result == 0 and number == 56: import os; os._exit(0)
     return errno.errorcode.get(ctypes.get_errno(), result)
 print({{name: call(*a) for name, a in {CALLS | ABSENT!r}.items()}})

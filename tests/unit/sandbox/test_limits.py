@@ -104,10 +104,11 @@ time.sleep(60)
 
 
 def test_forks_that_share_memory_do_not_hide_it(agent_env, public):
-    code = "import os, time\nx = bytearray(b'1') * (250 << 20)\nos.fork()\ny = bytearray(b'1') * (250 << 20)\ntime.sleep(30)"
+    block = "bytearray(b'1') * (250 << 20)"
+    code = f"import os, time\nx = {block}\nos.fork()\ny = {block}\ntime.sleep(30)"
     with make_box("warm", limits=RunLimits(memory_mb=600)) as box:
         assert box.run(code, public=public).outcome is Outcome.OOM
-        fits = "import os, time\nx = bytearray(b'1') * (250 << 20)\nos.fork()\ntime.sleep(1)"
+        fits = f"import os, time\nx = {block}\nos.fork()\ntime.sleep(1)"
         assert box.run(fits, public=public).outcome is Outcome.NO_SUBMISSION
 
 

@@ -45,7 +45,12 @@ def test_a_submission_comes_back_with_figures(box, public):
 
 
 def test_figures_are_those_of_the_run(box, public):
-    code = "x = bytearray(b'1') * (200 << 20)\nimport time\nt = time.process_time()\nwhile time.process_time() - t < 0.5: pass"
+    code = """
+import time
+x = bytearray(b"1") * (200 << 20)
+started = time.process_time()
+while time.process_time() - started < 0.5: pass
+"""
     result = box.run(code, public=public)
     assert 0.4 < result.cpu_s < 5
     assert 200 < result.peak_mb < 1000
@@ -106,11 +111,15 @@ variable = 1
         "deep/er/model",
         "submission.csv",
     ]
-    second = "assert open('deep/er/model', 'rb').read() == b'model'\nopen('deep/er/model', 'ab').write(b'2')\nprint(variable)"
+    second = """
+assert open("deep/er/model", "rb").read() == b"model"
+with open("deep/er/model", "ab") as file: file.write(b"2")
+print(variable)
+"""
     result = box.run(second, public=public, scratch=tmp_path)
     assert "NameError" in result.stderr
     assert (tmp_path / "deep/er/model").read_bytes() == b"model2"
-    assert os.stat(tmp_path / "deep/er/model").st_uid == os.getuid()
+    assert (tmp_path / "deep/er/model").stat().st_uid == os.getuid()
 
 
 def test_an_earlier_submission_is_not_paid_twice(warm, public, tmp_path):
