@@ -97,7 +97,7 @@ class _Attendance:
             fault = self._see_it_start()
             started = time.monotonic()
             if not fault:
-                watch = MemoryWatch(self._launched.pid, self._order.limits.memory_mb * _MB)
+                watch = MemoryWatch(self._launched.pids, self._order.limits.memory_mb * _MB)
                 stopped = self._wait(watch, started)
                 peak, cpu_s = watch.peak_bytes / _MB, watch.cpu_s
             seconds = time.monotonic() - started
@@ -200,8 +200,8 @@ class _Attendance:
             return Outcome.OOM, "an uncaught MemoryError"
         if code == _SIGXCPU or (code == _SIGKILL and ending.cpu_s >= self._order.cpu_s):
             return Outcome.TIMEOUT, f"over {self._order.cpu_s} s of processor time"
-        if ending.is_init_killed:
-            return Outcome.OOM, "killed by the kernel"
+        if code == _SIGKILL:
+            return Outcome.OOM, "killed, by the kernel for want of memory or by itself"
         return Outcome.RUNTIME_ERROR, f"exit code {code}" if code < 128 else f"ended by signal {code - 128}"
 
 

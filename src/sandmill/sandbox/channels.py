@@ -50,8 +50,6 @@ class Ending:
 
     code: int | None
     """Exit code, 128 + signal after a signal; None if nobody could say."""
-    is_init_killed: bool = False
-    """Whether the process that holds the run together was killed, and not just the script."""
     cpu_s: float = 0.0
     peak_mb: float = 0.0
 
@@ -60,8 +58,8 @@ class Launched(Protocol):
     """A run that was started, whatever started it."""
 
     @property
-    def pid(self) -> int:
-        """Process whose end ends the run, and of which all others descend."""
+    def pids(self) -> tuple[int, ...]:
+        """Processes of which all others of the run descend."""
 
     @property
     def over(self) -> int:

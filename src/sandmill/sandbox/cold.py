@@ -27,7 +27,7 @@ class ColdRun:
 
     def __init__(self, process: "subprocess.Popen[bytes]", is_group: bool, inner: int | None = None) -> None:
         self._process, self._is_group = process, is_group
-        self.pid = inner or process.pid
+        self.pids = (inner or process.pid,)
         self.over = os.pidfd_open(process.pid)
         self._init = os.pidfd_open(inner) if inner else -1
 
@@ -46,7 +46,7 @@ class ColdRun:
         for descriptor in (self.over, self._init):
             if descriptor >= 0:
                 os.close(descriptor)
-        return Ending(code if code >= 0 else 128 - code, False, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+        return Ending(code if code >= 0 else 128 - code, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 
 
 class Bubblewrap:

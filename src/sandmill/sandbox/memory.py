@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,8 +19,8 @@ class MemoryWatch:
     other counts once (proportional set size), so forking does not hide it.
     """
 
-    def __init__(self, pid: int, limit_bytes: int) -> None:
-        self._pid, self._limit = pid, limit_bytes
+    def __init__(self, pids: Sequence[int], limit_bytes: int) -> None:
+        self._pids, self._limit = pids, limit_bytes
         self.peak_bytes = 0
         """Largest process that was seen, or all together where a close look was taken, if that was more."""
         self.cpu_s = 0.0
@@ -36,7 +37,7 @@ class MemoryWatch:
         started = time.monotonic()
         if started < self._next:
             return False
-        pids = _family(self._pid)
+        pids = _family(self._pids)
         rough = sum(_sum_fields(f"/proc/{pid}/status", ("RssAnon", "RssShmem")) for pid in pids)
         largest = max((_sum_fields(f"/proc/{pid}/status", ("VmHWM",)) for pid in pids), default=0)
         self.peak_bytes = max(self.peak_bytes, largest)
@@ -50,9 +51,10 @@ class MemoryWatch:
         return total > self._limit
 
 
-def _family(pid: int) -> list[int]:
-    """List a process and its descendants: orphans belong to the init of their namespace, so none is missed."""
-    found, waiting = [], [pid]
+def _family(roots: Sequence[int]) -> list[int]:
+    """List processes and their descendants: orphans belong to the init of their namespace, so none is missed."""
+    found: list[int] = []
+    waiting = list(roots)
     while waiting:
         found.append(waiting.pop())
         with suppress(OSError):

@@ -133,12 +133,13 @@ class WarmRun:
 
     def __init__(self, report: socket.socket) -> None:
         self._report = report
-        message, descriptors, _, _ = socket.recv_fds(report, 1 << 12, 1)
+        message, descriptors, _, _ = socket.recv_fds(report, 1 << 12, 2)
         facts: dict[str, Any] = json.loads(message) if message else {}
         if "forked" not in facts:
             raise ServerGone(facts.get("error", "the warm interpreter ended"))
-        (self._init,) = descriptors
-        self.pid = _pid_of(self._init)
+        self._init, agent = descriptors
+        self.pids = _pid_of(self._init), _pid_of(agent)
+        os.close(agent)
         report.settimeout(None)
 
     @property
@@ -168,7 +169,7 @@ class WarmRun:
             return Ending(None)
         facts = json.loads(message)
         code = os.waitstatus_to_exitcode(facts["status"])
-        return Ending(code if code >= 0 else 128 - code, code < 0, facts["cpu_s"], facts["peak_kb"] / 1024)
+        return Ending(code if code >= 0 else 128 - code, facts["cpu_s"], facts["peak_kb"] / 1024)
 
 
 def _pid_of(pidfd: int) -> int:

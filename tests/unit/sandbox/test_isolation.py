@@ -119,7 +119,7 @@ print((len(pids), [f"{p}/{n}" for p in others for n in ("environ", "mem") if ope
 
 
 def test_the_warm_interpreter_cannot_be_read(warm, public):
-    assert seen(warm, public, "import os; print((os.access('/proc/1/mem', os.R_OK), os.getppid()))") == (False, 1)
+    assert seen(warm, public, "import os; print((os.access('/proc/1/mem', os.R_OK), os.getppid()))") == (False, 0)
 
 
 def test_memory_has_nothing_of_earlier_runs(warm, public):

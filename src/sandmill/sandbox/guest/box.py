@@ -9,6 +9,7 @@ import os
 import platform
 import resource
 import socket
+from functools import cache
 from typing import Any
 
 from sandmill.sandbox.guest import kernel
@@ -21,7 +22,7 @@ AGENT_UID = 1000
 FIRST_UID = 1 << 30
 """As root, a run has the uid FIRST_UID + pid of its init: its own as long as it lives, with nothing to give back."""
 
-_OWN_NAMESPACES = (
+OWN_NAMESPACES = (
     kernel.CLONE_NEWNS | kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC | kernel.CLONE_NEWUTS | kernel.CLONE_NEWCGROUP
 )
 
@@ -30,9 +31,8 @@ class Job:
     """One run as the parent describes it: limits, places and code, read from a memory file after the fork."""
 
     def __init__(self, descriptor: int) -> None:
-        with open(descriptor, "rb") as file:
-            file.seek(0)
-            facts: dict[str, Any] = json.load(file)
+        # Two processes read the same open file, so neither may move its position.
+        facts: dict[str, Any] = json.loads(os.pread(descriptor, os.fstat(descriptor).st_size, 0))
         self.code: str = facts["code"]
         self.public: str = facts["public"]
         self.public_identity: tuple[int, int] = tuple(facts["public_identity"])
@@ -41,8 +41,7 @@ class Job:
 
 def leave_namespaces() -> None:
     """Start namespaces of our own; that of processes was made before the fork, that of users comes last."""
-    os.setsid()
-    kernel.unshare(_OWN_NAMESPACES)
+    kernel.unshare(OWN_NAMESPACES)
 
 
 def furnish(root: str, public: str, job: Job) -> None:
@@ -84,27 +83,49 @@ def report_ready(stage: socket.socket, uid: int, folder: str = WORK) -> None:
         raise ConnectionError("the parent is gone")
 
 
-def give_up_rights(uid: int, proc_self: int) -> None:
-    """Become the agent: as root a uid of the run's own, else one in a user namespace of the run's own.
-
-    Args:
-        uid: as root the run's uid; 0 if we are root in a user namespace only.
-        proc_self: our folder in a writable /proc.
-    """
+def claim_folders(uid: int) -> None:
+    """Give the run's folders to its uid, if it has one of its own."""
     os.umask(0o022)
     if uid:
         for folder in FOLDERS:
             os.chown(f"{BOX}/{folder}", uid, uid)
+
+
+def make_user(proc_self: int) -> None:
+    """Start a user namespace of the run's own.
+
+    Args:
+        proc_self: our folder in a writable /proc.
+    """
+    kernel.unshare(kernel.CLONE_NEWUSER)
+    kernel.map_user(proc_self, AGENT_UID, 0, 0)
+
+
+def become_agent(uid: int) -> None:
+    """Give up every right for good: as root for a uid of the run's own, else within its user namespace."""
+    if uid:
         os.setgroups([])
         os.setresgid(uid, uid, uid)
         os.setresuid(uid, uid, uid)
-    else:
-        kernel.unshare(kernel.CLONE_NEWUSER)
-        kernel.map_user(proc_self, AGENT_UID, 0, 0)
     kernel.drop_capabilities()
-    os.close(proc_self)
     kernel.forbid_new_privileges()
-    kernel.install_filter(build_filter(platform.machine()))
+    kernel.install_filter(_program())
+
+
+@cache
+def _program() -> bytes:
+    return build_filter(platform.machine())
+
+
+def prepare_filter() -> None:
+    """Assemble the filter once, for all forks to come."""
+    _program()
+
+
+def be_first_to_die() -> None:
+    """Have the kernel end us, and what we start, before anything else when memory runs out."""
+    with open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")
 
 
 def set_limits(limits: dict[str, int]) -> None:
@@ -122,7 +143,9 @@ def set_limits(limits: dict[str, int]) -> None:
     ):
         _, hard = resource.getrlimit(kind)
         lowered = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(kind, (lowered, lowered))
+        # A second between SIGXCPU, which tells why, and SIGKILL, which cannot be ignored.
+        grace = 1 if kind == resource.RLIMIT_CPU and lowered == value else 0
+        resource.setrlimit(kind, (lowered, lowered + grace))
 
 
 def take_streams(stdout: int, stderr: int) -> None:

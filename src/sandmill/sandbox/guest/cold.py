@@ -41,14 +41,17 @@ def main(arguments: list[str]) -> None:
 
 def _shut_in(job: box.Job, uid: int, talk: socket.socket, here: str) -> None:
     proc_self = os.open("/proc/self", os.O_RDONLY | os.O_DIRECTORY)
-    with open("/proc/self/oom_score_adj", "w") as file:
-        file.write("1000")
+    box.be_first_to_die()
     box.furnish("", PUBLIC, job)
     for path in (PUBLIC, here):
         kernel.detach(path)
     if uid:
         # Without root the map of the user namespace is written below, through this very mount.
         kernel.restrict_mounts("/proc")
+    box.claim_folders(uid)
     box.report_ready(talk, uid)
-    box.give_up_rights(uid, proc_self)
+    if not uid:
+        box.make_user(proc_self)
+    box.become_agent(uid)
+    os.close(proc_self)
     kernel.set_dumpable(True)

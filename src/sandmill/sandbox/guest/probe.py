@@ -64,7 +64,10 @@ def _try(is_root: bool, root: str, writer: int) -> None:
         kernel.restrict_mounts(f"{root}/proc")
         kernel.swap_root(root)
         box.name_host()
-        box.give_up_rights(uid, proc_self)
+        box.claim_folders(uid)
+        if not uid:
+            box.make_user(proc_self)
+        box.become_agent(uid)
         os.write(writer, b"done")
     except BaseException as error:
         os.write(writer, f"{error}".encode())

@@ -1,6 +1,7 @@
 """The warm interpreter: imports the libraries once, then forks a run for every request, from its only thread.
 
-It holds no secret and never reads a job: descriptors pass through it, and only the forked child reads the code.
+It holds no secret and never reads a job: descriptors pass through it, and only the processes of the run read it. When
+it has nothing to do it forks one run ahead, so that the next request need not wait for that.
 """
 
 import gc
@@ -9,11 +10,13 @@ import os
 import select
 import signal
 import socket
-import sys
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from sandmill.sandbox.guest import box, kernel, script
+from sandmill.sandbox.guest import box, kernel
+from sandmill.sandbox.guest.agent import be_agent
+from sandmill.sandbox.guest.keeper import keep
 from sandmill.sandbox.guest.preload import preload
 from sandmill.sandbox.guest.template import build_template, leave_host
 
@@ -31,6 +34,8 @@ def main(arguments: list[str]) -> None:
             _guard(server)
         kernel.die_with_parent()
         build_template(hello["root"], hello["view"])
+        box.prepare_filter()
+        asks = _fork_keeper(hello["root"], hello["is_root"])
         preload()
     except Exception as error:
         control.send(json.dumps({"error": f"{type(error).__name__}: {error}"}).encode())
@@ -38,7 +43,7 @@ def main(arguments: list[str]) -> None:
     gc.collect()
     gc.freeze()
     control.send(b'{"ready": true}')
-    _Server(control, hello["root"], hello["is_root"]).serve()
+    _Server(control, asks).serve()
     os._exit(0)
 
 
@@ -57,125 +62,127 @@ def _guard(server: int) -> NoReturn:
     os._exit(0)
 
 
-class _Server:
-    """Forks on request and reports how each fork ended, each over a socket of its own."""
+def _fork_keeper(root: str, is_root: bool) -> socket.socket:
+    near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    if not os.fork():
+        keep(far, root, is_root)
+    far.close()
+    return near
 
-    def __init__(self, control: socket.socket, root: str, is_root: bool) -> None:
-        self._control, self._root, self._is_root = control, root, is_root
+
+@dataclass
+class _Cell:
+    """The processes of one run: an init that holds its namespaces, and a fork of us in them."""
+
+    init: int
+    """Pidfd."""
+    agent: int
+    """Pidfd."""
+    pid: int
+    """Of the agent's process, for us."""
+    orders: socket.socket
+    report: socket.socket | None = None
+    facts: dict[str, Any] | None = None
+    """How the agent's process ended, kept until the init has ended too."""
+
+
+class _Server:
+    """Forks on request and reports how each run ended, each over a socket of its own."""
+
+    def __init__(self, control: socket.socket, asks: socket.socket) -> None:
+        self._control, self._asks = control, asks
         self._processes = os.open("/proc/self/ns/pid", os.O_RDONLY)
-        self._alive, self._still_alive = os.pipe()
-        self._runs: dict[int, tuple[int, socket.socket]] = {}
+        self._cells: dict[int, _Cell] = {}
+        self._spare: _Cell | None = None
+        self._may_fork_ahead = True
         self._poller = select.poll()
 
     def serve(self) -> None:
         self._poller.register(self._control, select.POLLIN)
         while True:
-            for descriptor, _ in self._poller.poll():
-                if descriptor in self._runs:
-                    self._reap(descriptor)
+            is_idle = self._may_fork_ahead and self._spare is None
+            events = self._poller.poll(0 if is_idle else None)
+            if not events and is_idle:
+                self._fork_ahead()
+            for descriptor, _ in events:
+                if descriptor in self._cells:
+                    self._see_end(descriptor)
                 elif not self._accept():
                     return
+
+    def _fork_ahead(self) -> None:
+        try:
+            self._spare = self._fork()
+        except OSError:
+            # Whatever it is, the next request meets it too and reports it.
+            self._may_fork_ahead = False
 
     def _accept(self) -> bool:
         message, descriptors, _, _ = socket.recv_fds(self._control, 16, 8)
         if not message:
             return False
-        job, stdout, stderr, stage, report = descriptors
+        *given, report_at = descriptors
+        report = socket.socket(fileno=report_at)
         try:
-            self._fork(job, stdout, stderr, stage, socket.socket(fileno=report))
+            cell, self._spare = self._spare or self._fork(), None
+            self._may_fork_ahead = True
+            socket.send_fds(cell.orders, [b"run"], given)
+            cell.orders.close()
+            cell.report = report
+            _tell(report, {"forked": True}, [cell.init, cell.agent])
+        except OSError as error:
+            self._spare = None
+            _tell(report, {"error": str(error)}, [])
+            report.close()
         finally:
-            for descriptor in (job, stdout, stderr, stage):
+            for descriptor in given:
                 os.close(descriptor)
         return True
 
-    def _fork(self, job: int, stdout: int, stderr: int, stage: int, report: socket.socket) -> None:
-        try:
-            kernel.unshare(kernel.CLONE_NEWPID)
+    def _fork(self) -> _Cell:
+        """Have an init made, then fork into its namespace of processes."""
+        link, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        orders, orders_far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with link, far, orders_far:
+            socket.send_fds(self._asks, [b"init"], [far.fileno()])
+            answer, descriptors, _, _ = socket.recv_fds(self._asks, 1 << 12, 1)
+            if not descriptors:
+                orders.close()
+                raise OSError(answer.decode(errors="replace") or "the keeper is gone")
+            (init,) = descriptors
+            kernel.enter_namespace(init, kernel.CLONE_NEWPID)
             try:
                 pid = os.fork()
                 if not pid:
-                    self._become_init(job, stdout, stderr, stage)
+                    be_agent(orders_far, link, init)
             finally:
                 kernel.enter_namespace(self._processes, kernel.CLONE_NEWPID)
-        except OSError as error:
-            report.send(json.dumps({"error": str(error)}).encode())
-            report.close()
-            return
-        watched = os.pidfd_open(pid)
-        self._runs[watched] = (pid, report)
-        self._poller.register(watched, select.POLLIN)
-        _tell(report, {"forked": True}, [watched])
+        cell = _Cell(init, os.pidfd_open(pid), pid, orders)
+        self._cells[cell.agent] = cell
+        self._poller.register(cell.agent, select.POLLIN)
+        return cell
 
-    def _reap(self, watched: int) -> None:
-        pid, report = self._runs.pop(watched)
-        self._poller.unregister(watched)
-        _, status, used = os.wait4(pid, 0)
-        os.close(watched)
-        facts = {"status": status, "cpu_s": used.ru_utime + used.ru_stime, "peak_kb": used.ru_maxrss}
-        _tell(report, facts, [])
-        report.close()
-
-    def _become_init(self, job: int, stdout: int, stderr: int, stage: int) -> NoReturn:
-        talk = socket.socket(fileno=os.dup(stage))
-        try:
-            os.close(self._still_alive)
-            kernel.die_with_parent()
-            box.take_streams(os.dup(stdout), os.dup(stderr))
-            agent = self._prepare(box.Job(os.dup(job)), talk)
-        except BaseException as error:
-            _tell(talk, f"error {type(error).__name__}: {error}", [])
-            os._exit(1)
-        _wait_for(agent)
-
-    def _prepare(self, job: box.Job, talk: socket.socket) -> int:
-        """Shut the run in, then start the agent's process, of which we stay the parent as init."""
-        proc_self = os.open("/proc/self", os.O_RDONLY | os.O_DIRECTORY)
-        uid = box.FIRST_UID + int(os.readlink("/proc/self")) if self._is_root else 0
-        with open("/proc/self/oom_score_adj", "w") as file:
-            file.write("1000")
-        box.leave_namespaces()
-        box.furnish(self._root, job.public, job)
-        kernel.mount("proc", f"{self._root}/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
-        kernel.restrict_mounts(f"{self._root}/proc")
-        kernel.swap_root(self._root)
-        box.name_host()
-        box.report_ready(talk, uid)
-        box.give_up_rights(uid, proc_self)
-        kernel.set_dumpable(False)
-        kernel.die_with_parent()
-        poller = select.poll()
-        poller.register(self._alive, select.POLLIN)
-        if poller.poll(0):
-            raise ConnectionError("the server is gone")
-        box.report_started(talk)
-        agent = os.fork()
-        if agent:
-            return agent
-        try:
-            kernel.set_dumpable(True)
-            os.chdir(box.WORK)
-            box.set_limits(job.limits)
-            script.write_script(job.code)
-        except BaseException as error:
-            sys.stderr.write(f"{type(error).__name__}: {error}\n")
-            os._exit(1)
-        script.run_script(job.code)
+    def _see_end(self, descriptor: int) -> None:
+        """Collect the agent's process, end its init, and report when that has ended: the init ends last."""
+        cell = self._cells.pop(descriptor)
+        self._poller.unregister(descriptor)
+        os.close(descriptor)
+        if cell.facts is None:
+            _, status, used = os.wait4(cell.pid, 0)
+            cell.facts = {"status": status, "cpu_s": used.ru_utime + used.ru_stime, "peak_kb": used.ru_maxrss}
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(cell.init, signal.SIGKILL)
+            self._cells[cell.init] = cell
+            self._poller.register(cell.init, select.POLLIN)
+            if cell is self._spare:
+                self._spare = None
+                cell.orders.close()
+        elif cell.report:
+            _tell(cell.report, cell.facts, [])
+            cell.report.close()
 
 
-def _wait_for(agent: int) -> NoReturn:
-    """Collect orphans until the agent's process ends; the kernel then ends all others with us."""
-    while True:
-        try:
-            pid, status = os.wait()
-        except InterruptedError:
-            continue
-        if pid == agent:
-            code = os.waitstatus_to_exitcode(status)
-            os._exit(code if code >= 0 else 128 - code)
-
-
-def _tell(to: socket.socket, what: str | dict[str, Any], descriptors: list[int]) -> None:
+def _tell(to: socket.socket, what: dict[str, Any], descriptors: list[int]) -> None:
     """Send if anyone still listens."""
-    text = what if isinstance(what, str) else json.dumps(what)
     with suppress(OSError):
-        socket.send_fds(to, [text.encode()], descriptors)
+        socket.send_fds(to, [json.dumps(what).encode()], descriptors)
