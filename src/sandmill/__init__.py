@@ -9,11 +9,12 @@ Example:
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sandmill.sandbox import AsyncSandbox, Sandbox
     from sandmill.store.release import Release, load
 
     __version__: str
 
-__all__ = ["Release", "__version__", "load"]
+__all__ = ["AsyncSandbox", "Release", "Sandbox", "__version__", "load"]
 
 
 def __getattr__(name: str) -> Any:
@@ -26,6 +27,10 @@ def __getattr__(name: str) -> Any:
         from sandmill.store import release
 
         return getattr(release, name)
+    if name in ("AsyncSandbox", "Sandbox"):
+        from sandmill import sandbox
+
+        return getattr(sandbox, name)
     raise AttributeError(f"module 'sandmill' has no attribute {name!r}")
 
 

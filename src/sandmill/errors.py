@@ -69,6 +69,19 @@ class IntegrityError(SandmillError):
     """Stored bytes differ from the recorded hash, or a recorded fact does not hold when repeated."""
 
 
+class SandboxUnavailable(SandmillError):
+    """This machine cannot run an agent's code as asked. Lists what is missing and how to get it."""
+
+    def __init__(self, source: str, problems: Sequence[Problem]) -> None:
+        self.source, self.problems = source, tuple(problems)
+        super().__init__(
+            "\n".join([f"{source} is not available here:", *(f"  {problem}" for problem in self.problems)])
+        )
+
+    def __reduce__(self) -> tuple[type["SandboxUnavailable"], tuple[str, tuple[Problem, ...]]]:
+        return type(self), (self.source, self.problems)
+
+
 class DegenerateTask(SandmillError):
     """Trivial and oracle score alike, so no solver can be told from another."""
 

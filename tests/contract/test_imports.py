@@ -45,10 +45,13 @@ def test_loading_a_release_needs_neither_the_pipeline_nor_pandas():
 
 def test_the_public_names_are_there():
     import sandmill
+    from sandmill.sandbox.aio import AsyncSandbox
+    from sandmill.sandbox.sandbox import Sandbox
     from sandmill.store.release import Release, load
 
-    assert set(sandmill.__all__) == {"Release", "__version__", "load"}
+    assert set(sandmill.__all__) == {"AsyncSandbox", "Release", "Sandbox", "__version__", "load"}
     assert (sandmill.load, sandmill.Release) == (load, Release)
+    assert (sandmill.Sandbox, sandmill.AsyncSandbox) == (Sandbox, AsyncSandbox)
     assert sandmill.__version__.count(".") == 2
     assert set(sandmill.__all__) <= set(dir(sandmill))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):

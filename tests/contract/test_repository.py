@@ -116,7 +116,17 @@ def test_the_wheel_is_the_library_and_nothing_else(wheel: Path):
     }
     assert set(library) == committed
     assert "sandmill/py.typed" in library
-    assert {Path(name).suffix for name in library} <= {".py", ".yaml", ".typed", ".md", ".json", ".css", ".js", ".html"}
+    assert {Path(name).suffix for name in library} <= {
+        ".py",
+        ".yaml",
+        ".typed",
+        ".md",
+        ".json",
+        ".css",
+        ".js",
+        ".html",
+        ".txt",
+    }
     for folder in ("seeds/cards", "design/domains"):
         assert [name for name in library if name.startswith(f"sandmill/{folder}/") and name.endswith(".yaml")]
     assert any(name.endswith("/licenses/LICENSE") for name in about)

@@ -12,8 +12,8 @@ from sandmill.errors import SandmillError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-COMMANDS = ("show", "pull", "grade", "verify", "doctor")
-"""In the order of the help: module `sandmill.cli.<name>`, function `<name>`, text `EXAMPLES`."""
+COMMANDS = ("show", "pull", "run", "grade", "verify", "agent-env", "doctor")
+"""In the order of the help: module `sandmill.cli.<name>`, function `<name>`, text `EXAMPLES`; dashes as underscores."""
 
 INTERRUPTED = 130
 
@@ -70,7 +70,7 @@ def _root(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Releases of micro-scale machine-learning tasks: look, pull, grade, verify.
+    """Releases of micro-scale machine-learning tasks: look, pull, run, grade, verify.
 
     RELEASE is a folder or S3 prefix, with a version if it is not the latest: `releases/micro`,
     `s3://bucket/releases/micro@3`.
@@ -78,8 +78,9 @@ def _root(
 
 
 def _load_command(name: str) -> Any:
-    module = import_module(f"sandmill.cli.{name}")
-    function: Callable[..., None] = getattr(module, name)
+    identifier = name.replace("-", "_")
+    module = import_module(f"sandmill.cli.{identifier}")
+    function: Callable[..., None] = getattr(module, identifier)
     single = typer.Typer(
         add_completion=False,
         pretty_exceptions_enable=False,

@@ -37,11 +37,11 @@ class Finding:
 
 
 def doctor(as_json: JsonOption = False) -> None:
-    """Check Python, packages and free disk.
+    """Check Python, packages, the sandbox and free disk.
 
     Exit code 1 if something must be mended.
     """
-    findings = [_check_python(), *_check_base(), *_check_pipeline(), _check_disk()]
+    findings = [_check_python(), *_check_base(), *_check_pipeline(), *_check_sandbox(), _check_disk()]
     is_ready = all(finding.status != "bad" for finding in findings)
     if as_json:
         write_json({"ready": is_ready, "findings": [asdict(finding) for finding in findings]})
@@ -92,6 +92,21 @@ def _check_pipeline() -> Iterator[Finding]:
     yield from (Finding(f"pipeline: {f.what}", f.status, f.saw, f"in a clone: {PIPELINE_COMMAND}") for f in bad)
     # A wrong version of these two breaks Prefect, the second without any error: the schedule just never fires.
     yield from (f for f in found if f.what in ("fastapi", "sqlalchemy") and f.status == "ok")
+
+
+def _check_sandbox() -> Iterator[Finding]:
+    from sandmill.sandbox.agent_env import COMMAND, default_place, find_agent_env
+    from sandmill.sandbox.backends import missing_for
+
+    for backend in ("warm", "bwrap"):
+        missing = missing_for(backend)
+        saw = "; ".join(f"{problem.where}: {problem.saw}" for problem in missing)
+        hints = " ".join(problem.hint for problem in missing if problem.hint)
+        yield Finding(f"sandbox: {backend}", "info" if missing else "ok", saw or "isolates", hints)
+    if env := find_agent_env():
+        yield Finding("agent environment", "ok", f"Python {env.python_version} in {env.path}")
+    else:
+        yield Finding("agent environment", "info", f"none in {default_place()}; needed for running code", COMMAND)
 
 
 def _check_disk() -> Finding:

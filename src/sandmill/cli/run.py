@@ -1,0 +1,76 @@
+"""sandmill run: one script in the sandbox, graded outside."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from sandmill.cli.screen import write_json
+from sandmill.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from sandmill.models.run import RunResult
+
+EXAMPLES = "Example: `sandmill run tasks/sm3f9a1c0d5e7b solution.py --timeout 60`"
+
+
+def run(
+    task_dir: Annotated[
+        Path, typer.Argument(metavar="TASK_DIR", help="Folder of a pulled task, private half included.")
+    ],
+    script: Annotated[
+        Path, typer.Argument(metavar="SCRIPT.py", help="Run as `python solution.py public submission.csv`.")
+    ],
+    timeout: Annotated[float, typer.Option("--timeout", metavar="S", min=0.1, help="Seconds of wall time.")] = 30.0,
+    backend: Annotated[
+        Literal["auto", "warm", "bwrap", "subprocess"],
+        typer.Option("--backend", help="auto: warm, else bwrap; subprocess isolates nothing."),
+    ] = "auto",
+) -> None:
+    """Run a script in the sandbox over a task's public files, grade what it leaves, write one JSON object.
+
+    A run that fails is a result too: its outcome says how, its reward is 0, and the exit code is 0. The exit code is 1
+    if the sandbox failed before the script started.
+    """
+    code = _read_script(script)
+    from sandmill.grading import grade_submission
+    from sandmill.grading.grade import read_task_file
+    from sandmill.metrics.submission import read_answers
+    from sandmill.models.reports import Outcome
+    from sandmill.rewards import reward_of
+    from sandmill.sandbox import Sandbox
+
+    task = read_task_file(task_dir)
+    answers = read_answers((task_dir / "private" / "answers.csv").read_bytes(), task.brief)
+    with Sandbox(backend) as box:
+        result = box.run(code, public=task_dir / "public", timeout=timeout)
+    grade = grade_submission(result.submission, answers, task.brief, task.calibration)
+    is_run = result.outcome is Outcome.OK
+    write_json(
+        {
+            "outcome": grade.outcome if is_run else result.outcome,
+            "score": grade.score,
+            "medal": grade.medal,
+            "gap_closed": grade.gap_closed,
+            "reward": reward_of(grade),
+            "problems": grade.problems,
+            "result": _facts(result),
+        }
+    )
+    if result.outcome is Outcome.INFRA_ERROR:
+        raise typer.Exit(1)
+
+
+def _read_script(script: Path) -> str:
+    try:
+        return script.read_bytes().decode("utf-8")
+    except OSError as error:
+        saw = error.strerror or str(error)
+    except UnicodeDecodeError:
+        saw = "bytes that are not UTF-8"
+    raise InputError(str(script), [Problem("SCRIPT.py", saw, "a Python script")], "Nothing was run.")
+
+
+def _facts(result: "RunResult") -> dict[str, object]:
+    facts = result.model_dump(mode="json", exclude={"submission"})
+    return facts | {"submission_bytes": None if result.submission is None else len(result.submission)}

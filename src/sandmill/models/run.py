@@ -1,0 +1,63 @@
+"""One run of an agent's code: what it may use, how it ended."""
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from sandmill.models.base import Frozen
+from sandmill.models.reports import Outcome
+
+
+class Isolation(StrEnum):
+    """What stood between the agent's code and the machine."""
+
+    WARM = "warm"
+    """Namespaces, seccomp and limits around a fork of a warm interpreter."""
+    BWRAP = "bwrap"
+    """The same around a cold interpreter, with namespaces made by bubblewrap."""
+    NONE = "none"
+    """A plain subprocess: for development with code that one would run anyway."""
+
+
+class RunLimits(Frozen):
+    """What one run may use besides wall time, which is an argument of the run."""
+
+    memory_mb: int = Field(default=2048, ge=64)
+    """Private memory of all processes together; also the address space that each may add to the interpreter's."""
+    processes: int = Field(default=64, ge=2)
+    """Processes and threads."""
+    open_files: int = Field(default=1024, ge=32)
+    """Descriptors a process."""
+    disk_mb: int = Field(default=512, ge=1)
+    """Working directory, /tmp, home and /dev/shm together. Held in memory, beside `memory_mb`."""
+    inodes: int = Field(default=20_000, ge=64)
+    """Files and folders, places as for `disk_mb`."""
+    file_mb: int = Field(default=256, ge=1)
+    """One file."""
+    cpu_s: int | None = Field(default=None, ge=1)
+    """Processor time of one process; none: twice the wall time."""
+    output_kb: int = Field(default=64, ge=1)
+    """Kept of standard output and of standard error, each: the last so many. The rest is read and thrown away."""
+    submission_mb: int = Field(default=64, ge=1)
+    """Largest submission.csv."""
+
+
+class RunResult(Frozen):
+    """How a run ended, as seen from outside: nothing in it but the streams and the submission is the agent's word."""
+
+    outcome: Outcome
+    isolation: Isolation
+    duration_s: float = Field(default=0.0, ge=0)
+    """Wall time of the agent's code, set-up and clean-up left out."""
+    cpu_s: float = Field(default=0.0, ge=0)
+    """Processor time of all processes that were waited for."""
+    peak_mb: float = Field(default=0.0, ge=0)
+    """Largest resident memory of one process, shared libraries included, or private memory of all, if that was more."""
+    stdout: str = ""
+    """Last `output_kb` of standard output."""
+    stderr: str = ""
+    """Last `output_kb` of standard error."""
+    submission: bytes | None = None
+    """Content of submission.csv if the run exited with 0 and wrote it as a regular file of its own."""
+    detail: str = ""
+    """What we have to say to the outcome: which limit, which fault, what is wrong with submission.csv."""

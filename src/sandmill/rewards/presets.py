@@ -1,0 +1,25 @@
+"""Presets of rewards by name."""
+
+from collections.abc import Callable, Mapping
+
+from sandmill.errors import InputError, Problem
+from sandmill.models.reports import GradeReport, Outcome
+
+
+def reward_of(grade: GradeReport, preset: str = "gap") -> float:
+    """Give the reward of a grade: 0 without a valid submission, whatever the preset.
+
+    Raises:
+        InputError: if there is no such preset.
+    """
+    if preset not in _PRESETS:
+        raise InputError("reward", [Problem("preset", repr(preset), f"one of {', '.join(_PRESETS)}")], "")
+    return _PRESETS[preset](grade) if grade.outcome is Outcome.OK else 0.0
+
+
+def _gap(grade: GradeReport) -> float:
+    """Share of the way from the trivial solver to the oracle, between 0 and 1."""
+    return min(1.0, max(0.0, grade.gap_closed or 0.0))
+
+
+_PRESETS: Mapping[str, Callable[[GradeReport], float]] = {"gap": _gap}

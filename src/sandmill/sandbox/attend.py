@@ -1,0 +1,230 @@
+"""One run from its start to its result: the same for every backend, and nothing believed that the agent can say."""
+
+import json
+import os
+import select
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from sandmill.models.reports import Outcome
+from sandmill.models.run import Isolation, RunLimits, RunResult
+from sandmill.sandbox.channels import Channels, Ending, Launched
+from sandmill.sandbox.exchange import Caps, Copied, Submission, collect, fill, read_submission
+from sandmill.sandbox.memory import MemoryWatch
+
+_START_S = 20.0
+_EXIT_OUT_OF_MEMORY = 86
+"""`guest/script.py` exits with it after an uncaught MemoryError."""
+_SIGKILL, _SIGXCPU = 128 + 9, 128 + 24
+_DRAIN_READS = 64
+"""More than a pipe holds."""
+_MB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be run."""
+
+    code: str
+    public: Path
+    scratch: Path | None
+    timeout_s: float
+    limits: RunLimits
+    cancel: int = -1
+    """Descriptor that becomes readable when the caller no longer wants the run."""
+
+    @property
+    def cpu_s(self) -> int:
+        """Processor seconds of one process."""
+        return self.limits.cpu_s or int(2 * self.timeout_s) + 1
+
+    def job(self) -> bytes:
+        """Write down what the guest needs to know."""
+        limits = self.limits
+        place = self.public.stat()
+        facts = {
+            "code": self.code.encode("utf-8", "replace").decode(),
+            "public": str(self.public),
+            "public_identity": [place.st_dev, place.st_ino],
+            "limits": {
+                "memory_bytes": limits.memory_mb * _MB,
+                "processes": limits.processes,
+                "open_files": limits.open_files,
+                "disk_bytes": limits.disk_mb * _MB,
+                "inodes": limits.inodes,
+                "file_bytes": limits.file_mb * _MB,
+                "cpu_s": self.cpu_s,
+            },
+        }
+        return json.dumps(facts).encode()
+
+
+def attend(order: Order, isolation: Isolation, launch: Callable[[Channels], Launched]) -> RunResult:
+    """Launch a run, shut nothing out of sight until it is over, and say how it ended.
+
+    Raises:
+        ServerGone: if nothing was started; the caller may try again.
+        InputError: if the scratch folder has more than a run has room for.
+    """
+    channels = Channels(order.job())
+    try:
+        launched = launch(channels)
+        channels.close_given()
+        return _Attendance(order, isolation, channels, launched).result()
+    finally:
+        channels.close()
+
+
+class _Attendance:
+    def __init__(self, order: Order, isolation: Isolation, channels: Channels, launched: Launched) -> None:
+        self._order, self._isolation = order, isolation
+        self._channels, self._launched = channels, launched
+        limit = order.limits.output_kb * 1024
+        self._tails = {channels.stdout: _Tail(limit), channels.stderr: _Tail(limit)}
+        self._work = -1
+        self._filled, self._before = Copied(), Submission()
+        self._caps = Caps(order.limits.disk_mb * _MB, order.limits.inodes)
+
+    def result(self) -> RunResult:
+        ending: Ending | None = None
+        started = 0.0
+        stopped: Outcome | None = None
+        peak = cpu_s = 0.0
+        try:
+            fault = self._see_it_start()
+            started = time.monotonic()
+            if not fault:
+                watch = MemoryWatch(self._launched.pids, self._order.limits.memory_mb * _MB)
+                stopped = self._wait(watch, started)
+                peak, cpu_s = watch.peak_bytes / _MB, watch.cpu_s
+            seconds = time.monotonic() - started
+            self._launched.kill()
+            ending = self._launched.finish()
+            self._drain()
+            outcome, detail, content = self._judge(fault, stopped, ending)
+        finally:
+            if ending is None:
+                self._launched.kill()
+                self._launched.finish()
+            if self._work >= 0:
+                os.close(self._work)
+        return RunResult(
+            outcome=outcome,
+            isolation=self._isolation,
+            duration_s=0.0 if fault else round(seconds, 6),
+            cpu_s=round(max(ending.cpu_s, cpu_s), 6),
+            peak_mb=round(max(ending.peak_mb, peak), 1),
+            stdout=self._tails[self._channels.stdout].text(),
+            stderr=self._tails[self._channels.stderr].text(),
+            submission=content,
+            detail=detail,
+        )
+
+    def _see_it_start(self) -> str:
+        """Receive the working directory, fill it, and give the word. Gives what went wrong, if anything."""
+        stage = self._channels.stage
+        stage.settimeout(_START_S)
+        try:
+            message, descriptors, _, _ = socket.recv_fds(stage, 1 << 12, 1)
+            words = message.decode(errors="replace").split()
+            if descriptors:
+                (self._work,) = descriptors
+            if words[:1] != ["ready"] or self._work < 0:
+                return _fault(message)
+            if self._order.scratch:
+                self._filled = fill(self._order.scratch, self._work, int(words[1]), self._caps)
+                self._before = read_submission(self._work, self._order.limits.submission_mb * _MB)
+            stage.send(b"go")
+            said = stage.recv(1 << 12)
+        except OSError as error:
+            return f"ended before the script started: {error}"
+        return "" if said == b"started" else _fault(said)
+
+    def _wait(self, watch: MemoryWatch, started: float) -> Outcome | None:
+        """Wait for the end; gives the limit for which the run has to be ended, if any."""
+        poller = select.poll()
+        over, cancel = self._launched.over, self._order.cancel
+        for descriptor in (over, *self._tails, *([cancel] if cancel >= 0 else [])):
+            poller.register(descriptor, select.POLLIN)
+        deadline = started + self._order.timeout_s
+        while (left := deadline - time.monotonic()) > 0:
+            ready = {descriptor for descriptor, _ in poller.poll(max(1.0, 1000 * min(left, watch.pause_s)))}
+            if over in ready or cancel in ready:
+                return None
+            for descriptor in ready:
+                if not self._tails[descriptor].read(descriptor):
+                    poller.unregister(descriptor)
+            if watch.is_over():
+                return Outcome.OOM
+        return Outcome.TIMEOUT
+
+    def _drain(self) -> None:
+        for descriptor, tail in self._tails.items():
+            for _ in range(_DRAIN_READS):
+                if not tail.read(descriptor):
+                    break
+
+    def _judge(self, fault: str, stopped: Outcome | None, ending: Ending) -> tuple[Outcome, str, bytes | None]:
+        if fault:
+            return Outcome.INFRA_ERROR, fault, None
+        left = ""
+        if self._order.scratch:
+            copied = collect(self._work, self._order.scratch, self._filled, self._caps)
+            left = f"; {len(copied.left)} paths were not kept, first {copied.left[0]}" if copied.left else ""
+        outcome, detail = self._ended(stopped, ending)
+        if outcome is not Outcome.OK:
+            return outcome, detail + left, None
+        found = read_submission(self._work, self._order.limits.submission_mb * _MB)
+        if found.tampered:
+            return Outcome.TAMPER, found.tampered + left, None
+        if found.content is None:
+            return Outcome.NO_SUBMISSION, "no submission.csv in the working directory" + left, None
+        if (found.identity, found.content) == (self._before.identity, self._before.content):
+            return Outcome.NO_SUBMISSION, "submission.csv is that of an earlier run" + left, None
+        return Outcome.OK, left.removeprefix("; "), found.content
+
+    def _ended(self, stopped: Outcome | None, ending: Ending) -> tuple[Outcome, str]:
+        limits, code = self._order.limits, ending.code
+        if stopped is Outcome.TIMEOUT:
+            return stopped, f"over {self._order.timeout_s:g} s of wall time"
+        if stopped is Outcome.OOM:
+            return stopped, f"over {limits.memory_mb} MB of memory in all processes"
+        if code is None:
+            return Outcome.RUNTIME_ERROR, "the server that had forked the run is gone"
+        if code == 0:
+            return Outcome.OK, ""
+        if code == _EXIT_OUT_OF_MEMORY:
+            return Outcome.OOM, "an uncaught MemoryError"
+        if code == _SIGXCPU or (code == _SIGKILL and ending.cpu_s >= self._order.cpu_s):
+            return Outcome.TIMEOUT, f"over {self._order.cpu_s} s of processor time"
+        if code == _SIGKILL:
+            return Outcome.OOM, "killed, by the kernel for want of memory or by itself"
+        return Outcome.RUNTIME_ERROR, f"exit code {code}" if code < 128 else f"ended by signal {code - 128}"
+
+
+def _fault(message: bytes) -> str:
+    return message.decode(errors="replace").removeprefix("error ") or "ended before the script started"
+
+
+class _Tail:
+    """The last bytes of a stream that may be endless."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit, self._kept = limit, bytearray()
+
+    def read(self, descriptor: int) -> bool:
+        """Take what is there; False at the end of the stream or if nothing more is there."""
+        try:
+            data = os.read(descriptor, 1 << 16)
+        except BlockingIOError:
+            return False
+        self._kept += data
+        if len(self._kept) > 2 * self._limit:
+            del self._kept[: -self._limit]
+        return bool(data)
+
+    def text(self) -> str:
+        return self._kept[-self._limit :].decode(errors="replace")

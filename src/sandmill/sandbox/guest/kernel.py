@@ -1,0 +1,141 @@
+"""The system calls that the standard library of Python 3.11 lacks, each raising OSError with the name of the call."""
+
+import ctypes
+import fcntl
+import os
+import platform
+import socket
+import struct
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_RDONLY = 2, 4, 8, 1
+MS_BIND, MS_REC, MS_SLAVE = 1 << 12, 1 << 14, 1 << 19
+MNT_DETACH = 2
+_ATTR_RDONLY, _ATTR_NOSUID, _ATTR_NODEV = 1, 2, 4
+
+CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS = 0x0002_0000, 0x0200_0000, 0x0400_0000
+CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x0800_0000, 0x1000_0000, 0x2000_0000, 0x4000_0000
+
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 4, 22, 38
+_SECCOMP_MODE_FILTER = 2
+_MOUNT_SETATTR = 442
+_AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
+_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+_CAPSET = {"x86_64": 126, "aarch64": 91}
+_CAPABILITY_VERSION_3 = 0x2008_0522
+_SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
+
+MACHINES = tuple(_PIVOT_ROOT)
+"""Processors whose system calls we know."""
+
+
+def _check(result: int, call: str, subject: str = "") -> None:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{call}: {os.strerror(number)}", subject or None)
+
+
+def _path(path: str | None) -> bytes | None:
+    return None if path is None else os.fsencode(path)
+
+
+def mount(source: str | None, target: str, kind: str | None, flags: int, options: str = "") -> None:
+    """Attach a file system or bind a folder."""
+    data = options.encode() or None
+    _check(_libc.mount(_path(source), _path(target), _path(kind), ctypes.c_ulong(flags), data), "mount", target)
+
+
+def detach(target: str) -> None:
+    """Take a mount and all below it out of sight."""
+    _check(_libc.umount2(_path(target), MNT_DETACH), "umount2", target)
+
+
+def restrict_mounts(target: str, is_read_only: bool = True, has_devices: bool = False) -> None:
+    """Make a mount and all mounts below it read-only, without set-uid and, unless asked, without devices."""
+    attributes = _ATTR_NOSUID | (_ATTR_RDONLY if is_read_only else 0) | (0 if has_devices else _ATTR_NODEV)
+    data = ctypes.create_string_buffer(struct.pack("=QQQQ", attributes, 0, 0, 0), 32)
+    result = _libc.syscall(
+        ctypes.c_long(_MOUNT_SETATTR),
+        ctypes.c_int(_AT_FDCWD),
+        _path(target),
+        ctypes.c_uint(_AT_RECURSIVE),
+        data,
+        ctypes.c_size_t(32),
+    )
+    _check(result, "mount_setattr", target)
+
+
+def swap_root(new_root: str) -> None:
+    """Make a mounted folder the root, and let go of everything else."""
+    os.chdir(new_root)
+    _check(_libc.syscall(ctypes.c_long(_PIVOT_ROOT[platform.machine()]), b".", b"."), "pivot_root", new_root)
+    detach(".")
+    os.chdir("/")
+
+
+def unshare(flags: int) -> None:
+    """Leave namespaces for new ones."""
+    _check(_libc.unshare(ctypes.c_int(flags)), "unshare")
+
+
+def enter_namespace(descriptor: int, kind: int) -> None:
+    """Join a namespace that is held by a descriptor."""
+    _check(_libc.setns(ctypes.c_int(descriptor), ctypes.c_int(kind)), "setns")
+
+
+def _prctl(option: int, value: int, call: str) -> None:
+    zero = ctypes.c_ulong(0)
+    _check(_libc.prctl(ctypes.c_int(option), ctypes.c_ulong(value), zero, zero, zero), call)
+
+
+def die_with_parent() -> None:
+    """Be killed when the thread that forked us ends. A change of uid or capabilities switches this off again."""
+    _prctl(_PR_SET_PDEATHSIG, 9, "prctl(PR_SET_PDEATHSIG)")
+
+
+def set_dumpable(is_dumpable: bool) -> None:
+    """Say whether processes of the same uid may look into this one through /proc."""
+    _prctl(_PR_SET_DUMPABLE, int(is_dumpable), "prctl(PR_SET_DUMPABLE)")
+
+
+def forbid_new_privileges() -> None:
+    """Make set-uid programmes powerless from here on."""
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1, "prctl(PR_SET_NO_NEW_PRIVS)")
+
+
+def install_filter(program: bytes) -> None:
+    """Filter system calls with a classic BPF program, for this process and all that it makes."""
+    code = ctypes.create_string_buffer(program, len(program))
+    header = ctypes.create_string_buffer(struct.pack("@HP", len(program) // 8, ctypes.addressof(code)))
+    zero = ctypes.c_ulong(0)
+    result = _libc.prctl(ctypes.c_int(_PR_SET_SECCOMP), ctypes.c_ulong(_SECCOMP_MODE_FILTER), header, zero, zero)
+    _check(result, "prctl(PR_SET_SECCOMP)")
+
+
+def drop_capabilities() -> None:
+    """Give up every capability in this user namespace."""
+    header = struct.pack("=Ii", _CAPABILITY_VERSION_3, 0)
+    _check(_libc.syscall(ctypes.c_long(_CAPSET[platform.machine()]), header, bytes(24)), "capset")
+
+
+def raise_loopback() -> None:
+    """Switch on the network namespace's own loopback, which leads nowhere."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        asked = fcntl.ioctl(any_socket, _SIOCGIFFLAGS, struct.pack("16sH14x", b"lo", 0))
+        (flags,) = struct.unpack_from("H", asked, 16)
+        fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", flags | _IFF_UP))
+
+
+def map_user(proc_self: int, inside: int, outside_uid: int, outside_gid: int) -> None:
+    """Name our uid and gid in the user namespace that we just made."""
+    for name, line in (
+        ("setgroups", "deny"),
+        ("uid_map", f"{inside} {outside_uid} 1"),
+        ("gid_map", f"{inside} {outside_gid} 1"),
+    ):
+        descriptor = os.open(name, os.O_WRONLY, dir_fd=proc_self)
+        try:
+            os.write(descriptor, line.encode())
+        finally:
+            os.close(descriptor)

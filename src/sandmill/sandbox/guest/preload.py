@@ -1,0 +1,34 @@
+"""What the warm interpreter imports once, so that runs do not: imports only, never a fit.
+
+A parallel region of OpenMP here would hang the children, which inherit its locks and not its threads.
+"""
+
+from contextlib import suppress
+from importlib import import_module
+
+STANDARD = (
+    "argparse asyncio collections concurrent.futures copy csv dataclasses datetime decimal email functools glob gzip"
+    " hashlib heapq html http inspect io itertools json logging math multiprocessing multiprocessing.pool operator"
+    " pathlib pickle pprint queue re shutil sqlite3 statistics string subprocess textwrap typing unittest uuid"
+    " urllib.request warnings xml.etree.ElementTree zipfile"
+)
+LIBRARIES = (
+    "numpy numpy.random numpy.linalg numpy.fft pandas polars pyarrow pyarrow.parquet pyarrow.csv joblib"
+    " scipy scipy.stats scipy.optimize scipy.sparse scipy.special scipy.linalg scipy.signal scipy.interpolate"
+    " scipy.spatial scipy.cluster.hierarchy scipy.ndimage"
+    " sklearn sklearn.base sklearn.calibration sklearn.cluster sklearn.compose sklearn.covariance sklearn.decomposition"
+    " sklearn.discriminant_analysis sklearn.dummy sklearn.ensemble sklearn.feature_extraction.text"
+    " sklearn.feature_selection sklearn.gaussian_process sklearn.impute sklearn.inspection sklearn.isotonic"
+    " sklearn.kernel_approximation sklearn.kernel_ridge sklearn.linear_model sklearn.manifold sklearn.metrics"
+    " sklearn.mixture sklearn.model_selection sklearn.multiclass sklearn.multioutput sklearn.naive_bayes"
+    " sklearn.neighbors sklearn.neural_network sklearn.pipeline sklearn.preprocessing sklearn.random_projection"
+    " sklearn.semi_supervised sklearn.svm sklearn.tree sklearn.utils"
+    " PIL.Image PIL.ImageOps PIL.PngImagePlugin PIL.JpegImagePlugin lightgbm xgboost"
+)
+
+
+def preload() -> None:
+    """Import everything that is there; what is not there fails in the agent's code as it would anywhere."""
+    for name in f"{STANDARD} {LIBRARIES}".split():
+        with suppress(ImportError):
+            import_module(name)

@@ -1,0 +1,69 @@
+"""The root that all runs of a warm interpreter share: operating system, interpreter, libraries, all read-only.
+
+It is mounted once; a run copies the mounts (some microseconds each) and adds its own folders.
+"""
+
+import os
+from typing import Any
+
+from sandmill.sandbox.guest import kernel
+
+DEVICES = ("null", "zero", "full", "random", "urandom")
+
+
+def leave_host(is_root: bool) -> None:
+    """Leave the host's mounts, for our children its processes, and without root its users.
+
+    What the host mounts later still arrives.
+    """
+    uid, gid = os.getuid(), os.getgid()
+    kernel.unshare(kernel.CLONE_NEWNS | kernel.CLONE_NEWPID | (0 if is_root else kernel.CLONE_NEWUSER))
+    if not is_root:
+        proc_self = os.open("/proc/self", os.O_RDONLY | os.O_DIRECTORY)
+        kernel.map_user(proc_self, 0, uid, gid)
+        os.close(proc_self)
+    kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_SLAVE)
+
+
+def build_template(root: str, view: dict[str, Any]) -> None:
+    """Mount the shared root on an empty folder.
+
+    Args:
+        root: the folder.
+        view: `steps` in order (`tree`: a path shown at the same place with all that is mounted below it, `folder`:
+            without what is mounted below it, `mask`: a folder shown empty); then `folders` to be there, `links` and
+            `files` by path.
+    """
+    kernel.mount("sandmill", root, "tmpfs", kernel.MS_NOSUID, "size=4m,nr_inodes=4096,mode=755")
+    for kind, path in view["steps"]:
+        if kind == "mask":
+            kernel.mount("sandmill", root + path, "tmpfs", 0, "size=16k,nr_inodes=16,mode=755")
+        else:
+            _bind(path, root + path, kernel.MS_REC if kind == "tree" else 0)
+    for path in view["folders"]:
+        os.makedirs(root + path, exist_ok=True)
+    for path, target in view["links"].items():
+        _parent(root + path)
+        os.symlink(target, root + path)
+    for path, text in view["files"].items():
+        _parent(root + path)
+        with open(root + path, "w", encoding="utf-8") as file:
+            file.write(text)
+    kernel.restrict_mounts(root)
+    for device in DEVICES:
+        # Mounted when the rest is read-only already, since this must stay a device: the node was made before.
+        kernel.mount(f"/dev/{device}", f"{root}/dev/{device}", None, kernel.MS_BIND)
+
+
+def _bind(source: str, target: str, flags: int) -> None:
+    if os.path.isdir(source):
+        os.makedirs(target, exist_ok=True)
+    else:
+        _parent(target)
+        with open(target, "w", encoding="utf-8"):
+            pass
+    kernel.mount(source, target, None, kernel.MS_BIND | flags)
+
+
+def _parent(path: str) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)

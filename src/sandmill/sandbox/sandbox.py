@@ -1,0 +1,156 @@
+"""The sandbox as a trainer uses it: `with Sandbox() as box: box.run(code, public=...)`."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import Self
+
+from sandmill.errors import InputError, Problem
+from sandmill.models.reports import Outcome
+from sandmill.models.run import Isolation, RunLimits, RunResult
+from sandmill.sandbox.agent_env import require_agent_env
+from sandmill.sandbox.attend import Order, attend
+from sandmill.sandbox.backends import BackendName, choose_backend, probe
+from sandmill.sandbox.cold import Bare, Bubblewrap
+from sandmill.sandbox.warm import ServerGone, WarmServer
+
+_TRIES = 3
+
+
+class Sandbox:
+    """Runs code that nobody vouches for, over a task's public files and nothing else.
+
+    Each run is a new process with namespaces, limits and, as root, a uid of its own; see docs/sandbox.md for what is
+    claimed. Memory: all processes of a run together are looked at twenty times a second and end with it when over
+    `limits.memory_mb`; between two looks each of `limits.processes` processes can at worst fill the address space that
+    its own limit allows, `limits.memory_mb` each, and files take `limits.disk_mb` of memory more.
+
+    Safe to use from several threads; runs are concurrent. One scratch folder serves one run at a time.
+    """
+
+    def __init__(
+        self, backend: BackendName = "auto", *, limits: RunLimits | None = None, agent_env: Path | None = None
+    ) -> None:
+        """Choose a backend and find the agent's interpreter; nothing is started yet.
+
+        Args:
+            backend: `warm` (forks of a warm interpreter), `bwrap` (a cold interpreter in bubblewrap), `subprocess` (no
+                isolation: for development), or `auto`: warm, else bwrap.
+            limits: what a run may use.
+            agent_env: environment made by `sandmill agent-env create --path`, if not in the default place.
+
+        Raises:
+            SandboxUnavailable: if the machine cannot isolate or the environment is missing; says what to type.
+        """
+        self.backend = choose_backend(backend)
+        self.limits = limits or RunLimits()
+        self.agent_env = require_agent_env(agent_env)
+        is_root = self.backend != "subprocess" and probe().is_root
+        self._warm = WarmServer(self.agent_env, is_root) if self.backend == "warm" else None
+        self._bwrap = Bubblewrap(self.agent_env, is_root) if self.backend == "bwrap" else None
+        self._bare = Bare(self.agent_env)
+        self._is_root = is_root
+
+    @property
+    def isolation(self) -> Isolation:
+        """What stands between the code and the machine; every result says it too."""
+        return {"warm": Isolation.WARM, "bwrap": Isolation.BWRAP, "subprocess": Isolation.NONE}[self.backend]
+
+    def start(self) -> None:
+        """Have the warm interpreter ready, so that the first run does not wait for it."""
+        if self._warm:
+            self._warm.start()
+
+    def run(
+        self, code: str, *, public: Path, scratch: Path | None = None, timeout: float = 30.0, cancel: int = -1
+    ) -> RunResult:
+        """Run code as `python solution.py public submission.csv` in a working directory with `public/` in it.
+
+        Args:
+            code: Python source.
+            public: the task's public files, seen read-only.
+            scratch: folder whose files are there at the start, and which afterwards holds what the run left: regular
+                files and folders. Without one nothing is kept.
+            timeout: seconds of wall time.
+            cancel: descriptor that becomes readable when the run is no longer wanted.
+
+        Raises:
+            InputError: if a folder is not there, or scratch holds more than a run has room for.
+            SandboxUnavailable: if the warm interpreter cannot be started.
+        """
+        _check_folders(public, scratch)
+        if timeout <= 0:
+            raise InputError("run", [Problem("timeout", str(timeout), "a number of seconds above 0")], "")
+        if not code.strip():
+            return RunResult(outcome=Outcome.NO_CODE, isolation=self.isolation, detail="no code")
+        with _readable(public.resolve(), self._is_root) as files:
+            order = Order(code, files, scratch, timeout, self.limits, cancel)
+            for tries_left in reversed(range(_TRIES)):
+                try:
+                    return self._attend(order)
+                except ServerGone as error:
+                    if not tries_left:
+                        return RunResult(outcome=Outcome.INFRA_ERROR, isolation=self.isolation, detail=str(error))
+        raise AssertionError("unreachable")
+
+    def close(self) -> None:
+        """End what runs and let go of everything."""
+        for part in (self._warm, self._bwrap):
+            if part:
+                part.close()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _attend(self, order: Order) -> RunResult:
+        if self._warm:
+            return attend(order, self.isolation, self._warm.launch)
+        if self._bwrap:
+            bubblewrap = self._bwrap
+            return attend(order, self.isolation, lambda channels: bubblewrap.launch(channels, order.public))
+        with TemporaryDirectory(prefix="sandmill-run-", ignore_cleanup_errors=True) as folder:
+            return attend(
+                order, self.isolation, lambda channels: self._bare.launch(channels, order.public, Path(folder))
+            )
+
+
+def _check_folders(public: Path, scratch: Path | None) -> None:
+    wanted = {"public": public} if scratch is None else {"public": public, "scratch": scratch}
+    problems = [
+        Problem(name, f"{path}, no folder", "a folder that is there")
+        for name, path in wanted.items()
+        if not path.is_dir()
+    ]
+    if problems:
+        raise InputError("run", problems, "Nothing was run.")
+
+
+@contextmanager
+def _readable(public: Path, is_root: bool) -> Iterator[Path]:
+    """Give the public files, or a copy if a run with a uid of its own could not read them."""
+    if not is_root or all(_is_open(path) for path in [public, *public.rglob("*")]):
+        yield public
+        return
+    with TemporaryDirectory(prefix="sandmill-public-") as name:
+        copy = Path(name) / "public"
+        shutil.copytree(public, copy, symlinks=True)
+        for path in [copy, *copy.rglob("*")]:
+            if not path.is_symlink():
+                path.chmod(path.stat().st_mode | (0o755 if path.is_dir() else 0o444))
+        yield copy
+
+
+def _is_open(path: Path) -> bool:
+    status = os.lstat(path)
+    needed = 0o5 if path.is_dir() else 0o4
+    return status.st_mode & needed == needed

@@ -1,0 +1,63 @@
+"""sandmill run and sandmill agent-env, as a person or a programme calls them."""
+
+import json
+
+import pytest
+
+from sandmill.sandbox.agent_env import create_agent_env
+from sandmill.store.files import Store
+from tests.publishing import publish_numbers
+from tests.unit.cli.test_commands import TASK, run
+
+
+@pytest.fixture(scope="module")
+def task(tmp_path_factory):
+    create_agent_env()
+    folder = tmp_path_factory.mktemp("run")
+    publish_numbers(Store(str(folder / "micro")), range(2))
+    run("pull", folder / "micro", "--to", folder / "pulled", "--task", TASK)
+    return folder / "pulled" / TASK
+
+
+GOOD = "open('submission.csv', 'w').write('id,late\\nc0,0.1\\nd0,0.9\\ne0,0.2\\nf0,0.8\\n')"
+SCRIPTS = {
+    "good": (GOOD, "ok", 1.0),
+    "crash after writing": (GOOD + "\n1/0", "runtime_error", 0.0),
+    "invalid": ("open('submission.csv', 'w').write('id,late\\nc0,0.1\\n')", "invalid_submission", 0.0),
+    "nothing": ("print({'reward': 1.0})", "no_submission", 0.0),
+    "answers by a guessed path": ("open('../private/answers.csv')", "runtime_error", 0.0),
+    "link": ("import os; os.symlink('public/sample_submission.csv', 'submission.csv')", "tamper", 0.0),
+}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_run_is_one_object_with_result_and_reward(name, task, tmp_path):
+    code, outcome, reward = SCRIPTS[name]
+    (tmp_path / "s.py").write_text(code)
+    ran = run("run", task, tmp_path / "s.py", "--backend", "warm" if name == "good" else "subprocess")
+    assert ran.exit_code == 0, ran.output
+    facts = json.loads(ran.stdout)
+    assert facts["outcome"] == outcome
+    assert facts["reward"] == reward or (name == "good" and 0 < facts["reward"] <= 1)
+    assert {"score", "medal", "gap_closed", "problems", "result"} <= set(facts)
+    assert facts["result"]["isolation"] == ("warm" if name == "good" else "none")
+    assert (facts["score"] is None) == (outcome != "ok")
+
+
+def test_a_script_that_is_not_there_is_a_bad_argument(task, tmp_path):
+    ran = run("run", task, tmp_path / "none.py")
+    assert (ran.exit_code, ran.stdout) == (2, "")
+    assert "expected a Python script" in ran.stderr
+
+
+def test_agent_env_is_shown_to_a_person_and_to_a_programme(task):
+    assert "numpy 2." in run("agent-env", "show").stdout
+    facts = json.loads(run("agent-env", "show", "--json").stdout)
+    assert facts["packages"]["numpy"].startswith("2.")
+
+
+def test_an_agent_env_that_is_missing_names_the_command(tmp_path):
+    ran = run("agent-env", "show", "--path", tmp_path / "none")
+    assert ran.exit_code == 1
+    assert "sandmill agent-env create --path" in ran.stderr
+    assert run("agent-env", "show", "--with-torch").exit_code == 2

@@ -1,0 +1,63 @@
+"""Sandboxes over one agent environment, which is made once in its default place whoever comes first."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from sandmill.sandbox import Sandbox, backends
+from sandmill.sandbox.agent_env import AgentEnv, create_agent_env
+from sandmill.sandbox.backends import Capability, missing_for
+from tests.sandbox_corpus import write_public
+
+ISOLATED = ("warm", "bwrap", "warm without root", "bwrap without root")
+
+
+@pytest.fixture(scope="session")
+def agent_env() -> AgentEnv:
+    return create_agent_env()
+
+
+@pytest.fixture(scope="session")
+def public(tmp_path_factory) -> Path:
+    return write_public(tmp_path_factory.mktemp("task"))
+
+
+@pytest.fixture(scope="session")
+def open_box(agent_env) -> Iterator[Callable[[str], Sandbox]]:
+    """Give one sandbox a name: a backend, `without root` to have root do what an ordinary user would."""
+    opened: dict[str, Sandbox] = {}
+
+    def give(name: str) -> Sandbox:
+        if name not in opened:
+            opened[name] = make_box(name)
+        return opened[name]
+
+    yield give
+    for box in opened.values():
+        box.close()
+
+
+def make_box(name: str, **settings: object) -> Sandbox:
+    backend, _, way = name.partition(" ")
+    if missing := missing_for(backend):
+        pytest.skip(f"this machine lacks what {backend} needs: {missing[0]}")
+    if not way:
+        return Sandbox(backend, **settings)
+    if os.geteuid():
+        pytest.skip("we are not root, so the backend is without root already")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sandmill.sandbox.sandbox.probe", lambda: Capability(is_root=False, problems=()))
+        assert backends.probe().is_root
+        return Sandbox(backend, **settings)
+
+
+@pytest.fixture(scope="session")
+def warm(open_box) -> Sandbox:
+    return open_box("warm")
+
+
+@pytest.fixture(params=ISOLATED)
+def box(request, open_box) -> Sandbox:
+    return open_box(request.param)

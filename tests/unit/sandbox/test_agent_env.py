@@ -1,0 +1,143 @@
+"""The agent's interpreter: pinned as the rest is, whole or absent, and missed with words."""
+
+import json
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+
+from sandmill.errors import InputError, SandboxUnavailable
+from sandmill.sandbox import Sandbox, backends
+from sandmill.sandbox import agent_env as module
+from sandmill.sandbox.agent_env import create_agent_env, default_place, find_agent_env
+from tests.releases import REPOSITORY
+
+PINS = [REPOSITORY / "src/sandmill/sandbox" / f"requirements-{name}.txt" for name in ("agent", "torch")]
+
+
+def lines(path: Path) -> list[str]:
+    return [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
+
+
+def pin_of(line: str) -> str:
+    """The pin, with its marker only where Python's version chooses between two."""
+    pin, _, marker = line.partition(" ; ")
+    return line if "'3.12'" in marker else pin
+
+
+def test_pins_are_those_of_the_project_and_give_no_address():
+    constraints: dict[str, set[str]] = {}
+    for line in lines(REPOSITORY / "constraints.txt"):
+        constraints.setdefault(line.partition("==")[0].lower(), set()).add(pin_of(line))
+    for path in PINS:
+        assert "://" not in path.read_text()
+        for line in lines(path):
+            name = line.partition("==")[0].lower()
+            assert "==" in line
+            assert pin_of(line) in constraints.get(name, {pin_of(line)})
+
+
+def test_the_environment_has_what_is_promised(agent_env):
+    promised = {
+        "numpy",
+        "pandas",
+        "polars",
+        "scipy",
+        "scikit-learn",
+        "pillow",
+        "lightgbm",
+        "xgboost",
+        "pyarrow",
+        "joblib",
+    }
+    assert promised <= {name.lower() for name in agent_env.packages}
+    assert "sandmill" not in agent_env.packages
+    assert create_agent_env() == agent_env
+
+
+def test_where_it_lies(monkeypatch, tmp_path):
+    monkeypatch.setenv("SANDMILL_AGENT_ENV", str(tmp_path / "here"))
+    assert default_place() == tmp_path / "here"
+    monkeypatch.delenv("SANDMILL_AGENT_ENV")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert default_place().parent == tmp_path / "sandmill/agent-env"
+    assert default_place(has_torch=True) != default_place()
+
+
+def make_fake(draft, has_torch):
+    (draft / "bin").mkdir(parents=True)
+    (draft / "bin/python").touch()
+    (draft / "root").mkdir()
+    facts = {"pins": module._pins_hash(), "python": "3.11", "base_prefix": "/usr", "packages": {}}
+    (draft / "sandmill-agent-env.json").write_text(json.dumps(facts))
+
+
+def test_one_of_two_creators_creates(monkeypatch, tmp_path):
+    made = []
+    monkeypatch.setattr(module, "_make", lambda *a: (made.append(a), make_fake(*a)))
+    threads = [threading.Thread(target=create_agent_env, args=(tmp_path / "env",)) for _ in range(4)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert len(made) == 1
+    assert find_agent_env(tmp_path / "env")
+
+
+def test_a_half_made_one_is_never_used(monkeypatch, tmp_path):
+    def fail(draft, has_torch):
+        make_fake(draft, has_torch)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "_make", fail)
+    with pytest.raises(KeyboardInterrupt):
+        create_agent_env(tmp_path / "env")
+    assert find_agent_env(tmp_path / "env") is None
+    assert [path.name for path in tmp_path.iterdir()] == ["env.lock"]
+
+
+def test_one_of_other_pins_is_not_used_and_is_made_anew(monkeypatch, tmp_path):
+    monkeypatch.setattr(module, "_make", make_fake)
+    env = create_agent_env(tmp_path / "env")
+    marker = env.path / "sandmill-agent-env.json"
+    marker.write_text(marker.read_text().replace(module._pins_hash(), "old"))
+    assert find_agent_env(env.path) is None
+    create_agent_env(env.path)
+    assert find_agent_env(env.path)
+
+
+def test_a_folder_with_something_else_is_left_alone(tmp_path):
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(InputError, match="something else"):
+        create_agent_env(tmp_path)
+    assert (tmp_path / "thesis.tex").exists()
+
+
+def test_a_missing_environment_is_missed_with_the_command(tmp_path):
+    with pytest.raises(SandboxUnavailable, match="sandmill agent-env create --path"):
+        Sandbox("subprocess", agent_env=tmp_path / "none")
+
+
+def test_an_installation_that_fails_says_what_the_installer_said(monkeypatch, tmp_path):
+    bad = tmp_path / "bad.txt"
+    bad.write_text("no-such-package-of-ours===1\n")
+    monkeypatch.setattr(module, "_PINS", (bad, bad))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("UV_OFFLINE", "1")
+    with pytest.raises(SandboxUnavailable, match=r"exit code 1: .*no-such-package"):
+        create_agent_env(tmp_path / "env")
+    assert not (tmp_path / "env").exists()
+
+
+def test_what_cannot_be_isolated_is_refused_with_help(agent_env, monkeypatch):
+    problem = backends.Problem("with user namespaces", "unshare: Operation not permitted", "Linux", "sysctl user.max")
+    monkeypatch.setattr(backends, "probe", lambda: backends.Capability(False, (problem,)))
+    for backend in ("auto", "warm", "bwrap"):
+        with pytest.raises(SandboxUnavailable, match=r"(?s)not permitted.*sysctl"):
+            Sandbox(backend)
+    assert Sandbox("subprocess").isolation.value == "none"
+
+
+def test_bubblewrap_that_is_missing_is_named(agent_env, monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(SandboxUnavailable, match="apt-get install bubblewrap"):
+        Sandbox("bwrap")

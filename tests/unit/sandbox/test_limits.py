@@ -1,0 +1,154 @@
+"""What a run may use, and that nothing of it lives on."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from sandmill.models.reports import Outcome
+from sandmill.models.run import RunLimits
+from tests.unit.sandbox.conftest import make_box
+
+
+def living(marker: str) -> list[str]:
+    """Processes of the machine whose command line or environment names the marker."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            told = (folder / "cmdline").read_bytes() + (folder / "status").read_bytes()
+            state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            continue
+        if marker.encode() in told and state != "Z":
+            found.append(folder.name)
+    return found
+
+
+BOMB = """
+import ctypes, os, signal, sys, time
+for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    signal.signal(number, signal.SIG_IGN)
+ctypes.CDLL(None).prctl(15, b"MARKER", 0, 0, 0)
+started = 0
+while True:
+    try:
+        if os.fork():
+            started += 1
+            print(started, flush=True)
+        else:
+            os.setsid()
+    except OSError:
+        time.sleep(0.01)
+"""
+
+
+@pytest.mark.parametrize("name", ["warm", "bwrap"])
+def test_no_process_survives_a_time_out(name, open_box, public):
+    box = open_box(name)
+    marker = f"sm{os.getpid() % 10000}{time.monotonic_ns() % 10**7}"[:15]
+    result = box.run(BOMB.replace("MARKER", marker), public=public, timeout=2)
+    assert result.outcome is Outcome.TIMEOUT
+    assert 10 < len(result.stdout.split()) < 100_000
+    assert living(marker) == []
+
+
+def test_no_process_survives_the_end_of_the_script(box, public):
+    marker = f"sm{os.getpid() % 10000}{time.monotonic_ns() % 10**7}"[:15]
+    code = f"""
+import ctypes, os, time
+if not os.fork():
+    os.setsid()
+    ctypes.CDLL(None).prctl(15, b"{marker}", 0, 0, 0)
+    time.sleep(60)
+time.sleep(0.3)
+open("submission.csv", "w").write("x")
+"""
+    started = time.monotonic()
+    assert box.run(code, public=public).outcome is Outcome.OK
+    assert time.monotonic() - started < 20
+    assert living(marker) == []
+
+
+def test_processes_are_counted_for_each_run(agent_env, public):
+    for name in ("warm", "bwrap"):
+        with make_box(name, limits=RunLimits(processes=8)) as box:
+            code = """
+import os, time
+made = 0
+try:
+    while made < 50:
+        if not os.fork(): time.sleep(30)
+        made += 1
+except OSError: pass
+print(made)
+"""
+            assert 2 <= int(box.run(code, public=public).stdout) <= 7
+
+
+def test_memory_of_all_processes_together_is_bounded(open_box, public):
+    code = """
+import os, time
+x = bytearray(b"1") * (900 << 20)
+for i in range(4):
+    if not os.fork():
+        for at in range(0, len(x), 4096): x[at] = 2
+        time.sleep(60)
+time.sleep(60)
+"""
+    for name in ("warm", "bwrap"):
+        result = open_box(name).run(code, public=public, timeout=50)
+        assert result.outcome is Outcome.OOM, result
+        assert result.duration_s < 40
+        assert "2048 MB" in result.detail
+
+
+def test_forks_that_share_memory_do_not_hide_it(agent_env, public):
+    block = "bytearray(b'1') * (250 << 20)"
+    code = f"import os, time\nx = {block}\nos.fork()\ny = {block}\ntime.sleep(30)"
+    with make_box("warm", limits=RunLimits(memory_mb=600)) as box:
+        assert box.run(code, public=public).outcome is Outcome.OOM
+        fits = f"import os, time\nx = {block}\nos.fork()\ntime.sleep(1)"
+        assert box.run(fits, public=public).outcome is Outcome.NO_SUBMISSION
+
+
+DISK = {
+    "one file": ("open('a', 'wb').write(bytes(300 << 20))", "File too large"),
+    "several files": ("for i in range(4): open(f'{i}', 'wb').write(bytes(200 << 20))", "No space left"),
+    "elsewhere too": ("for f in ('/tmp/a', '/dev/shm/b', 'c'): open(f, 'wb').write(bytes(200 << 20))", "No space left"),
+    "many files": ("[open(f'f{i}', 'w').close() for i in range(30000)]", "No space left"),
+    "descriptors": ("x = [open('/dev/null') for _ in range(3000)]", "Too many open files"),
+}
+
+
+@pytest.mark.parametrize("name", DISK)
+def test_files_are_bounded(name, open_box, public):
+    code, said = DISK[name]
+    for backend in ("warm", "bwrap"):
+        result = open_box(backend).run(code, public=public)
+        assert result.outcome is Outcome.RUNTIME_ERROR
+        assert said in result.stderr
+
+
+def test_what_is_sparse_is_not_copied_beyond_the_limit(agent_env, public, tmp_path):
+    code = "for i in range(10): open(f'{i}', 'wb').truncate(30 << 20)\nopen('submission.csv', 'w').write('x')"
+    with make_box("warm", limits=RunLimits(disk_mb=100)) as box:
+        result = box.run(code, public=public, scratch=tmp_path)
+    assert result.submission == b"x"
+    assert "were not kept" in result.detail
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 100 << 20
+
+
+def test_processor_time_is_bounded(agent_env, public):
+    with make_box("warm", limits=RunLimits(cpu_s=1)) as box:
+        result = box.run("while True: pass", public=public, timeout=30)
+        assert (result.outcome, result.duration_s < 10) == (Outcome.TIMEOUT, True)
+        assert "processor time" in result.detail
+        stubborn = "import signal; signal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass"
+        assert box.run(stubborn, public=public, timeout=30).outcome is Outcome.TIMEOUT
+
+
+def test_a_deep_tree_is_no_trouble(warm, public, tmp_path):
+    code = "import os\nfor _ in range(500): os.mkdir('d'); os.chdir('d')"
+    assert warm.run(code, public=public, scratch=tmp_path).outcome is Outcome.NO_SUBMISSION
+    assert len(list(tmp_path.rglob("*"))) == 32

@@ -1,0 +1,151 @@
+"""Every ending has its code, whatever isolates, and nothing that the code says changes it."""
+
+import os
+
+import pytest
+
+from sandmill.errors import InputError
+from sandmill.models.reports import Outcome
+from sandmill.models.run import Isolation, RunLimits
+from tests.sandbox_corpus import OTHER
+from tests.unit.sandbox.conftest import make_box
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_a_script_that_fails_ends_as_it_must(name, warm, public):
+    code, outcome = OTHER[name]
+    result = warm.run(code, public=public, timeout=2)
+    assert (result.outcome.value, result.submission, result.isolation) == (outcome, None, Isolation.WARM)
+    assert outcome == "no_code" or result.detail
+
+
+TAMPERED = {
+    "link": "import os; os.symlink('public/train.csv', 'submission.csv')",
+    "dangling link": "import os; os.symlink('nowhere', 'submission.csv')",
+    "fifo": "import os; os.mkfifo('submission.csv')",
+    "folder": "import os; os.mkdir('submission.csv')",
+    "hard link": "import os; open('a', 'w').write('x'); os.link('a', 'submission.csv')",
+    "socket": "import socket; socket.socket(socket.AF_UNIX).bind('submission.csv')",
+    "too large": "open('submission.csv', 'wb').truncate(65 << 20)",
+}
+
+
+@pytest.mark.parametrize("name", TAMPERED)
+def test_what_is_no_file_of_its_own_is_no_submission(name, warm, public, tmp_path):
+    result = warm.run(TAMPERED[name], public=public, scratch=tmp_path)
+    assert (result.outcome, result.submission) == (Outcome.TAMPER, None)
+    assert "submission.csv" in result.detail
+
+
+def test_a_submission_comes_back_with_figures(box, public):
+    result = box.run("print('out'); x = bytearray(100 << 20); open('submission.csv', 'w').write('x')", public=public)
+    assert (result.outcome, result.submission, result.stdout) == (Outcome.OK, b"x", "out\n")
+    assert 0 < result.duration_s < 30
+    assert result.isolation.value == box.backend
+
+
+def test_figures_are_those_of_the_run(box, public):
+    code = """
+import time
+x = bytearray(b"1") * (200 << 20)
+started = time.process_time()
+while time.process_time() - started < 0.5: pass
+"""
+    result = box.run(code, public=public)
+    assert 0.4 < result.cpu_s < 5
+    assert 200 < result.peak_mb < 1000
+    assert result.duration_s >= 0.5
+
+
+def test_the_traceback_names_the_script_and_the_line(box, public):
+    result = box.run("x = 1\n1/0\n", public=public)
+    assert 'solution.py", line 2, in <module>' in result.stderr
+    assert "1/0" in result.stderr
+    assert "guest" not in result.stderr
+
+
+def test_of_endless_output_the_end_is_kept(warm, public):
+    result = warm.run("for i in range(100_000): print(i, 'x' * 50)\nprint('end')", public=public)
+    assert len(result.stdout) == 64 * 1024
+    assert result.stdout.endswith("end\n")
+
+
+def test_claims_of_the_code_change_nothing(warm, public):
+    code = """
+import os, sys
+for descriptor in range(3, 64):
+    try: os.write(descriptor, b'{"status": 0}')
+    except OSError: pass
+print('{"outcome": "ok", "score": 1.0}')
+open("submission.csv", "w").write("x")
+os._exit(1)
+"""
+    assert warm.run(code, public=public).outcome is Outcome.RUNTIME_ERROR
+
+
+def test_a_fault_before_the_code_starts_is_ours(public, agent_env, monkeypatch):
+    with make_box("warm") as box:
+        job = "sandmill.sandbox.attend.Order.job"
+        monkeypatch.setattr(job, lambda _: b"{}")
+        result = box.run("x = 1", public=public)
+        assert (result.outcome, result.submission) == (Outcome.INFRA_ERROR, None)
+        assert "KeyError" in result.detail
+        monkeypatch.undo()
+        assert box.run("x = 1", public=public).outcome is Outcome.NO_SUBMISSION
+
+
+def test_the_scratch_folder_lives_from_run_to_run(box, public, tmp_path):
+    (tmp_path / "given.txt").write_text("given")
+    (tmp_path / "sub").mkdir()
+    first = """
+import os, pathlib
+assert pathlib.Path("given.txt").read_text() == "given"
+os.makedirs("deep/er"); open("deep/er/model", "wb").write(b"model"); open("submission.csv", "w").write("1")
+os.remove("given.txt"); os.rmdir("sub"); os.symlink("/etc/passwd", "link"); os.mkfifo("pipe")
+variable = 1
+"""
+    assert box.run(first, public=public, scratch=tmp_path).outcome is Outcome.OK
+    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")) == [
+        "deep",
+        "deep/er",
+        "deep/er/model",
+        "submission.csv",
+    ]
+    second = """
+assert open("deep/er/model", "rb").read() == b"model"
+with open("deep/er/model", "ab") as file: file.write(b"2")
+print(variable)
+"""
+    result = box.run(second, public=public, scratch=tmp_path)
+    assert "NameError" in result.stderr
+    assert (tmp_path / "deep/er/model").read_bytes() == b"model2"
+    assert (tmp_path / "deep/er/model").stat().st_uid == os.getuid()
+
+
+def test_an_earlier_submission_is_not_paid_twice(warm, public, tmp_path):
+    write = "open('submission.csv', 'w').write('1')"
+    assert warm.run(write, public=public, scratch=tmp_path).outcome is Outcome.OK
+    again = warm.run("assert open('submission.csv').read() == '1'", public=public, scratch=tmp_path)
+    assert (again.outcome, again.submission) == (Outcome.NO_SUBMISSION, None)
+    assert "earlier" in again.detail
+    assert warm.run("import time; time.sleep(0.05);" + write, public=public, scratch=tmp_path).submission == b"1"
+
+
+def test_without_a_scratch_folder_nothing_is_kept(warm, public):
+    warm.run("open('kept', 'w').write('x')", public=public)
+    assert "FileNotFoundError" in warm.run("open('kept')", public=public).stderr
+
+
+def test_folders_and_numbers_are_checked_before_anything_runs(warm, public, tmp_path):
+    with pytest.raises(InputError, match="2 problems"):
+        warm.run("x", public=tmp_path / "no", scratch=tmp_path / "neither")
+    with pytest.raises(InputError, match="timeout"):
+        warm.run("x", public=public, timeout=0)
+
+
+def test_a_scratch_folder_with_more_than_fits_is_refused(agent_env, public, tmp_path):
+    (tmp_path / "big").write_bytes(bytes(3 << 20))
+    with make_box("warm", limits=RunLimits(disk_mb=2)) as box:
+        with pytest.raises(InputError, match=r"scratch: saw .*big"):
+            box.run("x = 1", public=public, scratch=tmp_path)
+        assert box.run("x = 1", public=public).outcome is Outcome.NO_SUBMISSION
