@@ -10,6 +10,9 @@ from tests.publishing import publish_numbers
 from tests.unit.cli.test_commands import TASK, run
 
 
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture(scope="module")
 def task(tmp_path_factory):
     create_agent_env()

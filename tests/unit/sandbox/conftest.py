@@ -61,3 +61,10 @@ def warm(open_box) -> Sandbox:
 @pytest.fixture(params=ISOLATED)
 def box(request, open_box) -> Sandbox:
     return open_box(request.param)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What runs in the agent environment takes its making, a gigabyte, before it: it is slow."""
+    for item in items:
+        if "agent_env" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
