@@ -9,7 +9,6 @@ from sandmill.store.files import Store
 from tests.publishing import publish_numbers
 from tests.unit.cli.test_commands import TASK, run
 
-
 pytestmark = pytest.mark.slow
 
 
