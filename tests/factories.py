@@ -18,10 +18,10 @@ from sandmill.models.mechanism import BinaryLink, Column, Linear, Mechanism, Nor
 from sandmill.models.package import Brief, TaskPackage
 from sandmill.models.plan import ShardPlan, Slot
 from sandmill.models.release import Lineage, TaskRecord, VerifiedTask
-from sandmill.models.reports import Rejection, SlotReport, Verification
+from sandmill.models.reports import AttemptReport, Rejection, SlotReport, Verification
 from sandmill.models.seed import SeedTask
 from sandmill.models.skills import Skill, SkillLift
-from sandmill.models.spec import Sizes, Story, TaskSpec
+from sandmill.models.spec import Knobs, Sizes, Story, TaskSpec
 from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
 from sandmill.models.task_file import TaskFile
 
@@ -205,4 +205,17 @@ def make_slot_report(task: VerifiedTask) -> SlotReport:
         task_ids=(task.record.task_id,),
         attempts=2,
         seconds={Stage.DESIGN: 0.25, Stage.CALIBRATE: 3.5},
+        path=(
+            AttemptReport(attempt=1, variant=0, hardness=0.5, outcome="error"),
+            AttemptReport(
+                attempt=2,
+                variant=1,
+                hardness=0.375,
+                knobs=Knobs(rows=0.25, signal=0.5, skills=0.75, distractors=1.0),
+                train_rows=155,
+                difficulty=0.3,
+                panel_s=4.25,
+                outcome="verified",
+            ),
+        ),
     )

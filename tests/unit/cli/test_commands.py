@@ -13,10 +13,14 @@ from typer.testing import CliRunner
 from sandmill.cli.app import app
 from sandmill.cli.doctor import check_requirement
 from sandmill.store.files import Store
-from tests.factories import make_task
-from tests.publishing import publish_numbers
+from sandmill.store.secret import SECRET_PATH
+from tests.designs import SECRET
+from tests.factories import CALIBRATION, VERIFICATION, make_task
+from tests.publishing import fill_shard, publish_numbers, publish_shards
 
 TASK = make_task(0).record.task_id
+SECRET_ID = "0123456789ab"
+"""Of the releases that `publish_numbers` makes."""
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +70,31 @@ def test_show_of_a_task_tells_story_thresholds_oracle_and_board(release):
     assert "lineage" not in text
     assert "lineage.designer grammar" in run("show", release, TASK, "--lineage").stdout
     assert json.loads(run("show", release, TASK, "--json").stdout)["lineage"]["designer"] == "grammar"
+
+
+def test_show_of_a_task_tells_how_sure_its_measures_are(release):
+    lines = run("show", release, TASK).stdout.splitlines()
+    assert "informed     0.87000" in lines
+    assert "order held   97.0% of bootstraps; steps 0.075, 0.050, 0.125 of the gap" in lines
+    assert "solve rate   0.40 (0.30 to 0.50)" in lines
+    assert "skills       log_ratio +0.120" in lines
+    assert "verified     7 of 7 truths hold" in lines
+
+
+def test_show_of_a_task_names_what_was_not_measured_and_what_does_not_hold(tmp_path):
+    task = make_task(0)
+    record = task.record.model_copy(
+        update={
+            "calibration": CALIBRATION.model_copy(update={"solve_rate": None, "lifts": ()}),
+            "verification": VERIFICATION.model_copy(update={"thresholds_hold": False, "noop_wins_nothing": False}),
+        }
+    )
+    store = Store(str(tmp_path / "micro"))
+    publish_shards(store, [fill_shard(store, range(1), [task.model_copy(update={"record": record})])])
+    lines = run("show", store.root, TASK).stdout.splitlines()
+    assert "solve rate   not measured" in lines
+    assert "skills       none declared" in lines
+    assert "verified     NOT: executed, thresholds apart" in lines
 
 
 def test_show_of_a_public_mirror_shows_the_prompt(own_release):
@@ -125,6 +154,9 @@ def test_verify_refuses_options_that_contradict(release):
     assert ran.exit_code == 2
     assert "add" in ran.stderr or "--rerun beside it" in ran.stderr
     assert run("verify", release, "--rerun", "--public-only").exit_code == 2
+    ran = run("verify", release, "--secret-file", "release.key")
+    assert ran.exit_code == 2
+    assert "Only a rerun renders again" in ran.stderr
 
 
 def test_grade_refuses_a_folder_without_its_private_half(release, tmp_path):
@@ -150,6 +182,74 @@ def test_verify_with_rerun_says_which_facts_do_not_hold(release):
     ran = run("verify", release, "--rerun", "--task", TASK)
     assert ran.exit_code == 1
     assert f"task {TASK}: " in ran.stderr
+
+
+@pytest.fixture
+def secrets(monkeypatch) -> list[bytes | None]:
+    """Let every task prove itself; give the secret that each was to be rendered with."""
+    given: list[bytes | None] = []
+
+    def rerun_task(package, record, secret=None):
+        given.append(secret)
+        return []
+
+    monkeypatch.setattr("sandmill.build.rerun.rerun_task", rerun_task)
+    return given
+
+
+@pytest.fixture
+def key(tmp_path, monkeypatch) -> Path:
+    """Give a file with the secret that the releases of these tests name."""
+    path = tmp_path / "release.key"
+    path.write_text(SECRET.hex() + "\n")
+    monkeypatch.setattr("sandmill.store.secret.secret_id", {SECRET: SECRET_ID}.get)
+    return path
+
+
+def test_a_rerun_with_the_secret_renders_every_design_again(own_release, secrets, key):
+    ran = run("verify", own_release, "--rerun", "--secret-file", key)
+    assert ran.exit_code == 0
+    assert secrets == [SECRET, SECRET]
+    assert "2 tasks ran again (rendered from the design)" in ran.stdout
+
+
+def test_a_rerun_without_the_secret_says_what_it_left_out(own_release, secrets):
+    ran = run("verify", own_release, "--rerun", "--task", TASK)
+    assert ran.exit_code == 0
+    assert secrets == [None]
+    assert "1 tasks ran again (not rendered again: that takes the release secret)" in ran.stdout
+
+
+def test_a_rerun_finds_the_datasets_own_secret(own_release, secrets, key):
+    Store(own_release).create(SECRET_PATH, SECRET.hex().encode(), owner_only=True)
+    assert run("verify", own_release, "--rerun").exit_code == 0
+    assert secrets == [SECRET, SECRET]
+
+
+def test_a_rerun_leaves_a_secret_alone_that_the_release_was_not_made_with(own_release, secrets, key):
+    Store(own_release).create(SECRET_PATH, b"ab" * 32, owner_only=True)
+    ran = run("verify", own_release, "--rerun")
+    assert ran.exit_code == 0
+    assert secrets == [None, None]
+    assert "not rendered again" in ran.stdout
+
+
+def test_another_secret_is_refused_before_anything_runs(own_release, secrets, tmp_path):
+    path = tmp_path / "other.key"
+    path.write_bytes(b"another secret of 32 bytes......")
+    ran = run("verify", own_release, "--rerun", "--secret-file", path)
+    assert ran.exit_code == 2
+    assert f"expected secret {SECRET_ID}" in ran.stderr
+    assert "Nothing ran again" in ran.stderr
+    assert b"another".hex() not in ran.stderr
+    assert secrets == []
+
+
+def test_a_secret_file_that_cannot_be_read_is_refused(own_release, secrets, tmp_path):
+    ran = run("verify", own_release, "--rerun", "--secret-file", tmp_path / "none.key")
+    assert ran.exit_code == 2
+    assert "no such file" in ran.stderr
+    assert secrets == []
 
 
 def test_doctor_finds_this_machine_ready():

@@ -44,6 +44,21 @@ def test_reports_come_back_from_their_rows():
         assert read(row) == original
 
 
+def test_the_steps_of_a_search_are_columns_that_any_reader_sees():
+    table = pq.read_table(io.BytesIO(write_rows(tables.SLOTS, [tables.slot_rows([make_slot_report(make_task(4))])])))
+    unmeasured, verified = table.to_pylist()[0]["path"]
+    assert (unmeasured["outcome"], unmeasured["difficulty"], unmeasured["panel_s"]) == ("error", None, None)
+    assert unmeasured["knobs"] == {"rows": 0.5, "signal": 0.5, "skills": 0.5, "distractors": 0.5}
+    assert verified["knobs"] == {"rows": 0.25, "signal": 0.5, "skills": 0.75, "distractors": 1.0}
+    assert (verified["train_rows"], verified["difficulty"], verified["panel_s"]) == (155, 0.3, 4.25)
+
+
+def test_a_slot_without_steps_comes_back_from_its_row():
+    slot = make_slot_report(make_task(4)).model_copy(update={"path": (), "reached": None, "task_ids": ()})
+    (row,) = iterate_rows(io.BytesIO(write_rows(tables.SLOTS, [tables.slot_rows([slot])])))
+    assert tables.read_slot(row) == slot
+
+
 def test_every_table_holds_what_its_schema_says():
     for table in tables.TABLES:
         reader = pq.ParquetFile(io.BytesIO(_write(f"{table.side}/{table.name}", 3)))
