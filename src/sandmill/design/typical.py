@@ -64,5 +64,7 @@ TYPICAL: Mapping[tuple[TargetKind, MetricName], tuple[float, ...]] = MappingProx
         (TargetKind.MULTI_TARGET, MetricName.SPEARMAN_COLUMNS): (0.09, 0.13, 0.29, 0.44, 0.48),
     }
 )
-"""Median difficulty at each hardness, measured by `benchmarks/hardness.py` and kept from falling: where a search starts
-and how far it steps. A search that starts badly takes longer and ends no worse."""
+"""About the median difficulty at each hardness, kept from falling: where a search starts and how far it steps.
+
+A search that starts badly takes longer and ends no worse. `benchmarks/hardness.py` measures the curves.
+"""

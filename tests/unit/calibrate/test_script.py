@@ -49,10 +49,10 @@ def assert_scripts_repeat(folder: Path, written: Written, runs: list[PanelRun]) 
     ("target", "metric"),
     [
         ("binary", "f1"),
-        ("multiclass", "log_loss"),
         ("regression", "rmse"),
-        ("multilabel", "f1_macro"),
-        ("multi_target", "rmsle_columns"),
+        pytest.param("multiclass", "log_loss", marks=pytest.mark.slow),
+        pytest.param("multilabel", "f1_macro", marks=pytest.mark.slow),
+        pytest.param("multi_target", "rmsle_columns", marks=pytest.mark.slow),
     ],
 )
 def test_every_script_repeats_its_panel_entry_in_a_fresh_process(tmp_path: Path, target: str, metric: str):
