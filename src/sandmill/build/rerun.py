@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 from sandmill.build.provenance import numeric_versions
 from sandmill.build.verify import verify_task
-from sandmill.calibrate.panel import PANEL, run_panel, told_of
+from sandmill.calibrate.panel import PANEL, TRIVIAL, run_panel, told_of
 from sandmill.metrics import get_metric
 from sandmill.metrics.submission import read_answers
 from sandmill.models.base import Part
@@ -15,7 +15,7 @@ from sandmill.models.package import TaskPackage
 from sandmill.models.release import TaskRecord
 from sandmill.models.reports import Outcome
 from sandmill.sandbox import ScriptRun
-from sandmill.synth import render
+from sandmill.synth import Rendered, render
 
 _WHAT = {
     "is_micro": "its rows are not those of its design, or the reference solution took too long",
@@ -36,17 +36,18 @@ def rerun_task(package: TaskPackage, record: TaskRecord, secret: bytes | None = 
     Args:
         package: public and private files as published.
         record: the recorded facts.
-        secret: of the release, to render the design again; without it, that one truth rests on the hashes.
+        secret: of the release, to render the design and its oracle again; without it, these rest on the hashes.
 
     Returns:
         What does not hold, one line each; empty when every fact holds. Scores agree to 6 significant digits.
     """
     solution = package.private["solution.py"].decode()
-    again = package if secret is None else render(package.spec, secret, package.replicate).package
-    proved, run = verify_task(package, record.calibration, solution, again)
+    rendered = None if secret is None else render(package.spec, secret, package.replicate)
+    proved, run = verify_task(package, record.calibration, solution, rendered.package if rendered else package)
     problems = [what for name, what in _WHAT.items() if not getattr(proved, name)]
     problems += _reference_problems(proved.reference_score, proved.reference_is_gold, record, run)
     problems += _board_problems(package, record)
+    problems += _end_problems(record, rendered if proved.renders_equal_bytes else None)
     return [*problems, *_version_notes(record)] if problems else []
 
 
@@ -83,6 +84,21 @@ def _board_problems(package: TaskPackage, record: TaskRecord) -> Iterator[str]:
                 f"{entry.final} final, {entry.feedback} feedback",
             )
             yield f"solver {run.name} scored {found}; the board has {recorded}"
+
+
+def _end_problems(record: TaskRecord, rendered: Rendered | None) -> Iterator[str]:
+    """Compare both ends of the gap scale: the constant answer with the board, the oracle with that of the design."""
+    measured = record.calibration
+    constant = next((entry.final for entry in measured.board if entry.solver == TRIVIAL), None)
+    if constant != measured.trivial:
+        yield f"the trivial solver is recorded with {measured.trivial}; the board has {constant}"
+    if rendered is None:
+        return
+    answers = rendered.answers
+    final = answers.part(Part.FINAL)
+    oracle = get_metric(record.brief.metric).rounded(answers.truth[final], rendered.oracle[final])
+    if not _agree(oracle, measured.oracle):
+        yield f"the oracle scored {oracle}; recorded is {measured.oracle}"
 
 
 def _version_notes(record: TaskRecord) -> Iterator[str]:

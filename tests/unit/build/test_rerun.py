@@ -119,6 +119,18 @@ def test_a_raised_gold_is_not_reached():
     assert any("does not reach gold" in problem and "it ran" in problem for problem in found)
 
 
+def test_a_tampered_oracle_is_found_with_the_secret():
+    record = recalibrated(oracle=round(calibrated().oracle + 0.001, 5))
+    assert problems(record, secret=SECRET) == [
+        f"the oracle scored {calibrated().oracle}; recorded is {record.calibration.oracle}"
+    ]
+    assert problems(record) == []
+
+
+def test_a_tampered_trivial_score_is_found():
+    assert problems(recalibrated(trivial=0.501)) == ["the trivial solver is recorded with 0.501; the board has 0.5"]
+
+
 def test_a_tampered_score_of_the_reference_is_found():
     record = proved().record
     facts = record.verification.model_copy(update={"reference_score": 0.9})
