@@ -19,7 +19,7 @@ from sandmill.models.release import VerifiedTask
 from sandmill.models.reports import AttemptReport, Rejection, SlotReport, Verification
 from sandmill.models.spec import Knobs, TaskSpec
 from sandmill.quality import Finding, check_package, check_packages
-from sandmill.synth import Pool
+from sandmill.synth import Pilot
 
 STEP_TIMEOUT_S = 180.0
 """Wall-clock limit of one piece of work; a design that takes longer is rejected."""
@@ -52,23 +52,24 @@ class _Candidate:
     spec: TaskSpec | None = None
     """A design that exists already, for replicates."""
     seconds: float = 0.0
-    pool: Pool | None = None
+    pilot: Pilot | None = None
     package: TaskPackage | None = None
     calibration: Calibration | None = None
     solution: str = ""
     difficulty: float | None = None
     panel_s: float | None = None
+    isolation: str | None = None
 
     @property
     def design(self) -> TaskSpec | None:
         """The design, once there is one."""
-        return self.pool.spec if self.pool else self.package.spec if self.package else self.spec
+        return self.pilot.spec if self.pilot else self.package.spec if self.package else self.spec
 
-    def require_pool(self) -> Pool:
-        """The rows, which every stage after generate has."""
-        if self.pool is None:
+    def require_pilot(self) -> Pilot:
+        """The pilot, which calibrate starts from."""
+        if self.pilot is None:
             raise ValueError("no rows drawn yet")
-        return self.pool
+        return self.pilot
 
     def require_package(self) -> TaskPackage:
         """The package, which every stage after calibrate has."""
@@ -131,7 +132,7 @@ class ShardBuild:
         jobs = [GenerateJob(c.attempt, self._plan.plan_fingerprint, self._secret, c.spec) for c in candidates]
         survivors = []
         for candidate, generated in self._run(Stage.GENERATE, generate, candidates, jobs):
-            candidate.pool = generated.pool
+            candidate.pilot = generated.pilot
             # The job was booked on generate as a whole: move the part that was design.
             candidate.search.add_seconds(Stage.DESIGN, generated.design_s)
             candidate.search.add_seconds(Stage.GENERATE, -generated.design_s)
@@ -167,7 +168,7 @@ class ShardBuild:
         ]
 
     def _calibrate(self, candidates: list[_Candidate]) -> list[_Candidate]:
-        jobs = [CalibrateJob(c.attempt, c.require_pool(), self._secret) for c in candidates]
+        jobs = [CalibrateJob(c.attempt, c.require_pilot(), self._secret) for c in candidates]
         survivors = []
         for candidate, measured in self._run(Stage.CALIBRATE, calibrate_design, candidates, jobs):
             if isinstance(measured, OffBand):
@@ -176,15 +177,16 @@ class ShardBuild:
                 candidate.package, candidate.calibration = measured.package, measured.calibration
                 candidate.solution, candidate.panel_s = measured.solution, round(measured.panel_s, 4)
                 candidate.difficulty = measured.calibration.difficulty.value
-                candidate.pool = None
+                candidate.pilot = None
                 survivors.append(candidate)
         return survivors
 
     def _verify(self, candidates: list[_Candidate]) -> list[_Candidate]:
         jobs = [VerifyJob(c.require_package(), c.require_calibration(), c.solution, self._secret) for c in candidates]
         survivors = []
-        for candidate, verification in self._run(Stage.VERIFY, verify_package, candidates, jobs):
-            self._accept(candidate, verification)
+        for candidate, proved in self._run(Stage.VERIFY, verify_package, candidates, jobs):
+            candidate.isolation = proved.isolation
+            self._accept(candidate, proved.verification)
             survivors.append(candidate)
         return survivors
 
@@ -245,7 +247,7 @@ class ShardBuild:
 
     def _note_off_band(self, candidate: _Candidate, measured: OffBand) -> None:
         attempt, difficulty = candidate.attempt, measured.difficulty
-        fingerprint = candidate.require_pool().spec.fingerprint
+        fingerprint = candidate.require_pilot().spec.fingerprint
         candidate.search.note_off_band(Measured(attempt, fingerprint, difficulty.value))
         candidate.difficulty = difficulty.value
         detail = f"difficulty {difficulty.value:.2f} is {difficulty.band}, wanted {attempt.slot.band}"
@@ -280,6 +282,7 @@ class ShardBuild:
                 train_rows=candidate.design.sizes.train if candidate.design else None,
                 difficulty=candidate.difficulty,
                 panel_s=candidate.panel_s,
+                isolation=candidate.isolation,
                 outcome=outcome,
             )
         )

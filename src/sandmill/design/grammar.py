@@ -8,10 +8,10 @@ is what makes steering by one knob possible.
 import numpy as np
 
 from sandmill.design.columns import choose_columns, exact_shares
-from sandmill.design.faults import choose_faults
+from sandmill.design.faults import Severity, choose_faults
 from sandmill.design.frame import Frame, choose_frame
 from sandmill.design.lexicon import load_domains
-from sandmill.design.rule import choose_rule, weigh
+from sandmill.design.rule import choose_rule, variance_shares, weigh
 from sandmill.design.standardize import fit_link, standardize_terms
 from sandmill.design.story import write_story
 from sandmill.design.targets import choose_target
@@ -58,17 +58,14 @@ def design_task(
     target = choose_target(structure, domain.targets, knobs.signal, streams.generator("target"))
     rule = choose_rule(words, frame, streams.generator("rule")).at(knobs.skills)
     columns = choose_columns(structure, words, frame, rule, knobs.distractors, streams)
+    signal = _signal(target.link, structure.target, knobs.signal)
+    terms = weigh(rule, knobs.skills, output_count(target.link), signal, streams.generator("weights"))
+    severity = Severity(knobs.faults, variance_shares(terms))
     draft = Mechanism(
         columns=columns,
-        terms=weigh(
-            rule,
-            knobs.skills,
-            output_count(target.link),
-            _signal(target.link, structure.target, knobs.signal),
-            streams.generator("weights"),
-        ),
+        terms=terms,
         link=target.link,
-        pathologies=choose_faults(structure, frame, target.link, columns, rule, streams),
+        pathologies=choose_faults(structure, frame, target.link, columns, rule, severity, streams),
         subgroup=rule.subgroup,
     )
     standardized = standardize_terms(draft, streams.child("standardize"))

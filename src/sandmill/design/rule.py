@@ -99,6 +99,16 @@ def weigh(rule: Rule, hardness: float, outputs: int, signal: float, rng: np.rand
     return tuple(terms)
 
 
+def variance_shares(terms: Sequence[Term]) -> dict[str, float]:
+    """Share of the rule's variance that each column has a part in: what a fault there would spoil."""
+    parts = [float(np.mean(np.square(term.weights))) for term in terms]
+    shares: dict[str, float] = {}
+    for term, part in zip(terms, parts, strict=True):
+        for name in columns_of(term.motif):
+            shares[name] = shares.get(name, 0.0) + part / sum(parts)
+    return shares
+
+
 def _order_plain(rng: np.random.Generator) -> list[str]:
     """Kinds in the order in which they are tried; a kind may come twice, so that no count is certain."""
     return [str(kind) for kind in rng.choice(PLAIN_KINDS, size=4 * _MOST_PLAIN)]

@@ -135,6 +135,8 @@ class AttemptReport(Frozen):
     """None if the attempt ended before it was measured."""
     panel_s: float | None = None
     """Wall time of the whole panel; None if it did not run to the end."""
+    isolation: str | None = None
+    """Backend of the sandbox in which the reference solution ran; None if it did not."""
     outcome: str
     """`verified`, or the reason of the rejection."""
 
