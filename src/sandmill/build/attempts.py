@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from sandmill.design import first_hardness, steer
 from sandmill.models.base import Band, Stage
-from sandmill.models.calibration import BAND_FLOORS
+from sandmill.models.calibration import band_ends
 from sandmill.models.plan import Slot
 from sandmill.models.reports import AttemptReport, Rejection
 
@@ -12,6 +12,10 @@ STEERS = 3
 """Turns of the knob before a slot starts over with a fresh design."""
 ATTEMPTS = 8
 """Attempts to reach the band; after them the nearest design is taken."""
+STUCK_DESIGNS, FAR = 3, 0.1
+"""So many designs whose knob is at its end, none of them nearer to the band than that, say that it is out of reach."""
+LEAST_TURN = 0.02
+"""A smaller turn of the knob gives the same design again."""
 OFF_BAND = "off_band"
 """Reason of a rejection that steering can mend."""
 SETTLING = 4
@@ -53,12 +57,16 @@ class SlotSearch:
     tried: int = 0
     path: list[Measured] = field(default_factory=list)
     """Off-band designs of the current variant."""
+    stuck: int = 0
+    """Designs that could not be steered further."""
     nearest: Measured | None = None
     rejections: list[Rejection] = field(default_factory=list)
     steps: list[AttemptReport] = field(default_factory=list)
     """What came of each attempt."""
     seconds: dict[Stage, float] = field(default_factory=dict)
     is_filled: bool = False
+    has_settled: bool = False
+    """Whether any band will do from now on."""
 
     @property
     def is_open(self) -> bool:
@@ -69,24 +77,31 @@ class SlotSearch:
         """Choose the next design: steer the current one, start over, or settle."""
         self.tried += 1
         band = self.slot.band
-        if self.tried > ATTEMPTS:
+        if self._gives_up:
+            self.has_settled = True
             nearest, self.nearest = self.nearest, None
             if nearest is not None:
                 at = nearest.attempt
                 return self._attempt(at.variant, at.hardness, at.parent, any_band=True)
             self._start_over()
             return self._attempt(self.variant, first_hardness(self.slot.seed.structure, band), None, any_band=True)
-        if len(self.path) >= STEERS:
+        if 0 < len(self.path) < STEERS:
+            tried = [(measured.attempt.hardness, measured.difficulty) for measured in self.path]
+            hardness = steer(self.slot.seed.structure, band, tried)
+            if all(abs(hardness - turned) >= LEAST_TURN for turned, _ in tried):
+                return self._attempt(self.variant, hardness, self.path[-1].fingerprint)
+        if self.path:
             self._start_over()
-        if not self.path:
-            return self._attempt(self.variant, first_hardness(self.slot.seed.structure, band), None)
-        tried = [(measured.attempt.hardness, measured.difficulty) for measured in self.path]
-        hardness = steer(self.slot.seed.structure, band, tried)
-        return self._attempt(self.variant, hardness, self.path[-1].fingerprint)
+        return self._attempt(self.variant, first_hardness(self.slot.seed.structure, band), None)
 
     def note_off_band(self, measured: Measured) -> None:
         """Remember a design outside the band."""
         self.path.append(measured)
+        low, high = band_ends(self.slot.band)
+        turned = measured.attempt.hardness
+        self.stuck += (measured.difficulty >= high and turned < LEAST_TURN) or (
+            measured.difficulty < low and turned > 1 - LEAST_TURN
+        )
         if self.nearest is None or _distance(measured, self.slot.band) < _distance(self.nearest, self.slot.band):
             self.nearest = measured
 
@@ -104,6 +119,12 @@ class SlotSearch:
         """Book work on the slot."""
         self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
 
+    @property
+    def _gives_up(self) -> bool:
+        """Whether the nearest design must do: attempts are spent, or the band lies beyond the end of the knob."""
+        is_far = self.nearest is not None and _distance(self.nearest, self.slot.band) > FAR
+        return self.tried > ATTEMPTS or self.has_settled or (self.stuck >= STUCK_DESIGNS and is_far)
+
     def _start_over(self) -> None:
         self.variant += 1
         self.path = []
@@ -113,7 +134,5 @@ class SlotSearch:
 
 
 def _distance(measured: Measured, band: Band) -> float:
-    floors = sorted(BAND_FLOORS.values())
-    low = BAND_FLOORS[band]
-    high = next((floor for floor in floors if floor > low), 1.0)
+    low, high = band_ends(band)
     return max(low - measured.difficulty, measured.difficulty - high, 0.0)

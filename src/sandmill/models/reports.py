@@ -134,7 +134,7 @@ class AttemptReport(Frozen):
     difficulty: float | None = None
     """None if the attempt ended before it was measured."""
     panel_s: float | None = None
-    """Wall time of the whole panel; None if it did not run to the end."""
+    """Processor time of the whole panel; None if it did not run to the end."""
     isolation: str | None = None
     """Backend of the sandbox in which the reference solution ran; None if it did not."""
     outcome: str
