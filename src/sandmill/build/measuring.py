@@ -11,7 +11,7 @@ from sandmill.calibrate.calibrate import Graded, calibrate, require_enough
 from sandmill.calibrate.measure import difficulty, draw_counts
 from sandmill.calibrate.panel import PANEL, TRIVIAL, Panel, PanelRun, told_of
 from sandmill.calibrate.script import standalone_script
-from sandmill.calibrate.steadiness import climb, size_test
+from sandmill.calibrate.steadiness import climb, require_promise, size_test
 from sandmill.errors import ItemRejected, boundary
 from sandmill.metrics import get_metric
 from sandmill.models.base import Stage
@@ -79,6 +79,7 @@ def calibrate_design(job: CalibrateJob) -> Calibrated | OffBand:
         runs += tried.run([entry.name for entry in PANEL if entry.name not in _PROBE])
         streams = Streams(job.secret, pilot.spec.rows_key).child(f"calibrate {job.attempt.replicate}")
         sizing = _size(job, runs, streams)
+        require_promise(sizing)
         rendered = replace(render(sized(pilot.spec, sizing), job.secret, job.attempt.replicate), rule=pilot.rule)
         public = rendered.package.public
         panel = _panel(Path(name), public["train.csv"], public["test.csv"], pilot.brief, tried)

@@ -98,12 +98,20 @@ def test_the_feedback_part_follows_the_final_one_as_far_as_its_rows_reach():
 
 
 def test_the_pilot_alone_says_how_large_the_test_is(asked, monkeypatch):
-    """Of entries that it cannot tell apart it wants all rows, however far apart they lie on these."""
+    """Of entries that it can hardly tell apart it wants all rows, however far apart they lie on these."""
     assert calibrate_design(job()).calibration.sizing.final_rows < SIZES.final
     use_panel(monkeypatch, pilot_spread=1000.0)
+    monkeypatch.setattr("sandmill.calibrate.steadiness.LEAST_FORETOLD", 0.0)
     sizing = calibrate_design(job(any_band=True)).calibration.sizing
     assert sizing.final_rows == SIZES.final
     assert sizing.order_foretold < 0.97
+
+
+def test_a_design_that_no_test_could_make_steady_costs_no_test(asked, monkeypatch):
+    use_panel(monkeypatch, calls := [], pilot_spread=1000.0)
+    with pytest.raises(ItemRejected, match="unsteady_order: the pilot foretells"):
+        calibrate_design(job(any_band=True))
+    assert {rows for rows, _ in calls} == {PILOT_ROWS}
 
 
 def test_a_replicate_keeps_the_size_of_the_design_that_it_repeats(asked, monkeypatch):
