@@ -44,8 +44,9 @@ def others(bad: Sequence[object]) -> str:
 
 
 def shorten(text: str, limit: int = 80) -> str:
-    """Cut what comes from a submission before it is shown."""
-    return text if len(text) <= limit else f"{text[:limit]}..."
+    """Cut what comes from a submission, and take the effect from its control characters, before it is shown."""
+    cut = text if len(text) <= limit else f"{text[:limit]}..."
+    return cut if cut.isprintable() else cut.encode("unicode_escape").decode("ascii")
 
 
 def _read_labels(cells: list[list[str]], lines: list[int], brief: Brief, problems: list[Problem]) -> Array:

@@ -8,6 +8,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 
 from sandmill.errors import InvalidSubmission, Problem
 from sandmill.metrics.answers import Answers, read_answers
@@ -19,7 +20,11 @@ __all__ = ["MAX_SUBMISSION_BYTES", "SUM_TOLERANCE", "Answers", "parse_submission
 
 MAX_SUBMISSION_BYTES = 64 * 1024 * 1024
 _FLAT = frozenset({"probability", "label", "value"})
+_LISTS = frozenset({"label_list", "ranked_list"})
 _SHOWN = 3
+_NUMBER_BYTES = 32
+_SLACK = 4
+_SPARE_BYTES, _SPARE_ROWS = 1 << 16, 1000
 
 
 def parse_submission(content: bytes, brief: Brief, ids: Sequence[str], source: str = "submission.csv") -> Array:
@@ -33,7 +38,7 @@ def parse_submission(content: bytes, brief: Brief, ids: Sequence[str], source: s
     Raises:
         InvalidSubmission: with every problem found.
     """
-    header, rows = _read_table(content, brief, source)
+    header, rows = _read_table(content, brief, ids, source)
     problems: list[Problem] = []
     by_id = _index_rows(rows, header.index(brief.id_column), ids, problems)
     places = [header.index(name) for name in brief.submission_columns]
@@ -44,18 +49,24 @@ def parse_submission(content: bytes, brief: Brief, ids: Sequence[str], source: s
     return aligned[:, 0] if brief.encoding in _FLAT else aligned
 
 
-def _read_table(content: bytes, brief: Brief, source: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
+def _read_table(
+    content: bytes, brief: Brief, ids: Sequence[str], source: str
+) -> tuple[list[str], list[tuple[int, list[str]]]]:
     """Header and rows with their line numbers; anything that stops reading is raised at once."""
     expected = [brief.id_column, *brief.submission_columns]
-    if len(content) > MAX_SUBMISSION_BYTES:
-        raise InvalidSubmission(source, [Problem("file", f"{len(content)} bytes", f"at most {MAX_SUBMISSION_BYTES}")])
+    if len(content) > (most := _most_bytes(brief, ids)):
+        raise InvalidSubmission(source, [Problem("file", f"{len(content)} bytes", f"at most {most}")])
+    most_rows = 2 * len(ids) + _SPARE_ROWS
     try:
         text = content.decode("utf-8-sig")
         reader = csv.reader(io.StringIO(text, newline=""), strict=True)
         header = next(reader, [])
-        rows = [(reader.line_num, row) for row in reader if row]
+        rows = [(reader.line_num, row) for row in islice(reader, most_rows) if row]
+        has_more = next(reader, None) is not None
     except (UnicodeDecodeError, csv.Error) as error:
         raise InvalidSubmission(source, [Problem("file", str(error), "plain CSV in UTF-8")]) from None
+    if has_more:
+        raise InvalidSubmission(source, [Problem("file", f"more than {most_rows} lines", f"{len(ids)} rows")])
     problems = []
     if sorted(header) != sorted(expected):
         problems.append(
@@ -72,6 +83,14 @@ def _read_table(content: bytes, brief: Brief, source: str) -> tuple[list[str], l
     if problems:
         raise InvalidSubmission(source, problems)
     return header, rows
+
+
+def _most_bytes(brief: Brief, ids: Sequence[str]) -> int:
+    """Bound a file by what an honest one could hold at all, since reading takes many times the memory of its bytes."""
+    names = [len(name.encode()) + 1 for name in brief.classes]
+    cell = max([_NUMBER_BYTES, sum(names) if brief.encoding in _LISTS else max(names, default=0)])
+    rows = sum(len(row_id.encode()) for row_id in ids) + len(ids) * len(brief.submission_columns) * cell
+    return min(MAX_SUBMISSION_BYTES, _SLACK * rows + _SPARE_BYTES)
 
 
 def _index_rows(
