@@ -155,15 +155,11 @@ gzip.open("submission.csv.gz", "wb").write(b"x")
         INVALID,
         (15,),
     ),
-    "a link to the sample": Attack(
-        "os.symlink('public/sample_submission.csv', 'submission.csv')", TAMPER, (16,)
-    ),
+    "a link to the sample": Attack("os.symlink('public/sample_submission.csv', 'submission.csv')", TAMPER, (16,)),
     "a link to the answers": Attack(
         "os.symlink(f\"{TOLD['task']}/private/answers.csv\", 'submission.csv')", TAMPER, (16,)
     ),
-    "a link to the other side's descriptors": Attack(
-        "os.symlink('/proc/self/fd/0', 'submission.csv')", TAMPER, (16,)
-    ),
+    "a link to the other side's descriptors": Attack("os.symlink('/proc/self/fd/0', 'submission.csv')", TAMPER, (16,)),
     "two names": Attack(
         "shutil.copyfile('public/sample_submission.csv', 'a'); os.link('a', 'submission.csv')", TAMPER, (16,)
     ),
@@ -333,9 +329,7 @@ detach(hold)
 """,
         OK,
     ),
-    "a file that only its owner may read": Attack(
-        "submit_sample(); os.chmod('submission.csv', 0)", ("ok", "tamper")
-    ),
+    "a file that only its owner may read": Attack("submit_sample(); os.chmod('submission.csv', 0)", ("ok", "tamper")),
     "the folder itself locked": Attack(
         "submit_sample(); os.mkdir('d'); open('d/x', 'w').close(); os.chmod('d', 0); os.chmod('.', 0)", ("ok", "tamper")
     ),
