@@ -14,7 +14,9 @@ SUM_TOLERANCE = 1e-6
 """How far a row of class probabilities may be from 1, as in mle-bench."""
 
 _PROBABILITIES = frozenset({"probability", "class_probabilities", "label_probabilities"})
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
+_DIGITS = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?"
+_NUMBER = re.compile(_DIGITS)
+_NUMBERS = re.compile(rf"(?:{_DIGITS}\n)*+")
 _INTEGER_ZEROS = re.compile(r"\.0+$")
 _NAMES_SHOWN = 12
 
@@ -87,8 +89,7 @@ def _read_numbers(cells: list[list[str]], lines: list[int], brief: Brief, proble
     """Finite floats in their range, rows of class probabilities summing to 1."""
     low, high, expected = _range(brief)
     width = len(brief.submission_columns)
-    values = np.array([float(cell) if _NUMBER.fullmatch(cell.strip()) else np.nan for row in cells for cell in row])
-    values = values.reshape(-1, width)
+    values = _to_floats([cell for row in cells for cell in row]).reshape(-1, width)
     wrong = ~(np.isfinite(values) & (values >= low) & (values <= high))
     bad = [(int(row), int(column)) for row, column in np.argwhere(wrong)]
     if bad:
@@ -101,6 +102,14 @@ def _read_numbers(cells: list[list[str]], lines: list[int], brief: Brief, proble
             saw = f"probabilities that sum to {values[off[0]].sum():.6g}"
             problems.append(Problem(f"line {lines[off[0]]}", saw, f"a sum of 1{others(list(off))}"))
     return values
+
+
+def _to_floats(cells: list[str]) -> Array:
+    """Read decimal numbers, NaN for all else; at once if all are plain, which is the usual case."""
+    text = "\n".join([*cells, ""])
+    if text.count("\n") == len(cells) and _NUMBERS.fullmatch(text):
+        return np.array([float(cell) for cell in cells])
+    return np.array([float(cell) if _NUMBER.fullmatch(cell.strip()) else np.nan for cell in cells])
 
 
 def _range(brief: Brief) -> tuple[float, float, str]:

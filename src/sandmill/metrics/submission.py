@@ -38,11 +38,12 @@ def parse_submission(content: bytes, brief: Brief, ids: Sequence[str], source: s
     Raises:
         InvalidSubmission: with every problem found.
     """
-    header, rows = _read_table(content, brief, ids, source)
+    header, rows, lines = _read_table(content, brief, ids, source)
     problems: list[Problem] = []
-    by_id = _index_rows(rows, header.index(brief.id_column), ids, problems)
+    id_at = header.index(brief.id_column)
+    by_id = _index_rows([row[id_at] for row in rows], ids, problems)
     places = [header.index(name) for name in brief.submission_columns]
-    values = read_cells([[row[at] for at in places] for _, row in rows], [line for line, _ in rows], brief, problems)
+    values = read_cells([[row[at] for at in places] for row in rows], lines, brief, problems)
     if problems:
         raise InvalidSubmission(source, problems)
     aligned = values[[by_id[row_id] for row_id in ids]]
@@ -51,8 +52,8 @@ def parse_submission(content: bytes, brief: Brief, ids: Sequence[str], source: s
 
 def _read_table(
     content: bytes, brief: Brief, ids: Sequence[str], source: str
-) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """Header and rows with their line numbers; anything that stops reading is raised at once."""
+) -> tuple[list[str], list[list[str]], Sequence[int]]:
+    """Header, rows and their line numbers; anything that stops reading is raised at once."""
     expected = [brief.id_column, *brief.submission_columns]
     if len(content) > (most := _most_bytes(brief, ids)):
         raise InvalidSubmission(source, [Problem("file", f"{len(content)} bytes", f"at most {most}")])
@@ -61,7 +62,10 @@ def _read_table(
         text = content.decode("utf-8-sig")
         reader = csv.reader(io.StringIO(text, newline=""), strict=True)
         header = next(reader, [])
-        rows = [(reader.line_num, row) for row in islice(reader, most_rows) if row]
+        rows = [row for row in islice(reader, most_rows) if row]
+        lines: Sequence[int] = range(2, 2 + len(rows))
+        if reader.line_num > 1 + len(rows):
+            lines = _number_lines(text, most_rows)
         has_more = next(reader, None) is not None
     except (UnicodeDecodeError, csv.Error) as error:
         raise InvalidSubmission(source, [Problem("file", str(error), "plain CSV in UTF-8")]) from None
@@ -74,7 +78,7 @@ def _read_table(
                 "line 1", shorten(",".join(header)) or "an empty file", f"the columns {shorten(','.join(expected))}"
             )
         )
-    ragged = [(line, row) for line, row in rows if len(row) != len(header)]
+    ragged = [(line, row) for line, row in zip(lines, rows, strict=True) if len(row) != len(header)]
     if ragged:
         line, row = ragged[0]
         problems.append(
@@ -82,7 +86,14 @@ def _read_table(
         )
     if problems:
         raise InvalidSubmission(source, problems)
-    return header, rows
+    return header, rows, lines
+
+
+def _number_lines(text: str, most_rows: int) -> list[int]:
+    """Give the line on which each row ends, where empty lines or line ends in quotes make it differ from its number."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    next(reader, [])
+    return [reader.line_num for row in islice(reader, most_rows) if row]
 
 
 def _most_bytes(brief: Brief, ids: Sequence[str]) -> int:
@@ -93,11 +104,12 @@ def _most_bytes(brief: Brief, ids: Sequence[str]) -> int:
     return min(MAX_SUBMISSION_BYTES, _SLACK * rows + _SPARE_BYTES)
 
 
-def _index_rows(
-    rows: list[tuple[int, list[str]]], id_at: int, ids: Sequence[str], problems: list[Problem]
-) -> dict[str, int]:
+def _index_rows(row_ids: Sequence[str], ids: Sequence[str], problems: list[Problem]) -> dict[str, int]:
     """Map ids to row positions, and say which are doubled, unknown or absent."""
-    seen = Counter(row[id_at] for _, row in rows)
+    by_id = {row_id: position for position, row_id in enumerate(row_ids)}
+    if len(by_id) == len(row_ids) == len(ids) and all(row_id in by_id for row_id in ids):
+        return by_id
+    seen = Counter(row_ids)
     wanted = set(ids)
     doubled = [row_id for row_id, count in seen.items() if count > 1]
     unknown = [row_id for row_id in seen if row_id not in wanted]
@@ -112,7 +124,7 @@ def _index_rows(
         problems.append(
             Problem("ids", f"{len(absent)} missing ({_examples(absent)})", f"all {len(ids)} ids of test.csv")
         )
-    return {row[id_at]: position for position, (_, row) in enumerate(rows)}
+    return by_id
 
 
 def _examples(names: Sequence[str]) -> str:
