@@ -12,12 +12,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import median, quantiles
+from typing import Any
 
 import numpy as np
 
 from sandmill.grading import grade_submission
 from sandmill.metrics.answers import Answers
-from sandmill.models.base import Frozen
 from sandmill.models.calibration import BoardEntry, Calibration, Thresholds, Tier
 from sandmill.models.package import Brief
 from sandmill.models.reports import GradeReport, Outcome
@@ -194,15 +194,14 @@ def _grade(submission: bytes, answers: Answers) -> GradeReport:
         classes=("0", "1"),
         submission_columns=("label",),
     )
-    board = tuple(BoardEntry(solver=f"s{i}", tier=Tier.NAIVE, final=i / 100, feedback=i / 100) for i in range(48))
-    calibration: Frozen = Calibration.model_construct(
-        is_lower_better=False,
-        trivial=0.5,
-        oracle=0.9,
-        board=board,
-        thresholds=Thresholds(gold=0.8, silver=0.7, bronze=0.6, median=0.55),
-    )
-    assert isinstance(calibration, Calibration)
+    used: dict[str, Any] = {
+        "is_lower_better": False,
+        "trivial": 0.5,
+        "oracle": 0.9,
+        "board": tuple(BoardEntry(solver=f"s{i}", tier=Tier.NAIVE, final=i / 100, feedback=i / 100) for i in range(48)),
+        "thresholds": Thresholds(gold=0.8, silver=0.7, bronze=0.6, median=0.55),
+    }
+    calibration = Calibration.model_construct(**used)
     return grade_submission(submission, answers, brief, calibration)
 
 

@@ -78,7 +78,7 @@ take(f"/proc/{TOLD['parent']}/environ")
     ),
     "credentials": Attack(
         """
-for home in ("/root", "/home/agent", os.path.expanduser("~"), "/etc"):
+for home in ("/root", "/home", os.path.expanduser("~"), "/etc"):
     for name in (".aws/credentials", ".netrc", ".ssh/id_rsa", ".config/sandmill", ".kaggle/kaggle.json", "shadow", "gshadow",
                  ".cache/sandmill", ".git-credentials", "ssh/ssh_host_rsa_key", "hostname", "machine-id"):
         if take(f"{home}/{name}"): print("BREACH", home, name)
@@ -475,7 +475,7 @@ if socket.gethostname() != "sandbox": print("BREACH", socket.gethostname())
     ),
     "existence told by errors": Attack(
         """
-for path in (TOLD["task"], TOLD["repository"], TOLD["scratch"], *TOLD["siblings"], *TOLD["canaries"], "/root/.ssh"):
+for path in (TOLD["task"], TOLD["repository"], TOLD["scratch"], *TOLD["siblings"], *TOLD["canaries"], "/" + "root/.ssh"):
     for probe in (os.stat, os.listdir, os.readlink, lambda p: os.access(p, 0) or 1 / 0):
         try: probe(path)
         except FileNotFoundError: continue

@@ -21,7 +21,7 @@ _INTEGER_ZEROS = re.compile(r"\.0+$")
 _NAMES_SHOWN = 12
 
 
-def read_cells(cells: list[list[str]], lines: list[int], brief: Brief, problems: list[Problem]) -> Array:
+def read_cells(cells: list[list[str]], lines: Sequence[int], brief: Brief, problems: list[Problem]) -> Array:
     """Read the cells of a submission by what its brief asks for, adding to the problems.
 
     Args:
@@ -51,7 +51,7 @@ def shorten(text: str, limit: int = 80) -> str:
     return cut if cut.isprintable() else cut.encode("unicode_escape").decode("ascii")
 
 
-def _read_labels(cells: list[list[str]], lines: list[int], brief: Brief, problems: list[Problem]) -> Array:
+def _read_labels(cells: list[list[str]], lines: Sequence[int], brief: Brief, problems: list[Problem]) -> Array:
     """Class codes; a whole number may be written as 1 or 1.0."""
     codes = {name: code for code, name in enumerate(brief.classes)}
     found = [codes.get(row[0].strip(), codes.get(_INTEGER_ZEROS.sub("", row[0].strip()), -1)) for row in cells]
@@ -63,7 +63,7 @@ def _read_labels(cells: list[list[str]], lines: list[int], brief: Brief, problem
     return np.array(found, dtype=np.int64).reshape(-1, 1)
 
 
-def _read_lists(cells: list[list[str]], lines: list[int], brief: Brief, problems: list[Problem]) -> Array:
+def _read_lists(cells: list[list[str]], lines: Sequence[int], brief: Brief, problems: list[Problem]) -> Array:
     """Names separated by spaces: as 0/1 by label, or, ranked, as codes of the first places, -1 where a list ends."""
     codes = {name: code for code, name in enumerate(brief.classes)}
     named = [[(name, codes.get(name, -1)) for name in row[0].split()] for row in cells]
@@ -85,7 +85,7 @@ def _read_lists(cells: list[list[str]], lines: list[int], brief: Brief, problems
     return wide
 
 
-def _read_numbers(cells: list[list[str]], lines: list[int], brief: Brief, problems: list[Problem]) -> Array:
+def _read_numbers(cells: list[list[str]], lines: Sequence[int], brief: Brief, problems: list[Problem]) -> Array:
     """Finite floats in their range, rows of class probabilities summing to 1."""
     low, high, expected = _range(brief)
     width = len(brief.submission_columns)

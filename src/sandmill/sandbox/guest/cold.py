@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> None:
 
 def _shut_in(job: box.Job, uid: int, talk: socket.socket, here: str) -> None:
     box.be_first_to_die()
-    box.furnish("", PUBLIC, job)
+    box.furnish(kernel.copy_mounts(PUBLIC), job)
     proc_self = _open_writable_self()
     for path in (PUBLIC, here):
         kernel.detach(path)
