@@ -25,7 +25,8 @@ setup: .venv/.ready  ## Create .venv with pinned dependencies (uv when present, 
 	fi
 	@touch $@
 
-demo: setup  ## Build 12 verified tasks into releases/micro
+demo: setup  ## Make the agents' interpreter, build 12 verified tasks into releases/micro
+	@$(RUN)/sandmill agent-env create
 	@$(RUN)/python -m flows.build_release --name micro --tasks 12 --seed 7 --root releases
 
 lint: setup  ## Lint, strict types, import contract
