@@ -1,6 +1,7 @@
 """What a run leaves, brought out and in again: always within what a run has room for."""
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -53,24 +54,23 @@ def test_what_the_caller_has_beyond_the_caps_is_an_error_of_the_caller(places):
         fill(scratch, at, 0, Caps(2 * BLOCK, 10))
 
 
-def test_paths_that_are_too_long_for_one_call_are_removed_too(places):
+def test_paths_that_are_too_long_for_one_call_are_removed_too(places, monkeypatch):
     scratch, work, at = places
-    here = os.getcwd()
-    os.chdir(work)
+    monkeypatch.chdir(work)
     for _ in range(25):
-        os.mkdir("d" * 200)
-        os.chdir("d" * 200)
-    os.chdir(here)
+        Path("d" * 200).mkdir()
+        monkeypatch.chdir("d" * 200)
+    monkeypatch.undo()
     caps = Caps(100 * BLOCK, 100)
     collect(at, scratch, fill(scratch, at, 0, caps), caps)
-    assert names(scratch)
+    assert len(list(scratch.iterdir())) == 1
     other = work.with_name("other")
     other.mkdir()
     empty = os.open(other, os.O_RDONLY)
     filled = fill(scratch, at, 0, caps)
     collect(empty, scratch, filled, caps)
     os.close(empty)
-    assert os.listdir(scratch) == []
+    assert list(scratch.iterdir()) == []
 
 
 def test_what_we_did_not_bring_is_left_alone(places):
