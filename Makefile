@@ -8,7 +8,7 @@ PORT ?= 4200
 PREFECT_API_URL ?= http://127.0.0.1:$(PORT)/api
 SERVER := PREFECT_API_URL=$(PREFECT_API_URL) $(RUN)/prefect
 
-.PHONY: help setup demo test test-slow lint schemas server deploy worker clean
+.PHONY: help setup agent-env demo test test-slow lint schemas server deploy worker clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -25,8 +25,10 @@ setup: .venv/.ready  ## Create .venv with pinned dependencies (uv when present, 
 	fi
 	@touch $@
 
-demo: setup  ## Make the agents' interpreter, build 12 verified tasks into releases/micro
-	@$(RUN)/sandmill agent-env create
+agent-env: setup  ## Make the interpreter that agents' code and reference solutions run in
+	@$(RUN)/sandmill agent-env create >/dev/null
+
+demo: agent-env  ## Build 12 verified tasks into releases/micro
 	@$(RUN)/python -m flows.build_release --name micro --tasks 12 --seed 7 --root releases
 
 lint: setup  ## Lint, strict types, import contract
@@ -35,10 +37,10 @@ lint: setup  ## Lint, strict types, import contract
 	@$(RUN)/mypy
 	@PYTHONPATH=src:. $(RUN)/lint-imports --no-cache
 
-test: setup lint  ## Lint and the fast tests (under 10 minutes)
+test: agent-env lint  ## Lint and the fast tests (under 10 minutes)
 	@$(RUN)/python -m pytest -m "not slow" -n 2 --dist loadgroup
 
-test-slow: setup  ## What takes longer: builds, servers, clean installs
+test-slow: agent-env  ## What takes longer: builds, servers, clean installs
 	@$(RUN)/python -m pytest -m slow
 
 schemas: setup  ## Write schemas/ again from the models
