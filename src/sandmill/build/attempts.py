@@ -75,13 +75,13 @@ class SlotSearch:
                 at = nearest.attempt
                 return self._attempt(at.variant, at.hardness, at.parent, any_band=True)
             self._start_over()
-            return self._attempt(self.variant, first_hardness(self.slot.seed.structure, band), None, any_band=True)
+            return self._attempt(self.variant, first_hardness(self.slot.structure, band), None, any_band=True)
         if len(self.path) >= STEERS:
             self._start_over()
         if not self.path:
-            return self._attempt(self.variant, first_hardness(self.slot.seed.structure, band), None)
+            return self._attempt(self.variant, first_hardness(self.slot.structure, band), None)
         tried = [(measured.attempt.hardness, measured.difficulty) for measured in self.path]
-        hardness = steer(self.slot.seed.structure, band, tried)
+        hardness = steer(self.slot.structure, band, tried)
         return self._attempt(self.variant, hardness, self.path[-1].fingerprint)
 
     def note_off_band(self, measured: Measured) -> None:

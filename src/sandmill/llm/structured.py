@@ -1,6 +1,7 @@
 """Answers in JSON from strict and from weak servers: a schema where it is understood, else told in words."""
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -50,7 +51,7 @@ def read_json(text: str) -> dict[str, Any] | str:
     problem = ""
     for piece in (text, *_FENCE.findall(text), text[max(text.find("{"), 0) :]):
         try:
-            found, _ = json.JSONDecoder(parse_constant=_refuse).raw_decode(piece.strip())
+            found, _ = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite).raw_decode(piece.strip())
         except (ValueError, RecursionError) as error:
             problem = problem or str(error)
             continue
@@ -58,6 +59,11 @@ def read_json(text: str) -> dict[str, Any] | str:
             return found
         problem = problem or f"the answer is a {type(found).__name__}, not an object"
     return f"not a JSON object: {problem}"
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    return value if math.isfinite(value) else _refuse(digits)
 
 
 def _refuse(name: str) -> float:

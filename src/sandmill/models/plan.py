@@ -5,6 +5,8 @@ from pydantic import Field
 from sandmill.models.base import Band, Frozen
 from sandmill.models.request import BuildRequest
 from sandmill.models.seed import SeedTask, UnsupportedSeed
+from sandmill.models.sheet import Authorship, Sheet
+from sandmill.models.structure import Structure
 
 
 class Slot(Frozen):
@@ -13,6 +15,15 @@ class Slot(Frozen):
     number: int = Field(ge=0)
     seed: SeedTask
     band: Band
+    sheet: Sheet | None = None
+    """What a language model settled of its design; None: the grammar draws all of it."""
+    authorship: Authorship | None = None
+    """Who wrote the sheet."""
+
+    @property
+    def structure(self) -> Structure:
+        """The seed's structure, with the sheet's metric and split where there is one."""
+        return self.sheet.structure_of(self.seed.structure) if self.sheet else self.seed.structure
 
 
 class BuildPlan(Frozen):

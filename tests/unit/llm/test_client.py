@@ -205,7 +205,7 @@ def test_json_is_found_in_talk(store, text):
     assert reply.value == {"a": 3}
 
 
-@pytest.mark.parametrize("text", ["no", "[1, 2]", '{"a": 3', '{"a": NaN}', "{" * 100_000, '"a"'])
+@pytest.mark.parametrize("text", ["no", "[1, 2]", '{"a": 3', '{"a": NaN}', '{"a": 1e999}', "{" * 100_000, '"a"'])
 def test_what_is_no_json_is_said_and_kept(store, text):
     with serve([Answer(text=text)]) as server:
         first, again = _ask(_client(store, server), _prompt()) + _ask(_client(store, server), _prompt())
