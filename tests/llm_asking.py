@@ -30,7 +30,7 @@ class Scripted:
 
     async def __call__(self, prompt: Prompt) -> Reply:
         self.prompts.append(prompt)
-        answer = self._book.answer(prompt.role, prompt.draw, [m.model_dump() for m in prompt.messages])
+        answer = self._book.answer(prompt.role, [m.model_dump() for m in prompt.messages])
         if isinstance(answer, Exception):
             raise answer
         text = answer if isinstance(answer, str) else json.dumps(answer)

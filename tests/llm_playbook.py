@@ -10,14 +10,17 @@ from typing import Any
 import yaml
 
 from sandmill.design.lexicon import load_domains
+from sandmill.design.llm.strategist import FIELDS
 from sandmill.models.llm import Prompt
 from sandmill.models.structure import TargetKind
+from tests.llm_server import Answer as ServerAnswer
+from tests.llm_server import Received, good
 
 FOLDER = Path(__file__).parent / "llm_sheets"
 
 _KEPT_UNDER = {TargetKind.MULTI_TARGET: "regression"}
 _STRUCTURE = re.compile(r"^- (metric|split|target): (\w+)$", re.MULTILINE)
-_SLOT = re.compile(r"slot (\d+)")
+_FIELD = re.compile(r"near this field of life: (.+)\.$", re.MULTILINE)
 
 Answer = dict[str, Any]
 
@@ -31,6 +34,8 @@ def load_sheets() -> tuple[Mapping[str, Any], ...]:
 class Playbook:
     """Answers every role's question from the sheet whose turn it is: slot n takes sheet n, round and round.
 
+    Strategists are told apart by the field of life that their slot was given, the others by what they are told of.
+
     Args:
         spoil: changes an answer before it is given, by role and by how often that role was asked for the slot.
     """
@@ -38,18 +43,38 @@ class Playbook:
     def __init__(self, spoil: Callable[[str, int, Answer], Any] | None = None) -> None:
         self._spoil, self._asked = spoil, dict[tuple[str, str], int]()
 
-    def answer(self, role: str, draw: str, messages: list[Mapping[str, Any]]) -> Any:
-        """Answer one question; `draw` names the slot."""
-        found = _SLOT.search(draw)
-        sheet = load_sheets()[int(found[1]) % len(load_sheets()) if found else 0]
+    def answer(self, role: str, messages: list[Mapping[str, Any]]) -> Any:
+        """Answer one question."""
         question = next(str(message["content"]) for message in messages if message["role"] == "user")
+        sheet = _sheet_for(role, question)
         answer = _ANSWERS[role](sheet, question)
-        times = self._asked[role, draw] = self._asked.get((role, draw), 0) + 1
+        about = sheet["domain"]["name"]
+        times = self._asked[role, about] = self._asked.get((role, about), 0) + 1
         return self._spoil(role, times, answer) if self._spoil else answer
+
+    def serve(self, received: Received) -> ServerAnswer:
+        """Answer as a server does: the schema that is asked for has the role's name."""
+        asked = received.body["response_format"]["json_schema"]["name"]
+        answer = self.answer(asked, received.body["messages"])
+        return answer if isinstance(answer, ServerAnswer) else good(answer, tokens=None)
 
     def answer_prompt(self, prompt: Prompt) -> str:
         """Answer a prompt as text."""
-        return json.dumps(self.answer(prompt.role, prompt.draw, [m.model_dump() for m in prompt.messages]))
+        return json.dumps(self.answer(prompt.role, [m.model_dump() for m in prompt.messages]))
+
+
+def _sheet_for(role: str, question: str) -> Mapping[str, Any]:
+    sheets = load_sheets()
+    if role == "strategist":
+        found = _FIELD.search(question)
+        place = FIELDS.index(found[1]) if found else 0
+        return sheets[place * pow(7, -1, len(FIELDS)) % len(FIELDS) % len(sheets)]
+    return next(sheet for sheet in sheets if any(mark in question for mark in _marks(sheet)))
+
+
+def _marks(sheet: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a question about a sheet holds: the domain's title, or the name of its first column."""
+    return sheet["domain"]["title"], json.dumps(sheet["domain"]["numeric"][0]["name"])
 
 
 def _idea(sheet: Mapping[str, Any], question: str) -> Answer:
@@ -71,7 +96,7 @@ def _ideas(sheet: Mapping[str, Any], question: str) -> Answer:
     idea = _idea(sheet, question)
     # A second one that is like the library's own domains, so that the first is taken.
     parcels = next(domain for domain in load_domains() if domain.name == "parcels")
-    words = {"title": parcels.title, "row": parcels.row, "overview": list(parcels.overview)}
+    words = {"title": f"{idea['title']} by post", "row": parcels.row, "overview": list(parcels.overview)}
     plain = {**idea, "name": f"{idea['name']}_by_post", **words}
     return {"candidates": [idea, plain]}
 
@@ -81,7 +106,8 @@ def _columns(sheet: Mapping[str, Any], question: str) -> Answer:
     kind = TargetKind(re.search(r"of kind (\w+)", question)[1])  # type: ignore[index]
     names = ("numeric", "categorical", "crowded", "dates", "units", "periods")
     columns = {name: domain[name] for name in names} | {"motifs": sheet["motifs"]}
-    return json.loads(json.dumps(columns | {"targets": _targets(sheet, kind)}, default=str))
+    plain: Answer = json.loads(json.dumps(columns | {"targets": _targets(sheet, kind)}, default=str))
+    return plain
 
 
 def _targets(sheet: Mapping[str, Any], kind: TargetKind) -> list[Answer]:

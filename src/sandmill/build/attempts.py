@@ -59,11 +59,18 @@ class SlotSearch:
     """What came of each attempt."""
     seconds: dict[Stage, float] = field(default_factory=dict)
     is_filled: bool = False
+    is_refused: bool = False
+    """No design came of it in this round."""
 
     @property
     def is_open(self) -> bool:
         """Whether another attempt is due."""
-        return not self.is_filled and self.tried < ATTEMPTS + SETTLING
+        return not self.is_filled and not self.is_refused and self.tried < ATTEMPTS + SETTLING
+
+    def refuse(self, rejection: Rejection) -> None:
+        """Leave the slot empty: it was one attempt, and ended before there was a design."""
+        self.tried, self.is_refused = 1, True
+        self.rejections.append(rejection)
 
     def next_attempt(self) -> Attempt:
         """Choose the next design: steer the current one, start over, or settle."""

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryFile
 
+from sandmill.build.asking import asking_problems
 from sandmill.errors import InputError, Problem, RequestError, StoreError
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.seeds import ingest
@@ -22,6 +23,7 @@ def check_inputs(request: BuildRequest, settings: RunSettings) -> None:
         *_problems_of(lambda: Store(f"{settings.root}/{request.name}").list("versions"), "--root"),
         *_problems_of(lambda: _require_writable(settings.root), "--root"),
         *_problems_of(lambda: settings.secret_file and read_secret_file(settings.secret_file)),
+        *asking_problems(request, settings),
     ]
     if problems:
         raise RequestError("build", problems)

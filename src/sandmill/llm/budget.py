@@ -1,7 +1,8 @@
 """A hard stop for money: what a request can cost at most is set aside before it is sent."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from sandmill.errors import SpendLimit
@@ -44,6 +45,7 @@ class Budget:
     """In this run."""
     _before: float = field(init=False, default=0.0)
     _in_flight: float = field(init=False, default=0.0)
+    _waiting: list["asyncio.Future[None]"] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         self._before = self.ledger.total() if self.ledger else 0.0
@@ -53,23 +55,35 @@ class Budget:
         """Dollars paid by this run and by earlier runs of the same build."""
         return self._before + self.paid.usd
 
-    @contextmanager
-    def reserve(self, usd: float) -> Iterator[None]:
+    @asynccontextmanager
+    async def reserve(self, usd: float) -> AsyncIterator[None]:
         """Set aside what a request can cost, for as long as it is in flight.
 
+        Where it does not fit beside what is in flight, it waits until that is paid: most requests cost less than they
+        could.
+
         Raises:
-            SpendLimit: if that is more than what is left. Nothing was sent then.
+            SpendLimit: if it is more than what is left. Nothing was sent then.
         """
-        if self.max_usd is not None and self.spent + self._in_flight + usd > self.max_usd:
-            raise SpendLimit(
-                f"spent {self.spent:.4f} of {self.max_usd:g} USD, {self._in_flight:.4f} in flight; "
-                f"the next request may cost {usd:.4f}"
-            )
+        while self.max_usd is not None and self.spent + self._in_flight + usd > self.max_usd:
+            if self.spent + usd > self.max_usd:
+                raise SpendLimit(f"spent {self.spent:.4f} of {self.max_usd:g} USD; the next request may cost {usd:.4f}")
+            await self._change()
         self._in_flight += usd
         try:
             yield
         finally:
             self._in_flight -= usd
+            waiting, self._waiting = self._waiting, []
+            for future in waiting:
+                if not future.done():
+                    future.set_result(None)
+
+    async def _change(self) -> None:
+        """Wait until a request in flight has ended."""
+        future = asyncio.get_running_loop().create_future()
+        self._waiting.append(future)
+        await future
 
     def pay(self, usage: Usage) -> None:
         """Book what an answered request cost, whether its answer was of use or not."""

@@ -43,7 +43,7 @@ def request_key(model: str, choice: ModelChoice, prompt: Prompt) -> str:
         "temperature": choice.temperature,
         "max_tokens": choice.max_tokens,
         "messages": [message.model_dump() for message in prompt.messages],
-        "answer": fingerprint(prompt.answer),
+        "answer": prompt.answer,
         "answer_version": prompt.answer_version,
         "draw": prompt.draw,
     }

@@ -124,14 +124,14 @@ class LlmClient:
     async def _pay_for(self, model: str, key: str, prompt: Prompt, form: AnswerForm) -> tuple[Answered, Usage]:
         prices = prices_of(model, self._given)
         wasted = None
-        async with self._slots:
-            with self.budget.reserve(most_it_can_cost(prompt, prices, self._choice.max_tokens)):
-                try:
-                    answered = await self._send(model, self._choice, self._settings, prompt, form)
-                except Wasted as fault:
-                    wasted, answered = fault, Answered("", fault.prompt_tokens, fault.answer_tokens)
-                usage = _usage(prompt, form, answered, prices)
-                self.budget.pay(usage)
+        most = most_it_can_cost(prompt, prices, self._choice.max_tokens)
+        async with self._slots, self.budget.reserve(most):
+            try:
+                answered = await self._send(model, self._choice, self._settings, prompt, form)
+            except Wasted as fault:
+                wasted, answered = fault, Answered("", fault.prompt_tokens, fault.answer_tokens)
+            usage = _usage(prompt, form, answered, prices)
+            self.budget.pay(usage)
         await asyncio.to_thread(self.budget.note, key, usage)
         if wasted:
             raise wasted
@@ -140,7 +140,8 @@ class LlmClient:
 
 def _may_be_the_form(fault: Passing, form: AnswerForm) -> bool:
     """Some servers answer a form that they do not know with an internal error: a plainer one gets its chance."""
-    return "InternalServerError" in str(fault) and form != FORMS[-1]
+    is_internal = "InternalServerError" in str(fault) and "Connection error" not in str(fault)
+    return is_internal and form != FORMS[-1]
 
 
 def _wait(attempt: int, key: str) -> float:

@@ -84,7 +84,7 @@ async def complete(
         Lasting: after any other error.
     """
     litellm = load_litellm()
-    how: dict[str, Any] = {"response_format": wire_format(prompt, form)} if form != "text" else {}
+    how = _how(model, prompt, form)
     if settings.api_base:
         how |= {"api_base": settings.api_base}
         if not os.environ.get("OPENAI_API_KEY"):
@@ -107,6 +107,14 @@ async def complete(
         # Their text and chain may hold headers: only a redacted line goes on.
         raise _fault_of(error, form) from None
     return _read(response)
+
+
+def _how(model: str, prompt: Prompt, form: AnswerForm) -> dict[str, Any]:
+    """The form of the answer. OpenAI's client walks through every field of a schema unless it comes as it is."""
+    asked = wire_format(prompt, form)
+    if asked is None:
+        return {}
+    return {"extra_body": {"response_format": asked}} if model.startswith("openai/") else {"response_format": asked}
 
 
 def _read(response: Any) -> Answered:
@@ -167,3 +175,12 @@ def _until(said: str) -> float | None:
 def _short(text: str) -> str:
     line = " ".join(redact(text).split())
     return line if len(line) <= _LONGEST_WORDS else f"{line[:_LONGEST_WORDS]} ..."
+
+
+def missing_keys(model: str) -> list[str]:
+    """Name the variables of the environment that a model's provider needs and that are not set."""
+    try:
+        found = load_litellm().validate_environment(model)
+    except Exception:  # noqa: BLE001  an unknown provider is told when it is asked
+        return []
+    return [] if found.get("keys_in_environment") else [str(name) for name in found.get("missing_keys") or ()]

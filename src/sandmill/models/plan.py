@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from sandmill.models.base import Band, Frozen
+from sandmill.models.reports import Rejection
 from sandmill.models.request import BuildRequest
 from sandmill.models.seed import SeedTask, UnsupportedSeed
 from sandmill.models.sheet import Authorship, Sheet
@@ -48,6 +49,9 @@ class ShardPlan(Frozen):
     replicates: int = Field(ge=1)
     round: int = Field(default=0, ge=0)
     slots: tuple[Slot, ...] = Field(min_length=1)
+    designer: str = "grammar"
+    refusals: tuple[Rejection, ...] = ()
+    """Slots that no design came of, and why: they stay empty in this round."""
 
     @property
     def title(self) -> str:

@@ -82,7 +82,5 @@ class Authorship(Frozen):
     """`model`, or what else the replies are marked as, such as `fixture`."""
     usage: Usage = Usage()
     """Of all replies, when they were given."""
-    paid: Usage = Usage()
-    """The part of it that this run paid."""
     repairs: int = Field(default=0, ge=0)
     """Answers that were sent back."""

@@ -252,9 +252,10 @@ def test_requests_in_flight_are_counted_before_they_are_paid(store):
 
     with serve([good({"a": 3}, wait_s=0.1)]) as server:
         ended = asyncio.run(race(_client(store, server, budget=budget, concurrency=20)))
-    assert sum(isinstance(end, SpendLimit) for end in ended) == 20 - len(server.received)
-    assert 1 <= len(server.received) <= 4
-    assert budget.spent <= 0.0101
+    # Only four fit, and none is turned away as long as one in flight may still cost less than was set aside.
+    assert sum(isinstance(end, SpendLimit) for end in ended) == 16
+    assert len(server.received) == 4
+    assert budget.spent == pytest.approx(0.008)
 
 
 def test_what_earlier_runs_paid_counts(store):

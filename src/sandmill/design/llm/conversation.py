@@ -62,11 +62,6 @@ class Talk:
         return _sum(exchange.reply.usage for exchange in self.exchanges)
 
     @property
-    def paid(self) -> Usage:
-        """The part of it that was paid now."""
-        return _sum(exchange.reply.paid for exchange in self.exchanges)
-
-    @property
     def sent_back(self) -> int:
         """Answers that did not hold."""
         return sum(bool(exchange.problems) for exchange in self.exchanges)
@@ -93,7 +88,7 @@ class Talk:
         """
         messages = [Message(role="system", content=orders_of(role)), Message(role="user", content=question)]
         for attempt in range(self.repairs + 1):
-            prompt = Prompt(role=role, messages=tuple(messages), answer=answer.model_json_schema(), draw=self.draw)
+            prompt = Prompt(role=role, messages=tuple(messages), answer=_schema_of(answer), draw=self.draw)
             reply = await self.ask(prompt)
             found, problems = _read(reply, answer)
             if found is not None:
@@ -119,6 +114,12 @@ def _template(name: str) -> str:
     return files("sandmill.design").joinpath("prompts", f"{name}.md").read_text(encoding="utf-8").strip()
 
 
+@cache
+def _schema_of(answer: type[BaseModel]) -> dict[str, Any]:
+    return answer.model_json_schema()
+
+
+@cache
 def orders_of(role: str) -> str:
     """The standing orders of a role: the same for every design, so no data can change them."""
     return f"{_template('common')}\n\n{_template(role)}"

@@ -12,7 +12,7 @@ from sandmill.design.llm.diversity import Held, choose_idea
 from sandmill.design.llm.engineer import choose_evaluation
 from sandmill.design.llm.strategist import Idea, propose
 from sandmill.design.llm.writer import write
-from sandmill.errors import NoAnswer, SpendLimit
+from sandmill.errors import NoAnswer, ReplayMiss, SpendLimit
 from sandmill.models.domain import Domain
 from sandmill.models.llm import Usage
 from sandmill.models.plan import Slot
@@ -46,7 +46,7 @@ class Refused:
     detail: str
     """Says nothing of the rule that was meant."""
     usage: Usage
-    paid: Usage
+    """Of all replies, when they were given."""
     transcript: str
 
 
@@ -59,18 +59,25 @@ class LlmDesigner:
         repairs: times that a role may mend its answer.
         giveaways: phrases that no text may hold.
         look: shows a design before it is settled; none: the developer is not shown any.
+        at_once: designs in the making at a time.
+        forgives_misses: refuse what replay has no answer for, instead of stopping the run.
     """
 
     ask: Ask
     repairs: int
     giveaways: tuple[str, ...]
     look: Look | None = None
+    at_once: int = 8
+    """Designs in the making; each asks one question at a time."""
+    forgives_misses: bool = False
+    """Refuse a slot that replay has no answer for, where which slots are asked for was not known to the recording."""
 
     async def design(self, slots: Sequence[Slot], held: Sequence[Held], draw: str) -> list[Designed | Refused]:
         """Design for every slot.
 
-        All strategists are heard before any idea is taken, then ideas are taken in the order of the slots, each as far
-        as possible from those that are held: so no answer depends on which came first.
+        Ideas are taken in the order of the slots, each as far as possible from those that are held and from those of
+        earlier slots, so no answer depends on which came first. Designs are begun in that order too, and few at a time:
+        money that ends leaves few of them unfinished.
 
         Args:
             slots: to be designed.
@@ -78,25 +85,44 @@ class LlmDesigner:
             draw: which round this is; equal questions of another round are other questions.
 
         Raises:
-            ReplayMiss: in replay, if a request is not recorded.
+            ReplayMiss: in replay, if a request is not recorded and misses are not forgiven.
         """
+        taken, gate = list(held), asyncio.Semaphore(self.at_once)
         names = [one.name for one in held]
-        talks = [Talk(self.ask, self.repairs, f"slot {slot.number} {draw}") for slot in slots]
-        proposed = await asyncio.gather(
-            *(_or_refusal(slot, talk, propose(talk, slot, names)) for slot, talk in zip(slots, talks, strict=True))
-        )
-        taken, ideas = list(held), []
-        for candidates in proposed:
-            idea = candidates if isinstance(candidates, Refused) else choose_idea(candidates, taken)
-            if not isinstance(idea, Refused):
-                taken.append(Held.of_idea(idea))
-            ideas.append(idea)
-        return await asyncio.gather(
-            *(
-                _at_once(idea) if isinstance(idea, Refused) else _or_refusal(slot, talk, self._settle(talk, slot, idea))
-                for slot, talk, idea in zip(slots, talks, ideas, strict=True)
-            )
-        )
+        turns = [asyncio.Event() for _ in slots]
+
+        async def one(place: int, slot: Slot) -> Designed | Refused:
+            async with gate:
+                talk = Talk(self.ask, self.repairs, f"slot {slot.number} {draw}")
+                try:
+                    candidates = await self._try(slot, talk, propose(talk, slot, names))
+                    if place:
+                        await turns[place - 1].wait()
+                    if isinstance(candidates, Refused):
+                        return candidates
+                    idea = choose_idea(candidates, taken)
+                    taken.append(Held.of_idea(idea))
+                finally:
+                    turns[place].set()
+                return await self._try(slot, talk, self._settle(talk, slot, idea))
+
+        return await asyncio.gather(*(one(place, slot) for place, slot in enumerate(slots)))
+
+    async def _try(self, slot: Slot, talk: Talk, work: Awaitable[Result]) -> Result | Refused:
+        """Turn whatever one design fails with into a refusal."""
+        try:
+            return await work
+        except GivenUp as error:
+            reason, detail = f"unsound_{error.role}", _without_rule(error)
+        except SpendLimit as error:
+            reason, detail = MONEY_SPENT, str(error)
+        except NoAnswer as error:
+            reason, detail = "no_answer", str(error)
+        except ReplayMiss as error:
+            if not self.forgives_misses:
+                raise
+            reason, detail = "not_recorded", str(error)
+        return Refused(slot, reason, detail[:_LONGEST_DETAIL], talk.usage, _transcript(talk))
 
     async def _settle(self, talk: Talk, slot: Slot, idea: Idea) -> Designed:
         domain, columns = await develop(talk, slot, idea, self.giveaways)
@@ -121,23 +147,6 @@ class LlmDesigner:
         return Designed(designed, _transcript(talk))
 
 
-async def _at_once(refused: Refused) -> Refused:
-    return refused
-
-
-async def _or_refusal(slot: Slot, talk: Talk, work: Awaitable[Result]) -> Result | Refused:
-    """Turn whatever one design fails with into a refusal; only a miss in replay stops the run."""
-    try:
-        return await work
-    except GivenUp as error:
-        reason, detail = f"unsound_{error.role}", _without_rule(error)
-    except SpendLimit as error:
-        reason, detail = MONEY_SPENT, str(error)
-    except NoAnswer as error:
-        reason, detail = "no_answer", str(error)
-    return Refused(slot, reason, detail[:_LONGEST_DETAIL], talk.usage, talk.paid, _transcript(talk))
-
-
 def _without_rule(error: GivenUp) -> str:
     """The problems that are told outside: those that speak of motifs stay in the transcript."""
     told = [problem for problem in error.problems if "motif" not in problem and error.role != "writer"]
@@ -154,7 +163,6 @@ def _authorship(talk: Talk) -> Authorship:
         replies=tuple(reply.key for reply in replies),
         source=" and ".join(sources),
         usage=talk.usage,
-        paid=talk.paid,
         repairs=talk.sent_back,
     )
 

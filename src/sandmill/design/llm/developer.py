@@ -2,16 +2,16 @@
 
 import json
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Literal
 
 from pydantic import Field, create_model
 
-from sandmill.design.frame import Frame
 from sandmill.design.llm.conversation import Talk, fill
 from sandmill.design.llm.strategist import Idea
 from sandmill.design.sheet_rule import rule_problems
 from sandmill.design.soundness import domain_problems
-from sandmill.design.vocabulary import choose_vocabulary
+from sandmill.design.vocabulary import Vocabulary
 from sandmill.models.base import Frozen
 from sandmill.models.domain import (
     CategoricalWord,
@@ -30,8 +30,7 @@ from sandmill.models.domain import (
 )
 from sandmill.models.plan import Slot
 from sandmill.models.sheet import MotifChoice
-from sandmill.models.structure import SplitKind, TargetKind
-from sandmill.rng import Streams
+from sandmill.models.structure import TargetKind
 
 Judge = Callable[[Domain], list[str]]
 
@@ -46,6 +45,7 @@ _TARGETS: dict[TargetKind, tuple[str, type[Frozen]]] = {
 }
 """Words that a target of each kind takes, and where a domain keeps them."""
 _MOST_NUMBERS = 3
+_CROWD = 30
 
 
 class Columns(Frozen):
@@ -67,6 +67,7 @@ class Second(Frozen):
     reason: str = Field(max_length=400)
 
 
+@cache
 def answer_for(kind: TargetKind) -> type[Columns]:
     """The schema of the developer's answer for a kind of target."""
     word = _TARGETS[kind][1]
@@ -152,5 +153,7 @@ def columns_problems(domain: Domain, motifs: tuple[MotifChoice, ...], giveaways:
     problems += [f"periods: {name} is not a numeric column" for name in sorted(unknown)]
     if problems:
         return problems
-    words = choose_vocabulary(domain, Frame(SplitKind.RANDOM, frozenset()), Streams(b"trial", "trial"))
-    return rule_problems(motifs, words)
+    # Which names crowded columns will have is drawn later; here it matters that they have many.
+    many = tuple(f"name_{number}" for number in range(_CROWD))
+    crowded = tuple(CategoricalWord(name=word.name, meaning=word.meaning, levels=many) for word in domain.crowded)
+    return rule_problems(motifs, Vocabulary(domain, crowded, None, None))

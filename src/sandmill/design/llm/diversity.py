@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sandmill.design.llm.strategist import Idea
 from sandmill.models.domain import Domain, Named
+from sandmill.models.spec import TaskSpec
 
 _WORD = re.compile(r"[a-z]{3,}")
 
@@ -23,6 +24,12 @@ class Held:
         columns: list[Named] = [*domain.numeric, *domain.categorical]
         texts = [domain.title, domain.row, *domain.overview, *(word.name for word in columns)]
         return cls(domain.name, _words(texts))
+
+    @classmethod
+    def of_spec(cls, spec: TaskSpec) -> "Held":
+        """Read the words of a task that was made."""
+        story = spec.story
+        return cls(spec.domain, _words([story.title, story.row, story.overview, *story.column_meanings]))
 
     @classmethod
     def of_idea(cls, idea: Idea) -> "Held":

@@ -1,13 +1,15 @@
 """Five roles make a sheet; an answer that does not hold goes back with its problems, and is given up in the end."""
 
+import asyncio
 import json
 
 import pytest
 
 from sandmill.design import design_task
-from sandmill.design.llm import Designed, Refused
+from sandmill.design.llm import Designed, LlmDesigner, Refused
 from sandmill.design.llm.conversation import fill, orders_of
 from sandmill.design.llm.engineer import splits_for
+from sandmill.design.llm.strategist import FIELDS
 from sandmill.errors import NoAnswer, ReplayMiss, SpendLimit
 from sandmill.models.motifs import columns_of
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
@@ -180,6 +182,13 @@ def test_a_miss_in_replay_stops_the_run():
         design(Scripted(lambda who, times, answer: ReplayMiss("gone") if who == "writer" else answer))
 
 
+def test_where_misses_are_forgiven_they_are_refusals():
+    ask = Scripted(lambda who, times, answer: ReplayMiss("gone") if who == "writer" else answer)
+    designer = LlmDesigner(ask, 2, (), forgives_misses=True)
+    (refused,) = asyncio.run(designer.design([make_slot()], [], "round 1"))
+    assert (refused.reason, refused.detail) == ("not_recorded", "gone")
+
+
 def test_the_developer_sees_a_sample_and_may_revise_once():
     async def look(slot):
         return f"sample of {slot.sheet.domain.name}"
@@ -217,9 +226,9 @@ def test_of_the_candidates_the_one_unlike_the_release_is_taken():
 
 
 def test_what_one_slot_took_counts_for_the_next():
-    first, second = design(Scripted(), make_slot(0), make_slot(1))
+    first, second = design(Scripted(), make_slot(0), make_slot(len(FIELDS)))
     # Both are offered the same two; the second takes the other one.
-    assert first.slot.sheet.domain.name != second.slot.sheet.domain.name
+    assert [one.slot.sheet.domain.name for one in (first, second)] == ["lighthouses", "lighthouses_by_post"]
 
 
 @pytest.mark.parametrize(
