@@ -25,7 +25,7 @@ def open_client(plan: BuildPlan, settings: RunSettings, store: Store) -> LlmClie
         api_base=settings.api_base,
         is_replay=settings.replay is not None,
     )
-    choice = ModelChoice(models=plan.request.model)
+    choice = ModelChoice(models=plan.request.model, max_tokens=plan.request.max_tokens)
     return LlmClient(choice, how, recordings, Budget(settings.max_usd, ledger), _given(settings))
 
 

@@ -31,6 +31,8 @@ class BuildRequest(Frozen):
     """Language models as LiteLLM names them, such as openai/gpt-4o-mini; the next is asked where one fails."""
     repairs: int = Field(default=2, ge=0, le=10)
     """Times that each role of the llm designer may mend its answer."""
+    max_tokens: int = Field(default=6000, ge=16, le=100_000)
+    """Tokens of one answer of a language model; a longer one is cut off and of no use."""
     revise: bool = True
     """Show the developer of the llm designer a rendered sample and first scores, and let it revise once."""
     replicates: int = Field(default=1, ge=1, le=16)
