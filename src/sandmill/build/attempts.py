@@ -67,11 +67,18 @@ class SlotSearch:
     is_filled: bool = False
     has_settled: bool = False
     """Whether any band will do from now on."""
+    is_refused: bool = False
+    """No design came of it in this round."""
 
     @property
     def is_open(self) -> bool:
         """Whether another attempt is due."""
-        return not self.is_filled and self.tried < ATTEMPTS + SETTLING
+        return not self.is_filled and not self.is_refused and self.tried < ATTEMPTS + SETTLING
+
+    def refuse(self, rejection: Rejection) -> None:
+        """Leave the slot empty: it was one attempt, and ended before there was a design."""
+        self.tried, self.is_refused = 1, True
+        self.rejections.append(rejection)
 
     def next_attempt(self) -> Attempt:
         """Choose the next design: steer the current one, start over, or settle."""
@@ -84,15 +91,15 @@ class SlotSearch:
                 at = nearest.attempt
                 return self._attempt(at.variant, at.hardness, at.parent, any_band=True)
             self._start_over()
-            return self._attempt(self.variant, first_hardness(self.slot.seed.structure, band), None, any_band=True)
+            return self._attempt(self.variant, first_hardness(self.slot.structure, band), None, any_band=True)
         if 0 < len(self.path) < STEERS:
             tried = [(measured.attempt.hardness, measured.difficulty) for measured in self.path]
-            hardness = steer(self.slot.seed.structure, band, tried)
+            hardness = steer(self.slot.structure, band, tried)
             if all(abs(hardness - turned) >= LEAST_TURN for turned, _ in tried):
                 return self._attempt(self.variant, hardness, self.path[-1].fingerprint)
         if self.path:
             self._start_over()
-        return self._attempt(self.variant, first_hardness(self.slot.seed.structure, band), None)
+        return self._attempt(self.variant, first_hardness(self.slot.structure, band), None)
 
     def note_off_band(self, measured: Measured) -> None:
         """Remember a design outside the band."""

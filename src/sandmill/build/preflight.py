@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryFile
 
+from sandmill.build.asking import asking_problems
 from sandmill.build.provenance import numeric_versions
 from sandmill.errors import InputError, Problem, RequestError, SandboxUnavailable, StoreError
 from sandmill.models.request import BuildRequest, RunSettings
@@ -25,6 +26,7 @@ def check_inputs(request: BuildRequest, settings: RunSettings) -> None:
         *_problems_of(lambda: _require_writable(settings.root), "--root"),
         *_problems_of(lambda: settings.secret_file and read_secret_file(settings.secret_file)),
         *_interpreter_problems(),
+        *asking_problems(request, settings),
     ]
     if problems:
         raise RequestError("build", problems)

@@ -108,6 +108,10 @@ class ShardBuild:
         self._plan, self._secret, self._code, self._suites = plan, secret, code, suites
         self._workers, self._listen = workers, listen
         self._searches = [SlotSearch(slot, plan.round) for slot in plan.slots]
+        refusals = {rejection.slot: rejection for rejection in plan.refusals}
+        for search in self._searches:
+            if search.slot.number in refusals:
+                search.refuse(refusals[search.slot.number])
         self._tasks: list[VerifiedTask] = []
         self._suite_rows: list[dict[str, Any]] = []
 

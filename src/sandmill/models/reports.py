@@ -24,6 +24,10 @@ class Rejection(Frozen):
     detail: str
     seconds: float = Field(default=0.0, ge=0)
     """Work spent on the attempt."""
+    usd: float = Field(default=0.0, ge=0)
+    """What language models cost for it."""
+    transcript: str = ""
+    """Private file with all that was said over it, where a language model designed it."""
 
 
 class Outcome(StrEnum):
