@@ -59,7 +59,8 @@ class SlotSearch:
     """Off-band designs of the current variant."""
     stuck: int = 0
     """Designs that could not be steered further."""
-    nearest: Measured | None = None
+    missed: list[Measured] = field(default_factory=list)
+    """All off-band designs that have not been settled for."""
     rejections: list[Rejection] = field(default_factory=list)
     steps: list[AttemptReport] = field(default_factory=list)
     """What came of each attempt."""
@@ -86,8 +87,8 @@ class SlotSearch:
         band = self.slot.band
         if self._gives_up:
             self.has_settled = True
-            nearest, self.nearest = self.nearest, None
-            if nearest is not None:
+            if (nearest := self._nearest) is not None:
+                self.missed.remove(nearest)
                 at = nearest.attempt
                 return self._attempt(at.variant, at.hardness, at.parent, any_band=True)
             self._start_over()
@@ -109,8 +110,7 @@ class SlotSearch:
         self.stuck += (measured.difficulty >= high and turned < LEAST_TURN) or (
             measured.difficulty < low and turned > 1 - LEAST_TURN
         )
-        if self.nearest is None or _distance(measured, self.slot.band) < _distance(self.nearest, self.slot.band):
-            self.nearest = measured
+        self.missed.append(measured)
 
     def note_rejection(self, rejection: Rejection) -> None:
         """Keep the failure; unless it was a matter of the band, the next attempt is a fresh design."""
@@ -127,9 +127,15 @@ class SlotSearch:
         self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
 
     @property
+    def _nearest(self) -> Measured | None:
+        """The off-band design that lies nearest to the band."""
+        return min(self.missed, key=lambda measured: _distance(measured, self.slot.band), default=None)
+
+    @property
     def _gives_up(self) -> bool:
         """Whether the nearest design must do: attempts are spent, or the band lies beyond the end of the knob."""
-        is_far = self.nearest is not None and _distance(self.nearest, self.slot.band) > FAR
+        nearest = self._nearest
+        is_far = nearest is not None and _distance(nearest, self.slot.band) > FAR
         return self.tried > ATTEMPTS or self.has_settled or (self.stuck >= STUCK_DESIGNS and is_far)
 
     def _start_over(self) -> None:
