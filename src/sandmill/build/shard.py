@@ -1,4 +1,4 @@
-"""Make one shard: waves of attempts through generate, calibrate, check and verify, until slots are filled or spent."""
+"""Make one shard: waves of attempts, and proofs of what they found, until slots are filled or spent."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -116,10 +116,10 @@ class ShardBuild:
         self._suite_rows: list[dict[str, Any]] = []
 
     def run(self) -> Shard:
-        """Fill the slots in waves, then render the replicates of what was verified."""
+        """Fill the slots, then render the replicates of what was verified."""
         while waiting := [search for search in self._searches if search.is_open]:
-            self._pass_stages([_Candidate(search, search.next_attempt()) for search in waiting])
-        self._pass_stages([candidate for search in self._searches for candidate in self._replicates(search)])
+            self._prove(self._search(waiting))
+        self._prove(self._measure([candidate for search in self._searches for candidate in self._replicates(search)]))
         return Shard(
             tasks=tuple(sorted(self._tasks, key=lambda task: (task.record.lineage.slot, task.record.replicate))),
             rejections=tuple(rejection for search in self._searches for rejection in search.rejections),
@@ -127,10 +127,31 @@ class ShardBuild:
             suites=tuple(self._suite_rows),
         )
 
-    def _pass_stages(self, candidates: list[_Candidate]) -> None:
-        for stage in (self._generate, self._calibrate, self._check, self._verify):
+    def _search(self, waiting: list[SlotSearch]) -> list[_Candidate]:
+        """Attempt in waves until each slot has a calibrated package or is spent.
+
+        What is found is checked and proved together: the suites cost as much for one package as for twenty.
+        """
+        found: list[_Candidate] = []
+        while waiting := [search for search in waiting if search.is_open]:
+            found += self._measure([_Candidate(search, search.next_attempt()) for search in waiting])
+            held = {candidate.search.slot.number for candidate in found}
+            waiting = [search for search in waiting if search.slot.number not in held]
+        return found
+
+    def _measure(self, candidates: list[_Candidate]) -> list[_Candidate]:
+        return self._pass(candidates, self._generate, self._calibrate)
+
+    def _prove(self, candidates: list[_Candidate]) -> list[_Candidate]:
+        return self._pass(candidates, self._check, self._verify)
+
+    def _pass(
+        self, candidates: list[_Candidate], *stages: Callable[[list[_Candidate]], list[_Candidate]]
+    ) -> list[_Candidate]:
+        for stage in stages:
             if candidates:
                 candidates = stage(candidates)
+        return candidates
 
     def _generate(self, candidates: list[_Candidate]) -> list[_Candidate]:
         jobs = [GenerateJob(c.attempt, self._plan.plan_fingerprint, self._secret, c.spec) for c in candidates]
