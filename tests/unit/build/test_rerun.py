@@ -140,7 +140,7 @@ def test_a_tampered_score_of_the_reference_is_found():
 
 def test_a_changed_solution_is_found_with_what_it_said():
     (problem,) = problems(package=put(proved().package, "solution.py", b"raise SystemExit('no')", "private"))
-    assert "does not reach gold: scored None; the script ended runtime_error: no" in problem
+    assert "does not reach gold: scored None; the script ended runtime_error: exit code 1: no" in problem
 
 
 def test_changed_training_rows_change_the_board():
