@@ -8,7 +8,7 @@ PORT ?= 4200
 PREFECT_API_URL ?= http://127.0.0.1:$(PORT)/api
 SERVER := PREFECT_API_URL=$(PREFECT_API_URL) $(RUN)/prefect
 
-.PHONY: help setup demo test test-slow lint schemas server deploy worker clean
+.PHONY: help setup agent-env demo demo-llm test test-slow test-llm lint schemas server deploy worker clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -25,8 +25,15 @@ setup: .venv/.ready  ## Create .venv with pinned dependencies (uv when present, 
 	fi
 	@touch $@
 
-demo: setup  ## Build 12 verified tasks into releases/micro
+agent-env: setup  ## Make the interpreter that agents' code and reference solutions run in
+	@$(RUN)/sandmill agent-env create >/dev/null
+
+demo: agent-env  ## Build 12 verified tasks into releases/micro
 	@$(RUN)/python -m flows.build_release --name micro --tasks 12 --seed 7 --root releases
+
+demo-llm: agent-env  ## Build 10 tasks of the llm designer from recorded replies, without a key
+	@$(RUN)/python -m flows.build_release --name llm-demo --tasks 10 --seed 7 --designer llm --model openai/hand-written \
+	  --revise false --replay demo/llm --root releases
 
 lint: setup  ## Lint, strict types, import contract
 	@$(RUN)/ruff check .
@@ -34,11 +41,14 @@ lint: setup  ## Lint, strict types, import contract
 	@$(RUN)/mypy
 	@PYTHONPATH=src:. $(RUN)/lint-imports --no-cache
 
-test: setup lint  ## Lint and the fast tests (under 10 minutes)
-	@$(RUN)/python -m pytest -m "not slow" -n 2 --dist loadgroup
+test: agent-env lint  ## Lint and the fast tests (under 10 minutes)
+	@$(RUN)/python -m pytest -m "not slow and not llm" -n 2 --dist loadgroup
 
-test-slow: setup  ## What takes longer: builds, servers, clean installs
-	@$(RUN)/python -m pytest -m slow
+test-slow: agent-env  ## What takes longer: builds, servers, attacks, clean installs
+	@$(RUN)/python -m pytest -m "slow and not llm"
+
+test-llm: agent-env  ## Drive the llm designer with a small language model of our own (LLM_PYTHON has transformers[serving])
+	@$(RUN)/python -m pytest -m llm tests/pipeline/test_small_model.py
 
 schemas: setup  ## Write schemas/ again from the models
 	@$(RUN)/python -m sandmill.schemas schemas

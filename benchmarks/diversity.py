@@ -30,7 +30,7 @@ from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import PathologyKind, SplitKind
 from sandmill.rng import Streams
 from sandmill.seeds import ingest
-from sandmill.synth import draw_pool
+from sandmill.synth import draw_pilot
 from sandmill.synth.brief import brief_of
 from sandmill.synth.describe import describe
 
@@ -84,7 +84,7 @@ def sketch(piece: Piece) -> Sketch:
 
 def measure(spec: TaskSpec) -> float:
     """Difficulty of a design: the share of the gap to the oracle that competent defaults leave open."""
-    return measure_difficulty(draw_pool(spec, SECRET)).value
+    return measure_difficulty(draw_pilot(spec, SECRET)).value
 
 
 def _features(spec: TaskSpec) -> frozenset[str]:

@@ -42,9 +42,9 @@ def attempt(piece: tuple[Slot, bool]) -> Try:
     one = Attempt(slot, 0, 1, 0, first_hardness(slot.seed.structure, slot.band), any_band=True)
     clock = [time.perf_counter()]
     try:
-        pool = generate(GenerateJob(one, "first tries", SECRET)).pool
+        pilot = generate(GenerateJob(one, "first tries", SECRET)).pilot
         clock.append(time.perf_counter())
-        made = calibrate_design(CalibrateJob(one, pool, SECRET))
+        made = calibrate_design(CalibrateJob(one, pilot, SECRET))
         clock.append(time.perf_counter())
         assert isinstance(made, Calibrated)
         findings = check_package(made.package)

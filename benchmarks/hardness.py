@@ -28,7 +28,7 @@ def measure(piece: tuple[SeedTask, int, float]) -> float:
     seed, number, hardness = piece
     slot = Slot(number=number, seed=seed, band=Band.EASY)
     attempt = Attempt(slot=slot, round=0, number=1, variant=0, hardness=hardness)
-    return measure_difficulty(generate(GenerateJob(attempt, "hardness", bytes(32))).pool).value
+    return measure_difficulty(generate(GenerateJob(attempt, "hardness", bytes(32))).pilot).value
 
 
 def seeds() -> list[list[SeedTask]]:

@@ -17,7 +17,7 @@ from sandmill.models.seed import SeedTask
 from sandmill.models.spec import Knobs
 from sandmill.rng import Streams
 from sandmill.seeds import ingest
-from sandmill.synth import draw_pool
+from sandmill.synth import draw_pilot
 
 SECRET = bytes(32)
 
@@ -35,7 +35,7 @@ def measure(piece: Piece) -> float:
     """Difficulty of the design."""
     streams = Streams(SECRET, "knobs").child(f"slot {piece.number}")
     slot = Slot(number=piece.number, seed=piece.seed, band=Band.MEDIUM)
-    return measure_difficulty(draw_pool(design_task(slot, streams, 0.5, None, piece.knobs), SECRET)).value
+    return measure_difficulty(draw_pilot(design_task(slot, streams, 0.5, None, piece.knobs), SECRET)).value
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

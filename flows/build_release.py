@@ -6,12 +6,14 @@ from prefect import flow, unmapped
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from sandmill.build.preflight import check_inputs
+from sandmill.build.preview import preview_build
 from sandmill.cli.arguments import parse_models
 from sandmill.cli.ending import show_ending
+from sandmill.cli.preview import show_preview
 from sandmill.errors import SandmillError
 from sandmill.models.plan import ShardRef
 from sandmill.models.request import BuildRequest, RunSettings
-from tasks.building import fill_shard, plan_next_round
+from tasks.building import design_sheets, fill_shard, plan_next_round
 from tasks.publishing import publish_version
 from tasks.reporting import report_release
 from tasks.seeding import ingest_seeds, plan_release
@@ -26,6 +28,8 @@ def build_release(request: BuildRequest, settings: RunSettings = RunSettings()) 
     plan = plan_release(request, ingest_seeds(request))
     shards: list[ShardRef] = []
     while pending := plan_next_round(plan, shards, settings):
+        if request.designer == "llm":
+            pending = design_sheets(plan, pending, shards, settings)
         shards += fill_shard.map(pending, settings=unmapped(settings)).result()
     report_release(plan, shards, settings)
     return publish_version(plan, shards, settings)
@@ -37,6 +41,9 @@ def main() -> int:
         description = build_release.__doc__ or ""
         request, settings = parse_models(sys.argv[1:], PROGRAMME, description, EXAMPLE, BuildRequest, RunSettings)
         check_inputs(request, settings)
+        if settings.preview:
+            show_preview(preview_build(request, settings))
+            return 0
         show_ending(build_release(request, settings))
     except SandmillError as error:
         print(error, file=sys.stderr)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from prefect import task
 
+from sandmill.build.designing import design_round
 from sandmill.build.run import build_shard, plan_round
 from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef
 from sandmill.models.request import RunSettings
@@ -25,6 +26,14 @@ def suites() -> dict[str, bytes]:
 def plan_next_round(plan: BuildPlan, shards: list[ShardRef], settings: RunSettings) -> tuple[ShardPlan, ...]:
     """Cut the slots that are still empty into shards."""
     return plan_round(plan, shards, settings, suites())
+
+
+@task(name="design sheets", tags=["llm"], **STORED)
+def design_sheets(
+    plan: BuildPlan, pending: tuple[ShardPlan, ...], shards: list[ShardRef], settings: RunSettings
+) -> tuple[ShardPlan, ...]:
+    """Ask language models for the designs of a round. What was answered before is not asked again."""
+    return design_round(plan, pending, shards, settings)
 
 
 @task(name="fill shard", task_run_name="{shard.title}", tags=["cpu"], **STORED)

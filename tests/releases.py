@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from sandmill.build.designing import design_round
 from sandmill.build.plan import plan_build
 from sandmill.build.run import build_shard, open_dataset, plan_round, publish_release
 from sandmill.models.base import Band
@@ -28,6 +29,7 @@ def build(request: BuildRequest, settings: RunSettings) -> str:
     plan = plan_build(request, ingest(request.seeds))
     shards: list[ShardRef] = []
     while pending := plan_round(plan, shards, settings, suites):
+        pending = design_round(plan, pending, shards, settings)
         shards += [build_shard(shard, settings, suites) for shard in pending]
     manifest, _ = publish_release(plan, shards, settings, suites)
     return f"{open_dataset(plan, settings).root}@{manifest.version}"

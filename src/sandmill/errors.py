@@ -97,6 +97,22 @@ class BudgetExceeded(SandmillError):
     """Too many slots stayed empty for the release to mean what was asked for."""
 
 
+class LlmError(SandmillError):
+    """A language model gave no answer that could be used."""
+
+
+class NoAnswer(LlmError):
+    """Every model of the chain failed on one request, each in its own way."""
+
+
+class ReplayMiss(LlmError):
+    """A request is not among the recorded replies, and replay asks nobody."""
+
+
+class SpendLimit(LlmError):
+    """The next request could cost more than what is left of the money that may be spent."""
+
+
 class LeakyRelease(SandmillError):
     """Names and texts of a release give away what its columns do, so agents could learn that by heart."""
 

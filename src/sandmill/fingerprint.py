@@ -18,6 +18,12 @@ EXCLUDED: Mapping[str, Mapping[str, str]] = {
 }
 """Fields that do not change what is made, by model, each with the reason."""
 
+LATER: Mapping[str, Mapping[str, Any]] = {
+    "BuildRequest": {"model": [], "repairs": 2, "max_tokens": 6000, "revise": True},
+}
+"""Fields that came after the first release, with the value at which they are left out, so that what was fingerprinted
+without them keeps its name."""
+
 
 def canonical_json(value: Any) -> str:
     """Write JSON in the one form that equal values share: sorted keys, no spaces, shortest floats, no NaN."""
@@ -35,9 +41,16 @@ def fingerprint(value: BaseModel | Mapping[str, Any] | list[Any] | str) -> str:
         TypeError: if the value is not plain JSON data.
     """
     kind = type(value).__name__ if isinstance(value, BaseModel) else "data"
-    data = value.model_dump(mode="json", exclude=set(EXCLUDED.get(kind, {}))) if isinstance(value, BaseModel) else value
+    data = _content(value) if isinstance(value, BaseModel) else value
     text = canonical_json({"version": FINGERPRINT_VERSION, "kind": kind, "data": data})
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _content(model: BaseModel) -> dict[str, Any]:
+    kind = type(model).__name__
+    data = model.model_dump(mode="json", exclude=set(EXCLUDED.get(kind, {})))
+    unset = LATER.get(kind, {})
+    return {name: value for name, value in data.items() if name not in unset or value != unset[name]}
 
 
 def digest(content: bytes) -> str:

@@ -161,6 +161,7 @@ def test_a_broken_seed_card_fails_the_run_with_every_mistake_and_writes_nothing(
     assert [task.run_count for task in ended.task_runs()] == [1], "a wrong input must not be tried again"
 
 
+@pytest.mark.slow
 def test_a_task_that_fails_is_a_rejection_and_the_others_are_published(run, stricter, tmp_path):
     seeds = tuple(str(CARDS / f"{name}.yaml") for name in (*OTHERS, REGRESSION))
     ended = run(BuildRequest(name="micro", tasks=5, seed=7, seeds=seeds, mix=EASY), tmp_path)

@@ -11,10 +11,8 @@ from sandmill.calibrate.solving import solve_rate
 from sandmill.metrics import get_metric
 from sandmill.models.base import Part
 from sandmill.models.calibration import Calibration, SolveRate
-from sandmill.models.skills import SkillLift
-from sandmill.models.spec import TaskSpec
 from sandmill.rng import Streams
-from sandmill.synth import Pool, Rendered
+from sandmill.synth import Rendered
 from sandmill.synth.draws import fresh_training
 
 MOST_FEEDBACK, MOST_FINAL = 1500, 3000
@@ -22,18 +20,12 @@ MOST_FEEDBACK, MOST_FINAL = 1500, 3000
 
 
 def appraise(
-    calibration: Calibration,
-    pool: Pool,
-    panel: Panel,
-    trivial: PanelRun,
-    rendered: Rendered,
-    streams: Streams,
+    calibration: Calibration, panel: Panel, trivial: PanelRun, rendered: Rendered, streams: Streams
 ) -> Calibration:
     """Add to a calibration what no board shows.
 
     Args:
         calibration: thresholds and board of the task.
-        pool: rows that the panel answered.
         panel: the task's files.
         trivial: run that is 0 on the gap scale.
         rendered: the package as it will be published.
@@ -42,47 +34,44 @@ def appraise(
     Raises:
         ItemRejected: `no_data`.
     """
-    spec, metric = rendered.package.spec, get_metric(pool.brief.metric)
-    rows, is_final = pool.published(spec.sizes)
-    final = rows[is_final]
-    truth = pool.truth[final]
-    informed = informed_run(panel, spec.mechanism, pool.train_draw.observed, pool.test_draw.observed)
+    package, answers = rendered.package, rendered.answers
+    metric, final = get_metric(package.brief.metric), rendered.answers.part(Part.FINAL)
+    truth, oracle = answers.truth[final], rendered.oracle[final]
+    informed = informed_run(panel, package.spec.mechanism, rendered.train_draw.observed, rendered.test_draw.observed)
     no_data = best_without_data(
-        rendered.package.public["description.md"].decode(),
-        pool.brief,
+        package.public["description.md"].decode(),
+        package.brief,
         truth,
-        trivial.on(final),
-        metric.score(truth, pool.oracle[final]),
+        trivial.prediction[final],
+        metric.score(truth, oracle),
         metric,
         streams.generator("no data"),
     )
+    graded = GradedRows.first(rendered.test_draw.take(np.flatnonzero(final)), truth, trivial.on(final), oracle)
     measured = {
-        "informed": metric.rounded(truth, informed.on(rows)[is_final]) if informed.has_run else None,
-        "solve_rate": _solve_rate(calibration, pool, panel, spec, streams),
-        "lifts": _lifts(pool, trivial, spec, streams),
+        "informed": metric.rounded(truth, informed.prediction[final]) if informed.has_run else None,
+        "solve_rate": _solve_rate(calibration, rendered, panel, streams),
+        "lifts": measure_lifts(
+            package.spec, told_of(package.brief), fresh_training(package.spec, streams, DRAWS), graded
+        ),
         "no_data": no_data,
     }
     return calibration.model_copy(update=measured)
 
 
-def _solve_rate(calibration: Calibration, pool: Pool, panel: Panel, spec: TaskSpec, streams: Streams) -> SolveRate:
-    sizes = ((Part.FEEDBACK, spec.sizes.feedback, MOST_FEEDBACK), (Part.FINAL, spec.sizes.final, MOST_FINAL))
-    parts = [pool.first(part, min(rows, most)) for part, rows, most in sizes]
-    rows = np.concatenate([np.arange(part.start, part.stop) for part in parts])
-    feedback = parts[0].stop - parts[0].start
-    runs = run_pipelines(panel, streams.generator("pipelines"), rows)
+def _solve_rate(calibration: Calibration, rendered: Rendered, panel: Panel, streams: Streams) -> SolveRate:
+    answers = rendered.answers
+    parts = [
+        np.flatnonzero(answers.part(part))[:most]
+        for part, most in ((Part.FEEDBACK, MOST_FEEDBACK), (Part.FINAL, MOST_FINAL))
+    ]
+    rows, feedback = np.concatenate(parts), len(parts[0])
     return solve_rate(
-        runs,
-        pool.truth[rows],
+        run_pipelines(panel, streams.generator("pipelines"), rows),
+        answers.truth[rows],
         slice(0, feedback),
         slice(feedback, len(rows)),
         calibration.thresholds.bronze,
-        get_metric(pool.brief.metric),
+        get_metric(rendered.package.brief.metric),
         streams.generator("agents"),
     )
-
-
-def _lifts(pool: Pool, trivial: PanelRun, spec: TaskSpec, streams: Streams) -> tuple[SkillLift, ...]:
-    final = pool.first(Part.FINAL, spec.sizes.final)
-    graded = GradedRows.first(pool.test_draw.take(final), pool.truth[final], trivial.on(final), pool.oracle[final])
-    return measure_lifts(spec, told_of(pool.brief), fresh_training(spec, streams, DRAWS), graded)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from sandmill.design import first_hardness, steer
 from sandmill.models.base import Band, Stage
-from sandmill.models.calibration import BAND_FLOORS
+from sandmill.models.calibration import band_ends
 from sandmill.models.plan import Slot
 from sandmill.models.reports import AttemptReport, Rejection
 
@@ -12,6 +12,10 @@ STEERS = 3
 """Turns of the knob before a slot starts over with a fresh design."""
 ATTEMPTS = 8
 """Attempts to reach the band; after them the nearest design is taken."""
+STUCK_DESIGNS, FAR = 3, 0.1
+"""So many designs whose knob is at its end, none of them nearer to the band than that, say that it is out of reach."""
+LEAST_TURN = 0.02
+"""A smaller turn of the knob gives the same design again."""
 OFF_BAND = "off_band"
 """Reason of a rejection that steering can mend."""
 SETTLING = 4
@@ -53,42 +57,60 @@ class SlotSearch:
     tried: int = 0
     path: list[Measured] = field(default_factory=list)
     """Off-band designs of the current variant."""
-    nearest: Measured | None = None
+    stuck: int = 0
+    """Designs that could not be steered further."""
+    missed: list[Measured] = field(default_factory=list)
+    """All off-band designs that have not been settled for."""
     rejections: list[Rejection] = field(default_factory=list)
     steps: list[AttemptReport] = field(default_factory=list)
     """What came of each attempt."""
     seconds: dict[Stage, float] = field(default_factory=dict)
     is_filled: bool = False
+    has_settled: bool = False
+    """Whether any band will do from now on."""
+    is_refused: bool = False
+    """No design came of it in this round."""
 
     @property
     def is_open(self) -> bool:
         """Whether another attempt is due."""
-        return not self.is_filled and self.tried < ATTEMPTS + SETTLING
+        return not self.is_filled and not self.is_refused and self.tried < ATTEMPTS + SETTLING
+
+    def refuse(self, rejection: Rejection) -> None:
+        """Leave the slot empty: it was one attempt, and ended before there was a design."""
+        self.tried, self.is_refused = 1, True
+        self.rejections.append(rejection)
 
     def next_attempt(self) -> Attempt:
         """Choose the next design: steer the current one, start over, or settle."""
         self.tried += 1
         band = self.slot.band
-        if self.tried > ATTEMPTS:
-            nearest, self.nearest = self.nearest, None
-            if nearest is not None:
+        if self._gives_up:
+            self.has_settled = True
+            if (nearest := self._nearest) is not None:
+                self.missed.remove(nearest)
                 at = nearest.attempt
                 return self._attempt(at.variant, at.hardness, at.parent, any_band=True)
             self._start_over()
-            return self._attempt(self.variant, first_hardness(self.slot.seed.structure, band), None, any_band=True)
-        if len(self.path) >= STEERS:
+            return self._attempt(self.variant, first_hardness(self.slot.structure, band), None, any_band=True)
+        if 0 < len(self.path) < STEERS:
+            tried = [(measured.attempt.hardness, measured.difficulty) for measured in self.path]
+            hardness = steer(self.slot.structure, band, tried)
+            if all(abs(hardness - turned) >= LEAST_TURN for turned, _ in tried):
+                return self._attempt(self.variant, hardness, self.path[-1].fingerprint)
+        if self.path:
             self._start_over()
-        if not self.path:
-            return self._attempt(self.variant, first_hardness(self.slot.seed.structure, band), None)
-        tried = [(measured.attempt.hardness, measured.difficulty) for measured in self.path]
-        hardness = steer(self.slot.seed.structure, band, tried)
-        return self._attempt(self.variant, hardness, self.path[-1].fingerprint)
+        return self._attempt(self.variant, first_hardness(self.slot.structure, band), None)
 
     def note_off_band(self, measured: Measured) -> None:
         """Remember a design outside the band."""
         self.path.append(measured)
-        if self.nearest is None or _distance(measured, self.slot.band) < _distance(self.nearest, self.slot.band):
-            self.nearest = measured
+        low, high = band_ends(self.slot.band)
+        turned = measured.attempt.hardness
+        self.stuck += (measured.difficulty >= high and turned < LEAST_TURN) or (
+            measured.difficulty < low and turned > 1 - LEAST_TURN
+        )
+        self.missed.append(measured)
 
     def note_rejection(self, rejection: Rejection) -> None:
         """Keep the failure; unless it was a matter of the band, the next attempt is a fresh design."""
@@ -104,6 +126,18 @@ class SlotSearch:
         """Book work on the slot."""
         self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
 
+    @property
+    def _nearest(self) -> Measured | None:
+        """The off-band design that lies nearest to the band."""
+        return min(self.missed, key=lambda measured: _distance(measured, self.slot.band), default=None)
+
+    @property
+    def _gives_up(self) -> bool:
+        """Whether the nearest design must do: attempts are spent, or the band lies beyond the end of the knob."""
+        nearest = self._nearest
+        is_far = nearest is not None and _distance(nearest, self.slot.band) > FAR
+        return self.tried > ATTEMPTS or self.has_settled or (self.stuck >= STUCK_DESIGNS and is_far)
+
     def _start_over(self) -> None:
         self.variant += 1
         self.path = []
@@ -113,7 +147,5 @@ class SlotSearch:
 
 
 def _distance(measured: Measured, band: Band) -> float:
-    floors = sorted(BAND_FLOORS.values())
-    low = BAND_FLOORS[band]
-    high = next((floor for floor in floors if floor > low), 1.0)
+    low, high = band_ends(band)
     return max(low - measured.difficulty, measured.difficulty - high, 0.0)

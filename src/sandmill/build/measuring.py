@@ -1,7 +1,7 @@
 """Measure one design: the panel over its rows, the size of its test, thresholds and difficulty; then its package."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,19 +11,21 @@ from sandmill.calibrate.calibrate import Graded, calibrate, require_enough
 from sandmill.calibrate.measure import difficulty, draw_counts
 from sandmill.calibrate.panel import PANEL, TRIVIAL, Panel, PanelRun, told_of
 from sandmill.calibrate.script import standalone_script
-from sandmill.calibrate.steadiness import climb, size_test
+from sandmill.calibrate.steadiness import climb, require_promise, size_test
 from sandmill.errors import ItemRejected, boundary
 from sandmill.metrics import get_metric
-from sandmill.models.base import Part, Stage
+from sandmill.models.base import Stage
 from sandmill.models.calibration import Calibration, Difficulty, Sizing, Tier
-from sandmill.models.package import TaskPackage
+from sandmill.models.package import Brief, TaskPackage
 from sandmill.models.spec import Sizes, TaskSpec
 from sandmill.rng import Streams
-from sandmill.synth import render
-from sandmill.synth.pool import PILOT, Pool
+from sandmill.synth import Pilot, Rendered, render
 
 PANEL_BUDGET_S = 20.0
-"""Wall-clock seconds that the panel may take on one design; a dearer one is no micro task."""
+"""Processor seconds that the panel may take on one design, many times the usual; a dearer one is no micro task.
+
+Not wall time: what is made must not depend on what else a machine does.
+"""
 FEEDBACK_SHARE = 0.5
 """Rows of the feedback part, in those of the final part, as far as the design lets it reach."""
 
@@ -36,7 +38,7 @@ class CalibrateJob:
     """Measure one design."""
 
     attempt: Attempt
-    pool: Pool
+    pilot: Pilot
     secret: bytes
 
 
@@ -55,38 +57,47 @@ class Calibrated:
     calibration: Calibration
     solution: str
     panel_s: float
-    """Wall time of the panel."""
+    """Processor time of the panel."""
 
 
 def calibrate_design(job: CalibrateJob) -> Calibrated | OffBand:
-    """Run the panel, in two steps unless any band will do, and render the package that its pilot asks for.
+    """Try the design on its pilot, size its test, and measure the package that is then rendered.
+
+    The entries that decide difficulty come first, so that a design off its band costs a fraction of the panel.
 
     Raises:
         ItemRejected: whatever goes wrong.
     """
     with boundary(Stage.CALIBRATE), TemporaryDirectory(prefix="sandmill-panel-") as name:
-        panel = _panel(job.pool, Path(name))
-        started = time.monotonic()
-        runs = panel.run(_PROBE)
+        pilot, started = job.pilot, time.process_time()
+        tried = _panel(Path(name), pilot.train, pilot.test, pilot.brief)
+        runs = tried.run(_PROBE)
         if not job.attempt.any_band:
-            probed = _difficulty_of(job.pool, runs)
+            probed = _difficulty_of(pilot, runs)
             if probed.band is not job.attempt.slot.band:
                 return OffBand(probed)
-        runs += panel.run([entry.name for entry in PANEL if entry.name not in _PROBE])
-        panel_s = time.monotonic() - started
+        runs += tried.run([entry.name for entry in PANEL if entry.name not in _PROBE])
+        streams = Streams(job.secret, pilot.spec.rows_key).child(f"calibrate {job.attempt.replicate}")
+        sizing = _size(job, runs, streams)
+        require_promise(sizing)
+        rendered = replace(render(sized(pilot.spec, sizing), job.secret, job.attempt.replicate), rule=pilot.rule)
+        public = rendered.package.public
+        panel = _panel(Path(name), public["train.csv"], public["test.csv"], pilot.brief, tried)
+        runs = panel.run()
+        panel_s = time.process_time() - started
         _require_budget(panel_s)
-        measured = _measure(job, panel, runs)
+        measured = _measure(job, rendered, panel, runs, sizing, streams)
         if isinstance(measured, OffBand):
             return measured
-        package, calibration = measured
-        solution = standalone_script(calibration.reference, told_of(job.pool.brief))
-        return Calibrated(package, calibration, solution, panel_s)
+        solution = standalone_script(measured.reference, told_of(pilot.brief))
+        return Calibrated(rendered.package, measured, solution, panel_s)
 
 
-def measure_difficulty(pool: Pool) -> Difficulty:
-    """Difficulty alone, from the entries that decide it."""
+def measure_difficulty(pilot: Pilot) -> Difficulty:
+    """Difficulty alone, from the entries that decide it, on the pilot."""
     with TemporaryDirectory(prefix="sandmill-panel-") as name:
-        return _difficulty_of(pool, _panel(pool, Path(name)).run(_PROBE))
+        panel = _panel(Path(name), pilot.train, pilot.test, pilot.brief)
+        return _difficulty_of(pilot, panel.run(_PROBE))
 
 
 def sized(spec: TaskSpec, sizing: Sizing) -> TaskSpec:
@@ -96,58 +107,51 @@ def sized(spec: TaskSpec, sizing: Sizing) -> TaskSpec:
     return spec.model_copy(update={"sizes": sizes})
 
 
-def _panel(pool: Pool, folder: Path) -> Panel:
-    (folder / "train.csv").write_bytes(pool.train)
-    (folder / "test.csv").write_bytes(pool.test)
-    return Panel(folder, told_of(pool.brief))
+def _panel(folder: Path, train: bytes, test: bytes, brief: Brief, earlier: Panel | None = None) -> Panel:
+    (folder / "train.csv").write_bytes(train)
+    (folder / "test.csv").write_bytes(test)
+    return Panel(folder, told_of(brief), earlier)
 
 
-def _measure(job: CalibrateJob, panel: Panel, runs: list[PanelRun]) -> tuple[TaskPackage, Calibration] | OffBand:
-    """Settle the size of the test from the pilot, then judge everything on rows that the pilot has not seen."""
-    pool, metric = job.pool, get_metric(job.pool.brief.metric)
-    streams = Streams(job.secret, pool.spec.rows_key).child(f"calibrate {job.attempt.replicate}")
-    sizing = _size(job, runs, streams)
-    spec = sized(pool.spec, sizing)
-    rows, is_final = pool.published(spec.sizes)
-    graded = Graded(pool.truth, pool.oracle, rows, is_final)
+def _measure(
+    job: CalibrateJob, rendered: Rendered, panel: Panel, runs: list[PanelRun], sizing: Sizing, streams: Streams
+) -> Calibration | OffBand:
+    """Judge everything on the rows that will be published, which the pilot has not seen."""
+    answers, metric = rendered.answers, get_metric(rendered.package.brief.metric)
+    graded = Graded(answers.truth, rendered.oracle, answers.is_final)
     calibration = calibrate(runs, graded, metric, sizing, streams.generator("bootstrap"))
-    wanted = job.attempt.slot.band
-    if not job.attempt.any_band and calibration.difficulty.band is not wanted:
+    if not job.attempt.any_band and calibration.difficulty.band is not job.attempt.slot.band:
         return OffBand(calibration.difficulty)
-    rendered = render(spec, job.secret, job.attempt.replicate)
     trivial = next(run for run in runs if run.name == TRIVIAL)
-    appraised = appraise(calibration, pool, panel, trivial, rendered, streams)
-    return rendered.package, appraised
+    return appraise(calibration, panel, trivial, rendered, streams)
 
 
 def _size(job: CalibrateJob, runs: list[PanelRun], streams: Streams) -> Sizing:
     """Ask the pilot. A replicate is drawn in the size of the design that it repeats."""
-    pool, metric = job.pool, get_metric(job.pool.brief.metric)
-    pilot = pool.rows[PILOT]
-    predictions = {run.name: run.on(pilot) for run in require_enough(runs)}
-    ladder = climb(pool.truth[pilot], list(predictions.values()), metric, streams.generator("pilot"))
-    scores = [metric.own_score(pool.truth[pilot], answer) for answer in (pool.oracle[pilot], predictions[TRIVIAL])]
+    pilot, metric = job.pilot, get_metric(job.pilot.brief.metric)
+    predictions = {run.name: run.prediction for run in require_enough(runs)}
+    ladder = climb(pilot.truth, list(predictions.values()), metric, streams.generator("pilot"))
+    scores = [metric.own_score(pilot.truth, answer) for answer in (pilot.oracle, predictions[TRIVIAL])]
     gap = abs(scores[0] - scores[1])
-    rows, most = pilot.stop - pilot.start, pool.spec.sizes.final
+    rows, most = len(pilot.truth), pilot.spec.sizes.final
     if job.attempt.replicate:
         return Sizing(pilot_rows=rows, final_rows=most, order_foretold=round(ladder.order_at(rows, most, gap), 4))
     return size_test(ladder, rows, gap, most)
 
 
-def _difficulty_of(pool: Pool, runs: list[PanelRun]) -> Difficulty:
+def _difficulty_of(pilot: Pilot, runs: list[PanelRun]) -> Difficulty:
     """Difficulty from a probe; its interval is not published, so two bootstraps will do."""
-    final = pool.rows[Part.FINAL]
-    ran = {run.name: run.on(final) for run in runs if run.has_run}
+    ran = {run.name: run.prediction for run in runs if run.has_run}
     competent = [prediction for name, prediction in ran.items() if name != TRIVIAL]
     if TRIVIAL not in ran or not competent:
         failures = "; ".join(f"{run.name}: {run.failure}" for run in runs if run.failure)
         raise ItemRejected(Stage.CALIBRATE, "panel_failed", failures)
-    metric, truth = get_metric(pool.brief.metric), pool.truth[final]
-    counts = draw_counts(len(truth), Streams(b"probe", pool.spec.fingerprint).generator("probe"), 2)
-    return difficulty(truth, competent, ran[TRIVIAL], pool.oracle[final], metric, counts)
+    metric, truth = get_metric(pilot.brief.metric), pilot.truth
+    counts = draw_counts(len(truth), Streams(b"probe", pilot.spec.fingerprint).generator("probe"), 2)
+    return difficulty(truth, competent, ran[TRIVIAL], pilot.oracle, metric, counts)
 
 
 def _require_budget(seconds: float) -> None:
     if seconds > PANEL_BUDGET_S:
-        detail = f"the panel took {seconds:.1f} s; its budget is {PANEL_BUDGET_S:g} s a design"
+        detail = f"the panel took {seconds:.1f} s; its budget is {PANEL_BUDGET_S:g} s of processor time a design"
         raise ItemRejected(Stage.CALIBRATE, "panel_over_budget", detail)

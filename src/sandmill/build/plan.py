@@ -63,6 +63,7 @@ def plan_shards(
             replicates=plan.request.replicates,
             round=round,
             slots=chunk,
+            designer=plan.request.designer,
         )
         for chunk in chunks
     )

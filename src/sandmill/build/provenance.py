@@ -49,6 +49,6 @@ def _walk(folder: Traversable, prefix: str) -> list[tuple[str, Traversable]]:
         path = f"{prefix}{entry.name}"
         if entry.is_dir() and entry.name != "__pycache__":
             found += _walk(entry, f"{path}/")
-        elif entry.name.endswith((".py", ".yaml")):
+        elif entry.name.endswith((".py", ".yaml", ".md")):
             found.append((path, entry))
     return found

@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from sandmill.build.provenance import numeric_versions
+from sandmill.build.reference import describe_ending
 from sandmill.build.verify import verify_task
 from sandmill.calibrate.panel import PANEL, TRIVIAL, run_panel, told_of
 from sandmill.metrics import get_metric
@@ -14,7 +15,7 @@ from sandmill.models.base import Part
 from sandmill.models.package import TaskPackage
 from sandmill.models.release import TaskRecord
 from sandmill.models.reports import Outcome
-from sandmill.sandbox import ScriptRun
+from sandmill.models.run import RunResult
 from sandmill.synth import Rendered, render
 
 _WHAT = {
@@ -51,10 +52,10 @@ def rerun_task(package: TaskPackage, record: TaskRecord, secret: bytes | None = 
     return [*problems, *_version_notes(record)] if problems else []
 
 
-def _reference_problems(score: float | None, is_gold: bool, record: TaskRecord, run: ScriptRun) -> Iterator[str]:
+def _reference_problems(score: float | None, is_gold: bool, record: TaskRecord, run: RunResult) -> Iterator[str]:
     recorded = record.verification.reference_score
     if not is_gold:
-        ended = f"the script ended {run.outcome}: {run.stderr.strip()}" if run.outcome is not Outcome.OK else "it ran"
+        ended = f"the script ended {describe_ending(run)}" if run.outcome is not Outcome.OK else "it ran"
         yield f"the reference solution does not reach gold: scored {score}; {ended}"
     elif score is None or recorded is None or not _agree(score, recorded):
         yield f"the reference solution scored {score}; recorded is {recorded}"

@@ -11,6 +11,7 @@ from sandmill.build.progress import Listener, Progress, ignore
 from sandmill.build.provenance import code_version
 from sandmill.build.shard import ShardBuild
 from sandmill.build.workers import WorkerPool
+from sandmill.design.llm import MONEY_SPENT
 from sandmill.errors import BudgetExceeded, LeakyRelease
 from sandmill.models.base import Stage
 from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef
@@ -20,6 +21,7 @@ from sandmill.models.request import RunSettings
 from sandmill.quality import add_summaries
 from sandmill.quality.meta_leak import MOST_TASKS, MetaLeak, check_meta_leak
 from sandmill.report import RejectionRow, count_rejections, dataset_card, funnel
+from sandmill.report.designers import compare_designers
 from sandmill.store.files import Store
 from sandmill.store.publish import publish
 from sandmill.store.secret import release_secret, secret_id
@@ -102,13 +104,14 @@ def publish_release(
     """
     store = open_dataset(plan, settings)
     report = report_build(plan, shards, settings)
-    _require_filled(report, plan.request.tasks)
+    _require_filled(report, plan.request.tasks, unpaid_slots(store, shards))
     guessing = check_guessing(store, shards)
     reports = {
         "funnel.json": report.funnel.model_dump_json(indent=1).encode(),
         "guessing.json": guessing.model_dump_json(indent=1, exclude={"words"}).encode(),
         "seeds.json": _seeds_json(plan),
         "suites.json": _suites_json(store, shards),
+        "designers.json": _designers_json(plan, store, shards),
         **{f"expectations/{name}.json": content for name, content in suites.items()},
     }
     return publish(
@@ -171,9 +174,16 @@ def shared_workers(workers: int) -> WorkerPool:
     return WorkerPool(workers)
 
 
-def _require_filled(report: BuildReport, slots: int) -> None:
-    empty = slots - report.funnel.filled
-    if empty <= EMPTY_SLOTS_ALLOWED * slots:
+def unpaid_slots(store: Store, shards: Sequence[ShardRef]) -> int:
+    """Slots that stayed empty because the money for language models was spent, which is what was asked for."""
+    filled = {number for ref in shards for number in ref.filled}
+    unpaid = {one.slot for one in _iterate_rejections(store, shards) if one.reason == MONEY_SPENT}
+    return len(unpaid - filled)
+
+
+def _require_filled(report: BuildReport, slots: int, unpaid: int) -> None:
+    empty = slots - report.funnel.filled - unpaid
+    if empty <= EMPTY_SLOTS_ALLOWED * slots and (report.funnel.filled or not unpaid):
         return
     reasons = ", ".join(f"{row.stage} {row.reason} {row.count}" for row in report.rejections) or "none recorded"
     raise BudgetExceeded(
@@ -191,6 +201,16 @@ def _iterate_rejections(store: Store, shards: Sequence[ShardRef]) -> Iterator[Re
 def _suites_json(store: Store, shards: Sequence[ShardRef]) -> bytes:
     rows = add_summaries(read_shard_suites(store, ref) for ref in shards)
     return (json.dumps(rows, indent=1) + "\n").encode()
+
+
+def _designers_json(plan: BuildPlan, store: Store, shards: Sequence[ShardRef]) -> bytes:
+    rows = compare_designers(
+        iterate_records(store, shards),
+        iterate_slot_reports(store, shards),
+        _iterate_rejections(store, shards),
+        {seed.id: f"{seed.title} {seed.summary}" for seed in plan.seeds},
+    )
+    return (json.dumps([row.model_dump(mode="json") for row in rows], indent=1) + "\n").encode()
 
 
 def _seeds_json(plan: BuildPlan) -> bytes:

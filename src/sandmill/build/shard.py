@@ -1,4 +1,4 @@
-"""Make one shard: waves of attempts through generate, calibrate, check and verify, until slots are filled or spent."""
+"""Make one shard: waves of attempts, and proofs of what they found, until slots are filled or spent."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from sandmill.models.release import VerifiedTask
 from sandmill.models.reports import AttemptReport, Rejection, SlotReport, Verification
 from sandmill.models.spec import Knobs, TaskSpec
 from sandmill.quality import Finding, check_package, check_packages
-from sandmill.synth import Pool
+from sandmill.synth import Pilot
 
 STEP_TIMEOUT_S = 180.0
 """Wall-clock limit of one piece of work; a design that takes longer is rejected."""
@@ -52,23 +52,24 @@ class _Candidate:
     spec: TaskSpec | None = None
     """A design that exists already, for replicates."""
     seconds: float = 0.0
-    pool: Pool | None = None
+    pilot: Pilot | None = None
     package: TaskPackage | None = None
     calibration: Calibration | None = None
     solution: str = ""
     difficulty: float | None = None
     panel_s: float | None = None
+    isolation: str | None = None
 
     @property
     def design(self) -> TaskSpec | None:
         """The design, once there is one."""
-        return self.pool.spec if self.pool else self.package.spec if self.package else self.spec
+        return self.pilot.spec if self.pilot else self.package.spec if self.package else self.spec
 
-    def require_pool(self) -> Pool:
-        """The rows, which every stage after generate has."""
-        if self.pool is None:
+    def require_pilot(self) -> Pilot:
+        """The pilot, which calibrate starts from."""
+        if self.pilot is None:
             raise ValueError("no rows drawn yet")
-        return self.pool
+        return self.pilot
 
     def require_package(self) -> TaskPackage:
         """The package, which every stage after calibrate has."""
@@ -107,14 +108,18 @@ class ShardBuild:
         self._plan, self._secret, self._code, self._suites = plan, secret, code, suites
         self._workers, self._listen = workers, listen
         self._searches = [SlotSearch(slot, plan.round) for slot in plan.slots]
+        refusals = {rejection.slot: rejection for rejection in plan.refusals}
+        for search in self._searches:
+            if search.slot.number in refusals:
+                search.refuse(refusals[search.slot.number])
         self._tasks: list[VerifiedTask] = []
         self._suite_rows: list[dict[str, Any]] = []
 
     def run(self) -> Shard:
-        """Fill the slots in waves, then render the replicates of what was verified."""
+        """Fill the slots, then render the replicates of what was verified."""
         while waiting := [search for search in self._searches if search.is_open]:
-            self._pass_stages([_Candidate(search, search.next_attempt()) for search in waiting])
-        self._pass_stages([candidate for search in self._searches for candidate in self._replicates(search)])
+            self._prove(self._search(waiting))
+        self._prove(self._measure([candidate for search in self._searches for candidate in self._replicates(search)]))
         return Shard(
             tasks=tuple(sorted(self._tasks, key=lambda task: (task.record.lineage.slot, task.record.replicate))),
             rejections=tuple(rejection for search in self._searches for rejection in search.rejections),
@@ -122,16 +127,37 @@ class ShardBuild:
             suites=tuple(self._suite_rows),
         )
 
-    def _pass_stages(self, candidates: list[_Candidate]) -> None:
-        for stage in (self._generate, self._calibrate, self._check, self._verify):
+    def _search(self, waiting: list[SlotSearch]) -> list[_Candidate]:
+        """Attempt in waves until each slot has a calibrated package or is spent.
+
+        What is found is checked and proved together: the suites cost as much for one package as for twenty.
+        """
+        found: list[_Candidate] = []
+        while waiting := [search for search in waiting if search.is_open]:
+            found += self._measure([_Candidate(search, search.next_attempt()) for search in waiting])
+            held = {candidate.search.slot.number for candidate in found}
+            waiting = [search for search in waiting if search.slot.number not in held]
+        return found
+
+    def _measure(self, candidates: list[_Candidate]) -> list[_Candidate]:
+        return self._pass(candidates, self._generate, self._calibrate)
+
+    def _prove(self, candidates: list[_Candidate]) -> list[_Candidate]:
+        return self._pass(candidates, self._check, self._verify)
+
+    def _pass(
+        self, candidates: list[_Candidate], *stages: Callable[[list[_Candidate]], list[_Candidate]]
+    ) -> list[_Candidate]:
+        for stage in stages:
             if candidates:
                 candidates = stage(candidates)
+        return candidates
 
     def _generate(self, candidates: list[_Candidate]) -> list[_Candidate]:
         jobs = [GenerateJob(c.attempt, self._plan.plan_fingerprint, self._secret, c.spec) for c in candidates]
         survivors = []
         for candidate, generated in self._run(Stage.GENERATE, generate, candidates, jobs):
-            candidate.pool = generated.pool
+            candidate.pilot = generated.pilot
             # The job was booked on generate as a whole: move the part that was design.
             candidate.search.add_seconds(Stage.DESIGN, generated.design_s)
             candidate.search.add_seconds(Stage.GENERATE, -generated.design_s)
@@ -167,7 +193,7 @@ class ShardBuild:
         ]
 
     def _calibrate(self, candidates: list[_Candidate]) -> list[_Candidate]:
-        jobs = [CalibrateJob(c.attempt, c.require_pool(), self._secret) for c in candidates]
+        jobs = [CalibrateJob(c.attempt, c.require_pilot(), self._secret) for c in candidates]
         survivors = []
         for candidate, measured in self._run(Stage.CALIBRATE, calibrate_design, candidates, jobs):
             if isinstance(measured, OffBand):
@@ -176,15 +202,16 @@ class ShardBuild:
                 candidate.package, candidate.calibration = measured.package, measured.calibration
                 candidate.solution, candidate.panel_s = measured.solution, round(measured.panel_s, 4)
                 candidate.difficulty = measured.calibration.difficulty.value
-                candidate.pool = None
+                candidate.pilot = None
                 survivors.append(candidate)
         return survivors
 
     def _verify(self, candidates: list[_Candidate]) -> list[_Candidate]:
         jobs = [VerifyJob(c.require_package(), c.require_calibration(), c.solution, self._secret) for c in candidates]
         survivors = []
-        for candidate, verification in self._run(Stage.VERIFY, verify_package, candidates, jobs):
-            self._accept(candidate, verification)
+        for candidate, proved in self._run(Stage.VERIFY, verify_package, candidates, jobs):
+            candidate.isolation = proved.isolation
+            self._accept(candidate, proved.verification)
             survivors.append(candidate)
         return survivors
 
@@ -245,7 +272,7 @@ class ShardBuild:
 
     def _note_off_band(self, candidate: _Candidate, measured: OffBand) -> None:
         attempt, difficulty = candidate.attempt, measured.difficulty
-        fingerprint = candidate.require_pool().spec.fingerprint
+        fingerprint = candidate.require_pilot().spec.fingerprint
         candidate.search.note_off_band(Measured(attempt, fingerprint, difficulty.value))
         candidate.difficulty = difficulty.value
         detail = f"difficulty {difficulty.value:.2f} is {difficulty.band}, wanted {attempt.slot.band}"
@@ -280,6 +307,7 @@ class ShardBuild:
                 train_rows=candidate.design.sizes.train if candidate.design else None,
                 difficulty=candidate.difficulty,
                 panel_s=candidate.panel_s,
+                isolation=candidate.isolation,
                 outcome=outcome,
             )
         )

@@ -15,7 +15,7 @@ from sandmill.models.package import TaskPackage
 from sandmill.models.spec import Sizes
 
 STEP_LIMIT_S = 30.0
-"""A reference script that takes longer makes no micro task. Cold starts of Python count."""
+"""A reference script that takes longer makes no micro task."""
 LUCK = 0.05
 """Share of the gap that a solver may be above the oracle on a finite test."""
 ROUNDING = 0.01

@@ -1,17 +1,18 @@
 """The truths of a task, established by running it."""
 
+from sandmill.build.reference import run_reference
 from sandmill.build.truths import best_is_known, difficulty_holds, is_micro, nothing_given_away, thresholds_hold
 from sandmill.grading import grade_submission
 from sandmill.metrics.submission import read_answers
 from sandmill.models.calibration import Calibration
 from sandmill.models.package import TaskPackage
 from sandmill.models.reports import GradeReport, Medal, Outcome, Verification
-from sandmill.sandbox import ScriptRun, run_script
+from sandmill.models.run import RunResult
 
 
 def verify_task(
     package: TaskPackage, calibration: Calibration, solution: str, again: TaskPackage
-) -> tuple[Verification, ScriptRun]:
+) -> tuple[Verification, RunResult]:
     """Run the reference script, the sample and nothing at all, and compare a second rendering.
 
     Args:
@@ -24,7 +25,7 @@ def verify_task(
         The facts, and how the script ran.
     """
     answers = read_answers(package.private["answers.csv"], package.brief)
-    run = run_script(solution, package.public)
+    run = run_reference(solution, package.public)
     reference, sample, nothing = (
         grade_submission(submission, answers, package.brief, calibration)
         for submission in (run.submission, package.public["sample_submission.csv"], None)
@@ -32,7 +33,7 @@ def verify_task(
     board = {entry.solver: entry.final for entry in calibration.board}
     verification = Verification(
         reference_score=reference.score,
-        is_micro=is_micro(package, run.seconds),
+        is_micro=is_micro(package, run.duration_s),
         reference_is_gold=reference.medal is Medal.GOLD,
         reference_matches_board=reference.score is not None and reference.score == board.get(calibration.reference),
         sample_wins_nothing=_wins_nothing(sample) and sample.outcome is Outcome.OK,

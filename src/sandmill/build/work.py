@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sandmill.build.attempts import Attempt
+from sandmill.build.reference import describe_ending
 from sandmill.build.verify import verify_task
 from sandmill.design import design_task
 from sandmill.errors import ItemRejected, boundary
@@ -13,9 +14,10 @@ from sandmill.models.base import Stage
 from sandmill.models.calibration import Calibration
 from sandmill.models.package import TaskPackage
 from sandmill.models.reports import Verification
+from sandmill.models.run import Isolation
 from sandmill.models.spec import TaskSpec
 from sandmill.rng import Streams
-from sandmill.synth import Pool, draw_pool, render
+from sandmill.synth import Pilot, draw_pilot, render
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class GenerateJob:
 class Generated:
     """An attempt with all rows that it may be published with."""
 
-    pool: Pool
+    pilot: Pilot
     design_s: float
     """The part of the work that was design."""
 
@@ -45,6 +47,15 @@ class VerifyJob:
     calibration: Calibration
     solution: str
     secret: bytes
+
+
+@dataclass(frozen=True)
+class Proved:
+    """The facts of a task that is to be published."""
+
+    verification: Verification
+    isolation: Isolation
+    """What stood around the reference solution when it ran."""
 
 
 @dataclass(frozen=True)
@@ -78,10 +89,10 @@ def generate(job: GenerateJob) -> Generated:
         spec = job.spec or _design(job)
     design_s = time.monotonic() - started
     with boundary(Stage.GENERATE):
-        return Generated(draw_pool(spec, job.secret, job.attempt.replicate), design_s)
+        return Generated(draw_pilot(spec, job.secret, job.attempt.replicate), design_s)
 
 
-def verify_package(job: VerifyJob) -> Verification:
+def verify_package(job: VerifyJob) -> Proved:
     """Establish the facts that a published task must have.
 
     Raises:
@@ -92,10 +103,8 @@ def verify_package(job: VerifyJob) -> Verification:
         verification, run = verify_task(job.package, job.calibration, job.solution, again)
         if not verification.holds:
             failed = [name for name, value in verification if value is False]
-            raise ItemRejected(
-                Stage.VERIFY, "not_proved", f"{', '.join(failed)}; script ended {run.outcome}: {run.stderr}"
-            )
-        return verification
+            raise ItemRejected(Stage.VERIFY, "not_proved", f"{', '.join(failed)}; script ended {describe_ending(run)}")
+        return Proved(verification, run.isolation)
 
 
 def _design(job: GenerateJob) -> TaskSpec:

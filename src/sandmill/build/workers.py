@@ -34,6 +34,12 @@ ONE_THREAD = {
 }
 """Set in a worker's environment before it starts, for the libraries read it when they load."""
 
+KEPT_MEMORY = {
+    "MALLOC_MMAP_THRESHOLD_": str(1 << 30),
+    "MALLOC_TRIM_THRESHOLD_": str(1 << 30),
+}
+"""glibc gives large arrays back at once and asks for them again: on virtual machines every page costs a fault."""
+
 _PR_SET_PDEATHSIG = 1
 _BOOT = "import sys; from sandmill.build.workers import serve; serve(int(sys.argv[1]), int(sys.argv[2]))"
 
@@ -150,7 +156,7 @@ class _Worker:
                 [sys.executable, "-c", _BOOT, str(far.fileno()), str(os.getpid())],
                 stdin=subprocess.DEVNULL,
                 pass_fds=[far.fileno()],
-                env={**os.environ, **ONE_THREAD, "PYTHONPATH": paths},
+                env={**os.environ, **ONE_THREAD, **KEPT_MEMORY, "PYTHONPATH": paths},
                 start_new_session=True,
             )
         self._connection = Connection(near.detach())

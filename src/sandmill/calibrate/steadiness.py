@@ -17,6 +17,8 @@ LEAST_HELD = 0.95
 """Share of bootstraps in which the order of thresholds must hold on the published rows."""
 FORETOLD = 0.97
 """The same on the pilot, at the size that it asks for."""
+LEAST_FORETOLD = 0.8
+"""A largest test that is foretold to hold its order less often is not even drawn: a pilot seldom errs so far."""
 COUNTED_STEP = 0.03
 """Wider steps of the pilot count as so much of the gap: on other rows other entries may set the thresholds."""
 FEWEST_ROWS, ROWS_STEP = 3000, 1000
@@ -91,6 +93,20 @@ def size_test(pilot: Ladder, pilot_rows: int, gap: float, most: int) -> Sizing:
         final_rows=enough,
         order_foretold=round(pilot.order_at(pilot_rows, enough, gap), 4),
     )
+
+
+def require_promise(sizing: Sizing) -> None:
+    """Refuse early a design whose pilot says that no test that may be had would be steady.
+
+    Raises:
+        ItemRejected: `unsteady_order`, if the order is foretold to hold in under 80 % of bootstraps.
+    """
+    if sizing.order_foretold < LEAST_FORETOLD:
+        detail = (
+            f"the pilot foretells that the order of thresholds holds in {sizing.order_foretold:.1%} of bootstraps of "
+            f"{sizing.final_rows} rows, the most that a test may have; wanted {LEAST_HELD:.0%}"
+        )
+        raise ItemRejected(Stage.CALIBRATE, "unsteady_order", detail)
 
 
 def steadiness(ladder: Ladder, metric: Metric) -> Steadiness:

@@ -1,5 +1,8 @@
 """Faults of a design, as its frame asks for them, within what 50 to 200 rows can bear."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
 from sandmill.design.columns import is_continuous
 from sandmill.design.frame import Frame
 from sandmill.design.rule import Rule
@@ -21,6 +24,10 @@ from sandmill.models.mechanism import (
 from sandmill.models.structure import PathologyKind, Structure
 from sandmill.rng import Streams
 
+_EASIEST_LABELS, _EASIEST_CELLS = 0.3, 0.5
+"""Rates of wrong labels and cells where the knob is at 0, in those where it is at 1."""
+_SPARED = 3.0
+"""How surely a column that carries the rule is spared where the knob is at 0: 3 puts it behind all that do not."""
 _UNIT_FACTORS = (10.0, 25.4, 100.0, 1000.0)
 """Between units that people mix up: ten-fold, inches, hundred-fold, thousand-fold."""
 _SUFFIXES = {
@@ -41,18 +48,48 @@ _NUMERATORS = frozenset({"per", "mg", "ug", "g", "mmol", "umol", "mu", "mbit", "
 """What stands before the last part of a name where that is only the lower half of a quotient."""
 
 
+@dataclass(frozen=True)
+class Severity:
+    """How much faults hurt."""
+
+    position: float
+    """Of the knob, 0 to 1."""
+    weights: Mapping[str, float]
+    """Share of the rule's variance that each column has a part in."""
+
+    def rate(self, most: float, easiest: float) -> float:
+        """Share of cells or labels at fault: the drawn one where the knob is at 1, a part of it where it is at 0."""
+        return round(most * (easiest + (1 - easiest) * self.position), 3)
+
+    def ordered(self, columns: Sequence[Column], purpose: str, streams: Streams) -> list[Column]:
+        """Columns in the order in which a fault takes them: by chance, and those that count for little first."""
+
+        def place(column: Column) -> float:
+            chance = float(streams.generator(f"{purpose} {column.name}").random())
+            return chance + _SPARED * (1 - self.position) * self.weights.get(column.name, 0.0)
+
+        return sorted(columns, key=place)
+
+
 def choose_faults(
-    structure: Structure, frame: Frame, link: Link, columns: tuple[Column, ...], rule: Rule, streams: Streams
+    structure: Structure,
+    frame: Frame,
+    link: Link,
+    columns: tuple[Column, ...],
+    rule: Rule,
+    severity: Severity,
+    streams: Streams,
 ) -> tuple[Pathology, ...]:
     """Draw the declared faults of a design. At most one fault falls on a column's cells."""
-    faults = [*_label_noise(frame, link, streams), *_copies(frame, streams)]
+    faults = [*_label_noise(frame, link, severity, streams), *_copies(frame, streams)]
     sound = [column for column in columns if is_continuous(column) and not column.unit]
     if PathologyKind.MISSING in frame.faults:
-        faults += _gaps(structure.missing_share, len(columns), sound, rule, streams)
+        order = severity.ordered(sound, "gap order", streams)
+        faults += _gaps(structure.missing_share, len(columns), order, rule, streams)
     busy = {name for fault in faults if isinstance(fault, Missing) for name in (fault.column, fault.given)}
     parents = {column.shift.by for column in columns if column.shift}
     free = [column for column in sound if column.name not in busy | parents]
-    corruptions = _corruptions(frame, free, streams)
+    corruptions = _corruptions(frame, severity.ordered(free, "corruption order", streams), severity, streams)
     corrupted = {fault.column for fault in corruptions if isinstance(fault, UnitMixup | Outliers)}
     mixed = _mixed_types(frame, [column for column in free if column.name not in corrupted], streams)
     spare = tuple(column.name for column in columns if column.name not in rule.columns)
@@ -60,9 +97,9 @@ def choose_faults(
     return (*faults, *corruptions, *mixed, *distractors)
 
 
-def _label_noise(frame: Frame, link: Link, streams: Streams) -> list[Pathology]:
+def _label_noise(frame: Frame, link: Link, severity: Severity, streams: Streams) -> list[Pathology]:
     rng = streams.generator("label noise")
-    rate, both = round(float(rng.uniform(0.03, 0.1)), 3), rng.random() < 0.5
+    rate, both = severity.rate(rng.uniform(0.04, 0.1), _EASIEST_LABELS), rng.random() < 0.5
     if PathologyKind.LABEL_NOISE not in frame.faults or not class_names(link):
         return []
     return [LabelNoise(rate=rate, where="both" if both else "train")]
@@ -73,11 +110,10 @@ def _copies(frame: Frame, streams: Streams) -> list[Pathology]:
     return [Duplicates(rate=rate)] if PathologyKind.DUPLICATES in frame.faults else []
 
 
-def _gaps(share: float, columns: int, sound: list[Column], rule: Rule, streams: Streams) -> list[Pathology]:
+def _gaps(share: float, columns: int, order: Sequence[Column], rule: Rule, streams: Streams) -> list[Pathology]:
     """Gaps in one column of the rule and, where there is one, in one that is not."""
-    order = sorted((column.name for column in sound), key=lambda name: streams.key(f"gap order {name}"))
-    inside = [name for name in order if name in rule.columns]
-    outside = [name for name in order if name not in rule.columns]
+    inside = [column.name for column in order if column.name in rule.columns]
+    outside = [column.name for column in order if column.name not in rule.columns]
     gapped = [*inside[:1], *outside[:1]]
     given = next((name for name in (*inside, *outside) if name not in gapped), None)
     if given is None:
@@ -90,12 +126,11 @@ def _gaps(share: float, columns: int, sound: list[Column], rule: Rule, streams: 
     ]
 
 
-def _corruptions(frame: Frame, free: list[Column], streams: Streams) -> list[Pathology]:
+def _corruptions(frame: Frame, order: Sequence[Column], severity: Severity, streams: Streams) -> list[Pathology]:
     """Cells in another unit, or grossly wrong, in a column each."""
     rng = streams.generator("corruptions")
-    rate, spread = round(float(rng.uniform(0.05, 0.15)), 3), round(float(rng.uniform(4, 7)), 2)
+    rate, spread = severity.rate(rng.uniform(0.06, 0.15), _EASIEST_CELLS), round(float(rng.uniform(4, 7)), 2)
     factor = float(rng.choice(_UNIT_FACTORS))
-    order = sorted(free, key=lambda column: streams.key(f"corruption order {column.name}"))
     scaled = [column for column in order if isinstance(column.distribution, LogNormal)]
     spread_out = [column for column in order if isinstance(column.distribution, Normal | LogNormal)]
     found: list[Pathology] = []

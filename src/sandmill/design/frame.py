@@ -1,5 +1,6 @@
 """The frame of a design: how train and test are told apart, and which faults of real tables it has."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from sandmill.models.structure import PathologyKind, SplitKind, Structure, TargetKind
@@ -42,15 +43,16 @@ class Frame:
         return self.split is SplitKind.GROUPED
 
 
-def choose_frame(structure: Structure, streams: Streams) -> Frame:
-    """Carry the seed's split and faults over, and draw a few more.
+def choose_frame(structure: Structure, streams: Streams, more: Collection[PathologyKind] | None = None) -> Frame:
+    """Carry the seed's split and faults over, and draw a few more, unless somebody has chosen these.
 
     Rows that belong to units are always split by unit: else the units' hidden numbers could be learnt from the training
     part, and the best possible score would not be known. Where the split is by time, units are left out.
     """
     rng = streams.generator("frame")
     draws = dict(zip(_CHANCES, rng.random(len(_CHANCES)), strict=True))
-    faults = set(structure.pathologies) | {kind for kind, chance in _CHANCES.items() if draws[kind] < chance}
+    drawn = {kind for kind, chance in _CHANCES.items() if draws[kind] < chance}
+    faults = set(structure.pathologies) | (drawn if more is None else set(more))
     if structure.missing_share > 0:
         faults.add(PathologyKind.MISSING)
     if structure.columns.date:

@@ -1,4 +1,4 @@
-"""The grammar designer: vocabulary, motifs and faults composed by secret-keyed draws; no model, no key, no cost.
+"""Compose a design: vocabulary, motifs and faults by secret-keyed draws, or those of a sheet; no model is asked here.
 
 Draws depend on the slot's streams alone, and hardness only turns what they chose: two designs of one slot differ in
 weights, rows, and how many hidden motifs and distractors they take from the same list, never in domain or target. That
@@ -8,14 +8,16 @@ is what makes steering by one knob possible.
 import numpy as np
 
 from sandmill.design.columns import choose_columns, exact_shares
-from sandmill.design.faults import choose_faults
+from sandmill.design.faults import Severity, choose_faults
 from sandmill.design.frame import Frame, choose_frame
 from sandmill.design.lexicon import load_domains
-from sandmill.design.rule import choose_rule, weigh
+from sandmill.design.rule import choose_rule, variance_shares, weigh
+from sandmill.design.sheet_rule import orient, rule_of
 from sandmill.design.standardize import fit_link, standardize_terms
 from sandmill.design.story import write_story
 from sandmill.design.targets import choose_target
 from sandmill.design.vocabulary import choose_vocabulary
+from sandmill.models.domain import Domain
 from sandmill.models.mechanism import CountLink, Link, Mechanism, MultilabelLink, class_names, output_count
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Knobs, Sizes, TaskSpec
@@ -39,7 +41,7 @@ _LOG_COUNTS = (0.9, 0.55)
 def design_task(
     slot: Slot, streams: Streams, hardness: float, parent: str | None = None, knobs: Knobs | None = None
 ) -> TaskSpec:
-    """Design one task from a slot's seed.
+    """Design one task from a slot's seed, and from its sheet where a language model wrote one.
 
     Args:
         slot: seed and wanted band.
@@ -49,26 +51,23 @@ def design_task(
         knobs: to be turned one by one; all at the hardness if None.
     """
     knobs = knobs or Knobs.all_at(hardness)
-    rng = streams.generator("design")
-    domains = load_domains()
-    domain = domains[rng.integers(len(domains))]
-    structure = slot.seed.structure
-    frame = choose_frame(structure, streams)
+    sheet, structure = slot.sheet, slot.structure
+    domain = sheet.domain if sheet else _draw_domain(streams)
+    frame = choose_frame(structure, streams, sheet.faults if sheet else None)
     words = choose_vocabulary(domain, frame, streams)
     target = choose_target(structure, domain.targets, knobs.signal, streams.generator("target"))
-    rule = choose_rule(words, frame, streams.generator("rule")).at(knobs.skills)
+    draws = streams.generator("rule")
+    drawn = rule_of(sheet.motifs, words, frame, draws) if sheet else choose_rule(words, frame, draws)
+    rule = drawn.at(knobs.skills)
     columns = choose_columns(structure, words, frame, rule, knobs.distractors, streams)
+    signal = _signal(target.link, structure.target, knobs.signal)
+    terms = weigh(rule, knobs.skills, output_count(target.link), signal, streams.generator("weights"))
+    severity = Severity(knobs.faults, variance_shares(terms))
     draft = Mechanism(
         columns=columns,
-        terms=weigh(
-            rule,
-            knobs.skills,
-            output_count(target.link),
-            _signal(target.link, structure.target, knobs.signal),
-            streams.generator("weights"),
-        ),
+        terms=orient(terms, sheet.motifs) if sheet else terms,
         link=target.link,
-        pathologies=choose_faults(structure, frame, target.link, columns, rule, streams),
+        pathologies=choose_faults(structure, frame, target.link, columns, rule, severity, streams),
         subgroup=rule.subgroup,
     )
     standardized = standardize_terms(draft, streams.child("standardize"))
@@ -92,6 +91,11 @@ def design_task(
         knobs=knobs,
         parent=parent,
     )
+
+
+def _draw_domain(streams: Streams) -> Domain:
+    domains = load_domains()
+    return domains[streams.generator("design").integers(len(domains))]
 
 
 def _between(ends: tuple[float, float], position: float) -> float:

@@ -67,7 +67,7 @@ def choose_rule(words: Vocabulary, frame: Frame, rng: np.random.Generator) -> Ru
         except NothingLeft:
             hidden = [motif for motif in hidden if not isinstance(motif, LocalRule)]
     plain = _choose(_order_plain(rng), int(rng.integers(_FEWEST_PLAIN, _MOST_PLAIN + 1)), words, taken, rng)
-    return Rule(tuple(plain), tuple(hidden), subgroup, _choose_background(words, frame, rng))
+    return Rule(tuple(plain), tuple(hidden), subgroup, choose_background(words, frame, rng))
 
 
 def weigh(rule: Rule, hardness: float, outputs: int, signal: float, rng: np.random.Generator) -> tuple[Term, ...]:
@@ -99,6 +99,16 @@ def weigh(rule: Rule, hardness: float, outputs: int, signal: float, rng: np.rand
     return tuple(terms)
 
 
+def variance_shares(terms: Sequence[Term]) -> dict[str, float]:
+    """Share of the rule's variance that each column has a part in: what a fault there would spoil."""
+    parts = [float(np.mean(np.square(term.weights))) for term in terms]
+    shares: dict[str, float] = {}
+    for term, part in zip(terms, parts, strict=True):
+        for name in columns_of(term.motif):
+            shares[name] = shares.get(name, 0.0) + part / sum(parts)
+    return shares
+
+
 def _order_plain(rng: np.random.Generator) -> list[str]:
     """Kinds in the order in which they are tried; a kind may come twice, so that no count is certain."""
     return [str(kind) for kind in rng.choice(PLAIN_KINDS, size=4 * _MOST_PLAIN)]
@@ -116,7 +126,7 @@ def _order_hidden(frame: Frame, rng: np.random.Generator) -> list[str]:
     return [*lead, *(kind for kind in order if kind not in lead)]
 
 
-def _choose_background(words: Vocabulary, frame: Frame, rng: np.random.Generator) -> tuple[Motif, ...]:
+def choose_background(words: Vocabulary, frame: Frame, rng: np.random.Generator) -> tuple[Motif, ...]:
     """What acts on all rows of a period or of a unit, whatever else is in the rule. A date may carry a wave as well."""
     motifs: list[Motif] = []
     starts, levels, acts = rng.uniform([0.25, 0.6], [0.5, 0.85]), rng.normal(size=3), rng.random()

@@ -14,12 +14,14 @@ SUM_TOLERANCE = 1e-6
 """How far a row of class probabilities may be from 1, as in mle-bench."""
 
 _PROBABILITIES = frozenset({"probability", "class_probabilities", "label_probabilities"})
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
+_DIGITS = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?"
+_NUMBER = re.compile(_DIGITS)
+_NUMBERS = re.compile(rf"(?:{_DIGITS}\n)*+")
 _INTEGER_ZEROS = re.compile(r"\.0+$")
 _NAMES_SHOWN = 12
 
 
-def read_cells(cells: list[list[str]], lines: list[int], brief: Brief, problems: list[Problem]) -> Array:
+def read_cells(cells: list[list[str]], lines: Sequence[int], brief: Brief, problems: list[Problem]) -> Array:
     """Read the cells of a submission by what its brief asks for, adding to the problems.
 
     Args:
@@ -44,11 +46,12 @@ def others(bad: Sequence[object]) -> str:
 
 
 def shorten(text: str, limit: int = 80) -> str:
-    """Cut what comes from a submission before it is shown."""
-    return text if len(text) <= limit else f"{text[:limit]}..."
+    """Cut what comes from a submission, and take the effect from its control characters, before it is shown."""
+    cut = text if len(text) <= limit else f"{text[:limit]}..."
+    return cut if cut.isprintable() else cut.encode("unicode_escape").decode("ascii")
 
 
-def _read_labels(cells: list[list[str]], lines: list[int], brief: Brief, problems: list[Problem]) -> Array:
+def _read_labels(cells: list[list[str]], lines: Sequence[int], brief: Brief, problems: list[Problem]) -> Array:
     """Class codes; a whole number may be written as 1 or 1.0."""
     codes = {name: code for code, name in enumerate(brief.classes)}
     found = [codes.get(row[0].strip(), codes.get(_INTEGER_ZEROS.sub("", row[0].strip()), -1)) for row in cells]
@@ -60,7 +63,7 @@ def _read_labels(cells: list[list[str]], lines: list[int], brief: Brief, problem
     return np.array(found, dtype=np.int64).reshape(-1, 1)
 
 
-def _read_lists(cells: list[list[str]], lines: list[int], brief: Brief, problems: list[Problem]) -> Array:
+def _read_lists(cells: list[list[str]], lines: Sequence[int], brief: Brief, problems: list[Problem]) -> Array:
     """Names separated by spaces: as 0/1 by label, or, ranked, as codes of the first places, -1 where a list ends."""
     codes = {name: code for code, name in enumerate(brief.classes)}
     named = [[(name, codes.get(name, -1)) for name in row[0].split()] for row in cells]
@@ -82,12 +85,11 @@ def _read_lists(cells: list[list[str]], lines: list[int], brief: Brief, problems
     return wide
 
 
-def _read_numbers(cells: list[list[str]], lines: list[int], brief: Brief, problems: list[Problem]) -> Array:
+def _read_numbers(cells: list[list[str]], lines: Sequence[int], brief: Brief, problems: list[Problem]) -> Array:
     """Finite floats in their range, rows of class probabilities summing to 1."""
     low, high, expected = _range(brief)
     width = len(brief.submission_columns)
-    values = np.array([float(cell) if _NUMBER.fullmatch(cell.strip()) else np.nan for row in cells for cell in row])
-    values = values.reshape(-1, width)
+    values = _to_floats([cell for row in cells for cell in row]).reshape(-1, width)
     wrong = ~(np.isfinite(values) & (values >= low) & (values <= high))
     bad = [(int(row), int(column)) for row, column in np.argwhere(wrong)]
     if bad:
@@ -100,6 +102,14 @@ def _read_numbers(cells: list[list[str]], lines: list[int], brief: Brief, proble
             saw = f"probabilities that sum to {values[off[0]].sum():.6g}"
             problems.append(Problem(f"line {lines[off[0]]}", saw, f"a sum of 1{others(list(off))}"))
     return values
+
+
+def _to_floats(cells: list[str]) -> Array:
+    """Read decimal numbers, NaN for all else; at once if all are plain, which is the usual case."""
+    text = "\n".join([*cells, ""])
+    if text.count("\n") == len(cells) and _NUMBERS.fullmatch(text):
+        return np.array([float(cell) for cell in cells])
+    return np.array([float(cell) if _NUMBER.fullmatch(cell.strip()) else np.nan for cell in cells])
 
 
 def _range(brief: Brief) -> tuple[float, float, str]:

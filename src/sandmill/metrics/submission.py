@@ -8,6 +8,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 
 from sandmill.errors import InvalidSubmission, Problem
 from sandmill.metrics.answers import Answers, read_answers
@@ -19,7 +20,11 @@ __all__ = ["MAX_SUBMISSION_BYTES", "SUM_TOLERANCE", "Answers", "parse_submission
 
 MAX_SUBMISSION_BYTES = 64 * 1024 * 1024
 _FLAT = frozenset({"probability", "label", "value"})
+_LISTS = frozenset({"label_list", "ranked_list"})
 _SHOWN = 3
+_NUMBER_BYTES = 32
+_SLACK = 4
+_SPARE_BYTES, _SPARE_ROWS = 1 << 16, 1000
 
 
 def parse_submission(content: bytes, brief: Brief, ids: Sequence[str], source: str = "submission.csv") -> Array:
@@ -33,29 +38,39 @@ def parse_submission(content: bytes, brief: Brief, ids: Sequence[str], source: s
     Raises:
         InvalidSubmission: with every problem found.
     """
-    header, rows = _read_table(content, brief, source)
+    header, rows, lines = _read_table(content, brief, ids, source)
     problems: list[Problem] = []
-    by_id = _index_rows(rows, header.index(brief.id_column), ids, problems)
+    id_at = header.index(brief.id_column)
+    by_id = _index_rows([row[id_at] for row in rows], ids, problems)
     places = [header.index(name) for name in brief.submission_columns]
-    values = read_cells([[row[at] for at in places] for _, row in rows], [line for line, _ in rows], brief, problems)
+    values = read_cells([[row[at] for at in places] for row in rows], lines, brief, problems)
     if problems:
         raise InvalidSubmission(source, problems)
     aligned = values[[by_id[row_id] for row_id in ids]]
     return aligned[:, 0] if brief.encoding in _FLAT else aligned
 
 
-def _read_table(content: bytes, brief: Brief, source: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """Header and rows with their line numbers; anything that stops reading is raised at once."""
+def _read_table(
+    content: bytes, brief: Brief, ids: Sequence[str], source: str
+) -> tuple[list[str], list[list[str]], Sequence[int]]:
+    """Header, rows and their line numbers; anything that stops reading is raised at once."""
     expected = [brief.id_column, *brief.submission_columns]
-    if len(content) > MAX_SUBMISSION_BYTES:
-        raise InvalidSubmission(source, [Problem("file", f"{len(content)} bytes", f"at most {MAX_SUBMISSION_BYTES}")])
+    if len(content) > (most := _most_bytes(brief, ids)):
+        raise InvalidSubmission(source, [Problem("file", f"{len(content)} bytes", f"at most {most}")])
+    most_rows = 2 * len(ids) + _SPARE_ROWS
     try:
         text = content.decode("utf-8-sig")
         reader = csv.reader(io.StringIO(text, newline=""), strict=True)
         header = next(reader, [])
-        rows = [(reader.line_num, row) for row in reader if row]
+        rows = [row for row in islice(reader, most_rows) if row]
+        lines: Sequence[int] = range(2, 2 + len(rows))
+        if reader.line_num > 1 + len(rows):
+            lines = _number_lines(text, most_rows)
+        has_more = next(reader, None) is not None
     except (UnicodeDecodeError, csv.Error) as error:
         raise InvalidSubmission(source, [Problem("file", str(error), "plain CSV in UTF-8")]) from None
+    if has_more:
+        raise InvalidSubmission(source, [Problem("file", f"more than {most_rows} lines", f"{len(ids)} rows")])
     problems = []
     if sorted(header) != sorted(expected):
         problems.append(
@@ -63,7 +78,7 @@ def _read_table(content: bytes, brief: Brief, source: str) -> tuple[list[str], l
                 "line 1", shorten(",".join(header)) or "an empty file", f"the columns {shorten(','.join(expected))}"
             )
         )
-    ragged = [(line, row) for line, row in rows if len(row) != len(header)]
+    ragged = [(line, row) for line, row in zip(lines, rows, strict=True) if len(row) != len(header)]
     if ragged:
         line, row = ragged[0]
         problems.append(
@@ -71,14 +86,30 @@ def _read_table(content: bytes, brief: Brief, source: str) -> tuple[list[str], l
         )
     if problems:
         raise InvalidSubmission(source, problems)
-    return header, rows
+    return header, rows, lines
 
 
-def _index_rows(
-    rows: list[tuple[int, list[str]]], id_at: int, ids: Sequence[str], problems: list[Problem]
-) -> dict[str, int]:
+def _number_lines(text: str, most_rows: int) -> list[int]:
+    """Give the line on which each row ends, where empty lines or line ends in quotes make it differ from its number."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    next(reader, [])
+    return [reader.line_num for row in islice(reader, most_rows) if row]
+
+
+def _most_bytes(brief: Brief, ids: Sequence[str]) -> int:
+    """Bound a file by what an honest one could hold at all, since reading takes many times the memory of its bytes."""
+    names = [len(name.encode()) + 1 for name in brief.classes]
+    cell = max([_NUMBER_BYTES, sum(names) if brief.encoding in _LISTS else max(names, default=0)])
+    rows = sum(len(row_id.encode()) for row_id in ids) + len(ids) * len(brief.submission_columns) * cell
+    return min(MAX_SUBMISSION_BYTES, _SLACK * rows + _SPARE_BYTES)
+
+
+def _index_rows(row_ids: Sequence[str], ids: Sequence[str], problems: list[Problem]) -> dict[str, int]:
     """Map ids to row positions, and say which are doubled, unknown or absent."""
-    seen = Counter(row[id_at] for _, row in rows)
+    by_id = {row_id: position for position, row_id in enumerate(row_ids)}
+    if len(by_id) == len(row_ids) == len(ids) and all(row_id in by_id for row_id in ids):
+        return by_id
+    seen = Counter(row_ids)
     wanted = set(ids)
     doubled = [row_id for row_id, count in seen.items() if count > 1]
     unknown = [row_id for row_id in seen if row_id not in wanted]
@@ -93,7 +124,7 @@ def _index_rows(
         problems.append(
             Problem("ids", f"{len(absent)} missing ({_examples(absent)})", f"all {len(ids)} ids of test.csv")
         )
-    return {row[id_at]: position for position, (_, row) in enumerate(rows)}
+    return by_id
 
 
 def _examples(names: Sequence[str]) -> str:

@@ -14,6 +14,12 @@ BAND_FLOORS = {Band.EASY: 0.0, Band.MEDIUM: 0.25, Band.HARD: 0.5, Band.EXPERT: 0
 """Lowest difficulty of each band; a band ends where the next begins."""
 
 
+def band_ends(band: Band) -> tuple[float, float]:
+    """Give the lowest difficulty of a band, and where the next one begins: 1 for the last."""
+    low = BAND_FLOORS[band]
+    return low, min((floor for floor in BAND_FLOORS.values() if floor > low), default=1.0)
+
+
 class Tier(StrEnum):
     """Rungs of the panel's ladder."""
 

@@ -3,8 +3,11 @@
 from pydantic import Field
 
 from sandmill.models.base import Band, Frozen
+from sandmill.models.reports import Rejection
 from sandmill.models.request import BuildRequest
 from sandmill.models.seed import SeedTask, UnsupportedSeed
+from sandmill.models.sheet import Authorship, Sheet
+from sandmill.models.structure import Structure
 
 
 class Slot(Frozen):
@@ -13,6 +16,15 @@ class Slot(Frozen):
     number: int = Field(ge=0)
     seed: SeedTask
     band: Band
+    sheet: Sheet | None = None
+    """What a language model settled of its design; None: the grammar draws all of it."""
+    authorship: Authorship | None = None
+    """Who wrote the sheet."""
+
+    @property
+    def structure(self) -> Structure:
+        """The seed's structure, with the sheet's metric and split where there is one."""
+        return self.sheet.structure_of(self.seed.structure) if self.sheet else self.seed.structure
 
 
 class BuildPlan(Frozen):
@@ -37,6 +49,9 @@ class ShardPlan(Frozen):
     replicates: int = Field(ge=1)
     round: int = Field(default=0, ge=0)
     slots: tuple[Slot, ...] = Field(min_length=1)
+    designer: str = "grammar"
+    refusals: tuple[Rejection, ...] = ()
+    """Slots that no design came of, and why: they stay empty in this round."""
 
     @property
     def title(self) -> str:

@@ -8,6 +8,7 @@ from sandmill.models.base import Band, Frozen
 from sandmill.models.calibration import Calibration
 from sandmill.models.package import Brief, TaskPackage
 from sandmill.models.reports import Verification
+from sandmill.models.sheet import Authorship
 from sandmill.models.spec import TaskSpec
 
 FORMAT_VERSION = 1
@@ -26,6 +27,8 @@ class Lineage(Frozen):
     spec_fingerprint: str
     parent: str | None = None
     designer: str
+    authorship: Authorship | None = None
+    """Who wrote the sheet, where a language model designed the task."""
     plan_fingerprint: str
     code_version: str
     libraries: dict[str, str] = {}

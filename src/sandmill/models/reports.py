@@ -24,6 +24,10 @@ class Rejection(Frozen):
     detail: str
     seconds: float = Field(default=0.0, ge=0)
     """Work spent on the attempt."""
+    usd: float = Field(default=0.0, ge=0)
+    """What language models cost for it."""
+    transcript: str = ""
+    """Private file with all that was said over it, where a language model designed it."""
 
 
 class Outcome(StrEnum):
@@ -134,7 +138,9 @@ class AttemptReport(Frozen):
     difficulty: float | None = None
     """None if the attempt ended before it was measured."""
     panel_s: float | None = None
-    """Wall time of the whole panel; None if it did not run to the end."""
+    """Processor time of the whole panel; None if it did not run to the end."""
+    isolation: str | None = None
+    """Backend of the sandbox in which the reference solution ran; None if it did not."""
     outcome: str
     """`verified`, or the reason of the rejection."""
 

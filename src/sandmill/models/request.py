@@ -1,10 +1,11 @@
 """What to make, apart from how to run it: the arguments, the Prefect run form and the fingerprint come from here."""
 
 import os
+from enum import StrEnum
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from sandmill.models.base import Band, Frozen
 
@@ -24,10 +25,24 @@ class BuildRequest(Frozen):
     """Seed sources: cards, folders of cards or with a table, MLE-bench competition folders. None: the bundled cards."""
     mix: dict[Band, float] = DEFAULT_MIX
     """Wanted share of each difficulty band, such as easy=0.25,medium=0.4,hard=0.25,expert=0.1."""
-    designer: Literal["grammar"] = "grammar"
-    """Who designs: the grammar needs no model and no key."""
+    designer: Literal["grammar", "llm"] = "grammar"
+    """Who designs: the grammar needs no model and no key; llm asks the models of --model."""
+    model: tuple[str, ...] = ()
+    """Language models as LiteLLM names them, such as openai/gpt-4o-mini; the next is asked where one fails."""
+    repairs: int = Field(default=2, ge=0, le=10)
+    """Times that each role of the llm designer may mend its answer."""
+    max_tokens: int = Field(default=6000, ge=16, le=100_000)
+    """Tokens of one answer of a language model; a longer one is cut off and of no use."""
+    revise: bool = True
+    """Show the developer of the llm designer a rendered sample and first scores, and let it revise once."""
     replicates: int = Field(default=1, ge=1, le=16)
     """Renderings of each design, with fresh rows, ids and thresholds."""
+
+    @model_validator(mode="after")
+    def _models_are_for_the_llm_designer(self) -> "BuildRequest":
+        if (self.designer == "llm") != bool(self.model):
+            raise ValueError("--designer llm and --model need each other")
+        return self
 
     @field_validator("mix")
     @classmethod
@@ -35,6 +50,13 @@ class BuildRequest(Frozen):
         if not all(share >= 0 for share in mix.values()) or not abs(sum(mix.values()) - 1) <= 1e-6:
             raise ValueError(f"shares must not be negative and must sum to 1; these sum to {sum(mix.values()):g}")
         return {band: mix[band] for band in Band if mix.get(band, 0) > 0}
+
+
+class Side(StrEnum):
+    """What is sent to a language model, and what it writes: they are priced apart."""
+
+    INPUT = "input"
+    OUTPUT = "output"
 
 
 class RunSettings(Frozen):
@@ -46,6 +68,20 @@ class RunSettings(Frozen):
     """Slots that one Prefect task run fills."""
     workers: int = Field(default_factory=lambda: max(1, os.cpu_count() or 1), ge=1, le=256)
     """Worker processes for designing, rendering and the panel."""
+    max_usd: float | None = Field(default=None, gt=0)
+    """Dollars that language models may cost this build, earlier runs included; what is finished is then published."""
+    replay: str | None = None
+    """Place of recorded replies, such as releases/micro/llm: no model is asked and no key is needed."""
+    preview: int = Field(default=0, ge=0, le=100)
+    """Show so many designs of the llm designer, samples of them, and what the build may cost; build nothing."""
+    api_base: str | None = None
+    """Address of a server with OpenAI's interface, for models named openai/...; keys come from the environment."""
+    llm_calls: int = Field(default=8, ge=1, le=256)
+    """Requests to language models at once."""
+    llm_timeout: float = Field(default=120.0, gt=0)
+    """Seconds that one request to a language model may take."""
+    price: dict[Side, float] = {}
+    """Dollars for a million tokens of the model, where LiteLLM does not know them."""
     secret_file: Path | None = None
     """File with the release secret (at least 32 bytes). None: made once, kept under the private prefix."""
 

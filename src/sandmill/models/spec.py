@@ -45,11 +45,13 @@ class Knobs(Frozen):
     """More of the rule in motifs that take a skill to find, and more of them."""
     distractors: float = Field(default=0.5, ge=0, le=1)
     """More columns that have no part in the rule."""
+    faults: float = Field(default=0.5, ge=0, le=1)
+    """More cells and labels that are wrong, in columns that count for more."""
 
     @classmethod
     def all_at(cls, position: float) -> "Knobs":
         """Turn all of them together, which is how a search moves."""
-        return cls(rows=position, signal=position, skills=position, distractors=position)
+        return cls(**dict.fromkeys(cls.model_fields, position))
 
 
 class TaskSpec(Frozen):

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sandmill.errors import InputError, Problem, SandboxUnavailable
+from sandmill.models.libraries import LIBRARIES
 
 COMMAND = "sandmill agent-env create"
 
@@ -26,7 +27,7 @@ _VARIABLE = "SANDMILL_AGENT_ENV"
 _MARKER = "sandmill-agent-env.json"
 _HERE = Path(__file__).parent
 _PINS = (_HERE / "requirements-agent.txt", _HERE / "requirements-torch.txt")
-_PROVE = "numpy pandas polars scipy.stats sklearn.ensemble PIL.Image lightgbm xgboost pyarrow joblib"
+_PROVE = " ".join(LIBRARIES.values())
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ class _Attendance:
         self._tails = {channels.stdout: _Tail(limit), channels.stderr: _Tail(limit)}
         self._work = -1
         self._filled, self._before = Copied(), Submission()
-        self._caps = Caps(order.limits.disk_mb * _MB, order.limits.inodes)
+        self._caps = Caps.of(order.limits.disk_mb * _MB, order.limits.inodes)
 
     def result(self) -> RunResult:
         ending: Ending | None = None
@@ -173,7 +173,7 @@ class _Attendance:
         left = ""
         if self._order.scratch:
             copied = collect(self._work, self._order.scratch, self._filled, self._caps)
-            left = f"; {len(copied.left)} paths were not kept, first {copied.left[0]}" if copied.left else ""
+            left = f"; {len(copied.left)} paths were not kept, first {copied.name_left()}" if copied.left else ""
         outcome, detail = self._ended(stopped, ending)
         if outcome is not Outcome.OK:
             return outcome, detail + left, None

@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -18,6 +19,7 @@ _GUEST_INSIDE = Path("/.guest")
 _PUBLIC_INSIDE = "/.public"
 _FIRST_UID = 1 << 30
 """As `guest/box.py` has it."""
+_END_MS = 15_000
 _CAPABILITIES = ("SYS_ADMIN", "SETUID", "SETGID", "CHOWN", "DAC_OVERRIDE", "FOWNER")
 """What our guest code needs in bubblewrap until it gives them up, before the agent's code starts."""
 
@@ -40,8 +42,12 @@ class ColdRun:
                 os.killpg(self._process.pid, signal.SIGKILL)
 
     def finish(self) -> Ending:
-        """Collect the process."""
+        """Collect the process, and wait for the init, which ends last: bubblewrap itself does not wait for it."""
         _, status, used = os.wait4(self._process.pid, 0)
+        if self._init >= 0:
+            waiting = select.poll()
+            waiting.register(self._init, select.POLLIN)
+            waiting.poll(_END_MS)
         code = self._process.returncode = os.waitstatus_to_exitcode(status)
         for descriptor in (self.over, self._init):
             if descriptor >= 0:

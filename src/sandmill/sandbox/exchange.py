@@ -16,6 +16,11 @@ _OURS = frozenset({"public", "solution.py"})
 """Names at the top that a run lays out by itself: they are not carried from run to run."""
 
 _DEEPEST = 32
+_BLOCK = 4096
+"""In which the run's file system counts: many small files take more room than they have bytes."""
+_RESERVED = 16
+_OWN_INODES = 8
+_SHOWN = 80
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -28,16 +33,26 @@ class Copied:
     entries: set[str] = field(default_factory=set)
     """Relative paths of files and folders."""
     left: list[str] = field(default_factory=list)
-    """Relative paths that were over a limit."""
+    """Relative paths that were over a limit, or locked up."""
     bytes: int = 0
+
+    def name_left(self) -> str:
+        """Name the first path that was left, fit to be shown: it is the agent's word."""
+        name = self.left[0] if len(self.left[0]) <= _SHOWN else f"{self.left[0][:_SHOWN]}..."
+        return name if name.isprintable() else ascii(name)
 
 
 @dataclass(frozen=True)
 class Caps:
-    """How much a copy may take along."""
+    """How much a copy may take along: less than a run has room for, so that all that was brought out fits in again."""
 
     bytes: int
     entries: int
+
+    @classmethod
+    def of(cls, disk_bytes: int, inodes: int) -> "Caps":
+        """Leave some room for the script and the folders of the run."""
+        return cls(disk_bytes - disk_bytes // _RESERVED, inodes - inodes // _RESERVED - _OWN_INODES)
 
 
 def fill(scratch: Path, work: int, uid: int, caps: Caps) -> Copied:
@@ -59,7 +74,7 @@ def fill(scratch: Path, work: int, uid: int, caps: Caps) -> Copied:
     finally:
         os.close(source)
     if copied.left:
-        saw = f"over {caps.bytes} bytes or {caps.entries} entries, first {copied.left[0]}"
+        saw = f"over {caps.bytes} bytes or {caps.entries} entries, first {copied.name_left()}"
         raise InputError(str(scratch), [Problem("scratch", saw, "less than a run's disk_mb and inodes")], "")
     return copied
 
@@ -67,16 +82,16 @@ def fill(scratch: Path, work: int, uid: int, caps: Caps) -> Copied:
 def collect(work: int, scratch: Path, filled: Copied, caps: Caps) -> Copied:
     """Make the scratch folder hold what the run left, as far as it is regular files and folders within the caps.
 
-    What was brought by `fill` and is gone is removed; what `fill` did not bring (links, devices) is left alone.
+    What was brought by `fill` and was not brought back is removed, be it gone or over the caps; what `fill` did not
+    bring (links, devices) is left alone.
     """
     target = os.open(scratch, _FOLDER & ~os.O_NOFOLLOW)
     try:
         copied = Copied()
         _copy_folder(work, target, "", 0, caps, copied)
+        _forget(target, "", filled.entries - copied.entries)
     finally:
         os.close(target)
-    for path in sorted(filled.entries - copied.entries - set(copied.left), reverse=True):
-        _remove(scratch / path)
     return copied
 
 
@@ -118,26 +133,24 @@ def _copy_folder(source: int, target: int, prefix: str, uid: int, caps: Caps, co
         path = prefix + name
         if not prefix and name in _OURS:
             continue
-        status = os.stat(name, dir_fd=source, follow_symlinks=False)
-        is_folder, is_file = stat.S_ISDIR(status.st_mode), stat.S_ISREG(status.st_mode)
-        if not (is_folder or is_file):
-            continue
-        size = 0 if is_folder else status.st_size
-        is_deep = path.count("/") >= _DEEPEST
-        if is_deep or copied.bytes + size > caps.bytes or len(copied.entries) >= caps.entries:
-            copied.left.append(path)
-            continue
         try:
-            if is_folder:
+            status = os.stat(name, dir_fd=source, follow_symlinks=False)
+            is_folder, is_file = stat.S_ISDIR(status.st_mode), stat.S_ISREG(status.st_mode)
+            if not (is_folder or is_file):
+                continue
+            size = 0 if is_folder else -(-status.st_size // _BLOCK) * _BLOCK
+            is_deep = path.count("/") >= _DEEPEST
+            if is_deep or copied.bytes + size > caps.bytes or len(copied.entries) >= caps.entries:
+                copied.left.append(path)
+            elif is_folder:
                 _enter_folder(source, target, path, uid, caps, copied)
             else:
                 _copy_file(source, target, name, status, uid)
+                copied.bytes += size
+                copied.entries.add(path)
         except PermissionError:
             # As an ordinary user we cannot read what the agent's code locked up for itself.
             copied.left.append(path)
-            continue
-        copied.bytes += size
-        copied.entries.add(path)
 
 
 def _enter_folder(source: int, target: int, path: str, uid: int, caps: Caps, copied: Copied) -> None:
@@ -145,6 +158,7 @@ def _enter_folder(source: int, target: int, path: str, uid: int, caps: Caps, cop
     inner = os.open(name, _FOLDER, dir_fd=source)
     try:
         _make_folder(target, name)
+        copied.entries.add(path)
         outer = os.open(name, _FOLDER, dir_fd=target)
         try:
             if uid > 0:
@@ -206,12 +220,21 @@ def _remove_at(folder: int, name: str) -> None:
         os.unlink(name, dir_fd=folder)
 
 
-def _remove(path: Path) -> None:
-    try:
-        if path.is_dir() and not path.is_symlink():
-            path.rmdir()
-        else:
-            path.unlink()
-    except OSError:
-        # A folder that still holds what we did not bring, or a path whose parent became a file.
-        return
+def _forget(folder: int, prefix: str, paths: set[str]) -> None:
+    """Remove what lies in a folder and is one of the paths; step by step, since whole paths may be too long."""
+    for name in os.listdir(folder) if paths else ():
+        path = prefix + name
+        is_folder = stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+        if is_folder:
+            inner = os.open(name, _FOLDER, dir_fd=folder)
+            try:
+                _forget(inner, f"{path}/", paths)
+            finally:
+                os.close(inner)
+        if path not in paths:
+            continue
+        try:
+            os.rmdir(name, dir_fd=folder) if is_folder else os.unlink(name, dir_fd=folder)
+        except OSError:
+            # A folder that still holds what we did not bring.
+            continue

@@ -18,6 +18,8 @@ from sandmill.sandbox.backends import BackendName, choose_backend, probe
 from sandmill.sandbox.cold import Bare, Bubblewrap
 from sandmill.sandbox.warm import ServerGone, WarmServer
 
+_MOST_CODE = 1 << 20
+"""Bytes of a script. More could take so long to hand over that it looked like a fault of ours."""
 _TRIES = 3
 
 
@@ -87,6 +89,9 @@ class Sandbox:
             raise InputError("run", [Problem("timeout", str(timeout), "a number of seconds above 0")], "")
         if not code.strip():
             return RunResult(outcome=Outcome.NO_CODE, isolation=self.isolation, detail="no code")
+        if (size := len(code.encode("utf-8", "replace"))) > _MOST_CODE:
+            detail = f"code of {size} bytes, more than {_MOST_CODE}"
+            return RunResult(outcome=Outcome.RUNTIME_ERROR, isolation=self.isolation, detail=detail)
         with _readable(public.resolve(), self._is_root) as files:
             order = Order(code, files, scratch, timeout, self.limits, cancel)
             for tries_left in reversed(range(_TRIES)):

@@ -70,6 +70,8 @@ REJECTIONS = _schema(
     ("reason", pa.string()),
     ("detail", pa.string()),
     ("seconds", pa.float64()),
+    ("usd", pa.float64()),
+    ("transcript", pa.string()),
 )
 """A row for each design or package that failed."""
 

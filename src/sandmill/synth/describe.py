@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from sandmill.metrics import get_metric
+from sandmill.models.libraries import LIBRARIES
 from sandmill.models.mechanism import Categorical, Column, Date, Unit
 from sandmill.models.package import Brief
 from sandmill.models.spec import TaskSpec
@@ -31,6 +32,8 @@ def describe(spec: TaskSpec, brief: Brief, sample_csv: bytes) -> str:
         _columns(spec, brief),
         "## Evaluation",
         _evaluation(brief),
+        "## Environment",
+        f"Code runs in Python, without a network, with {', '.join(LIBRARIES)} and the standard library.",
         "## Submission",
         _submission(brief, sample_csv, test_rows),
     ]

@@ -13,7 +13,7 @@ from sandmill.metrics.base import Array
 from sandmill.models.base import Band
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes
-from sandmill.synth import Pool, draw_pool
+from sandmill.synth import Pilot, Rendered, draw_pilot, render
 from tests.designs import SECRET, TASKS, make_seed, make_spec
 
 SIZES = Sizes(train=120, feedback=1900, final=4200)
@@ -24,26 +24,34 @@ _SPREADS = {entry.name: spread for entry, spread in zip(PANEL[:0:-1], np.linspac
 
 
 @cache
-def pool_of(replicate: int = 0) -> Pool:
-    """Rows of a small binary design."""
-    return draw_pool(make_spec(*TASKS[0]).model_copy(update={"sizes": SIZES}), SECRET, replicate)
+def pilot_of(replicate: int = 0) -> Pilot:
+    """Pilot of a small binary design."""
+    return draw_pilot(make_spec(*TASKS[0]).model_copy(update={"sizes": SIZES}), SECRET, replicate)
+
+
+@cache
+def rendered_of(sizes: Sizes = SIZES) -> Rendered:
+    """The same design as a package."""
+    return render(pilot_of().spec.model_copy(update={"sizes": sizes}), SECRET)
 
 
 def job(band: Band = BAND, any_band: bool = False, replicate: int = 0) -> CalibrateJob:
     """The first attempt at a slot that wants a band."""
     slot = Slot(number=0, seed=make_seed(*TASKS[0]), band=band)
     attempt = Attempt(slot, 0, 1, 0, 0.4, any_band=any_band, replicate=replicate)
-    return CalibrateJob(attempt, pool_of(replicate), SECRET)
+    return CalibrateJob(attempt, pilot_of(replicate), SECRET)
 
 
-def noise_of(pool: Pool, seed: int = 0) -> Array:
-    """The same noise for all entries, so that their order is the same on any rows."""
-    return np.random.default_rng(seed).normal(size=len(pool.truth))
+def made_up(oracle: Array, names: Sequence[str], spread: float = 1.0) -> list[PanelRun]:
+    """What these entries would predict: constants from the first, better from each that comes later.
 
-
-def made_up(pool: Pool, noise: Array, names: Sequence[str]) -> list[PanelRun]:
-    """What these entries would predict: constants from the first, better from each that comes later."""
-    sure, tiers = logit(np.clip(pool.oracle, 1e-6, 1 - 1e-6)), {entry.name: entry.tier for entry in PANEL}
+    Args:
+        oracle: best prediction for the rows.
+        names: entries.
+        spread: factor on the noise that all entries share, so that their order is the same on any rows.
+    """
+    sure, tiers = logit(np.clip(oracle, 1e-6, 1 - 1e-6)), {entry.name: entry.tier for entry in PANEL}
+    noise = spread * np.random.default_rng(0).normal(size=len(oracle))
     scores = {
         name: expit(sure + _SPREADS[name] * noise) if name in _SPREADS else np.full(len(noise), 0.5) for name in names
     }

@@ -1,5 +1,7 @@
 """What is measured beside the board: on which rows, and what becomes of it. The measures themselves are stubs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,14 +10,14 @@ from sandmill.build.appraisal import MOST_FEEDBACK, MOST_FINAL, appraise
 from sandmill.calibrate.lifts import DRAWS
 from sandmill.calibrate.panel import TRIVIAL, Panel, PanelRun, told_of
 from sandmill.errors import ItemRejected
+from sandmill.metrics import get_metric
 from sandmill.models.base import Part
 from sandmill.models.calibration import Tier
 from sandmill.models.spec import Sizes
 from sandmill.rng import Streams
-from sandmill.synth import render
 from tests.designs import SECRET
 from tests.factories import CALIBRATION, make_package
-from tests.unit.build.ladders import made_up, noise_of, pool_of
+from tests.unit.build.ladders import made_up, rendered_of
 
 SMALL, LARGE = Sizes(train=120, feedback=300, final=900), Sizes(train=120, feedback=1700, final=3400)
 
@@ -25,32 +27,31 @@ def calls(monkeypatch) -> dict[str, tuple]:
     """Replace the measures by stubs; give what each was asked."""
     asked: dict[str, tuple] = {}
 
-    def stub(name, result):
-        monkeypatch.setattr(appraisal, name, lambda *given: asked.update({name: given}) or result)
+    def stub(name, answer):
+        monkeypatch.setattr(appraisal, name, lambda *given: asked.update({name: given}) or answer(*given))
 
-    stub("informed_run", PanelRun("informed", Tier.SEARCH, [pool_of().oracle], lambda columns: columns[0], None, 0.0))
-    stub("run_pipelines", [])
-    stub("solve_rate", CALIBRATION.solve_rate)
-    stub("measure_lifts", CALIBRATION.lifts)
+    def informed(panel, *_):
+        oracle = next(
+            rendered.oracle
+            for rendered in map(rendered_of, (SMALL, LARGE))
+            if len(rendered.oracle) == len(panel.table.ids)
+        )
+        return PanelRun("informed", Tier.SEARCH, [oracle], lambda columns: columns[0], None, 0.0)
+
+    stub("informed_run", informed)
+    stub("run_pipelines", lambda *_: [])
+    stub("solve_rate", lambda *_: CALIBRATION.solve_rate)
+    stub("measure_lifts", lambda *_: CALIBRATION.lifts)
     return asked
 
 
-def appraised(sizes, tmp_path, page=None):
-    pool = pool_of()
-    rendered = render(pool.spec.model_copy(update={"sizes": sizes}), SECRET)
-    if page is not None:
-        public = rendered.package.public | {"description.md": page.encode()}
-        rendered = type(rendered)(
-            rendered.package.model_copy(update={"public": public}),
-            rendered.answers,
-            rendered.observed,
-            rendered.streams,
-        )
-    (tmp_path / "train.csv").write_bytes(pool.train)
-    (tmp_path / "test.csv").write_bytes(pool.test)
-    panel = Panel(tmp_path, told_of(pool.brief))
-    (trivial,) = made_up(pool, noise_of(pool), [TRIVIAL])
-    return appraise(CALIBRATION, pool, panel, trivial, rendered, Streams(SECRET, "appraise"))
+def appraised(sizes, tmp_path, change=lambda rendered: rendered):
+    rendered = change(rendered_of(sizes))
+    for name in ("train.csv", "test.csv"):
+        (tmp_path / name).write_bytes(rendered.package.public[name])
+    panel = Panel(tmp_path, told_of(rendered.package.brief))
+    (trivial,) = made_up(rendered.oracle, [TRIVIAL])
+    return appraise(CALIBRATION, panel, trivial, rendered, Streams(SECRET, "appraise"))
 
 
 def test_measures_are_added_and_the_board_is_left_alone(calls, tmp_path):
@@ -63,13 +64,11 @@ def test_measures_are_added_and_the_board_is_left_alone(calls, tmp_path):
 
 
 def test_the_informed_solver_is_scored_on_the_published_final_part(calls, tmp_path):
-    from sandmill.metrics import get_metric
-
-    pool = pool_of()
-    final = pool.first(Part.FINAL, SMALL.final)
-    expected = get_metric(pool.brief.metric).rounded(pool.truth[final], pool.oracle[final])
-    assert appraised(SMALL, tmp_path).informed == expected
-    assert calls["informed_run"][2:] == (pool.train_draw.observed, pool.test_draw.observed)
+    rendered = rendered_of(SMALL)
+    final = rendered.answers.part(Part.FINAL)
+    metric = get_metric(rendered.package.brief.metric)
+    assert appraised(SMALL, tmp_path).informed == metric.rounded(rendered.answers.truth[final], rendered.oracle[final])
+    assert calls["informed_run"][2:] == (rendered.train_draw.observed, rendered.test_draw.observed)
 
 
 def test_an_informed_solver_that_fails_leaves_its_score_out(calls, tmp_path, monkeypatch):
@@ -85,38 +84,48 @@ def test_an_informed_solver_that_fails_leaves_its_score_out(calls, tmp_path, mon
 )
 def test_pipelines_answer_the_first_rows_of_each_part(calls, tmp_path, sizes, feedback, final):
     appraised(sizes, tmp_path)
-    pool = pool_of()
-    rows = np.r_[pool.first(Part.FEEDBACK, feedback), pool.first(Part.FINAL, final)]
+    answers = rendered_of(sizes).answers
+    parts = (np.flatnonzero(answers.part(part)) for part in (Part.FEEDBACK, Part.FINAL))
+    rows = np.concatenate([part[:most] for part, most in zip(parts, (feedback, final), strict=True)])
     np.testing.assert_array_equal(calls["run_pipelines"][2], rows)
     _, truth, on_feedback, on_final, bronze, *_ = calls["solve_rate"]
-    np.testing.assert_array_equal(truth, pool.truth[rows])
+    np.testing.assert_array_equal(truth, answers.truth[rows])
     assert (on_feedback, on_final) == (slice(0, feedback), slice(feedback, feedback + final))
     assert bronze == CALIBRATION.thresholds.bronze
 
 
 def test_lifts_are_measured_on_fresh_training_rows_and_the_published_final_part(calls, tmp_path):
     appraised(SMALL, tmp_path)
-    pool = pool_of()
+    rendered = rendered_of(SMALL)
     spec, _, draws, graded = calls["measure_lifts"]
     assert spec.sizes == SMALL
     assert len(draws) == DRAWS
     assert all(len(draw.target) == SMALL.train for draw, _ in draws)
-    assert not any(np.array_equal(draw.target, pool.train_draw.target) for draw, _ in draws)
-    np.testing.assert_array_equal(graded.truth, pool.truth[pool.first(Part.FINAL, SMALL.final)])
+    assert not any(np.array_equal(draw.target, rendered.train_draw.target) for draw, _ in draws)
+    np.testing.assert_array_equal(graded.truth, rendered.answers.truth[rendered.answers.part(Part.FINAL)])
+    np.testing.assert_array_equal(graded.cells.target, graded.truth)
 
 
-def test_a_test_whose_order_tells_the_answers_is_rejected(calls, tmp_path, monkeypatch):
-    pool = pool_of()
-    order, is_final = pool.published(SMALL)
-    telling = order[np.lexsort((pool.truth[order], is_final))]
-    monkeypatch.setattr(type(pool), "published", lambda self, sizes: (telling, np.sort(is_final)))
+def test_a_test_whose_order_tells_the_answers_is_rejected(calls, tmp_path):
+    def sort(rendered):
+        order = np.argsort(rendered.answers.truth, kind="stable")
+        answers = replace(
+            rendered.answers, truth=rendered.answers.truth[order], is_final=rendered.answers.is_final[order]
+        )
+        return replace(rendered, answers=answers, test_draw=rendered.test_draw.take(order))
+
     with pytest.raises(ItemRejected, match="no_data"):
-        appraised(SMALL, tmp_path)
+        appraised(SMALL, tmp_path, sort)
 
 
 def test_the_page_that_is_searched_for_numbers_is_the_published_one(calls, tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr(appraisal, "best_without_data", lambda page, *_: asked.append(page) or 0.01)
-    page = make_package().public["description.md"].decode()
-    assert appraised(SMALL, tmp_path, page).no_data == 0.01
-    assert asked == [page]
+    page = make_package().public["description.md"]
+
+    def change(rendered):
+        public = rendered.package.public | {"description.md": page}
+        return replace(rendered, package=rendered.package.model_copy(update={"public": public}))
+
+    assert appraised(SMALL, tmp_path, change).no_data == 0.01
+    assert asked == [page.decode()]

@@ -1,9 +1,11 @@
 import pytest
 from pydantic import ValidationError
 
+from sandmill.build import preflight
 from sandmill.build.preflight import check_inputs
 from sandmill.errors import RequestError
 from sandmill.models.request import BuildRequest, RunSettings
+from sandmill.sandbox.agent_env import AgentEnv
 
 REQUEST = BuildRequest(name="micro")
 
@@ -47,3 +49,19 @@ def test_all_inputs_are_looked_at_before_anything_is_said(tmp_path):
 def test_shares_of_a_mix_are_finite_and_not_negative(share):
     with pytest.raises(ValidationError, match="sum to 1"):
         BuildRequest(name="micro", mix={"easy": share, "hard": 1.0})
+
+
+def test_a_missing_interpreter_for_reference_solutions_is_told_before_any_work(tmp_path, monkeypatch):
+    monkeypatch.setenv("SANDMILL_AGENT_ENV", str(tmp_path / "none"))
+    with pytest.raises(RequestError, match="sandmill agent-env create"):
+        check_inputs(REQUEST, RunSettings(root=str(tmp_path)))
+
+
+def test_an_interpreter_that_computes_otherwise_is_told_before_any_work(tmp_path, monkeypatch):
+    env = AgentEnv(tmp_path, tmp_path, "3.11.7", {"numpy": "1.0.0", "xgboost": "0.1"})
+    monkeypatch.setattr(preflight, "require_agent_env", lambda: env)
+    with pytest.raises(RequestError) as caught:
+        check_inputs(REQUEST, RunSettings(root=str(tmp_path)))
+    assert len(caught.value.problems) == 1
+    assert "1.0.0, as in the agent environment" in str(caught.value)
+    assert "constraints.txt" in str(caught.value)

@@ -6,9 +6,9 @@ import pytest
 
 from sandmill.build import rerun, verify
 from sandmill.build.provenance import numeric_versions
+from sandmill.build.reference import run_reference
 from sandmill.build.rerun import rerun_task
 from sandmill.calibrate.panel import TRIVIAL, run_panel
-from sandmill.sandbox import run_script
 from tests.designs import SECRET
 from tests.packages import put
 from tests.unit.build.proved import calibrated, proved, recalibrated, rescored
@@ -20,7 +20,7 @@ BELOW_THE_MEDIAN = calibrated().board[-2].solver
 @pytest.fixture(autouse=True)
 def _run_once(monkeypatch):
     """Run the same script or the same panel on the same files once for all tests."""
-    monkeypatch.setattr(verify, "run_script", lambda script, public: _script(script, tuple(public.items())))
+    monkeypatch.setattr(verify, "run_reference", lambda script, public: _script(script, tuple(public.items())))
     monkeypatch.setattr(
         rerun,
         "run_panel",
@@ -30,7 +30,7 @@ def _run_once(monkeypatch):
 
 @cache
 def _script(script, public):
-    return run_script(script, dict(public))
+    return run_reference(script, dict(public))
 
 
 @cache
@@ -140,7 +140,7 @@ def test_a_tampered_score_of_the_reference_is_found():
 
 def test_a_changed_solution_is_found_with_what_it_said():
     (problem,) = problems(package=put(proved().package, "solution.py", b"raise SystemExit('no')", "private"))
-    assert "does not reach gold: scored None; the script ended runtime_error: no" in problem
+    assert "does not reach gold: scored None; the script ended runtime_error: exit code 1: no" in problem
 
 
 def test_changed_training_rows_change_the_board():

@@ -19,6 +19,8 @@ from sandmill.calibrate.solvers.decisions import (
 )
 from sandmill.calibrate.solvers.strong import linear_tuned
 from sandmill.calibrate.solvers.table import Table
+from sandmill.calibrate.solvers.targets import off_scale
+from sandmill.calibrate.solvers.trivial import prior
 from sandmill.metrics import get_metric
 from tests.unit.calibrate.tables import straight, write_table
 
@@ -49,6 +51,36 @@ def test_classes_are_named_as_often_as_asked_for(rng: np.random.Generator):
     named = np.bincount(matched_classes(scores, shares), minlength=3) / 4000
     np.testing.assert_allclose(named, shares, atol=0.03)
     assert set(matched_classes(np.tile(shares, (5, 1)), shares)) == {0}
+
+
+def test_without_a_look_at_rows_classes_are_mixed_where_a_mean_over_classes_counts(tmp_path: Path):
+    written = write_table(tmp_path, "multiclass", "f1_macro", train=200, test=1000)
+    table = Table.read(written.folder, written.told)
+    named = decide(prior(table), table)
+    shares = np.bincount(table.target, minlength=3) / 200
+    np.testing.assert_allclose(np.bincount(named, minlength=3) / 1000, shares, atol=0.005)
+    assert np.abs(np.corrcoef(named, np.arange(1000))[0, 1]) < 0.05
+
+
+def test_the_constant_for_errors_in_per_cent_leans_to_small_numbers(tmp_path: Path):
+    written = write_table(tmp_path, "regression", "mape", train=200, test=5)
+    table = Table.read(written.folder, written.told)
+    values = off_scale(table.target, table.scale)
+    (constant,) = set(decide(prior(table), table))
+    loss = [np.mean(np.abs(values - guess) / values) for guess in (constant, *values)]
+    assert loss[0] == pytest.approx(min(loss))
+    assert constant < np.median(values)
+
+
+@pytest.mark.parametrize("metric", ["f1_samples", "exact_match"])
+def test_the_constant_set_is_the_one_that_pays_best_in_training(tmp_path: Path, metric: str):
+    written = write_table(tmp_path, "multilabel", metric, train=200, test=7)
+    table = Table.read(written.folder, written.told)
+    # Two labels that never meet: each alone is likelier than none, and both together never right.
+    table.target = np.column_stack([np.arange(200) % 10 < 5, np.arange(200) % 10 >= 5, *np.zeros((1, 200))]).astype(int)
+    table.target[:20] = 0
+    answer = settle([np.tile(part.target.mean(), 7) for part in table.columns()], table, lambda scores, _: scores)
+    assert answer.tolist() == [[0, 1, 0] if metric == "exact_match" else [1, 1, 0]] * 7
 
 
 def test_grades_follow_the_expected_grade_and_come_as_often_as_asked_for(rng: np.random.Generator):

@@ -133,7 +133,7 @@ def test_every_kind_of_target_is_served(target: TargetKind, metric: MetricName):
 @pytest.mark.parametrize(
     ("target", "metric", "slot", "skill"),
     [
-        (TargetKind.BINARY, MetricName.F1, 0, Skill.THRESHOLD_TUNING),
+        (TargetKind.BINARY, MetricName.F1, 4, Skill.THRESHOLD_TUNING),
         (TargetKind.MULTILABEL, MetricName.F1_MICRO, 2, Skill.THRESHOLD_TUNING),
         (TargetKind.ORDINAL, MetricName.QWK, 0, Skill.GRADE_CUTOFFS),
         (TargetKind.REGRESSION, MetricName.RMSLE, 0, Skill.TARGET_SCALE),

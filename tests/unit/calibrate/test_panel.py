@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from sandmill.calibrate.panel import NOTHING_FOUND, PANEL, Panel, PanelRun
 from sandmill.calibrate.solvers.decisions import decide
@@ -138,3 +139,40 @@ def test_a_panel_aside_takes_over_what_features_gave_and_nothing_else(tmp_path: 
     assert again.prediction.tobytes() == before.prediction.tobytes()
     assert panel.table.made.keys() == made.keys()
     assert panel.table.seen.keys() == seen.keys()
+
+
+@pytest.mark.parametrize(
+    ("target", "metric"),
+    [("binary", "f1"), ("multiclass", "log_loss"), ("regression", "rmsle"), ("multi_target", "mae_columns")],
+)
+def test_what_was_fitted_for_other_test_rows_gives_the_same_bytes(
+    tmp_path: Path, target: str, metric: str, monkeypatch: pytest.MonkeyPatch
+):
+    pilot = panel_of(tmp_path / "pilot", target, metric)
+    pilot.run()
+    told = pilot.table.told
+    test = pd.read_csv(tmp_path / "pilot" / "test.csv", dtype={"row_id": str})
+    test.iloc[::-1].to_csv(tmp_path / "pilot" / "test.csv", index=False)
+    fresh = Panel(tmp_path / "pilot", told).run()
+    fits = []
+    monkeypatch.setattr(RandomForestClassifier, "fit", lambda *_, **__: fits.append(1))
+    monkeypatch.setattr(RandomForestRegressor, "fit", lambda *_, **__: fits.append(1))
+    again = Panel(tmp_path / "pilot", told, pilot).run()
+    assert fits == []
+    assert [run.failure for run in again] == [run.failure for run in fresh]
+    differ = [one.name for one, two in zip(again, fresh, strict=True) if one.has_run and not same(one, two)]
+    assert differ == []
+
+
+def same(one, two) -> bool:
+    return one.prediction.tobytes() == two.prediction.tobytes()
+
+
+def test_other_training_rows_take_over_nothing(tmp_path: Path):
+    pilot = panel_of(tmp_path)
+    pilot.run(["random_forest"])
+    train = pd.read_csv(tmp_path / "train.csv", dtype={"row_id": str})
+    train.iloc[1:].to_csv(tmp_path / "train.csv", index=False)
+    other = Panel(tmp_path, pilot.table.told, pilot)
+    assert pilot.table.learned
+    assert other.table.learned == {}

@@ -64,7 +64,7 @@ def test_every_third_supported_seed_is_rendered():
     small = Sizes(train=80, feedback=100, final=100)
     for number in range(0, len(seeds()), 3):
         spec = design(number, HARDNESS[number % 3]).model_copy(update={"sizes": small})
-        with patch.object(import_module("sandmill.synth.render"), "TUNING_ROWS", 1000):
+        with patch.object(import_module("sandmill.synth.oracle"), "TUNING_ROWS", 1000):
             rendered = render(spec, SECRET)
         sample = rendered.package.public["sample_submission.csv"]
         parse_submission(sample, rendered.package.brief, rendered.answers.ids)

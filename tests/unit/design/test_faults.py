@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from sandmill.design.faults import _mixed_types
+from sandmill.design.faults import Severity, _mixed_types
 from sandmill.design.frame import Frame
 from sandmill.design.lexicon import load_domains
-from sandmill.models.mechanism import Column
+from sandmill.models.mechanism import Column, Normal
 from sandmill.models.structure import PathologyKind, SplitKind
 from sandmill.rng import Streams
 
@@ -49,3 +49,22 @@ def test_the_unit_behind_a_number_is_the_one_that_the_meaning_says(domain):
             if COMPOUND.search(word.meaning) or not re.search(rf"\b({spoken})\b", word.meaning, re.IGNORECASE):
                 wrong[word.name] = (fault.suffix, word.meaning)
     assert wrong == {}
+
+
+def column(name: str) -> Column:
+    return Column(name=name, distribution=Normal(mean=0, sd=1), decimals=2)
+
+
+@pytest.mark.parametrize(("position", "spared"), [(0.0, 1.0), (1.0, 0.5)])
+def test_an_easy_design_spares_the_column_that_carries_the_rule(position, spared):
+    severity = Severity(position, {"lead": 0.9, "follower": 0.05})
+    columns = [column("lead"), column("follower")]
+    orders = [severity.ordered(columns, "faults", Streams(bytes([number]), "f")) for number in range(200)]
+    last = sum(order[-1].name == "lead" for order in orders) / len(orders)
+    assert last == pytest.approx(spared, abs=0.1)
+
+
+def test_rates_of_faults_rise_to_what_was_drawn():
+    assert Severity(1.0, {}).rate(0.1, 0.3) == 0.1
+    assert Severity(0.0, {}).rate(0.1, 0.3) == 0.03
+    assert Severity(0.5, {}).rate(0.1, 0.3) == pytest.approx(0.065)

@@ -110,6 +110,7 @@ def kept(spec):
     mechanism = spec.mechanism
     date = [column for column in mechanism.columns if isinstance(column.distribution, Date)]
     unit = [column.distribution for column in mechanism.columns if isinstance(column.distribution, Unit)]
+    noise = mechanism.label_noise()
     return (
         spec.domain,
         spec.story.overview,
@@ -117,7 +118,7 @@ def kept(spec):
         spec.split,
         [column.distribution for column in date],
         unit,
-        mechanism.label_noise(),
+        noise and noise.where,
         mechanism.duplicates(),
         spec.structure,
     )

@@ -67,7 +67,7 @@ def test_knobs_at_the_hardness_are_what_hardness_alone_gives(task):
         design_task(slot, Streams(SECRET, "knobs"), 0.3, knobs=knobs) for knobs in (None, Knobs.all_at(0.3))
     )
     assert alone == together
-    assert alone.knobs == Knobs(rows=0.3, signal=0.3, skills=0.3, distractors=0.3)
+    assert alone.knobs == Knobs(rows=0.3, signal=0.3, skills=0.3, distractors=0.3, faults=0.3)
 
 
 @each_task

@@ -1,4 +1,5 @@
 import io
+import tracemalloc
 from contextlib import suppress
 
 import numpy as np
@@ -139,3 +140,34 @@ def test_a_giant_file_is_refused_before_it_is_parsed():
 
     content = io.BytesIO(b"id,y\n").getvalue() + b"a" * submission.MAX_SUBMISSION_BYTES
     assert "bytes" in problems(content)[0]
+
+
+def test_a_file_is_as_large_as_its_rows_may_need_and_no_larger():
+    ids = [f"r{number:05}" for number in range(10_000)]
+    widest = "id,y\n" + "".join(f"{row_id},-2.2250738585072014e-308\r\n" for row_id in ids)
+    assert len(parse_submission(widest.encode(), VALUE, ids)) == len(ids)
+    with pytest.raises(InvalidSubmission, match="bytes"):
+        parse_submission(widest.encode() + b"\n" * 3_000_000, VALUE, ids)
+
+
+@pytest.mark.parametrize("filler", [b"a\n", b"\n", b",", b"a,1\n", b'"a\n",1\n'])
+def test_what_a_file_is_filled_with_costs_no_more_memory_than_it_has_rows(filler):
+    ids = [f"r{number:05}" for number in range(10_000)]
+    content = b"id,y\n" + filler * ((2 << 20) // len(filler))
+    tracemalloc.start()
+    with pytest.raises(InvalidSubmission):
+        parse_submission(content, VALUE, ids)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 50 << 20
+
+
+def test_what_follows_many_empty_lines_is_not_overlooked():
+    assert parse_submission(b"id,y\na,1\nb,1\nc,1\n" + b"\n" * 500, VALUE, IDS).tolist() == [1, 1, 1]
+    with pytest.raises(InvalidSubmission, match="lines"):
+        parse_submission(b"id,y\na,1\nb,1\nc,1\n" + b"\n" * 1500 + b"a,2\n", VALUE, IDS)
+
+
+def test_a_header_is_shown_without_its_control_characters():
+    assert problems(b"id,\x1b[2Jy\na,1\n")[0].isprintable()
+    assert problems("id,\u202ey\na,1\n".encode())[0].isprintable()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sandmill.errors import InputError, SandboxUnavailable
+from sandmill.models.libraries import LIBRARIES
 from sandmill.sandbox import Sandbox, backends
 from sandmill.sandbox import agent_env as module
 from sandmill.sandbox.agent_env import create_agent_env, default_place, find_agent_env
@@ -39,18 +40,7 @@ def test_pins_are_those_of_the_project_and_give_no_address():
 
 
 def test_the_environment_has_what_is_promised(agent_env):
-    promised = {
-        "numpy",
-        "pandas",
-        "polars",
-        "scipy",
-        "scikit-learn",
-        "pillow",
-        "lightgbm",
-        "xgboost",
-        "pyarrow",
-        "joblib",
-    }
+    promised = {name.lower() for name in LIBRARIES}
     assert promised <= {name.lower() for name in agent_env.packages}
     assert "sandmill" not in agent_env.packages
     assert create_agent_env() == agent_env

@@ -2,6 +2,7 @@
 
 import errno
 import struct
+from functools import cache
 
 import pytest
 
@@ -13,9 +14,15 @@ ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 ALLOW, EPERM, ENOSYS = 0x7FFF0000, 0x50000 | errno.EPERM, 0x50000 | errno.ENOSYS
 
 
+@cache
+def _steps(machine):
+    program = build_filter(machine)
+    return [struct.unpack_from("=HBBI", program, at) for at in range(0, len(program), 8)]
+
+
 def answer(machine, number, arguments=(), arch=None):
     data = struct.pack("=IIQ6Q", number, arch or ARCH[machine], 0, *arguments, *[0] * (6 - len(arguments)))
-    steps = [struct.unpack_from("=HBBI", build_filter(machine), at) for at in range(0, len(build_filter(machine)), 8)]
+    steps = _steps(machine)
     at, loaded = 0, 0
     while True:
         code, if_true, if_false, operand = steps[at]

@@ -6,6 +6,7 @@ import pytest
 
 from sandmill.metrics import get_metric
 from sandmill.metrics.support import ENCODINGS
+from sandmill.models.libraries import LIBRARIES
 from sandmill.models.mechanism import Categorical, Date, Unit
 from sandmill.models.structure import PathologyKind, SplitKind, TargetKind
 from sandmill.quality.giveaways import GIVEAWAYS, secret_numbers
@@ -13,7 +14,7 @@ from sandmill.synth.brief import brief_of
 from sandmill.synth.describe import describe, listed
 from tests.designs import make_spec
 
-SECTIONS = ("Overview", "Files", "Columns", "Evaluation", "Submission")
+SECTIONS = ("Overview", "Files", "Columns", "Evaluation", "Environment", "Submission")
 FILES = ("train.csv", "test.csv", "sample_submission.csv", "submission.csv")
 FAULTS = (
     *(PathologyKind.MIXED_TYPES, PathologyKind.DUPLICATES, PathologyKind.LABEL_NOISE, PathologyKind.OUTLIERS),
@@ -142,3 +143,9 @@ def test_names_are_listed_as_in_a_sentence():
     assert listed(["a"]) == "`a`"
     assert listed(["a", "b"]) == "`a` and `b`"
     assert listed(["a", "b", "c"]) == "`a`, `b` and `c`"
+
+
+def test_what_code_can_import_is_named(described):
+    *_, text = described
+    environment = text.split("## Environment")[1].split("## Submission")[0]
+    assert [name for name in LIBRARIES if f" {name}" not in environment] == []

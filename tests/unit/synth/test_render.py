@@ -21,7 +21,7 @@ from sandmill.models.structure import PathologyKind, SplitKind
 from sandmill.synth import render
 from tests.designs import SECRET, make_spec
 
-RENDER = import_module("sandmill.synth.render")
+ORACLE = import_module("sandmill.synth.oracle")
 FAULTS = (
     PathologyKind.MIXED_TYPES,
     PathologyKind.DUPLICATES,
@@ -47,7 +47,7 @@ def cases():
 def rendered_of(target, metric, split):
     spec = make_spec(target, metric, 4, split=split, pathologies=FAULTS)
     small = spec.model_copy(update={"sizes": Sizes(train=spec.sizes.train, feedback=FEEDBACK, final=FINAL)})
-    with patch.object(RENDER, "TUNING_ROWS", 5000):
+    with patch.object(ORACLE, "TUNING_ROWS", 5000):
         return render(small, SECRET)
 
 
@@ -265,7 +265,7 @@ def test_a_copy_is_written_as_its_original_is(rendered):
 
 def test_equal_designs_and_secrets_give_equal_bytes(rendered):
     spec = rendered.package.spec
-    with patch.object(RENDER, "TUNING_ROWS", 5000):
+    with patch.object(ORACLE, "TUNING_ROWS", 5000):
         again = render(type(spec).model_validate_json(spec.model_dump_json()), SECRET)
     assert again.package == rendered.package
     np.testing.assert_array_equal(again.oracle, rendered.oracle)

@@ -10,20 +10,42 @@ from sandmill.calibrate.solvers.table import Table
 
 
 def fit_scores(model: Any, design: Design, table: Table, weights: Any = None) -> Any:
-    """Fit on the training rows, weighted if asked, and speak about the test rows.
+    """Fit on the training rows, weighted if asked, and speak about the test rows."""
+    return scores_of(fit(model, design, table, weights), design, table)
+
+
+def fit(model: Any, design: Design, table: Table, weights: Any = None) -> Any:
+    """Fit on the training rows, weighted if asked: to class codes, or to the standardised target."""
+    wanted = table.target
+    if not table.told.classes:
+        center, scale = target_scale(table)
+        wanted = (wanted - center) / scale
+    return fit_once(model, design.train, wanted, table, weights)
+
+
+def fit_once(model: Any, features: Any, wanted: Any, table: Table, weights: Any = None) -> Any:
+    """Fit a model, or take its twin that has been fitted to the same numbers."""
+    extra = {} if weights is None else {"sample_weight": weights}
+    numbers = [(part.shape, part.tobytes()) for part in (features, wanted, *extra.values())]
+
+    def train(_: Table) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return model.fit(features, wanted, **extra)
+
+    return table.learn((type(model), str(vars(model)), *numbers), train)
+
+
+def scores_of(model: Any, design: Design, table: Table) -> Any:
+    """What a fitted model says of the test rows.
 
     Classes: probabilities, one column for each class of the task, also for classes absent from training.
-    Numbers: values on the table's scale, from a model fitted on the standardised target.
+    Numbers: values on the table's scale.
     """
-    extra = {} if weights is None else {"sample_weight": weights}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        if table.told.classes:
-            model.fit(design.train, table.target, **extra)
-            return spread_classes(model.predict_proba(design.test), model.classes_, table)
-        center, scale = target_scale(table)
-        model.fit(design.train, (table.target - center) / scale, **extra)
-        return center + scale * np.asarray(model.predict(design.test)).ravel()
+    if table.told.classes:
+        return spread_classes(model.predict_proba(design.test), model.classes_, table)
+    center, scale = target_scale(table)
+    return center + scale * np.asarray(model.predict(design.test)).ravel()
 
 
 def spread_classes(probabilities: Any, seen: Any, table: Table) -> Any:

@@ -1,6 +1,7 @@
 """From a solver to an answer: scores for each column of the target, then what the metric asks for."""
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,9 @@ from sandmill.calibrate.solvers.decisions import likeliest_sets, matched_positiv
 from sandmill.calibrate.solvers.strong import linear_tuned
 from sandmill.calibrate.solvers.table import NothingFound, Table
 from sandmill.calibrate.solvers.trivial import prior
+
+OF_SETS = ("f1_samples", "exact_match")
+"""Metrics of a row's labels taken together."""
 
 
 def solve(solver: Callable[[Table], Any], table: Table) -> list[Any]:
@@ -42,11 +46,24 @@ def settle(scores: list[Any], table: Table, decision: Callable[[Any, Table], Any
     if not table.told.is_wide:
         return answers[0]
     together = np.column_stack(answers)
+    if table.told.metric in OF_SETS and not np.ptp(together, axis=0).any():
+        return np.tile(best_set(table), (len(together), 1))
     if table.told.metric == "f1_samples":
         return likeliest_sets(together)
     if table.told.metric == "f1_micro":
         return commonest_labels(together, table)
     return together
+
+
+def best_set(table: Table) -> Any:
+    """The one set of labels that would have paid best for all training rows."""
+    sets = np.array(list(product((0, 1), repeat=table.target.shape[1])))
+    if table.told.metric == "exact_match":
+        pays = (sets[:, None, :] == table.target[None, :, :]).all(axis=2)
+    else:
+        sizes = sets.sum(axis=1)[:, None] + table.target.sum(axis=1)[None, :]
+        pays = 2 * (sets @ table.target.T) / np.maximum(sizes, 1)
+    return sets[pays.mean(axis=1).argmax()]
 
 
 def commonest_labels(probabilities: Any, table: Table) -> Any:

@@ -11,7 +11,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 
-from sandmill.calibrate.solvers.answers import fit_scores, spread_classes, target_scale
+from sandmill.calibrate.solvers.answers import fit, fit_once, scores_of, spread_classes, target_scale
 from sandmill.calibrate.solvers.designs import Design
 from sandmill.calibrate.solvers.table import Table
 
@@ -36,8 +36,9 @@ def forest_fit(name: str, kind: str, design_of: Callable[[Table], Design], table
         fits = table.whole.once(name, lambda whole: joint_forest(kind, design_of(whole), whole, settings))
         return fits[table.place]
     classifier, regressor = FORESTS[kind]
-    forest = (classifier if table.told.classes else regressor)(random_state=0, **settings)
-    scores = fit_scores(forest, design_of(table), table)
+    design = design_of(table)
+    forest = fit((classifier if table.told.classes else regressor)(random_state=0, **settings), design, table)
+    scores = scores_of(forest, design, table)
     if "oob_score" not in settings:
         return scores[:0], scores
     if not table.told.classes:
@@ -52,7 +53,7 @@ def joint_forest(kind: str, design: Design, whole: Table, settings: dict[str, An
     center, scale = np.transpose([(0.0, 1.0) if is_labels else target_scale(part) for part in parts])
     wanted = (np.column_stack([part.target for part in parts]) - center) / scale
     usual = {"max_features": "sqrt"} if is_labels else {}
-    forest = FORESTS[kind][1](random_state=0, **(usual | settings)).fit(design.train, wanted)
+    forest = fit_once(FORESTS[kind][1](random_state=0, **(usual | settings)), design.train, wanted, whole)
     test = center + scale * forest.predict(design.test)
     unseen = center + scale * forest.oob_prediction_ if "oob_score" in settings else test[:0]
     fits = [(unseen[:, place], test[:, place]) for place in range(len(parts))]

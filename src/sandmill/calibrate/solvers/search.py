@@ -47,7 +47,7 @@ def skill_scores(recipes: list[Recipe], table: Table, most: int) -> Any:
         NothingFound: if it finds nothing, for then it is the linear model again.
     """
     base = plain_scaled(table)
-    found = grow(base.train, responses(table), recipes, table, 0, most)
+    found = table.learn(tuple(recipes), lambda table: grow(base.train, responses(table), recipes, table, 0, most))
     if not found:
         raise NothingFound
     return scores_with(base, found, table)
@@ -111,7 +111,7 @@ def auto_recipes(table: Table) -> list[Recipe]:
 
 def auto_search(table: Table) -> Any:
     """All skills at once: features join a regularised linear model while the left-out error falls."""
-    return scores_with(plain_scaled(table), table.once("auto_recipes", auto_recipes), table)
+    return scores_with(plain_scaled(table), table.learn("auto_recipes", auto_recipes), table)
 
 
 def sparse_recipes(table: Table) -> list[Recipe]:
@@ -122,7 +122,7 @@ def sparse_recipes(table: Table) -> list[Recipe]:
 
 def sparse_search(table: Table) -> Any:
     """All skills at once from an empty model: even a plain column must earn its place."""
-    return scores_with(empty(table), table.once("sparse_recipes", sparse_recipes), table)
+    return scores_with(empty(table), table.learn("sparse_recipes", sparse_recipes), table)
 
 
 def empty(table: Table) -> Design:
@@ -133,7 +133,7 @@ def empty(table: Table) -> Design:
 def sparse_process(table: Table) -> Any:
     """A smooth function of nothing but the features found from an empty model."""
     design = empty(table)
-    for feature in cook_all(table.once("sparse_recipes", sparse_recipes), table, with_test=True):
+    for feature in cook_all(table.learn("sparse_recipes", sparse_recipes), table, with_test=True):
         design = design.beside(feature)
     return smooth_scores(*smooth(design, responses(table)), table)
 
@@ -157,7 +157,7 @@ def auto_forest(table: Table) -> Any:
 
 def found_design(table: Table) -> Design:
     """Columns and the features found for any column of the target."""
-    found = dict.fromkeys(recipe for part in table.columns() for recipe in part.once("auto_recipes", auto_recipes))
+    found = dict.fromkeys(recipe for part in table.columns() for recipe in part.learn("auto_recipes", auto_recipes))
     design = plain(table)
     for feature in cook_all(list(found), table, with_test=True):
         design = design.beside(feature)

@@ -37,6 +37,8 @@ class Table:
     """What was made of the features alone: all columns of a wide target share it."""
     kept: Any = None
     """Places in train.csv of the rows in `train`."""
+    learned: dict[Any, Any] = field(default_factory=dict)
+    """What was made of the training rows alone: it serves whatever test rows are asked about."""
 
     @classmethod
     def read(cls, folder: Path, told: Told) -> "Table":
@@ -82,9 +84,16 @@ class Table:
             self.seen[name] = make(self)
         return self.seen[name]
 
+    def learn(self, name: Any, make: Callable[["Table"], Any]) -> Any:
+        """Keep what was made of the training rows alone, for this column of the target."""
+        key = (name, self.whole is None, self.place)
+        if key not in self.learned:
+            self.learned[key] = make(self)
+        return self.learned[key]
+
     def aside(self, rows: Any = None) -> "Table":
         """The same task with nothing made yet, or that of some of its test rows."""
         if rows is None:
-            return replace(self, made={}, seen=dict(self.seen))
+            return replace(self, made={}, seen=dict(self.seen), learned={})
         test, ids = self.test.iloc[rows].reset_index(drop=True), [self.ids[row] for row in rows]
-        return replace(self, test=test, ids=ids, made={}, seen={})
+        return replace(self, test=test, ids=ids, made={}, seen={}, learned={})

@@ -6,15 +6,25 @@ import numpy as np
 
 from sandmill.calibrate.solvers.decisions import class_shares
 from sandmill.calibrate.solvers.table import Table
+from sandmill.calibrate.solvers.targets import off_scale
 
-ABSOLUTE = ("mae", "medae", "mape", "smape")
+ABSOLUTE = ("mae", "medae", "smape")
 """Metrics of plain distances, whose best constant is a median."""
 
 
 def prior(table: Table) -> Any:
-    """The same answer for every row: the mean or median, or what the shares of the classes suggest."""
+    """The same for every row: the mean or a median, or what the shares of the classes suggest."""
     rows = len(table.ids)
     if table.told.classes:
         return np.tile(class_shares(table), (rows, 1))
+    if table.told.metric == "mape":
+        return np.full(rows, relative_median(table))
     middle = np.median(table.target) if table.told.metric in ABSOLUTE else table.target.mean()
     return np.full(rows, middle)
+
+
+def relative_median(table: Table) -> Any:
+    """The number with the least mean error in per cent: a median in which small values count for more."""
+    values = np.sort(table.target)
+    weights = 1 / np.maximum(np.abs(off_scale(values, table.scale)), 1e-9)
+    return values[np.searchsorted(weights.cumsum(), weights.sum() / 2)]

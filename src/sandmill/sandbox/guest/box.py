@@ -44,23 +44,28 @@ def leave_namespaces() -> None:
     kernel.unshare(OWN_NAMESPACES)
 
 
-def furnish(root: str, public: str, job: Job) -> None:
-    """Mount the run's own file system below `root` and bind the public files into it.
+def furnish(public: int, job: Job) -> None:
+    """Mount the run's own file system and put the public files into it.
+
+    Args:
+        public: copied mounts of the public files.
+        job: says how large, and which folder the parent meant.
 
     Raises:
         OSError: also if `public` is not the folder that the parent meant, seen from our mounts.
     """
     limits = job.limits
     options = f"size={limits['disk_bytes']},nr_inodes={limits['inodes']},mode=755"
-    kernel.mount("sandmill", root + BOX, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, options)
+    kernel.mount("sandmill", BOX, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, options)
     for folder in FOLDERS:
-        os.mkdir(f"{root}{BOX}/{folder}", 0o700)
-    target = f"{root}{WORK}/public"
+        os.mkdir(f"{BOX}/{folder}", 0o700)
+    target = f"{WORK}/public"
     os.mkdir(target, 0o755)
-    kernel.mount(public, target, None, kernel.MS_BIND | kernel.MS_REC)
+    kernel.attach_mounts(public, target)
+    os.close(public)
     seen = os.stat(target)
     if (seen.st_dev, seen.st_ino) != job.public_identity:
-        raise FileNotFoundError(f"public: another folder is mounted at {public} since the sandbox started")
+        raise FileNotFoundError(f"public: another folder is mounted at {job.public} since the sandbox started")
     kernel.restrict_mounts(target)
 
 
@@ -139,7 +144,11 @@ def set_limits(limits: dict[str, int]) -> None:
         (resource.RLIMIT_NOFILE, limits["open_files"]),
         (resource.RLIMIT_NPROC, limits["processes"]),
         (resource.RLIMIT_MEMLOCK, 1 << 16),
-        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_MSGQUEUE, 0),
+        (resource.RLIMIT_NICE, 0),
+        (resource.RLIMIT_RTPRIO, 0),
+        # With 0 the machine's handler of crashes, if it has one, would still be given the memory; not with 1.
+        (resource.RLIMIT_CORE, 1),
     ):
         _, hard = resource.getrlimit(kind)
         lowered = value if hard == resource.RLIM_INFINITY else min(value, hard)

@@ -40,14 +40,12 @@ def main(arguments: list[str]) -> None:
 
 
 def _shut_in(job: box.Job, uid: int, talk: socket.socket, here: str) -> None:
-    proc_self = os.open("/proc/self", os.O_RDONLY | os.O_DIRECTORY)
     box.be_first_to_die()
-    box.furnish("", PUBLIC, job)
+    box.furnish(kernel.copy_mounts(PUBLIC), job)
+    proc_self = _open_writable_self()
     for path in (PUBLIC, here):
         kernel.detach(path)
-    if uid:
-        # Without root the map of the user namespace is written below, through this very mount.
-        kernel.restrict_mounts("/proc")
+    kernel.restrict_mounts("/proc")
     box.claim_folders(uid)
     box.report_ready(talk, uid)
     if not uid:
@@ -55,3 +53,14 @@ def _shut_in(job: box.Job, uid: int, talk: socket.socket, here: str) -> None:
     box.become_agent(uid)
     os.close(proc_self)
     kernel.set_dumpable(True)
+
+
+def _open_writable_self() -> int:
+    """Open our folder in a mount of /proc of its own, out of sight: the map of users is written through it later."""
+    aside = f"{box.BOX}/proc"
+    os.mkdir(aside, 0o700)
+    kernel.mount("/proc", aside, None, kernel.MS_BIND | kernel.MS_REC)
+    proc_self = os.open(f"{aside}/self", os.O_RDONLY | os.O_DIRECTORY)
+    kernel.detach(aside)
+    os.rmdir(aside)
+    return proc_self

@@ -86,19 +86,27 @@ def _collect_orphans() -> NoReturn:
 
 
 def _prepare(link: socket.socket, root: str, is_root: bool) -> None:
+    proc_self = os.open("/proc/self", os.O_RDONLY | os.O_DIRECTORY)
+    host = os.open("/proc/self/ns/mnt", os.O_RDONLY)
+    uid = box.FIRST_UID + int(os.readlink("/proc/self")) if is_root else 0
+    box.be_first_to_die()
+    box.leave_namespaces()
+    kernel.mount("proc", f"{root}/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
+    kernel.restrict_mounts(f"{root}/proc")
+    box.name_host()
+    own = os.open("/proc/self/ns/mnt", os.O_RDONLY)
+    kernel.swap_root(root)
+    # All of the above was done before there was a job; what follows, a run waits for.
     message, descriptors, _, _ = socket.recv_fds(link, 16, 1)
     if not message:
         os._exit(0)
     job = box.Job(descriptors[0])
-    proc_self = os.open("/proc/self", os.O_RDONLY | os.O_DIRECTORY)
-    uid = box.FIRST_UID + int(os.readlink("/proc/self")) if is_root else 0
-    box.be_first_to_die()
-    box.leave_namespaces()
-    box.furnish(root, job.public, job)
-    kernel.mount("proc", f"{root}/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
-    kernel.restrict_mounts(f"{root}/proc")
-    kernel.swap_root(root)
-    box.name_host()
+    kernel.enter_namespace(host, kernel.CLONE_NEWNS)
+    public = kernel.copy_mounts(job.public)
+    kernel.enter_namespace(own, kernel.CLONE_NEWNS)
+    for descriptor in (host, own, descriptors[0]):
+        os.close(descriptor)
+    box.furnish(public, job)
     box.claim_folders(uid)
     if not uid:
         box.make_user(proc_self)

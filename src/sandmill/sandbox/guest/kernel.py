@@ -19,7 +19,8 @@ CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x0800_0000, 0x1000_00
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 4, 22, 38
 _SECCOMP_MODE_FILTER = 2
-_MOUNT_SETATTR = 442
+_OPEN_TREE, _MOVE_MOUNT, _MOUNT_SETATTR = 428, 429, 442
+_OPEN_TREE_CLONE, _OPEN_TREE_CLOEXEC, _MOVE_MOUNT_F_EMPTY_PATH = 1, 0x8_0000, 4
 _AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 _CAPSET = {"x86_64": 126, "aarch64": 91}
@@ -44,6 +45,27 @@ def mount(source: str | None, target: str, kind: str | None, flags: int, options
     """Attach a file system or bind a folder."""
     data = options.encode() or None
     _check(_libc.mount(_path(source), _path(target), _path(kind), ctypes.c_ulong(flags), data), "mount", target)
+
+
+def copy_mounts(source: str) -> int:
+    """Copy a folder's mounts without a place: the descriptor is the only way to them, from any namespace of mounts."""
+    flags = _OPEN_TREE_CLONE | _OPEN_TREE_CLOEXEC | _AT_RECURSIVE
+    made = _libc.syscall(ctypes.c_long(_OPEN_TREE), ctypes.c_int(_AT_FDCWD), _path(source), ctypes.c_uint(flags))
+    _check(made, "open_tree", source)
+    return int(made)
+
+
+def attach_mounts(copied: int, target: str) -> None:
+    """Give copied mounts their place."""
+    result = _libc.syscall(
+        ctypes.c_long(_MOVE_MOUNT),
+        ctypes.c_int(copied),
+        b"",
+        ctypes.c_int(_AT_FDCWD),
+        _path(target),
+        ctypes.c_uint(_MOVE_MOUNT_F_EMPTY_PATH),
+    )
+    _check(result, "move_mount", target)
 
 
 def detach(target: str) -> None:

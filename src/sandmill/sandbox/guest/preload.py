@@ -23,6 +23,9 @@ LIBRARIES = (
     " sklearn.mixture sklearn.model_selection sklearn.multiclass sklearn.multioutput sklearn.naive_bayes"
     " sklearn.neighbors sklearn.neural_network sklearn.pipeline sklearn.preprocessing sklearn.random_projection"
     " sklearn.semi_supervised sklearn.svm sklearn.tree sklearn.utils"
+    " pandas.io.formats.csvs pandas.io.formats.format pandas.io.parsers pyarrow.pandas_compat pyarrow.vendored.version"
+    " narwhals.stable.v2._namespace narwhals._pandas_like.dataframe narwhals._pandas_like.expr"
+    " narwhals._pandas_like.namespace narwhals._interchange.dataframe"
     " PIL.Image PIL.ImageOps PIL.PngImagePlugin PIL.JpegImagePlugin lightgbm xgboost"
 )
 

@@ -21,6 +21,9 @@ from sandmill.sandbox.guest.preload import preload
 from sandmill.sandbox.guest.template import build_template, leave_host
 
 _PARENT_CHECK_MS = 1000
+_SHORT_RUN_MS = 250
+"""How long a run that was just handed over is given to end, before another one is forked ahead: forking copies the page
+tables of a large process, and the report of an end would wait for that."""
 
 
 def main(arguments: list[str]) -> None:
@@ -95,13 +98,14 @@ class _Server:
         self._cells: dict[int, _Cell] = {}
         self._spare: _Cell | None = None
         self._may_fork_ahead = True
+        self._pause_ms = 0
         self._poller = select.poll()
 
     def serve(self) -> None:
         self._poller.register(self._control, select.POLLIN)
         while True:
             is_idle = self._may_fork_ahead and self._spare is None
-            events = self._poller.poll(0 if is_idle else None)
+            events = self._poller.poll(self._pause_ms if is_idle else None)
             if not events and is_idle:
                 self._fork_ahead()
             for descriptor, _ in events:
@@ -126,6 +130,7 @@ class _Server:
         try:
             cell, self._spare = self._spare or self._fork(), None
             self._may_fork_ahead = True
+            self._pause_ms = _SHORT_RUN_MS
             socket.send_fds(cell.orders, [b"run"], given)
             cell.orders.close()
             cell.report = report
@@ -180,6 +185,7 @@ class _Server:
         elif cell.report:
             _tell(cell.report, cell.facts, [])
             cell.report.close()
+            self._pause_ms = 0
 
 
 def _tell(to: socket.socket, what: dict[str, Any], descriptors: list[int]) -> None:

@@ -1,0 +1,159 @@
+"""The llm designer against a scripted server: time, money, kills and repairs. python -m benchmarks.llm_path."""
+
+import asyncio
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from sandmill.design.lexicon import load_domains
+from sandmill.design.llm import Designed, Held, LlmDesigner
+from sandmill.fingerprint import fingerprint
+from sandmill.llm import Budget, LlmClient, Recordings
+from sandmill.llm.budget import Ledger
+from sandmill.models.base import Band
+from sandmill.models.llm import LlmSettings, ModelChoice
+from sandmill.models.plan import Slot
+from sandmill.quality.giveaways import GIVEAWAYS
+from sandmill.report.tables import Table
+from sandmill.report.text import to_markdown
+from sandmill.seeds import ingest
+from sandmill.store.files import Store
+from tests.llm_playbook import Playbook
+from tests.llm_server import Answer, Received, good, serve
+
+DESIGNS, CALLS, SECONDS = 100, 32, 0.2
+"""What the time is measured with."""
+PRICES = {"input": 1.0, "output": 10.0}
+ROLES = 5
+_HELD = [Held.of_domain(domain) for domain in load_domains()]
+
+
+def main(arguments: list[str]) -> int:
+    """Measure and print one table, or act as the process that is killed or that serves."""
+    if arguments[:1] == ["--design"]:
+        _design(Path(arguments[1]), arguments[2], int(arguments[3]))
+        return 0
+    if arguments == ["--serve"]:
+        with serve(_slow(Playbook(), SECONDS)) as server:
+            print(server.base, flush=True)
+            sys.stdin.read()
+        return 0
+    os.environ["OPENAI_API_KEY"] = "none"
+    rows = [_measure_time(), _measure_kill(), _measure_money(), _measure_repairs()]
+    print(to_markdown(Table("LLM path", ("what", "measured", "wanted"), tuple(rows))))
+    return 0
+
+
+def _slots(count: int) -> list[Slot]:
+    seeds = ingest(()).supported
+    return [Slot(number=n, seed=seeds[n % len(seeds)], band=Band.MEDIUM) for n in range(count)]
+
+
+def _design(
+    root: Path, base: str, count: int, max_usd: float | None = None, calls: int = CALLS
+) -> tuple[list[Any], Budget]:
+    store = Store(str(root))
+    budget = Budget(max_usd, Ledger(store, "llm/paid"))
+    settings = LlmSettings(concurrency=calls, api_base=base)
+    client = LlmClient(ModelChoice(models=("openai/gpt-4o-mini",)), settings, Recordings(store), budget, PRICES)
+    designer = LlmDesigner(client.ask, 2, GIVEAWAYS, at_once=calls)
+    return asyncio.run(designer.design(_slots(count), _HELD, "round 0")), budget
+
+
+def _slow(playbook: Playbook, seconds: float) -> Any:
+    def script(received: Received) -> Answer:
+        asked = received.body["response_format"]["json_schema"]["name"]
+        return good(playbook.answer(asked, received.body["messages"]), wait_s=seconds)
+
+    return script
+
+
+def _measure_time() -> tuple[str, str, str]:
+    with _elsewhere() as base, TemporaryDirectory() as folder:
+        _design(Path(folder) / "warm", base, 1)
+        started, worked = time.monotonic(), time.process_time()
+        outcomes, budget = _design(Path(folder) / "cold", base, DESIGNS)
+        took, cpu = time.monotonic() - started, time.process_time() - worked
+    asked = budget.paid.requests
+    ideal = asked * SECONDS / CALLS
+    made = sum(isinstance(outcome, Designed) for outcome in outcomes)
+    measured = (
+        f"{took:.2f} s for {made} designs in {asked} calls ({cpu:.2f} s CPU), ideal {ideal:.2f} s: {took / ideal:.2f}"
+    )
+    return f"{DESIGNS} designs, {CALLS} calls of {SECONDS:g} s at once", measured, "at most 1.3"
+
+
+@contextmanager
+def _elsewhere() -> Iterator[str]:
+    """Serve from another process, so that the server's work is not taken for the client's."""
+    command = [sys.executable, "-m", "benchmarks.llm_path", "--serve"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True) as serving:
+        assert serving.stdout
+        assert serving.stdin
+        yield serving.stdout.readline().strip()
+        serving.stdin.close()
+
+
+def _measure_kill() -> tuple[str, str, str]:
+    """Kill the process in the middle, run it again, and count requests whose answer had been kept and came again."""
+    with serve(_slow(Playbook(), SECONDS)) as server, TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "benchmarks.llm_path", "--design", folder, server.base, "20"]
+        killed = subprocess.Popen(command)
+        while len(server.received) < 60 and killed.poll() is None:
+            time.sleep(0.01)
+        killed.send_signal(signal.SIGKILL)
+        killed.wait()
+        kept, before = len(Store(folder).list("llm/replies")), len(server.received)
+        subprocess.run(command, check=True)
+        times = Counter(fingerprint(json.loads(json.dumps(one.body))) for one in server.received)
+        twice = sum(count - 1 for count in times.values())
+        lost = before - kept
+    measured = f"{twice} asked twice, of {lost} that were in flight when it was killed; {kept} were kept"
+    return "kill -9 after 60 requests of 100, and again", measured, "none that was kept"
+
+
+def _measure_money() -> tuple[str, str, str]:
+    limit = 0.25
+    with serve(_slow(Playbook(), 0.02)) as server, TemporaryDirectory() as folder:
+        outcomes, budget = _design(Path(folder), server.base, DESIGNS, limit)
+    made = sum(isinstance(outcome, Designed) for outcome in outcomes)
+    measured = f"{budget.spent:.4f} USD paid of {limit:g}, {made} designs finished"
+    return f"--max-usd {limit:g} with {CALLS} calls at once", measured, "exceeded by what is in flight at most"
+
+
+def _measure_repairs() -> tuple[str, str, str]:
+    """Spoil a third of all first answers, each in one of several ways that models really do."""
+    draws = random.Random(7)
+
+    def spoil(role: str, times: int, answer: dict[str, Any]) -> Any:
+        if draws.random() > 1 / 3 or times % 3 == 0:
+            return answer
+        return draws.choice(_SPOILT)(answer)
+
+    with serve(_slow(Playbook(spoil), 0.0)) as server, TemporaryDirectory() as folder:
+        outcomes, _ = _design(Path(folder), server.base, DESIGNS)
+    made = [outcome for outcome in outcomes if isinstance(outcome, Designed)]
+    repairs = sum(outcome.slot.authorship.repairs for outcome in made if outcome.slot.authorship)
+    measured = f"{len(made)} of {DESIGNS} designs hold, {repairs} answers were sent back"
+    return "a third of the answers spoilt, 2 repairs", measured, "at least 80"
+
+
+_SPOILT = (
+    lambda answer: {**answer, "comment": "I hope that this helps!"},
+    lambda answer: dict(list(answer.items())[1:]),
+    lambda answer: dict.fromkeys(answer, None),
+)
+"""A field too many, a field too few, nothing in any."""
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,43 @@
+"""The screen of a preview: designs, samples of them, and what the build may cost."""
+
+from sandmill.build.preview import Preview, Shown
+from sandmill.cli.screen import open_console
+from sandmill.design.llm import Refused
+
+
+def show_preview(preview: Preview) -> None:
+    """Print what the operator decides on. It names rules, as whoever pays for them may know."""
+    console = open_console()
+    for one in preview.shown:
+        for line in _lines(one):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+    designs = len(preview.shown)
+    console.print(
+        f"{designs} of {preview.slots} designs. All of them: {preview.low_usd:.4f} to {preview.high_usd:.4f} USD; "
+        f"paid so far: {preview.paid_usd:.4f} USD. What was answered is kept: the build does not pay for it again.",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _lines(one: Shown) -> list[str]:
+    slot = one.outcome.slot
+    tokens = one.usage.prompt_tokens + one.usage.answer_tokens
+    cost = f"{one.usage.requests} requests, {tokens} tokens, {one.usage.usd:.4f} USD"
+    head = f"Slot {slot.number}, from {slot.seed.id}, wanted {slot.band}: {cost}"
+    if isinstance(one.outcome, Refused):
+        return [head, f"  refused: {one.outcome.reason}: {one.outcome.detail}", ""]
+    sheet = slot.sheet
+    if sheet is None:
+        return [head, ""]
+    rule = "; ".join(f"{choice.kind} of {' and '.join(choice.columns)}" for choice in sheet.motifs)
+    return [
+        head,
+        f"  {sheet.domain.title}: {sheet.domain.row}, by {sheet.metric}, split {sheet.split}",
+        *(f"  {sentence}" for sentence in sheet.domain.overview),
+        f"  rule: {rule}",
+        f"  baselines: {'; '.join(sheet.baselines)}",
+        *(f"  | {line}" for line in one.sample.splitlines()),
+        "",
+    ]

@@ -1,0 +1,6 @@
+"""Design by language models: five roles that settle words, magnitudes and motifs, each judged before it is believed."""
+
+from sandmill.design.llm.designer import MONEY_SPENT, Designed, LlmDesigner, Refused
+from sandmill.design.llm.diversity import Held
+
+__all__ = ["MONEY_SPENT", "Designed", "Held", "LlmDesigner", "Refused"]

@@ -1,0 +1,183 @@
+"""Five roles in a row for every slot: what comes out is a sheet that the grammar's machinery composes, or a refusal."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from sandmill.design.llm.conversation import Ask, GivenUp, Talk
+from sandmill.design.llm.developer import develop, look_again
+from sandmill.design.llm.diversity import Held, choose_idea
+from sandmill.design.llm.engineer import choose_evaluation
+from sandmill.design.llm.strategist import Idea, propose
+from sandmill.design.llm.writer import write
+from sandmill.errors import NoAnswer, ReplayMiss, SpendLimit
+from sandmill.models.domain import Domain
+from sandmill.models.llm import Usage
+from sandmill.models.plan import Slot
+from sandmill.models.sheet import Authorship, Sheet
+
+MONEY_SPENT = "max_usd"
+"""Reason of a refusal that is nobody's fault: the money that may be spent is spent."""
+_LONGEST_DETAIL = 600
+
+Result = TypeVar("Result")
+
+Look = Callable[[Slot], Awaitable[str]]
+"""Renders a sample of a slot's design and says how the first solvers score on it."""
+
+
+@dataclass(frozen=True)
+class Designed:
+    """A slot with its sheet, and everything that was said over it."""
+
+    slot: Slot
+    transcript: str
+    """Private: it names the rule."""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A slot that no sheet came of."""
+
+    slot: Slot
+    reason: str
+    detail: str
+    """Says nothing of the rule that was meant."""
+    usage: Usage
+    """Of all replies, when they were given."""
+    transcript: str
+
+
+@dataclass(frozen=True)
+class LlmDesigner:
+    """Settles the sheets of slots, all at once. Equal slots, names and replies give equal sheets.
+
+    Args:
+        ask: answers prompts.
+        repairs: times that a role may mend its answer.
+        giveaways: phrases that no text may hold.
+        look: shows a design before it is settled; none: the developer is not shown any.
+        at_once: designs in the making at a time.
+        forgives_misses: refuse what replay has no answer for, instead of stopping the run.
+    """
+
+    ask: Ask
+    repairs: int
+    giveaways: tuple[str, ...]
+    look: Look | None = None
+    at_once: int = 8
+    """Designs in the making; each asks one question at a time."""
+    forgives_misses: bool = False
+    """Refuse a slot that replay has no answer for, where which slots are asked for was not known to the recording."""
+
+    async def design(self, slots: Sequence[Slot], held: Sequence[Held], draw: str) -> list[Designed | Refused]:
+        """Design for every slot.
+
+        Ideas are taken in the order of the slots, each as far as possible from those that are held and from those of
+        earlier slots, so no answer depends on which came first. Designs are begun in that order too, and few at a time:
+        money that ends leaves few of them unfinished.
+
+        Args:
+            slots: to be designed.
+            held: what the release and the library have already.
+            draw: which round this is; equal questions of another round are other questions.
+
+        Raises:
+            ReplayMiss: in replay, if a request is not recorded and misses are not forgiven.
+        """
+        taken, gate = list(held), asyncio.Semaphore(self.at_once)
+        names = [one.name for one in held]
+        turns = [asyncio.Event() for _ in slots]
+
+        async def one(place: int, slot: Slot) -> Designed | Refused:
+            async with gate:
+                talk = Talk(self.ask, self.repairs, f"slot {slot.number} {draw}")
+                try:
+                    candidates = await self._try(slot, talk, propose(talk, slot, names))
+                    if place:
+                        await turns[place - 1].wait()
+                    if isinstance(candidates, Refused):
+                        return candidates
+                    idea = choose_idea(candidates, taken)
+                    taken.append(Held.of_idea(idea))
+                finally:
+                    turns[place].set()
+                return await self._try(slot, talk, self._settle(talk, slot, idea))
+
+        return await asyncio.gather(*(one(place, slot) for place, slot in enumerate(slots)))
+
+    async def _try(self, slot: Slot, talk: Talk, work: Awaitable[Result]) -> Result | Refused:
+        """Turn whatever one design fails with into a refusal."""
+        try:
+            return await work
+        except GivenUp as error:
+            reason, detail = f"unsound_{error.role}", _without_rule(error)
+        except SpendLimit as error:
+            reason, detail = MONEY_SPENT, str(error)
+        except NoAnswer as error:
+            reason, detail = "no_answer", str(error)
+        except ReplayMiss as error:
+            if not self.forgives_misses:
+                raise
+            reason, detail = "not_recorded", str(error)
+        return Refused(slot, reason, detail[:_LONGEST_DETAIL], talk.usage, _transcript(talk))
+
+    async def _settle(self, talk: Talk, slot: Slot, idea: Idea) -> Designed:
+        domain, columns = await develop(talk, slot, idea, self.giveaways)
+        evaluation = await choose_evaluation(talk, slot, idea)
+
+        def sheet_of(domain: Domain) -> Sheet:
+            return Sheet(
+                domain=Domain.model_validate(domain.model_dump()),
+                motifs=columns.motifs,
+                faults=idea.faults,
+                metric=evaluation.metric,
+                split=evaluation.split,
+                baselines=idea.baselines,
+            )
+
+        if self.look is not None:
+            sample = await self.look(slot.model_copy(update={"sheet": sheet_of(domain)}))
+            revised = await look_again(talk, slot, idea, columns, sample, self.giveaways)
+            domain, columns = revised or (domain, columns)
+        domain = await write(talk, domain, columns.motifs, self.giveaways)
+        designed = slot.model_copy(update={"sheet": sheet_of(domain), "authorship": _authorship(talk)})
+        return Designed(designed, _transcript(talk))
+
+
+def _without_rule(error: GivenUp) -> str:
+    """The problems that are told outside: those that speak of motifs stay in the transcript."""
+    told = [problem for problem in error.problems if "motif" not in problem and error.role != "writer"]
+    count = len(error.problems)
+    problems = f"{count} problem" + ("s" if count != 1 else "")
+    return f"{error.role}: {problems} left after all repairs" + (f": {'; '.join(told)}" if told else "")
+
+
+def _authorship(talk: Talk) -> Authorship:
+    replies = [exchange.reply for exchange in talk.exchanges]
+    sources = sorted({reply.source for reply in replies})
+    return Authorship(
+        models=tuple(dict.fromkeys(reply.model for reply in replies)),
+        replies=tuple(reply.key for reply in replies),
+        source=" and ".join(sources),
+        usage=talk.usage,
+        repairs=talk.sent_back,
+    )
+
+
+def _transcript(talk: Talk) -> str:
+    said = [
+        {
+            "role": exchange.role,
+            "question": exchange.question,
+            "model": exchange.reply.model,
+            "answer": exchange.reply.text,
+            "problems": exchange.problems,
+            "usd": exchange.reply.usage.usd,
+            "request": exchange.reply.key,
+        }
+        for exchange in talk.exchanges
+    ]
+    return json.dumps(said, indent=1, ensure_ascii=False)

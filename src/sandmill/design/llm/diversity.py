@@ -1,0 +1,56 @@
+"""Which of a strategist's candidates to take: the one that is least like anything that the release holds."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sandmill.design.llm.strategist import Idea
+from sandmill.models.domain import Domain, Named
+from sandmill.models.spec import TaskSpec
+
+_WORD = re.compile(r"[a-z]{3,}")
+
+
+@dataclass(frozen=True)
+class Held:
+    """A domain that exists, as a bag of words."""
+
+    name: str
+    words: frozenset[str]
+
+    @classmethod
+    def of_domain(cls, domain: Domain) -> "Held":
+        """Read the words of a domain."""
+        columns: list[Named] = [*domain.numeric, *domain.categorical]
+        texts = [domain.title, domain.row, *domain.overview, *(word.name for word in columns)]
+        return cls(domain.name, _words(texts))
+
+    @classmethod
+    def of_spec(cls, spec: TaskSpec) -> "Held":
+        """Read the words of a task that was made."""
+        story = spec.story
+        return cls(spec.domain, _words([story.title, story.row, story.overview, *story.column_meanings]))
+
+    @classmethod
+    def of_idea(cls, idea: Idea) -> "Held":
+        """Read the words of an idea."""
+        texts = [idea.title, idea.row, *idea.overview, *idea.quantities, *idea.categories, idea.target_name]
+        return cls(idea.name, _words(texts))
+
+
+def choose_idea(candidates: Sequence[Idea], held: Sequence[Held]) -> Idea:
+    """Take the candidate whose nearest neighbour is farthest; of equals the first."""
+    return max(candidates, key=lambda idea: (distance(Held.of_idea(idea), held), -candidates.index(idea)))
+
+
+def distance(one: Held, others: Sequence[Held]) -> float:
+    """1 less the largest overlap of words with any other; a name that exists counts as the same."""
+    return 1 - max((1.0 if one.name == other.name else _overlap(one.words, other.words) for other in others), default=0)
+
+
+def _overlap(left: frozenset[str], right: frozenset[str]) -> float:
+    return len(left & right) / max(1, len(left | right))
+
+
+def _words(texts: Sequence[str]) -> frozenset[str]:
+    return frozenset(word for text in texts for word in _WORD.findall(text.lower()))

@@ -1,0 +1,65 @@
+"""The MLOps engineer: metric, form of a submission and split, each from our registries and never as code."""
+
+from pydantic import Field
+
+from sandmill.design.llm.conversation import Talk, fill
+from sandmill.design.llm.facts import tell_structure
+from sandmill.design.llm.strategist import Idea
+from sandmill.metrics.support import ENCODINGS, SUPPORTED_TASKS
+from sandmill.models.base import Frozen
+from sandmill.models.package import Encoding
+from sandmill.models.plan import Slot
+from sandmill.models.structure import MetricName, PathologyKind, SplitKind, Structure, TargetKind
+
+_WITH_STRATA = frozenset({TargetKind.BINARY, TargetKind.MULTICLASS, TargetKind.ORDINAL})
+
+
+class Evaluation(Frozen):
+    """What the engineer answers with."""
+
+    metric: MetricName
+    submission: Encoding
+    split: SplitKind
+    reason: str = Field(max_length=400)
+
+
+async def choose_evaluation(talk: Talk, slot: Slot, idea: Idea) -> Evaluation:
+    """Ask how the task is to be scored and split.
+
+    Raises:
+        GivenUp: if the answer is not among what can be made.
+    """
+    structure = slot.seed.structure
+    forms = "\n".join(
+        f"- {metric}: {ENCODINGS[structure.target, metric]}" for metric in SUPPORTED_TASKS[structure.target]
+    )
+    values = {
+        "structure": tell_structure(structure),
+        "title": idea.title,
+        "row": idea.row,
+        "target": f"{idea.target_name}: {idea.target_meaning}",
+        "metrics": forms,
+        "splits": ", ".join(splits_for(structure)),
+    }
+    return await talk.settle("engineer", fill("engineer_question", values), Evaluation, lambda e: _judge(e, structure))
+
+
+def splits_for(structure: Structure) -> tuple[SplitKind, ...]:
+    """Splits that a structure can have, its own first. Rows that belong to units are always split by unit."""
+    if structure.split in (SplitKind.GROUPED, SplitKind.TEMPORAL) or PathologyKind.GROUPS in structure.pathologies:
+        return (structure.split if structure.split is SplitKind.TEMPORAL else SplitKind.GROUPED,)
+    own = dict.fromkeys((structure.split, SplitKind.RANDOM, SplitKind.TEMPORAL, SplitKind.GROUPED))
+    strata = (SplitKind.STRATIFIED,) if structure.target in _WITH_STRATA else ()
+    return tuple(dict.fromkeys((*own, *strata)))
+
+
+def _judge(answer: Evaluation, structure: Structure) -> list[str]:
+    problems, metrics = [], SUPPORTED_TASKS[structure.target]
+    if answer.metric not in metrics:
+        problems.append(f"metric: {answer.metric} cannot be used for {structure.target}; one of {', '.join(metrics)}")
+    elif answer.submission != ENCODINGS[structure.target, answer.metric]:
+        wanted = ENCODINGS[structure.target, answer.metric]
+        problems.append(f"submission: {answer.submission} is not what {answer.metric} scores; it is {wanted}")
+    if answer.split not in splits_for(structure):
+        problems.append(f"split: {answer.split} does not fit; one of {', '.join(splits_for(structure))}")
+    return problems

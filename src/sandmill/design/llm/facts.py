@@ -1,0 +1,37 @@
+"""What roles are told of a seed: its structure as facts, its words as quoted data that nobody can step out of."""
+
+import json
+
+from sandmill.models.seed import SeedTask
+from sandmill.models.structure import Structure
+
+LONGEST_TEXT = 500
+"""Characters of a seed's own words that are passed on; a giant text would only cost money."""
+
+
+def quote_seed(seed: SeedTask) -> str:
+    """Write a seed's title and summary as one line of JSON, shortened; control characters are escaped."""
+    return json.dumps({"title": _short(seed.title), "summary": _short(seed.summary)}, ensure_ascii=True)
+
+
+def tell_structure(structure: Structure) -> str:
+    """List what must be preserved. Numbers and fixed words alone: no text of anybody is in it."""
+    faults = ", ".join(sorted(structure.pathologies)) or "none"
+    lines = [
+        f"modality: {structure.modality}",
+        f"target: {structure.target}",
+        f"classes: {structure.n_classes or '-'}",
+        f"targets: {structure.n_targets}",
+        f"metric: {structure.metric}",
+        f"split: {structure.split}",
+        f"columns: {structure.columns.numeric} numeric, {structure.columns.categorical} categorical, "
+        f"{structure.columns.date} date",
+        f"share of missing cells: {structure.missing_share:.2f}",
+        f"faults of its data: {faults}",
+    ]
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_TEXT else f"{line[:LONGEST_TEXT]} ..."

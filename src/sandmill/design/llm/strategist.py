@@ -1,0 +1,106 @@
+"""The data strategist: a seed's structure in, candidate tasks in new domains out."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import Field
+
+from sandmill.design.llm.conversation import Talk, fill
+from sandmill.design.llm.facts import quote_seed, tell_structure
+from sandmill.design.motifs import FINDABLE_KINDS, HIDDEN_KINDS, PLAIN_KINDS
+from sandmill.design.rule import HIDDEN_MOTIFS
+from sandmill.design.sheet_rule import FEWEST_PLAIN, MOST_PLAIN
+from sandmill.models.base import Frozen
+from sandmill.models.plan import Slot
+from sandmill.models.sheet import FreeFault, MotifChoice
+
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{1,39}$")]
+
+FIELDS = (
+    *("farming", "fishing", "forestry", "mining", "energy", "water supply", "waste and recycling", "construction"),
+    *("textiles", "food processing", "chemistry", "electronics", "machine tools", "printing", "shipbuilding", "rail"),
+    *("roads", "air traffic", "space flight", "post and freight", "shops and markets", "restaurants", "tourism"),
+    *("sports", "music and theatre", "museums and archives", "schools", "languages", "public offices", "courts"),
+    *("elections", "insurance", "pensions", "housing", "gardens and parks", "pets and veterinary care", "dentistry"),
+    *("nursing", "pharmacy", "laboratories", "astronomy", "geology", "oceans", "weather", "wildlife", "archaeology"),
+    *("fire brigades", "mountain rescue", "telephony", "software operations", "video games", "repair shops", "crafts"),
+)
+"""Fields of life, one for each slot in turn, so that strategists who cannot see each other do not all choose alike."""
+MOST_HELD = 40
+"""Domains of the release that a strategist is told of."""
+
+
+class Idea(Frozen):
+    """One candidate: what is predicted of what, and which columns plausibly act on it in which way."""
+
+    name: Name
+    title: str = Field(min_length=3, max_length=51)
+    row: str = Field(max_length=90)
+    overview: tuple[str, ...] = Field(min_length=3, max_length=5)
+    target_name: Name
+    target_meaning: str = Field(max_length=110)
+    quantities: tuple[Name, ...] = Field(min_length=10, max_length=20)
+    categories: tuple[Name, ...] = Field(min_length=3, max_length=8)
+    motifs: tuple[MotifChoice, ...] = Field(min_length=5, max_length=7)
+    faults: tuple[FreeFault, ...] = Field(default=(), max_length=3)
+    baselines: tuple[str, ...] = Field(min_length=3, max_length=5)
+
+
+class Ideas(Frozen):
+    """What the strategist answers with."""
+
+    candidates: tuple[Idea, ...] = Field(min_length=2, max_length=3)
+
+
+async def propose(talk: Talk, slot: Slot, held: Sequence[str]) -> tuple[Idea, ...]:
+    """Ask for candidates in new domains.
+
+    Args:
+        talk: of this design.
+        slot: its place in the release.
+        held: names of domains that exist already.
+
+    Raises:
+        GivenUp: if none came that holds.
+    """
+    question = fill(
+        "strategist_question",
+        {
+            "structure": tell_structure(slot.seed.structure),
+            "seed": quote_seed(slot.seed),
+            "field": FIELDS[(slot.number * 7) % len(FIELDS)],
+            "held": ", ".join(held[-MOST_HELD:]) or "none",
+        },
+    )
+    answer = await talk.settle("strategist", question, Ideas, lambda ideas: _judge(ideas, held))
+    return answer.candidates
+
+
+def _judge(ideas: Ideas, held: Sequence[str]) -> list[str]:
+    return [
+        f"candidates.{place} ({idea.name}): {problem}"
+        for place, idea in enumerate(ideas.candidates)
+        for problem in _problems(idea, held)
+    ]
+
+
+def _problems(idea: Idea, held: Sequence[str]) -> list[str]:
+    problems = [f"the domain {idea.name} exists already; choose another one"] if idea.name in held else []
+    known = {*idea.quantities, *idea.categories}
+    used = [column for choice in idea.motifs for column in choice.columns]
+    if unknown := sorted(set(used) - known):
+        problems.append(f"motifs use {', '.join(unknown)}, which are neither quantities nor categories")
+    if twice := sorted({column for column in used if used.count(column) > 1}):
+        problems.append(f"{', '.join(twice)} in two motifs; a column serves one")
+    if idea.target_name in known:
+        problems.append(f"{idea.target_name} is the target and a column; it can be one of them")
+    kinds = [choice.kind for choice in idea.motifs]
+    plain, hidden = sum(kind in PLAIN_KINDS for kind in kinds), sum(kind in HIDDEN_KINDS for kind in kinds)
+    if not FEWEST_PLAIN <= plain <= MOST_PLAIN or hidden != HIDDEN_MOTIFS:
+        problems.append(
+            f"{plain} motifs of {', '.join(PLAIN_KINDS)} and {hidden} of the others; wanted are {FEWEST_PLAIN} to "
+            f"{MOST_PLAIN} and {HIDDEN_MOTIFS}"
+        )
+    if not set(kinds) & set(FINDABLE_KINDS):
+        problems.append(f"at least one motif must be of {', '.join(FINDABLE_KINDS)}")
+    return problems

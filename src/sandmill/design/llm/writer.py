@@ -1,0 +1,96 @@
+"""The technical writer, who is never told the rule, and the reviewer, who is, to see whether a text gives it away."""
+
+import json
+from typing import Literal
+
+from pydantic import Field
+
+from sandmill.design.llm.conversation import Talk, fill
+from sandmill.design.soundness import domain_problems, named_meanings
+from sandmill.models.base import Frozen
+from sandmill.models.domain import Domain
+from sandmill.models.sheet import MotifChoice
+
+
+class NamedMeaning(Frozen):
+    """What one column or target holds, in a phrase."""
+
+    name: str
+    meaning: str
+
+
+class Texts(Frozen):
+    """What the writer answers with."""
+
+    title: str
+    row: str
+    overview: tuple[str, ...] = Field(min_length=3, max_length=5)
+    meanings: tuple[NamedMeaning, ...]
+
+
+class Objection(Frozen):
+    """One thing that the reviewer would not publish."""
+
+    kind: Literal["leak", "ambiguity", "contradiction"]
+    where: str = Field(max_length=80)
+    what: str = Field(max_length=300)
+
+
+class Review(Frozen):
+    """What the reviewer answers with; nothing to object to is an empty list."""
+
+    objections: tuple[Objection, ...] = Field(max_length=10)
+
+
+async def write(talk: Talk, domain: Domain, motifs: tuple[MotifChoice, ...], giveaways: tuple[str, ...]) -> Domain:
+    """Ask for the words of a task, and have them reviewed.
+
+    Returns:
+        The domain with its new words.
+
+    Raises:
+        GivenUp: if the words do not hold, or the reviewer still objects.
+    """
+    question = fill("writer_question", {"domain": tell_domain(domain)})
+
+    async def review(texts: Texts) -> list[str]:
+        rule = json.dumps([choice.model_dump(mode="json") for choice in motifs])
+        asked = fill("reviewer_question", {"domain": tell_domain(with_texts(domain, texts)), "rule": rule})
+        answer = await talk.settle("reviewer", asked, Review, lambda _: [])
+        return [f"{found.kind} in {found.where}: {found.what}" for found in answer.objections]
+
+    texts = await talk.settle("writer", question, Texts, lambda texts: _judge(domain, texts, giveaways), review)
+    return with_texts(domain, texts)
+
+
+def tell_domain(domain: Domain) -> str:
+    """All that a reader of the task will be told, as JSON."""
+    columns = {
+        **{word.name: {"meaning": word.meaning, "kind": "number"} for word in domain.numeric},
+        **{w.name: {"meaning": w.meaning, "kind": "category", "levels": list(w.levels)} for w in domain.categorical},
+    }
+    rest = {name: {"meaning": meaning} for name, meaning in named_meanings(domain) if name not in columns}
+    told = {"title": domain.title, "row": domain.row, "overview": list(domain.overview), "names": {**columns, **rest}}
+    return json.dumps(told, indent=1, ensure_ascii=False)
+
+
+def with_texts(domain: Domain, texts: Texts) -> Domain:
+    """Put new words into a domain; names and numbers stay."""
+    said = {named.name: named.meaning for named in texts.meanings}
+
+    def renewed(words: tuple[Frozen, ...]) -> tuple[Frozen, ...]:
+        return tuple(word.model_copy(update={"meaning": said.get(word.name, word.meaning)}) for word in words)  # type: ignore[attr-defined]
+
+    columns = {name: renewed(getattr(domain, name)) for name in ("numeric", "categorical", "crowded", "dates", "units")}
+    kinds = type(domain.targets).model_fields
+    targets = domain.targets.model_copy(update={kind: renewed(getattr(domain.targets, kind)) for kind in kinds})
+    words = {"title": texts.title, "row": texts.row, "overview": texts.overview, "targets": targets}
+    return domain.model_copy(update={**columns, **words})
+
+
+def _judge(domain: Domain, texts: Texts, giveaways: tuple[str, ...]) -> list[str]:
+    wanted, said = [name for name, _ in named_meanings(domain)], [named.name for named in texts.meanings]
+    problems = [f"meanings: {name} is left out" for name in wanted if name not in said]
+    problems += [f"meanings: there is no column {name[:60]}" for name in said if name not in wanted]
+    problems += [f"meanings: {name} is told twice" for name in sorted({name for name in said if said.count(name) > 1})]
+    return problems or domain_problems(with_texts(domain, texts), giveaways)

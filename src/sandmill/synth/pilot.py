@@ -1,0 +1,64 @@
+"""The rows that a design is tried on first: its own training rows, and test rows that no task is published with."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from sandmill.mechanism.columns import Floats
+from sandmill.metrics.base import Array
+from sandmill.models.package import Brief
+from sandmill.models.spec import TaskSpec
+from sandmill.synth.brief import brief_of
+from sandmill.synth.oracle import BestRule
+from sandmill.synth.render import as_codes, beside, frames_of, render_train, streams_of
+from sandmill.synth.rows import draw_test
+from sandmill.synth.tables import csv_bytes, row_ids
+
+PILOT_ROWS = 2000
+"""They tell whether the band is met, and settle how many rows a steady test needs."""
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """A small rendering of a design that is never published."""
+
+    spec: TaskSpec
+    brief: Brief
+    train: bytes
+    """train.csv as it will be published."""
+    test: bytes
+    """test.csv of the pilot rows."""
+    truth: Array
+    observed: Mapping[str, Floats]
+    """Visible cells of the pilot rows, as numbers."""
+    rule: BestRule
+
+    @cached_property
+    def oracle(self) -> Array:
+        """What the best possible solver predicts for the pilot rows."""
+        return self.rule.predict(self.observed)
+
+
+def draw_pilot(spec: TaskSpec, secret: bytes, replicate: int = 0, rows: int = PILOT_ROWS) -> Pilot:
+    """Draw a design's training rows and a pilot.
+
+    Args:
+        spec: the design.
+        secret: release secret.
+        replicate: which rendering of the design.
+        rows: of the pilot.
+    """
+    streams, brief = streams_of(spec, secret, replicate), brief_of(spec)
+    test = draw_test(spec.mechanism, streams.child("pilot"), rows)
+    ids = pl.Series(brief.id_column, row_ids(streams, "pilot", range(rows))).to_frame()
+    return Pilot(
+        spec=spec,
+        brief=brief,
+        train=render_train(spec, brief, streams).csv,
+        test=csv_bytes(beside(ids, frames_of(spec.mechanism, brief, test)[0])),
+        truth=as_codes(brief, test.draw.target),
+        observed=test.draw.observed,
+        rule=BestRule(spec, streams),
+    )

@@ -1,0 +1,146 @@
+"""What a good language model would answer, from sheets written by hand: for scripted servers and recordings."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sandmill.design.lexicon import load_domains
+from sandmill.design.llm.strategist import FIELDS
+from sandmill.models.llm import Prompt
+from sandmill.models.structure import TargetKind
+from tests.llm_server import Answer as ServerAnswer
+from tests.llm_server import Received, good
+
+FOLDER = Path(__file__).parent / "llm_sheets"
+
+_KEPT_UNDER = {TargetKind.MULTI_TARGET: "regression"}
+_STRUCTURE = re.compile(r"^- (metric|split|target): (\w+)$", re.MULTILINE)
+_FIELD = re.compile(r"near this field of life: (.+)\.$", re.MULTILINE)
+
+Answer = dict[str, Any]
+
+
+@cache
+def load_sheets() -> tuple[Mapping[str, Any], ...]:
+    """Read all sheets, by file name."""
+    return tuple(yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.yaml")))
+
+
+class Playbook:
+    """Answers every role's question from the sheet whose turn it is: slot n takes sheet n, round and round.
+
+    Strategists are told apart by the field of life that their slot was given, the others by what they are told of.
+
+    Args:
+        spoil: changes an answer before it is given, by role and by how often that role was asked for the slot.
+    """
+
+    def __init__(self, spoil: Callable[[str, int, Answer], Any] | None = None) -> None:
+        self._spoil, self._asked = spoil, dict[tuple[str, str], int]()
+
+    def answer(self, role: str, messages: list[Mapping[str, Any]]) -> Any:
+        """Answer one question."""
+        question = next(str(message["content"]) for message in messages if message["role"] == "user")
+        sheet = _sheet_for(role, question)
+        answer = _ANSWERS[role](sheet, question)
+        about = sheet["domain"]["name"]
+        times = self._asked[role, about] = self._asked.get((role, about), 0) + 1
+        return self._spoil(role, times, answer) if self._spoil else answer
+
+    def serve(self, received: Received) -> ServerAnswer:
+        """Answer as a server does: the schema that is asked for has the role's name."""
+        asked = received.body["response_format"]["json_schema"]["name"]
+        answer = self.answer(asked, received.body["messages"])
+        return answer if isinstance(answer, ServerAnswer) else good(answer, tokens=None)
+
+    def answer_prompt(self, prompt: Prompt) -> str:
+        """Answer a prompt as text."""
+        return json.dumps(self.answer(prompt.role, [m.model_dump() for m in prompt.messages]))
+
+
+def _sheet_for(role: str, question: str) -> Mapping[str, Any]:
+    sheets = load_sheets()
+    if role == "strategist":
+        found = _FIELD.search(question)
+        place = FIELDS.index(found[1]) if found else 0
+        return sheets[place * pow(7, -1, len(FIELDS)) % len(FIELDS) % len(sheets)]
+    return next(sheet for sheet in sheets if any(mark in question for mark in _marks(sheet)))
+
+
+def _marks(sheet: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a question about a sheet holds: the domain's title, or the name of its first column."""
+    return sheet["domain"]["title"], json.dumps(sheet["domain"]["numeric"][0]["name"])
+
+
+def _idea(sheet: Mapping[str, Any], question: str) -> Answer:
+    domain, kind = sheet["domain"], TargetKind(dict(_STRUCTURE.findall(question))["target"])
+    target = _targets(sheet, kind)[0]
+    return {
+        **{key: domain[key] for key in ("name", "title", "row", "overview")},
+        "target_name": target["name"],
+        "target_meaning": target["meaning"],
+        "quantities": [word["name"] for word in domain["numeric"]],
+        "categories": [word["name"] for word in (*domain["categorical"], *domain["crowded"])][:8],
+        "motifs": sheet["motifs"],
+        "faults": sheet.get("faults", []),
+        "baselines": sheet["baselines"],
+    }
+
+
+def _ideas(sheet: Mapping[str, Any], question: str) -> Answer:
+    idea = _idea(sheet, question)
+    # A second one that is like the library's own domains, so that the first is taken.
+    parcels = next(domain for domain in load_domains() if domain.name == "parcels")
+    words = {"title": f"{idea['title']} by post", "row": parcels.row, "overview": list(parcels.overview)}
+    plain = {**idea, "name": f"{idea['name']}_by_post", **words}
+    return {"candidates": [idea, plain]}
+
+
+def _columns(sheet: Mapping[str, Any], question: str) -> Answer:
+    domain = sheet["domain"]
+    kind = TargetKind(re.search(r"of kind (\w+)", question)[1])  # type: ignore[index]
+    names = ("numeric", "categorical", "crowded", "dates", "units", "periods")
+    columns = {name: domain[name] for name in names} | {"motifs": sheet["motifs"]}
+    plain: Answer = json.loads(json.dumps(columns | {"targets": _targets(sheet, kind)}, default=str))
+    return plain
+
+
+def _targets(sheet: Mapping[str, Any], kind: TargetKind) -> list[Answer]:
+    words = sheet["targets"][_KEPT_UNDER.get(kind, str(kind))]
+    return list(words[:3] if kind is TargetKind.MULTI_TARGET else words[:1])
+
+
+def _second(_: Mapping[str, Any], __: str) -> Answer:
+    return {"verdict": "keep", "reason": "The magnitudes are those of such places."}
+
+
+def _evaluation(_: Mapping[str, Any], question: str) -> Answer:
+    asked = dict(_STRUCTURE.findall(question))
+    form = re.search(rf"^- {asked['metric']}: (\w+)$", question.partition("Metrics that")[2], re.MULTILINE)
+    split = re.search(r"Splits that can be used: (\w+)", question)
+    return {"metric": asked["metric"], "submission": form[1], "split": split[1], "reason": "As in the seed."}  # type: ignore[index]
+
+
+def _texts(_: Mapping[str, Any], question: str) -> Answer:
+    told = json.loads(question[question.index("{") :])
+    meanings = [{"name": name, "meaning": word["meaning"]} for name, word in told["names"].items()]
+    return {**{key: told[key] for key in ("title", "row", "overview")}, "meanings": meanings}
+
+
+def _review(_: Mapping[str, Any], __: str) -> Answer:
+    return {"objections": []}
+
+
+_ANSWERS: dict[str, Callable[[Mapping[str, Any], str], Answer]] = {
+    "strategist": _ideas,
+    "developer": _columns,
+    "developer_second": _second,
+    "engineer": _evaluation,
+    "writer": _texts,
+    "reviewer": _review,
+}

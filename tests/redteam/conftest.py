@@ -1,0 +1,105 @@
+"""A few real packages, besieged in one sandbox a backend and file of attacks."""
+
+import os
+import secrets
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandmill.models.base import Band
+from sandmill.models.request import BuildRequest, RunSettings
+from sandmill.sandbox.agent_env import AgentEnv, create_agent_env
+from sandmill.store.release import load
+from tests.redteam.siege import Siege, Target, Trap, open_target
+from tests.releases import REPOSITORY, build
+from tests.unit.sandbox.conftest import make_box
+
+_CARDS = REPOSITORY / "src" / "sandmill" / "seeds" / "cards"
+_SEEDS = ("home-credit-default-risk", "california-housing", "playground-series-s3e5")
+"""Probabilities by ROC AUC, a number by RMSE, grades by quadratic weighted kappa."""
+
+
+@pytest.fixture(scope="session")
+def agent_env() -> AgentEnv:
+    return create_agent_env()
+
+
+@pytest.fixture(scope="session")
+def targets(once_a_session) -> list[Target]:
+    """Three tasks, built and pulled as anyone would; the secret is fixed, so they are the same every time."""
+
+    def make(folder: Path) -> str:
+        folder.mkdir()
+        (folder / "key").write_bytes(b"the red team's release secret, 32 bytes and more")
+        request = BuildRequest(
+            name="redteam",
+            tasks=len(_SEEDS),
+            seed=7,
+            seeds=tuple(str(_CARDS / f"{seed}.yaml") for seed in _SEEDS),
+            mix={Band.EASY: 1.0},
+        )
+        settings = RunSettings(root=str(folder / "releases"), shard_size=3, secret_file=folder / "key")
+        load(build(request, settings)).pull(str(folder / "pulled"))
+        return str(folder / "pulled")
+
+    pulled = Path(once_a_session("redteam", make))
+    return [open_target(folder) for folder in sorted(pulled.iterdir())]
+
+
+@pytest.fixture(scope="session")
+def trap(tmp_path_factory, targets) -> Iterator[Trap]:
+    """A secret in every place of the host that a script might reach, so that it shows if one does."""
+    canary = secrets.token_hex(16)
+    folder = tmp_path_factory.mktemp("trap")
+    places = [folder / "canary", Path("/dev/shm") / f"canary-{canary[:4]}", Path("/tmp") / f"canary-{canary[:4]}"]
+    places += [target.folder / "private" / "canary" for target in targets]
+    abstract = f"\0sandmill-redteam-{canary[:4]}"
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        socket.create_server(("127.0.0.1", 0)) as tcp,
+        socket.socket(socket.AF_UNIX) as by_name,
+        socket.socket(socket.AF_UNIX) as by_path,
+    ):
+        patch.setenv("AWS_SECRET_ACCESS_KEY", canary)
+        by_name.bind(abstract)
+        by_path.bind(str(folder / "socket"))
+        for server in (by_name, by_path):
+            server.listen()
+        for place in places:
+            place.write_text(canary)
+            place.chmod(0o644)
+        told = {
+            "canaries": [str(place) for place in places],
+            "port": tcp.getsockname()[1],
+            "abstract": abstract,
+            "socket": str(folder / "socket"),
+            "parent": os.getpid(),
+            "repository": str(REPOSITORY),
+            "trap": str(folder / "sprung"),
+        }
+        yield Trap(canary, told, folder / "sprung")
+        for place in places:
+            place.unlink(missing_ok=True)
+
+
+@pytest.fixture(scope="module")
+def siege(request, targets, trap, agent_env) -> Iterator[Siege]:
+    """One sandbox, attacked again and again."""
+    with make_box(request.param) as box:
+        yield Siege(box, targets, trap)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Besiege the backends that a file names."""
+    if "siege" in metafunc.fixturenames:
+        backends = getattr(metafunc.module, "BACKENDS", ("warm", "bwrap"))
+        metafunc.parametrize("siege", backends, indirect=True, scope="module")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Attacks need the agent environment and a build."""
+    for item in items:
+        if "agent_env" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)

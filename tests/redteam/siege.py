@@ -1,0 +1,130 @@
+"""Run an attack as an agent would, grade it as `sandmill run` does, and look for anything that it gained or broke."""
+
+import hashlib
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from sandmill.grading import grade_submission
+from sandmill.grading.grade import read_task_file
+from sandmill.metrics.submission import Answers, read_answers
+from sandmill.models.reports import GradeReport, Medal, Outcome
+from sandmill.models.run import RunResult
+from sandmill.models.task_file import TaskFile
+from sandmill.rewards import reward_of
+from sandmill.sandbox import Sandbox
+from tests.redteam.attacks import BREACH, LUCK, Attack, script
+
+PATIENCE_S = 30.0
+"""That everything around a run may take, its grading included, on a busy machine."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """One pulled task."""
+
+    folder: Path
+    task: TaskFile
+    answers: Answers
+
+    @property
+    def public(self) -> Path:
+        return self.folder / "public"
+
+    def grade(self, submission: bytes | None) -> GradeReport:
+        return grade_submission(submission, self.answers, self.task.brief, self.task.calibration)
+
+    def digest(self) -> str:
+        """Change if any file of the task does."""
+        files = sorted(path for path in self.folder.rglob("*") if path.is_file())
+        return hashlib.sha256(b"".join(str(path).encode() + path.read_bytes() for path in files)).hexdigest()
+
+
+def open_target(folder: Path) -> Target:
+    task = read_task_file(folder)
+    return Target(folder, task, read_answers((folder / "private" / "answers.csv").read_bytes(), task.brief))
+
+
+@dataclass(frozen=True)
+class Trap:
+    """What scripts are told of the host, and what must never come out of one."""
+
+    canary: str
+    told: dict[str, object]
+    sprung: Path
+    """A file that is there if a payload was executed outside."""
+
+
+class Siege:
+    """A sandbox that is attacked, and the tasks that are to be won by it."""
+
+    def __init__(self, box: Sandbox, targets: list[Target], trap: Trap) -> None:
+        self.box, self.targets, self.trap = box, targets, trap
+        self._digests = {target.folder: target.digest() for target in targets}
+
+    def survives(self, attack: Attack) -> None:
+        """Run an attack on the packages, and assert that it gained and broke nothing."""
+        for target in self.targets[: 1 if attack.is_dear else None]:
+            with TemporaryDirectory(prefix="redteam-") as scratch:
+                results = [self._run(code, target, Path(scratch), attack.timeout) for code in attack.steps]
+                self._assert_nothing_came_out(results, Path(scratch))
+            started = time.monotonic()
+            grade = target.grade(results[-1].submission)
+            assert time.monotonic() - started < PATIENCE_S
+            outcome = grade.outcome if results[-1].outcome is Outcome.OK else results[-1].outcome
+            assert outcome.value in attack.ends, (target.task.brief.metric, results[-1])
+            _assert_unpaid(attack, target, grade)
+            if attack.check:
+                attack.check(results)
+        self._assert_nothing_is_broken()
+
+    def pays_the_reference(self) -> None:
+        """Assert that the reference solution of every package is gold in this very sandbox."""
+        for target in self.targets:
+            reference = (target.folder / "private" / "solution.py").read_text()
+            result = self.box.run(reference, public=target.public, timeout=60)
+            assert result.outcome is Outcome.OK, result
+            assert target.grade(result.submission).medal is Medal.GOLD
+
+    def _run(self, code: str, target: Target, scratch: Path, timeout: float) -> RunResult:
+        siblings = [str(other.folder) for other in self.targets if other is not target]
+        told = self.trap.told | {
+            "task": str(target.folder),
+            "siblings": siblings,
+            "scratch": str(scratch),
+            "agent_env": str(self.box.agent_env.path),
+        }
+        started = time.monotonic()
+        result = self.box.run(script(code, told), public=target.public, scratch=scratch, timeout=timeout)
+        assert time.monotonic() - started < timeout + PATIENCE_S
+        assert result.outcome is not Outcome.INFRA_ERROR, result
+        return result
+
+    def _assert_nothing_came_out(self, results: list[RunResult], scratch: Path) -> None:
+        kept = b"".join(path.read_bytes() for path in scratch.rglob("*") if _is_small_file(path))
+        for result in results:
+            # As a trainer would log it; whatever names and streams hold, this must be text.
+            said = json.dumps(result.model_dump(mode="json", exclude={"submission"}))
+            assert result.detail.isprintable()
+            assert BREACH not in said, result
+            for place in (said.encode(), kept, result.submission or b""):
+                assert self.trap.canary.encode() not in place
+
+    def _assert_nothing_is_broken(self) -> None:
+        assert not self.trap.sprung.exists()
+        assert {target.folder: target.digest() for target in self.targets} == self._digests
+
+
+def _is_small_file(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink() and path.stat().st_size < 1 << 22
+
+
+def _assert_unpaid(attack: Attack, target: Target, grade: GradeReport) -> None:
+    assert grade.medal is None, grade
+    sample = target.grade((target.public / "sample_submission.csv").read_bytes())
+    most = {"nothing": reward_of(sample), "luck": LUCK, "prediction": 1.0}[attack.pays]
+    assert reward_of(grade) <= most, grade
+    if attack.pays == "nothing":
+        assert grade.gap_closed is None or grade.gap_closed <= 0, grade

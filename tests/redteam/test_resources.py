@@ -1,0 +1,251 @@
+"""Attacks on the machine: processes, memory, disk, output, time. Each ends by its own fault, within its limits."""
+
+import tracemalloc
+
+import pytest
+
+from sandmill.models.reports import Outcome
+from tests.redteam.attacks import Attack
+from tests.redteam.siege import Siege
+
+OK, NOTHING, INVALID, TIMEOUT, OOM, ERROR = (
+    ("ok",),
+    ("no_submission",),
+    ("invalid_submission",),
+    ("timeout",),
+    ("oom",),
+    ("runtime_error",),
+)
+ANY_FAILURE = ("timeout", "oom", "runtime_error", "no_submission")
+
+
+def ended_soon(results):
+    assert results[-1].duration_s < 15
+
+
+ATTACKS = {
+    "a fork bomb that ignores signals": Attack(
+        """
+for number in (1, 2, 3, 15): signal.signal(number, signal.SIG_IGN)
+while True:
+    try:
+        if not os.fork(): os.setsid()
+    except OSError: time.sleep(0.01)
+""",
+        TIMEOUT,
+        (18,),
+        timeout=2,
+        is_dear=True,
+    ),
+    "a thread bomb": Attack(
+        """
+import threading
+threads = 0
+try:
+    while True:
+        threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+        threads += 1
+except RuntimeError: pass
+if threads > 200: print("BREACH", threads)
+""",
+        ANY_FAILURE,
+        (18,),
+        is_dear=True,
+        check=ended_soon,
+    ),
+    "children without end": Attack(
+        "while True:\n    try: subprocess.Popen(['sleep', '60'])\n    except OSError: break\nraise SystemExit(1)",
+        ERROR,
+        (18,),
+        is_dear=True,
+    ),
+    "memory at once": Attack("x = bytearray(1 << 42)", OOM, (18,)),
+    "memory piece by piece": Attack(
+        "x = []\nwhile True: x.append(bytearray(b'1') * (64 << 20))", OOM, (18,), is_dear=True
+    ),
+    "memory in children": Attack(
+        """
+for _ in range(3):
+    if not os.fork():
+        x = bytearray(b"1") * (900 << 20)
+        time.sleep(60)
+time.sleep(60)
+""",
+        OOM,
+        (18,),
+        timeout=40,
+        is_dear=True,
+    ),
+    "memory that is a file": Attack(
+        "for i in range(8): open(f'/dev/shm/{i}', 'wb').write(b'1' * (100 << 20))", ERROR, (18,), is_dear=True
+    ),
+    "memory locked": Attack(
+        """
+import mmap
+room = mmap.mmap(-1, 64 << 20)
+at = ctypes.addressof(ctypes.c_char.from_buffer(room))
+must_fail("mlock", 149, at, 64 << 20)
+must_fail("mlockall", 151, 3)
+must_fail("huge pages", 9, 0, 1 << 30, 3, 0x40022, -1, 0)
+""",
+        NOTHING,
+    ),
+    "the disk filled": Attack(
+        "while True: open(str(time.time_ns()), 'wb').write(bytes(50 << 20))", ERROR, (18,), is_dear=True
+    ),
+    "the temporary folder filled": Attack(
+        "while True: open(f'/tmp/{time.time_ns()}', 'wb').write(bytes(50 << 20))", ERROR, (18,), is_dear=True
+    ),
+    "all inodes": Attack("n = 0\nwhile True: open(f'/tmp/{n}', 'w').close(); n += 1", ERROR, (18,), is_dear=True),
+    "links for inodes": Attack(
+        "open('a', 'w').close()\nn = 0\nwhile True: os.link('a', f'/tmp/{n}'); n += 1", ERROR, is_dear=True
+    ),
+    "attributes for memory": Attack(
+        """
+open("a", "w").close()
+try:
+    for n in range(100000): os.setxattr("a", f"user.{n}", b"x" * 60000)
+except OSError: raise SystemExit(1)
+""",
+        ERROR,
+        is_dear=True,
+    ),
+    "a deep tree": Attack("for _ in range(3000): os.mkdir('d'); os.chdir('d')", NOTHING, (18,), is_dear=True),
+    "holes": Attack("for n in range(40): open(f'{n}', 'wb').truncate(250 << 20)", NOTHING, (18,), is_dear=True),
+    "one endless file": Attack(
+        "with open('a', 'wb') as f:\n    while True: f.write(bytes(1 << 20))", ERROR, is_dear=True
+    ),
+    "descriptors": Attack("x = []\nwhile True: x.append(os.pipe())", ERROR, (18,)),
+    "output without end": Attack("while True: print('x' * 1000)", TIMEOUT, (18,), timeout=2, is_dear=True),
+    "complaints without end": Attack("while True: os.write(2, bytes(65536))", TIMEOUT, (18,), timeout=2, is_dear=True),
+    "output of control signs": Attack(
+        "os.write(1, bytes(range(256)) * 1000); os.write(2, b'\\x1b[2J\\x9b' * 1000)", NOTHING
+    ),
+    "work without end": Attack("while True: pass", TIMEOUT, (25,), timeout=2),
+    "a sleep past the limit": Attack("submit_sample(); time.sleep(60)", TIMEOUT, (25,), timeout=1),
+    "every signal ignored": Attack(
+        """
+submit_sample()
+for number in range(1, 65):
+    try: signal.signal(number, signal.SIG_IGN)
+    except (OSError, ValueError): pass
+signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))
+while True: pass
+""",
+        TIMEOUT,
+        (18, 25),
+        timeout=2,
+    ),
+    "stopped for good": Attack("submit_sample(); os.kill(os.getpid(), signal.SIGSTOP)", TIMEOUT, timeout=2),
+    "a debugger's wait": Attack("import code; submit_sample(); input()", ERROR),
+    "an ending that never ends": Attack(
+        "import atexit, threading; submit_sample(); threading.Thread(target=lambda: time.sleep(600)).start()",
+        TIMEOUT,
+        timeout=2,
+    ),
+    "an ending that loops": Attack(
+        """
+class Sticky:
+    def __del__(self):
+        while True: pass
+submit_sample()
+x = Sticky()
+""",
+        TIMEOUT,
+        timeout=2,
+    ),
+    "recursion": Attack(
+        "import sys; sys.setrecursionlimit(10**9)\ndef f(): f()\nf()", ("runtime_error", "oom"), is_dear=True
+    ),
+    "brackets without end": Attack("eval('(' * 10**6)", ("runtime_error", "oom")),
+    "a crash in C": Attack("submit_sample(); ctypes.string_at(0)", ERROR),
+    "a pipe bomb": Attack(
+        """
+pairs = []
+try:
+    while True:
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        pairs.append((reader, writer))
+        try:
+            while os.write(writer, bytes(65536)): pass
+        except BlockingIOError: pass
+except OSError: raise SystemExit(1)
+""",
+        ERROR,
+        is_dear=True,
+    ),
+    "sockets kept full": Attack(
+        """
+pairs = []
+try:
+    while True:
+        near, far = socket.socketpair()
+        near.setblocking(False)
+        pairs.append((near, far))
+        try:
+            while near.send(bytes(65536)): pass
+        except BlockingIOError: pass
+except OSError: raise SystemExit(1)
+""",
+        ERROR,
+        is_dear=True,
+    ),
+    "timers and watches": Attack(
+        """
+made = 0
+for number, arguments in ((222, (0, 0, ctypes.addressof(ctypes.c_long()))), (253, ()), (291, (0,)), (290, (0, 0))):
+    for _ in range(2000):
+        if call(number, *arguments) < 0: break
+        made += 1
+print(made)
+""",
+        NOTHING,
+        is_dear=True,
+    ),
+    "dead children kept": Attack(
+        "\nfor _ in range(300):\n    try:\n        if not os.fork(): os._exit(0)\n    except OSError: break\n", NOTHING
+    ),
+    "processors taken": Attack(
+        """
+for what in (lambda: os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(50)), lambda: os.nice(-19), lambda: os.setpriority(0, 0, -20)):
+    try:
+        what()
+        print("BREACH")
+    except OSError: pass
+""",
+        NOTHING,
+    ),
+}
+
+GIANTS = {
+    "short lines": "'a\\n'",
+    "empty lines": "'\\n'",
+    "commas": "','",
+    "quoted line ends": "'\"\\n\",'",
+    "rows": "SAMPLE[0][0] + ',1\\n'",
+    "one number": "'1'",
+}
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_what_is_taken_is_bounded_and_never_our_fault(name: str, siege: Siege):
+    siege.survives(ATTACKS[name])
+
+
+@pytest.mark.parametrize("name", GIANTS)
+def test_a_gigantic_csv_costs_the_grader_little(name: str, siege: Siege):
+    code = f"text = {GIANTS[name]}\nopen('submission.csv', 'w').write(','.join(HEADER) + '\\n' + text * ((50 << 20) // len(text)))"
+    attack = Attack(code, INVALID, (18,), is_dear=True)
+    siege.survives(attack)
+    target = siege.targets[0]
+    header = (target.public / "sample_submission.csv").read_bytes().splitlines(keepends=True)[0]
+    tracemalloc.start()
+    assert target.grade(header + b"a,1\n" * (1 << 20)).outcome is Outcome.INVALID_SUBMISSION
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 64 << 20
+
+
+def test_after_them_the_reference_is_gold(siege: Siege):
+    siege.pays_the_reference()

@@ -1,0 +1,262 @@
+"""Five roles make a sheet; an answer that does not hold goes back with its problems, and is given up in the end."""
+
+import asyncio
+import json
+
+import pytest
+
+from sandmill.design import design_task
+from sandmill.design.llm import Designed, LlmDesigner, Refused
+from sandmill.design.llm.conversation import fill, orders_of
+from sandmill.design.llm.engineer import splits_for
+from sandmill.design.llm.strategist import FIELDS
+from sandmill.errors import NoAnswer, ReplayMiss, SpendLimit
+from sandmill.models.motifs import columns_of
+from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
+from sandmill.quality import check_package
+from sandmill.rng import Streams
+from sandmill.synth import render
+from tests.designs import SECRET, TASKS, make_seed
+from tests.llm_asking import ONE, Scripted, design, make_slot
+
+STREAMS = Streams(SECRET, "slot")
+
+
+@pytest.mark.parametrize("task", range(len(TASKS)))
+def test_a_sheet_becomes_a_design_of_the_seeds_structure(task):
+    (designed,) = design(Scripted(), make_slot(0, task))
+    assert isinstance(designed, Designed)
+    slot = designed.slot
+    spec = design_task(slot, STREAMS, 0.9)
+    assert (spec.target, spec.metric) == TASKS[task]
+    assert spec.domain == slot.sheet.domain.name
+    chosen = {frozenset(choice.columns) for choice in slot.sheet.motifs if choice.kind != "local_rule"}
+    used = {frozenset(columns_of(term.motif)) for term in spec.mechanism.terms}
+    assert used <= chosen
+    assert len(used) >= 5
+    assert design_task(slot, STREAMS, 0.9).fingerprint == spec.fingerprint
+
+
+def test_a_design_from_a_sheet_passes_the_gates_of_any_other():
+    (designed,) = design(Scripted())
+    spec = design_task(designed.slot, STREAMS, 0.5)
+    small = spec.model_copy(update={"sizes": spec.sizes.model_copy(update={"feedback": 1500, "final": 3000})})
+    assert [str(finding) for finding in check_package(render(small, SECRET).package)] == []
+
+
+def test_directions_of_the_sheet_are_kept():
+    (designed,) = design(Scripted())
+    for variant in range(4):
+        spec = design_task(designed.slot, STREAMS.child(str(variant)), 0.9)
+        weights = {columns_of(term.motif)[0]: term.weights[0] for term in spec.mechanism.terms}
+        for choice in designed.slot.sheet.motifs:
+            if choice.rises is not None and choice.columns[0] in weights:
+                assert (weights[choice.columns[0]] > 0) == choice.rises
+
+
+def test_each_role_is_asked_once_and_the_writer_is_not_told_the_rule():
+    ask = Scripted()
+    (designed,) = design(ask)
+    assert [prompt.role for prompt in ask.prompts] == ["strategist", "developer", "engineer", "writer", "reviewer"]
+    (writer,), (reviewer,) = ask.asked("writer"), ask.asked("reviewer")
+    assert "crossed_lookup" not in writer.messages[-1].content
+    assert "crossed_lookup" in reviewer.messages[-1].content
+    authorship = designed.slot.authorship
+    assert authorship.models == ("openai/first",)
+    assert len(authorship.replies) == authorship.usage.requests == 5
+    assert authorship.usage.usd == pytest.approx(5 * ONE.usd)
+    assert authorship.repairs == 0
+
+
+SPOILT = {
+    ("strategist", "no JSON"): (lambda a: "I would rather talk.", "not a JSON object"),
+    ("strategist", "another schema"): (lambda a: {"tool": "rm -rf"}, "tool: there is no such field"),
+    ("strategist", "a held domain"): (lambda a: _change(a, "bakery", "candidates", 0, "name"), "bakery exists already"),
+    ("strategist", "an unknown column"): (
+        lambda a: _change(a, ["nothing_m"], "candidates", 0, "motifs", 0, "columns"),
+        "motifs use nothing_m",
+    ),
+    ("strategist", "too few motifs"): (lambda a: _change(a, [], "candidates", 0, "motifs"), "at least 5 items"),
+    ("developer", "an unknown motif"): (lambda a: _change(a, "code", "motifs", 0, "kind"), "motifs.0.kind"),
+    ("developer", "code"): (lambda a: {**a, "code": "import os"}, "code: there is no such field"),
+    ("developer", "an unsuited column"): (
+        lambda a: _change(a, {"kind": "normal", "mean": 900, "sd": 90}, "numeric", 5, "distribution"),
+        "motif ratio on generator_h, battery_ah: it takes two lognormal columns",
+    ),
+    ("developer", "a name of the files"): (lambda a: _change(a, "id", "categorical", 4, "name"), "id: this name"),
+    ("developer", "an odd magnitude"): (
+        lambda a: _change(a, {"kind": "normal", "mean": 1, "sd": 9}, "numeric", 0, "distribution"),
+        "tower_m: reaches -44",
+    ),
+    ("developer", "huge digits"): (lambda a: _change(a, -(10**9), "numeric", 0, "decimals"), "tower_m: decimals"),
+    ("developer", "a wrong target"): (lambda a: _change(a, "1 or 0", "targets", 0, "meaning"), 'reads "1 if'),
+    ("developer", "a leak"): (
+        lambda a: _change(a, "Height, which has a threshold at the top", "numeric", 0, "meaning"),
+        "says 'threshold at'",
+    ),
+    ("engineer", "a metric of another target"): (lambda a: {**a, "metric": "rmse"}, "rmse cannot be used for binary"),
+    ("engineer", "a metric of its own"): (lambda a: {**a, "metric": "my_metric"}, "metric: Input should be"),
+    ("engineer", "another form"): (lambda a: {**a, "submission": "values"}, "values is not what roc_auc scores"),
+    ("writer", "a column left out"): (lambda a: {**a, "meanings": a["meanings"][1:]}, "tower_m is left out"),
+    ("writer", "a column too many"): (
+        lambda a: {**a, "meanings": [*a["meanings"], {"name": "answer", "meaning": "The answer itself"}]},
+        "there is no column answer",
+    ),
+    ("writer", "a row of another kind"): (lambda a: {**a, "row": "Inspections."}, 'row: reads "one ..."'),
+    ("reviewer", "an objection"): (
+        lambda a: {"objections": [{"kind": "leak", "where": "overview", "what": "hints at the hours"}]},
+        "leak in overview: hints at the hours",
+    ),
+}
+
+
+def _change(answer, value, *path):
+    changed = json.loads(json.dumps(answer))
+    inner = changed
+    for part in path[:-1]:
+        inner = inner[part]
+    inner[path[-1]] = value
+    return changed
+
+
+@pytest.mark.parametrize(("role", "how"), SPOILT, ids=" ".join)
+def test_an_answer_that_does_not_hold_is_sent_back_with_the_problem(role, how):
+    spoil, problem = SPOILT[role, how]
+    ask = Scripted(lambda who, times, answer: spoil(answer) if (who, times) == (role, 1) else answer)
+    (designed,) = design(ask)
+    assert isinstance(designed, Designed)
+    assert designed.slot.authorship.repairs == 1
+    # What the reviewer objects to is the writer's to mend.
+    mender = "writer" if role == "reviewer" else role
+    first, again = ask.asked(mender)
+    assert [message.role for message in again.messages] == ["system", "user", "assistant", "user"]
+    assert problem in again.messages[-1].content
+    assert problem not in first.messages[-1].content
+
+
+@pytest.mark.parametrize(("role", "how"), SPOILT, ids=" ".join)
+def test_a_role_that_never_gets_it_right_is_given_up_with_transcript_and_cost(role, how):
+    spoil, problem = SPOILT[role, how]
+    ask = Scripted(lambda who, times, answer: spoil(answer) if who == role else answer)
+    (refused,) = design(ask, repairs=2)
+    assert isinstance(refused, Refused)
+    mender = "writer" if role == "reviewer" else role
+    assert refused.reason == f"unsound_{mender}"
+    assert len(ask.asked(mender)) == 3
+    assert refused.usage.usd == pytest.approx(len(ask.prompts) * ONE.usd)
+    said = json.loads(refused.transcript)
+    assert problem in json.dumps([one["problems"] for one in said], ensure_ascii=False).replace('\\"', '"')
+    assert [one["role"] for one in said].count(mender) == 3
+    assert "motif ratio" not in refused.detail
+
+
+def test_one_bad_design_does_not_harm_another():
+    slots = [make_slot(number) for number in range(3)]
+
+    def spoil(role, times, answer):
+        return {} if role == "developer" and "slot 1" in current[0] else answer
+
+    current = [""]
+
+    class Watching(Scripted):
+        async def __call__(self, prompt):
+            current[0] = prompt.draw
+            return await super().__call__(prompt)
+
+    outcomes = design(Watching(spoil), *slots)
+    assert [type(outcome) for outcome in outcomes] == [Designed, Refused, Designed]
+    assert [outcome.slot.number for outcome in outcomes] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"), [(NoAnswer("first: 500"), "no_answer"), (SpendLimit("spent 1 of 1 USD"), "max_usd")]
+)
+@pytest.mark.parametrize("role", ["strategist", "writer"])
+def test_a_model_that_fails_and_money_that_ends_are_refusals(error, reason, role):
+    (refused,) = design(Scripted(lambda who, times, answer: error if who == role else answer))
+    assert (refused.reason, refused.detail) == (reason, str(error))
+
+
+def test_a_miss_in_replay_stops_the_run():
+    with pytest.raises(ReplayMiss):
+        design(Scripted(lambda who, times, answer: ReplayMiss("gone") if who == "writer" else answer))
+
+
+def test_where_misses_are_forgiven_they_are_refusals():
+    ask = Scripted(lambda who, times, answer: ReplayMiss("gone") if who == "writer" else answer)
+    designer = LlmDesigner(ask, 2, (), forgives_misses=True)
+    (refused,) = asyncio.run(designer.design([make_slot()], [], "round 1"))
+    assert (refused.reason, refused.detail) == ("not_recorded", "gone")
+
+
+def test_the_developer_sees_a_sample_and_may_revise_once():
+    async def look(slot):
+        return f"sample of {slot.sheet.domain.name}"
+
+    def spoil(role, times, answer):
+        if role == "developer_second":
+            return {"verdict": "revise", "reason": "too high"}
+        return (
+            _change(answer, 31.5, "numeric", 0, "distribution", "median")
+            if (role, times)
+            == (
+                "developer",
+                2,
+            )
+            else answer
+        )
+
+    ask = Scripted(spoil)
+    (designed,) = design(ask, look=look)
+    assert "sample of lighthouses" in ask.asked("developer_second")[0].messages[-1].content
+    assert "too high" in ask.asked("developer")[1].messages[-1].content
+    assert designed.slot.sheet.domain.numeric[0].distribution.median == 31.5
+    keeping = Scripted()
+    (kept,) = design(keeping, look=look)
+    assert len(keeping.asked("developer")) == 1
+    assert kept.slot.sheet.domain.numeric[0].distribution.median == 24
+
+
+def test_of_the_candidates_the_one_unlike_the_release_is_taken():
+    def swapped(role, times, answer):
+        return {"candidates": answer["candidates"][::-1]} if role == "strategist" else answer
+
+    (designed,) = design(Scripted(swapped))
+    assert designed.slot.sheet.domain.name == "lighthouses"
+
+
+def test_what_one_slot_took_counts_for_the_next():
+    first, second = design(Scripted(), make_slot(0), make_slot(len(FIELDS)))
+    # Both are offered the same two; the second takes the other one.
+    assert [one.slot.sheet.domain.name for one in (first, second)] == ["lighthouses", "lighthouses_by_post"]
+
+
+@pytest.mark.parametrize(
+    ("target", "split", "faults", "expected"),
+    [
+        (TargetKind.BINARY, SplitKind.TEMPORAL, (), {"temporal"}),
+        (TargetKind.BINARY, SplitKind.RANDOM, (PathologyKind.GROUPS,), {"grouped"}),
+        (TargetKind.BINARY, SplitKind.RANDOM, (), {"random", "temporal", "grouped", "stratified"}),
+        (TargetKind.REGRESSION, SplitKind.RANDOM, (), {"random", "temporal", "grouped"}),
+    ],
+)
+def test_splits_are_those_that_the_structure_can_have(target, split, faults, expected):
+    metric = MetricName.ROC_AUC if target is TargetKind.BINARY else MetricName.RMSE
+    structure = make_seed(target, metric, split=split, pathologies=faults).structure
+    assert {str(kind) for kind in splits_for(structure)} == expected
+
+
+@pytest.mark.parametrize("split", ["temporal", "grouped", "stratified"])
+def test_the_engineers_split_is_what_is_made(split):
+    (designed,) = design(Scripted(lambda who, times, a: {**a, "split": split} if who == "engineer" else a))
+    spec = design_task(designed.slot, STREAMS, 0.5)
+    assert spec.split == split
+    assert spec.structure.split == split
+
+
+def test_standing_orders_hold_no_place_for_data():
+    for role in ("strategist", "developer", "developer_second", "engineer", "writer", "reviewer"):
+        assert "{{" not in orders_of(role)
+    with pytest.raises(KeyError):
+        fill("repair", {})
+    assert "{{structure}}" in fill("repair", {"problems": "{{structure}}"})

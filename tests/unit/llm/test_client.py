@@ -1,0 +1,270 @@
+"""One client over a real HTTP server: what is answered, what is tried again, what is passed over, what is paid."""
+
+import asyncio
+import time
+
+import pytest
+
+from sandmill.errors import NoAnswer, ReplayMiss, SpendLimit
+from sandmill.llm import Budget, LlmClient, Recordings
+from sandmill.llm import client as client_module
+from sandmill.llm.budget import Ledger
+from sandmill.models.llm import LlmSettings, Message, ModelChoice, Prompt
+from sandmill.store.files import Store
+from tests.llm_server import Answer, error, good, serve
+
+SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+PRICES = {"input": 10.0, "output": 20.0}
+"""Dollars for a million tokens: the server's usual 100 + 50 tokens cost 0.002."""
+
+
+def _prompt(text="how many?", draw="", system="Count."):
+    messages = (Message(role="system", content=system), Message(role="user", content=text))
+    return Prompt(role="counter", messages=messages, answer=SCHEMA, draw=draw)
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch):
+    monkeypatch.setattr(client_module, "FIRST_WAIT_S", 0.01)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789abcdef")
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(str(tmp_path))
+
+
+def _client(store, server, models=("openai/first",), budget=None, **settings):
+    choice = ModelChoice(models=models, max_tokens=settings.pop("max_tokens", 100))
+    how = LlmSettings(api_base=server.base if server else None, **settings)
+    return LlmClient(choice, how, Recordings(store), budget, PRICES)
+
+
+def _ask(client, *prompts):
+    async def all_of_them():
+        return await asyncio.gather(*map(client.ask, prompts))
+
+    return asyncio.run(all_of_them())
+
+
+def test_an_answer_comes_back_as_json_with_what_it_cost(store):
+    with serve([good({"a": 3})]) as server:
+        (reply,) = _ask(_client(store, server), _prompt())
+    assert reply.value == {"a": 3}
+    assert (reply.model, reply.form, reply.passed_over) == ("openai/first", "json_schema", ())
+    assert (reply.usage.prompt_tokens, reply.usage.answer_tokens) == (100, 50)
+    assert reply.usage.usd == pytest.approx(0.002)
+    sent = server.received[0].body
+    assert sent["response_format"]["json_schema"]["schema"] == SCHEMA
+    assert sent["max_tokens"] == 100
+
+
+def test_nothing_is_paid_twice(store):
+    with serve([good({"a": 3})]) as server:
+        first, again = _ask(_client(store, server), _prompt()) + _ask(_client(store, server), _prompt())
+    assert len(server.received) == 1
+    assert (first.text, first.key) == (again.text, again.key)
+    assert not first.is_recorded
+    assert again.is_recorded
+    assert again.paid.usd == 0
+
+
+def test_equal_questions_asked_at_once_are_sent_once(store):
+    with serve([good({"a": 3}, wait_s=0.1)]) as server:
+        replies = _ask(_client(store, server), *[_prompt()] * 5)
+        others = _ask(_client(store, server), *(_prompt(draw=str(n)) for n in range(3)))
+    assert len(server.received) == 1 + 3
+    assert sum(reply.paid.requests for reply in replies) == 1
+    assert len({reply.key for reply in others}) == 3
+
+
+def test_replay_needs_neither_server_nor_key_and_says_what_it_lacks(store, monkeypatch):
+    with serve([good({"a": 3})]) as server:
+        _ask(_client(store, server), _prompt())
+    monkeypatch.delenv("OPENAI_API_KEY")
+    (reply,) = _ask(_client(store, None, is_replay=True), _prompt())
+    assert reply.value == {"a": 3}
+    with pytest.raises(ReplayMiss, match=r"no reply of openai/first is recorded for counter, slot 7 .request \w{12}"):
+        _ask(_client(store, None, is_replay=True), _prompt(draw="slot 7"))
+    assert len(server.received) == 1
+
+
+@pytest.mark.parametrize("failing", [error(429), error(500), error(503), Answer(raw=b"<html>", status=502)])
+def test_what_may_pass_is_tried_again(store, failing):
+    with serve([failing, failing, good({"a": 3})]) as server:
+        (reply,) = _ask(_client(store, server), _prompt())
+    assert reply.value == {"a": 3}
+    assert len(server.received) == 3
+    assert reply.paid.requests == 1
+
+
+def test_a_server_is_given_the_time_that_it_asks_for(store):
+    with serve([error(429, retry_after="1"), good({"a": 3})]) as server:
+        started = time.monotonic()
+        _ask(_client(store, server), _prompt())
+    assert time.monotonic() - started >= 1.0
+    assert len(server.received) == 2
+
+
+def test_a_server_that_asks_for_too_much_time_is_passed_over(store):
+    def script(received):
+        return error(429, retry_after="3600") if received.body["model"] == "first" else good({"a": 4})
+
+    with serve(script) as server:
+        started = time.monotonic()
+        (reply,) = _ask(_client(store, server, ("openai/first", "openai/second")), _prompt())
+    assert time.monotonic() - started < 20
+    assert (reply.model, reply.value) == ("openai/second", {"a": 4})
+    assert [line.partition(":")[0] for line in reply.passed_over] == ["openai/first"]
+
+
+@pytest.mark.parametrize(
+    ("failing", "said", "times"),
+    [
+        (error(401, "bad key"), "AuthenticationError", 1),
+        (error(404, "no such model"), "NotFoundError", 1),
+        (Answer(refusal="I cannot do that."), "refused: I cannot do that.", 1),
+        (good({"a": 3}, finish="length"), "cut off", 1),
+        (good({"a": 3}, finish="content_filter"), "refused", 1),
+        (Answer(text="  "), "an empty answer", 1),
+        (error(429, "slow down"), "RateLimitError 429", 3),
+        (good({"a": 3}, wait_s=30), "no whole answer within 0.5 s", 3),
+        (good({"a": 3}, drip_s=0.05), "no whole answer within 0.5 s", 3),
+    ],
+)
+def test_the_next_model_answers_where_one_does_not(store, failing, said, times):
+    def script(received):
+        return failing if received.body["model"] == "first" else good({"a": 4})
+
+    with serve(script) as server:
+        client = _client(store, server, ("openai/first", "openai/second"), retries=2, timeout_s=0.5)
+        (reply,) = _ask(client, _prompt())
+        assert [received.body["model"] for received in server.received] == ["first"] * times + ["second"]
+        with pytest.raises(NoAnswer) as failed:
+            _ask(_client(store, server, retries=2, timeout_s=0.5), _prompt())
+    assert (reply.model, reply.value) == ("openai/second", {"a": 4})
+    assert said in reply.passed_over[0]
+    assert said in str(failed.value)
+
+
+@pytest.mark.parametrize(
+    "wasted", [good({"a": 3}, finish="length"), Answer(refusal="no"), error(500), Answer(text=""), error(400)]
+)
+def test_failures_and_answers_that_were_cut_off_are_never_kept(store, wasted):
+    with serve([wasted]) as server, pytest.raises(NoAnswer):
+        _ask(_client(store, server, retries=0), _prompt())
+    assert store.list("llm") == []
+    with serve([good({"a": 3})]) as server:
+        (reply,) = _ask(_client(store, server), _prompt())
+    assert reply.value == {"a": 3}
+    assert len(server.received) == 1
+
+
+def test_the_answer_of_a_fallback_is_found_again_before_anybody_is_asked(store):
+    models = ("openai/first", "openai/second")
+
+    def script(received):
+        return error(404) if received.body["model"] == "first" else good({"a": 4})
+
+    with serve(script) as server:
+        _ask(_client(store, server, models), _prompt())
+        sent = len(server.received)
+        (again,) = _ask(_client(store, server, models), _prompt())
+    assert len(server.received) == sent
+    assert (again.model, again.is_recorded) == ("openai/second", True)
+
+
+@pytest.mark.parametrize("refused", [{"json_schema"}, {"json_schema", "json_object"}])
+@pytest.mark.parametrize("status", [400, 500])
+def test_weak_servers_are_told_the_schema_in_words(store, refused, status):
+    def script(received):
+        return error(status, "unknown response_format") if received.form in refused else good({"a": 5})
+
+    with serve(script) as server:
+        client = _client(store, server, retries=1)
+        first, second = _ask(client, _prompt()) + _ask(client, _prompt("and now?"))
+    assert first.value == second.value == {"a": 5}
+    assert first.form == second.form == ("json_object" if len(refused) == 1 else "text")
+    assert '"required": ["a"]' in server.received[-1].prompt
+    # The second question goes straight to the form that worked.
+    assert [received.form for received in server.received[-2:]] == [first.form] * 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 3}',
+        'Sure!\n```json\n{"a": 3}\n```\nDone.',
+        'The answer is {"a": 3}, as you see.',
+        ' \n{"a": 3} and so on',
+    ],
+)
+def test_json_is_found_in_talk(store, text):
+    with serve([Answer(text=text)]) as server:
+        (reply,) = _ask(_client(store, server), _prompt())
+    assert reply.value == {"a": 3}
+
+
+@pytest.mark.parametrize("text", ["no", "[1, 2]", '{"a": 3', '{"a": NaN}', '{"a": 1e999}', "{" * 100_000, '"a"'])
+def test_what_is_no_json_is_said_and_kept(store, text):
+    with serve([Answer(text=text)]) as server:
+        first, again = _ask(_client(store, server), _prompt()) + _ask(_client(store, server), _prompt())
+    assert first.value is None
+    assert again.value is None
+    assert first.problem.startswith("not a JSON object: ")
+    assert len(server.received) == 1
+
+
+def test_tokens_are_estimated_where_a_server_does_not_count(store):
+    with serve([good({"a": 3}, tokens=None)]) as server:
+        (reply,) = _ask(_client(store, server), _prompt("x" * 300))
+    assert reply.usage.prompt_tokens >= 100
+    assert reply.usage.answer_tokens >= 2
+    assert reply.usage.usd > 0
+
+
+def test_no_more_requests_are_open_than_allowed(store):
+    with serve([good({"a": 3}, wait_s=0.05)]) as server:
+        _ask(_client(store, server, concurrency=4), *(_prompt(draw=str(n)) for n in range(20)))
+    assert server.busiest == 4
+
+
+def test_money_is_a_hard_stop(store):
+    # 100 tokens of an answer at most: each request may cost 0.002 and a little for the prompt; it costs 0.002.
+    budget = Budget(0.0101)
+    with serve([good({"a": 3})]) as server:
+        client = _client(store, server, budget=budget)
+        for n in range(4):
+            _ask(client, _prompt(draw=str(n)))
+        with pytest.raises(SpendLimit, match=r"spent 0.0080 of 0.0101 USD"):
+            _ask(client, _prompt(draw="4"))
+    assert len(server.received) == 4
+    assert budget.spent == pytest.approx(0.008)
+    (again,) = _ask(client, _prompt(draw="0"))
+    assert again.is_recorded
+
+
+def test_requests_in_flight_are_counted_before_they_are_paid(store):
+    budget = Budget(0.0101)
+
+    async def race(client):
+        return await asyncio.gather(*(client.ask(_prompt(draw=str(n))) for n in range(20)), return_exceptions=True)
+
+    with serve([good({"a": 3}, wait_s=0.1)]) as server:
+        ended = asyncio.run(race(_client(store, server, budget=budget, concurrency=20)))
+    # Only four fit, and none is turned away as long as one in flight may still cost less than was set aside.
+    assert sum(isinstance(end, SpendLimit) for end in ended) == 16
+    assert len(server.received) == 4
+    assert budget.spent == pytest.approx(0.008)
+
+
+def test_what_earlier_runs_paid_counts(store):
+    with serve([good({"a": 3}), good({"a": 4}, finish="length"), good({"a": 5})]) as server:
+        for n in range(3):
+            client = _client(store, server, budget=Budget(1.0, Ledger(store, "llm/paid/p")))
+            try:
+                _ask(client, _prompt(draw=str(n)))
+            except NoAnswer:
+                assert n == 1
+    assert Budget(1.0, Ledger(store, "llm/paid/p")).spent == pytest.approx(0.006)
+    assert Budget(1.0, Ledger(store, "llm/paid/other")).spent == 0

@@ -1,0 +1,138 @@
+"""A pilot is the design's own training rows and test rows that are never published."""
+
+import io
+from functools import cache
+from importlib import import_module
+from unittest.mock import patch
+
+import numpy as np
+import polars as pl
+import pytest
+
+from sandmill.models.base import Part
+from sandmill.models.spec import Sizes, TaskSpec
+from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
+from sandmill.synth import Pilot, Rendered, draw_pilot, render
+from tests.designs import SECRET, make_spec
+
+ORACLE = import_module("sandmill.synth.oracle")
+FAULTS = (PathologyKind.MIXED_TYPES, PathologyKind.DUPLICATES, PathologyKind.TIMESTAMPS, PathologyKind.LABEL_NOISE)
+SMALL, LARGE = Sizes(train=120, feedback=150, final=400), Sizes(train=120, feedback=250, final=900)
+ROWS = 300
+CASES = (
+    (TargetKind.BINARY, MetricName.ROC_AUC, SplitKind.GROUPED),
+    (TargetKind.MULTICLASS, MetricName.BALANCED_ACCURACY, SplitKind.STRATIFIED),
+    (TargetKind.MULTILABEL, MetricName.F1_MICRO, SplitKind.RANDOM),
+    (TargetKind.MULTI_TARGET, MetricName.RMSE_COLUMNS, SplitKind.TEMPORAL),
+)
+GROUPED = CASES[0]
+
+
+def sized(case, sizes) -> TaskSpec:
+    target, metric, split = case
+    return make_spec(target, metric, 4, split=split, pathologies=FAULTS).model_copy(update={"sizes": sizes})
+
+
+@cache
+def pilot_of(case, sizes=LARGE, replicate=0, rows=ROWS) -> Pilot:
+    return draw_pilot(sized(case, sizes), SECRET, replicate, rows)
+
+
+@cache
+def rendered_of(case, sizes, replicate=0) -> Rendered:
+    return render(sized(case, sizes), SECRET, replicate)
+
+
+def cells(content: bytes) -> pl.DataFrame:
+    return pl.read_csv(io.BytesIO(content), infer_schema=False).drop("id")
+
+
+@pytest.fixture(params=CASES, ids=lambda case: "-".join(case))
+def case(request):
+    return request.param
+
+
+def test_training_rows_are_those_of_the_package_byte_for_byte(case):
+    assert pilot_of(case).train == rendered_of(case, SMALL).package.public["train.csv"]
+    assert pilot_of(case, replicate=1).train == rendered_of(case, SMALL, 1).package.public["train.csv"]
+    assert pilot_of(case).train != pilot_of(case, replicate=1).train
+
+
+def test_a_pilot_does_not_depend_on_how_far_the_test_may_reach(case):
+    less, more = pilot_of(case, SMALL), pilot_of(case, LARGE)
+    assert (less.train, less.test) == (more.train, more.test)
+    np.testing.assert_array_equal(less.truth, more.truth)
+
+
+def test_a_longer_pilot_begins_with_a_shorter_one(case):
+    less, more = pilot_of(case, rows=100), pilot_of(case)
+    assert cells(more.test)[:100].equals(cells(less.test))
+    np.testing.assert_array_equal(more.truth[:100], less.truth)
+
+
+def test_a_pilot_has_the_columns_of_the_package_and_its_kind_of_truth(case):
+    pilot, rendered = pilot_of(case), rendered_of(case, SMALL)
+    assert cells(pilot.test).columns == cells(rendered.package.public["test.csv"]).columns
+    assert len(cells(pilot.test)) == len(pilot.truth) == ROWS
+    assert pilot.truth.dtype == rendered.answers.truth.dtype
+    assert pilot.truth.shape[1:] == rendered.answers.truth.shape[1:]
+
+
+def test_the_oracle_of_the_pilot_is_tuned_on_the_rows_of_the_package_s(case):
+    pilot, rendered = pilot_of(case), rendered_of(case, SMALL)
+    with patch.object(ORACLE, "TUNING_ROWS", 2000):
+        assert len(pilot.oracle) == ROWS
+        np.testing.assert_array_equal(pilot.rule.predict(rendered.test_draw.observed), rendered.oracle)
+
+
+def test_rows_of_the_package_are_known_as_numbers_in_the_order_of_its_files(case):
+    rendered = rendered_of(case, SMALL)
+    for name, draw in (("train.csv", rendered.train_draw), ("test.csv", rendered.test_draw)):
+        frame = cells(rendered.package.public[name])
+        shown = {column.name for column in rendered.package.spec.mechanism.columns}
+        gaps = {column: np.isnan(draw.observed[column]) for column in shown & set(frame.columns)}
+        assert all((frame[column].is_null().to_numpy() == gap).all() for column, gap in gaps.items())
+        assert len(draw.target) == len(frame)
+    target = rendered.test_draw.target
+    np.testing.assert_array_equal(target.astype(rendered.answers.truth.dtype), rendered.answers.truth)
+
+
+def test_pilot_rows_are_in_no_package(case):
+    pilot = set(cells(pilot_of(case).test).iter_rows())
+    assert len(pilot) == ROWS
+    package = rendered_of(case, LARGE).package
+    features = cells(package.public["test.csv"]).columns
+    for name in ("train.csv", "test.csv"):
+        assert not pilot & set(cells(package.public[name]).select(features).iter_rows())
+
+
+def test_units_of_the_pilot_are_in_no_package():
+    unit = pilot_of(GROUPED).spec.mechanism.unit_column()
+    pilot = set(cells(pilot_of(GROUPED).test)[unit])
+    published = rendered_of(GROUPED, LARGE).package.public
+    assert not pilot & {name for file in ("train.csv", "test.csv") for name in cells(published[file])[unit]}
+
+
+def test_ids_of_the_pilot_tell_nothing_of_published_ones(case):
+    pilot = pl.read_csv(io.BytesIO(pilot_of(case).test), infer_schema=False)["id"]
+    public = rendered_of(case, LARGE).package.public
+    ids = {row for name in ("train.csv", "test.csv") for row in pl.read_csv(io.BytesIO(public[name]))["id"]}
+    assert pilot.n_unique() == len(pilot)
+    assert not set(pilot) & ids
+
+
+@pytest.mark.parametrize("part", [Part.FEEDBACK, Part.FINAL])
+def test_a_part_of_a_larger_test_holds_the_rows_of_a_smaller_one(case, part):
+    def rows(sizes):
+        rendered = rendered_of(case, sizes)
+        return set(cells(rendered.package.public["test.csv"]).filter(rendered.answers.part(part)).iter_rows())
+
+    assert rows(SMALL) < rows(LARGE)
+
+
+def test_rows_are_named_by_the_design_without_the_size_of_its_test():
+    spec = sized(GROUPED, SMALL)
+    assert sized(GROUPED, LARGE).rows_key == spec.rows_key
+    assert sized(GROUPED, LARGE).fingerprint != spec.fingerprint
+    assert sized(GROUPED, SMALL.model_copy(update={"train": 121})).rows_key != spec.rows_key
+    assert sized(CASES[1], SMALL).rows_key != spec.rows_key
