@@ -151,7 +151,7 @@ def test_a_miss_in_replay_stops_the_build(tmp_path):
     (tmp_path / "replies" / "ab" / "x.json").write_text("{}")
     settings = RunSettings(root=str(tmp_path / "root"), replay=str(tmp_path))
     check_inputs(REQUEST, settings)
-    with pytest.raises(ReplayMiss, match="no reply of openai/first is recorded for strategist, slot [01] round 0"):
+    with pytest.raises(ReplayMiss, match=r"no reply of openai/first is recorded for strategist, slot [01] round 0"):
         _round(settings)
 
 
