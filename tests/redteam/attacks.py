@@ -9,6 +9,10 @@ from sandmill.models.run import RunResult
 Pay = Literal["nothing", "luck", "prediction"]
 """nothing: none of the gap; luck: a guess without information, paid what luck pays; prediction: it predicts."""
 
+OK, NOTHING, TAMPER, INVALID = ("ok",), ("no_submission",), ("tamper",), ("invalid_submission",)
+FAILED = ("runtime_error", "oom", "no_submission")
+"""Outcomes that attacks may have."""
+
 LUCK = 0.06
 """Most of the gap that a guess closes by luck on some thousands of rows."""
 

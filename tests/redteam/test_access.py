@@ -43,7 +43,7 @@ for line in open("/proc/self/mountinfo"):
     ),
     "every file there is": Attack(
         """
-for top in ("/box", "/etc", "/var", "/tmp", "/root", "/home", "/opt", "/srv", "/mnt", "/run", "/dev", "/sys", "/work"):
+for top in ("/box", "/etc", "/var", "/tmp", "/root", "/home", "/opt", "/srv", "/mnt", "/run", "/dev", "/sys"):
     for folder, _, names in os.walk(top):
         for name in names:
             path = os.path.join(folder, name)

@@ -2,17 +2,10 @@
 
 import pytest
 
-from sandmill.models.reports import Outcome
-from tests.redteam.attacks import Attack
+from tests.redteam.attacks import INVALID, NOTHING, OK, TAMPER, Attack
 from tests.redteam.siege import Siege
 
 BACKENDS = ("warm", "bwrap", "warm without root")
-OK, NOTHING, TAMPER, INVALID = ("ok",), ("no_submission",), ("tamper",), ("invalid_submission",)
-FAILED = ("runtime_error", "oom", "no_submission")
-
-
-def all_were_run(results):
-    assert {result.outcome for result in results} <= {Outcome.OK, Outcome.NO_SUBMISSION}, results
 
 
 ATTACKS = {
