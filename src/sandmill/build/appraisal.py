@@ -47,7 +47,7 @@ def appraise(
         metric,
         streams.generator("no data"),
     )
-    graded = GradedRows.first(rendered.test_draw.take(np.flatnonzero(final)), truth, trivial.on(final), oracle)
+    graded = GradedRows.first(rendered.test_draw.take(np.flatnonzero(final)), truth, trivial.prediction[final], oracle)
     measured = {
         "informed": metric.rounded(truth, informed.prediction[final]) if informed.has_run else None,
         "solve_rate": _solve_rate(calibration, rendered, panel, streams),
