@@ -88,6 +88,9 @@ def report(tries: Sequence[Try]) -> None:
     print("\n| outcome | first tries | share |\n|---|---:|---:|")
     for outcome, count in Counter(one.outcome for one in tries).most_common():
         print(f"| {outcome} | {count} | {count / len(tries):.1%} |")
+    for one in tries:
+        if one.outcome.startswith(("verify", "check", "error")):
+            print(f"\n{one.outcome}: {one.detail}")
     print("\n| band asked for | first tries | verified | in band |\n|---|---:|---:|---:|")
     for band in dict.fromkeys(one.wanted for one in tries):
         of_band = [one for one in tries if one.wanted == band]

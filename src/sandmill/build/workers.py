@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import suppress
 from multiprocessing.connection import Connection
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -39,6 +40,9 @@ KEPT_MEMORY = {
     "MALLOC_TRIM_THRESHOLD_": str(1 << 30),
 }
 """glibc gives large arrays back at once and asks for them again: on virtual machines every page costs a fault."""
+
+MOST_KEPT_MB = 512
+"""A worker that holds more after an item gives back what is free: else it would hold what its largest item took."""
 
 _PR_SET_PDEATHSIG = 1
 _BOOT = "import sys; from sandmill.build.workers import serve; serve(int(sys.argv[1]), int(sys.argv[2]))"
@@ -222,6 +226,17 @@ def serve(descriptor: int, parent: int) -> None:
     with Connection(descriptor) as connection, suppress(EOFError, OSError):
         while True:
             connection.send_bytes(_answer(connection.recv_bytes()))
+            _give_back(MOST_KEPT_MB)
+
+
+def _give_back(most_mb: float) -> None:
+    """Return free memory to the system where the process holds more than so much; glibc alone can be asked to."""
+    statm = Path("/proc/self/statm")
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is None or not statm.exists():
+        return
+    if int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") > most_mb * 2**20:
+        trim(0)
 
 
 def _answer(work: bytes) -> bytes:

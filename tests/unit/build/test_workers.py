@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sandmill.build.workers import WorkerFault, WorkerLost, WorkerPool, WorkerTimeout
+from sandmill.build.workers import MOST_KEPT_MB, WorkerFault, WorkerLost, WorkerPool, WorkerTimeout
 from sandmill.errors import InvalidSubmission, ItemRejected, Problem
 from tests.unit.build import jobs
 
@@ -108,6 +108,15 @@ def test_a_worker_computes_on_one_thread_and_ignores_ctrl_c(pool: WorkerPool):
 def test_a_large_item_and_result_pass(pool: WorkerPool):
     ((_, echoed),) = pool.map(jobs.echo, [b"x" * 5_000_000], timeout_s=60)
     assert len(echoed) == 5_000_000
+
+
+def test_a_worker_does_not_keep_what_its_largest_item_took():
+    with WorkerPool(1) as single:
+        first, second, third = (
+            next(single.map(jobs.resident_mb, [spent], timeout_s=60))[1] for spent in (300, MOST_KEPT_MB + 300, 0)
+        )
+    assert second > first + 250  # what is free is kept, up to a bound
+    assert third < MOST_KEPT_MB
 
 
 def test_leaving_early_drops_what_was_not_begun(pool: WorkerPool):

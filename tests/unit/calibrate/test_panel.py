@@ -15,7 +15,7 @@ from sandmill.calibrate.solvers.table import NothingFound, Table
 from sandmill.models.calibration import Tier
 from tests.unit.calibrate.tables import days, write_table
 
-NAMES = ["prior", "full_tree", "linear", "extra_trees", "stack", "encoding_search", "sparse_blend"]
+NAMES = ["prior", "full_tree", "linear", "extra_trees", "stack", "encoding_search", "sparse_process"]
 ROWS = np.array([70, 3, 3, 119, 40, *range(60, 100)])
 
 

@@ -41,12 +41,12 @@ def test_a_skill_beats_the_default_linear_model_where_the_rule_needs_it(tmp_path
     gaps = []
     for seed in range(3):
         written = write_table(tmp_path / str(seed), target, metric, RULES[skill], seed=seed, missing=0.0)
-        gaps.append(shares(written, skill, "linear", "auto_search", "sparse_blend"))
+        gaps.append(shares(written, skill, "linear", "auto_search", "sparse_process"))
     mean = {name: np.mean([gap[name] for gap in gaps]) for name in gaps[0]}
     margin = 0.08 if skill == "step_search" else 0.15
     assert mean[skill] > mean["linear"] + margin
     assert mean["auto_search"] > mean["linear"] + margin
-    assert mean["sparse_blend"] > mean["linear"] + margin
+    assert mean["sparse_process"] > mean["linear"] + margin
 
 
 def test_encoded_categories_carry_an_effect_of_many_levels(tmp_path: Path):

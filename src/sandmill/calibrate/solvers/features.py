@@ -10,7 +10,7 @@ from sandmill.calibrate.solvers.designs import Design, levels, raw_numbers
 from sandmill.calibrate.solvers.table import Table
 
 Recipe = tuple[str, int, float]
-"""Kind, column, and a parameter: the other column, a period or a cut."""
+"""Kind, column, and a parameter: the other column, a category, a period or a cut."""
 
 PERIODS = (7.0, 12.0, 24.0, 30.0, 52.0, 60.0, 360.0, 365.0)
 """Periods that time and angle columns usually have; the column's own range is tried beside them."""
@@ -18,8 +18,11 @@ PERIODS = (7.0, 12.0, 24.0, 30.0, 52.0, 60.0, 360.0, 365.0)
 DATE_PERIODS = (7.0, 30.4375, 365.25)
 """Days of a week, a month and a year."""
 
-SCALED = ("product", "least")
+SCALED = ("product", "least", "slope")
 """Kinds that start from standardised columns."""
+
+LEAST_SHARE = 0.04
+"""Share of training rows that a category needs to be crossed with anything."""
 
 CUTS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
@@ -74,11 +77,25 @@ def column_recipes(table: Table) -> list[Recipe]:
     return numbers + [("level", column, 0.0) for column in range(levels(table).train.shape[1])]
 
 
+def cross_recipes(table: Table) -> list[Recipe]:
+    """Each category with a slope of its own over each number, and each two categories of different columns together."""
+    flags = levels(table).train
+    common = [column for column in range(flags.shape[1]) if flags[:, column].mean() > LEAST_SHARE]
+    slopes: list[Recipe] = [
+        ("slope", column, float(level)) for level in common for column in range(len(table.kinds.numeric))
+    ]
+    pairs = combinations(common, 2)
+    together = [pair for pair in pairs if np.mean(flags[:, pair[0]] * flags[:, pair[1]]) > LEAST_SHARE]
+    return slopes + [("cross", left, float(right)) for left, right in together]
+
+
 def cook(recipe: Recipe, numbers: Any, onehot: Any) -> Any:
     """Make one feature from numeric columns (standardised for products) or 0/1 categories; a wave has two columns."""
     kind, column, parameter = recipe
     if kind == "level":
         return onehot[:, [column]]
+    if kind == "cross":
+        return onehot[:, [column]] * onehot[:, [int(parameter)]]
     cells = numbers[:, column]
     with np.errstate(divide="ignore", invalid="ignore"):
         if kind == "number":
@@ -91,6 +108,8 @@ def cook(recipe: Recipe, numbers: Any, onehot: Any) -> Any:
             made = [cells * numbers[:, int(parameter)]]
         elif kind == "least":
             made = [np.minimum(cells, numbers[:, int(parameter)])]
+        elif kind == "slope":
+            made = [cells * onehot[:, int(parameter)]]
         elif kind == "wave":
             made = [np.sin(2 * np.pi * cells / parameter), np.cos(2 * np.pi * cells / parameter)]
         else:

@@ -87,25 +87,8 @@ def boosted(table: Table, **settings: Any) -> Any:
 
 def one_column(table: Table) -> Any:
     """A straight line in the single column that predicts best."""
-    return best_columns(table, 1)
-
-
-def two_columns(table: Table) -> Any:
-    """A straight line in the two columns that predict best by themselves."""
-    return best_columns(table, 2)
-
-
-def three_votes(table: Table) -> Any:
-    """The plain average of what the three best columns say, each by itself."""
     design = plain(table).scaled()
-    votes = [Design(design.train[:, [at]], design.test[:, [at]]) for at in ranked_columns(design, table)[:FEW]]
-    return np.mean([linear_scores(vote, table, 1.0) for vote in votes], axis=0)
-
-
-def best_columns(table: Table, most: int) -> Any:
-    """A linear model on the columns of least leave-one-out error."""
-    design = plain(table).scaled()
-    best = ranked_columns(design, table)[:most]
+    best = ranked_columns(design, table)[:1]
     return linear_scores(Design(design.train[:, best], design.test[:, best]), table, 1.0)
 
 

@@ -12,15 +12,15 @@ from sandmill.calibrate.solvers.designs import (
     filled_numbers,
     gap_flags,
     levels,
-    plain,
     plain_scaled,
     raw_numbers,
 )
-from sandmill.calibrate.solvers.encoding import encoded
+from sandmill.calibrate.solvers.encoding import encoded, encoded_levels
 from sandmill.calibrate.solvers.features import (
     Recipe,
     column_recipes,
     cook_all,
+    cross_recipes,
     least_recipes,
     product_recipes,
     ratio_recipes,
@@ -38,6 +38,9 @@ from sandmill.calibrate.solvers.strong import (
     stack,
 )
 from sandmill.calibrate.solvers.table import NothingFound, Table
+
+MOST_CROSSES = 6
+"""Features of categories that join the automatic search's."""
 
 
 def skill_scores(recipes: list[Recipe], table: Table, most: int) -> Any:
@@ -114,15 +117,56 @@ def auto_search(table: Table) -> Any:
     return scores_with(plain_scaled(table), table.learn("auto_recipes", auto_recipes), table)
 
 
+def found_columns(table: Table) -> Design:
+    """The usual design with what the automatic search adds to it."""
+    return with_features(plain_scaled(table), table.learn("auto_recipes", auto_recipes), table)
+
+
+def with_features(design: Design, recipes: list[Recipe], table: Table) -> Design:
+    """A design with the features of some recipes beside it."""
+    for feature in cook_all(recipes, table, with_test=True):
+        design = design.beside(feature)
+    return design
+
+
+def auto_process(table: Table) -> Any:
+    """A smooth function of the columns and the features found for them."""
+    return smooth_scores(*smooth(found_columns(table), responses(table)), table)
+
+
+def auto_encoded(table: Table) -> Any:
+    """The automatic search's features, and what the other rows of a category had for the target.
+
+    Raises:
+        NothingFound: without categories it is the automatic search.
+    """
+    if not table.kinds.categorical:
+        raise NothingFound
+    return tuned_scores(found_columns(table).beside(encoded_levels(table).scaled()), table)
+
+
+def auto_crosses(table: Table) -> Any:
+    """The automatic search's features, and the best slopes and effects that belong to one category.
+
+    Raises:
+        NothingFound: if it finds none, for then it is the automatic search.
+    """
+    design = found_columns(table)
+    found = table.learn("crosses", lambda table: crosses_beside(design.train, table))
+    if not found:
+        raise NothingFound
+    return tuned_scores(with_features(design, found, table), table)
+
+
+def crosses_beside(columns: Any, table: Table) -> list[Recipe]:
+    """What categories do to other columns, beside some columns."""
+    return grow(columns, responses(table), cross_recipes(table), table, 0, MOST_CROSSES)
+
+
 def sparse_recipes(table: Table) -> list[Recipe]:
     """What the search finds from nothing."""
     recipes = [*column_recipes(table), *all_recipes(table)]
     return grow(empty(table).train, responses(table), recipes, table, 2, 10)
-
-
-def sparse_search(table: Table) -> Any:
-    """All skills at once from an empty model: even a plain column must earn its place."""
-    return scores_with(empty(table), table.learn("sparse_recipes", sparse_recipes), table)
 
 
 def empty(table: Table) -> Design:
@@ -132,36 +176,8 @@ def empty(table: Table) -> Design:
 
 def sparse_process(table: Table) -> Any:
     """A smooth function of nothing but the features found from an empty model."""
-    design = empty(table)
-    for feature in cook_all(table.learn("sparse_recipes", sparse_recipes), table, with_test=True):
-        design = design.beside(feature)
+    design = with_features(empty(table), table.learn("sparse_recipes", sparse_recipes), table)
     return smooth_scores(*smooth(design, responses(table)), table)
-
-
-def sparse_blend(table: Table) -> Any:
-    """The average of the sparse linear model, its smooth companion, the automatic search and its forest."""
-    members = [
-        table.once("sparse_search", sparse_search),
-        table.once("sparse_process", sparse_process),
-        table.once("auto_search", auto_search),
-        table.once("auto_forest", auto_forest),
-    ]
-    return np.mean(members, axis=0)
-
-
-def auto_forest(table: Table) -> Any:
-    """A forest that sees the found features beside the columns."""
-    settings = {"n_estimators": 60, "min_samples_leaf": 3, "max_features": 0.5}
-    return forest_fit("auto_forest", "random", found_design, table, **settings)[1]
-
-
-def found_design(table: Table) -> Design:
-    """Columns and the features found for any column of the target."""
-    found = dict.fromkeys(recipe for part in table.columns() for recipe in part.learn("auto_recipes", auto_recipes))
-    design = plain(table)
-    for feature in cook_all(list(found), table, with_test=True):
-        design = design.beside(feature)
-    return design
 
 
 def cutoff_search(table: Table) -> Any:
