@@ -17,8 +17,9 @@ LEAST_HELD = 0.95
 """Share of bootstraps in which the order of thresholds must hold on the published rows."""
 FORETOLD = 0.97
 """The same on the pilot, at the size that it asks for."""
-LEAST_FORETOLD = 0.8
-"""A largest test that is foretold to hold its order less often is not even drawn: a pilot seldom errs so far."""
+LEAST_FORETOLD = 0.6
+"""A largest test that is foretold to hold its order less often is not even drawn. Low forecasts are too low: of the
+designs foretold at 80 to 95 % all were found to hold in over 96 %, for other entries set their thresholds there."""
 COUNTED_STEP = 0.03
 """Wider steps of the pilot count as so much of the gap: on other rows other entries may set the thresholds."""
 FEWEST_ROWS, ROWS_STEP = 3000, 1000
@@ -99,7 +100,7 @@ def require_promise(sizing: Sizing) -> None:
     """Refuse early a design whose pilot says that no test that may be had would be steady.
 
     Raises:
-        ItemRejected: `unsteady_order`, if the order is foretold to hold in under 80 % of bootstraps.
+        ItemRejected: `unsteady_order`, if the order is foretold to hold in under 60 % of bootstraps.
     """
     if sizing.order_foretold < LEAST_FORETOLD:
         detail = (
