@@ -62,6 +62,8 @@ class Answered:
 def load_litellm() -> Any:
     """Import LiteLLM without its look-up of a price map, its advice on the terminal and its logs of requests."""
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+    # The way on which LiteLLM sends to all other providers, without OpenAI's client: a third less work a request.
+    os.environ.setdefault("EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER", "True")
     import litellm
 
     litellm.suppress_debug_info = True
@@ -84,6 +86,8 @@ async def complete(
         Lasting: after any other error.
     """
     litellm = load_litellm()
+    # In this task alone. LiteLLM then keeps no log of the request, neither of its success nor of its failure.
+    litellm.utils.is_internal_call.set(True)
     how = _how(model, prompt, form)
     if settings.api_base:
         how |= {"api_base": settings.api_base}
