@@ -2,6 +2,8 @@
 
 import asyncio
 import time
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 
 import pytest
 
@@ -104,6 +106,42 @@ def test_a_server_is_given_the_time_that_it_asks_for(store):
         _ask(_client(store, server), _prompt())
     assert time.monotonic() - started >= 1.0
     assert len(server.received) == 2
+
+
+def test_a_server_may_name_a_moment_in_place_of_seconds(store):
+    moment = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
+
+    def script(received):
+        return error(429, retry_after=moment) if received.body["model"] == "first" else good({"a": 4})
+
+    with serve(script) as server:
+        (reply,) = _ask(_client(store, server, ("openai/first", "openai/second")), _prompt())
+    # An hour is too long to wait for; a moment that were not understood would be tried again.
+    assert [received.body["model"] for received in server.received] == ["first", "second"]
+    assert reply.model == "openai/second"
+
+
+def test_litellm_keeps_no_log_of_a_request(store, monkeypatch):
+    import litellm
+
+    heard = []
+
+    class Listener(litellm.integrations.custom_logger.CustomLogger):
+        async def async_log_success_event(self, kwargs, response_obj, start_time, end_time):
+            heard.append(kwargs)
+
+        async def async_log_failure_event(self, kwargs, response_obj, start_time, end_time):
+            heard.append(kwargs)
+
+    async def ask(client):
+        reply = await client.ask(_prompt())
+        await asyncio.sleep(0.2)
+        return reply
+
+    monkeypatch.setattr(litellm, "callbacks", [Listener()])
+    with serve([error(500), good({"a": 3})]) as server:
+        asyncio.run(ask(_client(store, server)))
+    assert heard == []
 
 
 def test_a_server_that_asks_for_too_much_time_is_passed_over(store):

@@ -173,6 +173,7 @@ def _transcript(talk: Talk) -> str:
             "role": exchange.role,
             "question": exchange.question,
             "model": exchange.reply.model,
+            "passed_over": exchange.reply.passed_over,
             "answer": exchange.reply.text,
             "problems": exchange.problems,
             "usd": exchange.reply.usage.usd,
