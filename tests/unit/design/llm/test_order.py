@@ -10,12 +10,13 @@ from sandmill.build import designing
 from sandmill.build.designing import DESIGNS_A_CALL
 from sandmill.build.plan import plan_build
 from sandmill.design.llm import LlmDesigner
+from sandmill.design.llm.strategist import FIELDS
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.quality.giveaways import GIVEAWAYS
 from sandmill.seeds import ingest
 from tests.llm_asking import HELD, Scripted, make_slot
 
-SLOTS = [make_slot(number, number % 3) for number in (0, 1, 53, 2, 106, 54)]
+SLOTS = [make_slot(number, number % 3) for number in (0, 1, len(FIELDS), 2, 2 * len(FIELDS), len(FIELDS) + 1)]
 """Some of them in one field of life: they are offered the same ideas, so that each depends on what the others took."""
 
 
@@ -28,7 +29,7 @@ class Late(Scripted):
 
     async def __call__(self, prompt):
         async with self._slots:
-            await asyncio.sleep(self._waits.uniform(0, 0.01))
+            await asyncio.sleep(self._waits.choice((0, 0.03)))
         return await super().__call__(prompt)
 
 
