@@ -114,11 +114,27 @@ async def complete(
 
 
 def _how(model: str, prompt: Prompt, form: AnswerForm) -> dict[str, Any]:
-    """The form of the answer. OpenAI's client walks through every field of a schema unless it comes as it is."""
+    """The form of the answer.
+
+    LiteLLM leaves out without a word what it thinks that a model does not know: nobody would tell the schema then. A
+    server with OpenAI's interface is sent it all the same and refuses by itself; of others LiteLLM is asked.
+    """
     asked = wire_format(prompt, form)
     if asked is None:
         return {}
-    return {"extra_body": {"response_format": asked}} if model.startswith("openai/") else {"response_format": asked}
+    if model.startswith("openai/"):
+        return {"extra_body": {"response_format": asked}}
+    if not _takes_forms(model):
+        raise NoSuchForm(f"{model} takes no form of answer")
+    return {"response_format": asked}
+
+
+@cache
+def _takes_forms(model: str) -> bool:
+    try:
+        return "response_format" in (load_litellm().get_supported_openai_params(model) or ())
+    except Exception:  # noqa: BLE001  an unknown provider is told when it is asked
+        return True
 
 
 def _read(response: Any) -> Answered:

@@ -229,6 +229,26 @@ def test_weak_servers_are_told_the_schema_in_words(store, refused, status):
 
 
 @pytest.mark.parametrize(
+    ("model", "forms"),
+    [("replicate/meta/llama-2-70b-chat", ["text"]), ("anthropic/claude-sonnet-4-5-20250929", ["json_schema"])],
+)
+def test_a_model_that_takes_no_form_is_told_the_schema_in_words(store, monkeypatch, model, forms):
+    import litellm
+
+    asked = []
+
+    async def answer(**how):
+        asked.append(how)
+        return litellm.ModelResponse(choices=[{"message": {"content": '{"a": 5}'}, "finish_reason": "stop"}])
+
+    monkeypatch.setattr(litellm, "acompletion", answer)
+    (reply,) = _ask(_client(store, None, (model,)), _prompt())
+    assert reply.value == {"a": 5}
+    assert [how.get("response_format", {}).get("type", "text") for how in asked] == forms
+    assert ('"required": ["a"]' in asked[0]["messages"][0]["content"]) == (forms == ["text"])
+
+
+@pytest.mark.parametrize(
     "text",
     [
         '{"a": 3}',
