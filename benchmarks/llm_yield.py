@@ -24,23 +24,25 @@ from sandmill.design.llm import Designed, Refused
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.seeds import ingest
 from tests.llm_playbook import Playbook
-from tests.llm_server import Answer, serve
+from tests.llm_server import Answer, Received, Script, good, serve
 
 SPOILT_SHARE = 1 / 3
 Spoil = Callable[[dict[str, Any]], Any]
 
 
-def spoilt_playbook(seed: int) -> Playbook:
-    """Answer from the sheets, a third of the answers spoilt; none is spared because it was spoilt before."""
-    draws = random.Random(seed)
+def spoilt_playbook(seed: int) -> Script:
+    """Answer from the sheets, a third of the answers spoilt. Which ones follows from the questions alone."""
+    book = Playbook()
 
-    def spoil(role: str, _: int, answer: dict[str, Any]) -> Any:
-        if draws.random() > SPOILT_SHARE:
-            return answer
-        ways = (*_ANYWHERE, *_OF_COLUMNS) if role == "developer" else _ANYWHERE
-        return draws.choice(ways)(answer)
+    def script(received: Received) -> Answer:
+        role = received.body["response_format"]["json_schema"]["name"]
+        answer = book.answer(role, received.body["messages"])
+        draws = random.Random(f"{seed} {received.prompt}")
+        if draws.random() < SPOILT_SHARE:
+            answer = draws.choice((*_ANYWHERE, *_OF_COLUMNS) if role == "developer" else _ANYWHERE)(answer)
+        return answer if isinstance(answer, Answer) else good(answer, tokens=None)
 
-    return Playbook(spoil)
+    return script
 
 
 def _with(answer: dict[str, Any], value: object, *path: Any) -> dict[str, Any]:
@@ -78,7 +80,7 @@ def design(designs: int, seed: int) -> list[Designed | Refused]:
         name="bench", tasks=designs, seed=seed, designer="llm", model=("openai/hand-written",), revise=False
     )
     plan = plan_build(request, ingest(()))
-    with TemporaryDirectory(prefix="sandmill-bench-") as root, serve(spoilt_playbook(seed).serve) as server:
+    with TemporaryDirectory(prefix="sandmill-bench-") as root, serve(spoilt_playbook(seed)) as server:
         settings = RunSettings(root=root, api_base=server.base, llm_calls=32)
         client = open_client(plan, settings, open_dataset(plan, settings))
         return settle(plan, plan_slots(plan), [], settings, client, "round 0")
