@@ -11,6 +11,7 @@ from sandmill.errors import NoAnswer, ReplayMiss, SpendLimit
 from sandmill.llm import Budget, LlmClient, Recordings
 from sandmill.llm import client as client_module
 from sandmill.llm.budget import Ledger
+from sandmill.llm.provider import load_litellm
 from sandmill.models.llm import LlmSettings, Message, ModelChoice, Prompt
 from sandmill.store.files import Store
 from tests.llm_server import Answer, error, good, serve
@@ -122,9 +123,7 @@ def test_a_server_may_name_a_moment_in_place_of_seconds(store):
 
 
 def test_litellm_keeps_no_log_of_a_request(store, monkeypatch):
-    import litellm
-
-    heard = []
+    litellm, heard = load_litellm(), []
 
     class Listener(litellm.integrations.custom_logger.CustomLogger):
         async def async_log_success_event(self, kwargs, response_obj, start_time, end_time):
@@ -233,9 +232,7 @@ def test_weak_servers_are_told_the_schema_in_words(store, refused, status):
     [("replicate/meta/llama-2-70b-chat", ["text"]), ("anthropic/claude-sonnet-4-5-20250929", ["json_schema"])],
 )
 def test_a_model_that_takes_no_form_is_told_the_schema_in_words(store, monkeypatch, model, forms):
-    import litellm
-
-    asked = []
+    litellm, asked = load_litellm(), []
 
     async def answer(**how):
         asked.append(how)
