@@ -63,10 +63,15 @@ def attempt(piece: tuple[Slot, bool]) -> Try:
 
 def measure(slots: int, seed: int, workers: int, *, proves: bool = True) -> list[Try]:
     """Make the first attempt at every slot of a build with the usual mix."""
+    plan = plan_build(BuildRequest(name="bench", tasks=slots, seed=seed), ingest(()))
+    return try_slots(plan_slots(plan), workers, proves=proves)
+
+
+def try_slots(slots: Sequence[Slot], workers: int, *, proves: bool = True) -> list[Try]:
+    """Make the first attempt at every slot, sheets and all."""
     from benchmarks.first_tries import attempt  # by its own name: worker processes cannot import __main__
 
-    plan = plan_build(BuildRequest(name="bench", tasks=slots, seed=seed), ingest(()))
-    pieces = [(slot, proves) for slot in plan_slots(plan)]
+    pieces = [(slot, proves) for slot in slots]
     tries: dict[int, Try] = {}
     with WorkerPool(workers) as pool:
         for index, result in pool.map(attempt, pieces, 300):

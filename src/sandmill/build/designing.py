@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from functools import partial
 
 from sandmill.build.asking import FOLDER, open_client
@@ -18,6 +19,9 @@ from sandmill.models.reports import Rejection
 from sandmill.models.request import RunSettings
 from sandmill.quality.giveaways import GIVEAWAYS
 
+DESIGNS_A_CALL = 4
+"""Designs in the making for every call that may be open, so that a call that ends is followed by another at once. Where
+money may end there is one: each design that is in the making then is paid for in part and of no use."""
 LOOK_TIMEOUT_S = 120.0
 """Wall-clock limit of rendering one sample and of its first scores."""
 
@@ -57,21 +61,24 @@ def settle(
     store = open_dataset(plan, settings)
     held = [Held.of_domain(domain) for domain in load_domains()]
     held += [Held.of_spec(record.spec) for record in iterate_records(store, done)]
-    look = partial(_look, settings.workers) if plan.request.revise else None
     # Which slots are tried again depends on the release secret, so no recording can foresee later rounds.
     forgives = settings.replay is not None and bool(done)
-    designer = LlmDesigner(client.ask, plan.request.repairs, GIVEAWAYS, look, settings.llm_calls, forgives)
-    return asyncio.run(designer.design(slots, held, draw))
+    at_once = settings.llm_calls * (1 if settings.max_usd is not None else DESIGNS_A_CALL)
+    # Threads of their own: those that asyncio lends to everybody must be there for replies to be kept meanwhile.
+    with ThreadPoolExecutor(settings.workers, thread_name_prefix="look") as threads:
+        look = partial(_look, threads, settings.workers) if plan.request.revise else None
+        designer = LlmDesigner(client.ask, plan.request.repairs, GIVEAWAYS, look, at_once, forgives)
+        return asyncio.run(designer.design(slots, held, draw))
 
 
-async def _look(workers: int, slot: Slot) -> str:
+async def _look(threads: Executor, workers: int, slot: Slot) -> str:
     """Render a sample in a worker; what cannot be rendered is said, for the developer to mend."""
 
     def work() -> str:
         ((_, outcome),) = shared_workers(workers).map(describe_design, [slot], LOOK_TIMEOUT_S)
         return f"It could not be rendered: {outcome}" if isinstance(outcome, Exception) else str(outcome)
 
-    return await asyncio.to_thread(work)
+    return await asyncio.get_running_loop().run_in_executor(threads, work)
 
 
 def _with_sheets(shard: ShardPlan, outcomes: Sequence[Designed | Refused]) -> ShardPlan:

@@ -122,7 +122,7 @@ class ShardBuild:
         self._prove(self._measure([candidate for search in self._searches for candidate in self._replicates(search)]))
         return Shard(
             tasks=tuple(sorted(self._tasks, key=lambda task: (task.record.lineage.slot, task.record.replicate))),
-            rejections=tuple(rejection for search in self._searches for rejection in search.rejections),
+            rejections=tuple(rejection for search in self._searches for rejection in _booked(search)),
             slots=tuple(self._report(search) for search in self._searches),
             suites=tuple(self._suite_rows),
         )
@@ -344,3 +344,12 @@ class ShardBuild:
                 task=task,
             )
         )
+
+
+def _booked(search: SlotSearch) -> list[Rejection]:
+    """Book what the sheet of a slot that stayed empty cost on its last rejection: no task will account for it."""
+    authorship = search.slot.authorship
+    if search.is_filled or authorship is None or not search.rejections:
+        return search.rejections
+    *earlier, last = search.rejections
+    return [*earlier, last.model_copy(update={"usd": authorship.usage.usd})]

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from sandmill.design.frame import Frame
-from sandmill.design.lexicon import CategoricalWord, DateWord, NumericWord, UnitWord
 from sandmill.design.rule import TRAIN_SHARE, Rule
 from sandmill.design.vocabulary import Vocabulary
+from sandmill.models.domain import CategoricalWord, DateWord, NumericWord, UnitWord
 from sandmill.models.mechanism import (
     Categorical,
     Column,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from sandmill.design.lexicon import Dress
+from sandmill.models.domain import Dress
 
 _FORMS = ("and Sons", "and Daughters", "Brothers", "Works", "and Partners", "Limited", "Trading", "Union")
 """What made-up firms are called after a surname: real firms would stand in odd places."""

@@ -1,44 +1,11 @@
-"""The domains that come with the library, and the words that domains are made of."""
+"""The domains that come with the library."""
 
 from functools import cache
 from importlib.resources import files
 
 import yaml
 
-from sandmill.models.domain import (
-    CategoricalWord,
-    ClassTarget,
-    CountTarget,
-    CrowdedWord,
-    DateWord,
-    Domain,
-    Dress,
-    GradeTarget,
-    LabelsTarget,
-    ManyClassTarget,
-    NumberTarget,
-    NumericWord,
-    TargetWords,
-    UnitWord,
-)
-
-__all__ = [
-    "CategoricalWord",
-    "ClassTarget",
-    "CountTarget",
-    "CrowdedWord",
-    "DateWord",
-    "Domain",
-    "Dress",
-    "GradeTarget",
-    "LabelsTarget",
-    "ManyClassTarget",
-    "NumberTarget",
-    "NumericWord",
-    "TargetWords",
-    "UnitWord",
-    "load_domains",
-]
+from sandmill.models.domain import Domain
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The fast one where PyYAML was built with it: every worker process reads all domains."""

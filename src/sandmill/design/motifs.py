@@ -11,8 +11,8 @@ from typing import TypeVar
 import numpy as np
 from scipy.special import ndtr
 
-from sandmill.design.lexicon import CategoricalWord, NumericWord
 from sandmill.design.vocabulary import Vocabulary
+from sandmill.models.domain import CategoricalWord, NumericWord
 from sandmill.models.mechanism import (
     Band,
     Bottleneck,

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from sandmill.design.lexicon import CategoricalWord, DateWord, NumericWord, UnitWord
 from sandmill.design.targets import Target
 from sandmill.design.vocabulary import Vocabulary
+from sandmill.models.domain import CategoricalWord, DateWord, NumericWord, UnitWord
 from sandmill.models.mechanism import Column
 from sandmill.models.spec import Story
 

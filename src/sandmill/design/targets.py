@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from sandmill.design.lexicon import NumberTarget, TargetWords
+from sandmill.models.domain import NumberTarget, TargetWords
 from sandmill.models.mechanism import (
     BinaryLink,
     CountLink,

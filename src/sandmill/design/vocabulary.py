@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sandmill.design.dressing import level_names
 from sandmill.design.frame import Frame
-from sandmill.design.lexicon import CategoricalWord, DateWord, Domain, NumericWord, UnitWord
+from sandmill.models.domain import CategoricalWord, DateWord, Domain, NumericWord, UnitWord
 from sandmill.rng import Streams
 
 _CALENDAR = (7.0, 30.44, 365.25)

@@ -72,9 +72,8 @@ class LlmClient:
         return reply
 
     async def _answer(self, prompt: Prompt, keys: list[str]) -> Reply:
-        for key in keys:
-            if found := await asyncio.to_thread(self._recordings.find, key):
-                return found
+        if found := await asyncio.to_thread(self._find, keys):
+            return found
         if self._settings.is_replay:
             models = " or ".join(self._choice.models)
             raise ReplayMiss(
@@ -89,8 +88,16 @@ class LlmClient:
                 failures.append(f"{model}: {fault}")
                 continue
             reply = reply.model_copy(update={"passed_over": tuple(failures)})
-            return await asyncio.to_thread(self._recordings.keep, prompt, reply)
+            return await asyncio.to_thread(self._keep, prompt, reply)
         raise NoAnswer("; ".join(failures))
+
+    def _find(self, keys: list[str]) -> Reply | None:
+        return next((found for key in keys if (found := self._recordings.find(key))), None)
+
+    def _keep(self, prompt: Prompt, reply: Reply) -> Reply:
+        """Write the receipt, then the answer: an answer that is found again was paid for on record."""
+        self.budget.note(reply.key, reply.usage)
+        return self._recordings.keep(prompt, reply)
 
     async def _ask_model(self, model: str, key: str, prompt: Prompt) -> Reply:
         """Ask one model in the strictest form that its server takes."""
@@ -132,8 +139,8 @@ class LlmClient:
                 wasted, answered = fault, Answered("", fault.prompt_tokens, fault.answer_tokens)
             usage = _usage(prompt, form, answered, prices)
             self.budget.pay(usage)
-        await asyncio.to_thread(self.budget.note, key, usage)
         if wasted:
+            await asyncio.to_thread(self.budget.note, key, usage)
             raise wasted
         return answered, usage
 

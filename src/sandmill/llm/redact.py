@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Mapping
+from functools import cache
 
 MARK = "[key]"
 _NAMES = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
@@ -20,7 +21,12 @@ def redact(text: str, environment: Mapping[str, str] | None = None) -> str:
         environment: where keys are; that of the process if None.
     """
     variables = os.environ if environment is None else environment
-    values = {value for name, value in variables.items() if _NAMES.search(name) and len(value) >= _SHORTEST}
-    for value in sorted(values, key=len, reverse=True):
+    values = {variables[name] for name in variables if _names_a_key(name)}
+    for value in sorted((value for value in values if len(value) >= _SHORTEST), key=len, reverse=True):
         text = text.replace(value, MARK)
     return _LOOKS.sub(MARK, text)
+
+
+@cache
+def _names_a_key(variable: str) -> bool:
+    return _NAMES.search(variable) is not None

@@ -39,8 +39,9 @@ class DesignerRow(Frozen):
     """Mean distance of a design's words to those of its nearest neighbour: 0 the same, 1 no word in common."""
     requests: int = Field(ge=0)
     tokens: int = Field(ge=0)
+    """Of verified designs, as the requests before it."""
     usd: float = Field(ge=0)
-    """Of verified and refused designs, as it was paid when the replies were given."""
+    """Of verified designs and of those that no task came of, as it was paid when the replies were given."""
     usd_a_design: float | None
     """Verified."""
     seed_distance: float | None = None
@@ -86,6 +87,7 @@ def designers_table(rows: Iterable[tuple[str, DesignerRow]]) -> Table:
         "domains",
         "variety",
         "from seed",
+        "tokens a design",
         "USD a design",
     )
     cells = tuple(
@@ -99,11 +101,12 @@ def designers_table(rows: Iterable[tuple[str, DesignerRow]]) -> Table:
             str(row.domains),
             f"{row.variety:.2f}",
             "-" if row.seed_distance is None else f"{row.seed_distance:.2f}",
+            f"{row.tokens / row.designs:.0f}" if row.requests else "-",
             "-" if row.usd_a_design is None else f"{row.usd_a_design:.4f}",
         )
         for name, row in rows
     )
-    return Table("Designers", header, cells, frozenset(range(2, 10)))
+    return Table("Designers", header, cells, frozenset(range(2, 11)))
 
 
 def _row(name: str, records: list[TaskRecord], attempts: int, lost: float, seeds: Mapping[str, str]) -> DesignerRow:

@@ -117,6 +117,23 @@ def test_a_slot_without_a_sheet_is_a_rejection_and_stays_empty(tmp_path, monkeyp
     assert json.loads(open_dataset(plan, RunSettings(root=str(tmp_path))).read(transcript)) == []
 
 
+def test_what_a_sheet_cost_is_booked_even_where_no_task_comes_of_it(tmp_path):
+    with serve(Playbook().serve) as server:
+        _, shards = _round(_settings(tmp_path, server, price={"input": 10, "output": 20}))
+
+    class Broken:
+        def map(self, function, items, timeout_s):
+            return ((index, RuntimeError("no room")) for index, _ in enumerate(items))
+
+    made = ShardBuild(shards[0], b"s" * 32, "code", {}, Broken()).run()
+    assert made.tasks == ()
+    for slot in shards[0].slots:
+        of_slot = [one.usd for one in made.rejections if one.slot == slot.number]
+        assert len(of_slot) > 1
+        assert sum(of_slot) == pytest.approx(slot.authorship.usage.usd)
+        assert sum(of_slot) > 0
+
+
 def test_money_that_ends_leaves_the_rest_undesigned(tmp_path):
     request = REQUEST.model_copy(update={"model": ("openai/gpt-4o-mini",)})
     with serve(Playbook().serve) as server:

@@ -10,8 +10,9 @@ from typing import get_args
 import pytest
 
 from sandmill.design import design_task, grammar
-from sandmill.design.lexicon import Dress, load_domains
+from sandmill.design.lexicon import load_domains
 from sandmill.models.base import Band
+from sandmill.models.domain import Dress
 from sandmill.models.mechanism import Cycle, LogNormal, Normal, Uniform
 from sandmill.models.plan import Slot
 from sandmill.quality import check_package

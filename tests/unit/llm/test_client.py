@@ -2,6 +2,8 @@
 
 import asyncio
 import time
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 
 import pytest
 
@@ -9,6 +11,7 @@ from sandmill.errors import NoAnswer, ReplayMiss, SpendLimit
 from sandmill.llm import Budget, LlmClient, Recordings
 from sandmill.llm import client as client_module
 from sandmill.llm.budget import Ledger
+from sandmill.llm.provider import load_litellm
 from sandmill.models.llm import LlmSettings, Message, ModelChoice, Prompt
 from sandmill.store.files import Store
 from tests.llm_server import Answer, error, good, serve
@@ -106,6 +109,40 @@ def test_a_server_is_given_the_time_that_it_asks_for(store):
     assert len(server.received) == 2
 
 
+def test_a_server_may_name_a_moment_in_place_of_seconds(store):
+    moment = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
+
+    def script(received):
+        return error(429, retry_after=moment) if received.body["model"] == "first" else good({"a": 4})
+
+    with serve(script) as server:
+        (reply,) = _ask(_client(store, server, ("openai/first", "openai/second")), _prompt())
+    # An hour is too long to wait for; a moment that were not understood would be tried again.
+    assert [received.body["model"] for received in server.received] == ["first", "second"]
+    assert reply.model == "openai/second"
+
+
+def test_litellm_keeps_no_log_of_a_request(store, monkeypatch):
+    litellm, heard = load_litellm(), []
+
+    class Listener(litellm.integrations.custom_logger.CustomLogger):
+        async def async_log_success_event(self, kwargs, response_obj, start_time, end_time):
+            heard.append(kwargs)
+
+        async def async_log_failure_event(self, kwargs, response_obj, start_time, end_time):
+            heard.append(kwargs)
+
+    async def ask(client):
+        reply = await client.ask(_prompt())
+        await asyncio.sleep(0.2)
+        return reply
+
+    monkeypatch.setattr(litellm, "callbacks", [Listener()])
+    with serve([error(500), good({"a": 3})]) as server:
+        asyncio.run(ask(_client(store, server)))
+    assert heard == []
+
+
 def test_a_server_that_asks_for_too_much_time_is_passed_over(store):
     def script(received):
         return error(429, retry_after="3600") if received.body["model"] == "first" else good({"a": 4})
@@ -188,6 +225,24 @@ def test_weak_servers_are_told_the_schema_in_words(store, refused, status):
     assert '"required": ["a"]' in server.received[-1].prompt
     # The second question goes straight to the form that worked.
     assert [received.form for received in server.received[-2:]] == [first.form] * 2
+
+
+@pytest.mark.parametrize(
+    ("model", "forms"),
+    [("replicate/meta/llama-2-70b-chat", ["text"]), ("anthropic/claude-sonnet-4-5-20250929", ["json_schema"])],
+)
+def test_a_model_that_takes_no_form_is_told_the_schema_in_words(store, monkeypatch, model, forms):
+    litellm, asked = load_litellm(), []
+
+    async def answer(**how):
+        asked.append(how)
+        return litellm.ModelResponse(choices=[{"message": {"content": '{"a": 5}'}, "finish_reason": "stop"}])
+
+    monkeypatch.setattr(litellm, "acompletion", answer)
+    (reply,) = _ask(_client(store, None, (model,)), _prompt())
+    assert reply.value == {"a": 5}
+    assert [how.get("response_format", {}).get("type", "text") for how in asked] == forms
+    assert ('"required": ["a"]' in asked[0]["messages"][0]["content"]) == (forms == ["text"])
 
 
 @pytest.mark.parametrize(

@@ -59,4 +59,5 @@ def test_designers_stand_side_by_side():
     assert [(row.designer, row.usd_a_design) for row in rows] == [("grammar", None), ("llm", 0.01)]
     shown = to_markdown(designers_table(("x@1", row) for row in rows))
     assert "| x@1 | grammar |" in shown
-    assert "0.0100" in shown
+    assert "| 150 | 0.0100 |" in shown
+    assert "| - | - |" in shown

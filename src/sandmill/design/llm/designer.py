@@ -59,7 +59,7 @@ class LlmDesigner:
         repairs: times that a role may mend its answer.
         giveaways: phrases that no text may hold.
         look: shows a design before it is settled; none: the developer is not shown any.
-        at_once: designs in the making at a time.
+        at_once: designs in the making at a time; which idea each takes does not depend on it.
         forgives_misses: refuse what replay has no answer for, instead of stopping the run.
     """
 
@@ -68,7 +68,7 @@ class LlmDesigner:
     giveaways: tuple[str, ...]
     look: Look | None = None
     at_once: int = 8
-    """Designs in the making; each asks one question at a time."""
+    """Designs in the making; each asks one question at a time, and waits once, for earlier ones to take their idea."""
     forgives_misses: bool = False
     """Refuse a slot that replay has no answer for, where which slots are asked for was not known to the recording."""
 
@@ -173,6 +173,7 @@ def _transcript(talk: Talk) -> str:
             "role": exchange.role,
             "question": exchange.question,
             "model": exchange.reply.model,
+            "passed_over": exchange.reply.passed_over,
             "answer": exchange.reply.text,
             "problems": exchange.problems,
             "usd": exchange.reply.usage.usd,

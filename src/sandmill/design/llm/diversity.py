@@ -49,7 +49,8 @@ def distance(one: Held, others: Sequence[Held]) -> float:
 
 
 def _overlap(left: frozenset[str], right: frozenset[str]) -> float:
-    return len(left & right) / max(1, len(left | right))
+    common = len(left & right)
+    return common / max(1, len(left) + len(right) - common)
 
 
 def _words(texts: Sequence[str]) -> frozenset[str]:

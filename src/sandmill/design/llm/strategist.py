@@ -53,7 +53,7 @@ class Ideas(Frozen):
 
 
 async def propose(talk: Talk, slot: Slot, held: Sequence[str]) -> tuple[Idea, ...]:
-    """Ask for candidates in new domains.
+    """Ask for candidates in new domains, and leave out those that do not hold.
 
     Args:
         talk: of this design.
@@ -73,10 +73,13 @@ async def propose(talk: Talk, slot: Slot, held: Sequence[str]) -> tuple[Idea, ..
         },
     )
     answer = await talk.settle("strategist", question, Ideas, lambda ideas: _judge(ideas, held))
-    return answer.candidates
+    return tuple(idea for idea in answer.candidates if not _problems(idea, held))
 
 
 def _judge(ideas: Ideas, held: Sequence[str]) -> list[str]:
+    """Nothing, where one of the candidates holds: to ask again for the sake of the others would only cost money."""
+    if not all(_problems(idea, held) for idea in ideas.candidates):
+        return []
     return [
         f"candidates.{place} ({idea.name}): {problem}"
         for place, idea in enumerate(ideas.candidates)

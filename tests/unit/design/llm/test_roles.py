@@ -71,9 +71,9 @@ def test_each_role_is_asked_once_and_the_writer_is_not_told_the_rule():
 SPOILT = {
     ("strategist", "no JSON"): (lambda a: "I would rather talk.", "not a JSON object"),
     ("strategist", "another schema"): (lambda a: {"tool": "rm -rf"}, "tool: there is no such field"),
-    ("strategist", "a held domain"): (lambda a: _change(a, "bakery", "candidates", 0, "name"), "bakery exists already"),
+    ("strategist", "a held domain"): (lambda a: _change_all(a, "bakery", "name"), "bakery exists already"),
     ("strategist", "an unknown column"): (
-        lambda a: _change(a, ["nothing_m"], "candidates", 0, "motifs", 0, "columns"),
+        lambda a: _change_all(a, ["nothing_m"], "motifs", 0, "columns"),
         "motifs use nothing_m",
     ),
     ("strategist", "too few motifs"): (lambda a: _change(a, [], "candidates", 0, "motifs"), "at least 5 items"),
@@ -117,6 +117,20 @@ def _change(answer, value, *path):
         inner = inner[part]
     inner[path[-1]] = value
     return changed
+
+
+def _change_all(answer, value, *path):
+    for place in range(len(answer["candidates"])):
+        answer = _change(answer, value, "candidates", place, *path)
+    return answer
+
+
+def test_one_idea_that_holds_is_enough_and_the_others_are_left_out():
+    ask = Scripted(lambda who, _, a: _change(a, "bakery", "candidates", 0, "name") if who == "strategist" else a)
+    (designed,) = design(ask)
+    assert len(ask.asked("strategist")) == 1
+    # The other one is like a domain of the library and would not be taken otherwise.
+    assert designed.slot.sheet.domain.name == "lighthouses_by_post"
 
 
 @pytest.mark.parametrize(("role", "how"), SPOILT, ids=" ".join)

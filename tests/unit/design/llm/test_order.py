@@ -1,0 +1,79 @@
+"""What is designed does not depend on which answer comes first, nor on how many designs are in the making."""
+
+import asyncio
+import random
+from types import SimpleNamespace
+
+import pytest
+
+from sandmill.build import designing
+from sandmill.build.designing import DESIGNS_A_CALL
+from sandmill.build.plan import plan_build
+from sandmill.design.llm import LlmDesigner
+from sandmill.design.llm.strategist import FIELDS
+from sandmill.models.request import BuildRequest, RunSettings
+from sandmill.quality.giveaways import GIVEAWAYS
+from sandmill.seeds import ingest
+from tests.llm_asking import HELD, Scripted, make_slot
+
+SLOTS = [make_slot(number, number % 3) for number in (0, 1, len(FIELDS), 2, 2 * len(FIELDS), len(FIELDS) + 1)]
+"""Some of them in one field of life: they are offered the same ideas, so that each depends on what the others took."""
+
+
+class Late(Scripted):
+    """Answers after a while that nobody foresees."""
+
+    def __init__(self, seed: int, calls: int) -> None:
+        super().__init__()
+        self._waits, self._slots = random.Random(seed), asyncio.Semaphore(calls)
+
+    async def __call__(self, prompt):
+        async with self._slots:
+            await asyncio.sleep(self._waits.choice((0, 0.03)))
+        return await super().__call__(prompt)
+
+
+def _design(ask, at_once, slots=SLOTS):
+    designer = LlmDesigner(ask, 2, GIVEAWAYS, at_once=at_once)
+    return asyncio.run(designer.design(slots, HELD, "round 0"))
+
+
+@pytest.mark.parametrize(("seed", "at_once"), [(1, 1), (2, 2), (3, 6), (4, 6), (5, 6)])
+def test_neither_order_nor_number_changes_a_sheet(seed, at_once):
+    calm = _design(Scripted(), 8)
+    assert len({one.slot.sheet.domain.name for one in calm}) == len(SLOTS) - 1  # three share two ideas
+    hurried = _design(Late(seed, 3), at_once)
+    assert [one.slot.sheet for one in hurried] == [one.slot.sheet for one in calm]
+
+
+def test_a_late_answer_keeps_nobody_from_asking():
+    """The first slot is answered only when all others have asked for ideas: few at a time would wait for ever."""
+
+    class First(Scripted):
+        async def __call__(self, prompt):
+            self.all_asked = getattr(self, "all_asked", None) or asyncio.Event()
+            answer = await super().__call__(prompt)
+            if len(self.asked("strategist")) == len(SLOTS):
+                self.all_asked.set()
+            if prompt.draw.startswith("slot 0 ") and prompt.role == "strategist":
+                await asyncio.wait_for(self.all_asked.wait(), 10)
+            return answer
+
+    assert [one.slot.number for one in _design(First(), len(SLOTS))] == [slot.number for slot in SLOTS]
+
+
+@pytest.mark.parametrize(("max_usd", "expected"), [(None, 5 * DESIGNS_A_CALL), (1.0, 5)])
+def test_more_designs_than_calls_are_in_the_making_unless_money_may_end(max_usd, expected, tmp_path, monkeypatch):
+    made = []
+
+    class Noted(LlmDesigner):
+        async def design(self, slots, held, draw):
+            made.append(self)
+            return []
+
+    monkeypatch.setattr(designing, "LlmDesigner", Noted)
+    plan = plan_build(BuildRequest(name="x", tasks=1, designer="llm", model=("openai/m",)), ingest(()))
+    settings = RunSettings(root=str(tmp_path), llm_calls=5, max_usd=max_usd)
+    designing.settle(plan, [], [], settings, SimpleNamespace(ask=None), "round 0")
+    assert [designer.at_once for designer in made] == [expected]
+    assert DESIGNS_A_CALL >= 3
