@@ -182,8 +182,14 @@ def unpaid_slots(store: Store, shards: Sequence[ShardRef]) -> int:
 
 
 def _require_filled(report: BuildReport, slots: int, unpaid: int) -> None:
+    if unpaid and not report.funnel.filled:
+        raise BudgetExceeded(
+            f"the money of --max-usd ended before any of {slots} slots was filled; nothing was published. What was "
+            "answered is recorded and not asked again. A request needs the price of its whole --max-tokens to be left: "
+            "raise --max-usd, or lower --max-tokens, and run again."
+        )
     empty = slots - report.funnel.filled - unpaid
-    if empty <= EMPTY_SLOTS_ALLOWED * slots and (report.funnel.filled or not unpaid):
+    if empty <= EMPTY_SLOTS_ALLOWED * slots:
         return
     reasons = ", ".join(f"{row.stage} {row.reason} {row.count}" for row in report.rejections) or "none recorded"
     raise BudgetExceeded(
