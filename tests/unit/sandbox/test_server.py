@@ -51,8 +51,9 @@ def facts(temporary: Path) -> tuple[int, int, int]:
 
 
 def resident_kb(pid: int) -> int:
+    """Memory that a process has and no file holds, with what it shares with its forks: that part comes and goes."""
     text = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    return sum(int(line.split()[1]) for line in text.splitlines() if line.startswith("Private"))
+    return sum(int(line.split()[1]) for line in text.splitlines() if line.startswith("Anonymous:"))
 
 
 def server_of(box) -> int:
