@@ -60,5 +60,5 @@ def _join(link: socket.socket, init: int, talk: socket.socket) -> None:
     box.report_ready(talk, uid)
     box.become_agent(uid)
     kernel.die_with_parent()
-    talk.send(b"started")
+    box.say_started(talk)
     close_all_but()
