@@ -41,11 +41,13 @@ def parse_submission(content: bytes, brief: Brief, ids: Sequence[str], source: s
     header, rows, lines = _read_table(content, brief, ids, source)
     problems: list[Problem] = []
     columns = list(zip(*rows, strict=True)) or [()] * len(header)
-    by_id = _index_rows(columns[header.index(brief.id_column)], ids, problems)
+    found = columns[header.index(brief.id_column)]
+    is_in_order = found == tuple(ids) and len(set(found)) == len(found)
+    by_id = {} if is_in_order else _index_rows(found, ids, problems)
     values = read_cells([columns[header.index(name)] for name in brief.submission_columns], lines, brief, problems)
     if problems:
         raise InvalidSubmission(source, problems)
-    aligned = values[list(map(by_id.__getitem__, ids))]
+    aligned = values if is_in_order else values[list(map(by_id.__getitem__, ids))]
     return aligned[:, 0] if brief.encoding in _FLAT else aligned
 
 
