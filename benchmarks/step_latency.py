@@ -176,12 +176,12 @@ def _print_grades(runs: int, box: Sandbox, folder: Path) -> None:
         "cold evaluator": lambda: json.loads(subprocess.check_output(command, cwd=folder, env=guest_environment())),
     }
     seconds: Seconds = {kind: [] for kind in kinds}
-    for _ in range(runs):
+    for _ in range(runs + 1):
         for kind, call in kinds.items():
             seconds[kind].append(_timed(call))
-    print(f"\nROC AUC over {TEST_ROWS} rows.\n\n| grade | median ms | p95 ms |\n|---|---:|---:|")
-    for kind, taken in seconds.items():
-        print(f"| {kind} | {_ms(median(taken))} | {_ms(_p95(taken))} |")
+    print(f"\nROC AUC over {TEST_ROWS} rows.\n\n| grade | first ms | then median ms | p95 ms |\n|---|---:|---:|---:|")
+    for kind, (first, *taken) in seconds.items():
+        print(f"| {kind} | {_ms(first)} | {_ms(median(taken))} | {_ms(_p95(taken))} |")
 
 
 def _grade(submission: bytes, answers: Answers) -> GradeReport:

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import shutil
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,8 +28,11 @@ def agent_env() -> AgentEnv:
 
 
 @pytest.fixture(scope="session")
-def targets(once_a_session) -> list[Target]:
-    """Three tasks, built and pulled as anyone would; the secret is fixed, so they are the same every time."""
+def targets(once_a_session, tmp_path_factory) -> list[Target]:
+    """Three tasks, built and pulled as anyone would; the secret is fixed, so they are the same every time.
+
+    Built once for all test processes, and copied by each: traps are laid in the folders, and no file may change.
+    """
 
     def make(folder: Path) -> str:
         folder.mkdir()
@@ -44,7 +48,8 @@ def targets(once_a_session) -> list[Target]:
         load(build(request, settings)).pull(str(folder / "pulled"))
         return str(folder / "pulled")
 
-    pulled = Path(once_a_session("redteam", make))
+    pulled = tmp_path_factory.mktemp("targets") / "pulled"
+    shutil.copytree(once_a_session("redteam", make), pulled)
     return [open_target(folder) for folder in sorted(pulled.iterdir())]
 
 

@@ -1,6 +1,7 @@
 """sandmill run: one script in the sandbox, graded outside."""
 
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -34,14 +35,15 @@ def run(
     """
     code = _read_script(script)
     from sandmill.grading import grade_submission
-    from sandmill.grading.grade import read_task_file
-    from sandmill.metrics.submission import read_answers
+    from sandmill.grading.grade import read_private
+    from sandmill.metrics.library import load_libraries
     from sandmill.models.reports import Outcome
     from sandmill.rewards import reward_of
     from sandmill.sandbox import Sandbox
 
-    task = read_task_file(task_dir)
-    answers = read_answers((task_dir / "private" / "answers.csv").read_bytes(), task.brief)
+    task, answers = read_private(task_dir)
+    # The sandbox starts in another process meanwhile.
+    Thread(target=load_libraries).start()
     with Sandbox(backend) as box:
         result = box.run(code, public=task_dir / "public", timeout=timeout)
     grade = grade_submission(result.submission, answers, task.brief, task.calibration)

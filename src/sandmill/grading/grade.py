@@ -1,5 +1,6 @@
 """Grade a submission against private answers: score, medal, place, share of the gap."""
 
+from functools import lru_cache
 from math import isfinite
 from pathlib import Path
 
@@ -17,6 +18,9 @@ from sandmill.models.calibration import Calibration
 from sandmill.models.package import Brief
 from sandmill.models.reports import GradeReport, Outcome
 from sandmill.models.task_file import TaskFile
+
+_KEPT = 64
+"""Tasks whose answers stay in memory: at most some ten megabytes."""
 
 
 def grade_submission(submission: bytes | None, answers: Answers, brief: Brief, calibration: Calibration) -> GradeReport:
@@ -75,9 +79,42 @@ def grade_folder(task_dir: Path, submission: Path) -> GradeReport:
     Raises:
         InputError: if the task folder is not a pulled task, or the submission is neither a regular file nor absent.
     """
+    task, answers = read_private(task_dir)
+    return grade_submission(read_regular_file(submission), answers, task.brief, task.calibration)
+
+
+def read_private(task_dir: Path) -> tuple[TaskFile, Answers]:
+    """Read what a grade needs, or give it again as long as neither file was written or exchanged.
+
+    Raises:
+        InputError: if the folder is not a pulled task with its private half.
+    """
+    try:
+        states = tuple(_state_of(task_dir / "private" / name) for name in ("task.json", "answers.csv"))
+    except OSError:
+        # Reading says what is not there.
+        return _read_private(task_dir)
+    return _keep_private(task_dir, states)
+
+
+def _state_of(path: Path) -> tuple[int, ...]:
+    status = path.stat()
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+@lru_cache(maxsize=_KEPT)
+def _keep_private(task_dir: Path, states: tuple[tuple[int, ...], ...]) -> tuple[TaskFile, Answers]:
+    return _read_private(task_dir)
+
+
+def _read_private(task_dir: Path) -> tuple[TaskFile, Answers]:
     task = read_task_file(task_dir)
     answers = read_answers((task_dir / "private" / "answers.csv").read_bytes(), task.brief)
-    return grade_submission(read_regular_file(submission), answers, task.brief, task.calibration)
+    for column in (answers.truth, answers.is_final, answers.is_scored):
+        if column is not None:
+            # Every later grade looks at the same arrays.
+            column.setflags(write=False)
+    return task, answers
 
 
 def read_task_file(task_dir: Path) -> TaskFile:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from sandmill.models.package import LIST_LENGTH, Brief
 SUM_TOLERANCE = 1e-6
 """How far a row of class probabilities may be from 1, as in mle-bench."""
 
+Column: TypeAlias = Sequence[str]
+
 _PROBABILITIES = frozenset({"probability", "class_probabilities", "label_probabilities"})
 _DIGITS = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?"
 _NUMBER = re.compile(_DIGITS)
@@ -21,11 +24,11 @@ _INTEGER_ZEROS = re.compile(r"\.0+$")
 _NAMES_SHOWN = 12
 
 
-def read_cells(cells: list[list[str]], lines: Sequence[int], brief: Brief, problems: list[Problem]) -> Array:
+def read_cells(columns: Sequence[Column], lines: Sequence[int], brief: Brief, problems: list[Problem]) -> Array:
     """Read the cells of a submission by what its brief asks for, adding to the problems.
 
     Args:
-        cells: by row, in the order of `brief.submission_columns`.
+        columns: in the order of `brief.submission_columns`.
         lines: line number of each row, for messages.
         brief: what a submission holds.
         problems: gets what is wrong; the array means nothing if it grew.
@@ -34,10 +37,10 @@ def read_cells(cells: list[list[str]], lines: Sequence[int], brief: Brief, probl
         One row a row of the file; one column where the encoding has one.
     """
     if brief.encoding == "label":
-        return _read_labels(cells, lines, brief, problems)
+        return _read_labels(columns[0], lines, brief, problems)
     if brief.encoding in ("label_list", "ranked_list"):
-        return _read_lists(cells, lines, brief, problems)
-    return _read_numbers(cells, lines, brief, problems)
+        return _read_lists(columns[0], lines, brief, problems)
+    return _read_numbers(columns, lines, brief, problems)
 
 
 def others(bad: Sequence[object]) -> str:
@@ -51,11 +54,11 @@ def shorten(text: str, limit: int = 80) -> str:
     return cut if cut.isprintable() else cut.encode("unicode_escape").decode("ascii")
 
 
-def _read_labels(cells: list[list[str]], lines: Sequence[int], brief: Brief, problems: list[Problem]) -> Array:
+def _read_labels(cells: Column, lines: Sequence[int], brief: Brief, problems: list[Problem]) -> Array:
     """Class codes; a whole number may be written as 1 or 1.0."""
     codes = {name: code for code, name in enumerate(brief.classes)}
-    found = [codes.get(row[0].strip(), codes.get(_INTEGER_ZEROS.sub("", row[0].strip()), -1)) for row in cells]
-    bad = [(line, row[0]) for line, row, code in zip(lines, cells, found, strict=True) if code < 0]
+    found = [codes.get(cell.strip(), codes.get(_INTEGER_ZEROS.sub("", cell.strip()), -1)) for cell in cells]
+    bad = [(line, cell) for line, cell, code in zip(lines, cells, found, strict=True) if code < 0]
     if bad:
         line, cell = bad[0]
         where = f"line {line}, {brief.submission_columns[0]}"
@@ -63,10 +66,10 @@ def _read_labels(cells: list[list[str]], lines: Sequence[int], brief: Brief, pro
     return np.array(found, dtype=np.int64).reshape(-1, 1)
 
 
-def _read_lists(cells: list[list[str]], lines: Sequence[int], brief: Brief, problems: list[Problem]) -> Array:
+def _read_lists(cells: Column, lines: Sequence[int], brief: Brief, problems: list[Problem]) -> Array:
     """Names separated by spaces: as 0/1 by label, or, ranked, as codes of the first places, -1 where a list ends."""
     codes = {name: code for code, name in enumerate(brief.classes)}
-    named = [[(name, codes.get(name, -1)) for name in row[0].split()] for row in cells]
+    named = [[(name, codes.get(name, -1)) for name in cell.split()] for cell in cells]
     bad = [(line, name) for line, names in zip(lines, named, strict=True) for name, code in names if code < 0]
     is_ranked = brief.encoding == "ranked_list"
     if bad:
@@ -85,17 +88,18 @@ def _read_lists(cells: list[list[str]], lines: Sequence[int], brief: Brief, prob
     return wide
 
 
-def _read_numbers(cells: list[list[str]], lines: Sequence[int], brief: Brief, problems: list[Problem]) -> Array:
+def _read_numbers(columns: Sequence[Column], lines: Sequence[int], brief: Brief, problems: list[Problem]) -> Array:
     """Finite floats in their range, rows of class probabilities summing to 1."""
     low, high, expected = _range(brief)
-    width = len(brief.submission_columns)
-    values = _to_floats([cell for row in cells for cell in row]).reshape(-1, width)
+    values = np.empty((len(lines), len(columns)))
+    for place, cells in enumerate(columns):
+        values[:, place] = _to_floats(cells)
     wrong = ~(np.isfinite(values) & (values >= low) & (values <= high))
     bad = [(int(row), int(column)) for row, column in np.argwhere(wrong)]
     if bad:
         row, column = bad[0]
         where = f"line {lines[row]}, {brief.submission_columns[column]}"
-        problems.append(Problem(where, f'"{shorten(cells[row][column])}"', f"{expected}{others(bad)}"))
+        problems.append(Problem(where, f'"{shorten(columns[column][row])}"', f"{expected}{others(bad)}"))
     elif brief.encoding == "class_probabilities":
         off = np.flatnonzero(np.abs(values.sum(axis=1) - 1) > SUM_TOLERANCE)
         if len(off):
@@ -104,11 +108,11 @@ def _read_numbers(cells: list[list[str]], lines: Sequence[int], brief: Brief, pr
     return values
 
 
-def _to_floats(cells: list[str]) -> Array:
+def _to_floats(cells: Column) -> Array:
     """Read decimal numbers, NaN for all else; at once if all are plain, which is the usual case."""
     text = "\n".join([*cells, ""])
     if text.count("\n") == len(cells) and _NUMBERS.fullmatch(text):
-        return np.array([float(cell) for cell in cells])
+        return np.fromiter(map(float, cells), np.float64, len(cells))
     return np.array([float(cell) if _NUMBER.fullmatch(cell.strip()) else np.nan for cell in cells])
 
 

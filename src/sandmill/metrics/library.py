@@ -37,6 +37,15 @@ def library_score(name: MetricName, truth: Array, prediction: Array) -> float | 
     return score if np.isfinite(score) else None
 
 
+def load_libraries() -> None:
+    """Import the libraries now, so that the first score of a process need not wait a second for them."""
+    from scipy import stats
+    from sklearn import metrics
+
+    assert stats
+    assert metrics
+
+
 def _sklearn(name: str, **settings: object) -> Scorer:
     """A function of sklearn.metrics, looked up when it is first needed, since the library is slow to load."""
 

@@ -40,13 +40,14 @@ def parse_submission(content: bytes, brief: Brief, ids: Sequence[str], source: s
     """
     header, rows, lines = _read_table(content, brief, ids, source)
     problems: list[Problem] = []
-    id_at = header.index(brief.id_column)
-    by_id = _index_rows([row[id_at] for row in rows], ids, problems)
-    places = [header.index(name) for name in brief.submission_columns]
-    values = read_cells([[row[at] for at in places] for row in rows], lines, brief, problems)
+    columns = list(zip(*rows, strict=True)) or [()] * len(header)
+    found = columns[header.index(brief.id_column)]
+    is_in_order = found == tuple(ids) and len(set(found)) == len(found)
+    by_id = {} if is_in_order else _index_rows(found, ids, problems)
+    values = read_cells([columns[header.index(name)] for name in brief.submission_columns], lines, brief, problems)
     if problems:
         raise InvalidSubmission(source, problems)
-    aligned = values[[by_id[row_id] for row_id in ids]]
+    aligned = values if is_in_order else values[list(map(by_id.__getitem__, ids))]
     return aligned[:, 0] if brief.encoding in _FLAT else aligned
 
 
@@ -78,8 +79,8 @@ def _read_table(
                 "line 1", shorten(",".join(header)) or "an empty file", f"the columns {shorten(','.join(expected))}"
             )
         )
-    ragged = [(line, row) for line, row in zip(lines, rows, strict=True) if len(row) != len(header)]
-    if ragged:
+    if not set(map(len, rows)) <= {len(header)}:
+        ragged = [(line, row) for line, row in zip(lines, rows, strict=True) if len(row) != len(header)]
         line, row = ragged[0]
         problems.append(
             Problem(f"line {line}", f"{len(row)} fields", f"{len(header)} fields as in the header{others(ragged)}")
@@ -100,14 +101,14 @@ def _most_bytes(brief: Brief, ids: Sequence[str]) -> int:
     """Bound a file by what an honest one could hold at all, since reading takes many times the memory of its bytes."""
     names = [len(name.encode()) + 1 for name in brief.classes]
     cell = max([_NUMBER_BYTES, sum(names) if brief.encoding in _LISTS else max(names, default=0)])
-    rows = sum(len(row_id.encode()) for row_id in ids) + len(ids) * len(brief.submission_columns) * cell
+    rows = len("".join(ids).encode()) + len(ids) * len(brief.submission_columns) * cell
     return min(MAX_SUBMISSION_BYTES, _SLACK * rows + _SPARE_BYTES)
 
 
 def _index_rows(row_ids: Sequence[str], ids: Sequence[str], problems: list[Problem]) -> dict[str, int]:
     """Map ids to row positions, and say which are doubled, unknown or absent."""
-    by_id = {row_id: position for position, row_id in enumerate(row_ids)}
-    if len(by_id) == len(row_ids) == len(ids) and all(row_id in by_id for row_id in ids):
+    by_id = dict(zip(row_ids, range(len(row_ids)), strict=True))
+    if len(by_id) == len(row_ids) == len(ids) and by_id.keys() >= set(ids):
         return by_id
     seen = Counter(row_ids)
     wanted = set(ids)

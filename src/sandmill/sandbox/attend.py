@@ -85,6 +85,8 @@ class _Attendance:
         limit = order.limits.output_kb * 1024
         self._tails = {channels.stdout: _Tail(limit), channels.stderr: _Tail(limit)}
         self._work = -1
+        self._cpu_before = 0.0
+        """Of a process that was there before the run was: not the run's."""
         self._filled, self._before = Copied(), Submission()
         self._caps = Caps.of(order.limits.disk_mb * _MB, order.limits.inodes)
 
@@ -115,7 +117,7 @@ class _Attendance:
             outcome=outcome,
             isolation=self._isolation,
             duration_s=0.0 if fault else round(seconds, 6),
-            cpu_s=round(max(ending.cpu_s, cpu_s), 6),
+            cpu_s=round(max(0.0, max(ending.cpu_s, cpu_s) - self._cpu_before), 6),
             peak_mb=round(max(ending.peak_mb, peak), 1),
             stdout=self._tails[self._channels.stdout].text(),
             stderr=self._tails[self._channels.stderr].text(),
@@ -141,7 +143,12 @@ class _Attendance:
             said = stage.recv(1 << 12)
         except OSError as error:
             return f"ended before the script started: {error}"
-        return "" if said == b"started" else _fault(said)
+        name, _, seconds = said.partition(b" ")
+        if name != b"started":
+            return _fault(said)
+        if self._isolation is Isolation.WARM:
+            self._cpu_before = float(seconds)
+        return ""
 
     def _wait(self, watch: MemoryWatch, started: float) -> Outcome | None:
         """Wait for the end; gives the limit for which the run has to be ended, if any."""

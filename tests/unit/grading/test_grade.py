@@ -5,6 +5,7 @@ import pytest
 
 from sandmill.errors import InputError
 from sandmill.grading import grade_folder, grade_submission
+from sandmill.grading.grade import read_private
 from sandmill.grading.reading import read_regular_file
 from sandmill.metrics.submission import read_answers
 from sandmill.models.base import Band
@@ -108,6 +109,19 @@ def test_a_file_is_graded_against_a_pulled_folder(package, calibration, tmp_path
     assert report.medal is Medal.SILVER
     assert json.loads(report.model_dump_json())["score"] == 0.85
     assert grade_folder(folder, tmp_path / "none.csv").outcome is Outcome.NO_SUBMISSION
+
+
+def test_answers_stay_in_memory_until_a_file_changes(package, calibration, tmp_path):
+    folder = write_task(package, calibration, tmp_path)
+    _, answers = read_private(folder)
+    assert read_private(folder)[1] is answers
+    with pytest.raises(ValueError, match="read-only"):
+        answers.truth[0] = 1
+    place = folder / "private" / "answers.csv"
+    changed = place.with_name("new")
+    changed.write_bytes(b"".join(place.read_bytes().splitlines(keepends=True)[:-1]))
+    changed.replace(place)
+    assert read_private(folder)[1].ids == answers.ids[:-1]
 
 
 def test_a_folder_without_a_task_says_how_to_get_one(tmp_path):

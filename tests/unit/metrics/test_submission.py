@@ -45,6 +45,16 @@ def test_rows_are_aligned_by_id_and_columns_by_name():
     assert wide.tolist() == [[0.25, 0.25, 0.5], [1, 0, 0], [0, 1, 0]]
 
 
+def test_rows_in_the_order_of_the_answers_are_read_as_any_others():
+    rows = [b"a,0.25,0.25,.5\n", b"b,1,0,0\n", b"c,0,1,0\n"]
+    forwards, backwards = (
+        parse_submission(b"id,u,v,w\n" + b"".join(order), CLASSES, IDS) for order in (rows, rows[::-1])
+    )
+    assert forwards.tolist() == backwards.tolist() == [[0.25, 0.25, 0.5], [1, 0, 0], [0, 1, 0]]
+    with pytest.raises(InvalidSubmission, match="1 repeated"):
+        parse_submission(b"id,y\na,0.1\na,0.2\n", PROBABILITY, ("a", "a"))
+
+
 def test_labels_are_class_names_and_whole_numbers_may_carry_a_point():
     assert parse_submission(b"id,y\na,1\nb,0.0\nc,1.0\n", LABEL, IDS).tolist() == [1, 0, 1]
     assert problems("id,y\na,1\nb,yes\nc,0.5\n", LABEL) == [

@@ -1,12 +1,17 @@
 """Every ending has its code, whatever isolates, and nothing that the code says changes it."""
 
 import os
+import socket
+from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from sandmill.errors import InputError
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits
+from sandmill.sandbox.attend import Order, attend
+from sandmill.sandbox.channels import Channels, Ending
 from tests.sandbox_corpus import OTHER
 from tests.unit.sandbox.conftest import make_box
 
@@ -55,6 +60,39 @@ while time.process_time() - started < 0.5: pass
     assert 0.4 < result.cpu_s < 5
     assert 200 < result.peak_mb < 1000
     assert result.duration_s >= 0.5
+
+
+class Ended:
+    """A run that says it has used 2 s when its code starts, and of which the kernel says 5 s."""
+
+    pids = ()
+
+    def __init__(self, channels: Channels, work: Path) -> None:
+        self.over = os.eventfd(1)
+        self._far = socket.socket(fileno=os.dup(channels.given[-1]))
+        self._folder = os.open(work, os.O_RDONLY)
+        self._speaking = Thread(target=self._speak)
+        self._speaking.start()
+
+    def _speak(self) -> None:
+        socket.send_fds(self._far, [b"ready 0"], [self._folder])
+        self._far.recv(16)
+        self._far.send(b"started 2.000000")
+
+    def kill(self) -> None:
+        self._speaking.join()
+
+    def finish(self) -> Ending:
+        self._far.close()
+        for descriptor in (self.over, self._folder):
+            os.close(descriptor)
+        return Ending(0, 5.0, 1.0)
+
+
+@pytest.mark.parametrize(("isolation", "seconds"), [(Isolation.WARM, 3.0), (Isolation.BWRAP, 5.0)])
+def test_what_a_warm_process_used_before_the_code_is_not_the_runs(isolation, seconds, tmp_path):
+    order = Order("pass", tmp_path, None, 10.0, RunLimits())
+    assert attend(order, isolation, lambda channels: Ended(channels, tmp_path)).cpu_s == seconds
 
 
 def test_the_traceback_names_the_script_and_the_line(box, public):

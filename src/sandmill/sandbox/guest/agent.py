@@ -7,19 +7,22 @@ from typing import NoReturn
 
 from sandmill.sandbox.guest import box, kernel, script
 from sandmill.sandbox.guest.keeper import close_all_but
+from sandmill.sandbox.guest.rehearsal import Span, touch_ahead
 
 
-def be_agent(orders: socket.socket, link: socket.socket, init: int) -> NoReturn:
+def be_agent(orders: socket.socket, link: socket.socket, init: int, spans: list[Span]) -> NoReturn:
     """Wait for a job and run it. Everything up to the fork of the code may have been done before there was a job.
 
     Args:
         orders: brings descriptors of the job, standard output, standard error and the stage socket.
         link: leads to the init of the run.
         init: its pidfd.
+        spans: memory to touch while there is no job.
     """
     close_all_but(orders.fileno(), link.fileno(), init)
     kernel.die_with_parent()
     os.setsid()
+    touch_ahead(spans, orders)
     message, descriptors, _, _ = socket.recv_fds(orders, 16, 4)
     if not message:
         os._exit(0)
@@ -57,5 +60,5 @@ def _join(link: socket.socket, init: int, talk: socket.socket) -> None:
     box.report_ready(talk, uid)
     box.become_agent(uid)
     kernel.die_with_parent()
-    talk.send(b"started")
+    box.say_started(talk)
     close_all_but()

@@ -1,4 +1,4 @@
-"""What the warm interpreter imports once, so that runs do not: imports only, never a fit.
+"""What the warm interpreter imports once, so that runs do not: imports and lookups, never a fit.
 
 A parallel region of OpenMP here would hang the children, which inherit its locks and not its threads.
 """
@@ -30,8 +30,17 @@ LIBRARIES = (
 )
 
 
+LOOKUPS = "narwhals.plugins:_discover_entrypoints pandas.io.common:_get_binary_io_classes"
+"""Questions about what is installed, which the libraries ask once, at their first table, and whose answer they keep."""
+
+
 def preload() -> None:
     """Import everything that is there; what is not there fails in the agent's code as it would anywhere."""
     for name in f"{STANDARD} {LIBRARIES}".split():
         with suppress(ImportError):
             import_module(name)
+    for place in LOOKUPS.split():
+        name, _, question = place.partition(":")
+        # Other versions of a library may not ask it.
+        with suppress(ImportError, AttributeError):
+            getattr(import_module(name), question)()

@@ -18,6 +18,7 @@ from sandmill.sandbox.guest import box, kernel
 from sandmill.sandbox.guest.agent import be_agent
 from sandmill.sandbox.guest.keeper import keep
 from sandmill.sandbox.guest.preload import preload
+from sandmill.sandbox.guest.rehearsal import Span, rehearse
 from sandmill.sandbox.guest.template import build_template, leave_host
 
 _PARENT_CHECK_MS = 1000
@@ -45,8 +46,9 @@ def main(arguments: list[str]) -> None:
         os._exit(1)
     gc.collect()
     gc.freeze()
+    spans = rehearse()
     control.send(b'{"ready": true}')
-    _Server(control, asks).serve()
+    _Server(control, asks, spans).serve()
     os._exit(0)
 
 
@@ -92,8 +94,8 @@ class _Cell:
 class _Server:
     """Forks on request and reports how each run ended, each over a socket of its own."""
 
-    def __init__(self, control: socket.socket, asks: socket.socket) -> None:
-        self._control, self._asks = control, asks
+    def __init__(self, control: socket.socket, asks: socket.socket, spans: list[Span]) -> None:
+        self._control, self._asks, self._spans = control, asks, spans
         self._processes = os.open("/proc/self/ns/pid", os.O_RDONLY)
         self._cells: dict[int, _Cell] = {}
         self._spare: _Cell | None = None
@@ -159,7 +161,7 @@ class _Server:
             try:
                 pid = os.fork()
                 if not pid:
-                    be_agent(orders_far, link, init)
+                    be_agent(orders_far, link, init, self._spans)
             finally:
                 kernel.enter_namespace(self._processes, kernel.CLONE_NEWPID)
         cell = _Cell(init, os.pidfd_open(pid), pid, orders)
