@@ -52,7 +52,8 @@ def measure(tasks: int, workers: int, root: Path) -> tuple[float, dict[str, floa
     command = [sys.executable, "-m", "flows.build_release", *request, "--root", str(root), "--workers", str(workers)]
     peaks: dict[str, float] = {}
     started = time.monotonic()
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    said = root / "said.txt"
+    with said.open("wb") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
         while process.poll() is None:
             for pid in list(family(process.pid)):
                 with suppress(FileNotFoundError, ProcessLookupError, PermissionError):
@@ -60,7 +61,7 @@ def measure(tasks: int, workers: int, root: Path) -> tuple[float, dict[str, floa
                         peaks[kind] = max(peaks.get(kind, 0.0), resident_mb(pid))
             time.sleep(_LOOK_S)
     if process.returncode:
-        raise SystemExit(f"the build of {tasks} tasks ended with exit code {process.returncode}")
+        raise SystemExit(f"{said.read_text()}\nthe build of {tasks} tasks ended with exit code {process.returncode}")
     return (time.monotonic() - started) / 60, peaks
 
 

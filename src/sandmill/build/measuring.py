@@ -26,8 +26,11 @@ PANEL_BUDGET_S = 20.0
 
 Not wall time: what is made must not depend on what else a machine does.
 """
-FEEDBACK_SHARE = 0.5
-"""Rows of the feedback part, in those of the final part, as far as the design lets it reach."""
+FEEDBACK_SHARE, LEAST_FEEDBACK = 0.5, 2000
+"""Rows of the feedback part, in those of the final part, and the fewest, as far as the design lets it reach.
+
+With fewer the solver that is best on feedback, which stands for the task, is too often not gold on the final part.
+"""
 
 _PROBE = (TRIVIAL, *(entry.name for entry in PANEL if entry.tier is Tier.COMPETENT))
 """Entries that decide difficulty: run first, so that a design off its band costs a fraction of the panel."""
@@ -102,7 +105,7 @@ def measure_difficulty(pilot: Pilot) -> Difficulty:
 
 def sized(spec: TaskSpec, sizing: Sizing) -> TaskSpec:
     """The design with the test that its pilot asked for; its rows stay the same."""
-    feedback = min(spec.sizes.feedback, round(FEEDBACK_SHARE * sizing.final_rows))
+    feedback = min(spec.sizes.feedback, max(LEAST_FEEDBACK, round(FEEDBACK_SHARE * sizing.final_rows)))
     sizes = Sizes(train=spec.sizes.train, feedback=feedback, final=sizing.final_rows)
     return spec.model_copy(update={"sizes": sizes})
 

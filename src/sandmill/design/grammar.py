@@ -24,7 +24,7 @@ from sandmill.models.spec import Knobs, Sizes, TaskSpec
 from sandmill.models.structure import MetricName, PathologyKind, Structure, TargetKind
 from sandmill.rng import Streams
 
-MOST_FEEDBACK, MOST_FINAL = 3000, 16_000
+MOST_FEEDBACK, MOST_FINAL = 3000, 20_000
 """Rows as far as a test may reach; calibration takes as many as thresholds need."""
 _ROWS_EASIEST, _ROWS_HARDEST = 200, 80
 _LEAST_MAJORITY, _MOST_MAJORITY, _MOST_IMBALANCE = 0.58, 0.8, 0.88

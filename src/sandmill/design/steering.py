@@ -9,7 +9,7 @@ from sandmill.models.base import Band
 from sandmill.models.calibration import BAND_FLOORS
 from sandmill.models.structure import Structure
 
-AIM = {Band.EASY: 0.18, Band.MEDIUM: 0.375, Band.HARD: 0.625, Band.EXPERT: 0.82}
+AIM = {Band.EASY: 0.16, Band.MEDIUM: 0.375, Band.HARD: 0.625, Band.EXPERT: 0.79}
 """Difficulty that a search heads for: the middle of a band, but away from the ends of the scale.
 
 Near 0 all solvers are as good as the oracle and near 1 none learns anything: thresholds would be ties.

@@ -16,7 +16,7 @@ from sandmill.models.spec import Sizes
 from sandmill.synth import Pilot, Rendered, draw_pilot, render
 from tests.designs import SECRET, TASKS, make_seed, make_spec
 
-SIZES = Sizes(train=120, feedback=1900, final=4200)
+SIZES = Sizes(train=120, feedback=2100, final=4200)
 BAND = Band.HARD
 """Of the made-up panel."""
 _SPREADS = {entry.name: spread for entry, spread in zip(PANEL[:0:-1], np.linspace(1, 24, len(PANEL) - 1), strict=True)}

@@ -93,8 +93,9 @@ def test_the_feedback_part_follows_the_final_one_as_far_as_its_rows_reach():
     def sizes(rows):
         return sized(pilot_of().spec, Sizing(pilot_rows=2000, final_rows=rows, order_foretold=1.0)).sizes
 
-    assert sizes(3000) == Sizes(train=SIZES.train, feedback=1500, final=3000)
-    assert sizes(4200) == Sizes(train=SIZES.train, feedback=1900, final=4200)
+    assert sizes(3000) == Sizes(train=SIZES.train, feedback=2000, final=3000)
+    assert sizes(4200) == Sizes(train=SIZES.train, feedback=2100, final=4200)
+    assert sizes(5000) == Sizes(train=SIZES.train, feedback=SIZES.feedback, final=5000)
 
 
 def test_the_pilot_alone_says_how_large_the_test_is(asked, monkeypatch):

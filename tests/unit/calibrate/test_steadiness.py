@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sandmill.calibrate.board import thresholds
-from sandmill.calibrate.steadiness import Ladder, climb, require_order, size_test, steadiness
+from sandmill.calibrate.steadiness import FORETOLD, Ladder, climb, require_order, size_test, steadiness
 from sandmill.errors import ItemRejected
 from sandmill.metrics import get_metric
 from sandmill.models.calibration import Interval, Sizing, Steadiness
@@ -88,7 +88,7 @@ def test_the_test_is_as_small_as_the_pilot_allows():
     sizing = size_test(pilot, ROWS, 1.0, 20_000)
     assert (sizing.pilot_rows, sizing.final_rows % 1000) == (ROWS, 0)
     assert 3000 < sizing.final_rows < 20_000
-    assert sizing.order_foretold >= 0.97 > pilot.order_at(ROWS, sizing.final_rows - 1000, 1.0)
+    assert sizing.order_foretold >= FORETOLD > pilot.order_at(ROWS, sizing.final_rows - 1000, 1.0)
     assert sizing.order_foretold == pytest.approx(pilot.order_at(ROWS, sizing.final_rows, 1.0), abs=1e-4)
 
 
