@@ -9,6 +9,7 @@ import io
 from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
+from operator import methodcaller
 
 from sandmill.errors import InvalidSubmission, Problem
 from sandmill.metrics.answers import Answers, read_answers
@@ -25,6 +26,10 @@ _SHOWN = 3
 _NUMBER_BYTES = 32
 _SLACK = 4
 _SPARE_BYTES, _SPARE_ROWS = 1 << 16, 1000
+_UNUSUAL = ('"', "\r", "\n\n")
+_commas = methodcaller("count", ",")
+_LONGEST_LINE = 1 << 16
+"""Longer ones are for the library to refuse."""
 
 
 def parse_submission(content: bytes, brief: Brief, ids: Sequence[str], source: str = "submission.csv") -> Array:
@@ -38,9 +43,8 @@ def parse_submission(content: bytes, brief: Brief, ids: Sequence[str], source: s
     Raises:
         InvalidSubmission: with every problem found.
     """
-    header, rows, lines = _read_table(content, brief, ids, source)
+    header, columns, lines = _read_table(content, brief, ids, source)
     problems: list[Problem] = []
-    columns = list(zip(*rows, strict=True)) or [()] * len(header)
     found = columns[header.index(brief.id_column)]
     is_in_order = found == tuple(ids) and len(set(found)) == len(found)
     by_id = {} if is_in_order else _index_rows(found, ids, problems)
@@ -53,14 +57,16 @@ def parse_submission(content: bytes, brief: Brief, ids: Sequence[str], source: s
 
 def _read_table(
     content: bytes, brief: Brief, ids: Sequence[str], source: str
-) -> tuple[list[str], list[list[str]], Sequence[int]]:
-    """Header, rows and their line numbers; anything that stops reading is raised at once."""
+) -> tuple[list[str], list[tuple[str, ...]], Sequence[int]]:
+    """Header, columns and line numbers of the rows; anything that stops reading is raised at once."""
     expected = [brief.id_column, *brief.submission_columns]
     if len(content) > (most := _most_bytes(brief, ids)):
         raise InvalidSubmission(source, [Problem("file", f"{len(content)} bytes", f"at most {most}")])
     most_rows = 2 * len(ids) + _SPARE_ROWS
     try:
         text = content.decode("utf-8-sig")
+        if plain := _read_plain(text, expected, most_rows):
+            return plain
         reader = csv.reader(io.StringIO(text, newline=""), strict=True)
         header = next(reader, [])
         rows = [row for row in islice(reader, most_rows) if row]
@@ -87,7 +93,27 @@ def _read_table(
         )
     if problems:
         raise InvalidSubmission(source, problems)
-    return header, rows, lines
+    return header, list(zip(*rows, strict=True)) or [()] * len(header), lines
+
+
+def _read_plain(
+    text: str, expected: list[str], most_rows: int
+) -> tuple[list[str], list[tuple[str, ...]], Sequence[int]] | None:
+    """Read a file of the usual kind by columns, several times as fast: no quotes, no empty lines, as many cells a line.
+
+    Returns:
+        None wherever the file is anything else: what is wrong with it is told elsewhere.
+    """
+    if any(mark in text for mark in _UNUSUAL):
+        return None
+    lines = text.removesuffix("\n").split("\n")
+    header, commas = lines[0].split(","), len(expected) - 1
+    is_usual = sorted(header) == sorted(expected) and 0 < len(lines) - 1 <= most_rows
+    if not is_usual or max(map(len, lines)) > _LONGEST_LINE or set(map(_commas, lines)) != {commas}:
+        return None
+    cells = ",".join(lines[1:]).split(",")
+    columns = [tuple(cells[place :: len(header)]) for place in range(len(header))]
+    return header, columns, range(2, 1 + len(lines))
 
 
 def _number_lines(text: str, most_rows: int) -> list[int]:
