@@ -1,7 +1,7 @@
 """A submission that is read by columns says what it says when the CSV library reads it, faults included."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sandmill.errors import InvalidSubmission
@@ -35,6 +35,7 @@ def outcome(content: bytes) -> object:
         return [str(problem) for problem in error.problems]
 
 
+@example("id,label", ["a1", "a2,1,a3,1,2"], "\n")
 @given(HEADER, st.lists(LINE, max_size=5), END)
 def test_both_ways_of_reading_agree(header: str, lines: list[str], end: str):
     content = ("\n".join([header, *lines]) + end).encode()
