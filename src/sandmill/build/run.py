@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from threading import Lock
 
 from sandmill.build.plan import plan_shards, plan_slots
 from sandmill.build.progress import Listener, Progress, ignore
@@ -33,6 +34,9 @@ EMPTY_SLOTS_ALLOWED = 0.2
 """Share of slots that may stay empty; beyond it the release would not be what was asked for."""
 
 Suites = Mapping[str, bytes]
+
+_HIRING = Lock()
+"""Shards begin at once: without it each would hire a pool of its own."""
 
 
 @dataclass(frozen=True)
@@ -168,9 +172,14 @@ def open_dataset(plan: BuildPlan, settings: RunSettings) -> Store:
     return Store(f"{settings.root}/{plan.request.name}")
 
 
-@cache
 def shared_workers(workers: int) -> WorkerPool:
     """One pool for all shards of this process, so that workers import scikit-learn once. It dies with the process."""
+    with _HIRING:
+        return _hire_workers(workers)
+
+
+@cache
+def _hire_workers(workers: int) -> WorkerPool:
     return WorkerPool(workers)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from sandmill.build import run
 from sandmill.build.workers import MOST_KEPT_MB, WorkerFault, WorkerLost, WorkerPool, WorkerTimeout
 from sandmill.errors import InvalidSubmission, ItemRejected, Problem
 from tests.unit.build import jobs
@@ -156,6 +157,24 @@ def test_busy_workers_die_with_a_parent_that_is_killed():
         parent.send_signal(signal.SIGKILL)
         parent.wait()
     assert gone_soon(pids)
+
+
+def test_shards_that_begin_at_once_share_one_pool(monkeypatch):
+    hired = []
+
+    class Slow:
+        def __init__(self, workers: int) -> None:
+            hired.append(workers)
+            time.sleep(0.2)
+
+    monkeypatch.setattr(run, "WorkerPool", Slow)
+    run._hire_workers.cache_clear()
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            pools = set(threads.map(run.shared_workers, [1] * 4))
+    finally:
+        run._hire_workers.cache_clear()
+    assert (len(pools), hired) == (1, [1])
 
 
 def test_a_pool_needs_a_worker():
