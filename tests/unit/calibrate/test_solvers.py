@@ -56,6 +56,19 @@ def test_encoded_categories_carry_an_effect_of_many_levels(tmp_path: Path):
     assert gaps["encoding_search"] > gaps["one_column"] + 0.2
 
 
+def test_a_slope_that_belongs_to_categories_is_found(tmp_path: Path):
+    towns = dict(zip("abcdefghij", [1, -1] * 5, strict=True))
+
+    def rule(table):
+        return table["town"].map(towns) * standard(table["width"])
+
+    gaps = []
+    for seed in range(2):
+        written = write_table(tmp_path / str(seed), "regression", "rmse", rule, seed=seed, missing=0.0)
+        gaps.append(shares(written, "auto_crosses", "auto_search"))
+    assert np.mean([gap["auto_crosses"] - gap["auto_search"] for gap in gaps]) > 0.1
+
+
 def test_an_encoded_training_row_never_sees_its_own_target(tmp_path: Path):
     written = write_table(tmp_path)
     table = Table.read(written.folder, written.told)
