@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TypeAlias
 
 import numpy as np
@@ -17,9 +18,9 @@ SUM_TOLERANCE = 1e-6
 Column: TypeAlias = Sequence[str]
 
 _PROBABILITIES = frozenset({"probability", "class_probabilities", "label_probabilities"})
-_DIGITS = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?"
-_NUMBER = re.compile(_DIGITS)
-_NUMBERS = re.compile(rf"(?:{_DIGITS}\n)*+")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_OF_NUMBERS = b"0123456789.eE+-"
+"""What of these alone `float` can read at all is a decimal number, and no other spelling that it knows."""
 _INTEGER_ZEROS = re.compile(r"\.0+$")
 _NAMES_SHOWN = 12
 
@@ -110,9 +111,9 @@ def _read_numbers(columns: Sequence[Column], lines: Sequence[int], brief: Brief,
 
 def _to_floats(cells: Column) -> Array:
     """Read decimal numbers, NaN for all else; at once if all are plain, which is the usual case."""
-    text = "\n".join([*cells, ""])
-    if text.count("\n") == len(cells) and _NUMBERS.fullmatch(text):
-        return np.fromiter(map(float, cells), np.float64, len(cells))
+    if not "".join(cells).encode().translate(None, _OF_NUMBERS):
+        with suppress(ValueError):
+            return np.fromiter(map(float, cells), np.float64, len(cells))
     return np.array([float(cell) if _NUMBER.fullmatch(cell.strip()) else np.nan for cell in cells])
 
 
