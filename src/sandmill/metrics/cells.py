@@ -18,9 +18,10 @@ SUM_TOLERANCE = 1e-6
 Column: TypeAlias = Sequence[str]
 
 _PROBABILITIES = frozenset({"probability", "class_probabilities", "label_probabilities"})
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_OF_NUMBERS = b"0123456789.eE+-"
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
+_OF_NUMBERS = b"0123456789.eE+-\n"
 """What of these alone `float` can read at all is a decimal number, and no other spelling that it knows."""
+_LONG_EXPONENT = re.compile(r"[eE][+-]?[0-9]{5}")
 _INTEGER_ZEROS = re.compile(r"\.0+$")
 _NAMES_SHOWN = 12
 
@@ -111,7 +112,9 @@ def _read_numbers(columns: Sequence[Column], lines: Sequence[int], brief: Brief,
 
 def _to_floats(cells: Column) -> Array:
     """Read decimal numbers, NaN for all else; at once if all are plain, which is the usual case."""
-    if not "".join(cells).encode().translate(None, _OF_NUMBERS):
+    text = "\n".join([*cells, ""])
+    is_usual = text.count("\n") == len(cells) and not text.encode().translate(None, _OF_NUMBERS)
+    if is_usual and not _LONG_EXPONENT.search(text):
         with suppress(ValueError):
             return np.fromiter(map(float, cells), np.float64, len(cells))
     return np.array([float(cell) if _NUMBER.fullmatch(cell.strip()) else np.nan for cell in cells])
