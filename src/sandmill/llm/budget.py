@@ -1,9 +1,10 @@
 """A hard stop for money: what a request can cost at most is set aside before it is sent."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import reduce
 
 from sandmill.errors import SpendLimit
 from sandmill.llm.cache import Files
@@ -24,8 +25,9 @@ class Ledger:
         names = (path.rpartition("/")[2] for path in self.files.list(self.folder))
         return sum(int(name.partition("-")[0]) for name in names) / _MICRO
 
-    def note(self, key: str, usage: Usage) -> None:
-        """Keep a receipt. Fractions of a millionth are rounded up, so that the sum never says too little."""
+    def note(self, key: str, usages: Sequence[Usage]) -> None:
+        """Keep one receipt for all. Fractions of a millionth are rounded up, so that the sum never says too little."""
+        usage = reduce(Usage.plus, usages)
         micro = -int(-usage.usd * _MICRO // 1)
         if not micro:
             return
@@ -89,7 +91,7 @@ class Budget:
         """Book what an answered request cost, whether its answer was of use or not."""
         self.paid = self.paid.plus(usage)
 
-    def note(self, key: str, usage: Usage) -> None:
-        """Keep the receipt, so that the next run knows of it."""
+    def note(self, key: str, usages: Sequence[Usage]) -> None:
+        """Keep the receipt of requests, named by the first of them, so that the next run knows of it."""
         if self.ledger:
-            self.ledger.note(key, usage)
+            self.ledger.note(key, usages)

@@ -62,6 +62,11 @@ class Recordings:
     files: Files
     folder: str = "llm/replies"
 
+    def keys(self) -> set[str]:
+        """Requests whose replies are there now, from one listing: it costs less than to look for each."""
+        names = (path.rpartition("/")[2] for path in self.files.list(self.folder))
+        return {name.removesuffix(".json") for name in names}
+
     def find(self, key: str) -> Reply | None:
         """Return the reply to a request, if there is one.
 
@@ -93,4 +98,4 @@ class Recordings:
         return first.model_copy(update={"is_recorded": False, "usage": reply.usage}) if first else reply
 
     def _path(self, key: str) -> str:
-        return f"{self.folder}/{key[:2]}/{key}.json"
+        return f"{self.folder}/{key}.json"

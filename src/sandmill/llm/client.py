@@ -7,6 +7,7 @@ from sandmill.errors import NoAnswer, ReplayMiss
 from sandmill.llm.budget import Budget
 from sandmill.llm.cache import Recordings, request_key
 from sandmill.llm.costs import Prices, count_tokens, most_it_can_cost, prices_of, usage_of
+from sandmill.llm.keeper import Keeper
 from sandmill.llm.provider import Answered, Fault, NoSuchForm, Passing, Wasted, complete
 from sandmill.llm.structured import FORMS, read_json, wire_messages
 from sandmill.models.llm import AnswerForm, LlmSettings, ModelChoice, Prompt, Reply, Usage
@@ -15,6 +16,9 @@ FIRST_WAIT_S = 0.5
 """Before the second try; doubled each time."""
 LONGEST_WAIT_S = 60.0
 """A server that asks for more is passed over."""
+APART_S = 0.004
+"""Between the turns of two requests to begin. LiteLLM works for milliseconds before one is on the wire: of many that
+begin together none is sent before all are prepared, and they would return and begin together from then on."""
 
 Complete = Callable[[str, ModelChoice, LlmSettings, Prompt, AnswerForm], Awaitable[Answered]]
 
@@ -42,8 +46,12 @@ class LlmClient:
     ) -> None:
         self._choice, self._settings, self._recordings, self._send = choice, settings, recordings, send
         self.budget = budget or Budget()
+        self._keeper = Keeper(recordings, self.budget)
         self._given = given
         self._slots = asyncio.Semaphore(settings.concurrency)
+        self._next_start = 0.0
+        self._known = recordings.keys()
+        """Requests answered before; what another process records meanwhile is seen when it comes to be kept."""
         self._forms: dict[str, AnswerForm] = {}
         """Strictest form that each model's server has not refused."""
         self._asked: dict[str, asyncio.Future[Reply]] = {}
@@ -72,7 +80,9 @@ class LlmClient:
         return reply
 
     async def _answer(self, prompt: Prompt, keys: list[str]) -> Reply:
-        if found := await asyncio.to_thread(self._find, keys):
+        if (known := next((key for key in keys if key in self._known), None)) and (
+            found := await asyncio.to_thread(self._recordings.find, known)
+        ):
             return found
         if self._settings.is_replay:
             models = " or ".join(self._choice.models)
@@ -88,16 +98,10 @@ class LlmClient:
                 failures.append(f"{model}: {fault}")
                 continue
             reply = reply.model_copy(update={"passed_over": tuple(failures)})
-            return await asyncio.to_thread(self._keep, prompt, reply)
+            kept = await self._keeper.keep(prompt, reply)
+            self._known.add(reply.key)
+            return kept
         raise NoAnswer("; ".join(failures))
-
-    def _find(self, keys: list[str]) -> Reply | None:
-        return next((found for key in keys if (found := self._recordings.find(key))), None)
-
-    def _keep(self, prompt: Prompt, reply: Reply) -> Reply:
-        """Write the receipt, then the answer: an answer that is found again was paid for on record."""
-        self.budget.note(reply.key, reply.usage)
-        return self._recordings.keep(prompt, reply)
 
     async def _ask_model(self, model: str, key: str, prompt: Prompt) -> Reply:
         """Ask one model in the strictest form that its server takes."""
@@ -133,6 +137,7 @@ class LlmClient:
         wasted = None
         most = most_it_can_cost(prompt, prices, self._choice.max_tokens)
         async with self._slots, self.budget.reserve(most):
+            await self._stand_apart()
             try:
                 answered = await self._send(model, self._choice, self._settings, prompt, form)
             except Wasted as fault:
@@ -140,9 +145,15 @@ class LlmClient:
             usage = _usage(prompt, form, answered, prices)
             self.budget.pay(usage)
         if wasted:
-            await asyncio.to_thread(self.budget.note, key, usage)
+            await asyncio.to_thread(self.budget.note, key, [usage])
             raise wasted
         return answered, usage
+
+    async def _stand_apart(self) -> None:
+        """Wait for this request's turn to begin."""
+        now = asyncio.get_running_loop().time()
+        self._next_start = max(now, self._next_start + APART_S)
+        await asyncio.sleep(self._next_start - now)
 
 
 def _may_be_the_form(fault: Passing, form: AnswerForm) -> bool:

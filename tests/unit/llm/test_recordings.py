@@ -72,6 +72,22 @@ def test_what_is_kept_is_found_again_with_its_question(place, tmp_path, request)
     assert json.loads(store.read(path))["messages"][0]["content"] == "how many?"
 
 
+def test_one_receipt_says_what_all_of_its_answers_cost(tmp_path):
+    store = Store(str(tmp_path))
+    Ledger(store, "paid").note("ab" * 32, [Usage(requests=1, prompt_tokens=3, usd=0.25)] * 4)
+    assert Ledger(store, "paid").total() == 1.0
+    (path,) = store.list("paid")
+    assert json.loads(store.read(path)) == {"requests": 4, "prompt_tokens": 12, "answer_tokens": 0, "usd": 1.0}
+
+
+def test_keys_are_those_of_the_replies_that_are_there(tmp_path):
+    recordings = Recordings(Store(str(tmp_path)))
+    assert recordings.keys() == set()
+    for key in ("ab" * 32, "cd" * 32):
+        recordings.keep(PROMPT, _reply(key))
+    assert recordings.keys() == {"ab" * 32, "cd" * 32}
+
+
 def test_of_two_that_answer_at_once_both_go_on_with_the_first(tmp_path):
     recordings = Recordings(Store(str(tmp_path)))
     kept = []
@@ -99,7 +115,7 @@ def test_a_damaged_recording_is_an_error_that_names_the_file(tmp_path, damage):
 def test_nobody_else_may_read_recordings(tmp_path):
     store = Store(str(tmp_path))
     Recordings(store).keep(PROMPT, _reply())
-    Ledger(store, "llm/paid").note("ab" * 32, Usage(requests=1, usd=0.5))
+    Ledger(store, "llm/paid").note("ab" * 32, [Usage(requests=1, usd=0.5)])
     assert {Path(tmp_path, path).stat().st_mode & 0o077 for path in store.list("llm")} == {0}
 
 
@@ -115,7 +131,7 @@ def test_receipts_never_say_less_than_was_paid(amounts):
     files = Kept()
     ledger = Ledger(files, "paid/p")
     for amount in amounts:
-        ledger.note("ab" * 32, Usage(requests=1, usd=amount))
+        ledger.note("ab" * 32, [Usage(requests=1, usd=amount)])
     assert sum(amounts) - 1e-9 <= ledger.total() <= sum(amounts) + 1e-6 * len(amounts) + 1e-9
 
 

@@ -1,10 +1,11 @@
 """Five roles in a row for every slot: what comes out is a sheet that the grammar's machinery composes, or a refusal."""
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
+
+from pydantic_core import to_json
 
 from sandmill.design.llm.conversation import Ask, GivenUp, Talk
 from sandmill.design.llm.developer import develop, look_again
@@ -181,4 +182,4 @@ def _transcript(talk: Talk) -> str:
         }
         for exchange in talk.exchanges
     ]
-    return json.dumps(said, indent=1, ensure_ascii=False)
+    return to_json(said, indent=1).decode()

@@ -1,9 +1,11 @@
 """The technical writer, who is never told the rule, and the reviewer, who is, to see whether a text gives it away."""
 
 import json
+from functools import cache, partial
 from typing import Literal
 
 from pydantic import Field
+from pydantic_core import to_json
 
 from sandmill.design.llm.conversation import Talk, fill
 from sandmill.design.soundness import domain_problems, named_meanings
@@ -52,15 +54,19 @@ async def write(talk: Talk, domain: Domain, motifs: tuple[MotifChoice, ...], giv
         GivenUp: if the words do not hold, or the reviewer still objects.
     """
     question = fill("writer_question", {"domain": tell_domain(domain)})
+    worded = cache(partial(with_texts, domain))
+
+    def judge(texts: Texts) -> list[str]:
+        return _names_problems(domain, texts) or domain_problems(worded(texts), giveaways)
 
     async def review(texts: Texts) -> list[str]:
         rule = json.dumps([choice.model_dump(mode="json") for choice in motifs])
-        asked = fill("reviewer_question", {"domain": tell_domain(with_texts(domain, texts)), "rule": rule})
+        asked = fill("reviewer_question", {"domain": tell_domain(worded(texts)), "rule": rule})
         answer = await talk.settle("reviewer", asked, Review, lambda _: [])
         return [f"{found.kind} in {found.where}: {found.what}" for found in answer.objections]
 
-    texts = await talk.settle("writer", question, Texts, lambda texts: _judge(domain, texts, giveaways), review)
-    return with_texts(domain, texts)
+    texts = await talk.settle("writer", question, Texts, judge, review)
+    return worded(texts)
 
 
 def tell_domain(domain: Domain) -> str:
@@ -71,7 +77,7 @@ def tell_domain(domain: Domain) -> str:
     }
     rest = {name: {"meaning": meaning} for name, meaning in named_meanings(domain) if name not in columns}
     told = {"title": domain.title, "row": domain.row, "overview": list(domain.overview), "names": {**columns, **rest}}
-    return json.dumps(told, indent=1, ensure_ascii=False)
+    return to_json(told, indent=1).decode()
 
 
 def with_texts(domain: Domain, texts: Texts) -> Domain:
@@ -88,9 +94,9 @@ def with_texts(domain: Domain, texts: Texts) -> Domain:
     return domain.model_copy(update={**columns, **words})
 
 
-def _judge(domain: Domain, texts: Texts, giveaways: tuple[str, ...]) -> list[str]:
+def _names_problems(domain: Domain, texts: Texts) -> list[str]:
     wanted, said = [name for name, _ in named_meanings(domain)], [named.name for named in texts.meanings]
     problems = [f"meanings: {name} is left out" for name in wanted if name not in said]
     problems += [f"meanings: there is no column {name[:60]}" for name in said if name not in wanted]
-    problems += [f"meanings: {name} is told twice" for name in sorted({name for name in said if said.count(name) > 1})]
-    return problems or domain_problems(with_texts(domain, texts), giveaways)
+    twice = sorted({name for name in said if said.count(name) > 1})
+    return problems + [f"meanings: {name} is told twice" for name in twice]
