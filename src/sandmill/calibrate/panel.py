@@ -85,7 +85,6 @@ PANEL: tuple[Entry, ...] = (
         "raw_neighbours",
         "nearest_by_numbers",
         "nearest_in_three",
-        "grid_means",
     ),
     *_tier(
         Tier.COMPETENT,
@@ -108,8 +107,10 @@ PANEL: tuple[Entry, ...] = (
         "repair_search",
         "auto_search",
         "auto_process",
+        "auto_trees",
         "auto_encoded",
         "auto_crosses",
+        "sparse_search",
         "sparse_process",
         "recency_search",
     ),

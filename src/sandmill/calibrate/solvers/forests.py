@@ -35,8 +35,12 @@ def forest_fit(name: str, kind: str, design_of: Callable[[Table], Design], table
     if table.whole is not None:
         fits = table.whole.once(name, lambda whole: joint_forest(kind, design_of(whole), whole, settings))
         return fits[table.place]
+    return column_forest(kind, design_of(table), table, **settings)
+
+
+def column_forest(kind: str, design: Design, table: Table, **settings: Any) -> Any:
+    """Fit a forest to one column of the target: what `forest_fit` gives."""
     classifier, regressor = FORESTS[kind]
-    design = design_of(table)
     forest = fit((classifier if table.told.classes else regressor)(random_state=0, **settings), design, table)
     scores = scores_of(forest, design, table)
     if "oob_score" not in settings:

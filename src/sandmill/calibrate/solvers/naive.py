@@ -14,7 +14,7 @@ from sandmill.calibrate.solvers.linear import leave_one_out, linear_scores, resp
 from sandmill.calibrate.solvers.table import NothingFound, Table
 
 FEW = 3
-"""Neighbours, cells a side, depth of a small tree: what a first try picks."""
+"""Neighbours, columns, depth of a small tree: what a first try picks."""
 
 
 HEAVY = 1000.0
@@ -198,20 +198,3 @@ def neighbours_of(design: Design, table: Table, count: int) -> Any:
     """The average of a number of similar training rows."""
     model = KNeighborsClassifier if table.told.classes else KNeighborsRegressor
     return fit_scores(model(n_neighbors=count), design, table)
-
-
-def grid_means(table: Table) -> Any:
-    """The two best columns cut into thirds, and the mean of each of the nine cells."""
-    design = plain(table).scaled()
-    best = ranked_columns(design, table)[:2]
-    cuts = [np.quantile(design.train[:, column], (1 / 3, 2 / 3)) for column in best]
-    cells = Design(*(cells_of(part, best, cuts) for part in (design.train, design.test)))
-    return linear_scores(cells, table, 1.0)
-
-
-def cells_of(part: Any, columns: Any, cuts: list[Any]) -> Any:
-    """One 0/1 column for each cell of a grid over some columns."""
-    place = np.zeros(len(part), dtype=int)
-    for column, cut in zip(columns, cuts, strict=True):
-        place = FEW * place + np.searchsorted(cut, part[:, column])
-    return np.eye(FEW ** len(cuts))[place]

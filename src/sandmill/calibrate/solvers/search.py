@@ -27,7 +27,7 @@ from sandmill.calibrate.solvers.features import (
     step_recipes,
     wave_recipes,
 )
-from sandmill.calibrate.solvers.forests import forest_fit
+from sandmill.calibrate.solvers.forests import column_forest, forest_fit
 from sandmill.calibrate.solvers.greedy import grow, scores_with
 from sandmill.calibrate.solvers.linear import best_penalty, responses, tuned_scores
 from sandmill.calibrate.solvers.recency import recency_scores
@@ -134,6 +134,12 @@ def auto_process(table: Table) -> Any:
     return smooth_scores(*smooth(found_columns(table), responses(table)), table)
 
 
+def auto_trees(table: Table) -> Any:
+    """Extra trees on the columns and the features found for them."""
+    settings = {"n_estimators": 60, "min_samples_leaf": 3, "max_features": 0.6}
+    return column_forest("extra", found_columns(table), table, **settings)[1]
+
+
 def auto_encoded(table: Table) -> Any:
     """The automatic search's features, and what the other rows of a category had for the target.
 
@@ -174,10 +180,19 @@ def empty(table: Table) -> Design:
     return Design(np.zeros((len(table.train), 0)), np.zeros((len(table.test), 0)))
 
 
+def sparse_columns(table: Table) -> Design:
+    """Nothing but the features found from an empty model."""
+    return with_features(empty(table), table.learn("sparse_recipes", sparse_recipes), table)
+
+
+def sparse_search(table: Table) -> Any:
+    """Tuned linear model of nothing but the features found from an empty model."""
+    return tuned_scores(sparse_columns(table), table)
+
+
 def sparse_process(table: Table) -> Any:
     """A smooth function of nothing but the features found from an empty model."""
-    design = with_features(empty(table), table.learn("sparse_recipes", sparse_recipes), table)
-    return smooth_scores(*smooth(design, responses(table)), table)
+    return smooth_scores(*smooth(sparse_columns(table), responses(table)), table)
 
 
 def cutoff_search(table: Table) -> Any:
