@@ -80,7 +80,7 @@ def test_scripts_write_every_encoding_as_the_panel_says(tmp_path: Path, target: 
         return table.assign(seen=days(len(table), rng))
 
     written = write_table(tmp_path / "public", target, metric, train=80, test=150, classes=5, add=add)
-    names = ["prior", "few_rows", "linear", "random_forest", "encoding_search", "sparse_process"]
+    names = ["prior", "few_rows", "linear", "random_forest", "encoding_search", "auto_trees", "sparse_process"]
     assert_scripts_repeat(tmp_path, written, run_panel(written.folder, written.told, names))
 
 
