@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from sandmill.build.pairing import pair_bands
 from sandmill.fingerprint import fingerprint
 from sandmill.models.base import Band
 from sandmill.models.plan import BuildPlan, ShardPlan, Slot
@@ -18,7 +19,11 @@ def plan_build(request: BuildRequest, intake: SeedIntake) -> BuildPlan:
 
 
 def plan_slots(plan: BuildPlan) -> tuple[Slot, ...]:
-    """Give every slot its seed and band. Seeds take turns in shuffled blocks; bands fill the mix, then are shuffled."""
+    """Give every slot its seed and band.
+
+    Seeds take turns in shuffled blocks; bands fill the mix, are shuffled, and then swapped where a seed's structure
+    cannot reach its own.
+    """
     streams = Streams(b"slots", plan.fingerprint)
     total = plan.request.tasks
     bands = band_counts(plan.request.mix, total)
@@ -27,7 +32,9 @@ def plan_slots(plan: BuildPlan) -> tuple[Slot, ...]:
     blocks = -(-total // len(plan.seeds))
     orders = (streams.generator(f"seeds {n}").permutation(len(plan.seeds)) for n in range(blocks))
     turns = [turn for order in orders for turn in order]
-    return tuple(Slot(number=n, seed=plan.seeds[turns[n]], band=shuffled[n]) for n in range(total))
+    seeds = [plan.seeds[turn] for turn in turns[:total]]
+    paired = pair_bands([seed.structure for seed in seeds], shuffled)
+    return tuple(Slot(number=n, seed=seed, band=band) for n, (seed, band) in enumerate(zip(seeds, paired, strict=True)))
 
 
 def band_counts(mix: dict[Band, float], total: int) -> dict[Band, int]:

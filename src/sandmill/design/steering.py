@@ -6,7 +6,7 @@ import numpy as np
 
 from sandmill.design.typical import HARDNESS, TYPICAL
 from sandmill.models.base import Band
-from sandmill.models.calibration import BAND_FLOORS
+from sandmill.models.calibration import BAND_FLOORS, band_ends
 from sandmill.models.structure import Structure
 
 AIM = {Band.EASY: 0.16, Band.MEDIUM: 0.375, Band.HARD: 0.625, Band.EXPERT: 0.79}
@@ -14,6 +14,16 @@ AIM = {Band.EASY: 0.16, Band.MEDIUM: 0.375, Band.HARD: 0.625, Band.EXPERT: 0.79}
 
 Near 0 all solvers are as good as the oracle and near 1 none learns anything: thresholds would be ties.
 """
+
+NEAR = 0.05
+"""Difficulty by which single designs commonly differ from what is typical: so near, a search finds one in the band."""
+
+
+def beyond_reach(structure: Structure, band: Band) -> float:
+    """How far a band lies beyond what designs of a structure typically reach; 0 where the knob gets there."""
+    curve = TYPICAL.get((structure.target, structure.metric), HARDNESS)
+    low, high = band_ends(band)
+    return max(0.0, curve[0] - high - NEAR, low - NEAR - curve[-1])
 
 
 def first_hardness(structure: Structure, band: Band) -> float:
