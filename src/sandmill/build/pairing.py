@@ -13,9 +13,10 @@ _Kind = tuple[str, str]
 
 
 def pair_bands(structures: Sequence[Structure], bands: Sequence[Band]) -> list[Band]:
-    """Swap bands between slots until none gains by it: an accuracy on 100 rows is never easy, a rank seldom expert.
+    """Swap the band of a slot that cannot reach it with the one by which both together come nearest.
 
-    Slots whose band is within reach are left as they were drawn, unless one that is not needs their band.
+    Counts with an absolute error are never easy on 200 rows, ranks of numbers seldom expert. Slots whose band is within
+    reach stay as they were drawn, unless another slot needs their band.
 
     Args:
         structures: of the slots.

@@ -136,7 +136,7 @@ def auto_process(table: Table) -> Any:
 
 def auto_trees(table: Table) -> Any:
     """Extra trees on the columns and the features found for them."""
-    settings = {"n_estimators": 60, "min_samples_leaf": 3, "max_features": 0.6}
+    settings = {"n_estimators": 40, "min_samples_leaf": 3, "max_features": 0.6}
     return column_forest("extra", found_columns(table), table, **settings)[1]
 
 
