@@ -6,7 +6,8 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO
 
@@ -22,7 +23,6 @@ class LocalFiles:
     """One folder. Names beginning with a dot are never content."""
 
     root: Path
-    _is_swept: list[bool] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def read(self, path: str) -> bytes:
         """Return the whole content."""
@@ -92,7 +92,10 @@ class LocalFiles:
     @contextmanager
     def _staged(self, fill: Callable[[BinaryIO], object], owner_only: bool) -> Iterator[Path]:
         """Write a hidden file down to the disk, lend it, and take away what is left of it."""
-        staged = self._staging / f"{os.getpid()}-{secrets.token_hex(8)}"
+        staging = self.root / STAGING
+        staging.mkdir(parents=True, exist_ok=True)
+        self._is_swept  # noqa: B018  once, when there is a folder to sweep
+        staged = staging / f"{os.getpid()}-{secrets.token_hex(8)}"
         try:
             descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if owner_only else 0o666)
             with os.fdopen(descriptor, "wb") as file:
@@ -103,15 +106,11 @@ class LocalFiles:
         finally:
             staged.unlink(missing_ok=True)
 
-    @property
-    def _staging(self) -> Path:
-        """Where files are written, free of what killed processes left there when it is first used."""
-        staging = self.root / STAGING
-        staging.mkdir(parents=True, exist_ok=True)
-        if not self._is_swept:
-            _sweep(staging)
-            self._is_swept.append(True)
-        return staging
+    @cached_property
+    def _is_swept(self) -> bool:
+        """Take away what killed processes left, once: to look at all that is being written at each write is dear."""
+        _sweep(self.root / STAGING)
+        return True
 
     def _sync_folder(self, path: str) -> None:
         """Write the new name itself down to the disk, so that order survives a power cut."""

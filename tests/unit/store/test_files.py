@@ -197,7 +197,7 @@ def test_what_a_killed_process_left_is_swept_when_it_is_old(tmp_path):
     old.write_bytes(b"")
     young.write_bytes(b"")
     os.utime(old, (time.time() - 7200,) * 2)
-    store.write("b", b"1")
+    Store(str(tmp_path)).write("b", b"1")
     assert [path.name for path in (tmp_path / ".tmp").iterdir()] == ["1-young"]
     assert store.list() == ["a", "b"]
 
