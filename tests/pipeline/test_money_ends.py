@@ -36,4 +36,5 @@ def test_a_build_that_runs_out_of_money_publishes_what_is_finished(tmp_path):
     release = sandmill.load(str(tmp_path / "short"))
     assert 0 < release.manifest.tasks < ASKED
     assert 0 < received < 5 * ASKED
-    assert "max_usd" in said
+    assert f"Slots that stayed empty: {ASKED - release.manifest.tasks}" in said
+    assert "design max_usd" in said

@@ -5,11 +5,11 @@ import os
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from sandmill.cli.screen import open_console
-from sandmill.models.reports import Funnel
+from sandmill.models.reports import Funnel, Rejection, SlotReport
 from sandmill.models.seed import UnsupportedSeed
 from sandmill.report import ending_table, funnel_table, to_rich
 from sandmill.store.release import Release, load
@@ -31,7 +31,13 @@ def show_ending(reference: str) -> None:
     if len(release.tasks) > _MOST_TASKS:
         console.print(f"and {len(release.tasks) - _MOST_TASKS} more tasks")
     console.print(to_rich(funnel_table(Funnel.model_validate_json(release.report("funnel.json") or b"{}"))))
-    for line in (*_set_aside(release), "", f"Published {reference}. Next:", *_commands(reference, shown[0])):
+    for line in (
+        *_empty_slots(release),
+        *_set_aside(release),
+        "",
+        f"Published {reference}. Next:",
+        *_commands(reference, shown[0]),
+    ):
         console.print(line)
 
 
@@ -48,9 +54,27 @@ def sum_up_set_aside(seeds: Sequence[UnsupportedSeed]) -> list[str]:
     ]
 
 
+def sum_up_empty(slots: Iterable[SlotReport], rejections: Iterable[Rejection]) -> list[str]:
+    """Tell how many slots stayed empty and what each failed with at last; no line if all are filled."""
+    filled = {slot.slot for slot in slots if slot.reached}
+    last = {one.slot: one for one in sorted(rejections, key=lambda one: (one.round, one.attempt))}
+    reasons = Counter(f"{one.stage} {one.reason}" for slot, one in last.items() if slot not in filled)
+    if not reasons:
+        return []
+    told = [f"{reason} ({count})" for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0]))]
+    lines = [f"Slots that stayed empty: {reasons.total()}; they failed at last with {_first(told, _MOST_NEEDS)}."]
+    if any(reason.endswith(" max_usd") for reason in reasons):
+        lines.append("The money of --max-usd is spent. With more of it, what was answered is not paid for again.")
+    return lines
+
+
 def _first(words: Sequence[str], shown: int) -> str:
     more = f" and {len(words) - shown} more" if len(words) > shown else ""
     return ", ".join(words[:shown]) + more
+
+
+def _empty_slots(release: Release) -> list[str]:
+    return sum_up_empty(release.slot_reports(), release.rejections())
 
 
 def _set_aside(release: Release) -> list[str]:

@@ -11,12 +11,12 @@ from sandmill.errors import IntegrityError, Problem, ReleaseNotFound, StoreError
 from sandmill.fingerprint import digest
 from sandmill.models.package import TaskPackage
 from sandmill.models.release import Manifest, PartFile, TaskRecord
-from sandmill.models.reports import SlotReport
+from sandmill.models.reports import Rejection, SlotReport
 from sandmill.store.faults import AccessDenied, FileMissing
 from sandmill.store.files import Store
 from sandmill.store.parquet import iterate_rows, rows_of_task
 from sandmill.store.reference import resolve
-from sandmill.store.tables import Row, read_record, read_slot
+from sandmill.store.tables import Row, read_record, read_rejection, read_slot
 from sandmill.store.versions import read_manifest
 
 if TYPE_CHECKING:
@@ -164,9 +164,15 @@ class Release:
 
     def slot_reports(self) -> Iterator[SlotReport]:
         """Read what each slot cost and what became of it, one part in memory at a time."""
-        for part in self.parts("reports/slots"):
-            for row in iterate_rows(io.BytesIO(self.store.read(self._path(part))), None):
-                yield read_slot(row)
+        yield from map(read_slot, self._iterate("reports/slots"))
+
+    def rejections(self) -> Iterator[Rejection]:
+        """Read what failed on the way, and why, one part in memory at a time."""
+        yield from map(read_rejection, self._iterate("reports/rejections"))
+
+    def _iterate(self, table: str) -> Iterator[Row]:
+        for part in self.parts(table):
+            yield from iterate_rows(io.BytesIO(self.store.read(self._path(part))), None)
 
     @cached_property
     def _part_of(self) -> dict[str, str]:
