@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from sandmill.sandbox.agent_env import AgentEnv
 from sandmill.sandbox.channels import Channels, Ending
 from sandmill.sandbox.interpreter import GUEST, guest_command, guest_environment
+from sandmill.sandbox.memory import peak_of_ended
 from sandmill.sandbox.view import DEVICES, FILES, view_of
 
 _GUEST_INSIDE = Path("/.guest")
@@ -52,7 +53,8 @@ class ColdRun:
         for descriptor in (self.over, self._init):
             if descriptor >= 0:
                 os.close(descriptor)
-        return Ending(code if code >= 0 else 128 - code, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+        peak_mb = peak_of_ended(used.ru_maxrss * 1024) / (1 << 20)
+        return Ending(code if code >= 0 else 128 - code, used.ru_utime + used.ru_stime, peak_mb)
 
 
 class Bubblewrap:

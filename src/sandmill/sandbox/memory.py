@@ -51,6 +51,14 @@ class MemoryWatch:
         return total > self._limit
 
 
+def peak_of_ended(booked_bytes: int) -> int:
+    """Largest memory of a process that we started, as the kernel booked it; 0 where that is our own.
+
+    A program that is started begins in our memory, and the kernel books on it what we held at most until then.
+    """
+    return booked_bytes if booked_bytes > _sum_fields("/proc/self/status", ("VmHWM",)) else 0
+
+
 def _family(roots: Sequence[int]) -> list[int]:
     """List processes and their descendants: orphans belong to the init of their namespace, so none is missed."""
     found: list[int] = []

@@ -62,6 +62,13 @@ while time.process_time() - started < 0.5: pass
     assert result.duration_s >= 0.5
 
 
+def test_what_the_caller_holds_is_not_the_run_s(box, public):
+    held = bytearray(b"1") * (700 << 20)
+    result = box.run("import time; time.sleep(0.3)", public=public)
+    assert len(held)
+    assert result.peak_mb < 600
+
+
 class Ended:
     """A run that says it has used 2 s when its code starts, and of which the kernel says 5 s."""
 
