@@ -179,7 +179,8 @@ def _read(response: Any) -> Answered:
         raise Wasted("cut off: the answer is longer than it may be", prompt_tokens, answer_tokens)
     if not text.strip():
         raise Wasted("an empty answer", prompt_tokens, answer_tokens)
-    return Answered(redact(text), prompt_tokens, answer_tokens)
+    # A half of a surrogate pair is no character: no file could hold it.
+    return Answered(redact(text.encode(errors="replace").decode()), prompt_tokens, answer_tokens)
 
 
 def _fault_of(error: Exception, form: AnswerForm) -> Fault:

@@ -52,6 +52,7 @@ def read_json(text: str) -> dict[str, Any] | str:
     for piece in (text, *_FENCE.findall(text), text[max(text.find("{"), 0) :]):
         try:
             found, _ = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite).raw_decode(piece.strip())
+            json.dumps(found, ensure_ascii=False).encode()  # JSON can escape half a character, which no file can hold
         except (ValueError, RecursionError) as error:
             problem = problem or str(error)
             continue

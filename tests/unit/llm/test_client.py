@@ -62,6 +62,15 @@ def test_an_answer_comes_back_as_json_with_what_it_cost(store):
     assert sent["max_tokens"] == 100
 
 
+@pytest.mark.parametrize("text", ['{"a": "\\ud800"}', '{"a": "\ud800"}'])
+def test_an_answer_that_no_file_can_hold_breaks_nothing(store, text):
+    with serve([Answer(text=text)]) as server:
+        (reply,) = _ask(_client(store, server), _prompt())
+    assert (reply.value is None) == bool(reply.problem)
+    reply.text.encode()
+    assert len(store.list("llm/replies")) == 1
+
+
 def test_nothing_is_paid_twice(store):
     with serve([good({"a": 3})]) as server:
         first, again = _ask(_client(store, server), _prompt()) + _ask(_client(store, server), _prompt())

@@ -151,3 +151,15 @@ def test_json_is_read_back_in_whatever_talk_it_stands(value):
     assert read_json(text) == value
     assert read_json(f"Here:\n```json\n{text}\n```\nBye") == value
     assert read_json(f"The answer: {text}. Bye") == value
+
+
+@pytest.mark.parametrize("text", ['{"a": "x\\ud800y"}', '{"a\\udfff": 1}', '{"a": [{"b": "\\udc00"}]}'])
+def test_half_a_surrogate_pair_is_a_problem_that_is_told(text):
+    problem = read_json(text)
+    assert isinstance(problem, str)
+    assert "surrogate" in problem
+    problem.encode()
+
+
+def test_a_whole_surrogate_pair_is_a_character():
+    assert read_json('{"a": "\\ud83d\\udc1f"}') == {"a": "\U0001f41f"}
