@@ -6,12 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 from sklearn.cross_decomposition import PLSRegression
-from sklearn.ensemble import (
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
+from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.svm import LinearSVC, LinearSVR
@@ -20,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sandmill.calibrate.solvers.answers import fit_scores, spread_classes, target_scale
 from sandmill.calibrate.solvers.decisions import class_shares, decide
 from sandmill.calibrate.solvers.designs import Design
+from sandmill.calibrate.solvers.forests import column_forest
 from sandmill.calibrate.solvers.linear import linear_scores, responses
 from sandmill.calibrate.solvers.table import Table
 
@@ -118,9 +114,8 @@ def _tree(depth: float, design: Design, table: Table) -> Any:
 
 
 def _forest(trees: float, design: Design, table: Table) -> Any:
-    kind = RandomForestClassifier if table.told.classes else RandomForestRegressor
-    settings = {} if table.told.classes else {"max_features": 0.5}
-    return fit_scores(kind(int(trees), min_samples_leaf=2, random_state=0, **settings), design, table)
+    settings: dict[str, Any] = {} if table.told.classes else {"max_features": 0.5}
+    return column_forest("random", design, table, trees=int(trees), min_samples_leaf=2, **settings)[1]
 
 
 def _rounds(rounds: float, design: Design, table: Table) -> Any:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sandmill.calibrate.panel import Panel, PanelRun
 from sandmill.models.calibration import Tier
 
-PIPELINES_VERSION = 1
+PIPELINES_VERSION = 2
 """Raise when anything below changes what a generator draws or what a pipeline says."""
 
 PIPELINES = 64

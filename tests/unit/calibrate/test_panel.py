@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
 
 from sandmill.calibrate.panel import NOTHING_FOUND, PANEL, Panel, PanelRun
 from sandmill.calibrate.solvers.decisions import decide
+from sandmill.calibrate.solvers.forests import Forest
 from sandmill.calibrate.solvers.strong import linear_tuned
 from sandmill.calibrate.solvers.table import NothingFound, Table
 from sandmill.models.calibration import Tier
@@ -155,8 +156,8 @@ def test_what_was_fitted_for_other_test_rows_gives_the_same_bytes(
     test.iloc[::-1].to_csv(tmp_path / "pilot" / "test.csv", index=False)
     fresh = Panel(tmp_path / "pilot", told).run()
     fits = []
-    monkeypatch.setattr(RandomForestClassifier, "fit", lambda *_, **__: fits.append(1))
-    monkeypatch.setattr(RandomForestRegressor, "fit", lambda *_, **__: fits.append(1))
+    for model in (Forest, LogisticRegression, Ridge):
+        monkeypatch.setattr(model, "fit", lambda *_, **__: fits.append(1))
     again = Panel(tmp_path / "pilot", told, pilot).run()
     assert fits == []
     assert [run.failure for run in again] == [run.failure for run in fresh]

@@ -38,12 +38,12 @@ def random_forest(table: Table) -> Any:
 
 def default_forest(table: Table) -> Any:
     """What the forest says of training rows by trees that have not seen them, and of test rows."""
-    return forest_fit("random_forest", "random", plain, table, n_estimators=TREES, oob_score=True)
+    return forest_fit("random_forest", "random", plain, table, trees=TREES)
 
 
 def extra_trees(table: Table) -> Any:
     """Extremely randomised trees with default settings."""
-    return forest_fit("extra_trees", "extra", plain, table, n_estimators=TREES)[1]
+    return forest_fit("extra_trees", "extra", plain, table, trees=TREES)[1]
 
 
 def hist_boosting(table: Table) -> Any:

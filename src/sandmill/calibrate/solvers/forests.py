@@ -4,22 +4,67 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
+from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
-from sandmill.calibrate.solvers.answers import fit, fit_once, scores_of, spread_classes, target_scale
+from sandmill.calibrate.solvers.answers import fit_once, target_scale
 from sandmill.calibrate.solvers.designs import Design
 from sandmill.calibrate.solvers.table import Table
 
-FORESTS = {
-    "random": (RandomForestClassifier, RandomForestRegressor),
-    "extra": (ExtraTreesClassifier, ExtraTreesRegressor),
-}
-"""Kinds of forest: for classes, for numbers."""
+
+class Forest:
+    """Trees of scikit-learn, averaged: its own forests spend more time between trees of 200 rows than in them.
+
+    Classes come as columns of 0 and 1. The squared error that a split takes away is the Gini impurity that it takes
+    away, so these are the forests of Breiman, "Random forests" (2001), and of Geurts, Ernst and Wehenkel, "Extremely
+    randomized trees" (2006).
+
+    Args:
+        kind: `random`, on rows drawn with replacement, or `extra`, on all rows with cuts drawn by chance.
+        trees: how many.
+        settings: of each tree.
+    """
+
+    def __init__(self, kind: str, trees: int, **settings: Any) -> None:
+        self.kind, self.trees, self.settings = kind, trees, settings
+
+    def fit(self, features: Any, wanted: Any) -> "Forest":
+        """Grow the trees; wanted has shape (rows, columns)."""
+        chance, rows = np.random.RandomState(0), len(features)
+        single = as_single(features)
+        is_random = self.kind == "random"
+        self.grown: list[Any] = []
+        self.unseen, times = np.zeros(wanted.shape), np.zeros((rows, 1))
+        for _ in range(self.trees):
+            weights = np.bincount(chance.randint(rows, size=rows), minlength=rows).astype(float) if is_random else None
+            tree = (DecisionTreeRegressor if is_random else ExtraTreeRegressor)(random_state=chance, **self.settings)
+            grown = tree.fit(single, wanted, sample_weight=weights, check_input=False).tree_
+            self.grown.append(grown)
+            if weights is not None:
+                out = np.flatnonzero(weights == 0)
+                self.unseen[out] += grown.predict(single[out]).reshape(len(out), -1)
+                times[out] += 1
+        self.unseen /= np.maximum(times, 1)
+        return self
+
+    def predict(self, features: Any) -> Any:
+        """The mean of the trees, shape (rows, columns)."""
+        single = as_single(features)
+        total = np.zeros((len(single), self.unseen.shape[1]))
+        for tree in self.grown:
+            total += tree.predict(single).reshape(total.shape)
+        return total / self.trees
+
+
+def as_single(features: Any) -> Any:
+    """Numbers as trees take them.
+
+    Raises:
+        ValueError: if one is too large or none at all.
+    """
+    single = np.ascontiguousarray(features, dtype=np.float32)
+    if not np.isfinite(single).all():
+        raise ValueError("a feature is not a finite number")
+    return single
 
 
 def forest_fit(name: str, kind: str, design_of: Callable[[Table], Design], table: Table, **settings: Any) -> Any:
@@ -27,10 +72,10 @@ def forest_fit(name: str, kind: str, design_of: Callable[[Table], Design], table
 
     Args:
         name: what a fit for all columns is kept as.
-        kind: `random` or `extra`.
+        kind: `random` or `extra`, which has seen all rows and says 0 of them.
         design_of: features for a table; for a wide target, for all of its columns.
         table: a task or one of its columns.
-        settings: of the forest; without `oob_score` there is nothing to say of training rows.
+        settings: of the forest.
     """
     if table.whole is not None:
         fits = table.whole.once(name, lambda whole: joint_forest(kind, design_of(whole), whole, settings))
@@ -40,30 +85,39 @@ def forest_fit(name: str, kind: str, design_of: Callable[[Table], Design], table
 
 def column_forest(kind: str, design: Design, table: Table, **settings: Any) -> Any:
     """Fit a forest to one column of the target: what `forest_fit` gives."""
-    classifier, regressor = FORESTS[kind]
-    forest = fit((classifier if table.told.classes else regressor)(random_state=0, **settings), design, table)
-    scores = scores_of(forest, design, table)
-    if "oob_score" not in settings:
-        return scores[:0], scores
-    if not table.told.classes:
-        center, scale = target_scale(table)
-        return center + scale * forest.oob_prediction_, scores
-    return spread_classes(np.nan_to_num(forest.oob_decision_function_), forest.classes_, table), scores
+    return fit_together(kind, design, table, [table], settings)[0]
 
 
 def joint_forest(kind: str, design: Design, whole: Table, settings: dict[str, Any]) -> list[tuple[Any, Any]]:
-    """One forest for all columns, in which a split must serve them together; a label counts as a number, 0 or 1."""
-    parts, is_labels = whole.columns(), bool(whole.told.classes)
-    center, scale = np.transpose([(0.0, 1.0) if is_labels else target_scale(part) for part in parts])
-    wanted = (np.column_stack([part.target for part in parts]) - center) / scale
-    usual = {"max_features": "sqrt"} if is_labels else {}
-    forest = fit_once(FORESTS[kind][1](random_state=0, **(usual | settings)), design.train, wanted, whole)
-    test = center + scale * forest.predict(design.test)
-    unseen = center + scale * forest.oob_prediction_ if "oob_score" in settings else test[:0]
-    fits = [(unseen[:, place], test[:, place]) for place in range(len(parts))]
-    return [(both_sides(seen), both_sides(new)) for seen, new in fits] if is_labels else fits
+    """One forest for all columns, in which a split must serve them together."""
+    return fit_together(kind, design, whole, whole.columns(), settings)
 
 
-def both_sides(likely: Any) -> Any:
-    """Probabilities of no and yes from that of yes."""
-    return np.column_stack([1 - likely, likely])
+def fit_together(
+    kind: str, design: Design, table: Table, parts: list[Table], settings: dict[str, Any]
+) -> list[tuple[Any, Any]]:
+    """Fit one forest to the targets of some tables: for each, what `forest_fit` gives."""
+    usual = {"max_features": "sqrt"} if table.told.classes else {}
+    wanted = [numbers_of(part) for part in parts]
+    edges = np.cumsum([columns.shape[1] for columns in wanted])[:-1]
+    forest = fit_once(Forest(kind, **(usual | settings)), design.train, np.hstack(wanted), table)
+    sides = [np.split(said, edges, axis=1) for said in (forest.unseen, forest.predict(design.test))]
+    return [(scores_from(seen, part), scores_from(new, part)) for part, seen, new in zip(parts, *sides, strict=True)]
+
+
+def numbers_of(table: Table) -> Any:
+    """A target as columns of numbers: one for each class, one for the second of two, or the standardised number."""
+    if not table.told.classes:
+        center, scale = target_scale(table)
+        return ((table.target - center) / scale)[:, None]
+    classes = np.arange(len(table.told.classes))
+    return (table.target[:, None] == (classes[1:] if len(classes) == 2 else classes)).astype(float)
+
+
+def scores_from(columns: Any, table: Table) -> Any:
+    """What a model of those columns says, as solvers give it."""
+    if not table.told.classes:
+        center, scale = target_scale(table)
+        return center + scale * columns[:, 0]
+    likely = np.clip(columns, 0, 1)
+    return np.hstack([1 - likely, likely]) if len(table.told.classes) == 2 else likely

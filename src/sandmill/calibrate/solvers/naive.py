@@ -49,24 +49,24 @@ def grown_tree(table: Table, **settings: Any) -> Any:
 
 def chance_tree(table: Table) -> Any:
     """One tree that splits wherever chance has it."""
-    settings = {"n_estimators": 1, "max_features": 1, "min_samples_leaf": 5}
+    settings = {"trees": 1, "max_features": 1, "min_samples_leaf": 5}
     return forest_fit("chance_tree", "extra", plain, table, **settings)[1]
 
 
 def tiny_forest(table: Table) -> Any:
     """Five trees."""
-    return forest_fit("tiny_forest", "random", plain, table, n_estimators=5)[1]
+    return forest_fit("tiny_forest", "random", plain, table, trees=5)[1]
 
 
 def random_splits(table: Table) -> Any:
     """Ten shallow trees that split wherever chance has it."""
-    settings = {"n_estimators": 10, "max_features": 1, "max_depth": FEW}
+    settings = {"trees": 10, "max_features": 1, "max_depth": FEW}
     return forest_fit("random_splits", "extra", plain, table, **settings)[1]
 
 
 def shallow_forest(table: Table) -> Any:
     """Twenty trees of one split each."""
-    return forest_fit("shallow_forest", "random", plain, table, n_estimators=20, max_depth=1)[1]
+    return forest_fit("shallow_forest", "random", plain, table, trees=20, max_depth=1)[1]
 
 
 def boosted_stumps(table: Table) -> Any:

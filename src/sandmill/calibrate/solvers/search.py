@@ -81,7 +81,7 @@ def encoding_search(table: Table) -> Any:
     """Extra trees on numbers and on what the other rows of a category had for the target."""
     if not table.kinds.categorical:
         raise NothingFound
-    settings = {"n_estimators": 60, "min_samples_leaf": 3, "max_features": 0.6}
+    settings = {"trees": 60, "min_samples_leaf": 3, "max_features": 0.6}
     return forest_fit("encoding_search", "extra", encoded, table, **settings)[1]
 
 
@@ -136,7 +136,7 @@ def auto_process(table: Table) -> Any:
 
 def auto_trees(table: Table) -> Any:
     """Extra trees on the columns and the features found for them."""
-    settings = {"n_estimators": 40, "min_samples_leaf": 3, "max_features": 0.6}
+    settings = {"trees": 40, "min_samples_leaf": 3, "max_features": 0.6}
     return column_forest("extra", found_columns(table), table, **settings)[1]
 
 

@@ -1,0 +1,63 @@
+import numpy as np
+import pytest
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
+
+from sandmill.calibrate.solvers.forests import Forest
+
+THEIRS = {
+    ("random", True): RandomForestClassifier,
+    ("random", False): RandomForestRegressor,
+    ("extra", True): ExtraTreesClassifier,
+    ("extra", False): ExtraTreesRegressor,
+}
+
+
+def rows(count: int, seed: int):
+    features = np.random.default_rng(seed).normal(size=(count, 8))
+    return features, features[:, 0] + features[:, 1] * features[:, 2]
+
+
+@pytest.mark.parametrize("kind", ["random", "extra"])
+@pytest.mark.parametrize("is_classes", [True, False])
+def test_a_forest_says_what_scikit_learn_says_but_for_chance(kind: str, is_classes: bool):
+    (train, latent), (test, _) = rows(150, 0), rows(500, 1)
+    usual = {"max_features": "sqrt"} if is_classes else {"max_features": 1.0}
+    wanted = np.digitize(latent, [-0.7, 0.7]) if is_classes else latent
+    columns = (wanted[:, None] == np.arange(3)).astype(float) if is_classes else wanted[:, None]
+    own = Forest(kind, 400, **usual).fit(train, columns).predict(test)
+    theirs = []
+    for seed in range(2):
+        model = THEIRS[kind, is_classes](400, random_state=seed, **usual).fit(train, wanted)
+        theirs.append(model.predict_proba(test) if is_classes else model.predict(test)[:, None])
+    by_chance = np.abs(theirs[0] - theirs[1]).mean()
+    assert np.abs(own - theirs[0]).mean() < 1.3 * by_chance
+    assert 0.2 * np.abs(own - own.mean(axis=0)).mean() > by_chance
+
+
+def test_what_is_said_of_training_rows_comes_from_trees_that_have_not_seen_them():
+    features = rows(200, 0)[0]
+    noise = np.random.default_rng(1).normal(size=(200, 1))
+    forest = Forest("random", 100).fit(features, noise)
+    assert np.corrcoef(forest.predict(features)[:, 0], noise[:, 0])[0, 1] > 0.9
+    assert np.corrcoef(forest.unseen[:, 0], noise[:, 0])[0, 1] < 0.2
+
+
+def test_the_same_rows_grow_the_same_forest():
+    features, latent = rows(80, 0)
+    one, two = (Forest("random", 10).fit(features, latent[:, None]).predict(features) for _ in range(2))
+    assert one.tobytes() == two.tobytes()
+
+
+def test_columns_grown_together_are_the_columns_of_one_answer():
+    features, latent = rows(80, 0)
+    said = Forest("extra", 30).fit(features, np.column_stack([latent, -latent])).predict(features)
+    assert said.shape == (80, 2)
+    assert said[:, 0] == pytest.approx(-said[:, 1])
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e300])
+def test_a_feature_that_trees_cannot_hold_is_refused(bad: float):
+    features, latent = rows(20, 0)
+    features[3, 2] = bad
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match="finite"):
+        Forest("random", 3).fit(features, latent[:, None])
