@@ -2,7 +2,7 @@
 
 import hmac
 from dataclasses import dataclass
-from hashlib import sha256
+from hashlib import sha256, shake_256
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,17 @@ class Streams:
     def token(self, name: str, length: int) -> str:
         """Derive a public name that says nothing about the secret: `length` hexadecimal digits, at most 64."""
         return self.key(name).hex()[:length]
+
+    def tokens(self, name: str, rows: range, length: int) -> list[str]:
+        """Derive such a name for each row, by position: row i has the same one whatever range it is asked in.
+
+        Args:
+            name: stream name.
+            rows: consecutive row numbers, from 0 up.
+            length: hexadecimal digits, an even number.
+        """
+        digits = shake_256(self.key(name)).hexdigest(rows.stop * length // 2)
+        return [digits[row * length : (row + 1) * length] for row in rows]
 
     def _philox(self, name: str) -> np.random.Philox:
         return np.random.Philox(key=int.from_bytes(self.key(name)[:16], "little"))

@@ -14,9 +14,9 @@ _CONSTANT = 1e-24
 def roc_auc(truth: Array, prediction: Array, counts: Floats) -> Floats:
     """Chance that a positive is ranked above a negative; NaN where a class is absent."""
     positive, negative = _by_value(truth, prediction, counts)
-    below = np.cumsum(negative, axis=1) - 0.5 * negative
-    pairs = positive.sum(axis=1) * negative.sum(axis=1)
-    return _divide((positive * below).sum(axis=1), pairs)
+    upto = np.cumsum(negative, axis=1)
+    below = np.einsum("sv,sv->s", positive, upto) - 0.5 * np.einsum("sv,sv->s", positive, negative)
+    return _divide(below, positive.sum(axis=1) * upto[:, -1])
 
 
 def average_precision(truth: Array, prediction: Array, counts: Floats) -> Floats:
@@ -115,9 +115,12 @@ def midranks(values: Floats, counts: Floats) -> Floats:
 def _by_value(truth: Array, prediction: Array, counts: Floats) -> tuple[Floats, Floats]:
     """Positives and negatives at each distinct prediction, ascending."""
     order, starts = _order(prediction)
-    drawn, is_positive = counts[:, order], truth[order] == 1
-    positive = np.add.reduceat(drawn * is_positive, starts, axis=1)
-    return positive, np.add.reduceat(drawn * ~is_positive, starts, axis=1)
+    drawn = counts.take(order, axis=1)
+    positive = drawn * (truth[order] == 1)
+    negative = drawn - positive
+    if len(starts) == len(order):  # nothing to add up
+        return positive, negative
+    return np.add.reduceat(positive, starts, axis=1), np.add.reduceat(negative, starts, axis=1)
 
 
 def _order(values: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

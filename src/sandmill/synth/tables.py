@@ -19,7 +19,7 @@ _UNIT_LENGTH = 10
 
 def row_ids(streams: Streams, part: str, rows: range) -> list[str]:
     """Names of rows that say nothing of order, part or target: keyed hashes of the row number."""
-    return [streams.token(f"id {part} {row}", _ID_LENGTH) for row in rows]
+    return streams.tokens(f"id {part}", rows, _ID_LENGTH)
 
 
 def feature_frame(mechanism: Mechanism, observed: Mapping[str, Floats], places: Places) -> pl.DataFrame:

@@ -151,3 +151,4 @@ def test_row_names_are_unique_and_say_nothing_of_order():
     assert all(re.fullmatch(r"[0-9a-f]{10}", name) for name in names)
     assert names != sorted(names)
     assert not set(names) & set(row_ids(STREAMS, "train", range(20_000)))
+    assert row_ids(STREAMS, "test", range(7, 11)) == names[7:11]
