@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from sandmill.design import first_hardness, steer
+from sandmill.design import first_hardness, sought, steer
 from sandmill.models.base import Band, Stage
-from sandmill.models.calibration import band_ends
 from sandmill.models.plan import Slot
 from sandmill.models.reports import AttemptReport, Rejection
 
@@ -105,7 +104,7 @@ class SlotSearch:
     def note_off_band(self, measured: Measured) -> None:
         """Remember a design outside the band."""
         self.path.append(measured)
-        low, high = band_ends(self.slot.band)
+        low, high = sought(self.slot.band)
         turned = measured.attempt.hardness
         self.stuck += (measured.difficulty >= high and turned < LEAST_TURN) or (
             measured.difficulty < low and turned > 1 - LEAST_TURN
@@ -147,5 +146,5 @@ class SlotSearch:
 
 
 def _distance(measured: Measured, band: Band) -> float:
-    low, high = band_ends(band)
+    low, high = sought(band)
     return max(low - measured.difficulty, measured.difficulty - high, 0.0)

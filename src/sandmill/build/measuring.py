@@ -12,6 +12,7 @@ from sandmill.calibrate.measure import difficulty, draw_counts
 from sandmill.calibrate.panel import PANEL, TRIVIAL, Panel, PanelRun, told_of
 from sandmill.calibrate.script import standalone_script
 from sandmill.calibrate.steadiness import climb, require_promise, size_test
+from sandmill.design import sought
 from sandmill.errors import ItemRejected, boundary
 from sandmill.metrics import get_metric
 from sandmill.models.base import Stage
@@ -77,7 +78,8 @@ def calibrate_design(job: CalibrateJob) -> Calibrated | OffBand:
         runs = tried.run(_PROBE)
         if not job.attempt.any_band:
             probed = _difficulty_of(pilot, runs)
-            if probed.band is not job.attempt.slot.band:
+            low, high = sought(job.attempt.slot.band)
+            if not low <= probed.value < high:
                 return OffBand(probed)
         runs += tried.run([entry.name for entry in PANEL if entry.name not in _PROBE])
         streams = Streams(job.secret, pilot.spec.rows_key).child(f"calibrate {job.attempt.replicate}")

@@ -10,6 +10,7 @@ from sandmill.build.measuring import CalibrateJob, OffBand, calibrate_design
 from sandmill.build.progress import Listener, Progress, ignore
 from sandmill.build.records import make_task
 from sandmill.build.work import Done, GenerateJob, VerifyJob, generate, perform, verify_package
+from sandmill.design import sought
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Stage
 from sandmill.models.calibration import Calibration
@@ -275,7 +276,8 @@ class ShardBuild:
         fingerprint = candidate.require_pilot().spec.fingerprint
         candidate.search.note_off_band(Measured(attempt, fingerprint, difficulty.value))
         candidate.difficulty = difficulty.value
-        detail = f"difficulty {difficulty.value:.2f} is {difficulty.band}, wanted {attempt.slot.band}"
+        low, high = sought(attempt.slot.band)
+        detail = f"difficulty {difficulty.value:.2f}; sought {low:g} to {high:g}, which is {attempt.slot.band}"
         self._reject(candidate, ItemRejected(Stage.CALIBRATE, OFF_BAND, detail))
 
     def _reject(self, candidate: _Candidate, error: ItemRejected) -> None:

@@ -7,6 +7,7 @@ import pytest
 from sandmill.build import measuring
 from sandmill.build.measuring import Calibrated, OffBand, calibrate_design, measure_difficulty, sized
 from sandmill.calibrate.panel import PANEL, TRIVIAL, Panel
+from sandmill.design.steering import LEAST_SOUGHT
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Band
 from sandmill.models.calibration import Sizing, Tier
@@ -58,6 +59,13 @@ def test_a_design_off_its_band_is_known_from_the_probe_of_its_pilot(asked):
     assert asked == [(PILOT_ROWS, PROBED)]
 
 
+def test_a_design_so_easy_that_medals_would_be_ties_is_known_from_its_probe_too(asked, monkeypatch):
+    probed = measure_difficulty(pilot_of()).model_copy(update={"value": LEAST_SOUGHT - 0.01, "band": Band.EASY})
+    monkeypatch.setattr(measuring, "_difficulty_of", lambda pilot, runs: probed)
+    assert calibrate_design(job(Band.EASY)) == OffBand(probed)
+    assert asked[1:] == [(PILOT_ROWS, PROBED)]
+
+
 def test_the_whole_panel_runs_over_the_pilot_and_then_over_the_package(asked):
     measured = calibrate_design(job(Band.EASY, any_band=True))
     assert isinstance(measured, Calibrated)
@@ -72,7 +80,7 @@ def test_the_whole_panel_runs_over_the_pilot_and_then_over_the_package(asked):
 
 
 def test_a_design_in_the_band_of_its_probe_may_be_off_it_on_published_rows(asked, monkeypatch):
-    probed = measure_difficulty(pilot_of()).model_copy(update={"band": Band.EASY})
+    probed = measure_difficulty(pilot_of()).model_copy(update={"value": 0.2, "band": Band.EASY})
     monkeypatch.setattr(measuring, "_difficulty_of", lambda pilot, runs: probed)
     measured = calibrate_design(job(Band.EASY))
     assert isinstance(measured, OffBand)

@@ -11,7 +11,7 @@ from sandmill.design.frame import Frame
 from sandmill.design.lexicon import load_domains
 from sandmill.design.motifs import FINDABLE_KINDS, HIDDEN_KINDS
 from sandmill.design.rule import choose_rule
-from sandmill.design.steering import AIM, first_hardness, steer
+from sandmill.design.steering import AIM, LEAST_SOUGHT, first_hardness, sought, steer
 from sandmill.design.typical import HARDNESS, TYPICAL
 from sandmill.design.vocabulary import choose_vocabulary
 from sandmill.models.base import Band
@@ -162,6 +162,20 @@ def test_where_hardness_is_low_the_first_hidden_motif_leads():
 def test_a_search_aims_inside_its_band_and_away_from_the_ends_of_the_scale(band):
     assert band_of(AIM[band]) is band
     assert 0.15 < AIM[band] < 0.85
+
+
+@pytest.mark.parametrize("band", Band)
+def test_a_search_stops_inside_its_band(band):
+    low, high = sought(band)
+    assert low < AIM[band] < high
+    assert band_of(low) is band
+    assert low >= LEAST_SOUGHT
+
+
+def test_a_design_that_is_too_easy_for_medals_to_differ_is_turned_harder():
+    structure = make_seed(TargetKind.BINARY, MetricName.ROC_AUC).structure
+    assert steer(structure, Band.EASY, [(0.1, 0.08)]) > 0.1
+    assert steer(structure, Band.EASY, [(0.1, 0.08), (0.3, 0.3)]) == 0.2
 
 
 @pytest.mark.parametrize("band", Band)
