@@ -17,9 +17,10 @@ from sandmill.build.run import (
 from sandmill.models.base import Band
 from sandmill.models.plan import ShardRef
 from sandmill.models.release import TaskRecord
-from sandmill.models.reports import SlotReport
+from sandmill.models.reports import Rejection, SlotReport
 from sandmill.models.request import DEFAULT_MIX, BuildRequest, RunSettings
 from sandmill.seeds import ingest
+from sandmill.store.shards import read_shard_reports
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Built:
     report: BuildReport
     slots: tuple[SlotReport, ...]
     records: tuple[TaskRecord, ...]
+    rejections: tuple[Rejection, ...]
 
 
 def build(
@@ -47,4 +49,5 @@ def build(
             report_build(plan, done, settings),
             tuple(iterate_slot_reports(store, done)),
             tuple(iterate_records(store, done)),
+            tuple(rejection for ref in done for rejection in read_shard_reports(store, ref)[0]),
         )

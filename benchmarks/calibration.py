@@ -55,6 +55,9 @@ def report_replicates(built: Built, replicates: int) -> Iterator[str]:
         f"(**{alike / len(others):.0%}**); difficulty differs by {median(distances):.3f} (median), "
         f"{np.quantile(distances, 0.9):.3f} (90 %)."
     )
+    fell = Counter(rejection.reason for rejection in built.rejections if rejection.replicate)
+    if fell:
+        yield "The others fell by " + ", ".join(f"{reason} ({count})" for reason, count in fell.most_common()) + "."
 
 
 def report_halves(records: Sequence[TaskRecord]) -> Iterator[str]:

@@ -9,15 +9,15 @@ from sandmill.models.base import Band
 from sandmill.models.calibration import band_ends
 from sandmill.models.structure import Structure
 
-AIM = {Band.EASY: 0.2, Band.MEDIUM: 0.375, Band.HARD: 0.625, Band.EXPERT: 0.79}
-"""Difficulty that a search heads for: the middle of a band, but away from the ends of the scale.
+AIM = {Band.EASY: 0.22, Band.MEDIUM: 0.39, Band.HARD: 0.61, Band.EXPERT: 0.77}
+"""Difficulty that a search heads for: inside the band, but drawn towards the middle of the scale.
 
 Near 0 all solvers are as good as the oracle and near 1 none learns anything: thresholds would be ties.
 """
 
-LEAST_SOUGHT = 0.15
-"""Least difficulty that a search takes for easy. Below it so little of the gap is left that medals seldom lie 2 % of it
-apart: on 5 % of the boards below 0.09, 14 % below 0.12 and 28 % below 0.15, and on 60 % of those above 0.18."""
+SOUGHT = (0.15, 0.92)
+"""Difficulties between which a search stops. Of 240 designs, 94 % of those from 0.35 to 0.75 became tasks, but 1 of 9
+below 0.15 and 4 of 14 above 0.92: there medals seldom lie 2 % of the gap apart, or a constant wins one."""
 
 NEAR = 0.02
 """Difficulty by which a band may be missed typically: so near, a search soon finds a design in it."""
@@ -26,7 +26,7 @@ NEAR = 0.02
 def sought(band: Band) -> tuple[float, float]:
     """Difficulties that a search for a band stops at, from the first up to the second."""
     low, high = band_ends(band)
-    return max(low, LEAST_SOUGHT), high
+    return max(low, SOUGHT[0]), min(high, SOUGHT[1])
 
 
 def beyond_reach(structure: Structure, band: Band) -> float:
@@ -54,9 +54,9 @@ def steer(structure: Structure, band: Band, tried: Sequence[tuple[float, float]]
     Returns:
         A hardness in 0..1 between the hardest design that was too easy and the easiest that was too hard.
     """
-    floor, _ = sought(band)
-    too_easy = [hardness for hardness, difficulty in tried if difficulty < floor]
-    too_hard = [hardness for hardness, difficulty in tried if difficulty >= floor]
+    least, _ = sought(band)
+    too_easy = [hardness for hardness, difficulty in tried if difficulty < least]
+    too_hard = [hardness for hardness, difficulty in tried if difficulty >= least]
     low, high = max(too_easy, default=0.0), min(too_hard, default=1.0)
     hardness, difficulty = tried[-1]
     guess = hardness + _typical_hardness(structure, AIM[band]) - _typical_hardness(structure, difficulty)

@@ -7,7 +7,7 @@ import pytest
 from sandmill.build import measuring
 from sandmill.build.measuring import Calibrated, OffBand, calibrate_design, measure_difficulty, sized
 from sandmill.calibrate.panel import PANEL, TRIVIAL, Panel
-from sandmill.design.steering import LEAST_SOUGHT
+from sandmill.design.steering import SOUGHT
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Band
 from sandmill.models.calibration import Sizing, Tier
@@ -60,7 +60,7 @@ def test_a_design_off_its_band_is_known_from_the_probe_of_its_pilot(asked):
 
 
 def test_a_design_so_easy_that_medals_would_be_ties_is_known_from_its_probe_too(asked, monkeypatch):
-    probed = measure_difficulty(pilot_of()).model_copy(update={"value": LEAST_SOUGHT - 0.01, "band": Band.EASY})
+    probed = measure_difficulty(pilot_of()).model_copy(update={"value": SOUGHT[0] - 0.01, "band": Band.EASY})
     monkeypatch.setattr(measuring, "_difficulty_of", lambda pilot, runs: probed)
     assert calibrate_design(job(Band.EASY)) == OffBand(probed)
     assert asked[1:] == [(PILOT_ROWS, PROBED)]

@@ -11,7 +11,7 @@ from sandmill.design.frame import Frame
 from sandmill.design.lexicon import load_domains
 from sandmill.design.motifs import FINDABLE_KINDS, HIDDEN_KINDS
 from sandmill.design.rule import choose_rule
-from sandmill.design.steering import AIM, LEAST_SOUGHT, first_hardness, sought, steer
+from sandmill.design.steering import AIM, SOUGHT, first_hardness, sought, steer
 from sandmill.design.typical import HARDNESS, TYPICAL
 from sandmill.design.vocabulary import choose_vocabulary
 from sandmill.models.base import Band
@@ -169,7 +169,7 @@ def test_a_search_stops_inside_its_band(band):
     low, high = sought(band)
     assert low < AIM[band] < high
     assert band_of(low) is band
-    assert low >= LEAST_SOUGHT
+    assert SOUGHT[0] <= low < high <= SOUGHT[1]
 
 
 def test_a_design_that_is_too_easy_for_medals_to_differ_is_turned_harder():
