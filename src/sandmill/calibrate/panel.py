@@ -72,6 +72,8 @@ PANEL: tuple[Entry, ...] = (
         "boosted_stumps",
         "few_rounds",
         "one_column",
+        "chance_mixture",
+        "two_components",
         "half_of_columns",
         "numbers_only",
         "categories_only",

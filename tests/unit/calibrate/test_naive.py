@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.decomposition import PCA
+from sklearn.linear_model import Ridge
 
 from sandmill.calibrate import PANEL, run_panel
 from sandmill.calibrate.panel import Panel
@@ -114,6 +116,24 @@ def test_the_best_columns_are_those_of_the_rule(tmp_path: Path):
     design = naive.plain(table).scaled()
     best = [table.kinds.numeric[place] for place in naive.ranked_columns(design, table)[:3]]
     assert best == ["width", "level", "hour"]
+
+
+def test_two_components_are_the_directions_of_most_variance(tmp_path: Path):
+    written = write(tmp_path)
+    table = Table.read(written.folder, written.told)
+    design, center, scale = naive.plain_scaled(table), table.target.mean(), table.target.std()
+    components = PCA(2).fit(design.train)
+    line = Ridge(1.0).fit(components.transform(design.train), (table.target - center) / scale)
+    expected = center + scale * line.predict(components.transform(design.test))
+    np.testing.assert_allclose(solve(naive.two_components, table)[0], expected, rtol=1e-6)
+
+
+def test_a_mixture_by_chance_is_one_direction_that_the_target_has_no_say_in(tmp_path: Path):
+    written = write(tmp_path)
+    table, turned = (Table.read(written.folder, written.told) for _ in range(2))
+    turned.target = turned.target[::-1].copy()
+    said, other = (solve(naive.chance_mixture, one)[0] for one in (table, turned))
+    assert abs(np.corrcoef(said, other)[0, 1]) == pytest.approx(1)
 
 
 @pytest.mark.parametrize(("name", "answers"), [("stump", 2), ("coarse_tree", 5), ("small_tree", 8)])

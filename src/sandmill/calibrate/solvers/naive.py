@@ -102,6 +102,20 @@ def ranked_columns(design: Design, table: Table) -> Any:
     return np.argsort(errors, kind="stable")
 
 
+def chance_mixture(table: Table) -> Any:
+    """A straight line in one mixture of all columns, whose weights are drawn by chance."""
+    design = plain_scaled(table)
+    weights = np.random.RandomState(0).normal(size=(design.train.shape[1], 1))
+    return linear_scores(Design(design.train @ weights, design.test @ weights).scaled(), table, 1.0)
+
+
+def two_components(table: Table) -> Any:
+    """A linear model of the two directions in which columns vary most, whatever they have to do with the target."""
+    design = plain_scaled(table)
+    directions = np.linalg.svd(design.train - design.train.mean(axis=0), full_matrices=False)[2][:2].T
+    return linear_scores(Design(design.train @ directions, design.test @ directions), table, 1.0)
+
+
 def half_of_columns(table: Table) -> Any:
     """A linear model on every second column."""
     design = plain_scaled(table)
