@@ -277,7 +277,7 @@ class ShardBuild:
         candidate.search.note_off_band(Measured(attempt, fingerprint, difficulty.value))
         candidate.difficulty = difficulty.value
         low, high = sought(attempt.slot.band)
-        detail = f"difficulty {difficulty.value:.2f}; sought {low:g} to {high:g}, which is {attempt.slot.band}"
+        detail = f"difficulty {difficulty.value:.2f}; sought {low:g} to {high:g} for {attempt.slot.band}"
         self._reject(candidate, ItemRejected(Stage.CALIBRATE, OFF_BAND, detail))
 
     def _reject(self, candidate: _Candidate, error: ItemRejected) -> None:
