@@ -90,7 +90,7 @@ def weigh(rule: Rule, hardness: float, outputs: int, signal: float, rng: np.rand
     terms = []
     for motif, variance in parts:
         if outputs == 1:
-            direction = rng.choice([-1.0, 1.0], size=1)
+            direction = np.asarray(rng.choice([-1.0, 1.0], size=1), dtype=np.float64)
         else:
             direction = rng.normal(size=outputs)
             direction /= np.sqrt(np.mean(direction**2))

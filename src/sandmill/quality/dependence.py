@@ -23,7 +23,7 @@ def rank(values: Array | Levels) -> Array:
     """Replace numbers by their ranks, ties sharing the average, so that only order counts."""
     if not np.issubdtype(values.dtype, np.integer):
         return pl.Series(values).rank("average").to_numpy().astype(np.float64)
-    counts = np.bincount(values)
+    counts = np.bincount(values.astype(np.int64, copy=False))
     return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[values])
 
 

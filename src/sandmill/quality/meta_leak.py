@@ -226,7 +226,7 @@ def _single_words(examples: Examples) -> tuple[list[str], Mask, csr_array]:
     cells = examples.words[:, single].T.tocsr()
     cells.data[:] = 1.0
     names = [examples.vocabulary[number] for number in single]
-    return names, np.asarray([groups[number] in TABLE_GROUPS for number in single]), cells
+    return names, np.array([groups[number] in TABLE_GROUPS for number in single], dtype=bool), cells
 
 
 def _nats_of_tasks(examples: Examples, has: csr_array, truth: Floats) -> tuple[Floats, Floats]:
