@@ -1,4 +1,4 @@
-"""Rendered tasks as pulled folders, with a calibration that only knows the ends of the gap, for tests without a build."""
+"""Rendered tasks as pulled folders, for tests without a build: their calibration knows the ends of the gap alone."""
 
 from pathlib import Path
 
@@ -9,10 +9,11 @@ from sandmill.fingerprint import canonical_json
 from sandmill.metrics import get_metric
 from sandmill.models.base import Band, Part
 from sandmill.models.calibration import BoardEntry, Calibration, Difficulty, Thresholds, Tier
+from sandmill.models.spec import Sizes
 from sandmill.models.structure import MetricName, SplitKind, TargetKind
 from sandmill.models.task_file import TaskFile
-from sandmill.synth import Rendered
-from tests.designs import make_rendered
+from sandmill.synth import Rendered, render
+from tests.designs import SECRET, make_spec
 from tests.factories import STEADY
 
 SHARES = {"gold": 0.8, "silver": 0.6, "bronze": 0.4, "median": 0.2}
@@ -20,10 +21,16 @@ SHARES = {"gold": 0.8, "silver": 0.6, "bronze": 0.4, "median": 0.2}
 
 
 def write_task(
-    folder: Path, target: TargetKind, metric: MetricName, slot: int = 0, split: SplitKind = SplitKind.RANDOM
+    folder: Path,
+    target: TargetKind,
+    metric: MetricName,
+    slot: int = 0,
+    split: SplitKind = SplitKind.RANDOM,
+    sizes: Sizes | None = None,
 ) -> Path:
     """Write public/ and private/ of a task under `folder` and give its folder."""
-    rendered = make_rendered(target, metric, slot, split)
+    spec = make_spec(target, metric, slot, split=split)
+    rendered = render(spec.model_copy(update={"sizes": sizes or spec.sizes}), SECRET)
     package = rendered.package
     task = folder / package.task_id
     for side, files in (("public", package.public), ("private", package.private)):

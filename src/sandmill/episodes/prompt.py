@@ -1,5 +1,6 @@
 """The whole prompt of a task: its description, and how code runs here, with the limits that the sandbox enforces."""
 
+from math import inf
 from pathlib import Path
 
 from sandmill.errors import InputError, Problem
@@ -44,7 +45,7 @@ def prompt(
 
 def _check_numbers(timeout: float, submissions: int | None) -> None:
     problems = []
-    if not timeout > 0:
+    if not 0 < timeout < inf:
         problems.append(Problem("timeout", str(timeout), "a number of seconds above 0"))
     if submissions is not None and submissions < 1:
         problems.append(Problem("submissions", str(submissions), "a whole number from 1 up, or None"))
