@@ -86,7 +86,7 @@ def _limits_table(timeout: float, limits: RunLimits) -> str:
         "all written files together": f"{limits.disk_mb} MB, {limits.inodes} files and folders",
         "one written file": f"{limits.file_mb} MB",
         f"`{SUBMISSION}`": f"{limits.submission_mb} MB",
-        "standard output and standard error": f"the last {limits.output_kb} KB of each are shown",
+        "standard output and standard error": f"the last {limits.output_kb} KB of each are kept",
     }
     return "\n".join(
         ["| limit of a step | value |", "|---|---|", *(f"| {name} | {row} |" for name, row in rows.items())]

@@ -62,7 +62,7 @@ class FeedbackAnswer(Frozen):
         left = f" Submissions left: {self.submissions_left}."
         match self.status:
             case FeedbackStatus.SCORED:
-                return f"Valid submission. Score: {self.score:g}, rounded to steps of {self.step:g}.{left}"
+                return f"Valid submission. Score: {self.score:.10g}, rounded to steps of {self.step:.10g}.{left}"
             case FeedbackStatus.BELOW_BASELINE:
                 return f"Valid submission. Its score is no better than that of a constant prediction.{left}"
             case FeedbackStatus.NOT_SCORED:

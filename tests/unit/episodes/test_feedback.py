@@ -60,7 +60,7 @@ def test_a_valid_submission_gets_its_rounded_score(task):
     assert (answer.status, answer.outcome, answer.submissions_left) == (S.SCORED, Outcome.OK, 4)
     assert abs(answer.score - exact) <= meter.step / 2 + 1e-12
     assert answer.score == pytest.approx(round(answer.score / meter.step) * meter.step)
-    assert f"Score: {answer.score:g}, rounded to steps of {meter.step:g}. Submissions left: 4." in answer.message
+    assert f"Score: {answer.score:.10g}, rounded to steps of {meter.step:.10g}. Submissions left: 4." in answer.message
 
 
 def test_after_the_last_submission_the_answer_says_so_and_nothing_else(task):
@@ -125,6 +125,11 @@ def test_whether_a_score_overflows_is_no_free_answer(regression):
 def test_an_answer_names_nothing_private(task):
     told = set(FeedbackAnswer.model_fields)
     assert told == {"status", "outcome", "score", "step", "problems", "submissions_left"}
+
+
+def test_a_message_shows_large_scores_in_full():
+    answer = FeedbackAnswer(status=S.SCORED, outcome=Outcome.OK, score=1234560, step=20, submissions_left=1)
+    assert answer.message == "Valid submission. Score: 1234560, rounded to steps of 20. Submissions left: 1."
 
 
 @pytest.mark.parametrize(("name", "number"), [("max_submissions", 0), ("max_unscored", -1)])
