@@ -272,9 +272,9 @@ A haulier wants to know which journeys end well. There are 100 journeys to learn
 
 | file | rows | what |
 |---|---|---|
-| train.csv | 100 | journeys with their outcome |
-| test.csv | 600 | journeys to predict |
-| sample_submission.csv | 600 | a submission of the right form |
+| `public/train.csv` | 100 | journeys with their outcome |
+| `public/test.csv` | 600 | journeys to predict |
+| `public/sample_submission.csv` | 600 | a submission of the right form |
 
 {apart}
 
@@ -293,6 +293,8 @@ A haulier wants to know which journeys end well. There are 100 journeys to learn
 Submissions are scored by {get_metric(brief.metric).title.split(" (")[0]}.
 
 ## Submission
+
+Write `submission.csv` into the working directory.
 
 ```csv
 {example}

@@ -6,31 +6,52 @@ Example:
     >>> release.tasks  # doctest: +SKIP
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sandmill.episodes.feedback import Feedback
+    from sandmill.episodes.prompt import prompt
+    from sandmill.episodes.score import score
+    from sandmill.models.run import RunLimits
     from sandmill.sandbox import AsyncSandbox, Sandbox
     from sandmill.store.release import Release, load
 
     __version__: str
 
-__all__ = ["AsyncSandbox", "Release", "Sandbox", "__version__", "load"]
+__all__ = [
+    "AsyncSandbox",
+    "Feedback",
+    "Release",
+    "RunLimits",
+    "Sandbox",
+    "__version__",
+    "load",
+    "prompt",
+    "score",
+]
+
+_MODULES = {
+    "AsyncSandbox": "sandmill.sandbox",
+    "Feedback": "sandmill.episodes.feedback",
+    "Release": "sandmill.store.release",
+    "RunLimits": "sandmill.models.run",
+    "Sandbox": "sandmill.sandbox",
+    "load": "sandmill.store.release",
+    "prompt": "sandmill.episodes.prompt",
+    "score": "sandmill.episodes.score",
+}
+"""Module of each public name."""
 
 
 def __getattr__(name: str) -> Any:
-    """Load what is asked for and no more, so that `import sandmill` costs a trainer nothing."""
+    """Import a public name when it is first used, so that `import sandmill` stays light."""
     if name == "__version__":
         from importlib.metadata import version
 
         return version("sandmill")
-    if name in ("Release", "load"):
-        from sandmill.store import release
-
-        return getattr(release, name)
-    if name in ("AsyncSandbox", "Sandbox"):
-        from sandmill import sandbox
-
-        return getattr(sandbox, name)
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module 'sandmill' has no attribute {name!r}")
 
 

@@ -43,15 +43,27 @@ def test_loading_a_release_needs_neither_the_pipeline_nor_pandas():
     assert "polars" not in loaded
 
 
+def test_writing_a_prompt_and_scoring_import_no_more_than_they_need():
+    assert _loaded("import sandmill; sandmill.prompt; sandmill.RunLimits") & (HEAVY | {"numpy"}) == set()
+    assert _loaded("import sandmill; sandmill.score; sandmill.Feedback") & HEAVY == set()
+
+
 def test_the_public_names_are_there():
     import sandmill
+    from sandmill.episodes.feedback import Feedback
+    from sandmill.episodes.prompt import prompt
+    from sandmill.episodes.score import score
+    from sandmill.models.run import RunLimits
     from sandmill.sandbox.aio import AsyncSandbox
     from sandmill.sandbox.sandbox import Sandbox
     from sandmill.store.release import Release, load
 
-    assert set(sandmill.__all__) == {"AsyncSandbox", "Release", "Sandbox", "__version__", "load"}
+    names = {"AsyncSandbox", "Feedback", "Release", "RunLimits", "Sandbox", "__version__", "load", "prompt", "score"}
+    assert set(sandmill.__all__) == names
     assert (sandmill.load, sandmill.Release) == (load, Release)
     assert (sandmill.Sandbox, sandmill.AsyncSandbox) == (Sandbox, AsyncSandbox)
+    assert (sandmill.prompt, sandmill.score, sandmill.Feedback) == (prompt, score, Feedback)
+    assert sandmill.RunLimits is RunLimits
     assert sandmill.__version__.count(".") == 2
     assert set(sandmill.__all__) <= set(dir(sandmill))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):

@@ -15,9 +15,9 @@ _OWN = "sandmill."
 
 _HEAD = '''"""{doc}
 
-Reference solution `{name}`. Reads train.csv and test.csv, writes a submission:
+Reference solution `{name}`. Reads train.csv and test.csv from a folder, writes a submission:
 
-    python solution.py [PUBLIC_DIR] [OUT_CSV]        (default: . and submission.csv)
+    python solution.py [PUBLIC_DIR] [OUT_CSV]        (default: public and submission.csv)
 """
 
 import os
@@ -38,7 +38,7 @@ TOLD = Told(
 
 _TAIL = '''def main() -> None:
     """Read, solve, write."""
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "public")
     table = Table.read(folder, TOLD)
     prediction = {call}
     submission = submission_frame(prediction, table)

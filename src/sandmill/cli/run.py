@@ -34,32 +34,20 @@ def run(
     if the sandbox failed before the script started.
     """
     code = _read_script(script)
-    from sandmill.grading import grade_submission
+    from sandmill.episodes.score import score
     from sandmill.grading.grade import read_private
     from sandmill.metrics.library import load_libraries
-    from sandmill.models.reports import Outcome
-    from sandmill.rewards import reward_of
     from sandmill.sandbox import Sandbox
 
-    task, answers = read_private(task_dir)
+    # A folder that cannot be graded is an error before anything runs.
+    read_private(task_dir)
     # The sandbox starts in another process meanwhile.
     Thread(target=load_libraries).start()
     with Sandbox(backend) as box:
         result = box.run(code, public=task_dir / "public", timeout=timeout)
-    grade = grade_submission(result.submission, answers, task.brief, task.calibration)
-    is_run = result.outcome is Outcome.OK
-    write_json(
-        {
-            "outcome": grade.outcome if is_run else result.outcome,
-            "score": grade.score,
-            "medal": grade.medal,
-            "gap_closed": grade.gap_closed,
-            "reward": reward_of(grade),
-            "problems": grade.problems,
-            "result": _facts(result),
-        }
-    )
-    if result.outcome is Outcome.INFRA_ERROR:
+    scored = score(task_dir, result)
+    write_json(scored.model_dump(mode="json") | {"result": _facts(result)})
+    if scored.mask:
         raise typer.Exit(1)
 
 

@@ -70,7 +70,7 @@ class GradeReport(Frozen):
     gap_closed: float | None = None
     """0 is the trivial solver, 1 the oracle; unclipped."""
     feedback_score: float | None = None
-    """Score on the feedback part."""
+    """Exact score on the feedback part. Repeated exact scores give labels away: show agents `Feedback` answers only."""
     problems: tuple[str, ...] = ()
     """What is wrong with an invalid submission."""
 

@@ -36,10 +36,16 @@ class RunLimits(Frozen):
     """One file."""
     cpu_s: int | None = Field(default=None, ge=1)
     """Processor time of one process; none: twice the wall time."""
+    cores: int | None = Field(default=None, ge=1)
+    """Processors that all processes of a run may use together; none: all that the parent may use."""
     output_kb: int = Field(default=64, ge=1)
     """Kept of standard output and of standard error, each: the last so many. The rest is read and thrown away."""
     submission_mb: int = Field(default=64, ge=1)
     """Largest submission.csv."""
+
+    def cpu_seconds(self, timeout: float) -> int:
+        """Processor seconds that one process may use in a run of `timeout` seconds of wall time."""
+        return self.cpu_s or int(2 * timeout) + 1
 
 
 class RunResult(Frozen):

@@ -1,8 +1,9 @@
 """The gate on the words: a description says all that a solver needs and nothing of how the data came about."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from sandmill.models.layout import SUBMISSION, public_path
 from sandmill.models.structure import MetricName, SplitKind, TargetKind
 from sandmill.quality.findings import name_some
 from sandmill.quality.giveaways import GIVEAWAYS, MOTIF_NUMBERS, secret_numbers
@@ -87,6 +88,7 @@ def check_description(tables: PackageTables) -> Iterator[str]:
     sections = split_sections(text)
     if lacking := [heading for heading in HEADINGS if heading not in sections]:
         yield f"{DESCRIPTION}: no heading {name_some((f'## {heading}' for heading in lacking), shown=5)}"
+    yield from _check_paths(sections)
     yield from _check_names(tables, text)
     if not _says_split(_FENCE.sub("", text), tables.spec.split):
         yield f"{DESCRIPTION}: does not say that train and test are apart by {_BY[tables.spec.split]}"
@@ -97,10 +99,17 @@ def check_description(tables: PackageTables) -> Iterator[str]:
     yield from _check_giveaways(tables, text)
 
 
+def _check_paths(sections: Mapping[str, str]) -> Iterator[str]:
+    """Paths must be those of the sandbox, so that a script written from the description alone finds its files."""
+    paths = [public_path(name) for name in (TRAIN, TEST, SAMPLE)]
+    if unnamed := [path for path in paths if not _names(sections.get("Files", ""), path)]:
+        yield f"{DESCRIPTION}: its files section does not name the paths {name_some(unnamed)}"
+    if not _names(_FENCE.sub("", sections.get("Submission", "")), SUBMISSION):
+        yield f"{DESCRIPTION}: its submission section does not name the file {SUBMISSION}"
+
+
 def _check_names(tables: PackageTables, text: str) -> Iterator[str]:
     """Names that the example of a submission shows count for the submission's columns alone."""
-    if unnamed := [name for name in (TRAIN, TEST, SAMPLE) if not _names(text, name)]:
-        yield f"{DESCRIPTION}: does not name the files {name_some(unnamed)}"
     prose = _FENCE.sub("", text)
     if unnamed := [name for name in _columns(tables) if not _names(prose, name)]:
         yield f"{DESCRIPTION}: does not name the columns {name_some(unnamed)}"

@@ -39,7 +39,7 @@ class Order:
     @property
     def cpu_s(self) -> int:
         """Processor seconds of one process."""
-        return self.limits.cpu_s or int(2 * self.timeout_s) + 1
+        return self.limits.cpu_seconds(self.timeout_s)
 
     def job(self) -> bytes:
         """Write down what the guest needs to know."""

@@ -73,7 +73,7 @@ class Release:
         return tuple(sorted(self._part_of))
 
     def prompt(self, task_id: str) -> str:
-        """Give the description, word for word as the agent reads it."""
+        """Give the description. `sandmill.prompt` adds how code runs, and its limits, to that of a pulled task."""
         return str(self._rows("public/tasks", task_id)[0]["prompt"])
 
     def record(self, task_id: str) -> TaskRecord:

@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 
 from sandmill.metrics import get_metric
+from sandmill.models.layout import PUBLIC, SUBMISSION, public_path
 from sandmill.models.libraries import LIBRARIES
 from sandmill.models.mechanism import Categorical, Column, Date, Unit
 from sandmill.models.package import Brief
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import SplitKind, TargetKind
 
+_TRAIN, _TEST, _SAMPLE = (f"`{public_path(name)}`" for name in ("train.csv", "test.csv", "sample_submission.csv"))
 _EXAMPLE_ROWS = 3
 _LEVELS_SHOWN = 8
 
@@ -33,7 +35,8 @@ def describe(spec: TaskSpec, brief: Brief, sample_csv: bytes) -> str:
         "## Evaluation",
         _evaluation(brief),
         "## Environment",
-        f"Code runs in Python, without a network, with {', '.join(LIBRARIES)} and the standard library.",
+        f"Code runs in Python, without a network, in a working directory that holds the read-only folder `{PUBLIC}`. "
+        f"It can import {', '.join(LIBRARIES)} and the standard library.",
         "## Submission",
         _submission(brief, sample_csv, test_rows),
     ]
@@ -60,16 +63,16 @@ def _aim(brief: Brief) -> str:
             what = f"the numbers {named}"
         case _:
             what = f"the number {name}"
-    return f"For every row of `test.csv`, predict {what}."
+    return f"For every row of {_TEST}, predict {what}."
 
 
 def _files(spec: TaskSpec, brief: Brief) -> str:
     sizes = spec.sizes
     word = "target" if len(brief.target_columns) == 1 else "targets"
     rows = [
-        ("`train.csv`", f"{sizes.train} rows with the {word} {listed(brief.target_columns)}"),
-        ("`test.csv`", f"{sizes.feedback + sizes.final} rows to predict, without the {word}"),
-        ("`sample_submission.csv`", "a submission of the right form, with constant values"),
+        (_TRAIN, f"{sizes.train} rows with the {word} {listed(brief.target_columns)}"),
+        (_TEST, f"{sizes.feedback + sizes.final} rows to predict, without the {word}"),
+        (_SAMPLE, "a submission of the right form, with constant values"),
     ]
     return _table(("file", "content"), rows) + _split(spec)
 
@@ -78,12 +81,12 @@ def _split(spec: TaskSpec) -> str:
     """How train and test were told apart, where a solver has to know it."""
     match spec.split:
         case SplitKind.GROUPED:
-            return f"\n\nNo `{spec.mechanism.unit_column()}` of `train.csv` occurs in `test.csv`."
+            return f"\n\nNo `{spec.mechanism.unit_column()}` of {_TRAIN} occurs in {_TEST}."
         case SplitKind.TEMPORAL:
             dates = (column.name for column in spec.mechanism.columns if isinstance(column.distribution, Date))
-            return f"\n\nBy `{next(dates)}`, all rows of `test.csv` are later than those of `train.csv`."
+            return f"\n\nBy `{next(dates)}`, all rows of {_TEST} are later than those of {_TRAIN}."
         case SplitKind.STRATIFIED:
-            return "\n\nThe classes occur about as often in `train.csv` as in `test.csv`."
+            return f"\n\nThe classes occur about as often in {_TRAIN} as in {_TEST}."
         case _:
             return ""
 
@@ -94,7 +97,7 @@ def _columns(spec: TaskSpec, brief: Brief) -> str:
     meanings = spec.story.column_meanings
     for name in brief.target_columns:
         meaning = meanings.get(name, spec.story.target_meaning)
-        rows.append((f"`{name}`", _target_type(brief), f"{meaning}. Only in `train.csv`"))
+        rows.append((f"`{name}`", _target_type(brief), f"{meaning}. Only in {_TRAIN}"))
     table = _table(("column", "type", "meaning"), rows)
     if brief.target is not TargetKind.MULTILABEL:
         return table
@@ -165,8 +168,8 @@ def _submission(brief: Brief, sample_csv: bytes, test_rows: int) -> str:
     lines = sample_csv.decode().splitlines()[: 1 + _EXAMPLE_ROWS]
     example = "\n".join(["```csv", *lines, "```"])
     return (
-        f"Write `submission.csv` with a header and {test_rows} rows, one for each `{brief.id_column}` of `test.csv`, "
-        f"in any order. {_cells(brief)}\n\n{example}"
+        f"Write `{SUBMISSION}` into the working directory, with a header and {test_rows} rows, one for each "
+        f"`{brief.id_column}` of {_TEST}, in any order. {_cells(brief)}\n\n{example}"
     )
 
 

@@ -98,7 +98,7 @@ def test_a_script_repeats_a_search_that_found_something_for_one_number_only(tmp_
 def test_an_empty_set_of_labels_is_an_empty_cell(tmp_path: Path):
     written = write_table(tmp_path, "multilabel", "hamming_loss", train=80, test=200, classes=5)
     (tmp_path / "solution.py").write_text(standalone_script("linear", written.told))
-    subprocess.run([sys.executable, "-I", "solution.py"], check=True, cwd=tmp_path)
+    subprocess.run([sys.executable, "-I", "solution.py", "."], check=True, cwd=tmp_path)
     (run,) = run_panel(written.folder, written.told, ["linear"])
     assert (run.prediction.sum(axis=1) == 0).any()
     assert np.array_equal(submitted(tmp_path / "submission.csv", written), run.prediction)
@@ -108,15 +108,16 @@ def test_a_list_ends_where_classes_do(tmp_path: Path):
     written = write_table(tmp_path, "multiclass", "map_at_k", train=60, test=100, classes=3)
     written = replace(written, brief=written.brief.model_copy(update={"list_length": None}))
     (tmp_path / "solution.py").write_text(standalone_script("linear", written.told))
-    subprocess.run([sys.executable, "-I", "solution.py"], check=True, cwd=tmp_path)
+    subprocess.run([sys.executable, "-I", "solution.py", "."], check=True, cwd=tmp_path)
     (run,) = run_panel(written.folder, written.told, ["linear"])
     assert run.prediction.shape == (100, LIST_LENGTH)
     assert (run.prediction[:, 3:] == -1).all()
     assert np.array_equal(submitted(tmp_path / "submission.csv", written), run.prediction)
 
 
-def test_a_script_run_without_arguments_reads_and_writes_where_it_stands(tmp_path: Path):
-    written = write_table(tmp_path, "multiclass", "accuracy", train=60, test=100)
+def test_a_script_run_without_arguments_uses_the_layout_of_the_sandbox(tmp_path: Path):
+    (tmp_path / "public").mkdir()
+    written = write_table(tmp_path / "public", "multiclass", "accuracy", train=60, test=100)
     (tmp_path / "solution.py").write_text(standalone_script("linear", written.told))
     subprocess.run([sys.executable, "-I", "solution.py"], check=True, cwd=tmp_path)
     (run,) = run_panel(written.folder, written.told, ["linear"])

@@ -4,6 +4,9 @@ import json
 
 import pytest
 
+from sandmill.episodes.score import score
+from sandmill.models.episode import Score
+from sandmill.sandbox import Sandbox
 from sandmill.sandbox.agent_env import create_agent_env
 from sandmill.store.files import Store
 from tests.publishing import publish_numbers
@@ -41,9 +44,18 @@ def test_a_run_is_one_object_with_result_and_reward(name, task, tmp_path):
     facts = json.loads(ran.stdout)
     assert facts["outcome"] == outcome
     assert facts["reward"] == reward or (name == "good" and 0 < facts["reward"] <= 1)
-    assert {"score", "medal", "gap_closed", "problems", "result"} <= set(facts)
+    assert {*Score.model_fields, "result"} == set(facts)
+    assert facts["mask"] is False
     assert facts["result"]["isolation"] == ("warm" if name == "good" else "none")
     assert (facts["score"] is None) == (outcome != "ok")
+
+
+def test_a_run_is_worth_what_the_library_says(task, tmp_path):
+    (tmp_path / "s.py").write_text(GOOD)
+    facts = json.loads(run("run", task, tmp_path / "s.py", "--backend", "subprocess").stdout)
+    with Sandbox("subprocess") as box:
+        scored = score(task, box.run(GOOD, public=task / "public"))
+    assert {name: facts[name] for name in Score.model_fields} == scored.model_dump(mode="json")
 
 
 def test_a_script_that_is_not_there_is_a_bad_argument(task, tmp_path):

@@ -306,7 +306,9 @@ def test_an_empty_column_is_found():
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        ("test.csv", "the test table", "does not name the files test.csv"),
+        ("public/test.csv", "the test table", "does not name the paths public/test.csv"),
+        ("public/train.csv", "train.csv", "does not name the paths public/train.csv"),
+        ("`submission.csv`", "your answers", "does not name the file submission.csv"),
         ("`surface`", "ground", "does not name the columns surface"),
         ("`load_kg`", "`load_kg_2`", "does not name the columns load_kg"),
         ("area under the ROC curve", "their quality", "does not name the metric roc_auc"),

@@ -15,7 +15,7 @@ from sandmill.synth.describe import describe, listed
 from tests.designs import make_spec
 
 SECTIONS = ("Overview", "Files", "Columns", "Evaluation", "Environment", "Submission")
-FILES = ("train.csv", "test.csv", "sample_submission.csv", "submission.csv")
+FILES = ("public/train.csv", "public/test.csv", "public/sample_submission.csv", "submission.csv")
 FAULTS = (
     *(PathologyKind.MIXED_TYPES, PathologyKind.DUPLICATES, PathologyKind.LABEL_NOISE, PathologyKind.OUTLIERS),
     *(PathologyKind.TIMESTAMPS, PathologyKind.HIGH_CARDINALITY),
@@ -58,6 +58,13 @@ def test_every_file_column_label_and_class_is_named(described):
         assert re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", prose), name
 
 
+def test_no_file_is_named_without_its_folder(described):
+    *_, text = described
+    assert re.findall(r"(?<!public/)\b(?:train|test|sample_submission)\.csv", text) == []
+    assert "Write `submission.csv` into the working directory" in text
+    assert "a working directory that holds the read-only folder `public`" in text
+
+
 def test_every_column_has_its_meaning_and_its_kind(described):
     spec, brief, text = described
     section = text.split("## Columns")[1].split("\n## ")[0]
@@ -73,7 +80,7 @@ def test_every_column_has_its_meaning_and_its_kind(described):
         assert ("Some cells are empty" in row) == (column.name in gaps)
         assert (f'"12.5 {mixed.get(column.name)}"' in row) == (column.name in mixed)
     for name in brief.target_columns:
-        assert "Only in `train.csv`" in rows[name]
+        assert "Only in `public/train.csv`" in rows[name]
         assert spec.story.column_meanings.get(name, spec.story.target_meaning) in rows[name]
 
 
@@ -91,9 +98,9 @@ def test_the_split_is_stated_where_a_solver_has_to_know_it(described):
     spec, _, text = described
     unit = spec.mechanism.unit_column()
     sentences = {
-        SplitKind.GROUPED: f"No `{unit}` of `train.csv` occurs in `test.csv`.",
-        SplitKind.TEMPORAL: "all rows of `test.csv` are later than those of `train.csv`.",
-        SplitKind.STRATIFIED: "The classes occur about as often in `train.csv` as in `test.csv`.",
+        SplitKind.GROUPED: f"No `{unit}` of `public/train.csv` occurs in `public/test.csv`.",
+        SplitKind.TEMPORAL: "all rows of `public/test.csv` are later than those of `public/train.csv`.",
+        SplitKind.STRATIFIED: "The classes occur about as often in `public/train.csv` as in `public/test.csv`.",
     }
     for split, sentence in sentences.items():
         assert (sentence in text) == (split is spec.split)

@@ -1,0 +1,122 @@
+"""Scores that an agent may see during an episode: of the feedback part, few and rounded.
+
+Every answer about labels is information about labels. An agent that gets exact scores often enough reads the labels of
+the feedback rows one by one and trains on them. The meter bounds what all answers of an episode can say together: each
+of `max_submissions` valid submissions gets one of at most 251 answers, so no strategy learns more than
+`8 * max_submissions` bits. The final part never answers.
+"""
+
+from math import nan
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+
+from sandmill.episodes.result import submission_of
+from sandmill.episodes.rounding import rounding_of
+from sandmill.errors import InputError, InvalidSubmission, Problem
+from sandmill.grading.grade import read_private
+from sandmill.metrics import get_metric
+from sandmill.metrics.base import Array
+from sandmill.metrics.submission import parse_submission
+from sandmill.models.base import Part
+from sandmill.models.episode import FeedbackAnswer, FeedbackStatus
+from sandmill.models.reports import Outcome
+from sandmill.models.run import RunResult
+
+
+class Feedback:
+    """Answers the submissions of one episode. Make one for each episode, and show the agent nothing else.
+
+    Safe to use from several threads.
+    """
+
+    def __init__(self, task: Path | str, max_submissions: int = 5, *, max_unscored: int = 20) -> None:
+        """Open the private half of a task.
+
+        Args:
+            task: folder of a pulled task with its private half.
+            max_submissions: valid submissions that are answered.
+            max_unscored: failed runs and invalid submissions that are answered. Their answers do not depend on labels,
+                so they do not count as submissions.
+
+        Raises:
+            InputError: if the folder is not such a task, or a number is below 1.
+        """
+        limits = {"max_submissions": max_submissions, "max_unscored": max_unscored}
+        if problems := [Problem(name, str(n), "a whole number from 1 up") for name, n in limits.items() if n < 1]:
+            raise InputError("feedback", problems, "")
+        facts, self._answers = read_private(Path(task))
+        self._brief = facts.brief
+        self._rounding = rounding_of(facts.calibration, facts.brief.metric)
+        self._left, self._unscored_left = max_submissions, max_unscored
+        self._lock = Lock()
+        self.max_submissions = max_submissions
+        """Valid submissions that are answered in all."""
+
+    @property
+    def step(self) -> float:
+        """Scores are rounded to multiples of this."""
+        return self._rounding.step
+
+    @property
+    def submissions_left(self) -> int:
+        """Valid submissions that will still be answered."""
+        return self._left if self._unscored_left else 0
+
+    def submit(self, result: RunResult) -> FeedbackAnswer:
+        """Answer the submission of a run. Every valid one counts, also one that was answered before.
+
+        Args:
+            result: what `Sandbox.run` returned.
+
+        Raises:
+            InputError: if `result` is anything but a result of a run.
+        """
+        submission = submission_of(result)
+        with self._lock:
+            if not self.submissions_left:
+                return self._answer(FeedbackStatus.EXHAUSTED)
+            if submission is None:
+                outcome = Outcome.NO_SUBMISSION if result.outcome is Outcome.OK else result.outcome
+                return self._answer_unscored(outcome)
+            try:
+                prediction = parse_submission(submission, self._brief, self._answers.ids)
+            except InvalidSubmission as error:
+                problems = tuple(str(problem) for problem in error.problems)
+                return self._answer_unscored(Outcome.INVALID_SUBMISSION, problems)
+            # From here on the answer depends on labels: whatever the score is, the submission counts.
+            self._left -= 1
+            score = self._rounding.round(self._feedback_score(prediction))
+            status = FeedbackStatus.BELOW_BASELINE if score is None else FeedbackStatus.SCORED
+            return self._answer(status, Outcome.OK, score=score)
+
+    def _feedback_score(self, prediction: Array) -> float:
+        """Score of the feedback rows alone; not a number if it cannot be computed."""
+        rows = self._answers.part(Part.FEEDBACK)
+        with np.errstate(all="ignore"):
+            try:
+                return get_metric(self._brief.metric).score(self._answers.truth[rows], prediction[rows])
+            except (ValueError, ArithmeticError):
+                return nan
+
+    def _answer_unscored(self, outcome: Outcome, problems: tuple[str, ...] = ()) -> FeedbackAnswer:
+        self._unscored_left -= 1
+        return self._answer(FeedbackStatus.NOT_SCORED, outcome, problems=problems)
+
+    def _answer(
+        self,
+        status: FeedbackStatus,
+        outcome: Outcome | None = None,
+        *,
+        score: float | None = None,
+        problems: tuple[str, ...] = (),
+    ) -> FeedbackAnswer:
+        return FeedbackAnswer(
+            status=status,
+            outcome=outcome,
+            score=score,
+            step=self.step,
+            problems=problems,
+            submissions_left=self.submissions_left,
+        )

@@ -1,0 +1,109 @@
+"""The whole prompt of a task: its description, and how code runs here, with the limits that the sandbox enforces."""
+
+from math import inf
+from pathlib import Path
+
+from sandmill.errors import InputError, Problem
+from sandmill.models.layout import COMMAND, PUBLIC, SUBMISSION
+from sandmill.models.libraries import LIBRARIES
+from sandmill.models.run import RunLimits
+from sandmill.sandbox.agent_env import find_agent_env
+from sandmill.sandbox.pins import pinned_versions
+
+_TORCH = "torch"
+
+
+def prompt(
+    task: Path | str, *, timeout: float = 30.0, limits: RunLimits | None = None, submissions: int | None = None
+) -> str:
+    """Write what an agent is told at the start of an episode.
+
+    Give it the values that the sandbox and the feedback meter get, so that the text and the limits agree.
+
+    Args:
+        task: folder of a pulled task; its public half is enough.
+        timeout: seconds of wall time of one run, as given to `Sandbox.run`.
+        limits: as given to `Sandbox`; the defaults if none.
+        submissions: number of submissions that are scored during the episode, as given to `Feedback`; none: the
+            prompt does not speak of feedback.
+
+    Raises:
+        InputError: if the folder holds no description, or a number is out of range.
+    """
+    _check_numbers(timeout, submissions)
+    sections = [
+        _read_description(Path(task)).rstrip("\n"),
+        "## How code runs",
+        _running(),
+        _limits_table(timeout, limits or RunLimits()),
+        f"Libraries: {_libraries()}.",
+    ]
+    if submissions is not None:
+        sections += ["## Feedback", _feedback(submissions)]
+    return "\n\n".join(sections) + "\n"
+
+
+def _check_numbers(timeout: float, submissions: int | None) -> None:
+    problems = []
+    if not 0 < timeout < inf:
+        problems.append(Problem("timeout", str(timeout), "a number of seconds above 0"))
+    if submissions is not None and submissions < 1:
+        problems.append(Problem("submissions", str(submissions), "a whole number from 1 up, or None"))
+    if problems:
+        raise InputError("prompt", problems, "")
+
+
+def _read_description(task: Path) -> str:
+    path = task / PUBLIC / "description.md"
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        saw = error.strerror or str(error)
+    except UnicodeDecodeError:
+        saw = "bytes that are not UTF-8"
+    hint = "Pull it with: sandmill pull RELEASE --to DIR"
+    raise InputError(str(task), [Problem(f"{PUBLIC}/description.md", saw, "a pulled task", hint)], "")
+
+
+def _running() -> str:
+    return (
+        f"Each step runs one script in a new process, as `{COMMAND}`, in a working directory that holds the folder "
+        f"`{PUBLIC}`. Variables are lost between steps. Files that a step writes into the working directory are there "
+        f"again in the next step; `{PUBLIC}` is read-only, and there is no network.\n\n"
+        f"A step has a submission if its script exits without an error and has itself written `{SUBMISSION}`, as a "
+        "regular file. A step that fails has none, whatever files it or earlier steps left."
+    )
+
+
+def _limits_table(timeout: float, limits: RunLimits) -> str:
+    rows = {
+        "wall time": f"{timeout:g} s",
+        "processor time of one process": f"{limits.cpu_seconds(timeout)} s",
+        "processor cores": "all that the machine offers" if limits.cores is None else str(limits.cores),
+        "memory of all processes together": f"{limits.memory_mb} MB",
+        "processes and threads": str(limits.processes),
+        "open files of one process": str(limits.open_files),
+        "all written files together": f"{limits.disk_mb} MB, {limits.inodes} files and folders",
+        "one written file": f"{limits.file_mb} MB",
+        f"`{SUBMISSION}`": f"{limits.submission_mb} MB",
+        "standard output and standard error": f"the last {limits.output_kb} KB of each are kept",
+    }
+    return "\n".join(
+        ["| limit of a step | value |", "|---|---|", *(f"| {name} | {row} |" for name, row in rows.items())]
+    )
+
+
+def _libraries() -> str:
+    """Name the importable libraries with their versions: pinned, so the same wherever the sandbox runs."""
+    env = find_agent_env()
+    packages = {name.lower(): version for name, version in (env.packages if env else pinned_versions()).items()}
+    names = [*LIBRARIES, *([_TORCH] if _TORCH in packages else [])]
+    return ", ".join(f"{name} {packages[name.lower()]}" for name in names)
+
+
+def _feedback(submissions: int) -> str:
+    number = f"{submissions} submissions are" if submissions > 1 else "1 submission is"
+    return (
+        f"At most {number} scored before the end. Feedback scores are rounded, and come from a part of the test rows "
+        "that the final score leaves out. A score that is no better than that of a constant prediction is not told."
+    )

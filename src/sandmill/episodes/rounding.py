@@ -1,0 +1,64 @@
+"""Rounding of feedback scores, so that one answer holds at most eight bits about the labels."""
+
+from dataclasses import dataclass
+from math import floor, isfinite, log, log10
+
+from sandmill.errors import InputError, Problem
+from sandmill.metrics import get_metric
+from sandmill.models.calibration import Calibration, Tier
+from sandmill.models.structure import MetricName
+
+MOST_ANSWERS = 251
+"""Different answers to a valid submission: 250 steps and `no better than the baseline`. Just under 8 bits."""
+
+_LEAST_STEPS = 100
+"""Rounding steps from the baseline to a perfect score, at least; at most 250, as the first digits are 1, 2 or 5."""
+_DIGITS = (1, 2, 5)
+_PERFECT = {MetricName.LOG_MAE_BY_GROUP: log(1e-9)}
+"""Perfect scores that are neither 0 (lower is better) nor 1 (higher is better)."""
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """A grid of scores from the trivial baseline to a perfect score.
+
+    It depends on the baseline's feedback score alone, which anyone can estimate from the training targets. A grid tied
+    to the oracle or to thresholds would give those away.
+    """
+
+    step: float
+    """A round number: scores are shown as multiples of it."""
+    baseline: int
+    """Score of the trivial solver on the feedback part, in steps."""
+    perfect: int
+    """Best possible score, in steps."""
+
+    def round(self, score: float) -> float | None:
+        """Round a score; None if it is then no better than the baseline, or not a finite number."""
+        if not isfinite(score):
+            return None
+        steps, sign = round(score / self.step), 1 if self.perfect > self.baseline else -1
+        if sign * steps <= sign * self.baseline:
+            return None
+        steps = sign * min(sign * steps, sign * self.perfect)
+        return float(f"{steps * self.step:.10g}")
+
+
+def rounding_of(calibration: Calibration, metric: MetricName) -> Rounding:
+    """Choose the grid of a task.
+
+    Raises:
+        InputError: if the leaderboard has no trivial solver.
+    """
+    scores = [entry.feedback for entry in calibration.board if entry.tier is Tier.TRIVIAL]
+    if not scores:
+        problem = Problem("calibration.board", "no entry of the trivial tier", "a task as it was published")
+        raise InputError("feedback", [problem], "")
+    is_lower_better = get_metric(metric).is_lower_better
+    baseline = min(scores) if is_lower_better else max(scores)
+    perfect = _PERFECT.get(metric, 0.0 if is_lower_better else 1.0)
+    largest = (abs(perfect - baseline) or 1.0) / _LEAST_STEPS
+    power = floor(log10(largest))
+    digit = max(digit for digit in _DIGITS if digit * 10.0**power <= largest * (1 + 1e-9))
+    step = float(f"{digit}e{power}")
+    return Rounding(step, round(baseline / step), round(perfect / step))

@@ -1,0 +1,69 @@
+"""What the description says of files is what a script meets in the sandbox."""
+
+import re
+import shutil
+
+import pytest
+
+from sandmill.episodes.prompt import prompt
+from sandmill.episodes.score import score
+from sandmill.models import layout
+from sandmill.models.reports import Outcome
+from sandmill.models.structure import MetricName, SplitKind, TargetKind
+from sandmill.sandbox import exchange
+from tests.task_folders import write_task
+
+CASES = {
+    "a probability": (TargetKind.BINARY, MetricName.ROC_AUC, SplitKind.GROUPED),
+    "class probabilities": (TargetKind.MULTICLASS, MetricName.LOG_LOSS, SplitKind.TEMPORAL),
+    "label sets": (TargetKind.MULTILABEL, MetricName.F1_MICRO, SplitKind.RANDOM),
+    "numbers": (TargetKind.MULTI_TARGET, MetricName.MAE_COLUMNS, SplitKind.STRATIFIED),
+}
+
+
+def script_from(description: str) -> str:
+    """Read the tables by the paths in the text and write to the path in the text, as a reader without a sandbox would.
+
+    The columns come from the text's example; nothing else is known.
+    """
+    files = dict(re.findall(r"^\| `(\S+\.csv)` \| (.+) \|$", description, flags=re.MULTILINE))
+    paths = {word: next(path for path, said in files.items() if word in said) for word in ("predict", "right form")}
+    (train,) = [path for path, said in files.items() if "rows with the target" in said]
+    (out,) = re.findall(r"Write `(\S+)` into the working directory", description)
+    header = re.search(r"```csv\n(.+)\n", description)[1].split(",")
+    return f"""
+import pandas as pd
+train, test = pd.read_csv({train!r}, dtype=str), pd.read_csv({paths["predict"]!r}, dtype=str)
+sample = pd.read_csv({paths["right form"]!r}, dtype=str, keep_default_na=False).set_index({header[0]!r})
+assert len(train) and set(test[{header[0]!r}]) == set(sample.index)
+sample.loc[test[{header[0]!r}]].reset_index()[{header!r}].to_csv({out!r}, index=False)
+"""
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("text", ["description", "prompt"])
+def test_a_script_written_from_the_text_alone_submits(case, text, box, tmp_path):
+    target, metric, split = CASES[case]
+    task = write_task(tmp_path, target, metric, split=split)
+    written = prompt(task) if text == "prompt" else (task / "public" / "description.md").read_text()
+    result = box.run(script_from(written), public=task / "public")
+    assert result.outcome is Outcome.OK, result.stderr
+    assert score(task, result).outcome is Outcome.OK
+
+
+def test_every_path_in_the_files_section_is_there_from_where_code_runs(task, tmp_path):
+    text = (task / "public" / "description.md").read_text()
+    shutil.copytree(task / "public", tmp_path / layout.PUBLIC)
+    named = re.findall(r"`([\w/]+\.csv)`", text.split("## Files")[1].split("\n## ")[0])
+    assert set(named) == {layout.public_path(f"{name}.csv") for name in ("train", "test", "sample_submission")}
+    assert [name for name in named if not (tmp_path / name).is_file()] == []
+
+
+def test_the_sandbox_lays_files_out_as_every_text_says():
+    assert exchange.SUBMISSION == layout.SUBMISSION
+    assert set(exchange._OURS) == {layout.PUBLIC, layout.SCRIPT}
+
+
+def test_the_command_line_of_a_run_is_the_one_that_the_prompt_states(task, box):
+    result = box.run("import sys, os; print(*sys.argv, sorted(os.listdir('.')))", public=task / "public")
+    assert result.stdout.strip() == f"{layout.COMMAND.removeprefix('python ')} {[layout.PUBLIC, layout.SCRIPT]}"

@@ -1,0 +1,123 @@
+"""The prompt states the limits that the sandbox gets, in numbers that come from the same object."""
+
+import inspect
+import re
+import shutil
+import sys
+
+import pytest
+from packaging.requirements import Requirement
+
+import sandmill
+from sandmill.errors import InputError
+from sandmill.models.libraries import LIBRARIES
+from sandmill.models.run import RunLimits
+from sandmill.sandbox import Sandbox, pins
+from sandmill.sandbox.attend import Order
+from sandmill.sandbox.pins import pinned_versions
+from tests.releases import REPOSITORY
+
+LIMITS = {
+    "memory_mb": 777,
+    "processes": 13,
+    "open_files": 111,
+    "disk_mb": 55,
+    "inodes": 4321,
+    "file_mb": 17,
+    "cpu_s": 91,
+    "cores": 3,
+    "output_kb": 29,
+    "submission_mb": 19,
+}
+
+
+@pytest.fixture
+def without_env(monkeypatch, tmp_path):
+    monkeypatch.setenv("SANDMILL_AGENT_ENV", str(tmp_path / "none"))
+
+
+def test_a_prompt_begins_with_the_description(task):
+    description = (task / "public" / "description.md").read_text()
+    assert sandmill.prompt(task).startswith(description.rstrip("\n") + "\n\n## How code runs\n\n")
+    assert sandmill.prompt(str(task)) == sandmill.prompt(task)
+
+
+def test_a_prompt_states_every_limit_that_a_run_gets(task):
+    assert set(LIMITS) == set(RunLimits.model_fields)
+    for name, value in LIMITS.items():
+        usual, changed = (
+            sandmill.prompt(task, limits=limits).split("| limit of a step |")[1].split("Libraries")[0]
+            for limits in (None, RunLimits(**{name: value}))
+        )
+        assert re.search(rf"(?<!\d){value}(?!\d)", changed), name
+        assert not re.search(rf"(?<!\d){value}(?!\d)", usual), name
+    assert "| wall time | 12.5 s |" in sandmill.prompt(task, timeout=12.5)
+
+
+def test_the_processor_time_in_a_prompt_is_what_a_run_without_a_limit_of_its_own_gets(task):
+    order = Order("pass", task / "public", None, 12.5, RunLimits())
+    assert f"| processor time of one process | {order.cpu_s} s |" in sandmill.prompt(task, timeout=12.5)
+
+
+def test_a_prompt_and_a_run_have_the_same_default_of_wall_time():
+    defaults = [inspect.signature(call).parameters["timeout"].default for call in (sandmill.prompt, Sandbox.run)]
+    assert defaults[0] == defaults[1]
+
+
+def test_a_prompt_names_libraries_with_their_versions(task, without_env):
+    text, pinned = sandmill.prompt(task), {name.lower(): version for name, version in pinned_versions().items()}
+    assert [name for name in LIBRARIES if f"{name} {pinned[name.lower()]}" not in text] == []
+    assert "torch" not in text
+
+
+def test_a_prompt_names_the_versions_that_the_sandbox_has(task, agent_env):
+    assert pinned_versions().items() <= {name.lower(): v for name, v in agent_env.packages.items()}.items()
+    text = sandmill.prompt(task)
+    assert f"scikit-learn {agent_env.packages['scikit-learn']}" in text
+    assert ("torch" in text) == ("torch" in agent_env.packages)
+
+
+@pytest.mark.parametrize("python", [(3, 11), (3, 12), (3, 14)])
+def test_pins_are_read_as_installers_read_them(python):
+    lines = (REPOSITORY / "src/sandmill/sandbox/requirements-agent.txt").read_text().splitlines()
+    wanted = [Requirement(line) for line in lines if line and not line.startswith("#")]
+    environment = {"python_full_version": f"{python[0]}.{python[1]}.1"}
+    valid = [pin for pin in wanted if pin.marker is None or pin.marker.evaluate(environment)]
+    assert pinned_versions(python) == {pin.name: str(pin.specifier).removeprefix("==") for pin in valid}
+    assert pinned_versions() == pinned_versions(sys.version_info[:2])
+
+
+def test_a_pin_of_unknown_form_is_refused(monkeypatch, tmp_path):
+    (tmp_path / "pins.txt").write_text("numpy>=2 ; sys_platform == 'linux'\n")
+    monkeypatch.setattr(pins, "_PINS", tmp_path / "pins.txt")
+    with pytest.raises(ValueError, match="unknown form of a pin: numpy>=2"):
+        pinned_versions()
+
+
+def test_submissions_are_spoken_of_only_where_some_are_scored(task):
+    assert "## Feedback" not in sandmill.prompt(task)
+    assert "At most 7 submissions are scored" in sandmill.prompt(task, submissions=7)
+    assert "At most 1 submission is scored" in sandmill.prompt(task, submissions=1)
+    assert "rounded" in sandmill.prompt(task, submissions=1)
+
+
+def test_the_public_half_is_enough(task, tmp_path):
+    shutil.copytree(task / "public", tmp_path / "public")
+    assert sandmill.prompt(tmp_path, submissions=5) == sandmill.prompt(task, submissions=5)
+
+
+def test_a_folder_that_is_no_task_is_named_with_what_to_do(tmp_path):
+    with pytest.raises(InputError, match=r"public/description.md: saw No such file.*Pull it with: sandmill pull"):
+        sandmill.prompt(tmp_path)
+    (tmp_path / "public").mkdir()
+    (tmp_path / "public" / "description.md").write_bytes(b"\xff\xfe")
+    with pytest.raises(InputError, match="saw bytes that are not UTF-8"):
+        sandmill.prompt(tmp_path)
+
+
+def test_numbers_out_of_range_are_refused_all_at_once(task):
+    with pytest.raises(InputError) as caught:
+        sandmill.prompt(task, timeout=float("nan"), submissions=0)
+    assert [problem.where for problem in caught.value.problems] == ["timeout", "submissions"]
+    with pytest.raises(InputError, match="timeout: saw inf; expected a number of seconds above 0"):
+        sandmill.prompt(task, timeout=float("inf"))
