@@ -21,8 +21,9 @@ def read_regular_file(path: Path, limit: int = MAX_SUBMISSION_BYTES) -> bytes | 
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
-    except OSError as error:
-        raise _not_regular(path, error.strerror or str(error)) from None
+    except (OSError, ValueError) as error:
+        # A path with a zero byte is a ValueError.
+        raise _not_regular(path, getattr(error, "strerror", None) or str(error)) from None
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
