@@ -89,7 +89,7 @@ def spearman(truth: Array, prediction: Array, counts: Floats) -> Floats:
 
 def correlation(left: Floats, right: Floats, counts: Floats) -> Floats:
     """Correlation in each sample; 0 where a side is constant. Sides have shape (rows,) or (samples, rows)."""
-    left, right = (scaled - scaled[..., :1] for scaled in (_scaled(left), _scaled(right)))
+    left, right = (side - side[..., :1] for side in (left, right))
     spreads = []
     for side in (left, right):
         spread = _covariance(side, side, counts)
@@ -133,12 +133,6 @@ def _area_below(rate: Floats, low: float, high: float) -> Floats:
     """Integral of clip(x, low, high) - low from 0 to the rate."""
     inside = np.clip(rate, low, high) - low
     return np.square(inside) / 2 + (high - low) * np.maximum(rate - high, 0)
-
-
-def _scaled(values: Floats) -> Floats:
-    """Divide by the power of two above the largest size, so that squares neither overflow nor vanish; it is exact."""
-    _, exponent = np.frexp(np.abs(values).max(initial=0.0))
-    return np.asarray(np.ldexp(values, -exponent - 1), dtype=np.float64)
 
 
 def _covariance(left: Floats, right: Floats, counts: Floats) -> Floats:
