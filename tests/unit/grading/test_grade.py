@@ -136,12 +136,12 @@ def test_a_damaged_task_file_names_the_field(package, calibration, tmp_path):
         grade_folder(folder, tmp_path / "submission.csv")
 
 
-@pytest.mark.parametrize("kind", ["symlink", "hard link", "folder", "pipe"])
+@pytest.mark.parametrize("kind", ["symbolic link", "hard link", "folder", "pipe"])
 def test_only_a_regular_file_of_its_own_is_read(tmp_path, kind):
     secret, path = tmp_path / "answers.csv", tmp_path / "submission.csv"
     secret.write_text("id,y\n")
     match kind:
-        case "symlink":
+        case "symbolic link":
             path.symlink_to(secret)
         case "hard link":
             os.link(secret, path)
@@ -149,7 +149,7 @@ def test_only_a_regular_file_of_its_own_is_read(tmp_path, kind):
             path.mkdir()
         case _:
             os.mkfifo(path)
-    with pytest.raises(InputError, match="regular file of its own"):
+    with pytest.raises(InputError, match=f"saw .*{kind}.*; expected a regular file of its own"):
         read_regular_file(path)
 
 
