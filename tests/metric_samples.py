@@ -78,11 +78,9 @@ def make_world(pair: Pair, rng: np.random.Generator, rows: int) -> World:
         return World(ClassPredictive(chances), _beside(truth, pair[1], rng))
     if target is TargetKind.MULTI_TARGET:
         columns = [_number(target, rng, rows) for _ in range(WIDTH)]
-        return World(
-            NumbersPredictive(tuple(c.predictive for c in columns)), np.column_stack([c.truth for c in columns])
-        )
-    made = _number(target, rng, rows)
-    return World(made.predictive, _beside(made.truth, pair[1], rng))
+        return World(NumbersPredictive(tuple(known for known, _ in columns)), np.column_stack([t for _, t in columns]))
+    predictive, number = _number(target, rng, rows)
+    return World(predictive, _beside(number, pair[1], rng))
 
 
 def guess(pair: Pair, rng: np.random.Generator, rows: int) -> Array:
@@ -114,7 +112,7 @@ def perfect(pair: Pair, truth: Array) -> Array:
         case "class_probabilities" if truth.ndim == 1:
             return np.equal.outer(truth, np.arange(len(classes_of(pair)))).astype(float)
         case "class_probabilities":
-            return truth / truth.sum(axis=1, keepdims=True)
+            return np.asarray(truth / truth.sum(axis=1, keepdims=True))
         case "quantiles":
             return np.column_stack([truth] * len(LEVELS))
         case "ranked_list" if truth.ndim == 1:
@@ -127,7 +125,7 @@ def perfect(pair: Pair, truth: Array) -> Array:
             return truth.astype(float)
 
 
-def _number(target: TargetKind, rng: np.random.Generator, rows: int) -> World:
+def _number(target: TargetKind, rng: np.random.Generator, rows: int) -> tuple[NumberPredictive, Floats]:
     """A skewed, positive number, or a count."""
     middle, spread = rng.normal(0.7, 0.8, (rows, 1)), rng.uniform(0.3, 0.9, (rows, 1))
     if target is TargetKind.COUNT:
@@ -135,7 +133,7 @@ def _number(target: TargetKind, rng: np.random.Generator, rows: int) -> World:
 
         values = np.tile(np.arange(80.0), (rows, 1))
         rate = np.exp(middle) + 0.2
-        weights = poisson.pmf(values, rate)
+        weights: Floats = np.asarray(poisson.pmf(values, rate))
         truth: Floats = rng.poisson(rate[:, 0]).astype(float)
     else:
         from scipy.stats import norm
@@ -143,7 +141,7 @@ def _number(target: TargetKind, rng: np.random.Generator, rows: int) -> World:
         values = np.exp(middle + spread * norm.ppf((np.arange(_NODES) + 0.5) / _NODES))
         weights = np.full(_NODES, 1 / _NODES)
         truth = np.exp(middle + spread * rng.normal(size=(rows, 1)))[:, 0]
-    return World(NumberPredictive.on_grid(values, weights), truth)
+    return NumberPredictive.on_grid(values, weights), truth
 
 
 def _beside(truth: Array, metric: MetricName, rng: np.random.Generator) -> Array:

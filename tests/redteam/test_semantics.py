@@ -43,6 +43,11 @@ CELLS = {
     "a line break": "0.5\\n0.5",
     "true": "True",
     "control characters": "\\x1b[2J1",
+    "a file separator before": "\\x1c0.5",
+    "a unit separator behind": "0.5\\x1f",
+    "a next line sign behind": "0.5\\x85",
+    "a no-break space before": "\\xa00.5",
+    "a line separator behind": "0.5\\u2028",
 }
 """What is a number to somebody and to us is none, or too large: every cell of a submission holds it."""
 
@@ -140,6 +145,15 @@ with open("submission.csv", "w") as file:
         "open('submission.csv', 'wb').write(open('public/sample_submission.csv', 'rb').read() + bytes(1000))",
         INVALID,
         (19,),
+    ),
+    "a pickle": Attack("import pickle; pickle.dump(dict(SAMPLE), open('submission.csv', 'wb'))", INVALID, (15,)),
+    "a compressed file": Attack(
+        """
+import gzip
+with open("public/sample_submission.csv", "rb") as file, gzip.open("submission.csv", "wb") as out: out.write(file.read())
+""",
+        INVALID,
+        (15,),
     ),
     "json": Attack("import json; json.dump(dict(SAMPLE), open('submission.csv', 'w'))", INVALID, (15,)),
     "the test set": Attack("shutil.copyfile('public/test.csv', 'submission.csv')", INVALID, (1,)),

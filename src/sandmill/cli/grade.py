@@ -1,5 +1,6 @@
 """sandmill grade: one submission, one verdict."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -20,10 +21,24 @@ def grade(
 
     An invalid submission is a grade too: its outcome says so, its problems say why, and the exit code is 0.
     """
-    if not (task_dir / "private").is_dir():
-        hint = "Get it with: sandmill pull RELEASE --to DIR --task ID"
-        problem = Problem("TASK_DIR", "no private/ in it", "a pulled task with its private half", hint)
-        raise InputError(str(task_dir), [problem], footer="")
+    problems = [*_task_problems(task_dir), *_submission_problems(submission)]
+    if problems:
+        raise InputError("sandmill grade", problems, footer="")
     from sandmill.grading import grade_folder
 
     typer.echo(grade_folder(task_dir, submission).model_dump_json(indent=2))
+
+
+def _task_problems(task_dir: Path) -> Iterator[Problem]:
+    if not (task_dir / "private").is_dir():
+        hint = "Get it with: sandmill pull RELEASE --to DIR --task ID"
+        yield Problem(str(task_dir), "no private/ in it", "a pulled task with its private half", hint)
+
+
+def _submission_problems(submission: Path) -> Iterator[Problem]:
+    """Find out whether there is a file at all: a run may leave none, but a person who names one means it."""
+    try:
+        submission.lstat()
+    except OSError as error:
+        saw = "no such file" if isinstance(error, FileNotFoundError) else error.strerror or str(error)
+        yield Problem(str(submission), saw, "a submission in CSV", "Check the path.")

@@ -1,5 +1,7 @@
 """Grade a submission against private answers: score, medal, place, share of the gap."""
 
+import csv
+import logging
 from functools import lru_cache
 from math import isfinite
 from pathlib import Path
@@ -19,8 +21,13 @@ from sandmill.models.package import Brief
 from sandmill.models.reports import GradeReport, Outcome
 from sandmill.models.task_file import TaskFile
 
+GRADER_FAULT = "grader"
+"""Where a problem lies that is a bug of the grader and not a fault of the submission."""
+
+_PULL_AGAIN = "Pull it with: sandmill pull RELEASE --to DIR (without --public-only)."
 _KEPT = 64
 """Tasks whose answers stay in memory: at most some ten megabytes."""
+_LOG = logging.getLogger(__name__)
 
 
 def grade_submission(submission: bytes | None, answers: Answers, brief: Brief, calibration: Calibration) -> GradeReport:
@@ -43,19 +50,11 @@ def grade_submission(submission: bytes | None, answers: Answers, brief: Brief, c
     if submission is None:
         return failed
     try:
-        prediction = parse_submission(submission, brief, answers.ids)
+        final, feedback = _score_parts(submission, answers, brief)
+        gap = _share_of_gap(final, calibration)
     except InvalidSubmission as error:
         problems = tuple(str(problem) for problem in error.problems)
         return failed.model_copy(update={"outcome": Outcome.INVALID_SUBMISSION, "problems": problems})
-    metric = get_metric(brief.metric)
-    with np.errstate(all="ignore"):
-        final, feedback = (
-            metric.rounded(answers.truth[answers.part(part)], prediction[answers.part(part)])
-            for part in (Part.FINAL, Part.FEEDBACK)
-        )
-    if not (isfinite(final) and isfinite(feedback)):
-        problem = Problem("values", "numbers too large to score", "predictions on the scale of the target")
-        return failed.model_copy(update={"outcome": Outcome.INVALID_SUBMISSION, "problems": (str(problem),)})
     board = [entry.final for entry in calibration.board]
     lower = calibration.is_lower_better
     position = position_of(final, board, lower)
@@ -68,9 +67,50 @@ def grade_submission(submission: bytes | None, answers: Answers, brief: Brief, c
         above_median=above_median(final, calibration.thresholds, lower),
         position=position,
         position_score=(len(board) - position + 1) / len(board),
-        gap_closed=round(gap_closed(final, calibration.trivial, calibration.oracle), 6),
+        gap_closed=gap,
         feedback_score=feedback,
     )
+
+
+def _score_parts(submission: bytes, answers: Answers, brief: Brief) -> tuple[float, float]:
+    """Read a submission and score its final and its feedback part.
+
+    Raises:
+        InvalidSubmission: with what is wrong with the file. Also if reading or scoring fails in a way that nobody
+            foresaw: one file must not stop a whole training run, so that it is logged and earns nothing.
+    """
+    try:
+        prediction = parse_submission(submission, brief, answers.ids)
+        metric = get_metric(brief.metric)
+        with np.errstate(all="ignore"):
+            final, feedback = (
+                metric.rounded(answers.truth[answers.part(part)], prediction[answers.part(part)])
+                for part in (Part.FINAL, Part.FEEDBACK)
+            )
+    except InvalidSubmission:
+        raise
+    except Exception as error:
+        _LOG.exception("The grader failed on a submission of %d bytes for %s", len(submission), brief.metric)
+        hint = "This is a bug of the grader: please report it with the file."
+        raise _invalid(GRADER_FAULT, f"{type(error).__name__} on this file", "a score or a problem", hint) from error
+    if not (isfinite(final) and isfinite(feedback)):
+        raise _too_large()
+    return final, feedback
+
+
+def _share_of_gap(final: float, calibration: Calibration) -> float:
+    gap = gap_closed(final, calibration.trivial, calibration.oracle)
+    if not isfinite(gap):
+        raise _too_large()
+    return round(gap, 6) + 0.0
+
+
+def _too_large() -> InvalidSubmission:
+    return _invalid("values", "numbers too large to score", "predictions on the scale of the target")
+
+
+def _invalid(where: str, saw: str, expected: str, hint: str = "") -> InvalidSubmission:
+    return InvalidSubmission("submission.csv", [Problem(where, saw, expected, hint)])
 
 
 def grade_folder(task_dir: Path, submission: Path) -> GradeReport:
@@ -109,7 +149,14 @@ def _keep_private(task_dir: Path, states: tuple[tuple[int, ...], ...]) -> tuple[
 
 def _read_private(task_dir: Path) -> tuple[TaskFile, Answers]:
     task = read_task_file(task_dir)
-    answers = read_answers((task_dir / "private" / "answers.csv").read_bytes(), task.brief)
+    path = task_dir / "private" / "answers.csv"
+    try:
+        answers = read_answers(path.read_bytes(), task.brief)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, csv.Error) as error:
+        saw = f"answers that cannot be read ({type(error).__name__})"
+        raise InputError(str(path), [Problem("file", saw, "the file as pulled", _PULL_AGAIN)], "") from error
+    if not answers.ids:
+        raise InputError(str(path), [Problem("file", "no rows", "the file as pulled", _PULL_AGAIN)], "")
     for column in (answers.truth, answers.is_final, answers.is_scored):
         if column is not None:
             # Every later grade looks at the same arrays.
@@ -126,14 +173,16 @@ def read_task_file(task_dir: Path) -> TaskFile:
     path = task_dir / "private" / "task.json"
     if not task_dir.is_dir():
         raise InputError(str(task_dir), [Problem("task folder", "no such folder", "a pulled task")], "")
-    hint = "Pull it with: sandmill pull RELEASE --to DIR (without --public-only)."
     if not path.is_file() or not (task_dir / "private" / "answers.csv").is_file():
         raise InputError(
-            str(task_dir), [Problem("private/", "no task.json and answers.csv", "a pulled task", hint)], ""
+            str(task_dir), [Problem("private/", "no task.json and answers.csv", "a pulled task", _PULL_AGAIN)], ""
         )
     try:
         return TaskFile.model_validate_json(path.read_bytes())
+    except OSError as error:
+        saw = error.strerror or type(error).__name__
+        raise InputError(str(path), [Problem("file", saw, "a readable file", _PULL_AGAIN)], "") from None
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "document"
-        raise InputError(str(path), [Problem(where, first["msg"], "the file as pulled", hint)], "") from None
+        raise InputError(str(path), [Problem(where, first["msg"], "the file as pulled", _PULL_AGAIN)], "") from None

@@ -1,11 +1,14 @@
 """Take a file out of reach of whoever wrote it: regular files only, no links followed, size capped."""
 
+import errno
 import os
 import stat
 from pathlib import Path
 
 from sandmill.errors import InputError, Problem
 from sandmill.metrics.submission import MAX_SUBMISSION_BYTES
+
+_KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 
 
 def read_regular_file(path: Path, limit: int = MAX_SUBMISSION_BYTES) -> bytes | None:
@@ -21,12 +24,15 @@ def read_regular_file(path: Path, limit: int = MAX_SUBMISSION_BYTES) -> bytes | 
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
-    except OSError as error:
-        raise _not_regular(path, error.strerror or str(error)) from None
+    except (OSError, ValueError) as error:
+        # A path with a zero byte is a ValueError.
+        is_link = getattr(error, "errno", None) == errno.ELOOP
+        saw = "a symbolic link" if is_link else getattr(error, "strerror", None) or str(error)
+        raise _not_regular(path, saw) from None
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise _not_regular(path, stat.filemode(status.st_mode))
+            raise _not_regular(path, _KINDS.get(stat.S_IFMT(status.st_mode), "a special file"))
         if status.st_nlink > 1:
             raise _not_regular(path, f"{status.st_nlink} hard links to one file")
         with os.fdopen(descriptor, "rb", closefd=False) as file:

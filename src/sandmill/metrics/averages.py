@@ -12,6 +12,8 @@ RowLoss: TypeAlias = Callable[[Array, Array], Floats]
 
 SHARE_FLOOR = 1e-15
 """Clip of predicted shares, as the field's graders of soft labels do; plain log loss clips at machine epsilon."""
+RATE_FLOOR = float(np.finfo(np.float64).eps)
+"""Least rate that the Poisson deviance knows: each row's prediction is raised to it, whatever the other rows hold."""
 LEVELS = (0.1, 0.5, 0.9)
 """Quantile levels of the columns that the pinball loss asks for."""
 
@@ -160,10 +162,10 @@ def symmetric_errors(truth: Array, prediction: Array) -> Floats:
 
 
 def poisson_deviances(truth: Array, prediction: Array) -> Floats:
-    """Poisson deviance; a prediction of 0 is taken as machine epsilon, so that it costs much but not infinity."""
-    rate = np.maximum(prediction, np.finfo(np.float64).eps)
+    """Poisson deviance; a prediction below `RATE_FLOOR` is taken as that, so that it costs much but not infinity."""
+    rate = np.maximum(prediction, RATE_FLOOR)
     ratio = np.where(truth > 0, truth / rate, 1.0)
-    return np.asarray(2 * (truth * np.log(ratio) - truth + np.where(truth > 0, rate, np.maximum(prediction, 0.0))))
+    return np.asarray(2 * (truth * np.log(ratio) - truth + rate), dtype=np.float64)
 
 
 def pinball_losses(truth: Array, prediction: Array) -> Floats:

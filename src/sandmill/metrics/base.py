@@ -71,8 +71,8 @@ class Metric:
         return float(self.resample(truth, prediction, np.ones((1, len(truth))))[0])
 
     def rounded(self, truth: Array, prediction: Array) -> float:
-        """Score as it is published and compared."""
-        return round(self.score(truth, prediction), SCORE_DECIMALS)
+        """Score as it is published and compared; minus zero becomes zero."""
+        return round(self.score(truth, prediction), SCORE_DECIMALS) + 0.0
 
     def decide(self, predictive: Predictive, tuning: Tuning | None = None) -> Array:
         """The prediction that is best in expectation for someone who knows the posterior.

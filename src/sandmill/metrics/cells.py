@@ -1,7 +1,7 @@
 """Cells of a submission to arrays: what each encoding allows, and what is said of cells that it does not allow."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TypeAlias
 
@@ -20,9 +20,13 @@ Column: TypeAlias = Sequence[str]
 _PROBABILITIES = frozenset({"probability", "class_probabilities", "label_probabilities"})
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
 _OF_NUMBERS = b"0123456789.eE+-\n"
-"""What of these alone `float` can read at all is a decimal number, and no other spelling that it knows."""
+"""Bytes that may occur in a plain decimal number. Filtering on them first rejects spellings such as `1_0` and `inf`
+that `float` would accept."""
 _LONG_EXPONENT = re.compile(r"[eE][+-]?[0-9]{5}")
-_INTEGER_ZEROS = re.compile(r"\.0+$")
+_INTEGER_WITH_POINT = re.compile(r"([+-]?[0-9]+)\.0+")
+_BLANKS = " \t"
+"""The only characters that may surround a cell's content. `str.strip()` and `str.split()` without an argument remove
+more of Unicode than `float` does, and the remainder would then be no number."""
 _NAMES_SHOWN = 12
 
 
@@ -59,25 +63,33 @@ def shorten(text: str, limit: int = 80) -> str:
 def _read_labels(cells: Column, lines: Sequence[int], brief: Brief, problems: list[Problem]) -> Array:
     """Class codes; a whole number may be written as 1 or 1.0."""
     codes = {name: code for code, name in enumerate(brief.classes)}
-    found = [codes.get(cell.strip(), codes.get(_INTEGER_ZEROS.sub("", cell.strip()), -1)) for cell in cells]
+    found = [_code(cell.strip(_BLANKS), codes) for cell in cells]
     bad = [(line, cell) for line, cell, code in zip(lines, cells, found, strict=True) if code < 0]
     if bad:
         line, cell = bad[0]
         where = f"line {line}, {brief.submission_columns[0]}"
-        problems.append(Problem(where, f'"{shorten(cell)}"', f"one of {_names(brief)}{others(bad)}"))
+        problems.append(Problem(where, f'"{shorten(cell)}"', f"one of {_known_names(brief)}{others(bad)}"))
     return np.array(found, dtype=np.int64).reshape(-1, 1)
+
+
+def _code(name: str, codes: Mapping[str, int]) -> int:
+    """Find a class by its name, or by the whole number that the name is; -1 if there is none."""
+    if name in codes:
+        return codes[name]
+    number = _INTEGER_WITH_POINT.fullmatch(name)
+    return codes.get(number[1], -1) if number else -1
 
 
 def _read_lists(cells: Column, lines: Sequence[int], brief: Brief, problems: list[Problem]) -> Array:
     """Names separated by spaces: as 0/1 by label, or, ranked, as codes of the first places, -1 where a list ends."""
     codes = {name: code for code, name in enumerate(brief.classes)}
-    named = [[(name, codes.get(name, -1)) for name in cell.split()] for cell in cells]
+    named = [[(name, codes.get(name, -1)) for name in _names_in(cell)] for cell in cells]
     bad = [(line, name) for line, names in zip(lines, named, strict=True) for name, code in names if code < 0]
     is_ranked = brief.encoding == "ranked_list"
     if bad:
         line, name = bad[0]
         more = others(sorted({line for line, _ in bad}))
-        expected = f"names separated by spaces, each one of {_names(brief)}{more}"
+        expected = f"names separated by spaces, each one of {_known_names(brief)}{more}"
         problems.append(Problem(f"line {line}, {brief.submission_columns[0]}", f'"{shorten(name)}"', expected))
     width = (brief.list_length or LIST_LENGTH) if is_ranked else len(brief.classes)
     wide = np.full((len(cells), width), -1 if is_ranked else 0, dtype=np.int64)
@@ -88,6 +100,10 @@ def _read_lists(cells: Column, lines: Sequence[int], brief: Brief, problems: lis
         else:
             wide[row, found] = 1
     return wide
+
+
+def _names_in(cell: str) -> list[str]:
+    return [name for name in cell.replace("\t", " ").split(" ") if name]
 
 
 def _read_numbers(columns: Sequence[Column], lines: Sequence[int], brief: Brief, problems: list[Problem]) -> Array:
@@ -117,7 +133,8 @@ def _to_floats(cells: Column) -> Array:
     if is_usual and not _LONG_EXPONENT.search(text):
         with suppress(ValueError):
             return np.fromiter(map(float, cells), np.float64, len(cells))
-    return np.array([float(cell) if _NUMBER.fullmatch(cell.strip()) else np.nan for cell in cells])
+    stripped = (cell.strip(_BLANKS) for cell in cells)
+    return np.array([float(number) if _NUMBER.fullmatch(number) else np.nan for number in stripped])
 
 
 def _range(brief: Brief) -> tuple[float, float, str]:
@@ -132,7 +149,7 @@ def _range(brief: Brief) -> tuple[float, float, str]:
     return -np.inf, np.inf, "a finite number"
 
 
-def _names(brief: Brief) -> str:
+def _known_names(brief: Brief) -> str:
     shown = ", ".join(brief.classes[:_NAMES_SHOWN])
     rest = len(brief.classes) - _NAMES_SHOWN
     return f"{shown} and {rest} more" if rest > 0 else shown

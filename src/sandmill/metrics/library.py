@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sandmill.metrics.averages import LEVELS, SHARE_FLOOR
+from sandmill.metrics.averages import LEVELS, RATE_FLOOR, SHARE_FLOOR
 from sandmill.metrics.base import Array
 from sandmill.models.structure import MetricName
 
@@ -106,6 +106,13 @@ def _pinball(truth: Array, prediction: Array) -> float:
     return float(np.mean(losses))
 
 
+def _poisson_deviance(truth: Array, prediction: Array) -> float:
+    """Predictions are raised to the floor first: scikit-learn refuses all rows because of a single 0."""
+    from sklearn.metrics import mean_poisson_deviance
+
+    return float(mean_poisson_deviance(truth, np.maximum(prediction, RATE_FLOOR)))
+
+
 def _average_precision(truth: Array, prediction: Array) -> float:
     from sklearn.metrics import average_precision_score
 
@@ -166,7 +173,7 @@ _SCORERS: dict[MetricName, Scorer] = {
     _N.R2: _sklearn("r2_score"),
     _N.PEARSON: _pearson,
     _N.SPEARMAN: _spearman,
-    _N.POISSON_DEVIANCE: _sklearn("mean_poisson_deviance"),
+    _N.POISSON_DEVIANCE: _poisson_deviance,
     _N.PINBALL: _pinball,
 }
 

@@ -125,14 +125,14 @@ METRICS = (
         name=MetricName.POISSON_DEVIANCE,
         title="mean Poisson deviance",
         definition="the mean over rows of 2 * (truth * log(truth / prediction) - truth + prediction), the first term 0 "
-        "where the truth is 0, a prediction of 0 taken as 2.2e-16",
+        "where the truth is 0, each prediction below 2.2e-16 taken as 2.2e-16",
         is_lower_better=True,
         resample=a.mean_of(a.poisson_deviances),
         rule=u.mean,
         decision="mean",
         decision_is_exact=True,
         is_nonnegative=True,
-        difference="a prediction of 0 is taken as 2.2e-16; scikit-learn refuses it",
+        difference="a prediction below 2.2e-16 is taken as 2.2e-16, each row by itself; scikit-learn refuses a 0",
     ),
     Metric(
         name=MetricName.PINBALL,

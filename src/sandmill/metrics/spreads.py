@@ -19,7 +19,7 @@ def r_squared(truth: Array, prediction: Array, counts: Floats) -> Floats:
 
 def pearson(truth: Array, prediction: Array, counts: Floats) -> Floats:
     """Linear correlation; 0 where the prediction is constant."""
-    return correlation(truth, prediction, counts)
+    return correlation(_scaled(truth), _scaled(prediction), counts)
 
 
 def median_error(truth: Array, prediction: Array, counts: Floats) -> Floats:
@@ -42,3 +42,9 @@ def log_mae_by_group(truth: Array, prediction: Array, counts: Floats) -> Floats:
     means = np.divide(missed, drawn, out=np.ones_like(drawn), where=there)
     logs = np.log(np.maximum(means, GROUP_FLOOR))
     return np.asarray((logs * there).sum(axis=1) / there.sum(axis=1), dtype=np.float64)
+
+
+def _scaled(values: Floats) -> Floats:
+    """Divide by the power of two above the largest size, so that squares neither overflow nor vanish; it is exact."""
+    _, exponent = np.frexp(np.abs(values).max(initial=0.0))
+    return np.asarray(np.ldexp(values, -exponent - 1), dtype=np.float64)

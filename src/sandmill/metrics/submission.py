@@ -15,6 +15,7 @@ from sandmill.errors import InvalidSubmission, Problem
 from sandmill.metrics.answers import Answers, read_answers
 from sandmill.metrics.base import Array
 from sandmill.metrics.cells import SUM_TOLERANCE, others, read_cells, shorten
+from sandmill.metrics.decoding import EXPECTED, decode_text, name_format
 from sandmill.models.package import Brief
 
 __all__ = ["MAX_SUBMISSION_BYTES", "SUM_TOLERANCE", "Answers", "parse_submission", "read_answers"]
@@ -61,28 +62,33 @@ def _read_table(
     """Header, columns and line numbers of the rows; anything that stops reading is raised at once."""
     expected = [brief.id_column, *brief.submission_columns]
     if len(content) > (most := _most_bytes(brief, ids)):
-        raise InvalidSubmission(source, [Problem("file", f"{len(content)} bytes", f"at most {most}")])
+        foreign = name_format(content)
+        saw = f"{foreign} of {len(content)} bytes" if foreign else f"{len(content)} bytes"
+        raise InvalidSubmission(source, [Problem("file", saw, f"{EXPECTED}, at most {most} bytes")])
+    text = decode_text(content, source)
     most_rows = 2 * len(ids) + _SPARE_ROWS
+    if plain := _read_plain(text, expected, most_rows):
+        return plain
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
-        text = content.decode("utf-8-sig")
-        if plain := _read_plain(text, expected, most_rows):
-            return plain
-        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
         header = next(reader, [])
         rows = [row for row in islice(reader, most_rows) if row]
         lines: Sequence[int] = range(2, 2 + len(rows))
         if reader.line_num > 1 + len(rows):
             lines = _number_lines(text, most_rows)
         has_more = next(reader, None) is not None
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InvalidSubmission(source, [Problem("file", str(error), "plain CSV in UTF-8")]) from None
+    except csv.Error as error:
+        saw = f"text that is not CSV ({error})"
+        raise InvalidSubmission(source, [Problem(f"line {reader.line_num}", saw, EXPECTED)]) from None
     if has_more:
         raise InvalidSubmission(source, [Problem("file", f"more than {most_rows} lines", f"{len(ids)} rows")])
     problems = []
     if sorted(header) != sorted(expected):
         problems.append(
             Problem(
-                "line 1", shorten(",".join(header)) or "an empty file", f"the columns {shorten(','.join(expected))}"
+                "line 1",
+                shorten(",".join(header)) or ("an empty line" if content else "an empty file"),
+                f"the columns {shorten(','.join(expected))}",
             )
         )
     if not set(map(len, rows)) <= {len(header)}:

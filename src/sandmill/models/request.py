@@ -1,5 +1,6 @@
 """What to make, apart from how to run it: the arguments, the Prefect run form and the fingerprint come from here."""
 
+import math
 import os
 from enum import StrEnum
 from pathlib import Path
@@ -68,7 +69,7 @@ class RunSettings(Frozen):
     """Slots that one Prefect task run fills."""
     workers: int = Field(default_factory=lambda: max(1, os.cpu_count() or 1), ge=1, le=256)
     """Worker processes for designing, rendering and the panel."""
-    max_usd: float | None = Field(default=None, gt=0)
+    max_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """Dollars that language models may cost this build, earlier runs included; what is finished is then published."""
     replay: str | None = None
     """Place of recorded replies, such as releases/micro/llm: no model is asked and no key is needed."""
@@ -78,12 +79,19 @@ class RunSettings(Frozen):
     """Address of a server with OpenAI's interface, for models named openai/...; keys come from the environment."""
     llm_calls: int = Field(default=8, ge=1, le=256)
     """Requests to language models at once."""
-    llm_timeout: float = Field(default=120.0, gt=0)
+    llm_timeout: float = Field(default=120.0, gt=0, allow_inf_nan=False)
     """Seconds that one request to a language model may take."""
     price: dict[Side, float] = {}
     """Dollars for a million tokens of the model, where LiteLLM does not know them."""
     secret_file: Path | None = None
     """File with the release secret (at least 32 bytes). None: made once, kept under the private prefix."""
+
+    @field_validator("price")
+    @classmethod
+    def _prices_are_amounts(cls, price: dict[Side, float]) -> dict[Side, float]:
+        if wrong := [f"{side}={amount:g}" for side, amount in price.items() if not 0 <= amount < math.inf]:
+            raise ValueError(f"prices must be finite and not negative; saw {', '.join(wrong)}")
+        return price
 
     @field_validator("root")
     @classmethod

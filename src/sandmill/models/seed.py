@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from sandmill.models.base import Frozen
-from sandmill.models.structure import Structure
+from sandmill.models.structure import MOST_ROWS, Structure
 
 
 class ColumnProfile(Frozen):
@@ -13,7 +13,7 @@ class ColumnProfile(Frozen):
 
     name: str
     kind: Literal["numeric", "categorical", "date", "text", "identifier"]
-    distinct: int = Field(ge=0)
+    distinct: int = Field(ge=0, le=MOST_ROWS)
     missing_share: float = Field(ge=0, le=1)
     skew: float | None = None
     """Third standardised moment, numeric columns only."""

@@ -109,13 +109,17 @@ class PathologyKind(StrEnum):
     TIMESTAMPS = "timestamps"
 
 
+MOST_ROWS, MOST_COLUMNS = 10**12, 10**6
+"""Largest numbers that a seed may state: far above any real task, and every sum of them is exact in 64 bits."""
+
+
 class ColumnMix(Frozen):
     """How many columns of each kind the inputs have, targets and ids left out."""
 
-    numeric: int = Field(default=0, ge=0)
-    categorical: int = Field(default=0, ge=0)
-    date: int = Field(default=0, ge=0)
-    text: int = Field(default=0, ge=0)
+    numeric: int = Field(default=0, ge=0, le=MOST_COLUMNS)
+    categorical: int = Field(default=0, ge=0, le=MOST_COLUMNS)
+    date: int = Field(default=0, ge=0, le=MOST_COLUMNS)
+    text: int = Field(default=0, ge=0, le=MOST_COLUMNS)
 
 
 class Structure(Frozen):
@@ -124,9 +128,9 @@ class Structure(Frozen):
     modality: Modality
     target: TargetKind
     metric: MetricName
-    n_classes: int | None = Field(default=None, ge=2)
+    n_classes: int | None = Field(default=None, ge=2, le=MOST_COLUMNS)
     """Classes of the seed itself; a micro task has at most a quarter as many classes as training rows."""
-    n_targets: int = Field(default=1, ge=1)
+    n_targets: int = Field(default=1, ge=1, le=MOST_COLUMNS)
     split: SplitKind = SplitKind.RANDOM
     columns: ColumnMix = ColumnMix()
     missing_share: float = Field(default=0.0, ge=0, lt=1)
@@ -134,9 +138,9 @@ class Structure(Frozen):
     positive_share: float | None = Field(default=None, gt=0, lt=1)
     """Share of the positive class, for binary targets."""
     pathologies: tuple[PathologyKind, ...] = ()
-    rows_train: int | None = Field(default=None, ge=1)
+    rows_train: int | None = Field(default=None, ge=1, le=MOST_ROWS)
     """Training rows of the seed itself, not of the tasks made from it."""
-    rows_test: int | None = Field(default=None, ge=1)
+    rows_test: int | None = Field(default=None, ge=1, le=MOST_ROWS)
 
     @model_validator(mode="after")
     def _classes_fit_the_target(self) -> "Structure":

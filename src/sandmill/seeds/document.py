@@ -1,6 +1,7 @@
 """Read YAML that a stranger may have written: plain data only, small, shallow, and with the line of every field."""
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,14 +12,12 @@ from pydantic import BaseModel, ValidationError
 from sandmill.seeds.explain import Loc, Refusal, explain
 from sandmill.seeds.findings import Finding, Unsound
 from sandmill.seeds.wording import shorten, show
+from sandmill.seeds.yaml_loader import CORE, MAX_DIGITS, compose, read_scalar
 
 MAX_BYTES = 256 * 1024
 """Of a card, a seed.yaml or a config.yaml: real ones take a few kilobytes."""
 
-_MAX_DEPTH = 12
-_CORE = "tag:yaml.org,2002:"
 M = TypeVar("M", bound=BaseModel)
-_SCALARS = yaml.constructor.SafeConstructor()
 
 
 @dataclass
@@ -60,12 +59,15 @@ def read_document(path: Path, file: str) -> Document:
         file: its name in messages.
 
     Raises:
-        Unsound: if it is too large, not UTF-8, not YAML, not one mapping, uses tags, anchors or a field twice.
+        Unsound: if it is too large, too deep, not UTF-8, not YAML, not one mapping, or uses tags, anchors or a field
+            twice.
     """
     text = read_text(path, file)
     try:
-        _refuse_tricks(text, file)
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        root = compose(text, file)
+    except yaml.reader.ReaderError as error:
+        saw, line = f"the character U+{ord(text[error.position]):04X}", text.count("\n", 0, error.position) + 1
+        raise Unsound([Finding(file, saw, "text that prints", line)]) from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
@@ -113,35 +115,29 @@ def _yaml_words(error: yaml.MarkedYAMLError) -> tuple[str, str]:
     return shorten(saw, 120), shorten(expected, 120)
 
 
-def _refuse_tricks(text: str, file: str) -> None:
-    """Stop anchors (they multiply) and deep nesting (it overflows the composer) before any tree is made."""
-    depth = 0
-    for event in yaml.parse(text, Loader=yaml.SafeLoader):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        line, column = (event.start_mark.line + 1, event.start_mark.column + 1) if event.start_mark else (0, 0)
-        anchor = getattr(event, "anchor", None)
-        if anchor:
-            saw = f"the anchor or alias {show(anchor)}"
-            raise Unsound([Finding(file, saw, "values written out", line, column)])
-        if depth > _MAX_DEPTH:
-            expected = f"at most {_MAX_DEPTH} levels"
-            raise Unsound([Finding(file, f"nesting deeper than {_MAX_DEPTH} levels", expected, line, column)])
-
-
 def _plain(node: yaml.Node, loc: Loc, document: Document, findings: list[Finding]) -> Any:
     place = node.start_mark.line + 1, node.start_mark.column + 1
     document.places[loc] = place
-    if isinstance(node, yaml.MappingNode) and node.tag == f"{_CORE}map":
+    if isinstance(node, yaml.MappingNode) and node.tag == f"{CORE}map":
         return _mapping(node, loc, document, findings)
-    if isinstance(node, yaml.SequenceNode) and node.tag == f"{_CORE}seq":
+    if isinstance(node, yaml.SequenceNode) and node.tag == f"{CORE}seq":
         return [_plain(item, (*loc, number), document, findings) for number, item in enumerate(node.value)]
-    try:
-        return _scalar(node)
-    except ValueError as error:
-        findings.append(
-            Finding(document.file, str(error), "plain text or a finite number", *place, Refusal(loc, "", "").field)
-        )
-        return None
+    if isinstance(node, yaml.ScalarNode):
+        with suppress(ValueError):
+            return read_scalar(node.tag, node.value)
+    saw, expected = _refused(node)
+    findings.append(Finding(document.file, saw, expected, *place, Refusal(loc, "", "").field))
+    return None
+
+
+def _refused(node: yaml.Node) -> tuple[str, str]:
+    """Say what was seen and expected where a node is no plain value."""
+    kind = node.tag.removeprefix(CORE)
+    if not isinstance(node, yaml.ScalarNode) or kind not in ("int", "float", "bool", "null"):
+        return f"the tag {shorten(node.tag)}", "plain text or a finite number"
+    if kind == "int":
+        return f"the number {show(node.value)}", f"a whole number of at most {MAX_DIGITS} digits, or text in quotes"
+    return f"the number {show(node.value)}", "plain text or a finite number"
 
 
 def _mapping(node: yaml.MappingNode, loc: Loc, document: Document, findings: list[Finding]) -> dict[str, Any]:
@@ -160,23 +156,3 @@ def _mapping(node: yaml.MappingNode, loc: Loc, document: Document, findings: lis
             document.places[*loc, name, ""] = line, column
             data[name] = _plain(value_node, (*loc, name), document, findings)
     return data
-
-
-def _scalar(node: yaml.Node) -> object:
-    """Read numbers, true, false and nothing; dates stay text, since no field holds one.
-
-    Raises:
-        ValueError: for any other tag, a number that cannot be read or that is not finite.
-    """
-    kind = node.tag.removeprefix(_CORE)
-    if kind in ("str", "timestamp") and isinstance(node, yaml.ScalarNode):
-        return node.value
-    if kind not in ("int", "float", "bool", "null") or not isinstance(node, yaml.ScalarNode):
-        raise ValueError(f"the tag {shorten(node.tag)}")
-    try:
-        value = _SCALARS.construct_object(node)
-    except (ValueError, KeyError, OverflowError, yaml.YAMLError):
-        raise ValueError(f"the number {show(node.value)}") from None
-    if isinstance(value, float) and value - value != 0:
-        raise ValueError(f"the number {show(node.value)}")
-    return value

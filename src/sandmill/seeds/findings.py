@@ -4,9 +4,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby
 
 from sandmill.errors import Problem, SeedError
 
+MAX_SHOWN = 100
+"""Problems of one file that a message lists: a file that is wrong all through would fill the terminal."""
 FOOTER = "Nothing was written. See docs/seeds.md for every field."
 
 
@@ -51,7 +54,17 @@ def gathered(into: list[Finding]) -> Iterator[None]:
 def seed_error(findings: Sequence[Finding]) -> SeedError:
     """Put all problems into one message; a single file's name becomes the heading."""
     files = list(dict.fromkeys(finding.file for finding in findings))
-    findings = sorted(findings, key=lambda f: (files.index(f.file), f.line or sys.maxsize))
+    order = {file: number for number, file in enumerate(files)}
+    findings = sorted(findings, key=lambda f: (order[f.file], f.line or sys.maxsize))
     alone = len(files) == 1
-    problems = [Problem(f.place(with_file=not alone), f.saw, f.expected, f.hint) for f in findings]
+    problems = [Problem(f.place(with_file=not alone), f.saw, f.expected, f.hint) for f in _limited(findings)]
     return SeedError(files[0] if alone else "seeds", problems, FOOTER)
+
+
+def _limited(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Keep the first findings of each file, and say how many more there are."""
+    for file, group in groupby(findings, key=lambda finding: finding.file):
+        of_file = list(group)
+        yield from of_file[:MAX_SHOWN]
+        if (more := len(of_file) - MAX_SHOWN) > 0:
+            yield Finding(file, f"{more} more problems", "none", hint="Mend the ones above first.")

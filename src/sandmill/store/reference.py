@@ -34,7 +34,9 @@ def _split(ref: str) -> tuple[str, str | None]:
 
 
 def _is_number(wanted: str, version: str) -> bool:
-    return wanted.isdecimal() and wanted.isascii() and int(wanted) == int(version.partition("-")[0])
+    # Compared as text: a number of any length may be typed, and int() refuses more than 4300 digits.
+    number = version.partition("-")[0]
+    return wanted.isdecimal() and wanted.isascii() and wanted.lstrip("0") == number.lstrip("0")
 
 
 def _no_version(ref: str, store: Store, wanted: str, versions: list[str]) -> ReleaseNotFound:

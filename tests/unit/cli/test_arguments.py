@@ -121,6 +121,14 @@ def test_shares_that_do_not_sum_to_one_are_a_problem_of_the_mix():
     assert "sum to 0.5" in _problems("--name", "a", "--mix", "easy=0.5")["--mix"].expected
 
 
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf", "-1", "9" * 5000])
+@pytest.mark.parametrize("option", ["--price", "--max-usd", "--llm-timeout", "--tasks", "--seed", "--workers"])
+def test_a_number_that_is_not_finite_not_positive_or_endless_is_a_problem_of_its_option(option, number):
+    pair = f"input={number}" if option == "--price" else number
+    problem = _problems("--name", "a", option, pair)[option]
+    assert len(str(problem)) < 300
+
+
 def test_a_negative_number_is_a_value_and_not_an_option():
     assert _problems("--name", "a", "--seed", "-1")["--seed"].saw == '"-1"'
 

@@ -178,6 +178,32 @@ def test_grade_writes_one_object_for_a_valid_and_for_an_invalid_submission(relea
     assert json.loads(ran.stdout)["problems"]
 
 
+@pytest.mark.parametrize("kind", ["absent", "inside a file", "folder", "link to nowhere", "endless name"])
+def test_grade_refuses_a_path_that_holds_no_file(release, tmp_path, kind):
+    run("pull", release, "--to", tmp_path, "--task", TASK)
+    path = tmp_path / "nope.csv"
+    match kind:
+        case "inside a file":
+            path = tmp_path / TASK / "public" / "train.csv" / "nope.csv"
+        case "folder":
+            path.mkdir()
+        case "link to nowhere":
+            path.symlink_to(tmp_path / "gone.csv")
+        case "endless name":
+            path = tmp_path / ("n" * 300)
+    ran = run("grade", tmp_path / TASK, path)
+    assert (ran.exit_code, ran.stdout) == (2, "")
+    assert str(path) in ran.stderr.replace("\n", "")
+
+
+def test_grade_names_all_that_is_wrong_with_its_arguments(tmp_path):
+    ran = run("grade", tmp_path / "task", tmp_path / "nope.csv")
+    assert ran.exit_code == 2
+    assert "sandmill grade: 2 problems" in ran.stderr
+    assert "no private/ in it" in ran.stderr
+    assert "nope.csv: saw no such file; expected a submission in CSV" in ran.stderr
+
+
 def test_verify_with_rerun_says_which_facts_do_not_hold(release):
     ran = run("verify", release, "--rerun", "--task", TASK)
     assert ran.exit_code == 1

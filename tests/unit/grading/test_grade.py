@@ -136,12 +136,12 @@ def test_a_damaged_task_file_names_the_field(package, calibration, tmp_path):
         grade_folder(folder, tmp_path / "submission.csv")
 
 
-@pytest.mark.parametrize("kind", ["symlink", "hard link", "folder", "pipe"])
+@pytest.mark.parametrize("kind", ["symbolic link", "hard link", "folder", "pipe"])
 def test_only_a_regular_file_of_its_own_is_read(tmp_path, kind):
     secret, path = tmp_path / "answers.csv", tmp_path / "submission.csv"
     secret.write_text("id,y\n")
     match kind:
-        case "symlink":
+        case "symbolic link":
             path.symlink_to(secret)
         case "hard link":
             os.link(secret, path)
@@ -149,7 +149,7 @@ def test_only_a_regular_file_of_its_own_is_read(tmp_path, kind):
             path.mkdir()
         case _:
             os.mkfifo(path)
-    with pytest.raises(InputError, match="regular file of its own"):
+    with pytest.raises(InputError, match=f"saw .*{kind}.*; expected a regular file of its own"):
         read_regular_file(path)
 
 
@@ -180,3 +180,42 @@ def test_numbers_too_large_to_score_are_an_invalid_submission():
     report = grade_submission(huge, answers, package.brief, calibration)
     assert report.outcome is Outcome.INVALID_SUBMISSION
     assert "too large" in report.problems[0]
+
+
+def test_a_cell_after_a_control_character_is_an_invalid_submission(package, calibration):
+    regression = make_rendered(TargetKind.REGRESSION, MetricName.RMSE).package
+    answers = read_answers(regression.private["answers.csv"], regression.brief)
+    header = f"id,{regression.brief.target_column}\n"
+    for blank in "\x1c\x1d\x1e\x1f":
+        content = (header + "".join(f"{row_id},{blank}0.5\n" for row_id in answers.ids)).encode()
+        report = grade_submission(content, answers, regression.brief, calibration)
+        assert report.outcome is Outcome.INVALID_SUBMISSION
+        assert report.problems[0].startswith("line 2, ")
+
+
+def test_a_bug_of_the_grader_earns_nothing_and_is_logged(package, calibration, monkeypatch, caplog):
+    monkeypatch.setattr("sandmill.grading.grade.parse_submission", lambda *_: 1 / 0)
+    report = grade(package, calibration, submission_with(package, 1.0))
+    assert (report.outcome, report.score, report.medal) == (Outcome.INVALID_SUBMISSION, None, None)
+    assert "ZeroDivisionError" in report.problems[0]
+    assert caplog.records[0].exc_info
+
+
+def test_a_share_of_the_gap_that_is_not_finite_is_an_invalid_submission(package, calibration):
+    near = calibration.model_copy(update={"trivial": 5e-324, "oracle": 0.0})
+    assert grade(package, near, submission_with(package, 1.0)).outcome is Outcome.INVALID_SUBMISSION
+
+
+@pytest.mark.parametrize("content", [b"", b"id\n", b"id,y,part\na", b"\xff\xfe", b"id,y\na,1\n"])
+def test_damaged_answers_are_named_and_not_a_fault_of_the_submission(package, calibration, tmp_path, content):
+    folder = write_task(package, calibration, tmp_path / "task")
+    (folder / "private" / "answers.csv").write_bytes(content)
+    path = tmp_path / "submission.csv"
+    path.write_bytes(submission_with(package, 1.0))
+    with pytest.raises(InputError, match=r"answers.csv: 1 problem.*"):
+        grade_folder(folder, path)
+
+
+def test_a_path_with_a_zero_byte_is_an_input_error(tmp_path):
+    with pytest.raises(InputError, match="regular file of its own"):
+        read_regular_file(tmp_path / "a\0b")

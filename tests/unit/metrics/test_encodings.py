@@ -182,3 +182,17 @@ def test_whatever_is_accepted_gets_a_score_or_is_one_class_only(pair, cells):
         prediction = parse_submission(content.encode(), brief, IDS)
         score = get_metric(brief.metric).score(truth, prediction)
         assert np.isfinite(score) or "roc" in brief.metric or brief.metric in ("average_precision", "gini")
+
+
+@pytest.mark.parametrize("blank", ["\x1c", "\x1f", "\x0b", "\x85", "\xa0", "\u2003", "\u3000"])
+def test_names_are_separated_and_surrounded_by_spaces_and_tabs_alone(blank):
+    assert parse("id,y\na, 4\t\nb,1.0\n", GRADES) == [3, 0]
+    assert parse("id,y\na,cedar\t ash\nb, beech\n", SETS) == [[1, 0, 1, 0], [0, 1, 0, 0]]
+    assert problems(f"id,y\na,4{blank}\nb,1\n", GRADES)
+    assert problems(f"id,y\na,cedar{blank}ash\nb,beech\n", SETS)
+
+
+def test_only_a_whole_number_may_carry_a_point():
+    words = GRADES.model_copy(update={"classes": ("v1", "1", "-1")})
+    assert parse("id,y\na,1.00\nb,-1.0\n", words) == [1, 2]
+    assert problems("id,y\na,v1.0\nb,1\n", words)

@@ -7,17 +7,23 @@ import pytest
 
 from sandmill.errors import SeedError
 from sandmill.seeds import ingest
+from sandmill.seeds.findings import MAX_SHOWN
+from sandmill.seeds.yaml_loader import MAX_NODES
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "seeds"
 
 ROWS = "x,y,late\n" + "".join(f"{n % 5},w{n % 3},{n % 2}\n" for n in range(30))
 
 
-def _message(sources):
+def _error(sources):
     with pytest.raises(SeedError) as error:
         ingest(sources)
     assert error.value.exit_code == 2
-    return f"{error.value}\n"
+    return error.value
+
+
+def _message(sources):
+    return f"{_error(sources)}\n"
 
 
 def _card_fields(written):
@@ -163,7 +169,7 @@ CASES = {
 def test_a_message_names_every_place_what_was_seen_and_what_was_expected(written, name):
     message = _message(CASES[name](written))
     golden = GOLDEN / f"{name}.txt"
-    if os.environ.get("WRITE_GOLDEN"):
+    if os.environ.get("SANDMILL_WRITE_GOLDEN"):
         golden.write_text(message, encoding="utf-8")
     assert message == golden.read_text(encoding="utf-8")
 
@@ -178,6 +184,84 @@ def test_problems_of_all_sources_come_in_one_error(written):
 def test_a_large_card_is_refused_unread(written):
     written.file("card.yaml", written.card_text + "#" * 256 * 1024)
     assert "more than 256 kB; expected at most 256 kB" in _message(("card.yaml",))
+
+
+WIDE = {
+    "list": lambda n: f"profile: [{'1,' * n}]\n",
+    "block": lambda n: "profile:\n" + "- 1\n" * n,
+    "mapping": lambda n: "".join(f"a{number}:\n" for number in range(n)),
+    "pairs": lambda n: f"x: [{'a: 1,' * (n // 3)}]\n",
+}
+
+
+@pytest.mark.parametrize("shape", WIDE)
+def test_a_wide_card_is_refused_before_a_tree_is_made_of_it(written, shape):
+    written.file("card.yaml", written.card_text + WIDE[shape](MAX_NODES))
+    (problem,) = _error(("card.yaml",)).problems
+    assert problem.saw == f"more than {MAX_NODES} fields and values"
+    assert problem.expected == f"at most {MAX_NODES}"
+    assert problem.where.startswith("line ")
+
+
+def test_a_card_with_a_profile_of_many_columns_is_read(written):
+    columns = "".join(
+        f"  - {{name: c{n}, kind: numeric, distinct: 9, missing_share: 0.1, skew: 0.5}}\n" for n in range(500)
+    )
+    written.file("card.yaml", f"{written.card_text}profile:\n{columns}")
+    assert len(ingest(("card.yaml",)).supported[0].profile) == 500
+
+
+def test_a_message_lists_no_more_problems_of_one_file_than_a_person_reads(written):
+    written.file("card.yaml", written.card_text + "profile: [" + "1," * 1000 + "]\n")
+    problems = _error(("card.yaml",)).problems
+    assert len(problems) == MAX_SHOWN + 1
+    assert problems[-1].saw == f"{1000 - MAX_SHOWN} more problems"
+
+
+SPELLINGS = {
+    "hexadecimal": "0x" + "f" * 200_000,
+    "to base 60": "1" + ":59" * 60_000,
+    "to base 60 with a point": "1" + ":59" * 60_000 + ".5",
+    "octal": "0" + "7" * 200_000,
+    "binary": "0b" + "1" * 200_000,
+    "with underscores": "1" + "_0" * 100_000,
+    "decimal": "9" * 200_000,
+    "tagged": "!!int 0x" + "f" * 200_000,
+    "tagged as a float": "!!float 1" + ":59" * 60_000,
+}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("place", ["modality: tabular", "target: binary"])
+def test_a_giant_number_is_a_problem_with_its_line_whatever_its_spelling(written, spelling, place):
+    name = place.partition(":")[0]
+    written.file("card.yaml", written.card_text.replace(place, f"{name}: {SPELLINGS[spelling]}"))
+    error = _error(("card.yaml",))
+    assert [problem.where.rpartition(", ")[2] for problem in error.problems] == [f"structure.{name}"]
+    assert error.problems[0].where.startswith("line ")
+    assert len(str(error)) < 1000
+
+
+@pytest.mark.parametrize("digits", ["1234567890123456789", "'99999999999999999999999'", "0x64", "1:40", "0o144"])
+def test_a_number_of_rows_is_decimal_and_not_larger_than_any_real_one(written, digits):
+    text = written.card_text.replace("  metric: roc_auc\n", f"  metric: roc_auc\n  rows_train: {digits}\n")
+    written.file("card.yaml", text)
+    (problem,) = _error(("card.yaml",)).problems
+    assert problem.where.endswith("structure.rows_train")
+    assert "a whole number" in problem.expected
+
+
+def test_a_time_of_day_and_a_hexadecimal_number_are_text(written):
+    for text in ("12:30", "0x1F", "1_000", "017"):
+        written.file("card.yaml", written.card_text.replace("Late parcels", text))
+        assert ingest(("card.yaml",)).supported[0].title == text
+
+
+def test_a_character_that_yaml_forbids_is_shown_with_its_line(written):
+    written.file("card.yaml", written.card_text + "\x07")
+    (problem,) = _error(("card.yaml",)).problems
+    line = written.card_text.count("\n") + 1
+    assert (problem.where, problem.saw) == (f"line {line}", "the character U+0007")
 
 
 def test_nothing_in_a_card_is_run(written):

@@ -79,7 +79,7 @@ def test_a_version_is_named_by_number_or_in_full_and_the_latest_is_the_default(s
 
 def test_a_missing_version_is_told_with_those_there_are(store):
     version = publish_numbers(store, range(1)).version
-    for wanted in ("2", "0001-00000000", "latest", ""):
+    for wanted in ("2", "0001-00000000", "latest", "", "9" * 5000, "٠١"):
         with pytest.raises(ReleaseNotFound, match=f"expected one of {version}") as caught:
             load(f"{store.root}@{wanted}")
         assert f"Latest: {store.root}@{version}" in str(caught.value)

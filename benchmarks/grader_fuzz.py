@@ -1,0 +1,56 @@
+"""Grades of mutated submissions, over every encoding and metric: none may raise, none may beat the truth.
+
+Run from the repository root: OMP_NUM_THREADS=1 python -m benchmarks.grader_fuzz --count 120000
+"""
+
+import argparse
+import logging
+import time
+from collections import Counter
+from collections.abc import Sequence
+from random import Random
+from typing import get_args
+
+from sandmill.metrics.support import GRADED
+from tests.submission_mutants import Verdict, judge, make_graded, mutate
+
+_SHOWN = 10
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Grade mutants and print what became of them; ends with exit code 1 if one was graded as none may be."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=120_000, help="mutated submissions over all pairs")
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args(arguments)
+    logging.disable(logging.CRITICAL)  # what the grader logs is counted as a fault below
+    began, tallies, faults = time.perf_counter(), Counter[tuple[str, str]](), list[str]()
+    each = -(-given.count // len(GRADED))
+    for pair, encoding in sorted(GRADED.items()):
+        task = make_graded(pair, given.seed)
+        for number in range(each):
+            content = mutate(task.honest, Random(f"{given.seed} {pair[0]} {pair[1]} {number}"))
+            verdict, detail = judge(task, content)
+            tallies[encoding, verdict] += 1
+            if detail:
+                faults.append(f"{verdict}, {pair[0]} {pair[1]}, mutant {number}: {detail}")
+    seconds = time.perf_counter() - began
+    print(f"{tallies.total():,} mutated submissions of {len(GRADED)} pairs of target and metric, seed {given.seed}:")
+    print(f"{tallies.total() / seconds:,.0f} a second.\n")
+    print(_table(tallies))
+    print("\n".join(faults[:_SHOWN]))
+    raise SystemExit(1 if faults else 0)
+
+
+def _table(tallies: Counter[tuple[str, str]]) -> str:
+    lines = ["| encoding | mutated submissions | valid | invalid | exceptions | broken reports |"]
+    lines.append("|---|---:|---:|---:|---:|---:|")
+    encodings = sorted({encoding for encoding, _ in tallies})
+    for name, chosen in [*((f"`{encoding}`", [encoding]) for encoding in encodings), ("all", encodings)]:
+        counts = [sum(tallies[encoding, verdict] for encoding in chosen) for verdict in get_args(Verdict)]
+        lines.append(f"| {name} | " + " | ".join(f"{count:,}" for count in [sum(counts), *counts]) + " |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""Whatever bytes an agent hands in, the grade is a score or a list of problems, and never beats the truth."""
+
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sandmill.metrics import get_metric, submission
+from sandmill.metrics.support import GRADED
+from tests.submission_mutants import BLANKS, BYTE_CLASSES, ROWS, judge, make_graded, mutate, write
+
+PAIRS = sorted(GRADED)
+MUTANTS = 40
+EXTREMES = (0.0, -0.0, 5e-324, -5e-324, 1e-300, 1.0, -1.0, 1e16, 1e154, -1e155, 1e300, 1.7976931348623157e308, -1e308)
+
+
+def test_every_byte_belongs_to_a_class_that_mutants_draw_from():
+    assert set(b"".join(BYTE_CLASSES)) == set(range(256))
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids="-".join)
+def test_mutated_submissions_end_in_a_score_or_in_problems(pair):
+    task = make_graded(pair)
+    assert judge(task, task.honest) == ("valid", "")
+    mutants = [mutate(task.honest, Random(f"test {pair} {number}")) for number in range(MUTANTS)]
+    verdicts = [judge(task, mutant) for mutant in mutants]
+    assert [detail for _, detail in verdicts if detail] == []
+
+
+@pytest.mark.parametrize("pair", PAIRS[::4], ids="-".join)
+def test_both_ways_of_reading_agree_on_mutated_submissions(pair, monkeypatch):
+    task = make_graded(pair)
+    mutants = [mutate(task.honest, Random(f"ways {pair} {number}")) for number in range(2 * MUTANTS)]
+    usual = [task.parse(mutant) for mutant in mutants]
+    monkeypatch.setattr(submission, "_read_plain", lambda *_: None)
+    assert [task.parse(mutant) for mutant in mutants] == usual
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(PAIRS), st.binary(max_size=300), st.integers(0, 400))
+def test_any_bytes_anywhere_in_a_file_end_in_a_score_or_in_problems(pair, drawn, at):
+    task = make_graded(pair)
+    for content in (drawn, task.honest[:at] + drawn + task.honest[at:], task.honest[:at] + drawn):
+        assert judge(task, content)[1] == ""
+
+
+@pytest.mark.parametrize("blank", BLANKS, ids=ascii)
+def test_only_spaces_and_tabs_may_surround_a_number(blank):
+    task = make_graded(("regression", "rmse"))
+    lines = task.honest.decode().split("\n")
+    for form in ("{0}{1}", "{1}{0}", '"{0}{1}"', '"{1}{0}{1}"'):
+        row_id, cell = lines[1].split(",")
+        content = "\n".join([lines[0], f"{row_id},{form.format(blank, cell)}", *lines[2:]])
+        is_read = blank in " \t" and form != '"{1}{0}{1}"'
+        is_line_end = blank in "\r\n" and form == "{1}{0}"
+        assert judge(task, content.encode())[0] == ("valid" if is_read or is_line_end else "invalid"), form
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.sampled_from([pair for pair in PAIRS if GRADED[pair] in ("value", "values", "quantiles", "probability")]),
+    st.lists(st.sampled_from(EXTREMES) | st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=6),
+    st.integers(0, 2**32 - 1),
+)
+def test_extreme_numbers_have_a_finite_score_or_none(pair, numbers, seed):
+    task = make_graded(pair)
+    rng, width = np.random.default_rng(seed), len(task.brief.submission_columns)
+    if GRADED[pair] == "probability":
+        numbers = [min(abs(number), 1.0) for number in numbers]
+    elif get_metric(pair[1]).is_nonnegative:
+        numbers = [abs(number) for number in numbers]
+    prediction = rng.choice(numbers, (ROWS, width))
+    verdict, detail = judge(task, write(task.brief, task.answers.ids, prediction))
+    assert detail == ""
+    assert verdict == "valid" or max(map(abs, numbers)) > 1e150
