@@ -111,6 +111,17 @@ def test_files_that_runs_share_can_be_neither_watched_nor_leased_nor_marked(mach
     assert {answer(machine, number) for number in watches} == {ENOSYS}
 
 
+@pytest.mark.parametrize("machine", kernel.MACHINES)
+def test_a_change_of_owner_names_one(machine):
+    calls, nobody = numbers(CHECKED, machine), 0xFFFF_FFFF
+    for name in {"chown", "lchown", "fchown", "fchownat"} & set(calls):
+        before = (0, 0) if name == "fchownat" else (0,)
+        owners = ((1000, 1000), (nobody, 1000), (1000, nobody), (nobody, nobody))
+        answers = [answer(machine, calls[name], (*before, *pair)) for pair in owners]
+        assert answers == [ALLOW, ALLOW, ALLOW, EPERM], name
+    assert {"fchown", "fchownat"} <= set(calls)
+
+
 def test_lists_do_not_overlap():
     lists = [set(numbers(table, "x86_64")) for table in (ALLOWED, CHECKED, REFUSED)]
     assert sum(map(len, lists)) == len(set.union(*lists))

@@ -45,6 +45,9 @@ _FILE_COMMANDS = (*range(12), 15, 16, *range(36, 39), 1027, 1030, 1032, 1033, 10
 Not among them: F_SETLEASE and F_NOTIFY, which tell of and delay others' use of a shared file; F_SET_RW_HINT, which
 leaves a number at a shared file for later runs to read; F_SETPIPE_SZ, which takes kernel memory.
 """
+_NO_OWNER = 0xFFFF_FFFF
+"""As new owner and new group it changes nothing but the file's time of change, which takes no right to the file: not
+even to one of the namespaces that all runs share."""
 _TERMINAL_TRICKS = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX put characters into the input of a terminal."""
 _PERSONALITIES = (0, 0xFFFF_FFFF)
@@ -74,6 +77,10 @@ def build_filter(machine: str) -> bytes:
     checked = numbers(CHECKED, machine)
     for name, body in (
         ("clone", _without_bits(_NAMESPACES | _CLONE_PTRACE | _CLONE_UNTRACED)),
+        ("chown", _with_owner(1)),
+        ("lchown", _with_owner(1)),
+        ("fchown", _with_owner(1)),
+        ("fchownat", _with_owner(2)),
         ("fcntl", [*_demand(1, _FILE_COMMANDS), _PASS]),
         ("socket", [*_if_equal(0, _UNIX, _of_unix()), *_demand(0, _INTERNET), *_of_internet()]),
         ("socketpair", [*_demand(0, (_UNIX,)), *_of_unix()]),
@@ -82,7 +89,8 @@ def build_filter(machine: str) -> bytes:
         ("personality", [*_demand(0, _PERSONALITIES), _PASS]),
         ("prctl", [*_demand(0, _PRCTL), _PASS]),
     ):
-        code += [_step(_JUMP_EQUAL, checked[name], 0, len(body)), *body]
+        if name in checked:
+            code += [_step(_JUMP_EQUAL, checked[name], 0, len(body)), *body]
     code.append(_step(_RETURN, unknown))
     return b"".join(code)
 
@@ -116,6 +124,12 @@ def _refuse(argument: int, values: tuple[int, ...]) -> list[bytes]:
 def _if_equal(argument: int, value: int, body: list[bytes]) -> list[bytes]:
     """Do these steps if an argument is the value."""
     return [_load(argument), _step(_JUMP_EQUAL, value, 0, len(body)), *body]
+
+
+def _with_owner(argument: int) -> list[bytes]:
+    """Refuse a change of owner without an owner or a group; they are this argument and the next."""
+    is_given = [_step(_JUMP_EQUAL, _NO_OWNER, 1, 0), _PASS]
+    return [_load(argument), *is_given, _load(argument + 1), *is_given, _DENY]
 
 
 def _of_unix() -> list[bytes]:
