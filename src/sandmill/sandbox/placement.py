@@ -1,7 +1,7 @@
 """Refuse to run where a task's files lie in a folder that every run can read: its answers would be readable too."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -40,13 +40,12 @@ def refuse_exposed(places: Mapping[str, Path], shown: tuple[Path, ...]) -> None:
 @lru_cache(maxsize=4096)
 def _exposing(path: Path, identity: tuple[int, int], shown: tuple[Path, ...]) -> Path | None:
     """Name the shown folder through which a path can be reached, if there is one."""
-    mounts = _read_mounts()
-    place = _locate(path, mounts)
-    for tree in shown:
-        if is_inside(path.resolve(), [tree, tree.resolve()]):
-            return tree
-        if place and any(place.is_inside(other) for other in _parts(tree, mounts)):
-            return tree
+    listed = _MOUNTS.read_bytes()
+    real, place = path.resolve(), _locate(path, _parse_mounts(listed))
+    for tree in _locate_trees(shown, listed):
+        is_part = place and any(place.is_inside(part) for part in tree.parts)
+        if is_part or is_inside(real, (tree.path, tree.real)):
+            return tree.path
     return None
 
 
@@ -59,7 +58,7 @@ class _Place:
     """From the root of the file system."""
 
     def is_inside(self, other: "_Place") -> bool:
-        return self.device == other.device and is_inside(self.path, [other.path])
+        return self.device == other.device and self.path.is_relative_to(other.path)
 
 
 @dataclass(frozen=True)
@@ -68,11 +67,25 @@ class _Mount:
     at: Path
 
 
-def _parts(tree: Path, mounts: Mapping[int, _Mount]) -> Iterable[_Place]:
-    """List where a shown tree lies: its top, and whatever is mounted below it."""
-    if place := _locate(tree, mounts):
-        yield place
-    yield from (mount.root for mount in mounts.values() if is_inside(mount.at, [tree, tree.resolve()]))
+@dataclass(frozen=True)
+class _Tree:
+    path: Path
+    real: Path
+    """Without links on the way."""
+    parts: tuple[_Place, ...]
+    """Where it lies: its top, and whatever is mounted below it."""
+
+
+@lru_cache(maxsize=8)
+def _locate_trees(shown: tuple[Path, ...], listed: bytes) -> tuple[_Tree, ...]:
+    """Find where shown files and folders lie, for one state of the list of mounts."""
+    mounts = _parse_mounts(listed)
+    found = []
+    for path in shown:
+        real, place = path.resolve(), _locate(path, mounts)
+        inner = [mount.root for mount in mounts.values() if is_inside(mount.at, (path, real))]
+        found.append(_Tree(path, real, tuple([place, *inner] if place else inner)))
+    return tuple(found)
 
 
 def _locate(path: Path, mounts: Mapping[int, _Mount]) -> _Place | None:
@@ -90,10 +103,11 @@ def _locate(path: Path, mounts: Mapping[int, _Mount]) -> _Place | None:
     return _Place(mount.root.device, mount.root.path / real.relative_to(mount.at))
 
 
-def _read_mounts() -> dict[int, _Mount]:
-    """Read our list of mounts, by number."""
+@lru_cache(maxsize=8)
+def _parse_mounts(listed: bytes) -> dict[int, _Mount]:
+    """Read a list of mounts, as /proc/self/mountinfo gives it, by number."""
     found = {}
-    for line in _MOUNTS.read_bytes().splitlines():
+    for line in listed.splitlines():
         number, _, device, root, at, *_ = line.split()
         found[int(number)] = _Mount(_Place(device.decode(), _unescape(root)), _unescape(at))
     return found
