@@ -272,7 +272,8 @@ for path in shared:
     except OSError: continue
     times = dict(ns=(status.st_atime_ns, status.st_mtime_ns))
     for what in (lambda: os.utime(path, **times), lambda: os.chmod(path, status.st_mode & 0o7777),
-                 lambda: os.chown(path, -1, -1), lambda: os.setxattr(path, "user.redteam", b"x")):
+                 lambda: os.chown(path, -1, -1),
+                 lambda: (os.setxattr(path, "user.redteam", b"x"), os.removexattr(path, "user.redteam"))):
         try: what()
         except OSError: continue
         print("BREACH", path, what.__code__.co_firstlineno)

@@ -30,7 +30,8 @@ for path in shared:
     attempt("times now", path, lambda: os.utime(path) if path.startswith("/dev/") else os.utime(path, **times))
     attempt("mode", path, os.chmod, path, status.st_mode & 0o7777)
     attempt("owner", path, os.chown, path, -1, -1)
-    attempt("attribute", path, os.setxattr, path, "user.sandmill-test", b"x")
+    attempt("attribute", path, lambda: (os.setxattr(path, "user.sandmill-test", b"x"),
+                                        os.removexattr(path, "user.sandmill-test")))
     if path.startswith("/dev/") or path == "public/train.csv":
         for flags in (os.O_RDONLY, os.O_RDWR):
             try: descriptor = os.open(path, flags)
