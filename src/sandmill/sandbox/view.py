@@ -11,9 +11,10 @@ from typing import Any
 
 from sandmill.sandbox.agent_env import AgentEnv
 
-_SYSTEM = tuple(
-    f"{top}/{name}" for top in ("/usr", "") for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
-) + ("/usr/share/zoneinfo",)
+_SYSTEM = (
+    *(f"{top}/{name}" for top in ("/usr", "") for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32")),
+    "/usr/share/zoneinfo",
+)
 _SETTINGS = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime")
 _OF_ENVIRONMENT = ("bin", "lib", "lib64", "pyvenv.cfg")
 _OF_INSTALLATION = (

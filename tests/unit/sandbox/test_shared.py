@@ -12,8 +12,8 @@ from tests.unit.sandbox.test_isolation import seen
 CHANGES = """
 import ctypes, fcntl, os, sys
 libc = ctypes.CDLL(None, use_errno=True)
-shared = ["/", "/usr/bin/env", "/etc/passwd", "/etc/ld.so.cache", "/proc", "/proc/version", "/proc/self/exe", "/proc/self/root",
-          sys.executable, os.path.realpath(sys.executable), os.__file__, os.path.join(sys.prefix, "pyvenv.cfg"),
+shared = ["/", "/usr/bin/env", "/etc/passwd", "/etc/ld.so.cache", "/proc", "/proc/version", "/proc/self/exe",
+          "/proc/self/root", sys.executable, os.path.realpath(sys.executable), os.__file__, os.path.join(sys.prefix, "pyvenv.cfg"),
           "public", "public/train.csv", *[f"/dev/{n}" for n in ("null", "zero", "full", "random", "urandom")],
           *[f"/proc/self/ns/{n}" for n in os.listdir("/proc/self/ns")], "/proc/self/fd/0"]
 done = []
@@ -86,7 +86,8 @@ def test_nothing_tells_where_we_are_installed(box, public):
     places = [str(GUEST), str(GUEST.parents[2]), str(Path(__file__).parents[3])]
     code = f"""
 import gc, sys, types
-told = [repr([sys.argv, sys.orig_argv, sys.path, list(sys.path_importer_cache), [str(m) for m in sys.modules.values()]])]
+told = [repr([sys.argv, sys.orig_argv, sys.path, list(sys.path_importer_cache)])]
+told += [repr(module) for module in sys.modules.values()]
 for name in ("cmdline", "environ", "maps", "mountinfo", "mounts", "comm", "status", "stat", "limits"):
     told.append(open(f"/proc/self/{{name}}", errors="replace").read())
 told += [thing.__code__.co_filename for thing in gc.get_objects() if isinstance(thing, types.FunctionType)]

@@ -16,7 +16,7 @@ def env(tmp_path) -> AgentEnv:
         "bin/python3.11",
         "bin/other",
         "lib/python3.11/os.py",
-        "lib/python3.11/site-packages/foreign/__init__.py",
+        "lib/python3.11/site-packages/other/__init__.py",
         "lib/libpython3.11.so.1.0",
         "lib/tasks/one/private/answers.csv",
         "envs/other/bin/python",
@@ -43,18 +43,19 @@ def is_readable(path: Path, env: AgentEnv) -> bool:
 
 
 def test_of_the_system_programs_and_libraries_are_shown_and_nothing_else(env):
-    for path in ("/usr/bin/env", "/usr/share/zoneinfo/UTC", "/usr/lib/os-release", "/etc/ld.so.cache"):
+    for path in ("/usr/bin/env", "/usr/lib/os-release", "/etc/ld.so.cache"):
         assert is_readable(Path(path), env), path
-    for path in ("/usr/src/app/tasks/one", "/usr/local/src", "/usr/local/tasks", "/usr/share/tasks", "/usr/home", "/usr/games"):
+    for path in ("/usr/src/app/tasks", "/usr/local/src", "/usr/local/tasks", "/usr/share/tasks", "/usr/home"):
         assert not is_readable(Path(path), env), path
-    assert not {"/", "/usr", "/usr/local", "/usr/share", "/etc", "/opt", "/root"} & {p for _, p in view_of(env)["steps"]}
+    tops = {"/", "/usr", "/usr/local", "/usr/share", "/etc", "/opt", "/root"}
+    assert tops & {path for _, path in view_of(env)["steps"]} == set()
 
 
 def test_of_the_installation_what_the_interpreter_needs_is_shown_and_nothing_else(env):
     base = env.base_prefix
     shown = ("bin/python3.11", "lib/python3.11/os.py", "lib/libpython3.11.so.1.0", "share/zoneinfo/UTC")
     assert [path for path in shown if not is_readable(base / path, env)] == []
-    hidden = ("bin/other", "lib/tasks/one", "envs/other/bin/python", "tasks/one", "lib/python3.11/site-packages/foreign")
+    hidden = ("bin/other", "lib/tasks/one", "envs/other/bin/python", "tasks/one", "lib/python3.11/site-packages/other")
     assert [path for path in hidden if is_readable(base / path, env)] == []
     links = view_of(env)["links"]
     assert links[f"{base}/bin/python3"] == "python3.11"

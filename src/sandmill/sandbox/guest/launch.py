@@ -1,8 +1,8 @@
-"""Start the warm interpreter where it holds nothing of the host that can be written.
+"""Start the warm interpreter again from read-only mounts, so that its forks can write to nothing of the host.
 
-A process reaches the file of its own program through /proc/self/exe, by the mount that it was started from, whatever
-its root is by then. Were that a mount of the host, the code of an ordinary user who owns the interpreter could change
-the file's mode, times and attributes. So we leave the host's mounts, make our copies of them read-only, and start again.
+A process reaches the file of its own program through /proc/self/exe. That leads to the mount that the program was
+started from, even when the process has another root by now. On a writable mount, a run could change the file's mode,
+times and attributes if its user owns the interpreter, as an ordinary user often does.
 """
 
 import json

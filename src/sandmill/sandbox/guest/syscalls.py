@@ -1,8 +1,8 @@
 """Which system calls exist for the agent's code: name, number on x86_64, number on aarch64 ("-": none there).
 
 What is in no list does not exist inside (ENOSYS), so that C libraries fall back as they do on an older kernel: among
-them clone3, System V and POSIX queues and segments, memfd_create, whose memory belongs to nobody's account, and inotify,
-whose watches on shared files tell of other runs and whose instances are counted for all processes of a user together.
+them clone3, System V and POSIX queues and segments, memfd_create, whose memory belongs to nobody's account, and
+inotify: its watches on shared files tell of other runs, and its instances are counted for all processes of a user.
 """
 
 ALLOWED = """
@@ -63,8 +63,8 @@ userfaultfd:323:282 vhangup:153:58 vmsplice:278:75
 """Known, and refused with EPERM."""
 
 CHECKED = """
-chown:92:- clone:56:220 fchown:93:55 fchownat:260:54 fcntl:72:25 ioctl:16:29 lchown:94:- personality:135:92 prctl:157:167
-setsockopt:54:208 socket:41:198 socketpair:53:199
+chown:92:- clone:56:220 fchown:93:55 fchownat:260:54 fcntl:72:25 ioctl:16:29 lchown:94:- personality:135:92
+prctl:157:167 setsockopt:54:208 socket:41:198 socketpair:53:199
 """
 """Allowed with some arguments: see `filter.py`."""
 
