@@ -24,13 +24,13 @@ def refuse_exposed(places: Mapping[str, Path], shown: tuple[Path, ...]) -> None:
         InputError: if one of the places lies in one of them.
     """
     problems = []
+    mounts = _MOUNTS.read_bytes()
     for name, path in places.items():
         try:
             status = path.stat()
         except FileNotFoundError:
             continue
-        # Mounts seldom change, and a file that is mounted over has another identity.
-        if through := _exposing(path, (status.st_dev, status.st_ino), shown):
+        if through := _exposing(path, (status.st_dev, status.st_ino), shown, mounts):
             saw = f"{path}, which lies in {through}" if path.is_relative_to(through) else f"{path}, a part of {through}"
             problems.append(Problem(name, saw, "a place outside the folders that every run can read", _ADVICE))
     if problems:
@@ -38,9 +38,11 @@ def refuse_exposed(places: Mapping[str, Path], shown: tuple[Path, ...]) -> None:
 
 
 @lru_cache(maxsize=4096)
-def _exposing(path: Path, identity: tuple[int, int], shown: tuple[Path, ...]) -> Path | None:
-    """Name the shown folder through which a path can be reached, if there is one."""
-    listed = _MOUNTS.read_bytes()
+def _exposing(path: Path, identity: tuple[int, int], shown: tuple[Path, ...], listed: bytes) -> Path | None:
+    """Name the shown folder through which a path can be reached, if there is one.
+
+    It is looked up anew only if the path is another folder by now or the list of mounts has changed.
+    """
     real, place = path.resolve(), _locate(path, _parse_mounts(listed))
     for tree in _locate_trees(shown, listed):
         is_part = place and any(place.is_inside(part) for part in tree.parts)

@@ -1,5 +1,6 @@
 """A task whose answers every run could read is refused, under whatever name it lies there."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -141,6 +142,32 @@ def test_a_temporary_folder_among_shown_libraries_is_refused(inside, warm, publi
     monkeypatch.setattr("sandmill.sandbox.sandbox.gettempdir", lambda: str(inside))
     with pytest.raises(InputError, match="TMPDIR"):
         warm.run("x = 1", public=public)
+
+
+LATER = """
+import subprocess, sys
+from pathlib import Path
+from sandmill.sandbox import Sandbox
+source, target, public = map(Path, sys.argv[1:])
+# Shared among the namespaces that descend from ours, as a host's mounts often are.
+subprocess.run(["mount", "--make-rshared", "/"], check=True)
+code = f"import os; print(os.listdir({str(target)!r}))"
+with Sandbox("warm") as box:
+    before = box.run(code, public=public)
+    subprocess.run(["mount", "--bind", source, target], check=True)
+    # The first of these was forked ahead, before there was the mount.
+    print([box.run(code, public=public).stdout == before.stdout != "" for _ in range(3)])
+"""
+
+
+def test_what_the_host_mounts_below_a_shown_folder_later_stays_out_of_sight(agent_env, tmp_path, public):
+    if os.geteuid() or not shutil.which("unshare"):
+        pytest.skip("needs root, to make mounts in a namespace of its own")
+    target = next(agent_env.path.glob("lib/python*/site-packages/joblib/test"))
+    make_task(tmp_path)
+    words = ["unshare", "-m", "--propagation", "private", sys.executable, "-c", LATER]
+    ran = subprocess.run([*words, tmp_path, target, public], capture_output=True, text=True, check=False)
+    assert (ran.stdout, ran.stderr) == ("[True, True, True]\n", "")
 
 
 def test_what_is_not_isolated_is_not_refused(open_box, agent_env):

@@ -13,7 +13,7 @@ CHANGES = """
 import ctypes, fcntl, os, sys
 libc = ctypes.CDLL(None, use_errno=True)
 shared = ["/", "/usr/bin/env", "/etc/passwd", "/etc/ld.so.cache", "/proc", "/proc/version", "/proc/self/exe",
-          "/proc/self/root", sys.executable, os.path.realpath(sys.executable), os.__file__, os.path.join(sys.prefix, "pyvenv.cfg"),
+          "/proc/self/root", sys.executable, os.path.realpath(sys.executable), os.__file__, f"{sys.prefix}/pyvenv.cfg",
           "public", "public/train.csv", *[f"/dev/{n}" for n in ("null", "zero", "full", "random", "urandom")],
           *[f"/proc/self/ns/{n}" for n in os.listdir("/proc/self/ns")], "/proc/self/fd/0"]
 done = []
