@@ -65,6 +65,37 @@ for hidden in ("/.guest", "/.public"):
         NOTHING,
         (1,),
     ),
+    "folders of the system and of the interpreter": Attack(
+        """
+wanted = {"/usr": {"bin", "sbin", "lib", "lib32", "lib64", "libx32", "share", "local"}, "/usr/share": {"zoneinfo"},
+          "/usr/local": {"bin", "lib", "share", "lib64"} if sys.base_prefix == "/usr/local" else set(),
+          TOLD["agent_env"]: {"bin", "lib", "lib64", "pyvenv.cfg"}}
+if sys.base_prefix != "/usr":
+    wanted[sys.base_prefix] = {"bin", "lib", "lib64", "share"}
+    wanted[f"{sys.base_prefix}/bin"] = {"python", "python3", "python%d.%d" % sys.version_info[:2]}
+for folder, names in wanted.items():
+    found = set(os.listdir(folder)) if os.path.isdir(folder) else set()
+    if found - names: print("BREACH", folder, found - names)
+for top in ("/usr/src", "/usr/local/src", "/usr/games", "/opt", "/srv", "/home"):
+    is_on_the_way = any(path.startswith(f"{top}/") for path in (TOLD["agent_env"], sys.base_prefix))
+    if os.path.exists(top) and not is_on_the_way: print("BREACH", top)
+""",
+        NOTHING,
+        (1,),
+    ),
+    "where we are installed": Attack(
+        """
+told = [open(f"/proc/self/{name}", errors="replace").read() for name in ("cmdline", "environ", "maps", "mountinfo", "comm")]
+told += [repr((sys.orig_argv, sys.path, list(sys.path_importer_cache)))]
+frame = sys._getframe()
+while frame:
+    told.append(frame.f_code.co_filename)
+    frame = frame.f_back
+if any(TOLD["repository"] in text for text in told): print("BREACH", told)
+""",
+        NOTHING,
+        (2,),
+    ),
     "environment and command lines": Attack(
         """
 print(dict(os.environ))

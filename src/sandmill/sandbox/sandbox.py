@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from types import TracebackType
 from typing import Self
 
@@ -16,6 +16,8 @@ from sandmill.sandbox.agent_env import require_agent_env
 from sandmill.sandbox.attend import Order, attend
 from sandmill.sandbox.backends import BackendName, choose_backend, probe
 from sandmill.sandbox.cold import Bare, Bubblewrap
+from sandmill.sandbox.placement import refuse_exposed
+from sandmill.sandbox.view import shown_trees
 from sandmill.sandbox.warm import ServerGone, WarmServer
 
 _MOST_CODE = 1 << 20
@@ -56,6 +58,7 @@ class Sandbox:
         self._bwrap = Bubblewrap(self.agent_env, is_root) if self.backend == "bwrap" else None
         self._bare = Bare(self.agent_env)
         self._is_root = is_root
+        self._shown = () if self.backend == "subprocess" else shown_trees(self.agent_env)
 
     @property
     def isolation(self) -> Isolation:
@@ -81,10 +84,12 @@ class Sandbox:
             cancel: descriptor that becomes readable when the run is no longer wanted.
 
         Raises:
-            InputError: if a folder is not there, or scratch holds more than a run has room for.
+            InputError: if a folder is not there, or lies where every run could read it, or scratch holds more than a
+                run has room for.
             SandboxUnavailable: if the warm interpreter cannot be started.
         """
         _check_folders(public, scratch)
+        refuse_exposed(_own_places(public, scratch), self._shown)
         if timeout <= 0:
             raise InputError("run", [Problem("timeout", str(timeout), "a number of seconds above 0")], "")
         if not code.strip():
@@ -138,6 +143,14 @@ def _check_folders(public: Path, scratch: Path | None) -> None:
     ]
     if problems:
         raise InputError("run", problems, "Nothing was run.")
+
+
+def _own_places(public: Path, scratch: Path | None) -> dict[str, Path]:
+    """List what no other run may see: a task's files, answers that lie beside them, and what a run leaves."""
+    places = {"public": public.absolute(), "temporary folder (TMPDIR)": Path(gettempdir())}
+    for folder in {public.absolute().parent, public.resolve().parent}:
+        places[f"answers of {folder}"] = folder / "private"
+    return places if scratch is None else places | {"scratch": scratch.absolute()}
 
 
 @contextmanager

@@ -1,13 +1,34 @@
-"""What the agent's code sees of the machine: the operating system's programmes, the interpreter, its packages."""
+"""What the agent's code sees of the machine: programs and libraries of the system, the interpreter, its packages.
 
+It is a list of what is shown, never of what is hidden: of `/usr` and of the interpreter's installation only the folders
+that programs and the standard library need. A task that lies in one of those is refused, see `placement.py`.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from sandmill.sandbox.agent_env import AgentEnv
 
-_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+_SYSTEM = (
+    *(f"{top}/{name}" for top in ("/usr", "") for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32")),
+    "/usr/share/zoneinfo",
+)
 _SETTINGS = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime")
+_OF_ENVIRONMENT = ("bin", "lib", "lib64", "pyvenv.cfg")
+_OF_INSTALLATION = (
+    "bin/python",
+    "bin/python3",
+    "bin/python{version}",
+    "lib/python{version}",
+    "lib64/python{version}",
+    "share/zoneinfo",
+)
+_LIBRARIES = "lib/*.so*"
+"""Shared libraries beside the standard library, for an installation that is not the system's own."""
 _OTHER_PACKAGES = ("lib/python3*/site-packages", "lib/python3*/dist-packages")
+_MOST_LINKS = 16
 DEVICES = ("null", "zero", "full", "random", "urandom")
 
 FILES = {
@@ -29,23 +50,26 @@ _LINKS = {
 def view_of(env: AgentEnv) -> dict[str, Any]:
     """Plan the read-only part of the root: `steps`, then `folders`, `links` and `files` (see `guest/template.py`).
 
-    Packages of other interpreters are hidden, and so is our own code, should it lie below a folder that is shown:
+    Packages of other interpreters are masked, and so is our own code, should it lie below a folder that is shown:
     what the agent's code can import is the pinned environment and the standard library.
     """
-    system = [path for path in _SYSTEM if Path(path).is_dir() and not Path(path).is_symlink()]
-    settings = [path for path in _SETTINGS if Path(path).exists() and not Path(path).is_symlink()]
-    base = [] if _is_below(env.base_prefix, system) else [str(env.base_prefix)]
-    shown = [*system, *settings, *base]
-    hidden = [*_other_packages([Path(path) for path in (*system, "/usr/local", *base)]), *_own_code(shown)]
-    links = {path: str(Path(path).readlink()) for path in (*_SYSTEM, *_SETTINGS) if Path(path).is_symlink()}
+    system = [*map(Path, _SYSTEM), *map(Path, _SETTINGS), *_installation(env)]
+    shown = _outermost(path for path in system if path.exists() and not path.is_symlink())
+    own = _outermost(path for name in _OF_ENVIRONMENT if (path := env.path / name).exists() and not path.is_symlink())
+    hidden = [*_other_packages(env, shown), *_own_code(shown)]
+    links = {
+        str(path): str(path.readlink())
+        for path in [*system, *(env.path / name for name in _OF_ENVIRONMENT)]
+        if path.is_symlink() and not is_inside(path, [*shown, *own])
+    }
     links |= _LINKS
-    if not _is_below(Path("/tmp"), [], [*shown, str(env.path)]):
+    if not any(path.is_relative_to("/tmp") for path in [*shown, *own, *map(Path, links)]):
         links["/tmp"] = "/box/tmp"
     return {
         "steps": [
-            *(["tree", path] for path in shown),
-            *(["mask", path] for path in dict.fromkeys(hidden)),
-            ["folder", str(env.path)],
+            *(["tree", str(path)] for path in shown),
+            *(["mask", str(path)] for path in dict.fromkeys(hidden)),
+            *(["tree", str(path)] for path in own),
         ],
         "folders": ["/proc", "/box", "/dev", "/etc", "/var"],
         "links": links,
@@ -53,24 +77,52 @@ def view_of(env: AgentEnv) -> dict[str, Any]:
     }
 
 
-def _is_below(path: Path, folders: list[str], inside: list[str] | None = None) -> bool:
-    """Whether a path lies in one of the folders, or one of the paths `inside` lies in it."""
-    return any(path.is_relative_to(folder) for folder in folders) or any(
-        Path(other).is_relative_to(path) for other in inside or []
-    )
+def shown_trees(env: AgentEnv) -> tuple[Path, ...]:
+    """List the files and folders of the machine that every run can read."""
+    return tuple(Path(path) for kind, path in view_of(env)["steps"] if kind == "tree")
 
 
-def _other_packages(prefixes: list[Path]) -> list[str]:
+def is_inside(path: Path, folders: Iterable[Path]) -> bool:
+    """Whether a path is one of the folders or lies in one."""
+    return any(path.is_relative_to(folder) for folder in folders)
+
+
+def _installation(env: AgentEnv) -> Iterator[Path]:
+    """List what the interpreter needs of the Python installation that its environment was made from."""
+    version = ".".join(env.python_version.split(".")[:2])
+    for name in _OF_INSTALLATION:
+        yield env.base_prefix / name.format(version=version)
+    if env.base_prefix != Path("/usr"):
+        yield from sorted(env.base_prefix.glob(_LIBRARIES))
+    yield from _links_to_program(env.python)
+
+
+def _links_to_program(link: Path) -> Iterator[Path]:
+    """Follow the links from the environment's interpreter to the program, and list each place on the way."""
+    for _ in range(_MOST_LINKS):
+        yield link
+        if not link.is_symlink():
+            return
+        link = Path(os.path.normpath(link.parent / link.readlink()))
+
+
+def _outermost(paths: Iterable[Path]) -> list[Path]:
+    """Leave out what lies in another one of the paths."""
+    found = list(dict.fromkeys(paths))
+    return [path for path in found if not is_inside(path, [other for other in found if other != path])]
+
+
+def _other_packages(env: AgentEnv, shown: list[Path]) -> list[Path]:
     return [
-        str(found)
-        for prefix in prefixes
+        found
+        for prefix in (Path("/usr"), Path("/"), Path("/usr/local"), env.base_prefix)
         for pattern in _OTHER_PACKAGES
         for found in sorted(prefix.glob(pattern))
-        if found.is_dir() and not found.is_symlink()
+        if found.is_dir() and not found.is_symlink() and is_inside(found, shown)
     ]
 
 
-def _own_code(shown: list[str]) -> list[str]:
+def _own_code(shown: list[Path]) -> list[Path]:
     library = Path(__file__).resolve().parents[1]
     checkout = library.parents[1] if library.parent.name == "src" else library.parent
-    return [str(checkout)] if _is_below(checkout, shown) else []
+    return [checkout] if is_inside(checkout, shown) else []

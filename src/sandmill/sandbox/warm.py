@@ -14,7 +14,7 @@ from typing import Any
 from sandmill.errors import Problem, SandboxUnavailable
 from sandmill.sandbox.agent_env import AgentEnv
 from sandmill.sandbox.channels import Channels, Ending
-from sandmill.sandbox.interpreter import guest_command, guest_environment
+from sandmill.sandbox.interpreter import GUEST, guest_command, guest_environment
 from sandmill.sandbox.view import view_of
 
 _START_S = 120.0
@@ -84,16 +84,19 @@ class WarmServer:
     def _start(self) -> socket.socket:
         near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         complaints = os.memfd_create("sandmill-server")
+        # By a descriptor, so that neither its command line nor its code objects tell runs where we are installed.
+        guest = os.open(GUEST, os.O_PATH | os.O_DIRECTORY)
         try:
             with far:
+                inside = ("launch", str(far.fileno()), "root" if self._is_root else "user")
                 self._process = subprocess.Popen(
-                    guest_command(self._env, "serve", str(far.fileno())),
+                    guest_command(self._env, *inside, guest=Path(f"/proc/self/fd/{guest}")),
                     env=guest_environment(),
                     cwd="/",
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=complaints,
-                    pass_fds=[far.fileno()],
+                    pass_fds=[far.fileno(), guest],
                     start_new_session=True,
                 )
             hello = {"is_root": self._is_root, "root": str(self._env.mount_point), "view": view_of(self._env)}
@@ -112,6 +115,7 @@ class WarmServer:
             raise
         finally:
             os.close(complaints)
+            os.close(guest)
         near.settimeout(_REPORT_S)
         return near
 

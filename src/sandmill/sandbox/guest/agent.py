@@ -57,6 +57,7 @@ def _join(link: socket.socket, init: int, talk: socket.socket) -> None:
     if not uid:
         kernel.enter_namespace(init, kernel.CLONE_NEWUSER)
     link.send(b"joined")
+    box.close_input()
     box.report_ready(talk, uid)
     box.become_agent(uid)
     kernel.die_with_parent()

@@ -159,13 +159,17 @@ def set_limits(limits: dict[str, int]) -> None:
 
 
 def take_streams(stdout: int, stderr: int) -> None:
-    """Put the parent's pipes in place of our output and nothing in place of our input."""
-    nothing = os.open("/dev/null", os.O_RDONLY)
-    for source, target in ((nothing, 0), (stdout, 1), (stderr, 2)):
+    """Put the parent's pipes in place of our output."""
+    for source, target in ((stdout, 1), (stderr, 2)):
         os.dup2(source, target)
-    for descriptor in (nothing, stdout, stderr):
-        if descriptor > 2:
-            os.close(descriptor)
+        os.close(source)
+
+
+def close_input() -> None:
+    """Put nothing in place of our input: the null device of our own root, not of a mount that we should not hold."""
+    nothing = os.open("/dev/null", os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
 
 
 def say_started(stage: socket.socket) -> None:

@@ -5,6 +5,7 @@ import socket
 import sys
 
 from sandmill.sandbox.guest import box, kernel, script
+from sandmill.sandbox.guest.template import DEVICES
 
 PUBLIC = "/.public"
 """Where bubblewrap puts the public files, for us to bind them into the run's own file system."""
@@ -46,6 +47,9 @@ def _shut_in(job: box.Job, uid: int, talk: socket.socket, here: str) -> None:
     for path in (PUBLIC, here):
         kernel.detach(path)
     kernel.restrict_mounts("/proc")
+    for device in DEVICES:
+        kernel.restrict_mounts(f"/dev/{device}", has_devices=True)
+    box.close_input()
     box.claim_folders(uid)
     box.report_ready(talk, uid)
     if not uid:

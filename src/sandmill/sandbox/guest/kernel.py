@@ -10,7 +10,7 @@ import struct
 _libc = ctypes.CDLL(None, use_errno=True)
 
 MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_RDONLY = 2, 4, 8, 1
-MS_BIND, MS_REC, MS_SLAVE = 1 << 12, 1 << 14, 1 << 19
+MS_BIND, MS_REC, MS_PRIVATE, MS_SLAVE = 1 << 12, 1 << 14, 1 << 18, 1 << 19
 MNT_DETACH = 2
 _ATTR_RDONLY, _ATTR_NOSUID, _ATTR_NODEV = 1, 2, 4
 
@@ -74,15 +74,28 @@ def detach(target: str) -> None:
     _check(_libc.umount2(_path(target), MNT_DETACH), "umount2", target)
 
 
-def restrict_mounts(target: str, is_read_only: bool = True, has_devices: bool = False) -> None:
+def restrict_mounts(target: str, has_devices: bool = False) -> None:
     """Make a mount and all mounts below it read-only, without set-uid and, unless asked, without devices."""
-    attributes = _ATTR_NOSUID | (_ATTR_RDONLY if is_read_only else 0) | (0 if has_devices else _ATTR_NODEV)
-    data = ctypes.create_string_buffer(struct.pack("=QQQQ", attributes, 0, 0, 0), 32)
+    _set_attributes(target, _ATTR_RDONLY | _ATTR_NOSUID | (0 if has_devices else _ATTR_NODEV), 0, _AT_RECURSIVE)
+
+
+def freeze_mounts(target: str) -> None:
+    """Make a mount and all mounts below it read-only, and leave them otherwise as they are."""
+    _set_attributes(target, _ATTR_RDONLY, 0, _AT_RECURSIVE)
+
+
+def unfreeze_mount(target: str) -> None:
+    """Make one mount writable again that was not read-only when its namespace began."""
+    _set_attributes(target, 0, _ATTR_RDONLY, 0)
+
+
+def _set_attributes(target: str, added: int, removed: int, flags: int) -> None:
+    data = ctypes.create_string_buffer(struct.pack("=QQQQ", added, removed, 0, 0), 32)
     result = _libc.syscall(
         ctypes.c_long(_MOUNT_SETATTR),
         ctypes.c_int(_AT_FDCWD),
         _path(target),
-        ctypes.c_uint(_AT_RECURSIVE),
+        ctypes.c_uint(flags),
         data,
         ctypes.c_size_t(32),
     )

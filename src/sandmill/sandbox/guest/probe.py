@@ -48,6 +48,8 @@ def _try(is_root: bool, root: str, writer: int) -> None:
         if platform.machine() not in kernel.MACHINES:
             raise OSError(f"processor {platform.machine()} is none of {', '.join(kernel.MACHINES)}")
         leave_host(is_root)
+        kernel.freeze_mounts("/")
+        kernel.unfreeze_mount("/proc")
         inner = os.fork()
         if inner:
             os.waitpid(inner, 0)

@@ -48,6 +48,9 @@ def _freshen() -> None:
     random.seed()
     if numpy := sys.modules.get("numpy"):
         numpy.random.seed()
+    if process := sys.modules.get("multiprocessing.process"):
+        # It is drawn at the import, so all runs of a warm interpreter would have the same.
+        process.current_process().authkey = os.urandom(32)
     gc.enable()
 
 

@@ -19,7 +19,7 @@ from sandmill.sandbox.guest.agent import be_agent
 from sandmill.sandbox.guest.keeper import keep
 from sandmill.sandbox.guest.preload import preload
 from sandmill.sandbox.guest.rehearsal import Span, rehearse
-from sandmill.sandbox.guest.template import build_template, leave_host
+from sandmill.sandbox.guest.template import build_template
 
 _PARENT_CHECK_MS = 1000
 _SHORT_RUN_MS = 250
@@ -28,11 +28,10 @@ tables of a large process, and the report of an end would wait for that."""
 
 
 def main(arguments: list[str]) -> None:
-    """Serve the control socket whose descriptor is the first argument until the other end closes."""
+    """Serve the control socket whose descriptor is the first argument until the other end closes. See `launch.py`."""
     control = socket.socket(fileno=int(arguments[0]))
     hello: dict[str, Any] = json.loads(control.recv(1 << 16))
     try:
-        leave_host(hello["is_root"])
         if server := os.fork():
             control.close()
             _guard(server)

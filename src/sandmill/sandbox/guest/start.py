@@ -1,4 +1,4 @@
-"""Entry of the agent's interpreter: `python start.py probe|serve|cold ...`, without sandmill being installed there."""
+"""Entry of the agent's interpreter: `python start.py probe|launch|serve|cold ...`. It does not need sandmill there."""
 
 import sys
 from pathlib import Path

@@ -1,24 +1,25 @@
 """Which system calls exist for the agent's code: name, number on x86_64, number on aarch64 ("-": none there).
 
 What is in no list does not exist inside (ENOSYS), so that C libraries fall back as they do on an older kernel: among
-them clone3, System V and POSIX queues and segments, and memfd_create, whose memory belongs to nobody's account.
+them clone3, System V and POSIX queues and segments, memfd_create, whose memory belongs to nobody's account, and
+inotify: its watches on shared files tell of other runs, and its instances are counted for all processes of a user.
 """
 
 ALLOWED = """
 accept:43:202 accept4:288:242 access:21:- alarm:37:- arch_prctl:158:- bind:49:200 brk:12:214 capget:125:90
-chdir:80:49 chmod:90:- chown:92:- clock_getres:229:114 clock_gettime:228:113 clock_nanosleep:230:115 close:3:57
+chdir:80:49 chmod:90:- clock_getres:229:114 clock_gettime:228:113 clock_nanosleep:230:115 close:3:57
 close_range:436:436 connect:42:203 copy_file_range:326:285 creat:85:- dup:32:23 dup2:33:- dup3:292:24
 epoll_create:213:- epoll_create1:291:20 epoll_ctl:233:21 epoll_pwait:281:22 epoll_pwait2:441:441 epoll_wait:232:-
 eventfd:284:- eventfd2:290:19 execve:59:221 exit:60:93 exit_group:231:94 faccessat:269:48 faccessat2:439:439
-fadvise64:221:223 fallocate:285:47 fchdir:81:50 fchmod:91:52 fchmodat:268:53 fchown:93:55 fchownat:260:54
-fcntl:72:25 fdatasync:75:83 fgetxattr:193:10 flistxattr:196:13 flock:73:32 fork:57:- fremovexattr:199:16
+fadvise64:221:223 fallocate:285:47 fchdir:81:50 fchmod:91:52 fchmodat:268:53
+fdatasync:75:83 fgetxattr:193:10 flistxattr:196:13 flock:73:32 fork:57:- fremovexattr:199:16
 fsetxattr:190:7 fstat:5:80 fstatfs:138:44 fsync:74:82 ftruncate:77:46 futex:202:98 futex_waitv:449:449
 futimesat:261:- get_mempolicy:239:236 get_robust_list:274:100 getcpu:309:168 getcwd:79:17 getdents:78:-
 getdents64:217:61 getegid:108:177 geteuid:107:175 getgid:104:176 getgroups:115:158 getitimer:36:102
 getpeername:52:205 getpgid:121:155 getpgrp:111:- getpid:39:172 getppid:110:173 getpriority:140:141 getrandom:318:278
 getresgid:120:150 getresuid:118:148 getrlimit:97:163 getrusage:98:165 getsid:124:156 getsockname:51:204
-getsockopt:55:209 gettid:186:178 gettimeofday:96:169 getuid:102:174 getxattr:191:8 inotify_add_watch:254:27
-inotify_init:253:- inotify_init1:294:26 inotify_rm_watch:255:28 ioprio_get:252:31 kill:62:129 lchown:94:-
+getsockopt:55:209 gettid:186:178 gettimeofday:96:169 getuid:102:174 getxattr:191:8
+ioprio_get:252:31 kill:62:129
 lgetxattr:192:9 link:86:- linkat:265:37 listen:50:201 listxattr:194:11 llistxattr:195:12 lremovexattr:198:15
 lseek:8:62 lsetxattr:189:6 lstat:6:- madvise:28:233 mbind:237:235 membarrier:324:283 mincore:27:232 mkdir:83:-
 mkdirat:258:34 mknod:133:- mknodat:259:33 mlock:149:228 mlock2:325:284 mmap:9:222 mprotect:10:226 mremap:25:216
@@ -35,7 +36,7 @@ sched_rr_get_interval:148:127 sched_setaffinity:203:122 sched_setattr:314:274 sc
 sched_setscheduler:144:119 sched_yield:24:124 select:23:- sendfile:40:71 sendmmsg:307:269 sendmsg:46:211
 sendto:44:206 set_mempolicy:238:237 set_robust_list:273:99 set_tid_address:218:96 setfsgid:123:152 setfsuid:122:151
 setgid:106:144 setitimer:38:103 setpgid:109:154 setpriority:141:140 setregid:114:143 setresgid:119:149
-setresuid:117:147 setreuid:113:145 setrlimit:160:164 setsid:112:157 setsockopt:54:208 setuid:105:146 setxattr:188:5
+setresuid:117:147 setreuid:113:145 setrlimit:160:164 setsid:112:157 setuid:105:146 setxattr:188:5
 shutdown:48:210 sigaltstack:131:132 signalfd:282:- signalfd4:289:74 splice:275:76 stat:4:- statfs:137:43
 statx:332:291 symlink:88:- symlinkat:266:36 sync_file_range:277:84 sysinfo:99:179 tee:276:77
 tgkill:234:131 time:201:- timer_create:222:107 timer_delete:226:111 timer_getoverrun:225:109 timer_gettime:224:108
@@ -62,7 +63,8 @@ userfaultfd:323:282 vhangup:153:58 vmsplice:278:75
 """Known, and refused with EPERM."""
 
 CHECKED = """
-clone:56:220 ioctl:16:29 personality:135:92 prctl:157:167 socket:41:198 socketpair:53:199
+chown:92:- clone:56:220 fchown:93:55 fchownat:260:54 fcntl:72:25 ioctl:16:29 lchown:94:- personality:135:92
+prctl:157:167 setsockopt:54:208 socket:41:198 socketpair:53:199
 """
 """Allowed with some arguments: see `filter.py`."""
 

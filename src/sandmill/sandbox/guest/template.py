@@ -30,16 +30,16 @@ def build_template(root: str, view: dict[str, Any]) -> None:
 
     Args:
         root: the folder.
-        view: `steps` in order (`tree`: a path shown at the same place with all that is mounted below it, `folder`:
-            without what is mounted below it, `mask`: a folder shown empty); then `folders` to be there, `links` and
-            `files` by path.
+        view: `steps` in order (`tree`: a file, or a folder with all below it, shown at the same path; `mask`: a folder
+            shown empty); then `folders` to be there, `links` and `files` by path. None of these three may lie in a
+            tree: they would be made on the host.
     """
     kernel.mount("sandmill", root, "tmpfs", kernel.MS_NOSUID, "size=4m,nr_inodes=4096,mode=755")
     for kind, path in view["steps"]:
         if kind == "mask":
             kernel.mount("sandmill", root + path, "tmpfs", 0, "size=16k,nr_inodes=16,mode=755")
         else:
-            _bind(path, root + path, kernel.MS_REC if kind == "tree" else 0)
+            _bind(path, root + path)
     for path in view["folders"]:
         os.makedirs(root + path, exist_ok=True)
     for path, target in view["links"].items():
@@ -50,19 +50,23 @@ def build_template(root: str, view: dict[str, Any]) -> None:
         with open(root + path, "w", encoding="utf-8") as file:
             file.write(text)
     kernel.restrict_mounts(root)
+    # From here on, what the host mounts below a tree that is shown stays out.
+    kernel.mount(None, root, None, kernel.MS_REC | kernel.MS_PRIVATE)
     for device in DEVICES:
-        # Mounted when the rest is read-only already, since this must stay a device: the node was made before.
+        # Mounted when the rest has lost its devices. Reading and writing work on a read-only mount; changing the times
+        # of the node, which all runs share, does not.
         kernel.mount(f"/dev/{device}", f"{root}/dev/{device}", None, kernel.MS_BIND)
+        kernel.restrict_mounts(f"{root}/dev/{device}", has_devices=True)
 
 
-def _bind(source: str, target: str, flags: int) -> None:
+def _bind(source: str, target: str) -> None:
     if os.path.isdir(source):
         os.makedirs(target, exist_ok=True)
     else:
         _parent(target)
         with open(target, "w", encoding="utf-8"):
             pass
-    kernel.mount(source, target, None, kernel.MS_BIND | flags)
+    kernel.mount(source, target, None, kernel.MS_BIND | kernel.MS_REC)
 
 
 def _parent(path: str) -> None:

@@ -1,0 +1,113 @@
+"""What runs share (files of the system, devices, public files, the warm interpreter) carries nothing between them."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from sandmill.sandbox.interpreter import GUEST
+from tests.sandbox_corpus import write_public
+from tests.unit.sandbox.test_isolation import seen
+
+CHANGES = """
+import ctypes, fcntl, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+shared = ["/", "/usr/bin/env", "/etc/passwd", "/etc/ld.so.cache", "/proc", "/proc/version", "/proc/self/exe",
+          "/proc/self/root", sys.executable, os.path.realpath(sys.executable), os.__file__, f"{sys.prefix}/pyvenv.cfg",
+          "public", "public/train.csv", *[f"/dev/{n}" for n in ("null", "zero", "full", "random", "urandom")],
+          *[f"/proc/self/ns/{n}" for n in os.listdir("/proc/self/ns")], "/proc/self/fd/0"]
+done = []
+def attempt(name, path, what, *arguments):
+    try: what(*arguments)
+    except OSError: return
+    done.append((name, path))
+for path in shared:
+    # Of every change the value that is there already, so that an attempt that works does no harm.
+    try: status = os.stat(path)
+    except PermissionError: continue
+    times = dict(ns=(status.st_atime_ns, status.st_mtime_ns))
+    attempt("times", path, lambda: os.utime(path, **times))
+    attempt("times now", path, lambda: os.utime(path) if path.startswith("/dev/") else os.utime(path, **times))
+    attempt("mode", path, os.chmod, path, status.st_mode & 0o7777)
+    attempt("owner", path, os.chown, path, -1, -1)
+    attempt("attribute", path, lambda: (os.setxattr(path, "user.sandmill-test", b"x"),
+                                        os.removexattr(path, "user.sandmill-test")))
+    if path.startswith("/dev/") or path == "public/train.csv":
+        for flags in (os.O_RDONLY, os.O_RDWR):
+            try: descriptor = os.open(path, flags)
+            except OSError: continue
+            attempt("times of the descriptor", path, lambda: os.utime(descriptor, **times))
+            attempt("mode of the descriptor", path, os.fchmod, descriptor, status.st_mode & 0o7777)
+            attempt("hint", path, fcntl.fcntl, descriptor, 1036, bytes(8))
+            attempt("hint read", path, fcntl.fcntl, descriptor, 1035, bytes(8))
+            attempt("lease", path, lambda: (fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK),
+                                           fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)))
+            os.close(descriptor)
+attempt("times of the input", 0, os.utime, 0)
+attempt("mode of the input", 0, os.fchmod, 0, 0o666)
+for name in ("inotify_init", "inotify_init1", "fanotify_init"):
+    if getattr(libc, name)(0, 0) >= 0: done.append(("watch", name))
+attempt("notify", "public", lambda: fcntl.fcntl(os.open("public", os.O_RDONLY), fcntl.F_NOTIFY, fcntl.DN_ACCESS))
+print(done)
+"""
+
+
+def test_nothing_can_be_changed_watched_or_leased_that_other_runs_see(box, public):
+    assert seen(box, public, CHANGES) == []
+
+
+def test_devices_work_although_nothing_about_them_can_be_changed(box, public):
+    code = """
+import os
+with open("/dev/null", "w") as file: file.write("x")
+def full():
+    try: open("/dev/full", "w", buffering=1).write("x\\n")
+    except OSError as error: return error.strerror
+print([open("/dev/zero", "rb", 0).read(2), len(open("/dev/urandom", "rb", 0).read(8)), full(), os.read(0, 1)])
+"""
+    assert seen(box, public, code) == [b"\0\0", 8, "No space left on device", b""]
+
+
+def test_reading_leaves_no_times_behind(box, tmp_path):
+    public = write_public(tmp_path)
+    tmp_path.chmod(0o755)
+    train = public / "train.csv"
+    os.utime(train, (1000, 2000))
+    assert seen(box, public, "print(len(open('public/train.csv').read()) > 0)") is True
+    assert train.stat().st_atime == 1000
+
+
+def test_runs_of_one_interpreter_share_no_key(box, public):
+    code = "import multiprocessing; print(bytes(multiprocessing.current_process().authkey))"
+    assert len({seen(box, public, code) for _ in range(3)}) == 3
+
+
+def test_nothing_tells_where_we_are_installed(box, public):
+    places = [str(GUEST), str(GUEST.parents[2]), str(Path(__file__).parents[3])]
+    code = f"""
+import gc, sys, types
+told = [repr([sys.argv, sys.orig_argv, sys.path, list(sys.path_importer_cache)])]
+told += [repr(module) for module in sys.modules.values()]
+for name in ("cmdline", "environ", "maps", "mountinfo", "mounts", "comm", "status", "stat", "limits"):
+    told.append(open(f"/proc/self/{{name}}", errors="replace").read())
+told += [thing.__code__.co_filename for thing in gc.get_objects() if isinstance(thing, types.FunctionType)]
+frame = sys._getframe()
+while frame:
+    told.append(frame.f_code.co_filename)
+    frame = frame.f_back
+places = [place[::-1] for place in {[place[::-1] for place in places]!r}]
+print([place for place in places if any(place in text for text in told if text != __file__)])
+"""
+    assert seen(box, public, code) == []
+
+
+@pytest.mark.parametrize("protocol", [33, 132, 136, 256, 262])
+def test_rare_protocols_have_no_sockets(box, public, protocol):
+    code = f"""
+import errno, socket
+def open_socket(family, kind):
+    try: socket.socket(family, kind, {protocol})
+    except OSError as error: return error.errno
+print({{open_socket(family, kind) for family in (2, 10) for kind in (1, 2, 3, 5, 6)}} == {{errno.EPERM}})
+"""
+    assert seen(box, public, code) is True
