@@ -82,7 +82,7 @@ time.sleep(60)
     "memory locked": Attack(
         """
 import mmap
-room = mmap.mmap(-1, 64 << 20)
+room = mmap.mmap(-1, 64 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 at = ctypes.addressof(ctypes.c_char.from_buffer(room))
 must_fail("mlock", 149, at, 64 << 20)
 must_fail("mlockall", 151, 3)

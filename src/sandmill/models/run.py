@@ -36,6 +36,8 @@ class RunLimits(Frozen):
     """One file."""
     cpu_s: int | None = Field(default=None, ge=1)
     """Processor time of one process; none: twice the wall time."""
+    cores: int | None = Field(default=None, ge=1)
+    """Processors that all processes of a run may use together; none: all that the parent may use."""
     output_kb: int = Field(default=64, ge=1)
     """Kept of standard output and of standard error, each: the last so many. The rest is read and thrown away."""
     submission_mb: int = Field(default=64, ge=1)

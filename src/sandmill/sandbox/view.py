@@ -8,7 +8,8 @@ from sandmill.sandbox.agent_env import AgentEnv
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _SETTINGS = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime")
 _OTHER_PACKAGES = ("lib/python3*/site-packages", "lib/python3*/dist-packages")
-DEVICES = ("null", "zero", "full", "random", "urandom")
+DEVICES = {"null": "null", "zero": "full", "full": "full", "random": "random", "urandom": "urandom"}
+"""Equal to DEVICES of `guest/template.py`."""
 
 FILES = {
     "/etc/passwd": "root:x:0:0::/:/usr/sbin/nologin\nagent:x:1000:1000::/box/home:/bin/sh\n",

@@ -29,6 +29,10 @@ _FAMILIES = (1, 2, 10)
 _TERMINAL_TRICKS = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX put characters into the input of a terminal."""
 _PERSONALITIES = (0, 0xFFFF_FFFF)
+_MAP_SHARED, _MAP_ANONYMOUS, _MAP_HUGETLB = 1, 0x20, 0x4_0000
+"""Shared anonymous memory stays in use after MADV_DONTNEED or a partial munmap, but no process is charged for it any
+more. Memory from the machine's pool of huge pages is never part of a process's resident set. `memory_mb` could count
+neither, so neither can be had. MAP_SHARED_VALIDATE (3) has the bit of MAP_SHARED too."""
 _PRCTL = (1, 2, 3, 4, 7, 14, 15, 16, 21, 23, 29, 30, 36, 37, 38, 39, 41, 42, 64, 0x53564D41)
 """Names, parent-death signal, dumpability, timer slack, reaping, huge pages, no-new-privs, names of memory areas."""
 
@@ -58,6 +62,7 @@ def build_filter(machine: str) -> bytes:
         ("socket", _one_of(_FAMILIES)),
         ("socketpair", _one_of(_FAMILIES[:1])),
         ("ioctl", _none_of(_TERMINAL_TRICKS)),
+        ("mmap", _countable_mapping()),
         ("personality", _one_of(_PERSONALITIES)),
         ("prctl", _one_of(_PRCTL)),
     ):
@@ -74,6 +79,18 @@ def _without_bits(bits: int) -> list[bytes]:
     return [
         _step(_LOAD, _ARGUMENT),
         _step(_JUMP_ANY, bits, 0, 1),
+        _step(_RETURN, _ERRNO | errno.EPERM),
+        _step(_RETURN, _ALLOW),
+    ]
+
+
+def _countable_mapping() -> list[bytes]:
+    """Refuse MAP_HUGETLB, and MAP_ANONYMOUS together with MAP_SHARED; flags are the fourth argument."""
+    return [
+        _step(_LOAD, _ARGUMENT + 8 * 3),
+        _step(_JUMP_ANY, _MAP_HUGETLB, 2, 0),
+        _step(_JUMP_ANY, _MAP_ANONYMOUS, 0, 2),
+        _step(_JUMP_ANY, _MAP_SHARED, 0, 1),
         _step(_RETURN, _ERRNO | errno.EPERM),
         _step(_RETURN, _ALLOW),
     ]

@@ -8,7 +8,9 @@ from typing import Any
 
 from sandmill.sandbox.guest import kernel
 
-DEVICES = ("null", "zero", "full", "random", "urandom")
+DEVICES = {"null": "null", "zero": "full", "full": "full", "random": "random", "urandom": "urandom"}
+"""Devices by name, and the machine's device behind each. /dev/full reads as zeros too, but it cannot be mapped: a
+shared mapping of the real /dev/zero would be memory that `memory_mb` does not count (see `filter.py`)."""
 
 
 def leave_host(is_root: bool) -> None:
@@ -50,9 +52,9 @@ def build_template(root: str, view: dict[str, Any]) -> None:
         with open(root + path, "w", encoding="utf-8") as file:
             file.write(text)
     kernel.restrict_mounts(root)
-    for device in DEVICES:
+    for device, source in DEVICES.items():
         # Mounted when the rest is read-only already, since this must stay a device: the node was made before.
-        kernel.mount(f"/dev/{device}", f"{root}/dev/{device}", None, kernel.MS_BIND)
+        kernel.mount(f"/dev/{source}", f"{root}/dev/{device}", None, kernel.MS_BIND)
 
 
 def _bind(source: str, target: str, flags: int) -> None:
