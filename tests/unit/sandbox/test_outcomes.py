@@ -195,4 +195,4 @@ def test_what_does_not_fit_into_a_run_is_left_out_and_named(agent_env, public, t
         result = box.run("import os; print(sorted(os.listdir()))", public=public, scratch=tmp_path)
     assert result.stdout == "['public', 'small', 'solution.py']\n"
     assert "1 path was not brought in, first big (more than" in result.detail
-    assert sorted(os.listdir(tmp_path)) == ["big", "small"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["big", "small"]
