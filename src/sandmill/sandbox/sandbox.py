@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from types import TracebackType
 from typing import Self
 
@@ -18,6 +18,7 @@ from sandmill.sandbox.agent_env import require_agent_env
 from sandmill.sandbox.attend import Order, attend
 from sandmill.sandbox.backends import BackendName, choose_backend, probe
 from sandmill.sandbox.cold import Bare, Bubblewrap
+from sandmill.sandbox.tree import remove_tree
 from sandmill.sandbox.warm import ServerGone, WarmServer
 
 _MOST_CODE = 1 << 20
@@ -136,10 +137,11 @@ class Sandbox:
         if self._bwrap:
             bubblewrap = self._bwrap
             return attend(order, self.isolation, lambda channels: bubblewrap.launch(channels, order.public))
-        with TemporaryDirectory(prefix="sandmill-run-", ignore_cleanup_errors=True) as folder:
-            return attend(
-                order, self.isolation, lambda channels: self._bare.launch(channels, order.public, Path(folder))
-            )
+        folder = Path(mkdtemp(prefix="sandmill-run-"))
+        try:
+            return attend(order, self.isolation, lambda channels: self._bare.launch(channels, order.public, folder))
+        finally:
+            remove_tree(folder)
 
 
 def _check_folders(public: Path, scratch: Path | None) -> None:

@@ -5,10 +5,14 @@ from the root, name by name and never through a link, and a path is remembered a
 """
 
 import os
+import stat
+from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import count
+from pathlib import Path
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _KEY_BYTES = 16
@@ -122,3 +126,47 @@ def list_names(folder: int, most_bytes: int) -> tuple[list[str], int, int]:
                 size += length
                 names.append(entry.name)
     return sorted(names), size, passed
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a folder and what is in it, as far as that can be removed; never an exception.
+
+    `shutil.rmtree` goes one call and one descriptor deeper for each level, and fails in a tree that is deep enough.
+    Here a folder in a folder is moved up to the root before its parent is removed, so nothing is ever deep.
+    """
+    with suppress(OSError):
+        path.chmod(0o700)
+        root = os.open(path, FOLDER)
+        try:
+            token = os.urandom(8).hex()
+            waiting = deque(_unlink_files(root))
+            for number in count():
+                if not waiting:
+                    break
+                name = waiting.popleft()
+                with suppress(OSError):
+                    inner = os.open(name, FOLDER, dir_fd=root)
+                    try:
+                        for position, folder in enumerate(_unlink_files(inner)):
+                            moved = f"{token}-{number}-{position}"
+                            os.rename(folder, moved, src_dir_fd=inner, dst_dir_fd=root)
+                            waiting.append(moved)
+                    finally:
+                        os.close(inner)
+                    os.rmdir(name, dir_fd=root)
+        finally:
+            os.close(root)
+        path.rmdir()
+
+
+def _unlink_files(folder: int) -> list[str]:
+    """Remove all files of a folder, and unlock and list its folders."""
+    folders: list[str] = []
+    for name in os.listdir(folder):
+        with suppress(OSError):
+            if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+                os.chmod(name, 0o700, dir_fd=folder)
+                folders.append(name)
+            else:
+                os.unlink(name, dir_fd=folder)
+    return folders

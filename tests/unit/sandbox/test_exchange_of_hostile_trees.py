@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from sandmill.sandbox.exchange import Caps, collect, fill
+from sandmill.sandbox.tree import remove_tree
 from tests.unit.sandbox.test_exchange import caps_of, names, places
 
 __all__ = ["places"]
@@ -83,6 +84,7 @@ MEASURE = """
 import os, sys
 from pathlib import Path
 from sandmill.sandbox.exchange import Caps, collect, fill
+from sandmill.sandbox.tree import remove_tree
 
 def peak():
     text = Path("/proc/self/status").read_text()
@@ -161,6 +163,47 @@ def test_a_scratch_folder_that_is_gone_is_said_and_no_exception(places):
     (work / "a").write_text("x")
     scratch.rmdir()
     assert collect(at, scratch, filled, WIDE).first_left == "the scratch folder (No such file or directory)"
+
+
+SMALL_VOLUME = """
+import os, sys
+from pathlib import Path
+from sandmill.sandbox.exchange import Caps, collect, fill
+from sandmill.sandbox.guest import kernel
+
+scratch, work = map(Path, sys.argv[1:])
+kernel.unshare(kernel.CLONE_NEWNS)
+kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_SLAVE)
+kernel.mount("small", str(scratch), "tmpfs", 0, "size=1m,nr_inodes=20")
+at = os.open(work, os.O_RDONLY)
+caps = Caps(1 << 30, 1000, 1 << 20)
+copied = collect(at, scratch, fill(scratch, at, 0, caps), caps)
+print(copied.left, copied.first_left, len(list(scratch.iterdir())))
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small volume takes root")
+def test_a_volume_that_is_full_takes_what_fits(places):
+    scratch, work, _ = places
+    (work / "large").write_bytes(bytes(range(256)) * (2 << 12))
+    for number in range(30):
+        (work / f"small{number:02}").write_bytes(b"x")
+    command = [sys.executable, "-c", SMALL_VOLUME, str(scratch), str(work)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    left, name, *_, there = ran.stdout.split()
+    assert (name, int(left) + int(there)) == ("large", 31)
+    assert int(there) > 15
+
+
+def test_a_tree_of_any_depth_can_be_removed(places):
+    scratch, work, _ = places
+    make_deep(work, 1200, "d" * 255)
+    (work / "file").touch()
+    (work / "link").symlink_to(scratch)
+    (scratch / "kept").touch()
+    remove_tree(work)
+    assert not work.exists()
+    assert names(scratch) == ["kept"]
 
 
 HOSTILE_NAMES = (b"\xff\xfe", b"new\nline", b"\x1b[2J", b"n" * 255, "\u202e".encode(), b"-rf", b"~", b" ", b"public")

@@ -145,9 +145,12 @@ def test_memory_of_threads_that_outlive_the_first_one_is_bounded(agent_env, publ
     """Each process is within its address space, so nothing but the look at all of them ends the run."""
     code = """
 import ctypes, os, threading, time
-os.fork()
-x = bytearray(b"1") * (200 << 20)
-threading.Thread(target=time.sleep, args=(20,)).start()
+os.fork(); os.fork()
+def hold():
+    time.sleep(0.5)
+    kept = bytearray(b"1") * (100 << 20)
+    time.sleep(20)
+threading.Thread(target=hold).start()
 ctypes.CDLL(None).syscall(60, 0)
 """
     for name in ("warm", "bwrap"):
@@ -249,6 +252,11 @@ def test_a_file_of_the_environment_comes_in_beside_all_that_a_run_left(agent_env
         result = box.run("print(len(open('~feedback').read()))", public=public, scratch=tmp_path)
         assert (result.outcome, result.stdout) == (Outcome.NO_SUBMISSION, "1048576\n")
         assert (tmp_path / "~feedback").stat().st_size == 1 << 20
+
+
+def test_a_tree_too_deep_to_remove_by_recursion_is_no_trouble(open_box, public):
+    code = "import os\nfor _ in range(3000): os.mkdir('d'); os.chdir('d')"
+    assert open_box("subprocess").run(code, public=public).outcome is Outcome.NO_SUBMISSION
 
 
 def test_a_deep_tree_is_no_trouble(warm, public, tmp_path):
