@@ -158,7 +158,7 @@ except OSError: raise SystemExit(1)
     "holes": Attack("for n in range(40): open(f'{n}', 'wb').truncate(250 << 20)", NOTHING, (18,), is_dear=True),
     "names without end": Attack(
         """
-for _ in range(30): os.mkdir("d" * 255); os.chdir("d" * 255)
+for _ in range(31): os.mkdir("d" * 55); os.chdir("d" * 55)
 for number in range(18000): os.close(os.open(b"\\xff" * 249 + b"n%05d" % number, os.O_CREAT | os.O_WRONLY))
 """,
         NOTHING,

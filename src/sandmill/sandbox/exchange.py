@@ -19,6 +19,8 @@ _OURS = frozenset({"public", "solution.py"})
 """Names at the top that a run lays out by itself: they are not carried from run to run."""
 
 _DEEPEST = 32
+_LONGEST = 2048
+"""Bytes of a path that is carried, so that a caller whose own folder is not deeper can name it in one call (4096)."""
 _BLOCK = 4096
 """In which the run's file system counts: many small files take more room than they have bytes."""
 _RESERVED = 16
@@ -164,7 +166,7 @@ def _take(folder: Folder, name: str, inner: int, outer: int, uid: int, caps: Cap
         if key in copied.keys:
             return is_folder
         size = _room(status)
-        if reason := _beyond(folder, size, caps, copied):
+        if reason := _beyond(folder, name, size, caps, copied):
             copied.leave(folder.path_of(name), reason)
             return False
         if is_folder:
@@ -183,10 +185,12 @@ def _room(status: os.stat_result) -> int:
     return 0 if stat.S_ISDIR(status.st_mode) else -(-status.st_size // _BLOCK) * _BLOCK
 
 
-def _beyond(folder: Folder, size: int, caps: Caps, copied: Copied) -> str:
+def _beyond(folder: Folder, name: str, size: int, caps: Caps, copied: Copied) -> str:
     """Say which cap an entry is beyond, if any."""
     if folder.depth >= _DEEPEST:
         return f"deeper than {_DEEPEST} folders"
+    if folder.prefix_bytes + len(os.fsencode(name)) > _LONGEST:
+        return f"a path of more than {_LONGEST} bytes"
     if len(copied.keys) >= caps.entries:
         return f"more than {caps.entries} files and folders"
     if copied.bytes + size > caps.bytes:

@@ -25,6 +25,8 @@ class Folder:
     parent: "Folder | None"
     name: str
     depth: int
+    prefix_bytes: int
+    """Length of the path of the folder with the slash that follows it."""
     key: bytes
 
     def key_of(self, name: str) -> bytes:
@@ -33,7 +35,8 @@ class Folder:
 
     def child(self, name: str) -> "Folder":
         """Give the folder of this name in this one."""
-        return Folder(self, name, self.depth + 1, self.key_of(name))
+        length = self.prefix_bytes + len(os.fsencode(name)) + 1
+        return Folder(self, name, self.depth + 1, length, self.key_of(name))
 
     def path_of(self, name: str) -> str:
         """Spell the path of an entry out."""
@@ -44,7 +47,7 @@ class Folder:
         return "/".join(reversed(names))
 
 
-ROOT = Folder(None, "", 0, b"")
+ROOT = Folder(None, "", 0, 0, b"")
 
 
 class Tree:
