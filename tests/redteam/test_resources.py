@@ -1,6 +1,8 @@
 """Attacks on the machine: processes, memory, disk, output, time. Each ends by its own fault, within its limits."""
 
+import resource
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -82,11 +84,53 @@ time.sleep(60)
     "memory locked": Attack(
         """
 import mmap
-room = mmap.mmap(-1, 64 << 20)
+room = mmap.mmap(-1, 64 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 at = ctypes.addressof(ctypes.c_char.from_buffer(room))
 must_fail("mlock", 149, at, 64 << 20)
 must_fail("mlockall", 151, 3)
 must_fail("huge pages", 9, 0, 1 << 30, 3, 0x40022, -1, 0)
+""",
+        NOTHING,
+    ),
+    "memory shared with nobody": Attack(
+        """
+for flags in (0x21, 0x23, 0x4021, 0x40021, 0x40022, 0x8000021):
+    must_fail(f"mmap {flags:x}", 9, 0, 1 << 20, 3, flags, -1, 0)
+for path in ("/dev/zero", "/dev/full", "/dev/null", "/dev/random", "/dev/urandom"):
+    for mode in (os.O_RDWR, os.O_RDONLY):
+        must_fail(path, 9, 0, 1 << 20, 1, 1, os.open(path, mode), 0)
+for name, number in {"memfd_create": 319, "memfd_secret": 447, "shmget": 29, "userfaultfd": 323, "io_setup": 206,
+                     "remap_file_pages": 216, "vmsplice": 278}.items():
+    must_fail(name, number, 0, 0, 0)
+""",
+        NOTHING,
+    ),
+    "memory behind an ended first thread": Attack(
+        """
+import threading
+for _ in range(3): os.fork()
+def hold():
+    time.sleep(0.5)
+    kept = bytearray(b"1") * (700 << 20)
+    time.sleep(60)
+threading.Thread(target=hold).start()
+LIBC.syscall(60, 0)
+""",
+        OOM,
+        timeout=40,
+        is_dear=True,
+    ),
+    "a name that looks like a size": Attack(
+        """
+for name in (b"x kB", b"a\\nVmRSS: 1 kB", b"VmRSS: -1 kB"):
+    LIBC.prctl(15, name, 0, 0, 0)
+    time.sleep(0.2)
+""",
+        NOTHING,
+    ),
+    "processors taken back": Attack(
+        """
+must_fail("sched_setaffinity", 203, 0, 8, ctypes.addressof(ctypes.c_long(-1)))
 """,
         NOTHING,
     ),
@@ -112,6 +156,15 @@ except OSError: raise SystemExit(1)
     ),
     "a deep tree": Attack("for _ in range(3000): os.mkdir('d'); os.chdir('d')", NOTHING, (18,), is_dear=True),
     "holes": Attack("for n in range(40): open(f'{n}', 'wb').truncate(250 << 20)", NOTHING, (18,), is_dear=True),
+    "names without end": Attack(
+        """
+for _ in range(31): os.mkdir("d" * 55); os.chdir("d" * 55)
+for number in range(18000): os.close(os.open(b"\\xff" * 249 + b"n%05d" % number, os.O_CREAT | os.O_WRONLY))
+""",
+        NOTHING,
+        timeout=30,
+        is_dear=True,
+    ),
     "one endless file": Attack(
         "with open('a', 'wb') as f:\n    while True: f.write(bytes(1 << 20))", ERROR, is_dear=True
     ),
@@ -217,6 +270,27 @@ for what in (lambda: os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(50)), 
         NOTHING,
     ),
 }
+
+
+def test_deep_trees_in_many_steps_at_a_time_are_the_agents_alone(siege: Siege, tmp_path):
+    code = "import os\nfor _ in range(31): os.mkdir('d' * 200); os.chdir('d' * 200)"
+    folders = [tmp_path / str(number) for number in range(28)]
+    for folder in folders:
+        folder.mkdir()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(512, hard), hard))
+    public = siege.targets[0].public
+    try:
+        with ThreadPoolExecutor(len(folders)) as pool:
+            for _ in range(2):
+                steps = [
+                    pool.submit(siege.box.run, code, public=public, scratch=folder, timeout=60) for folder in folders
+                ]
+                ended = {step.result().outcome for step in steps}
+                assert ended <= {Outcome.NO_SUBMISSION, Outcome.RUNTIME_ERROR}
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
 
 GIANTS = {
     "short lines": "'a\\n'",

@@ -27,6 +27,13 @@ def run(
         Literal["auto", "warm", "bwrap", "subprocess"],
         typer.Option("--backend", help="auto: warm, else bwrap; subprocess isolates nothing."),
     ] = "auto",
+    memory_mb: Annotated[
+        int | None,
+        typer.Option("--memory-mb", metavar="MB", min=64, help="Memory of all its processes. Default: 2048."),
+    ] = None,
+    cores: Annotated[
+        int | None, typer.Option("--cores", metavar="N", min=1, help="Processors it may use. Default: all.")
+    ] = None,
 ) -> None:
     """Run a script in the sandbox over a task's public files, grade what it leaves, write one JSON object.
 
@@ -37,13 +44,15 @@ def run(
     from sandmill.episodes.score import score
     from sandmill.grading.grade import read_private
     from sandmill.metrics.library import load_libraries
+    from sandmill.models.run import RunLimits
     from sandmill.sandbox import Sandbox
 
     # A folder that cannot be graded is an error before anything runs.
     read_private(task_dir)
     # The sandbox starts in another process meanwhile.
     Thread(target=load_libraries).start()
-    with Sandbox(backend) as box:
+    given = {name: value for name, value in (("memory_mb", memory_mb), ("cores", cores)) if value is not None}
+    with Sandbox(backend, limits=RunLimits.model_validate(given)) as box:
         result = box.run(code, public=task_dir / "public", timeout=timeout)
     scored = score(task_dir, result)
     write_json(scored.model_dump(mode="json") | {"result": _facts(result)})

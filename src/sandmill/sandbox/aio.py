@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -9,6 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from sandmill.models.run import Isolation, RunLimits, RunResult
+from sandmill.sandbox.admission import most_runs
 from sandmill.sandbox.agent_env import AgentEnv
 from sandmill.sandbox.backends import BackendName
 from sandmill.sandbox.sandbox import Sandbox
@@ -31,10 +34,11 @@ class AsyncSandbox:
             backend: as for `Sandbox`.
             limits: as for `Sandbox`.
             agent_env: as for `Sandbox`.
-            concurrency: runs at a time; further ones wait their turn, and their time-outs wait with them.
+            concurrency: runs at a time, fewer if this process may not open enough files; further ones wait their turn,
+                and their time-outs wait with them.
         """
         self._box = Sandbox(backend, limits=limits, agent_env=agent_env)
-        self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="sandmill-run")
+        self._threads = ThreadPoolExecutor(min(concurrency, most_runs()), thread_name_prefix="sandmill-run")
 
     @property
     def backend(self) -> str:
@@ -62,16 +66,14 @@ class AsyncSandbox:
 
     async def run(self, code: str, *, public: Path, scratch: Path | None = None, timeout: float = 30.0) -> RunResult:
         """Run code; see `Sandbox.run`."""
-        cancel = os.eventfd(0, os.EFD_CLOEXEC)
-        call = partial(self._box.run, code, public=public, scratch=scratch, timeout=timeout, cancel=cancel)
-        working = asyncio.get_running_loop().run_in_executor(self._threads, call)
-        working.add_done_callback(lambda _: os.close(cancel))
+        cancellation = _Cancellation()
+        call = partial(self._box.run, code, public=public, scratch=scratch, timeout=timeout)
+        working = asyncio.get_running_loop().run_in_executor(self._threads, cancellation.attached_to, call)
         try:
             return await asyncio.shield(working)
         except asyncio.CancelledError:
-            if not working.done():
-                os.eventfd_write(cancel, 1)
-                working.cancel()
+            cancellation.set()
+            working.cancel()
             raise
 
     async def close(self) -> None:
@@ -87,3 +89,30 @@ class AsyncSandbox:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+
+class _Cancellation:
+    """Tells a run that it is no longer wanted. A run that waits for a thread costs no descriptor."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._descriptor = -1
+        self._is_set = False
+
+    def set(self) -> None:
+        """Cancel the run, be it that it goes on or has not begun."""
+        with self._lock:
+            self._is_set = True
+            if self._descriptor >= 0:
+                os.eventfd_write(self._descriptor, 1)
+
+    def attached_to(self, call: Callable[..., RunResult]) -> RunResult:
+        """Make a run with a descriptor that becomes readable when it is cancelled."""
+        with self._lock:
+            self._descriptor = os.eventfd(int(self._is_set), os.EFD_CLOEXEC)
+        try:
+            return call(cancel=self._descriptor)
+        finally:
+            with self._lock:
+                os.close(self._descriptor)
+                self._descriptor = -1

@@ -6,14 +6,16 @@ import select
 import socket
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits, RunResult
 from sandmill.sandbox.channels import Channels, Ending, Launched
-from sandmill.sandbox.exchange import Caps, Copied, Submission, collect, fill, read_submission
+from sandmill.sandbox.exchange import Caps, Copied, collect, fill
 from sandmill.sandbox.memory import MemoryWatch
+from sandmill.sandbox.submission import Submission, read_submission
 
 _START_S = 20.0
 _EXIT_OUT_OF_MEMORY = 86
@@ -35,6 +37,8 @@ class Order:
     limits: RunLimits
     cancel: int = -1
     """Descriptor that becomes readable when the caller no longer wants the run."""
+    processors: tuple[int, ...] = ()
+    """Numbers of the processors that it may use; empty: all."""
 
     @property
     def cpu_s(self) -> int:
@@ -49,6 +53,7 @@ class Order:
             "code": self.code.encode("utf-8", "replace").decode(),
             "public": str(self.public),
             "public_identity": [place.st_dev, place.st_ino],
+            "processors": self.processors,
             "limits": {
                 "memory_bytes": limits.memory_mb * _MB,
                 "processes": limits.processes,
@@ -67,15 +72,17 @@ def attend(order: Order, isolation: Isolation, launch: Callable[[Channels], Laun
 
     Raises:
         ServerGone: if nothing was started; the caller may try again.
-        InputError: if the scratch folder has more than a run has room for.
     """
-    channels = Channels(order.job())
-    try:
-        launched = launch(channels)
+    with ExitStack() as stack:
+        try:
+            channels = Channels(order.job())
+            stack.callback(channels.close)
+            launched = launch(channels)
+        except OSError as error:
+            # Nothing of the agent's was run: this machine or this process has run out of something.
+            return RunResult(outcome=Outcome.INFRA_ERROR, isolation=isolation, detail=f"cannot be started: {error}")
         channels.close_given()
         return _Attendance(order, isolation, channels, launched).result()
-    finally:
-        channels.close()
 
 
 class _Attendance:
@@ -87,8 +94,9 @@ class _Attendance:
         self._work = -1
         self._cpu_before = 0.0
         """Of a process that was there before the run was: not the run's."""
-        self._filled, self._before = Copied(), Submission()
-        self._caps = Caps.of(order.limits.disk_mb * _MB, order.limits.inodes)
+        self._filled = Copied()
+        self._before: object = None
+        """Fingerprint of the submission of an earlier run."""
 
     def result(self) -> RunResult:
         ending: Ending | None = None
@@ -137,8 +145,9 @@ class _Attendance:
             if words[:1] != ["ready"] or self._work < 0:
                 return _fault(message)
             if self._order.scratch:
-                self._filled = fill(self._order.scratch, self._work, int(words[1]), self._caps)
-                self._before = read_submission(self._work, self._order.limits.submission_mb * _MB)
+                caps = Caps.into(self._order.limits.disk_mb * _MB, self._order.limits.inodes)
+                self._filled = fill(self._order.scratch, self._work, int(words[1]), caps)
+                self._before = self._read_submission().fingerprint
             stage.send(b"go")
             said = stage.recv(1 << 12)
         except OSError as error:
@@ -177,21 +186,33 @@ class _Attendance:
     def _judge(self, fault: str, stopped: Outcome | None, ending: Ending) -> tuple[Outcome, str, bytes | None]:
         if fault:
             return Outcome.INFRA_ERROR, fault, None
-        left = ""
-        if self._order.scratch:
-            copied = collect(self._work, self._order.scratch, self._filled, self._caps)
-            left = f"; {len(copied.left)} paths were not kept, first {copied.name_left()}" if copied.left else ""
+        left = self._bring_out()
         outcome, detail = self._ended(stopped, ending)
         if outcome is not Outcome.OK:
             return outcome, detail + left, None
-        found = read_submission(self._work, self._order.limits.submission_mb * _MB)
+        found = self._read_submission()
         if found.tampered:
             return Outcome.TAMPER, found.tampered + left, None
         if found.content is None:
             return Outcome.NO_SUBMISSION, "no submission.csv in the working directory" + left, None
-        if (found.identity, found.content) == (self._before.identity, self._before.content):
+        if self._before and found.fingerprint == self._before:
             return Outcome.NO_SUBMISSION, "submission.csv is that of an earlier run" + left, None
         return Outcome.OK, left.removeprefix("; "), found.content
+
+    def _bring_out(self) -> str:
+        """Bring the files out. Gives what did not come in or out, if anything."""
+        if not self._order.scratch:
+            return ""
+        caps = Caps.out(self._order.limits.disk_mb * _MB, self._order.limits.inodes)
+        kept = collect(self._work, self._order.scratch, self._filled, caps)
+        return "".join(
+            f"; {copied.left} path{'s were' if copied.left > 1 else ' was'} not {what}, first {copied.first_left}"
+            for copied, what in ((self._filled, "brought in"), (kept, "kept"))
+            if copied.left
+        )
+
+    def _read_submission(self) -> Submission:
+        return read_submission(self._work, self._order.limits.submission_mb * _MB)
 
     def _ended(self, stopped: Outcome | None, ending: Ending) -> tuple[Outcome, str]:
         limits, code = self._order.limits, ending.code

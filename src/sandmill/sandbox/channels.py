@@ -2,6 +2,7 @@
 
 import os
 import socket
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,15 +14,31 @@ class Channels:
     """
 
     def __init__(self, job: bytes) -> None:
-        self.job = os.memfd_create("sandmill-job", os.MFD_CLOEXEC)
+        self._ours, self._theirs = ExitStack(), ExitStack()
+        try:
+            self._open(job)
+        except OSError:
+            self.close()
+            raise
+
+    def _open(self, job: bytes) -> None:
+        self.job = self._held(self._theirs, os.memfd_create("sandmill-job", os.MFD_CLOEXEC))
         with open(self.job, "wb", closefd=False) as file:
             file.write(job)
-        self.stdout, self._stdout_far = os.pipe()
-        self.stderr, self._stderr_far = os.pipe()
+        self.stdout, self._stdout_far = self._pipe()
+        self.stderr, self._stderr_far = self._pipe()
         self.stage, self._stage_far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        for descriptor in (self.stdout, self.stderr):
-            os.set_blocking(descriptor, False)
-        self._is_given = False
+        self._ours.callback(self.stage.close)
+        self._theirs.callback(self._stage_far.close)
+
+    def _pipe(self) -> tuple[int, int]:
+        near, far = os.pipe()
+        os.set_blocking(near, False)
+        return self._held(self._ours, near), self._held(self._theirs, far)
+
+    def _held(self, stack: ExitStack, descriptor: int) -> int:
+        stack.callback(os.close, descriptor)
+        return descriptor
 
     @property
     def given(self) -> tuple[int, int, int, int]:
@@ -30,18 +47,12 @@ class Channels:
 
     def close_given(self) -> None:
         """Let go of the run's ends, so that we see when the run does."""
-        if not self._is_given:
-            self._is_given = True
-            for descriptor in (self.job, self._stdout_far, self._stderr_far):
-                os.close(descriptor)
-            self._stage_far.close()
+        self._theirs.close()
 
     def close(self) -> None:
         """Let go of everything."""
-        self.close_given()
-        self.stage.close()
-        os.close(self.stdout)
-        os.close(self.stderr)
+        self._theirs.close()
+        self._ours.close()
 
 
 @dataclass(frozen=True)

@@ -118,8 +118,8 @@ class Bubblewrap:
             words += ["--symlink", target, path]
         for path in FILES:
             words += ["--ro-bind", str(Path(self._settings.name) / Path(path).name), path]
-        for device in DEVICES:
-            words += ["--dev-bind", f"/dev/{device}", f"/dev/{device}"]
+        for device, source in DEVICES.items():
+            words += ["--dev-bind", f"/dev/{source}", f"/dev/{device}"]
         words += ["--ro-bind", str(GUEST), str(_GUEST_INSIDE), "--ro-bind", str(public), _PUBLIC_INSIDE]
         return [*words, "--hostname", "sandbox", "--remount-ro", "/", "--chdir", "/", "--"]
 

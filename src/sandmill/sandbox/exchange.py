@@ -1,62 +1,94 @@
-"""Moving files between the caller's scratch folder and a run's working directory, by descriptors, never by links.
+"""Copying files between the caller's scratch folder and a run's working directory.
 
-The agent's side is only read after every process of the run is dead, so nothing changes under our hands.
+The agent's side is only read after every process of the run is dead, so nothing changes under our hands. Whatever lies
+there, a copy ends: what cannot be copied is left, counted, and its first path named. Descriptors and memory that a copy
+takes do not grow with the tree's depth or with the length of its names.
 """
 
+import errno
 import os
-import shutil
 import stat
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sandmill.errors import InputError, Problem
+from sandmill.models.layout import PUBLIC, SCRIPT
+from sandmill.sandbox.tree import FOLDER, ROOT, Folder, Tree, list_names
 
-SUBMISSION = "submission.csv"
-_OURS = frozenset({"public", "solution.py"})
+_OURS = frozenset({PUBLIC, SCRIPT})
 """Names at the top that a run lays out by itself: they are not carried from run to run."""
 
 _DEEPEST = 32
+_LONGEST = 2048
+"""Bytes of a path that is carried, so that a caller whose own folder is not deeper can name it in one call (4096)."""
 _BLOCK = 4096
 """In which the run's file system counts: many small files take more room than they have bytes."""
 _RESERVED = 16
+"""One part in so many of a run's room is never brought out."""
 _OWN_INODES = 8
+_NAME_BYTES = 200
+"""Bytes of names for each entry that may be kept, on average. Names of a whole folder are in memory at a time."""
 _SHOWN = 80
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@dataclass(frozen=True)
+class Caps:
+    """How much a copy may take along."""
+
+    bytes: int
+    """Of files, counted in blocks and as if they had no holes, since the caller's file system may not know holes."""
+    entries: int
+    """Files and folders."""
+    names: int
+    """Bytes of all names."""
+
+    @classmethod
+    def out(cls, disk_bytes: int, inodes: int) -> "Caps":
+        """What is brought out of a run with so much room: less than fits in again, with room for what is new."""
+        return cls._less(disk_bytes, inodes, _RESERVED)
+
+    @classmethod
+    def into(cls, disk_bytes: int, inodes: int) -> "Caps":
+        """What is brought into a run with so much room: half of what `out` leaves free is for files of the caller's.
+
+        The rest is for the script and the folders of the run.
+        """
+        return cls._less(disk_bytes, inodes, 2 * _RESERVED)
+
+    @classmethod
+    def _less(cls, disk_bytes: int, inodes: int, part: int) -> "Caps":
+        entries = inodes - inodes // part - _OWN_INODES
+        return cls(disk_bytes - disk_bytes // part, entries, entries * _NAME_BYTES)
 
 
 @dataclass
 class Copied:
     """What a copy took along, and what it left."""
 
-    entries: set[str] = field(default_factory=set)
-    """Relative paths of files and folders."""
-    left: list[str] = field(default_factory=list)
-    """Relative paths that were over a limit, or locked up."""
+    keys: set[bytes] = field(default_factory=set)
+    """Hashes of the paths of files and folders that are there now."""
     bytes: int = 0
+    left: int = 0
+    """Number of paths that were left. What lies in a folder that was left is not counted."""
+    first_left: str = ""
+    """Path of the first, and why it was left, fit to be shown: the path is the agent's word."""
 
-    def name_left(self) -> str:
-        """Name the first path that was left, fit to be shown: it is the agent's word."""
-        name = self.left[0] if len(self.left[0]) <= _SHOWN else f"{self.left[0][:_SHOWN]}..."
-        return name if name.isprintable() else ascii(name)
-
-
-@dataclass(frozen=True)
-class Caps:
-    """How much a copy may take along: less than a run has room for, so that all that was brought out fits in again."""
-
-    bytes: int
-    entries: int
-
-    @classmethod
-    def of(cls, disk_bytes: int, inodes: int) -> "Caps":
-        """Leave some room for the script and the folders of the run."""
-        return cls(disk_bytes - disk_bytes // _RESERVED, inodes - inodes // _RESERVED - _OWN_INODES)
+    def leave(self, path: str, reason: str, number: int = 1) -> None:
+        """Count paths that were left; the path is that of the first."""
+        if not self.left:
+            shown = path if len(path) <= _SHOWN else f"{path[:_SHOWN]}..."
+            self.first_left = f"{shown if shown.isprintable() else ascii(shown)} ({reason})"
+        self.left += number
 
 
 def fill(scratch: Path, work: int, uid: int, caps: Caps) -> Copied:
     """Copy regular files and folders from the scratch folder into a run's working directory.
+
+    What does not fit is left in the scratch folder, and `collect` does not touch it. Taken first is what lies in the
+    folder itself, in the order of the names, then what lies in its folders.
 
     Args:
         scratch: the caller's folder.
@@ -65,176 +97,214 @@ def fill(scratch: Path, work: int, uid: int, caps: Caps) -> Copied:
         caps: how much a run has room for.
 
     Raises:
-        InputError: if there is more than that.
+        OSError: if the scratch folder itself cannot be opened.
     """
-    source = os.open(scratch, _FOLDER & ~os.O_NOFOLLOW)
-    try:
-        copied = Copied()
-        _copy_folder(source, work, "", uid, caps, copied)
-    finally:
-        os.close(source)
-    if copied.left:
-        saw = f"over {caps.bytes} bytes or {caps.entries} entries, first {copied.name_left()}"
-        raise InputError(str(scratch), [Problem("scratch", saw, "less than a run's disk_mb and inodes")], "")
+    copied = Copied()
+    with _trees(scratch, work) as (source, target):
+        _copy(source, target, uid, caps, copied)
     return copied
 
 
 def collect(work: int, scratch: Path, filled: Copied, caps: Caps) -> Copied:
     """Make the scratch folder hold what the run left, as far as it is regular files and folders within the caps.
 
-    What was brought by `fill` and was not brought back is removed, be it gone or over the caps; what `fill` did not
-    bring (links, devices) is left alone.
+    Files that `fill` brought and the run did not change stay in any case, and count first. Others follow in the order
+    of `fill`. What `fill` brought and the run removed, or changed beyond the caps, is removed. What `fill` did not
+    bring (links, devices, what did not fit) is left alone.
     """
-    target = os.open(scratch, _FOLDER & ~os.O_NOFOLLOW)
+    copied = Copied()
     try:
-        copied = Copied()
-        _copy_folder(work, target, "", 0, caps, copied)
-        _forget(target, "", filled.entries - copied.entries)
-    finally:
-        os.close(target)
+        with _trees(scratch, work) as (target, source):
+            if filled.keys:
+                _keep_unchanged(source, target, filled, caps, copied)
+                _remove(target, filled.keys, filled.keys - copied.keys)
+            _copy(source, target, 0, caps, copied)
+    except OSError as error:
+        copied.leave("the scratch folder", _reason(error))
     return copied
 
 
-@dataclass(frozen=True)
-class Submission:
-    """What lies in the place of the submission."""
-
-    content: bytes | None = None
-    identity: tuple[int, int] | None = None
-    """Changes whenever the file is written."""
-    tampered: str = ""
-    """What is wrong with it, if it is something else than a regular file of its own within the limit."""
-
-
-def read_submission(work: int, limit: int) -> Submission:
-    """Read submission.csv without following links or waiting on pipes."""
-    try:
-        descriptor = os.open(SUBMISSION, _READ, dir_fd=work)
-    except FileNotFoundError:
-        return Submission()
-    except OSError as error:
-        return Submission(tampered=f"submission.csv cannot be read as a file: {error.strerror}")
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            return Submission(tampered=f"submission.csv is no regular file: {stat.filemode(status.st_mode)}")
-        if status.st_nlink != 1:
-            return Submission(tampered=f"submission.csv has {status.st_nlink} names")
-        if status.st_size > limit:
-            return Submission(tampered=f"submission.csv has {status.st_size} bytes, more than {limit}")
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return Submission(file.read(limit + 1), (status.st_ino, status.st_ctime_ns))
-    finally:
-        os.close(descriptor)
+@contextmanager
+def _trees(scratch: Path, work: int) -> Iterator[tuple[Tree, Tree]]:
+    with ExitStack() as stack:
+        root = os.open(scratch, FOLDER & ~os.O_NOFOLLOW)
+        stack.callback(os.close, root)
+        outside, inside = Tree(root), Tree(work)
+        stack.callback(outside.close)
+        stack.callback(inside.close)
+        yield outside, inside
 
 
-def _copy_folder(source: int, target: int, prefix: str, uid: int, caps: Caps, copied: Copied) -> None:
-    for name in sorted(os.listdir(source)):
-        path = prefix + name
-        if not prefix and name in _OURS:
+def _copy(source: Tree, target: Tree, uid: int, caps: Caps, copied: Copied) -> None:
+    """Copy what `copied` does not have yet."""
+    waiting = [ROOT]
+    names_left = caps.names
+    while waiting:
+        folder = waiting.pop()
+        try:
+            with source.open(folder) as inner, target.open(folder) as outer:
+                names, size, passed = list_names(inner, names_left)
+                names_left -= size
+                found = [name for name in names if _take(folder, name, inner, outer, uid, caps, copied)]
+        except OSError as error:
+            copied.leave(folder.path_of("."), _reason(error))
             continue
-        try:
-            status = os.stat(name, dir_fd=source, follow_symlinks=False)
-            is_folder, is_file = stat.S_ISDIR(status.st_mode), stat.S_ISREG(status.st_mode)
-            if not (is_folder or is_file):
-                continue
-            size = 0 if is_folder else -(-status.st_size // _BLOCK) * _BLOCK
-            is_deep = path.count("/") >= _DEEPEST
-            if is_deep or copied.bytes + size > caps.bytes or len(copied.entries) >= caps.entries:
-                copied.left.append(path)
-            elif is_folder:
-                _enter_folder(source, target, path, uid, caps, copied)
-            else:
-                _copy_file(source, target, name, status, uid)
-                copied.bytes += size
-                copied.entries.add(path)
-        except PermissionError:
-            # As an ordinary user we cannot read what the agent's code locked up for itself.
-            copied.left.append(path)
+        if passed:
+            copied.leave(folder.path_of("*"), f"names of more than {caps.names} bytes", passed)
+        waiting += [folder.child(name) for name in reversed(found)]
 
 
-def _enter_folder(source: int, target: int, path: str, uid: int, caps: Caps, copied: Copied) -> None:
-    name = path.rpartition("/")[2]
-    inner = os.open(name, _FOLDER, dir_fd=source)
+def _take(folder: Folder, name: str, inner: int, outer: int, uid: int, caps: Caps, copied: Copied) -> bool:
+    """Copy a file, or make a folder. Gives whether it is a folder that is to be entered."""
+    if folder is ROOT and name in _OURS:
+        return False
+    key = folder.key_of(name)
     try:
-        _make_folder(target, name)
-        copied.entries.add(path)
-        outer = os.open(name, _FOLDER, dir_fd=target)
-        try:
-            if uid > 0:
-                os.fchown(outer, uid, uid)
-            _copy_folder(inner, outer, f"{path}/", uid, caps, copied)
-        finally:
-            os.close(outer)
-    finally:
-        os.close(inner)
+        status = os.stat(name, dir_fd=inner, follow_symlinks=False)
+        is_folder = stat.S_ISDIR(status.st_mode)
+        if not (is_folder or stat.S_ISREG(status.st_mode)):
+            return False
+        if key in copied.keys:
+            return is_folder
+        size = _room(status)
+        if reason := _beyond(folder, name, size, caps, copied):
+            copied.leave(folder.path_of(name), reason)
+            return False
+        if is_folder:
+            _make_folder(outer, name, uid)
+        else:
+            _copy_file(inner, outer, name, status, uid)
+    except (OSError, OverflowError) as error:
+        copied.leave(folder.path_of(name), _reason(error))
+        return False
+    copied.keys.add(key)
+    copied.bytes += size
+    return is_folder
 
 
-def _make_folder(target: int, name: str) -> None:
+def _room(status: os.stat_result) -> int:
+    return 0 if stat.S_ISDIR(status.st_mode) else -(-status.st_size // _BLOCK) * _BLOCK
+
+
+def _beyond(folder: Folder, name: str, size: int, caps: Caps, copied: Copied) -> str:
+    """Say which cap an entry is beyond, if any."""
+    if folder.depth >= _DEEPEST:
+        return f"deeper than {_DEEPEST} folders"
+    if folder.prefix_bytes + len(os.fsencode(name)) > _LONGEST:
+        return f"a path of more than {_LONGEST} bytes"
+    if len(copied.keys) >= caps.entries:
+        return f"more than {caps.entries} files and folders"
+    if copied.bytes + size > caps.bytes:
+        return f"more than {caps.bytes} bytes"
+    return ""
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or type(error).__name__
+
+
+def _keep_unchanged(source: Tree, target: Tree, filled: Copied, caps: Caps, copied: Copied) -> None:
+    """Count what was brought in and is as it was: it stays where it is."""
+    waiting = [ROOT]
+    while waiting:
+        folder = waiting.pop()
+        with suppress(OSError), source.open(folder) as inner, target.open(folder) as outer:
+            names, _, _ = list_names(inner, caps.names)
+            for name in names:
+                key = folder.key_of(name)
+                if key not in filled.keys:
+                    continue
+                with suppress(OSError):
+                    status = os.stat(name, dir_fd=inner, follow_symlinks=False)
+                    if _is_same(outer, name, status):
+                        copied.keys.add(key)
+                        copied.bytes += _room(status)
+                        if stat.S_ISDIR(status.st_mode):
+                            waiting.append(folder.child(name))
+
+
+def _is_same(folder: int, name: str, status: os.stat_result) -> bool:
+    """Whether an entry was neither written nor exchanged: who fakes this only keeps an old file of his own."""
+    there = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    if stat.S_ISDIR(there.st_mode) or stat.S_ISDIR(status.st_mode):
+        return stat.S_ISDIR(there.st_mode) and stat.S_ISDIR(status.st_mode)
+    is_regular = stat.S_ISREG(there.st_mode) and stat.S_ISREG(status.st_mode) and there.st_nlink == 1
+    return is_regular and (there.st_size, there.st_mtime_ns) == (status.st_size, status.st_mtime_ns)
+
+
+def _remove(tree: Tree, brought: set[bytes], stale: set[bytes]) -> None:
+    """Remove stale files and folders; a folder that still holds what was not brought stays."""
+    waiting, stale_folders = [ROOT] if stale else [], []
+    while waiting:
+        folder = waiting.pop()
+        with suppress(OSError), tree.open(folder) as at:
+            with os.scandir(at) as entries:
+                found = [(entry.name, key) for entry in entries if (key := folder.key_of(entry.name)) in brought]
+            for name, key in found:
+                with suppress(OSError):
+                    if stat.S_ISDIR(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode):
+                        waiting.append(folder.child(name))
+                        if key in stale:
+                            stale_folders.append(waiting[-1])
+                    elif key in stale:
+                        os.unlink(name, dir_fd=at)
+    for folder in reversed(stale_folders):
+        with suppress(OSError):
+            tree.remove(folder)
+
+
+def _make_folder(outer: int, name: str, uid: int) -> None:
+    """Make a folder, or use the one that is there; anything else of that name goes."""
     try:
-        os.mkdir(name, 0o755, dir_fd=target)
+        os.mkdir(name, 0o755, dir_fd=outer)
     except FileExistsError:
-        if not stat.S_ISDIR(os.stat(name, dir_fd=target, follow_symlinks=False).st_mode):
-            os.unlink(name, dir_fd=target)
-            os.mkdir(name, 0o755, dir_fd=target)
+        if not stat.S_ISDIR(os.stat(name, dir_fd=outer, follow_symlinks=False).st_mode):
+            os.unlink(name, dir_fd=outer)
+            os.mkdir(name, 0o755, dir_fd=outer)
+    if uid > 0:
+        os.chown(name, uid, uid, dir_fd=outer, follow_symlinks=False)
 
 
-def _copy_file(source: int, target: int, name: str, status: os.stat_result, uid: int) -> None:
-    if _is_same(target, name, status):
-        return
-    reader = os.open(name, _READ, dir_fd=source)
+def _copy_file(inner: int, outer: int, name: str, status: os.stat_result, uid: int) -> None:
+    """Copy a file in place of anything of that name but a folder. One that cannot be copied whole is not left in part.
+
+    Raises:
+        OSError: if it cannot be read or written, or a folder is in its place.
+    """
+    reader = os.open(name, _READ, dir_fd=inner)
     try:
-        _remove_at(target, name)
-        writer = os.open(name, _WRITE, 0o600 | status.st_mode & 0o755, dir_fd=target)
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=outer)
+        writer = os.open(name, _WRITE, 0o600 | status.st_mode & 0o755, dir_fd=outer)
         try:
-            left = status.st_size
-            while left > 0 and (sent := os.sendfile(writer, reader, None, left)):
-                left -= sent
+            _copy_data(reader, writer, status.st_size)
             if uid > 0:
                 os.fchown(writer, uid, uid)
             os.utime(writer, ns=(status.st_mtime_ns, status.st_mtime_ns))
+        except (OSError, OverflowError):
+            with suppress(OSError):
+                os.unlink(name, dir_fd=outer)
+            raise
         finally:
             os.close(writer)
     finally:
         os.close(reader)
 
 
-def _is_same(target: int, name: str, status: os.stat_result) -> bool:
-    """Whether a file was neither written nor exchanged: who fakes this only keeps an old file of his own."""
-    try:
-        there = os.stat(name, dir_fd=target, follow_symlinks=False)
-    except FileNotFoundError:
-        return False
-    is_regular = stat.S_ISREG(there.st_mode) and there.st_nlink == 1
-    return is_regular and (there.st_size, there.st_mtime_ns) == (status.st_size, status.st_mtime_ns)
-
-
-def _remove_at(folder: int, name: str) -> None:
-    try:
-        is_folder = stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
-    except FileNotFoundError:
-        return
-    if is_folder:
-        shutil.rmtree(name, dir_fd=folder)
-    else:
-        os.unlink(name, dir_fd=folder)
-
-
-def _forget(folder: int, prefix: str, paths: set[str]) -> None:
-    """Remove what lies in a folder and is one of the paths; step by step, since whole paths may be too long."""
-    for name in os.listdir(folder) if paths else ():
-        path = prefix + name
-        is_folder = stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
-        if is_folder:
-            inner = os.open(name, _FOLDER, dir_fd=folder)
-            try:
-                _forget(inner, f"{path}/", paths)
-            finally:
-                os.close(inner)
-        if path not in paths:
-            continue
+def _copy_data(reader: int, writer: int, size: int) -> None:
+    """Copy what a file holds and keep its holes, so that it takes no more room than it did."""
+    os.ftruncate(writer, size)
+    at = 0
+    while at < size:
         try:
-            os.rmdir(name, dir_fd=folder) if is_folder else os.unlink(name, dir_fd=folder)
-        except OSError:
-            # A folder that still holds what we did not bring.
-            continue
+            at = os.lseek(reader, at, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno == errno.ENXIO:
+                # Nothing but a hole is left.
+                return
+            raise
+        end = min(size, os.lseek(reader, at, os.SEEK_HOLE))
+        os.lseek(writer, at, os.SEEK_SET)
+        while at < end and (sent := os.sendfile(writer, reader, at, end - at)):
+            at += sent
+        at = max(at, end)

@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 _LEAST_PAUSE_S = 0.05
@@ -11,8 +12,17 @@ _COST_SHARE = 10
 """A look pauses for this many times what it cost, so that watching takes a tenth of one processor at most."""
 
 
+_RESIDENT = ("RssAnon", "RssShmem", "VmSwap")
+_OWN_SHARE = ("Pss_Anon", "Pss_Shmem", "SwapPss")
+_FIELDS = frozenset({"VmRSS", "VmHWM", "Pss", *_RESIDENT, *_OWN_SHARE})
+"""Lines of /proc/PID/status and smaps_rollup that are read. The agent's code writes others, such as `Name`."""
+
+
 class MemoryWatch:
     """Looks now and then; a run is over its limit when its own memory is.
+
+    What counts is what the kernel holds for the run's processes: resident anonymous and shared memory, and what of it
+    was moved to swap. Memory that no process would be charged for cannot be had inside (see `guest/filter.py`).
 
     Between two looks a run can take more: at worst, every process fills the address space that its own limit allows.
     Memory that a process shares with the warm interpreter is not the run's; memory that its processes share with each
@@ -38,17 +48,56 @@ class MemoryWatch:
         if started < self._next:
             return False
         pids = _family(self._pids)
-        rough = sum(_sum_fields(f"/proc/{pid}/status", ("RssAnon", "RssShmem")) for pid in pids)
-        largest = max((_sum_fields(f"/proc/{pid}/status", ("VmHWM",)) for pid in pids), default=0)
-        self.peak_bytes = max(self.peak_bytes, largest)
+        seen = [_look_at(pid) for pid in pids]
+        self.peak_bytes = max([self.peak_bytes, *(process.peak_bytes for process in seen)])
         self.cpu_s = max(self.cpu_s, sum(map(_cpu_seconds, pids)))
         total = 0
-        if rough > self._limit:
-            total = sum(_sum_fields(f"/proc/{pid}/smaps_rollup", ("Pss_Anon", "Pss_Shmem")) for pid in pids)
+        if sum(process.rough_bytes for process in seen) > self._limit:
+            total = sum(map(_own_bytes, seen))
             self.peak_bytes = max(self.peak_bytes, total)
         now = time.monotonic()
         self._next = now + max(_LEAST_PAUSE_S, _COST_SHARE * (now - started))
         return total > self._limit
+
+
+@dataclass(frozen=True)
+class _Process:
+    """Memory of one process at one look."""
+
+    place: str
+    """Folder in /proc of a thread that still has the memory."""
+    rough_bytes: int = 0
+    """All that is resident or swapped, memory shared with other processes included."""
+    peak_bytes: int = 0
+
+
+def _look_at(pid: int) -> _Process:
+    """Read the memory of a process, also when its first thread has ended and others live on.
+
+    The kernel shows no memory for an ended first thread, although the memory of the process is still there.
+    """
+    place = f"/proc/{pid}"
+    fields = _read_fields(f"{place}/status")
+    if "VmRSS" not in fields:
+        with suppress(OSError):
+            for task in Path(f"/proc/{pid}/task").iterdir():
+                found = _read_fields(f"{task}/status")
+                if "VmRSS" in found:
+                    place, fields = str(task), found
+                    break
+    rough = sum(fields.get(name, 0) for name in _RESIDENT)
+    return _Process(place, rough, fields.get("VmHWM", 0))
+
+
+def _own_bytes(process: _Process) -> int:
+    """Give a process's share of memory that it has with others, or all of it where we may not look closely.
+
+    As an ordinary user we may not look closely at a process that has made itself undumpable.
+    """
+    fields = _read_fields(f"{process.place}/smaps_rollup")
+    if "Pss" not in fields:
+        return process.rough_bytes
+    return sum(fields.get(name, 0) for name in _OWN_SHARE)
 
 
 def peak_of_ended(booked_bytes: int) -> int:
@@ -56,7 +105,7 @@ def peak_of_ended(booked_bytes: int) -> int:
 
     A program that is started begins in our memory, and the kernel books on it what we held at most until then.
     """
-    return booked_bytes if booked_bytes > _sum_fields("/proc/self/status", ("VmHWM",)) else 0
+    return booked_bytes if booked_bytes > _read_fields("/proc/self/status").get("VmHWM", 0) else 0
 
 
 def _family(roots: Sequence[int]) -> list[int]:
@@ -78,11 +127,12 @@ def _cpu_seconds(pid: int) -> float:
     return 0.0
 
 
-def _sum_fields(path: str, names: tuple[str, ...]) -> int:
-    total = 0
+def _read_fields(path: str) -> dict[str, int]:
+    """Read the sizes in one of the kernel's tables, in bytes; nothing if the process is gone."""
+    fields: dict[str, int] = {}
     with suppress(OSError):
-        for line in Path(path).read_text().splitlines():
+        for line in Path(path).read_text(errors="replace").splitlines():
             name, _, value = line.partition(":")
-            if name in names:
-                total += int(value.split()[0]) * 1024
-    return total
+            if name in _FIELDS:
+                fields[name] = int(value.split()[0]) * 1024
+    return fields

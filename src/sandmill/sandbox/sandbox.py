@@ -4,19 +4,22 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
+from tempfile import TemporaryDirectory, gettempdir, mkdtemp
 from types import TracebackType
 from typing import Self
 
 from sandmill.errors import InputError, Problem
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits, RunResult
+from sandmill.sandbox.admission import ADMISSION, Cancelled
 from sandmill.sandbox.agent_env import require_agent_env
 from sandmill.sandbox.attend import Order, attend
 from sandmill.sandbox.backends import BackendName, choose_backend, probe
 from sandmill.sandbox.cold import Bare, Bubblewrap
 from sandmill.sandbox.placement import refuse_exposed
+from sandmill.sandbox.tree import remove_tree
 from sandmill.sandbox.view import shown_trees
 from sandmill.sandbox.warm import ServerGone, WarmServer
 
@@ -33,7 +36,8 @@ class Sandbox:
     `limits.memory_mb`; between two looks each of `limits.processes` processes can at worst fill the address space that
     its own limit allows, `limits.memory_mb` each, and files take `limits.disk_mb` of memory more.
 
-    Safe to use from several threads; runs are concurrent. One scratch folder serves one run at a time.
+    Safe to use from several threads; runs are concurrent, as many as this process has descriptors for, and further ones
+    wait. One scratch folder serves one run at a time.
     """
 
     def __init__(
@@ -79,13 +83,13 @@ class Sandbox:
             code: Python source.
             public: the task's public files, seen read-only.
             scratch: folder whose files are there at the start, and which afterwards holds what the run left: regular
-                files and folders. Without one nothing is kept.
+                files and folders. What is too much for the run's limits is not brought in or out, and `detail` of the
+                result says so. Without one nothing is kept.
             timeout: seconds of wall time.
             cancel: descriptor that becomes readable when the run is no longer wanted.
 
         Raises:
-            InputError: if a folder is not there, or lies where every run could read it, or scratch holds more than a
-                run has room for.
+            InputError: if a folder is not there, or lies where every run could read it.
             SandboxUnavailable: if the warm interpreter cannot be started.
         """
         _check_folders(public, scratch)
@@ -99,13 +103,13 @@ class Sandbox:
             return RunResult(outcome=Outcome.RUNTIME_ERROR, isolation=self.isolation, detail=detail)
         with _readable(public.resolve(), self._is_root) as files:
             order = Order(code, files, scratch, timeout, self.limits, cancel)
-            for tries_left in reversed(range(_TRIES)):
-                try:
-                    return self._attend(order)
-                except ServerGone as error:
-                    if not tries_left:
-                        return RunResult(outcome=Outcome.INFRA_ERROR, isolation=self.isolation, detail=str(error))
-        raise AssertionError("unreachable")
+            try:
+                with ADMISSION.admit(self.limits.cores, cancel) as processors:
+                    return self._attend_with_retries(replace(order, processors=processors))
+            except Cancelled:
+                return RunResult(
+                    outcome=Outcome.INFRA_ERROR, isolation=self.isolation, detail="cancelled before it began"
+                )
 
     def close(self) -> None:
         """End what runs and let go of everything."""
@@ -122,16 +126,26 @@ class Sandbox:
     ) -> None:
         self.close()
 
+    def _attend_with_retries(self, order: Order) -> RunResult:
+        for tries_left in reversed(range(_TRIES)):
+            try:
+                return self._attend(order)
+            except ServerGone as error:
+                if not tries_left:
+                    return RunResult(outcome=Outcome.INFRA_ERROR, isolation=self.isolation, detail=str(error))
+        raise AssertionError("unreachable")
+
     def _attend(self, order: Order) -> RunResult:
         if self._warm:
             return attend(order, self.isolation, self._warm.launch)
         if self._bwrap:
             bubblewrap = self._bwrap
             return attend(order, self.isolation, lambda channels: bubblewrap.launch(channels, order.public))
-        with TemporaryDirectory(prefix="sandmill-run-", ignore_cleanup_errors=True) as folder:
-            return attend(
-                order, self.isolation, lambda channels: self._bare.launch(channels, order.public, Path(folder))
-            )
+        folder = Path(mkdtemp(prefix="sandmill-run-"))
+        try:
+            return attend(order, self.isolation, lambda channels: self._bare.launch(channels, order.public, folder))
+        finally:
+            remove_tree(folder)
 
 
 def _check_folders(public: Path, scratch: Path | None) -> None:

@@ -29,7 +29,8 @@ _LIBRARIES = "lib/*.so*"
 """Shared libraries beside the standard library, for an installation that is not the system's own."""
 _OTHER_PACKAGES = ("lib/python3*/site-packages", "lib/python3*/dist-packages")
 _MOST_LINKS = 16
-DEVICES = ("null", "zero", "full", "random", "urandom")
+DEVICES = {"null": "null", "zero": "full", "full": "full", "random": "random", "urandom": "urandom"}
+"""Equal to DEVICES of `guest/template.py`."""
 
 FILES = {
     "/etc/passwd": "root:x:0:0::/:/usr/sbin/nologin\nagent:x:1000:1000::/box/home:/bin/sh\n",

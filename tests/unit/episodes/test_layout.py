@@ -10,7 +10,6 @@ from sandmill.episodes.score import score
 from sandmill.models import layout
 from sandmill.models.reports import Outcome
 from sandmill.models.structure import MetricName, SplitKind, TargetKind
-from sandmill.sandbox import exchange
 from tests.task_folders import write_task
 
 CASES = {
@@ -57,11 +56,6 @@ def test_every_path_in_the_files_section_is_there_from_where_code_runs(task, tmp
     named = re.findall(r"`([\w/]+\.csv)`", text.split("## Files")[1].split("\n## ")[0])
     assert set(named) == {layout.public_path(f"{name}.csv") for name in ("train", "test", "sample_submission")}
     assert [name for name in named if not (tmp_path / name).is_file()] == []
-
-
-def test_the_sandbox_lays_files_out_as_every_text_says():
-    assert exchange.SUBMISSION == layout.SUBMISSION
-    assert set(exchange._OURS) == {layout.PUBLIC, layout.SCRIPT}
 
 
 def test_the_command_line_of_a_run_is_the_one_that_the_prompt_states(task, box):

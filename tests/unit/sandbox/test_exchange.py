@@ -5,10 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from sandmill.errors import InputError
 from sandmill.sandbox.exchange import Caps, collect, fill
 
 BLOCK = 4096
+
+
+def caps_of(blocks, entries=100, names=100_000):
+    return Caps(blocks * BLOCK, entries, names)
 
 
 @pytest.fixture
@@ -30,28 +33,48 @@ def test_small_files_take_the_room_that_a_run_gives_them(places):
     scratch, work, at = places
     for number in range(20):
         (work / f"f{number:02}").write_text("x")
-    copied = collect(at, scratch, fill(scratch, at, 0, Caps(10 * BLOCK, 100)), Caps(10 * BLOCK, 100))
-    assert len(copied.entries) == len(names(scratch)) == 10
-    assert copied.name_left() == "f10"
+    copied = collect(at, scratch, fill(scratch, at, 0, caps_of(10)), caps_of(10))
+    assert len(copied.keys) == len(names(scratch)) == 10
+    assert (copied.left, copied.first_left) == (10, "f10 (more than 40960 bytes)")
 
 
-def test_what_was_brought_in_and_is_over_the_caps_does_not_stay_behind(places):
+def test_what_is_over_the_caps_is_what_the_run_wrote_last(places):
     scratch, work, at = places
     (scratch / "z").write_bytes(bytes(6 * BLOCK))
-    caps = Caps(10 * BLOCK, 100)
-    filled = fill(scratch, at, 0, caps)
+    filled = fill(scratch, at, 0, caps_of(10))
     for name in "ab":
         (work / name).write_bytes(bytes(4 * BLOCK))
-    assert collect(at, scratch, filled, caps).left == ["z"]
-    assert names(scratch) == ["a", "b"]
-    fill(scratch, at, 0, caps)
+    assert collect(at, scratch, filled, caps_of(10)).first_left.startswith("b ")
+    assert names(scratch) == ["a", "z"]
 
 
-def test_what_the_caller_has_beyond_the_caps_is_an_error_of_the_caller(places):
-    scratch, _, at = places
+def test_what_the_run_changed_and_is_over_the_caps_does_not_stay_behind(places):
+    scratch, work, at = places
+    (scratch / "z").write_bytes(bytes(6 * BLOCK))
+    filled = fill(scratch, at, 0, caps_of(10))
+    for name in "az":
+        (work / name).write_bytes(bytes(7 * BLOCK))
+    assert collect(at, scratch, filled, caps_of(10)).left == 1
+    assert names(scratch) == ["a"]
+
+
+def test_what_the_caller_has_beyond_the_caps_is_left_out_and_stays_the_callers(places):
+    scratch, work, at = places
     (scratch / "new\nline").write_bytes(bytes(3 * BLOCK))
-    with pytest.raises(InputError, match=r"first 'new\\nline'"):
-        fill(scratch, at, 0, Caps(2 * BLOCK, 10))
+    (scratch / "small").write_bytes(bytes(BLOCK))
+    filled = fill(scratch, at, 0, caps_of(2))
+    assert (filled.left, filled.first_left) == (1, r"'new\nline' (more than 8192 bytes)")
+    assert names(work) == ["small"]
+    collect(at, scratch, filled, caps_of(2))
+    assert names(scratch) == ["new\nline", "small"]
+
+
+def test_a_file_of_the_caller_fits_beside_all_that_a_run_can_have_left():
+    disk, inodes = 512 << 20, 20_000
+    out, into = Caps.out(disk, inodes), Caps.into(disk, inodes)
+    assert into.bytes - out.bytes >= 16 << 20
+    assert into.entries - out.entries >= 600
+    assert disk - into.bytes >= 16 << 20
 
 
 def test_paths_that_are_too_long_for_one_call_are_removed_too(places, monkeypatch):
@@ -61,7 +84,7 @@ def test_paths_that_are_too_long_for_one_call_are_removed_too(places, monkeypatc
         Path("d" * 200).mkdir()
         monkeypatch.chdir("d" * 200)
     monkeypatch.undo()
-    caps = Caps(100 * BLOCK, 100)
+    caps = caps_of(100)
     collect(at, scratch, fill(scratch, at, 0, caps), caps)
     assert len(list(scratch.iterdir())) == 1
     other = work.with_name("other")
@@ -77,7 +100,7 @@ def test_what_we_did_not_bring_is_left_alone(places):
     scratch, work, at = places
     (scratch / "folder").mkdir()
     (scratch / "folder" / "gone").write_text("x")
-    caps = Caps(100 * BLOCK, 100)
+    caps = caps_of(100)
     filled = fill(scratch, at, 0, caps)
     (scratch / "folder" / "link").symlink_to("/nowhere")
     (work / "folder" / "gone").unlink()
@@ -90,6 +113,6 @@ def test_what_we_did_not_bring_is_left_alone(places):
 def test_a_name_is_shown_in_signs_that_do_nothing(places, name):
     scratch, work, at = places
     (work / os.fsdecode(name)).write_bytes(bytes(9 * BLOCK))
-    copied = collect(at, scratch, fill(scratch, at, 0, Caps(BLOCK, 9)), Caps(BLOCK, 9))
-    assert copied.name_left().isprintable()
-    assert len(copied.name_left()) < 100
+    copied = collect(at, scratch, fill(scratch, at, 0, caps_of(1)), caps_of(1))
+    assert copied.first_left.isprintable()
+    assert len(copied.first_left) < 120

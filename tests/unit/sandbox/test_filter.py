@@ -122,9 +122,29 @@ def test_a_change_of_owner_names_one(machine):
     assert {"fchown", "fchownat"} <= set(calls)
 
 
+@pytest.mark.parametrize("machine", kernel.MACHINES)
+def test_memory_that_no_process_is_charged_for_cannot_be_mapped(machine):
+    call = numbers(CHECKED, machine)["mmap"]
+    shared, private, validated, anonymous, huge = 1, 2, 3, 0x20, 0x4_0000
+    for flags in (private | anonymous, private, shared, validated, private | anonymous | 0x4000):
+        assert answer(machine, call, (0, 4096, 3, flags)) == ALLOW
+    for flags in (shared | anonymous, validated | anonymous, private | anonymous | huge, shared | huge):
+        assert answer(machine, call, (0, 4096, 3, flags)) == EPERM
+
+
 def test_lists_do_not_overlap():
     lists = [set(numbers(table, "x86_64")) for table in (ALLOWED, CHECKED, REFUSED)]
     assert sum(map(len, lists)) == len(set.union(*lists))
-    dangerous = {"ptrace", "mount", "bpf", "keyctl", "unshare", "setns", "perf_event_open", "io_uring_setup"}
+    dangerous = {
+        "sched_setaffinity",
+        "ptrace",
+        "mount",
+        "bpf",
+        "keyctl",
+        "unshare",
+        "setns",
+        "perf_event_open",
+        "io_uring_setup",
+    }
     assert dangerous <= lists[2]
     assert {"clone3", "memfd_create", "shmget"} & set.union(*lists) == set()

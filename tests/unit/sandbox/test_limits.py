@@ -1,7 +1,9 @@
 """What a run may use, and that nothing of it lives on."""
 
 import os
+import resource
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -112,6 +114,80 @@ def test_forks_that_share_memory_do_not_hide_it(agent_env, public):
         assert box.run(fits, public=public).outcome is Outcome.NO_SUBMISSION
 
 
+UNCOUNTED = """
+import mmap, os
+which = KIND
+try:
+    if which == "anonymous":
+        room = mmap.mmap(-1, 100 << 20)
+    else:
+        room = mmap.mmap(os.open("/dev/zero", os.O_RDWR), 100 << 20)
+except OSError as error:
+    print(type(error).__name__)
+else:
+    room[:] = b"1" * len(room)
+    room.madvise(mmap.MADV_DONTNEED)
+    print("held")
+"""
+
+
+@pytest.mark.parametrize("kind", ["anonymous", "zero"])
+def test_memory_that_no_process_is_charged_for_cannot_be_had(kind, box, public):
+    result = box.run(UNCOUNTED.replace("KIND", repr(kind)), public=public)
+    assert result.stdout in ("PermissionError\n", "OSError\n"), result
+
+
+def test_zeros_can_still_be_read(box, public):
+    assert box.run("print(open('/dev/zero', 'rb').read(3))", public=public).stdout == "b'\\x00\\x00\\x00'\n"
+
+
+def test_memory_of_threads_that_outlive_the_first_one_is_bounded(agent_env, public):
+    """Each process is within its address space, so nothing but the look at all of them ends the run."""
+    code = """
+import ctypes, os, threading, time
+os.fork(); os.fork()
+def hold():
+    time.sleep(0.5)
+    kept = bytearray(b"1") * (100 << 20)
+    time.sleep(20)
+threading.Thread(target=hold).start()
+ctypes.CDLL(None).syscall(60, 0)
+"""
+    for name in ("warm", "bwrap"):
+        with make_box(name, limits=RunLimits(memory_mb=256)) as box:
+            assert box.run(code, public=public, timeout=15).outcome is Outcome.OOM
+
+
+CORES = """
+import os
+from joblib import Parallel, delayed
+print(len(os.sched_getaffinity(0)))
+for pid in (0, os.getpid()):
+    try: os.sched_setaffinity(pid, range(os.cpu_count()))
+    except PermissionError: print("refused")
+seen = Parallel(n_jobs=2)(delayed(lambda: len(os.sched_getaffinity(0)))() for _ in range(2))
+print(max(seen), len(os.sched_getaffinity(0)))
+"""
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is only one processor")
+@pytest.mark.parametrize("name", ["warm", "bwrap", "warm without root", "bwrap without root"])
+def test_a_run_keeps_to_its_processors(name, agent_env, public):
+    with make_box(name, limits=RunLimits(cores=1)) as box:
+        result = box.run(CORES, public=public)
+        assert result.stdout == "1\nrefused\nrefused\n1 1\n", result
+
+
+def test_a_bare_run_starts_on_its_processors(agent_env, public):
+    with make_box("subprocess", limits=RunLimits(cores=1)) as box:
+        assert box.run("import os; print(len(os.sched_getaffinity(0)))", public=public).stdout == "1\n"
+
+
+def test_without_a_limit_a_run_has_all_processors(box, public):
+    result = box.run("import os; print(len(os.sched_getaffinity(0)))", public=public)
+    assert result.stdout == f"{len(os.sched_getaffinity(0))}\n"
+
+
 DISK = {
     "one file": ("open('a', 'wb').write(bytes(300 << 20))", "File too large"),
     "several files": ("for i in range(4): open(f'{i}', 'wb').write(bytes(200 << 20))", "No space left"),
@@ -136,6 +212,7 @@ def test_what_is_sparse_is_not_copied_beyond_the_limit(agent_env, public, tmp_pa
         result = box.run(code, public=public, scratch=tmp_path)
     assert result.submission == b"x"
     assert "were not kept" in result.detail
+    assert sum(path.stat().st_blocks for path in tmp_path.iterdir()) * 512 < 1 << 20
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 100 << 20
 
 
@@ -146,6 +223,40 @@ def test_processor_time_is_bounded(agent_env, public):
         assert "processor time" in result.detail
         stubborn = "import signal; signal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass"
         assert box.run(stubborn, public=public, timeout=30).outcome is Outcome.TIMEOUT
+
+
+def test_deep_trees_in_many_runs_at_a_time_are_no_trouble(warm, public, tmp_path):
+    code = "import os\nfor _ in range(31): os.mkdir('d'); os.chdir('d')"
+    folders = [tmp_path / str(number) for number in range(28)]
+    for folder in folders:
+        folder.mkdir()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(256, hard), hard))
+    try:
+        with ThreadPoolExecutor(28) as pool:
+            for _ in range(2):
+                results = list(pool.map(lambda folder: warm.run(code, public=public, scratch=folder), folders))
+                assert {result.outcome for result in results} <= {Outcome.NO_SUBMISSION, Outcome.RUNTIME_ERROR}
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert {len(list(folder.rglob("*"))) for folder in folders} == {31}
+
+
+def test_a_file_of_the_environment_comes_in_beside_all_that_a_run_left(agent_env, public, tmp_path):
+    code = "import os\nfor n in range(100): open(f'{n:02}', 'wb').write(bytes(1 << 20))"
+    with make_box("warm", limits=RunLimits(disk_mb=64)) as box:
+        first = box.run(code, public=public, scratch=tmp_path)
+        assert first.outcome is Outcome.RUNTIME_ERROR
+        assert "not kept" in first.detail
+        (tmp_path / "~feedback").write_bytes(bytes(1 << 20))
+        result = box.run("print(len(open('~feedback').read()))", public=public, scratch=tmp_path)
+        assert (result.outcome, result.stdout) == (Outcome.NO_SUBMISSION, "1048576\n")
+        assert (tmp_path / "~feedback").stat().st_size == 1 << 20
+
+
+def test_a_tree_too_deep_to_remove_by_recursion_is_no_trouble(open_box, public):
+    code = "import os\nfor _ in range(3000): os.mkdir('d'); os.chdir('d')"
+    assert open_box("subprocess").run(code, public=public).outcome is Outcome.NO_SUBMISSION
 
 
 def test_a_deep_tree_is_no_trouble(warm, public, tmp_path):

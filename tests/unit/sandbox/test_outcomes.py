@@ -188,9 +188,11 @@ def test_folders_and_numbers_are_checked_before_anything_runs(warm, public, tmp_
         warm.run("x", public=public, timeout=0)
 
 
-def test_a_scratch_folder_with_more_than_fits_is_refused(agent_env, public, tmp_path):
+def test_what_does_not_fit_into_a_run_is_left_out_and_named(agent_env, public, tmp_path):
     (tmp_path / "big").write_bytes(bytes(3 << 20))
+    (tmp_path / "small").write_text("x")
     with make_box("warm", limits=RunLimits(disk_mb=2)) as box:
-        with pytest.raises(InputError, match=r"scratch: saw .*big"):
-            box.run("x = 1", public=public, scratch=tmp_path)
-        assert box.run("x = 1", public=public).outcome is Outcome.NO_SUBMISSION
+        result = box.run("import os; print(sorted(os.listdir()))", public=public, scratch=tmp_path)
+    assert result.stdout == "['public', 'small', 'solution.py']\n"
+    assert "1 path was not brought in, first big (more than" in result.detail
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["big", "small"]

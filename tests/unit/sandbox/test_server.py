@@ -230,6 +230,26 @@ def test_a_cancelled_run_is_killed(agent_env, public):
     assert asyncio.run(main()) == IDLE
 
 
+def test_runs_that_wait_cost_no_descriptors(agent_env, public):
+    async def main():
+        async with AsyncSandbox("warm", concurrency=1) as box:
+            await box.run(WRITE, public=public)
+            before = count("/proc/self/fd")
+            code = "import time; time.sleep(60)"
+            waiting = [asyncio.create_task(box.run(code, public=public, timeout=60)) for _ in range(100)]
+            await asyncio.sleep(2)
+            during = count("/proc/self/fd")
+            for task in waiting:
+                task.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
+            server = server_of(box._box)
+            return during - before, calm(server)
+
+    more, processes = asyncio.run(main())
+    assert 1 <= more <= 12
+    assert processes == IDLE
+
+
 def test_a_run_is_as_random_as_in_a_new_interpreter(warm, public):
     code = "import random, numpy, uuid, os; print(random.random(), numpy.random.rand(), uuid.uuid4())"
     assert len({warm.run(code, public=public).stdout for _ in range(3)}) == 3

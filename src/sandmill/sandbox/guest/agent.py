@@ -33,6 +33,7 @@ def be_agent(orders: socket.socket, link: socket.socket, init: int, spans: list[
         socket.send_fds(link, [b"job"], [job_at])
         job = box.Job(job_at)
         box.be_first_to_die()
+        box.keep_to(job.processors)
         _join(link, init, talk)
     except BaseException as error:
         talk.send(f"error {type(error).__name__}: {error}".encode())

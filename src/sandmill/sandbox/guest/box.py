@@ -38,6 +38,7 @@ class Job:
         self.public: str = facts["public"]
         self.public_identity: tuple[int, int] = tuple(facts["public_identity"])
         self.limits: dict[str, int] = facts["limits"]
+        self.processors: list[int] = facts["processors"]
 
 
 def leave_namespaces() -> None:
@@ -156,6 +157,12 @@ def set_limits(limits: dict[str, int]) -> None:
         # A second between SIGXCPU, which tells why, and SIGKILL, which cannot be ignored.
         grace = 1 if kind == resource.RLIMIT_CPU and lowered == value else 0
         resource.setrlimit(kind, (lowered, lowered + grace))
+
+
+def keep_to(processors: list[int]) -> None:
+    """Run on these processors only; the filter of system calls, which comes later, refuses to change it again."""
+    if processors:
+        os.sched_setaffinity(0, processors)
 
 
 def take_streams(stdout: int, stderr: int) -> None:

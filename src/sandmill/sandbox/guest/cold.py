@@ -22,6 +22,7 @@ def main(arguments: list[str]) -> None:
     talk = socket.socket(fileno=int(stage_at))
     try:
         job = box.Job(int(job_at))
+        box.keep_to(job.processors)
         if kind == "bwrap":
             _shut_in(job, int(uid), talk, here[0])
         else:

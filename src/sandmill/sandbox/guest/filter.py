@@ -51,6 +51,10 @@ even to one of the namespaces that all runs share."""
 _TERMINAL_TRICKS = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX put characters into the input of a terminal."""
 _PERSONALITIES = (0, 0xFFFF_FFFF)
+_MAP_SHARED, _MAP_ANONYMOUS, _MAP_HUGETLB = 1, 0x20, 0x4_0000
+"""Shared anonymous memory stays in use after MADV_DONTNEED or a partial munmap, but no process is charged for it any
+more. Memory from the machine's pool of huge pages is never part of a process's resident set. `memory_mb` could count
+neither, so neither can be had. MAP_SHARED_VALIDATE (3) has the bit of MAP_SHARED too."""
 _PRCTL = (1, 2, 3, 4, 7, 14, 15, 16, 21, 23, 29, 30, 36, 37, 38, 39, 41, 42, 64, 0x53564D41)
 """Names, parent-death signal, dumpability, timer slack, reaping, huge pages, no-new-privs, names of memory areas."""
 
@@ -86,6 +90,7 @@ def build_filter(machine: str) -> bytes:
         ("socketpair", [*_demand(0, (_UNIX,)), *_of_unix()]),
         ("setsockopt", _socket_option()),
         ("ioctl", [*_refuse(1, _TERMINAL_TRICKS), _PASS]),
+        ("mmap", _countable_mapping()),
         ("personality", [*_demand(0, _PERSONALITIES), _PASS]),
         ("prctl", [*_demand(0, _PRCTL), _PASS]),
     ):
@@ -145,5 +150,17 @@ def _socket_option() -> list[bytes]:
         *_demand(1, _LEVELS),
         *_if_equal(1, _OF_ANY_SOCKET, _refuse(2, _SOCKET_PROGRAMS)),
         *_if_equal(1, _OF_TCP, _refuse(2, _TCP_UPPER_LAYER)),
+        _PASS,
+    ]
+
+
+def _countable_mapping() -> list[bytes]:
+    """Refuse MAP_HUGETLB, and MAP_ANONYMOUS together with MAP_SHARED; flags are the fourth argument."""
+    return [
+        _load(3),
+        _step(_JUMP_ANY, _MAP_HUGETLB, 2, 0),
+        _step(_JUMP_ANY, _MAP_ANONYMOUS, 0, 2),
+        _step(_JUMP_ANY, _MAP_SHARED, 0, 1),
+        _DENY,
         _PASS,
     ]

@@ -22,7 +22,7 @@ getsockopt:55:209 gettid:186:178 gettimeofday:96:169 getuid:102:174 getxattr:191
 ioprio_get:252:31 kill:62:129
 lgetxattr:192:9 link:86:- linkat:265:37 listen:50:201 listxattr:194:11 llistxattr:195:12 lremovexattr:198:15
 lseek:8:62 lsetxattr:189:6 lstat:6:- madvise:28:233 mbind:237:235 membarrier:324:283 mincore:27:232 mkdir:83:-
-mkdirat:258:34 mknod:133:- mknodat:259:33 mlock:149:228 mlock2:325:284 mmap:9:222 mprotect:10:226 mremap:25:216
+mkdirat:258:34 mknod:133:- mknodat:259:33 mlock:149:228 mlock2:325:284 mprotect:10:226 mremap:25:216
 msync:26:227 munlock:150:229 munmap:11:215 nanosleep:35:101 newfstatat:262:79 open:2:- openat:257:56 openat2:437:437
 pause:34:- pidfd_open:434:434 pidfd_send_signal:424:424 pipe:22:- pipe2:293:59 pkey_alloc:330:289 pkey_free:331:290
 pkey_mprotect:329:288 poll:7:- ppoll:271:73 pread64:17:67 preadv:295:69 preadv2:327:286 prlimit64:302:261
@@ -32,7 +32,7 @@ renameat:264:38 renameat2:316:276 restart_syscall:219:128 rmdir:84:- rseq:334:29
 rt_sigpending:127:136 rt_sigprocmask:14:135 rt_sigqueueinfo:129:138 rt_sigreturn:15:139 rt_sigsuspend:130:133
 rt_sigtimedwait:128:137 rt_tgsigqueueinfo:297:240 sched_get_priority_max:146:125 sched_get_priority_min:147:126
 sched_getaffinity:204:123 sched_getattr:315:275 sched_getparam:143:121 sched_getscheduler:145:120
-sched_rr_get_interval:148:127 sched_setaffinity:203:122 sched_setattr:314:274 sched_setparam:142:118
+sched_rr_get_interval:148:127 sched_setattr:314:274 sched_setparam:142:118
 sched_setscheduler:144:119 sched_yield:24:124 select:23:- sendfile:40:71 sendmmsg:307:269 sendmsg:46:211
 sendto:44:206 set_mempolicy:238:237 set_robust_list:273:99 set_tid_address:218:96 setfsgid:123:152 setfsuid:122:151
 setgid:106:144 setitimer:38:103 setpgid:109:154 setpriority:141:140 setregid:114:143 setresgid:119:149
@@ -56,6 +56,7 @@ mount:165:40 mount_setattr:442:442 move_mount:429:429 move_pages:279:239 munlock
 name_to_handle_at:303:264 open_by_handle_at:304:265 open_tree:428:428 perf_event_open:298:241 pidfd_getfd:438:438
 pivot_root:155:41 process_madvise:440:440 process_mrelease:448:448 process_vm_readv:310:270
 process_vm_writev:311:271 ptrace:101:117 quotactl:179:60 quotactl_fd:443:443 reboot:169:142 request_key:249:218
+sched_setaffinity:203:122
 seccomp:317:277 set_mempolicy_home_node:450:450 setdomainname:171:162 setgroups:116:159 sethostname:170:161
 setns:308:268 settimeofday:164:170 swapoff:168:225 swapon:167:224 syslog:103:116 umount2:166:39 unshare:272:97
 userfaultfd:323:282 vhangup:153:58 vmsplice:278:75
@@ -63,8 +64,8 @@ userfaultfd:323:282 vhangup:153:58 vmsplice:278:75
 """Known, and refused with EPERM."""
 
 CHECKED = """
-chown:92:- clone:56:220 fchown:93:55 fchownat:260:54 fcntl:72:25 ioctl:16:29 lchown:94:- personality:135:92
-prctl:157:167 setsockopt:54:208 socket:41:198 socketpair:53:199
+chown:92:- clone:56:220 fchown:93:55 fchownat:260:54 fcntl:72:25 ioctl:16:29 lchown:94:- mmap:9:222
+personality:135:92 prctl:157:167 setsockopt:54:208 socket:41:198 socketpair:53:199
 """
 """Allowed with some arguments: see `filter.py`."""
 

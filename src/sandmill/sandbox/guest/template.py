@@ -8,7 +8,9 @@ from typing import Any
 
 from sandmill.sandbox.guest import kernel
 
-DEVICES = ("null", "zero", "full", "random", "urandom")
+DEVICES = {"null": "null", "zero": "full", "full": "full", "random": "random", "urandom": "urandom"}
+"""Devices by name, and the machine's device behind each. /dev/full reads as zeros too, but it cannot be mapped: a
+shared mapping of the real /dev/zero would be memory that `memory_mb` does not count (see `filter.py`)."""
 
 
 def leave_host(is_root: bool) -> None:
@@ -52,10 +54,10 @@ def build_template(root: str, view: dict[str, Any]) -> None:
     kernel.restrict_mounts(root)
     # From here on, what the host mounts below a tree that is shown stays out.
     kernel.mount(None, root, None, kernel.MS_REC | kernel.MS_PRIVATE)
-    for device in DEVICES:
+    for device, source in DEVICES.items():
         # Mounted when the rest has lost its devices. Reading and writing work on a read-only mount; changing the times
         # of the node, which all runs share, does not.
-        kernel.mount(f"/dev/{device}", f"{root}/dev/{device}", None, kernel.MS_BIND)
+        kernel.mount(f"/dev/{source}", f"{root}/dev/{device}", None, kernel.MS_BIND)
         kernel.restrict_mounts(f"{root}/dev/{device}", has_devices=True)
 
 
