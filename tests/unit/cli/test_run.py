@@ -75,3 +75,12 @@ def test_an_agent_env_that_is_missing_names_the_command(tmp_path):
     assert ran.exit_code == 1
     assert "sandmill agent-env create --path" in ran.stderr
     assert run("agent-env", "show", "--with-torch").exit_code == 2
+
+
+def test_limits_can_be_given(task, tmp_path):
+    code = "import os; print(len(os.sched_getaffinity(0))); x = bytearray(300 << 20)"
+    (tmp_path / "s.py").write_text(code)
+    ran = run("run", task, tmp_path / "s.py", "--backend", "subprocess", "--cores", 1, "--memory-mb", 128)
+    result = json.loads(ran.stdout)["result"]
+    assert (result["outcome"], result["stdout"]) == ("oom", "1\n")
+    assert run("run", task, tmp_path / "s.py", "--memory-mb", 1).exit_code == 2
