@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from sandmill.models.structure import PathologyKind, SplitKind, Structure, TargetKind
 from sandmill.rng import Streams
 
-_STRATIFIED = frozenset({TargetKind.BINARY, TargetKind.MULTICLASS, TargetKind.ORDINAL})
+WITH_STRATA = frozenset({TargetKind.BINARY, TargetKind.MULTICLASS, TargetKind.ORDINAL})
+"""Targets whose split can be stratified by class."""
 _CHANCES = {
     PathologyKind.UNIT_MIXUP: 0.1,
     PathologyKind.OUTLIERS: 0.1,
@@ -17,7 +18,8 @@ _CHANCES = {
     PathologyKind.HIGH_CARDINALITY: 0.15,
 }
 """Of faults that the seed does not have: real tables have them all, and few cards can name them all."""
-_CHANCE_OF_STRATA = 0.3
+CHANCE_OF_STRATA = 0.3
+"""Chance of a stratified split where the seed declares no split and the target has classes."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,11 @@ class Frame:
 def choose_frame(structure: Structure, streams: Streams, more: Collection[PathologyKind] | None = None) -> Frame:
     """Carry the seed's split and faults over, and draw a few more, unless somebody has chosen these.
 
-    Rows that belong to units are always split by unit: else the units' hidden numbers could be learnt from the training
-    part, and the best possible score would not be known. Where the split is by time, units are left out.
+    A declared split is kept. There are two exceptions: a seed with groups is split by group unless it is split by
+    time, because otherwise the hidden number of a group could be learnt from the training part and the best possible
+    score would not be known; and only classes can be stratified. Where the split is by time, groups are left out.
+    Where no split is declared, it is stratified for imbalanced classes and for a part of all other designs with
+    classes, and random otherwise.
     """
     rng = streams.generator("frame")
     draws = dict(zip(_CHANCES, rng.random(len(_CHANCES)), strict=True))
@@ -61,6 +66,7 @@ def choose_frame(structure: Structure, streams: Streams, more: Collection[Pathol
         return Frame(SplitKind.TEMPORAL, frozenset(faults - {PathologyKind.GROUPS} | {PathologyKind.DRIFT}))
     if structure.split is SplitKind.GROUPED or PathologyKind.GROUPS in faults:
         return Frame(SplitKind.GROUPED, frozenset(faults | {PathologyKind.GROUPS}))
-    wants_strata = PathologyKind.IMBALANCE in faults or rng.random() < _CHANCE_OF_STRATA
-    is_stratified = structure.target in _STRATIFIED and (structure.split is SplitKind.STRATIFIED or wants_strata)
+    draws_strata = PathologyKind.IMBALANCE in faults or rng.random() < CHANCE_OF_STRATA
+    wants_strata = draws_strata if structure.split is None else structure.split is SplitKind.STRATIFIED
+    is_stratified = structure.target in WITH_STRATA and wants_strata
     return Frame(SplitKind.STRATIFIED if is_stratified else SplitKind.RANDOM, frozenset(faults))

@@ -34,8 +34,8 @@ class TableSeed(Frozen):
     """Column that only names rows."""
     ignore: tuple[str, ...] = ()
     """Columns that are not part of the task."""
-    split: SplitKind = SplitKind.RANDOM
-    """How the real task tells train and test apart."""
+    split: SplitKind | None = None
+    """How the real task tells train and test apart. None: not declared, so designs choose."""
 
 
 def read_folder(path: Path, file: str) -> SeedTask:
