@@ -48,11 +48,7 @@ class Frame:
 def choose_frame(structure: Structure, streams: Streams, more: Collection[PathologyKind] | None = None) -> Frame:
     """Carry the seed's split and faults over, and draw a few more, unless somebody has chosen these.
 
-    A declared split is kept. There are two exceptions: a seed with groups is split by group unless it is split by
-    time, because otherwise the hidden number of a group could be learnt from the training part and the best possible
-    score would not be known; and only classes can be stratified. Where the split is by time, groups are left out.
-    Where no split is declared, it is stratified for imbalanced classes and for a part of all other designs with
-    classes, and random otherwise.
+    Where the split is by time, groups are left out.
     """
     rng = streams.generator("frame")
     draws = dict(zip(_CHANCES, rng.random(len(_CHANCES)), strict=True))
@@ -62,11 +58,30 @@ def choose_frame(structure: Structure, streams: Streams, more: Collection[Pathol
         faults.add(PathologyKind.MISSING)
     if structure.columns.date:
         faults.add(PathologyKind.TIMESTAMPS)
+    splits = possible_splits(structure, faults)
+    split = splits[0] if len(splits) == 1 or rng.random() >= CHANCE_OF_STRATA else SplitKind.STRATIFIED
+    implied = {
+        SplitKind.TEMPORAL: (faults - {PathologyKind.GROUPS}) | {PathologyKind.DRIFT},
+        SplitKind.GROUPED: faults | {PathologyKind.GROUPS},
+    }
+    return Frame(split, frozenset(implied.get(split, faults)))
+
+
+def possible_splits(structure: Structure, faults: Collection[PathologyKind]) -> tuple[SplitKind, ...]:
+    """List the splits that designs with these faults may get: one, or random and stratified.
+
+    A declared split is kept, with two exceptions. A seed with groups is split by group unless it is split by time,
+    because otherwise the hidden number of a group could be learnt from the training part and the best possible score
+    would not be known. Only classes can be stratified. Where no split is declared, imbalanced classes are stratified,
+    and other classes may be.
+    """
     if structure.split is SplitKind.TEMPORAL:
-        return Frame(SplitKind.TEMPORAL, frozenset(faults - {PathologyKind.GROUPS} | {PathologyKind.DRIFT}))
+        return (SplitKind.TEMPORAL,)
     if structure.split is SplitKind.GROUPED or PathologyKind.GROUPS in faults:
-        return Frame(SplitKind.GROUPED, frozenset(faults | {PathologyKind.GROUPS}))
-    draws_strata = PathologyKind.IMBALANCE in faults or rng.random() < CHANCE_OF_STRATA
-    wants_strata = draws_strata if structure.split is None else structure.split is SplitKind.STRATIFIED
-    is_stratified = structure.target in WITH_STRATA and wants_strata
-    return Frame(SplitKind.STRATIFIED if is_stratified else SplitKind.RANDOM, frozenset(faults))
+        return (SplitKind.GROUPED,)
+    if structure.target not in WITH_STRATA:
+        return (SplitKind.RANDOM,)
+    if structure.split is not None:
+        return (structure.split,)
+    is_rare = PathologyKind.IMBALANCE in faults
+    return (SplitKind.STRATIFIED,) if is_rare else (SplitKind.RANDOM, SplitKind.STRATIFIED)

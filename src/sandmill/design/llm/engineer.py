@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from sandmill.design.frame import WITH_STRATA
+from sandmill.design.frame import WITH_STRATA, possible_splits
 from sandmill.design.llm.conversation import Talk, fill
 from sandmill.design.llm.facts import tell_structure
 from sandmill.design.llm.strategist import Idea
@@ -44,17 +44,10 @@ async def choose_evaluation(talk: Talk, slot: Slot, idea: Idea) -> Evaluation:
 
 
 def splits_for(structure: Structure) -> tuple[SplitKind, ...]:
-    """Splits that a structure can have: the declared one, or any that fits where none is declared.
-
-    Rows that belong to units are split by unit unless they are split by time, and only classes can be stratified.
-    """
+    """Splits that a structure can have: the declared one, or any that fits where none is declared."""
+    if structure.split is not None or PathologyKind.GROUPS in structure.pathologies:
+        return possible_splits(structure, structure.pathologies)
     strata = (SplitKind.STRATIFIED,) if structure.target in WITH_STRATA else ()
-    if structure.split is SplitKind.TEMPORAL:
-        return (SplitKind.TEMPORAL,)
-    if structure.split is SplitKind.GROUPED or PathologyKind.GROUPS in structure.pathologies:
-        return (SplitKind.GROUPED,)
-    if structure.split is not None:
-        return strata if strata and structure.split is SplitKind.STRATIFIED else (SplitKind.RANDOM,)
     return (SplitKind.RANDOM, SplitKind.TEMPORAL, SplitKind.GROUPED, *strata)
 
 
