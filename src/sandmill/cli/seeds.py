@@ -84,7 +84,7 @@ def _print(intake: "SeedIntake") -> None:
     )
     if intake.supported:
         _section(console, "Never kept of a seed", list(NEVER_KEPT))
-    aside = [f"{seed.id}: needs {', '.join(seed.needs)}. {seed.hint}".rstrip() for seed in intake.unsupported]
+    aside = [f"{seed.id}: needs {'; '.join(seed.needs)}. {seed.hint}".rstrip() for seed in intake.unsupported]
     _section(console, "Set aside", aside)
     _section(console, "Skipped, no seeds", [f"{source.source}: {source.reason}" for source in intake.skipped])
     used, waiting, skipped = len(intake.supported), len(intake.unsupported), len(intake.skipped)

@@ -18,7 +18,7 @@ from sandmill.seeds.profile import ColumnFacts, count_present, measure
 from sandmill.seeds.tables import Table
 from sandmill.seeds.tabular import Profiled, Wish, column_profile, describe_inputs, profile_table
 
-NO_DATA = "data in prepared/public, without which the target cannot be known"
+NO_DATA = "data in prepared/public (without them the target cannot be known)"
 OTHER_FILES = "inputs from more files than the training table"
 NO_INPUTS = "input columns in the training table"
 ARCHIVES = "unpacked archives"

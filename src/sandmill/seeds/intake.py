@@ -78,15 +78,21 @@ def _set_aside(reading: Reading) -> Reading:
 
 def _unreadable(source: Source, unsound: Unsound) -> UnsupportedSeed:
     """Set a competition aside that cannot be read, under the name of its folder."""
-    inside = f"{source.file}/"
-    needs = [
-        f"{finding.place(with_file=True).removeprefix(inside)} to be {finding.expected}, not {finding.saw}"
-        for finding in unsound.findings[:_MOST_PROBLEMS]
-    ]
-    more = len(unsound.findings) - len(needs)
+    shown = unsound.findings[:_MOST_PROBLEMS]
+    more = len(unsound.findings) - len(shown)
+    needs = [_mended(finding, source) for finding in shown]
     return UnsupportedSeed(
-        id=shorten(source.path.name), needs=(*needs, *([f"{more} more problems to be mended"] if more else []))
+        id=shorten(source.path.name),
+        needs=(*needs, *([f"{more} more problems mended"] if more else [])),
+        hint=next((finding.hint for finding in shown if finding.hint), ""),
     )
+
+
+def _mended(finding: Finding, source: Source) -> str:
+    place = finding.place(with_file=False)
+    where = f"{place}: " if finding.line or finding.field else ""
+    name = finding.file.removeprefix(f"{source.file}/")
+    return f"{name} mended ({where}saw {finding.saw}, expected {finding.expected})"
 
 
 def _repeated_ids(read: Sequence[tuple[Source, Reading]]) -> list[Finding]:
@@ -117,5 +123,5 @@ def _give_way(read: Sequence[tuple[Source, Reading]]) -> list[tuple[Source, Read
 
 
 def _nothing_supported(source: Source, seed: SeedTask | UnsupportedSeed) -> Finding:
-    needs = ", ".join(seed.needs) if isinstance(seed, UnsupportedSeed) else ""
+    needs = "; ".join(seed.needs) if isinstance(seed, UnsupportedSeed) else ""
     return Finding(source.file, f"a seed that needs {needs}", "at least one seed that can be made today")

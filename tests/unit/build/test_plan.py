@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from sandmill.build.plan import band_counts, plan_build, plan_shards, plan_slots
 from sandmill.models.base import Band
 from sandmill.models.request import DEFAULT_MIX, BuildRequest
-from sandmill.models.seed import SeedIntake
+from sandmill.models.seed import SeedIntake, SeedNote, SkippedSource
 from tests.designs import TASKS, make_seed
 
 SEEDS = tuple(make_seed(*task) for task in TASKS)
@@ -22,6 +22,14 @@ def shards(of, slots=None, **changes):
 
 
 @given(st.integers(1, 300), st.lists(st.integers(0, 9), min_size=4, max_size=4).filter(any))
+def test_what_was_noted_of_seeds_is_reported_and_changes_no_plan():
+    note, skipped = SeedNote(seed_id="a", text="rows left out"), SkippedSource(source="x.md", reason="a .md file")
+    plain = plan_build(BuildRequest(name="d"), SeedIntake(supported=SEEDS))
+    noted = plan_build(BuildRequest(name="d"), SeedIntake(supported=SEEDS, notes=(note,), skipped=(skipped,)))
+    assert (noted.notes, noted.skipped) == ((note,), (skipped,))
+    assert noted.fingerprint == plain.fingerprint
+
+
 def test_bands_fill_the_mix_to_the_slot(total, weights):
     mix = {band: weight / sum(weights) for band, weight in zip(Band, weights, strict=True)}
     counts = band_counts(mix, total)
