@@ -22,14 +22,6 @@ def shards(of, slots=None, **changes):
 
 
 @given(st.integers(1, 300), st.lists(st.integers(0, 9), min_size=4, max_size=4).filter(any))
-def test_what_was_noted_of_seeds_is_reported_and_changes_no_plan():
-    note, skipped = SeedNote(seed_id="a", text="rows left out"), SkippedSource(source="x.md", reason="a .md file")
-    plain = plan_build(BuildRequest(name="d"), SeedIntake(supported=SEEDS))
-    noted = plan_build(BuildRequest(name="d"), SeedIntake(supported=SEEDS, notes=(note,), skipped=(skipped,)))
-    assert (noted.notes, noted.skipped) == ((note,), (skipped,))
-    assert noted.fingerprint == plain.fingerprint
-
-
 def test_bands_fill_the_mix_to_the_slot(total, weights):
     mix = {band: weight / sum(weights) for band, weight in zip(Band, weights, strict=True)}
     counts = band_counts(mix, total)
@@ -74,3 +66,11 @@ def test_a_shard_key_changes_with_everything_that_decides_its_content():
         shards(of, shard_size=7)[0].key,
     ]
     assert len({base, *changed}) == 7
+
+
+def test_what_was_noted_of_seeds_is_reported_and_changes_no_plan():
+    note, skipped = SeedNote(seed_id="a", text="rows left out"), SkippedSource(source="x.md", reason="a .md file")
+    plain = plan_build(BuildRequest(name="d"), SeedIntake(supported=SEEDS))
+    noted = plan_build(BuildRequest(name="d"), SeedIntake(supported=SEEDS, notes=(note,), skipped=(skipped,)))
+    assert (noted.notes, noted.skipped) == ((note,), (skipped,))
+    assert noted.fingerprint == plain.fingerprint

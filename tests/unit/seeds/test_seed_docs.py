@@ -75,6 +75,14 @@ def test_the_table_of_the_example_is_a_seed(written):
 def test_the_competition_of_the_example_is_a_seed(written):
     written.competition("challenge")
     written.file("challenge/config.yaml", _example("yaml", "grader:"))
+    rows = [f"p{n},{n % 7},{n % 2}" for n in range(40)]
+    tables = {
+        "train": ["id,weight,late", *rows],
+        "sample_submission": ["id,late", "p1,0.5"],
+        "test": ["id,weight", "p1,3"],
+    }
+    for name, lines in tables.items():
+        written.file(f"challenge/prepared/public/{name}.csv", "\n".join(lines) + "\n")
     assert ingest(("challenge",)).supported[0].id == "late-parcels-challenge"
 
 
