@@ -24,6 +24,11 @@ LATER: Mapping[str, Mapping[str, Any]] = {
 """Fields that came after the first release, with the value at which they are left out, so that what was fingerprinted
 without them keeps its name."""
 
+FORMERLY: Mapping[str, Mapping[tuple[str, ...], Mapping[Any, Any]]] = {
+    kind: {("structure", "split"): {None: "random", "random": "random, declared"}} for kind in ("SeedTask", "TaskSpec")
+}
+"""Nested values whose meaning was split in two, with what is hashed for each: the older meaning keeps its name."""
+
 
 def canonical_json(value: Any) -> str:
     """Write JSON in the one form that equal values share: sorted keys, no spaces, shortest floats, no NaN."""
@@ -50,7 +55,15 @@ def _content(model: BaseModel) -> dict[str, Any]:
     kind = type(model).__name__
     data = model.model_dump(mode="json", exclude=set(EXCLUDED.get(kind, {})))
     unset = LATER.get(kind, {})
+    for path, names in FORMERLY.get(kind, {}).items():
+        _rename(data, path, names)
     return {name: value for name, value in data.items() if name not in unset or value != unset[name]}
+
+
+def _rename(data: dict[str, Any], path: tuple[str, ...], names: Mapping[Any, Any]) -> None:
+    for part in path[:-1]:
+        data = data[part]
+    data[path[-1]] = names.get(data[path[-1]], data[path[-1]])
 
 
 def digest(content: bytes) -> str:
