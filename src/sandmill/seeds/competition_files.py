@@ -51,7 +51,7 @@ def list_public(folder: Path) -> PublicFiles:
     names = list(_walk(folder))
     for name in names:
         suffix, is_top = Path(name).suffix.lower(), "/" not in name
-        if is_top and suffix in TABLE_SUFFIXES:
+        if is_top and suffix in TABLE_SUFFIXES and (folder / name).is_file():
             tables[name] = folder / name
         elif suffix[1:] in _MODALITY_OF:
             suffixes.append(suffix[1:])

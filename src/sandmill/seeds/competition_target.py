@@ -11,6 +11,8 @@ from sandmill.seeds.target import infer_kind
 from sandmill.seeds.wording import show
 
 _SUM_TOLERANCE = 1e-6
+_LEAST_CLASSES = 3
+"""Two columns of probabilities are no form of a submission for two classes."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ def settle_target(train: Table, columns: Columns, metric: MetricName) -> Competi
     if set(answers) <= set(train.columns):
         kind = _one(train, answers[0], metric) if len(answers) == 1 else _several(train, answers, metric)
         return CompetitionTarget(kind, answers)
-    if len(answers) > 1 and len(columns.lacking) == 1:
+    if len(answers) >= _LEAST_CLASSES and len(columns.lacking) == 1:
         (column,) = columns.lacking
         if _takes_class_columns(metric) and _names_classes(train, column, answers):
             return CompetitionTarget(TargetKind.MULTICLASS, (column,))
@@ -92,8 +94,9 @@ def _several(train: Table, answers: tuple[str, ...], metric: MetricName) -> Targ
         .row(0, named=True)
     )
     possible = {kind for kind, graded in GRADED if graded is metric}
+    may_be_classes = len(answers) >= _LEAST_CLASSES and _takes_class_columns(metric)
     found = (
-        (TargetKind.MULTICLASS, row["bits"] and row["sums_to_one"] and _takes_class_columns(metric)),
+        (TargetKind.MULTICLASS, row["bits"] and row["sums_to_one"] and may_be_classes),
         (TargetKind.MULTILABEL, row["bits"]),
         (TargetKind.DISTRIBUTION, row["numbers"] and row["sums_to_one"]),
         (TargetKind.MULTI_TARGET, row["numbers"]),

@@ -12,7 +12,7 @@ from sandmill.seeds.document import Document, read_document
 from sandmill.seeds.explain import Refusal
 from sandmill.seeds.findings import Finding, Unsound, gathered
 from sandmill.seeds.reading import Reading
-from sandmill.seeds.tables import TABLE_SUFFIXES, Table, open_table
+from sandmill.seeds.tables import TABLE_SUFFIXES, Table, open_table, readable
 from sandmill.seeds.tabular import Wish, profile_table
 from sandmill.seeds.wording import did_you_mean, show
 
@@ -62,7 +62,8 @@ def read_folder(path: Path, file: str) -> Reading:
     left_out = (*seed.ignore, *([seed.id_column] if seed.id_column else []))
     wish = Wish(seed.target, seed.target_kind, seed.metric, left_out, seed.id_column)
     try:
-        profiled = profile_table(table, wish, Finding(document.file, "", "", field="target"))
+        with readable(table.file):
+            profiled = profile_table(table, wish, Finding(document.file, "", "", field="target"))
     except Unsound as unsound:
         raise Unsound([_placed(finding, document) for finding in unsound.findings]) from None
     task = SeedTask(

@@ -10,12 +10,13 @@ from sandmill.models.seed import SeedTask, UnsupportedSeed
 from sandmill.models.structure import MetricName
 from sandmill.seeds.cards import bundled_cards
 from sandmill.seeds.competition_data import understand
-from sandmill.seeds.competition_text import read_summary
+from sandmill.seeds.competition_text import read_summary, require_regular
 from sandmill.seeds.document import Document, read_document
 from sandmill.seeds.findings import Finding, Unsound, gathered
 from sandmill.seeds.graders import LOWER_IS_BETTER, meant, metric_of
 from sandmill.seeds.reading import Reading
 from sandmill.seeds.support import missing_metric
+from sandmill.seeds.tables import readable
 from sandmill.seeds.wording import shorten, show
 
 COMPETITION_FILES = frozenset({"config.yaml", "description.md", "leaderboard.csv", "grade.py", "prepare.py"})
@@ -23,6 +24,8 @@ COMPETITION_FILES = frozenset({"config.yaml", "description.md", "leaderboard.csv
 
 _LFS_POINTER = "version https://git-lfs"
 _MAX_BOARD_ROWS = 200_000
+_MAX_BOARD_BYTES = 1 << 26
+"""Real leaderboards have less than a hundredth of this; a larger file is none."""
 
 
 class _Loose(BaseModel):
@@ -79,7 +82,8 @@ def read_competition(path: Path, file: str) -> Reading:
 
 def _reading(config: CompetitionConfig, metric: MetricName | None, summary: str, public: Path, file: str) -> Reading:
     seed_id = config.id.lower()
-    understood = understand(public, file, metric, config.sample_name)
+    with readable(file):
+        understood = understand(public, file, metric, config.sample_name)
     if understood.profiled is None:
         metric_needs = missing_metric(metric) if metric else (_unknown_metric(config.grader.name),)
         needs = (*understood.needs, *metric_needs)
@@ -113,7 +117,10 @@ def _bundled_twin(seed_id: str) -> str:
 
 def _board(path: Path, file: str) -> tuple[float, float]:
     """First and last score of the leaderboard, whose rows go from best to worst."""
+    require_regular(path, file)
     try:
+        if path.stat().st_size > _MAX_BOARD_BYTES:
+            raise Unsound([Finding(file, "a huge file", f"a leaderboard of at most {_MAX_BOARD_BYTES >> 20} MB")])
         with path.open(encoding="utf-8-sig", newline="") as stream:
             if stream.read(len(_LFS_POINTER)) == _LFS_POINTER:
                 hint = "Run git lfs pull in the clone of MLE-bench."

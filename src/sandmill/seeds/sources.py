@@ -105,9 +105,10 @@ def _in_folder(path: Path, name: str) -> Found:
 
 
 def _single_folder(path: Path, name: str, inside: dict[str, Path]) -> Source | None:
-    if "config.yaml" in inside and len(inside.keys() & COMPETITION_FILES) > 1:
+    files = {child for child in inside if inside[child].is_file()}
+    if "config.yaml" in files and len(files & COMPETITION_FILES) > 1:
         return Source(path, name, read_competition, is_foreign=True)
-    return Source(path, name, read_folder) if "seed.yaml" in inside else None
+    return Source(path, name, read_folder) if "seed.yaml" in files else None
 
 
 def _visible(path: Path) -> dict[str, Path]:

@@ -89,6 +89,23 @@ def open_table(path: Path, file: str) -> Table:
     return Table(path, file, columns)
 
 
+@contextmanager
+def readable(file: str) -> Iterator[None]:
+    """Report what the table engines refuse as a problem of the file: that a table opens does not prove all of it sound.
+
+    Raises:
+        Unsound: if an engine cannot go on.
+    """
+    import duckdb
+    import polars as pl
+
+    try:
+        yield
+    except (OSError, duckdb.Error, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        saw = shorten((str(error).splitlines() or [type(error).__name__])[0], 120)
+        raise Unsound([Finding(file, saw, "tables that can be read")]) from None
+
+
 def quote(name: str) -> str:
     """Write a column's name as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'

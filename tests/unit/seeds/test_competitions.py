@@ -80,6 +80,7 @@ SEVERAL = {
     "labels": ("column-wise-roc-auc", (0.9, 0.1), [0, 1] * 30, [1, 1, 0] * 20, TargetKind.MULTILABEL),
     "one hot labels": ("column-wise-roc-auc", (0.9, 0.1), [0, 1] * 30, [1, 0] * 30, TargetKind.MULTILABEL),
     "shares": ("kl-divergence", (0.1, 0.9), [0.25, 0.5] * 30, [0.75, 0.5] * 30, "target distribution"),
+    "two classes in two columns": ("log-loss", (0.1, 0.9), [0, 1] * 30, [1, 0] * 30, "the kind of the 2 target"),
     "labels under a metric of numbers": ("rmse", (0.1, 0.9), [0, 1] * 30, [1, 1, 0] * 20, "the kind of the 2 target"),
     "numbers under a metric of labels": ("auc-roc", (0.9, 0.1), [0.5, 1.5] * 30, [1.0, 2.0] * 30, "the kind of the 2"),
     "labels under a metric of one column": ("auc-roc", (0.9, 0.1), [0, 1] * 30, [1, 1, 0] * 20, "the kind of the 2"),

@@ -1,7 +1,9 @@
 """Folders of seeds: every child is a source, and one that cannot be used says so."""
 
+import os
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from sandmill.errors import SeedError
@@ -58,6 +60,27 @@ def test_a_competition_with_a_hostile_file_is_set_aside_in_a_folder_of_many(writ
     (aside, _) = ingest((folder,)).unsupported
     assert aside.id == "a-competition"
     assert aside.needs[0].startswith(name)
+
+
+@pytest.mark.parametrize("name", ["description.md", "leaderboard.csv", "config.yaml", "prepared/public/train.csv"])
+def test_a_pipe_in_a_competition_is_never_waited_for(written, name):
+    folder = _mixed(written)
+    pipe = Path("all/a-competition", name)
+    pipe.parent.mkdir(parents=True, exist_ok=True)
+    pipe.unlink(missing_ok=True)
+    os.mkfifo(pipe)
+    assert [seed.id for seed in ingest((folder,)).supported] == ["parcel-delays", "c-table"]
+
+
+def test_a_table_that_an_engine_gives_up_on_is_a_problem_and_no_traceback(written, monkeypatch):
+    written.table("odd", ROWS)
+    monkeypatch.setattr("sandmill.seeds.tabular.dependences", _give_up)
+    with pytest.raises(SeedError, match=r"odd/table.csv: 1 problem\n  file: saw no full read; expected tables"):
+        ingest(("odd",))
+
+
+def _give_up(*_args, **_kwargs):
+    raise duckdb.NotImplementedException("no full read\nrun it single-threaded")
 
 
 def test_a_folder_without_a_seed_is_an_error_and_so_is_one_in_which_none_can_be_used(written):
