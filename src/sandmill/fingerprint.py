@@ -25,9 +25,14 @@ LATER: Mapping[str, Mapping[str, Any]] = {
 without them keeps its name."""
 
 FORMERLY: Mapping[str, Mapping[tuple[str, ...], Mapping[Any, Any]]] = {
-    kind: {("structure", "split"): {None: "random", "random": "random, declared"}} for kind in ("SeedTask", "TaskSpec")
+    "SeedTask": {("structure", "split"): {None: "random", "random": "random, declared"}},
+    "TaskSpec": {("structure", "split"): {None: "random"}},
 }
-"""Nested values whose meaning was split in two, with what is hashed for each: the older meaning keeps its name."""
+"""What is hashed for nested values that were written in another way before, so that equal content keeps its name.
+
+A seed without a split used to say `random`, and one that declares it is another seed. In a design, whose own split is a
+field beside the structure, the two are the same.
+"""
 
 
 def canonical_json(value: Any) -> str:
