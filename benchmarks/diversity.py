@@ -210,9 +210,9 @@ def coverage(sketches: Sequence[Sketch], seeds: Sequence[SeedTask]) -> Iterator[
         yield f"| {name} | {len(counts)} | {', '.join(f'{value} {n}' for value, n in counts.most_common())} |"
 
 
-def _split(split: SplitKind) -> SplitKind:
-    """Stratified splits are random ones in which classes keep their shares."""
-    return SplitKind.RANDOM if split is SplitKind.STRATIFIED else split
+def _split(split: SplitKind | None) -> SplitKind:
+    """Stratified splits are random ones in which classes keep their shares; they stand for each other if undeclared."""
+    return SplitKind.RANDOM if split in (None, SplitKind.STRATIFIED) else split
 
 
 def gaps(measured: Sequence[tuple[Sketch, float]]) -> Iterator[str]:

@@ -70,7 +70,7 @@ def _show(key: str, table: Table) -> None:
 
 
 def _seeds_set_aside(seeds: Iterable[UnsupportedSeed]) -> str:
-    lines = [f"- `{seed.id}` needs {', '.join(seed.needs)}" for seed in seeds]
+    lines = [f"- `{seed.id}` needs {'; '.join(seed.needs)}" for seed in seeds]
     return (
         "\n".join(["Seeds set aside, for their structure is not supported yet:", "", *lines])
         if lines

@@ -1,6 +1,7 @@
 """Policy for the start of a build: read seeds, fix the plan."""
 
 from prefect import task
+from prefect.logging import get_run_logger
 
 from sandmill.build.plan import plan_build
 from sandmill.models.plan import BuildPlan
@@ -12,8 +13,11 @@ from tasks.policies import PLAIN
 
 @task(name="ingest seeds", **PLAIN)
 def ingest_seeds(request: BuildRequest) -> SeedIntake:
-    """Read all seed sources; a bad source stops the build before any work."""
-    return ingest(request.seeds)
+    """Read all seed sources; a bad source stops the build before any work. Warnings go to the log."""
+    intake = ingest(request.seeds)
+    for note in intake.notes:
+        get_run_logger().warning("seed %s: %s", note.seed_id, note.text)
+    return intake
 
 
 @task(name="plan release", **PLAIN)

@@ -42,7 +42,7 @@ def make_seed(
     target: TargetKind,
     metric: MetricName,
     missing_share: float = 0.05,
-    split: SplitKind = SplitKind.RANDOM,
+    split: SplitKind | None = None,
     pathologies: tuple[PathologyKind, ...] = (),
 ) -> SeedTask:
     structure = Structure(

@@ -24,6 +24,16 @@ LATER: Mapping[str, Mapping[str, Any]] = {
 """Fields that came after the first release, with the value at which they are left out, so that what was fingerprinted
 without them keeps its name."""
 
+FORMERLY: Mapping[str, Mapping[tuple[str, ...], Mapping[Any, Any]]] = {
+    "SeedTask": {("structure", "split"): {None: "random", "random": "random, declared"}},
+    "TaskSpec": {("structure", "split"): {None: "random"}},
+}
+"""What is hashed for nested values that were written in another way before, so that equal content keeps its name.
+
+A seed without a split used to say `random`, and one that declares it is another seed. In a design, whose own split is a
+field beside the structure, the two are the same.
+"""
+
 
 def canonical_json(value: Any) -> str:
     """Write JSON in the one form that equal values share: sorted keys, no spaces, shortest floats, no NaN."""
@@ -50,7 +60,15 @@ def _content(model: BaseModel) -> dict[str, Any]:
     kind = type(model).__name__
     data = model.model_dump(mode="json", exclude=set(EXCLUDED.get(kind, {})))
     unset = LATER.get(kind, {})
+    for path, names in FORMERLY.get(kind, {}).items():
+        _rename(data, path, names)
     return {name: value for name, value in data.items() if name not in unset or value != unset[name]}
+
+
+def _rename(data: dict[str, Any], path: tuple[str, ...], names: Mapping[Any, Any]) -> None:
+    for part in path[:-1]:
+        data = data[part]
+    data[path[-1]] = names.get(data[path[-1]], data[path[-1]])
 
 
 def digest(content: bytes) -> str:

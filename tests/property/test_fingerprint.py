@@ -1,11 +1,14 @@
+import hashlib
 import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandmill.fingerprint import canonical_json, fingerprint
+from sandmill.fingerprint import FINGERPRINT_VERSION, canonical_json, fingerprint
 from sandmill.models.request import BuildRequest
+from sandmill.models.structure import MetricName, SplitKind, TargetKind
+from tests.designs import make_seed
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -31,3 +34,14 @@ def test_a_request_is_known_by_what_it_makes_and_not_by_its_name(tasks, seed, na
 def test_numbers_that_are_not_finite_have_no_fingerprint(number):
     with pytest.raises(ValueError, match="JSON compliant"):
         fingerprint({"x": number})
+
+
+def test_seeds_with_different_splits_have_different_fingerprints_and_an_undeclared_one_keeps_its_old_name():
+    undeclared = make_seed(TargetKind.BINARY, MetricName.ROC_AUC)
+    structures = [undeclared.structure.model_copy(update={"split": split}) for split in (None, *SplitKind)]
+    seeds = [undeclared.model_copy(update={"structure": structure}) for structure in structures]
+    assert len({fingerprint(seed) for seed in seeds}) == len(seeds)
+    data = undeclared.model_dump(mode="json")
+    data["structure"]["split"] = "random"
+    text = canonical_json({"version": FINGERPRINT_VERSION, "kind": "SeedTask", "data": data})
+    assert fingerprint(undeclared) == hashlib.sha256(text.encode()).hexdigest()

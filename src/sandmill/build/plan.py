@@ -15,7 +15,14 @@ def plan_build(request: BuildRequest, intake: SeedIntake) -> BuildPlan:
     """Bind a request to the content of its seeds. Paths drop out, so equal content gives an equal plan."""
     seeds = tuple(sorted(intake.supported, key=lambda seed: seed.id))
     identity = {"request": fingerprint(request), "seeds": [fingerprint(seed) for seed in seeds]}
-    return BuildPlan(request=request, fingerprint=fingerprint(identity), seeds=seeds, unsupported=intake.unsupported)
+    return BuildPlan(
+        request=request,
+        fingerprint=fingerprint(identity),
+        seeds=seeds,
+        unsupported=intake.unsupported,
+        notes=intake.notes,
+        skipped=intake.skipped,
+    )
 
 
 def plan_slots(plan: BuildPlan) -> tuple[Slot, ...]:

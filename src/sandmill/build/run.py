@@ -229,6 +229,6 @@ def _designers_json(plan: BuildPlan, store: Store, shards: Sequence[ShardRef]) -
 
 
 def _seeds_json(plan: BuildPlan) -> bytes:
-    used = [seed.model_dump(mode="json") for seed in plan.seeds]
-    set_aside = [seed.model_dump(mode="json") for seed in plan.unsupported]
-    return (json.dumps({"used": used, "set_aside": set_aside}, indent=1) + "\n").encode()
+    parts = {"used": plan.seeds, "set_aside": plan.unsupported, "notes": plan.notes, "skipped": plan.skipped}
+    listed = {name: [one.model_dump(mode="json") for one in part] for name, part in parts.items()}
+    return (json.dumps(listed, indent=1) + "\n").encode()

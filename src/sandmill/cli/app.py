@@ -12,7 +12,7 @@ from sandmill.errors import SandmillError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-COMMANDS = ("show", "pull", "run", "grade", "verify", "agent-env", "doctor")
+COMMANDS = ("seeds", "show", "pull", "run", "grade", "verify", "agent-env", "doctor")
 """In the order of the help: module `sandmill.cli.<name>`, function `<name>`, text `EXAMPLES`; dashes as underscores."""
 
 INTERRUPTED = 130

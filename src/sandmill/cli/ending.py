@@ -10,13 +10,14 @@ from pathlib import Path
 
 from sandmill.cli.screen import open_console
 from sandmill.models.reports import Funnel, Rejection, SlotReport
-from sandmill.models.seed import UnsupportedSeed
+from sandmill.models.seed import SeedNote, SkippedSource, UnsupportedSeed
 from sandmill.report import ending_table, funnel_table, to_rich
 from sandmill.store.release import Release, load
 
 _MOST_TASKS = 40
 _MOST_SEEDS = 10
 _MOST_NEEDS = 10
+_MOST_NOTES = 5
 
 
 def show_ending(reference: str) -> None:
@@ -33,7 +34,7 @@ def show_ending(reference: str) -> None:
     console.print(to_rich(funnel_table(Funnel.model_validate_json(release.report("funnel.json") or b"{}"))))
     for line in (
         *_empty_slots(release),
-        *_set_aside(release),
+        *_seeds(release),
         "",
         f"Published {reference}. Next:",
         *_commands(reference, shown[0]),
@@ -52,6 +53,20 @@ def sum_up_set_aside(seeds: Sequence[UnsupportedSeed]) -> list[str]:
         f"Seeds set aside: {len(ids)}, each with its needs in reports/seeds.json: {_first(ids, _MOST_SEEDS)}.",
         f"They need {_first(needs, _MOST_NEEDS)}.",
     ]
+
+
+def sum_up_notes(notes: Sequence[SeedNote]) -> list[str]:
+    """Show the warnings about seeds, the first few in full; no line if there are none."""
+    more = len(notes) - _MOST_NOTES
+    lines = [f"Warning, seed {note.seed_id}: {note.text}." for note in notes[:_MOST_NOTES]]
+    return [*lines, f"and {more} more warnings in reports/seeds.json"] if more > 0 else lines
+
+
+def sum_up_skipped(skipped: Sequence[SkippedSource]) -> list[str]:
+    """Name in one line what lay in folders of seeds and is no seed; no line if there is none."""
+    if not skipped:
+        return []
+    return [f"Skipped, no seeds: {len(skipped)}: {_first([one.source for one in skipped], _MOST_SEEDS)}."]
 
 
 def sum_up_empty(slots: Iterable[SlotReport], rejections: Iterable[Rejection]) -> list[str]:
@@ -77,9 +92,12 @@ def _empty_slots(release: Release) -> list[str]:
     return sum_up_empty(release.slot_reports(), release.rejections())
 
 
-def _set_aside(release: Release) -> list[str]:
-    seeds = json.loads(release.report("seeds.json") or b'{"set_aside": []}')["set_aside"]
-    return sum_up_set_aside([UnsupportedSeed.model_validate(seed) for seed in seeds])
+def _seeds(release: Release) -> list[str]:
+    seeds = json.loads(release.report("seeds.json") or b"{}")
+    notes = [SeedNote.model_validate(note) for note in seeds.get("notes", [])]
+    skipped = [SkippedSource.model_validate(source) for source in seeds.get("skipped", [])]
+    set_aside = [UnsupportedSeed.model_validate(seed) for seed in seeds.get("set_aside", [])]
+    return [*sum_up_set_aside(set_aside), *sum_up_notes(notes), *sum_up_skipped(skipped)]
 
 
 def _commands(reference: str, task_id: str) -> list[str]:

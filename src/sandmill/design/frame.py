@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from sandmill.models.structure import PathologyKind, SplitKind, Structure, TargetKind
 from sandmill.rng import Streams
 
-_STRATIFIED = frozenset({TargetKind.BINARY, TargetKind.MULTICLASS, TargetKind.ORDINAL})
+WITH_STRATA = frozenset({TargetKind.BINARY, TargetKind.MULTICLASS, TargetKind.ORDINAL})
+"""Targets whose split can be stratified by class."""
 _CHANCES = {
     PathologyKind.UNIT_MIXUP: 0.1,
     PathologyKind.OUTLIERS: 0.1,
@@ -17,7 +18,8 @@ _CHANCES = {
     PathologyKind.HIGH_CARDINALITY: 0.15,
 }
 """Of faults that the seed does not have: real tables have them all, and few cards can name them all."""
-_CHANCE_OF_STRATA = 0.3
+CHANCE_OF_STRATA = 0.3
+"""Chance of a stratified split where the seed declares no split and the target has classes."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,7 @@ class Frame:
 def choose_frame(structure: Structure, streams: Streams, more: Collection[PathologyKind] | None = None) -> Frame:
     """Carry the seed's split and faults over, and draw a few more, unless somebody has chosen these.
 
-    Rows that belong to units are always split by unit: else the units' hidden numbers could be learnt from the training
-    part, and the best possible score would not be known. Where the split is by time, units are left out.
+    Where the split is by time, groups are left out.
     """
     rng = streams.generator("frame")
     draws = dict(zip(_CHANCES, rng.random(len(_CHANCES)), strict=True))
@@ -57,10 +58,30 @@ def choose_frame(structure: Structure, streams: Streams, more: Collection[Pathol
         faults.add(PathologyKind.MISSING)
     if structure.columns.date:
         faults.add(PathologyKind.TIMESTAMPS)
+    splits = possible_splits(structure, faults)
+    split = splits[0] if len(splits) == 1 or rng.random() >= CHANCE_OF_STRATA else SplitKind.STRATIFIED
+    implied = {
+        SplitKind.TEMPORAL: (faults - {PathologyKind.GROUPS}) | {PathologyKind.DRIFT},
+        SplitKind.GROUPED: faults | {PathologyKind.GROUPS},
+    }
+    return Frame(split, frozenset(implied.get(split, faults)))
+
+
+def possible_splits(structure: Structure, faults: Collection[PathologyKind]) -> tuple[SplitKind, ...]:
+    """List the splits that designs with these faults may get: one, or random and stratified.
+
+    A declared split is kept, with two exceptions. A seed with groups is split by group unless it is split by time,
+    because otherwise the hidden number of a group could be learnt from the training part and the best possible score
+    would not be known. Only classes can be stratified. Where no split is declared, imbalanced classes are stratified,
+    and other classes may be.
+    """
     if structure.split is SplitKind.TEMPORAL:
-        return Frame(SplitKind.TEMPORAL, frozenset(faults - {PathologyKind.GROUPS} | {PathologyKind.DRIFT}))
+        return (SplitKind.TEMPORAL,)
     if structure.split is SplitKind.GROUPED or PathologyKind.GROUPS in faults:
-        return Frame(SplitKind.GROUPED, frozenset(faults | {PathologyKind.GROUPS}))
-    wants_strata = PathologyKind.IMBALANCE in faults or rng.random() < _CHANCE_OF_STRATA
-    is_stratified = structure.target in _STRATIFIED and (structure.split is SplitKind.STRATIFIED or wants_strata)
-    return Frame(SplitKind.STRATIFIED if is_stratified else SplitKind.RANDOM, frozenset(faults))
+        return (SplitKind.GROUPED,)
+    if structure.target not in WITH_STRATA:
+        return (SplitKind.RANDOM,)
+    if structure.split is not None:
+        return (structure.split,)
+    is_rare = PathologyKind.IMBALANCE in faults
+    return (SplitKind.STRATIFIED,) if is_rare else (SplitKind.RANDOM, SplitKind.STRATIFIED)

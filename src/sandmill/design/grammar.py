@@ -26,7 +26,8 @@ from sandmill.rng import Streams
 
 MOST_FEEDBACK, MOST_FINAL = 3000, 20_000
 """Rows as far as a test may reach; calibration takes as many as thresholds need."""
-_ROWS_EASIEST, _ROWS_HARDEST = 200, 80
+ROWS_EASIEST, ROWS_HARDEST = 200, 80
+"""Training rows at hardness 0 and 1."""
 _LEAST_MAJORITY, _MOST_MAJORITY, _MOST_IMBALANCE = 0.58, 0.8, 0.88
 """Share of the larger of two classes: nearer to one half, a few training rows may take the smaller for it."""
 _SHARE_BLIND = frozenset({MetricName.ACCURACY, MetricName.TOP1_ERROR})
@@ -82,7 +83,7 @@ def design_task(
         split=frame.split,
         mechanism=fit_link(standardized, shares, streams.child("standardize")),
         sizes=Sizes(
-            train=round(_between((_ROWS_EASIEST, _ROWS_HARDEST), knobs.rows)),
+            train=round(_between((ROWS_EASIEST, ROWS_HARDEST), knobs.rows)),
             feedback=MOST_FEEDBACK,
             final=MOST_FINAL,
         ),
@@ -110,16 +111,21 @@ def _signal(link: Link, target: TargetKind, hardness: float) -> float:
     return _between(_LOG_COUNTS, hardness) if isinstance(link, CountLink) else 1.0
 
 
+def shares_of_two(structure: Structure, has_imbalance: bool) -> tuple[float, float]:
+    """Shares of the two classes in designs of a binary structure: the seed's own, kept away from the extremes."""
+    share = structure.positive_share if structure.positive_share is not None else 0.4
+    is_rare = has_imbalance and structure.metric not in _SHARE_BLIND
+    major = min(max(share, 1 - share, _LEAST_MAJORITY), _MOST_IMBALANCE if is_rare else _MOST_MAJORITY)
+    return (major, round(1 - major, 4)) if share < 0.5 else (round(1 - major, 4), major)
+
+
 def _class_shares(structure: Structure, frame: Frame, link: Link, rng: np.random.Generator) -> tuple[float, ...]:
     """Wanted share of each class or label: for two classes the seed's own, kept away from the extremes."""
     names = class_names(link)
     if isinstance(link, MultilabelLink):
         return tuple(round(float(share), 4) for share in rng.uniform(0.15, 0.5, len(names)))
     if len(names) == 2:
-        share = structure.positive_share if structure.positive_share is not None else 0.4
-        is_rare = PathologyKind.IMBALANCE in frame.faults and structure.metric not in _SHARE_BLIND
-        major = min(max(share, 1 - share, _LEAST_MAJORITY), _MOST_IMBALANCE if is_rare else _MOST_MAJORITY)
-        return (major, round(1 - major, 4)) if share < 0.5 else (round(1 - major, 4), major)
+        return shares_of_two(structure, PathologyKind.IMBALANCE in frame.faults)
     if not names:
         return ()
     evenness = (0.4, 2.0) if PathologyKind.IMBALANCE in frame.faults else (0.7, 1.4)

@@ -23,9 +23,9 @@ from sandmill.models.structure import MetricName, PathologyKind, Structure, Targ
 Item = TypeVar("Item")
 
 LEAST_CLASSES, MOST_CLASSES = 3, 7
-_LEAST_GRADES, _MOST_GRADES = 4, 7
-_LEAST_LABELS, _MOST_LABELS = 3, 5
-_MOST_NUMBERS = 3
+_LEAST_GRADES, MOST_GRADES = 4, 7
+_LEAST_LABELS, MOST_LABELS = 3, 5
+MOST_NUMBERS = 3
 _RELATIVE = frozenset(
     {MetricName.RMSLE, MetricName.RMSLE_COLUMNS, MetricName.MAPE, MetricName.SMAPE, MetricName.POISSON_DEVIANCE}
 )
@@ -65,14 +65,14 @@ def choose_target(structure: Structure, words: TargetWords, hardness: float, rng
             return Target(MulticlassLink(classes=classes, intercepts=(0.0,) * count), many.name, many.meaning)
         case TargetKind.ORDINAL:
             grade = _pick(words.ordinal, rng)
-            count = _count(_LEAST_GRADES, _MOST_GRADES, structure.n_classes, hardness, rng)
+            count = _count(_LEAST_GRADES, MOST_GRADES, structure.n_classes, hardness, rng)
             ranks = tuple(str(rank) for rank in range(1, count + 1))
             grades = OrdinalLink(classes=ranks, cuts=tuple(map(float, range(count - 1))))
             meaning = f"{grade.meaning}, from 1 ({grade.lowest}) to {count} ({grade.highest})"
             return Target(grades, grade.name, meaning)
         case TargetKind.MULTILABEL:
             several = _pick(words.multilabel, rng)
-            count = _count(_LEAST_LABELS, _MOST_LABELS, _several(structure.n_targets), hardness, rng)
+            count = _count(_LEAST_LABELS, MOST_LABELS, _several(structure.n_targets), hardness, rng)
             labels = _some(several.labels, count, rng)
             meanings = {label: f"1 if `{label}` is one of the labels of the row, 0 if not" for label in labels}
             sets = MultilabelLink(labels=labels, intercepts=(0.0,) * count)
@@ -92,7 +92,7 @@ def choose_target(structure: Structure, words: TargetWords, hardness: float, rng
 
 
 def _several_numbers(structure: Structure, words: TargetWords, hardness: float, rng: np.random.Generator) -> Target:
-    count = max(2, min(structure.n_targets, _MOST_NUMBERS, len(words.regression)))
+    count = max(2, min(structure.n_targets, MOST_NUMBERS, len(words.regression)))
     picked = [words.regression[i] for i in sorted(rng.permutation(len(words.regression))[:count])]
     links = tuple(_number_link(structure, number, hardness, rng) for number in picked)
     names = tuple(number.name for number in picked)

@@ -5,7 +5,7 @@ from pydantic import Field
 from sandmill.models.base import Band, Frozen
 from sandmill.models.reports import Rejection
 from sandmill.models.request import BuildRequest
-from sandmill.models.seed import SeedTask, UnsupportedSeed
+from sandmill.models.seed import SeedNote, SeedTask, SkippedSource, UnsupportedSeed
 from sandmill.models.sheet import Authorship, Sheet
 from sandmill.models.structure import Structure
 
@@ -36,6 +36,10 @@ class BuildPlan(Frozen):
     seeds: tuple[SeedTask, ...]
     unsupported: tuple[UnsupportedSeed, ...] = ()
     """Seeds set aside: reported, never built on."""
+    notes: tuple[SeedNote, ...] = ()
+    """Warnings about seeds: reported."""
+    skipped: tuple[SkippedSource, ...] = ()
+    """What lay in folders of seeds and is no seed: reported."""
 
 
 class ShardPlan(Frozen):

@@ -36,16 +36,34 @@ class SeedTask(Frozen):
     profile: tuple[ColumnProfile, ...] = ()
 
 
-class SeedIntake(Frozen):
-    """What ingestion found: seeds that can be built on, and those whose structure is not supported yet."""
-
-    supported: tuple[SeedTask, ...]
-    unsupported: tuple["UnsupportedSeed", ...] = ()
-
-
 class UnsupportedSeed(Frozen):
-    """A sound seed set aside. It is reported and does not count against the error budget."""
+    """A seed set aside. It is reported and does not count against the error budget."""
 
     id: str
     needs: tuple[str, ...]
-    """What the seed asks for that cannot be made yet, such as `target multi_target` or `metric rmsle_columns`."""
+    """What the seed asks for that cannot be made yet, such as `modality image`, or what must be known of it first."""
+    hint: str = ""
+    """What to do about it, where that is known."""
+
+
+class SeedNote(Frozen):
+    """A warning about a seed, such as rows that are left out. The seed is used all the same."""
+
+    seed_id: str
+    text: str
+
+
+class SkippedSource(Frozen):
+    """Something in a folder of seeds that is no seed."""
+
+    source: str
+    reason: str
+
+
+class SeedIntake(Frozen):
+    """What ingestion found: seeds that can be built on, seeds set aside, and what a person should know of either."""
+
+    supported: tuple[SeedTask, ...]
+    unsupported: tuple[UnsupportedSeed, ...] = ()
+    notes: tuple[SeedNote, ...] = ()
+    skipped: tuple[SkippedSource, ...] = ()

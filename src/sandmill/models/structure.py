@@ -131,7 +131,8 @@ class Structure(Frozen):
     n_classes: int | None = Field(default=None, ge=2, le=MOST_COLUMNS)
     """Classes of the seed itself; a micro task has at most a quarter as many classes as training rows."""
     n_targets: int = Field(default=1, ge=1, le=MOST_COLUMNS)
-    split: SplitKind = SplitKind.RANDOM
+    split: SplitKind | None = None
+    """How the seed tells train and test apart. A declared split is kept; None: not declared, so designs choose."""
     columns: ColumnMix = ColumnMix()
     missing_share: float = Field(default=0.0, ge=0, lt=1)
     """Share of empty cells over all input columns."""

@@ -10,6 +10,7 @@ from sandmill.models.seed import SeedTask
 from sandmill.seeds.document import Document, read_document
 from sandmill.seeds.explain import Refusal
 from sandmill.seeds.findings import Finding, Unsound, gathered
+from sandmill.seeds.reading import Reading
 
 TEXT_LIMITS = {"id": 100, "title": 200, "summary": 2000, "source": 500, "licence": 500}
 """Characters. Longer texts are refused: a card states facts, and what it says may be shown to a model."""
@@ -21,7 +22,7 @@ class Card(SeedTask):
     origin: Literal["card"] = "card"
 
 
-def read_card(path: Path, file: str) -> SeedTask:
+def read_card(path: Path, file: str) -> Reading:
     """Read one card.
 
     Raises:
@@ -34,7 +35,7 @@ def read_card(path: Path, file: str) -> SeedTask:
         card = document.parse(Card)
     if card is None or findings:
         raise Unsound(findings)
-    return SeedTask.model_validate(card.model_dump())
+    return Reading(SeedTask.model_validate(card.model_dump()))
 
 
 def text_findings(document: Document) -> list[Finding]:

@@ -1,73 +1,109 @@
-"""The prepared public data of a competition: the sample submission names the target, the training table is profiled."""
+"""The prepared public data of a competition: what can be told of the task from files, columns and cells."""
 
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 
-from sandmill.metrics.support import GRADED
 from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
-from sandmill.seeds.findings import Finding
-from sandmill.seeds.tables import Table, open_table
-from sandmill.seeds.tabular import Profiled, Wish, profile_table
-
-_KIND_BY_METRIC = MappingProxyType(
-    {
-        MetricName.ROC_AUC: TargetKind.BINARY,
-        MetricName.RMSE: TargetKind.REGRESSION,
-        MetricName.RMSLE: TargetKind.REGRESSION,
-        MetricName.MAE: TargetKind.REGRESSION,
-        MetricName.R2: TargetKind.REGRESSION,
-        MetricName.QWK: TargetKind.ORDINAL,
-    }
+from sandmill.seeds.competition_files import PublicFiles, list_public
+from sandmill.seeds.competition_tables import (
+    Columns,
+    CompetitionTables,
+    modality_of_cells,
+    name_columns,
+    open_tables,
 )
-"""Target kinds that a metric settles, whatever the column looks like."""
+from sandmill.seeds.competition_target import CompetitionTarget, Unsettled, settle_target
+from sandmill.seeds.findings import Finding
+from sandmill.seeds.profile import ColumnFacts, count_present, measure
+from sandmill.seeds.tables import Table
+from sandmill.seeds.tabular import Profiled, Wish, column_profile, describe_inputs, profile_table
+
+NO_DATA = "data in prepared/public (without them the target cannot be known)"
+OTHER_FILES = "inputs from more files than the training table"
+NO_INPUTS = "input columns in the training table"
+ARCHIVES = "unpacked archives"
 
 
-def profile_public(public: Path, file: str, metric: MetricName) -> Profiled | None:
-    """Profile train.csv as a folder source would, with the target that sample_submission.csv asks for.
+@dataclass(frozen=True)
+class Understood:
+    """What a competition's data tell: a profile, or what stands against one."""
 
-    A sample with several answer columns, all of them in train.csv, is a task with several targets. One whose answer
-    columns are no columns of train.csv (one for each class) has the target that test.csv lacks.
+    profiled: Profiled | None = None
+    needs: tuple[str, ...] = field(default=())
 
-    Returns:
-        None if there is no training table or its target cannot be told.
+
+def understand(public: Path, file: str, metric: MetricName | None, sample_name: str) -> Understood:
+    """Profile the training table, if it holds the whole task and its target is beyond doubt.
+
+    Args:
+        public: folder `prepared/public` of the competition.
+        file: its name in messages.
+        metric: None if the grader's name is none of ours; the modality can be told all the same.
+        sample_name: name of the sample submission as the configuration has it; may be empty.
 
     Raises:
-        Unsound: if a table is broken or its target does not fit the metric.
+        Unsound: if a table is broken.
     """
-    if not ((public / "train.csv").is_file() and (public / "sample_submission.csv").is_file()):
-        return None
-    train = open_table(public / "train.csv", f"{file}/train.csv")
-    sample = open_table(public / "sample_submission.csv", f"{file}/sample_submission.csv")
-    has_test = (public / "test.csv").is_file()
-    test = open_table(public / "test.csv", f"{file}/test.csv") if has_test else None
-    answers = sample.columns[1:]
-    if len(answers) > 1 and set(answers) <= set(train.columns):
-        return Profiled(_several_targets(metric, len(answers)), ())
-    target = _target(train, test, answers)
-    if target is None:
-        return None
-    known = set(test.columns) if test else set(train.columns)
-    left_out = (sample.columns[0], *(name for name in train.columns if name not in known))
-    wish = Wish(target, _KIND_BY_METRIC.get(metric), metric, left_out)
-    profiled = profile_table(train, wish, Finding(train.file, "", "", line=1, field=target))
-    rows_test = _count(test) if test else None
-    return Profiled(profiled.structure.model_copy(update={"rows_test": rows_test}), profiled.columns)
+    files = list_public(public)
+    if files.is_empty:
+        return Understood(needs=(NO_DATA,))
+    tables = open_tables(files, file, sample_name)
+    train, test, sample = tables.train, tables.test, tables.sample
+    if modality := files.media or modality_of_cells((train, test, sample)):
+        return Understood(needs=(f"modality {modality}",))
+    if train is None or test is None or sample is None:
+        return Understood(needs=(*tables.absent, *((ARCHIVES,) if files.archives else ())))
+    columns = name_columns(train, test, sample)
+    facts = measure(train, columns.shared) if columns.shared else {}
+    if need := _not_one_table(files, tables, facts, columns):
+        return Understood(needs=(need,))
+    if metric is None:
+        return Understood()
+    try:
+        target = settle_target(train, columns, metric)
+    except Unsettled as unsettled:
+        return Understood(needs=(str(unsettled),))
+    profiled = _profile(train, columns, target, metric)
+    rows_test = count_present(test, test.columns[0])[0]
+    return Understood(
+        Profiled(profiled.structure.model_copy(update={"rows_test": rows_test}), profiled.columns, profiled.notes)
+    )
 
 
-def _target(train: Table, test: Table | None, answers: tuple[str, ...]) -> str | None:
-    if len(answers) == 1 and answers[0] in train.columns:
-        return answers[0]
-    lacking = [name for name in train.columns if test and name not in test.columns]
-    return lacking[0] if len(lacking) == 1 and len(answers) > 1 else None
+def _not_one_table(
+    files: PublicFiles, tables: CompetitionTables, facts: dict[str, ColumnFacts], columns: Columns
+) -> str:
+    """Say why the training table alone is not the task; empty if it is."""
+    kinds = [column.kind for name, column in facts.items() if name not in columns.keys or column.kind == "text"]
+    texts, inputs = kinds.count("text"), len(kinds) - kinds.count("identifier")
+    has_numbers = bool({"numeric", "date"} & set(kinds))
+    if files.others or tables.extra or files.archives:
+        return OTHER_FILES
+    if not inputs:
+        return NO_INPUTS
+    if texts * 2 > inputs or (texts * 3 >= inputs and not has_numbers):
+        return f"modality {Modality.TEXT}"
+    return f"modality {Modality.MIXED}" if texts * 4 > inputs else ""
 
 
-def _several_targets(metric: MetricName, count: int) -> Structure:
-    is_number = (TargetKind.MULTI_TARGET, metric) in GRADED or (TargetKind.REGRESSION, metric) in GRADED
-    kind = TargetKind.MULTI_TARGET if is_number else TargetKind.MULTILABEL
-    return Structure(modality=Modality.TABULAR, target=kind, metric=metric, n_targets=count)
-
-
-def _count(table: Table) -> int:
-    import polars as pl
-
-    return int(table.scan().select(pl.len()).collect(engine="streaming").item())
+def _profile(train: Table, columns: Columns, target: CompetitionTarget, metric: MetricName) -> Profiled:
+    left_out = (*columns.keys, *columns.lacking)
+    if len(target.columns) == 1:
+        (name,) = target.columns
+        wish = Wish(name, target.kind, metric, tuple(column for column in left_out if column != name))
+        return profile_table(train, wish, Finding(train.file, "", "", line=1, field=name))
+    facts = measure(train, tuple(name for name in columns.shared if name not in left_out))
+    inputs = describe_inputs({name: column for name, column in facts.items() if column.kind != "identifier"})
+    is_classes = target.kind is TargetKind.MULTICLASS
+    structure = Structure(
+        modality=Modality.TABULAR,
+        target=target.kind,
+        metric=metric,
+        n_classes=len(target.columns) if is_classes else None,
+        n_targets=1 if is_classes else len(target.columns),
+        columns=inputs.mix,
+        missing_share=inputs.missing_share,
+        pathologies=inputs.pathologies,
+        rows_train=count_present(train, target.columns[0])[0],
+    )
+    return Profiled(structure, tuple(column_profile(column, None) for column in facts.values()))

@@ -1,12 +1,9 @@
-"""What a competition's description tells: plain text to show, and whether its examples are files of another kind."""
+"""What a competition's description gives: a short plain text to show. It decides nothing about the task."""
 
 import re
 import unicodedata
-from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 
-from sandmill.models.structure import Modality
 from sandmill.seeds.document import read_text
 from sandmill.seeds.findings import Finding, Unsound
 from sandmill.seeds.wording import shorten
@@ -14,35 +11,21 @@ from sandmill.seeds.wording import shorten
 MAX_SUMMARY = 600
 """Characters of the first paragraph that are kept."""
 
-_SUFFIXES = {
-    Modality.IMAGE: ("jpg", "jpeg", "png", "tif", "tiff", "dcm", "tfrec", "bmp"),
-    Modality.AUDIO: ("wav", "aif", "aiff", "flac", "mp3", "ogg"),
-}
-_MODALITY_OF = {suffix: modality for modality, suffixes in _SUFFIXES.items() for suffix in suffixes}
-_NAMED_FILE = re.compile(rf"\.({'|'.join(_MODALITY_OF)})\b", re.IGNORECASE)
+_MAX_LINE = 5000
+"""Characters of a line that are read: the time of the patterns below grows with the square of its length."""
 _MARKUP = re.compile(r"!\[[^\]]*\]\([^)]*\)|<[^>]*>|[*_`#>]")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
-_LISTED_ENTRIES = 1000
 
 
-@dataclass(frozen=True)
-class Description:
-    """What was read of a description."""
-
-    summary: str
-    named_modality: Modality | None
-    """Kind of the files that the text names most."""
-
-
-def read_description(path: Path, file: str) -> Description:
+def read_summary(path: Path, file: str) -> str:
     """Take the first paragraph under the first heading as plain, short text; it is data and nothing acts on it.
 
     Raises:
         Unsound: if the file is absent, too large, not text or has no paragraph.
     """
+    require_regular(path, file)
     paragraph: list[str] = []
-    whole = read_text(path, file)
-    for line in whole.splitlines():
+    for line in read_text(path, file).splitlines():
         text = plain_text(line) if not line.lstrip().startswith("#") else ""
         if text:
             paragraph.append(text)
@@ -50,21 +33,20 @@ def read_description(path: Path, file: str) -> Description:
             break
     if not paragraph:
         raise Unsound([Finding(file, "no paragraph", "a heading and a paragraph of text")])
-    return Description(shorten(" ".join(paragraph), MAX_SUMMARY), _most_common(_NAMED_FILE.findall(whole)))
+    return shorten(" ".join(paragraph), MAX_SUMMARY)
+
+
+def require_regular(path: Path, file: str) -> None:
+    """Refuse pipes and devices, which may never end or never begin.
+
+    Raises:
+        Unsound: if something is there and it is no regular file.
+    """
+    if path.exists() and not path.is_file():
+        raise Unsound([Finding(file, "no regular file", "a regular file")])
 
 
 def plain_text(line: str) -> str:
     """Drop markup, links and characters that do not print."""
-    text = _MARKUP.sub("", _LINK.sub(r"\1", line))
+    text = _LINK.sub(r"\1", _MARKUP.sub("", line[:_MAX_LINE]))
     return " ".join("".join(c if unicodedata.category(c)[0] != "C" else " " for c in text).split())
-
-
-def modality_of_files(folder: Path) -> Modality | None:
-    """Tell whether images or sounds lie beside the tables."""
-    names = (entry.name for entry, _ in zip(folder.rglob("*"), range(_LISTED_ENTRIES), strict=False))
-    return _most_common([Path(name).suffix[1:] for name in names])
-
-
-def _most_common(suffixes: list[str]) -> Modality | None:
-    found = Counter(_MODALITY_OF[suffix.lower()] for suffix in suffixes if suffix.lower() in _MODALITY_OF)
-    return found.most_common(1)[0][0] if found else None

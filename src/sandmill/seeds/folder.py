@@ -11,7 +11,8 @@ from sandmill.seeds.cards import text_findings
 from sandmill.seeds.document import Document, read_document
 from sandmill.seeds.explain import Refusal
 from sandmill.seeds.findings import Finding, Unsound, gathered
-from sandmill.seeds.tables import TABLE_SUFFIXES, Table, open_table
+from sandmill.seeds.reading import Reading
+from sandmill.seeds.tables import TABLE_SUFFIXES, Table, open_table, readable
 from sandmill.seeds.tabular import Wish, profile_table
 from sandmill.seeds.wording import did_you_mean, show
 
@@ -34,11 +35,11 @@ class TableSeed(Frozen):
     """Column that only names rows."""
     ignore: tuple[str, ...] = ()
     """Columns that are not part of the task."""
-    split: SplitKind = SplitKind.RANDOM
-    """How the real task tells train and test apart."""
+    split: SplitKind | None = None
+    """How the real task tells train and test apart. None: not declared, so designs choose."""
 
 
-def read_folder(path: Path, file: str) -> SeedTask:
+def read_folder(path: Path, file: str) -> Reading:
     """Read seed.yaml and profile the table beside it.
 
     Raises:
@@ -59,12 +60,13 @@ def read_folder(path: Path, file: str) -> SeedTask:
     if findings:
         raise Unsound(findings)
     left_out = (*seed.ignore, *([seed.id_column] if seed.id_column else []))
-    wish = Wish(seed.target, seed.target_kind, seed.metric, left_out)
+    wish = Wish(seed.target, seed.target_kind, seed.metric, left_out, seed.id_column)
     try:
-        profiled = profile_table(table, wish, Finding(document.file, "", "", field="target"))
+        with readable(table.file):
+            profiled = profile_table(table, wish, Finding(document.file, "", "", field="target"))
     except Unsound as unsound:
         raise Unsound([_placed(finding, document) for finding in unsound.findings]) from None
-    return SeedTask(
+    task = SeedTask(
         id=seed.id,
         title=seed.title,
         summary=seed.summary,
@@ -74,6 +76,7 @@ def read_folder(path: Path, file: str) -> SeedTask:
         origin="folder",
         profile=profiled.columns,
     )
+    return Reading(task, profiled.notes)
 
 
 def _placed(finding: Finding, document: Document) -> Finding:

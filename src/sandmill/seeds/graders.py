@@ -1,5 +1,6 @@
 """The names that MLE-bench configurations give to graders, in our own metric names."""
 
+import difflib
 import re
 from types import MappingProxyType
 
@@ -8,35 +9,56 @@ from sandmill.models.structure import MetricName
 from sandmill.seeds.wording import shorten
 
 _ALIASES = {
-    MetricName.ROC_AUC: ("auc-roc", "auc", "roc-auc-score", "area-under-roc-curve", "area-under-the-roc-curve"),
-    MetricName.ROC_AUC_COLUMNS: ("column-wise-roc-auc", "mean-column-wise-roc-auc", "mean-column-wise-auc"),
+    MetricName.ROC_AUC: (
+        "auc-roc",
+        "auc",
+        "auroc",
+        "roc-auc-score",
+        "area-under-roc-curve",
+        "area-under-the-roc-curve",
+    ),
+    MetricName.ROC_AUC_COLUMNS: (
+        "auroc-multi-label",
+        "column-wise-roc-auc",
+        "mean-column-wise-roc-auc",
+        "mean-column-wise-auc",
+    ),
+    MetricName.ROC_AUC_TPR_WEIGHTED: ("weighted-auroc", "weighted-auc"),
     MetricName.ACCURACY: ("multi-class-classification-accuracy", "classification-accuracy", "categorization-accuracy"),
+    MetricName.TOP1_ERROR: ("top-1-classification-error", "top-1-error", "classification-error"),
     MetricName.LOG_LOSS: ("multi-class-log-loss", "multiclass-log-loss", "binary-log-loss", "logloss"),
+    MetricName.LOG_LOSS_WEIGHTED: ("weighted-multi-label-log-loss", "weighted-log-loss"),
+    MetricName.LWLRAP: ("label-ranking-average-precision", "label-weighted-label-ranking-average-precision"),
     MetricName.F1: ("f1-score", "binary-f1"),
     MetricName.F1_MACRO: ("macro-f1", "macro-f1-score", "f1-score-macro"),
     MetricName.F1_MICRO: ("micro-f1", "micro-f1-score", "f1-score-micro", "micro-averaged-f1-score"),
+    MetricName.F1_PROBABILISTIC: ("probabilistic-f1", "probabilistic-f1-score", "pf1"),
     MetricName.MCC: ("matthews-correlation-coefficient", "matthews-correlation"),
     MetricName.QWK: ("quadratic-weighted-kappa", "quadratic-kappa"),
+    MetricName.COHEN_KAPPA: ("cohens-kappa",),
     MetricName.RMSE: ("root-mean-squared-error", "root-mean-square-error"),
     MetricName.RMSE_COLUMNS: ("mean-column-wise-rmse", "mcrmse", "mean-column-wise-root-mean-squared-error"),
     MetricName.RMSLE: ("root-mean-squared-log-error", "root-mean-squared-logarithmic-error"),
     MetricName.RMSLE_COLUMNS: ("mean-column-wise-rmsle",),
     MetricName.MAE: ("mean-absolute-error",),
     MetricName.MAE_COLUMNS: ("mean-column-wise-mae",),
+    MetricName.LOG_MAE_BY_GROUP: ("log-mean-absolute-error", "group-mean-log-mae"),
     MetricName.MAPE: ("mean-absolute-percentage-error",),
     MetricName.SMAPE: ("symmetric-mean-absolute-percentage-error",),
     MetricName.MEDAE: ("median-absolute-error",),
+    MetricName.R2: ("r2-score", "coefficient-of-determination"),
     MetricName.PEARSON: ("pearson-correlation", "pearson-correlation-coefficient"),
     MetricName.SPEARMAN: ("spearman-correlation", "spearmans-rank-correlation"),
-    MetricName.SPEARMAN_COLUMNS: ("mean-column-wise-spearman", "mean-column-wise-spearmans-correlation-coefficient"),
+    MetricName.SPEARMAN_COLUMNS: (
+        "column-wise-spearman",
+        "mean-column-wise-spearman",
+        "mean-column-wise-spearmans-correlation-coefficient",
+    ),
     MetricName.KL_DIVERGENCE: ("kullback-leibler-divergence",),
     MetricName.BRIER: ("brier-score",),
     MetricName.GINI: ("normalized-gini", "normalized-gini-coefficient"),
-    MetricName.COHEN_KAPPA: ("cohens-kappa",),
-    MetricName.F1_PROBABILISTIC: ("probabilistic-f1", "pf1"),
-    MetricName.R2: ("r2-score", "coefficient-of-determination"),
-    MetricName.MAP_AT_K: ("map-k", "map-5", "map-12", "mean-average-precision-at-k"),
-    MetricName.DICE: ("dice-coefficient", "dice-score"),
+    MetricName.MAP_AT_K: ("map-k", "map-5", "map-12", "map-at-5", "map-at-12", "mean-average-precision-at-k"),
+    MetricName.DICE: ("dice-coefficient", "dice-score", "global-dice"),
 }
 
 GRADERS = MappingProxyType(
@@ -44,10 +66,41 @@ GRADERS = MappingProxyType(
 )
 """Grader names, in small letters with dashes for everything else, to metrics."""
 
+NOT_OURS = frozenset(
+    {
+        "average-haversine-distance",
+        "dice-hausdorff-combo",
+        "f0-5-score",
+        "jaccard-similarity",
+        "jigsaw-unintended-bias-in-toxicity-classification-score",
+        "kendall-tau",
+        "levenhstein-distance",
+        "levenshtein-distance",
+        "map-at-iou-0-4",
+        "mean-angular-error",
+        "mean-average-precision",
+        "mean-precision-intersection-over-union-at-different-thresholds",
+        "modified-laplace-log-likelihood",
+        "word-level-jaccard-score",
+    }
+)
+"""Grader names in use at MLE-bench whose metrics we do not have. They are no misspellings of ours."""
+
 LOWER_IS_BETTER = frozenset(name for name, metric in METRICS.items() if metric.is_lower_better)
 """Metric families for which a leaderboard rises from its best to its worst row."""
 
 
+def normalized(grader: str) -> str:
+    """Write a grader's name in small letters, with one dash for everything that is no letter or digit."""
+    return re.sub(r"[^a-z0-9]+", "-", shorten(grader, 200).lower()).strip("-")
+
+
 def metric_of(grader: str) -> MetricName | None:
     """Read a grader's name, however it is spelled; None if it is unknown."""
-    return GRADERS.get(re.sub(r"[^a-z0-9]+", "-", shorten(grader, 200).lower()).strip("-"))
+    return GRADERS.get(normalized(grader))
+
+
+def meant(grader: str) -> str | None:
+    """Guess the name that a misspelled grader stands for; None for a name that is in use or like none of ours."""
+    near = difflib.get_close_matches(normalized(grader), GRADERS, n=1, cutoff=0.8)
+    return near[0] if near and normalized(grader) not in NOT_OURS else None

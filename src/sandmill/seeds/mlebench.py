@@ -2,26 +2,30 @@
 
 import csv
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from sandmill.models.seed import SeedTask, UnsupportedSeed
-from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
-from sandmill.seeds.competition_data import profile_public
-from sandmill.seeds.competition_text import Description, modality_of_files, read_description
+from sandmill.models.structure import MetricName
+from sandmill.seeds.cards import bundled_cards
+from sandmill.seeds.competition_data import understand
+from sandmill.seeds.competition_text import read_summary, require_regular
 from sandmill.seeds.document import Document, read_document
-from sandmill.seeds.explain import Refusal
 from sandmill.seeds.findings import Finding, Unsound, gathered
-from sandmill.seeds.graders import GRADERS, LOWER_IS_BETTER, metric_of
-from sandmill.seeds.tabular import Profiled
-from sandmill.seeds.wording import any_of, did_you_mean, shorten, show
+from sandmill.seeds.graders import LOWER_IS_BETTER, meant, metric_of
+from sandmill.seeds.reading import Reading
+from sandmill.seeds.support import missing_metric
+from sandmill.seeds.tables import readable
+from sandmill.seeds.wording import shorten, show
 
 COMPETITION_FILES = frozenset({"config.yaml", "description.md", "leaderboard.csv", "grade.py", "prepare.py"})
 """Two of these, config.yaml among them, make a folder a competition. The programmes are never read or run."""
 
-_TARGET_WITHOUT_DATA = {MetricName.RMSE: TargetKind.REGRESSION, MetricName.ROC_AUC: TargetKind.BINARY}
 _LFS_POINTER = "version https://git-lfs"
 _MAX_BOARD_ROWS = 200_000
+_MAX_BOARD_BYTES = 1 << 26
+"""Real leaderboards have less than a hundredth of this; a larger file is none."""
 
 
 class _Loose(BaseModel):
@@ -42,69 +46,81 @@ class CompetitionConfig(_Loose):
     id: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9-]*$", max_length=100)
     name: str = Field(min_length=1, max_length=200)
     grader: Grader
+    dataset: Any = None
+    """Paths of the data; only the name of the sample submission is used, and only if there is one."""
+
+    @property
+    def sample_name(self) -> str:
+        """File name of the sample submission; empty if it is not given."""
+        path = self.dataset.get("sample_submission") if isinstance(self.dataset, dict) else None
+        return path.rpartition("/")[2] if isinstance(path, str) else ""
 
 
-def read_competition(path: Path, file: str) -> SeedTask | UnsupportedSeed:
-    """Read a competition; without data only a target that follows from the metric makes a seed.
+def read_competition(path: Path, file: str) -> Reading:
+    """Read a competition; what cannot be told from its data and its grader sets it aside with the reasons.
 
     Raises:
         Unsound: with every problem of its files.
     """
     findings: list[Finding] = []
-    config = metric = board = description = None
+    config = metric = board = summary = None
     document = Document(f"{file}/config.yaml")
     with gathered(findings):
         document = read_document(path / "config.yaml", document.file)
         config = document.parse(CompetitionConfig)
-        metric = _metric(config, document)
+        metric = metric_of(config.grader.name)
     with gathered(findings):
-        description = read_description(path / "description.md", f"{file}/description.md")
+        summary = read_summary(path / "description.md", f"{file}/description.md")
     with gathered(findings):
         board = _board(path / "leaderboard.csv", f"{file}/leaderboard.csv")
     if metric and board:
         findings += _wrong_direction(metric, board, f"{file}/leaderboard.csv")
-    if findings or config is None or metric is None or description is None:
+    if findings or config is None or summary is None:
         raise Unsound(findings)
-    return _seed(config, metric, description, path / "prepared" / "public", f"{file}/prepared/public")
+    return _reading(config, metric, summary, path / "prepared" / "public", f"{file}/prepared/public")
 
 
-def _seed(
-    config: CompetitionConfig, metric: MetricName, description: Description, public: Path, file: str
-) -> SeedTask | UnsupportedSeed:
+def _reading(config: CompetitionConfig, metric: MetricName | None, summary: str, public: Path, file: str) -> Reading:
     seed_id = config.id.lower()
-    modality = modality_of_files(public)
-    profiled = None if modality else profile_public(public, file, metric)
-    if profiled is None:
-        modality = modality or description.named_modality
-        needs = f"modality {modality}" if modality else "" if metric in _TARGET_WITHOUT_DATA else "data to profile"
-        if needs:
-            return UnsupportedSeed(id=seed_id, needs=(needs,))
-        bare = Structure(modality=Modality.TABULAR, target=_TARGET_WITHOUT_DATA[metric], metric=metric)
-        profiled = Profiled(bare, ())
-    return SeedTask(
+    with readable(file):
+        understood = understand(public, file, metric, config.sample_name)
+    if understood.profiled is None:
+        metric_needs = missing_metric(metric) if metric else (_unknown_metric(config.grader.name),)
+        needs = (*understood.needs, *metric_needs)
+        return Reading(UnsupportedSeed(id=seed_id, needs=needs, hint=_bundled_twin(seed_id)))
+    profiled = understood.profiled
+    seed = SeedTask(
         id=seed_id,
         title=config.name,
-        summary=description.summary,
+        summary=summary,
         structure=profiled.structure,
         source=f"MLE-bench competition {config.id}",
         licence="competition rules",
         origin="mlebench",
         profile=profiled.columns,
     )
+    return Reading(seed, profiled.notes)
 
 
-def _metric(config: CompetitionConfig, document: Document) -> MetricName:
-    metric = metric_of(config.grader.name)
-    if metric is None:
-        saw, expected = show(config.grader.name), f"a known metric: {any_of(sorted(GRADERS))}"
-        refusal = Refusal(("grader", "name"), saw, expected, did_you_mean(config.grader.name, GRADERS))
-        raise Unsound([document.finding(refusal)])
-    return metric
+def _unknown_metric(grader: str) -> str:
+    """Name a grader that stands for none of our metrics, with the one that may have been meant."""
+    near = meant(grader)
+    return f"metric {shorten(grader, 100)}" + (f" (perhaps {near}?)" if near else "")
+
+
+def _bundled_twin(seed_id: str) -> str:
+    """Point to the bundled card of the same competition, which describes the task without its data."""
+    if not any(path.stem == seed_id for path, _ in bundled_cards()):
+        return ""
+    return f"The bundled card sandmill/seeds/cards/{seed_id}.yaml describes it."
 
 
 def _board(path: Path, file: str) -> tuple[float, float]:
     """First and last score of the leaderboard, whose rows go from best to worst."""
+    require_regular(path, file)
     try:
+        if path.stat().st_size > _MAX_BOARD_BYTES:
+            raise Unsound([Finding(file, "a huge file", f"a leaderboard of at most {_MAX_BOARD_BYTES >> 20} MB")])
         with path.open(encoding="utf-8-sig", newline="") as stream:
             if stream.read(len(_LFS_POINTER)) == _LFS_POINTER:
                 hint = "Run git lfs pull in the clone of MLE-bench."

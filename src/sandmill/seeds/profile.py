@@ -19,6 +19,9 @@ MIN_IDENTIFIER_ROWS = 20
 TEXT_SPACES = 3.0
 """A column of words with at least this many spaces a cell, on average, is text."""
 
+PHRASE_SPACES = 1.0
+"""So is one with at least this many, if more than half of its cells differ: categories repeat, phrases do not."""
+
 DATE_PATTERN = r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?( ?(UTC|Z|[+-]\d{2}:?\d{2}))?)?$"
 """ISO dates, with or without a time and a zone."""
 
@@ -51,7 +54,8 @@ class ColumnFacts:
         """The first that fits: date, text, identifier, numeric, categorical."""
         if self.is_date:
             return "date"
-        if self.spaces >= TEXT_SPACES:
+        is_phrase = self.spaces >= PHRASE_SPACES and self.present >= MIN_IDENTIFIER_ROWS
+        if self.spaces >= TEXT_SPACES or (is_phrase and 2 * self.distinct > self.present):
             return "text"
         never_repeats = self.distinct == self.rows >= MIN_IDENTIFIER_ROWS
         if never_repeats and (self.is_whole or not self.is_number):
@@ -59,8 +63,13 @@ class ColumnFacts:
         return "numeric" if self.is_number else "categorical"
 
 
-def measure(table: Table, columns: tuple[str, ...]) -> dict[str, ColumnFacts]:
+def measure(table: Table, columns: tuple[str, ...], labelled: str | None = None) -> dict[str, ColumnFacts]:
     """Profile columns without loading the table.
+
+    Args:
+        table: the table, streamed.
+        columns: what to measure.
+        labelled: leave out rows in which this column is empty.
 
     Raises:
         Unsound: if the table is empty, cannot be read or holds lists or structs in these columns.
@@ -71,6 +80,7 @@ def measure(table: Table, columns: tuple[str, ...]) -> dict[str, ColumnFacts]:
         frame = table.scan()
         schema = frame.collect_schema()
         _refuse_nested(table, {name: schema[name] for name in columns})
+        frame = frame if labelled is None else frame.filter(present_cells(labelled, schema[labelled]))
         asked = [expr for number, name in enumerate(columns) for expr in _expressions(number, name, schema[name])]
         row = frame.select(pl.len().alias("rows"), *asked).collect(engine="streaming").row(0, named=True)
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
@@ -97,8 +107,7 @@ def _expressions(number: int, name: str, dtype: "pl.DataType") -> "list[pl.Expr]
     is_numeric = is_text or dtype.is_numeric()
     numbers = (text if is_text else cells).cast(pl.Float64, strict=False) if is_numeric else pl.lit(None, pl.Float64)
     values = pl.when(numbers.is_finite()).then(numbers)
-    present = text.is_not_null() if is_text else cells.is_not_null()
-    present = present & cells.is_not_nan() if dtype.is_float() else present
+    present = present_cells(name, dtype)
     looks_dated = text.str.contains(DATE_PATTERN) if is_text else pl.lit(dtype.is_temporal())
     asked = {
         "present": present.sum(),
@@ -110,6 +119,36 @@ def _expressions(number: int, name: str, dtype: "pl.DataType") -> "list[pl.Expr]
         "skew": values.drop_nulls().skew(),
     }
     return [expr.alias(f"{number}:{what}") for what, expr in asked.items()]
+
+
+def present_cells(name: str, dtype: "pl.DataType") -> "pl.Expr":
+    """Tell which cells of a column are not empty."""
+    import polars as pl
+
+    cells = pl.col(name)
+    if dtype == pl.Binary:
+        return cells.cast(pl.String, strict=False).is_not_null()
+    return cells.is_not_null() & cells.is_not_nan() if dtype.is_float() else cells.is_not_null()
+
+
+def count_present(table: Table, column: str) -> tuple[int, int, int]:
+    """Count the rows of a table, the cells of one column that are not empty, and the distinct values among these.
+
+    Raises:
+        Unsound: if the table cannot be read.
+    """
+    import polars as pl
+
+    try:
+        frame = table.scan()
+        present = present_cells(column, frame.collect_schema()[column])
+        counts = frame.select(
+            pl.len().alias("rows"), present.sum().alias("present"), pl.col(column).filter(present).n_unique()
+        )
+        rows, filled, distinct = counts.collect(engine="streaming").row(0)
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise Unsound([Finding(table.file, shorten(str(error), 120), "a table that can be read")]) from None
+    return rows, filled, distinct
 
 
 def _facts(name: str, number: int, row: dict[str, Any]) -> ColumnFacts:

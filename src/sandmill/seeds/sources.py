@@ -1,20 +1,21 @@
 """Recognise what a path holds by its content, and list the single sources in it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from sandmill.models.seed import SeedTask, UnsupportedSeed
+from sandmill.models.seed import SkippedSource
 from sandmill.seeds.cards import bundled_cards, read_card
 from sandmill.seeds.findings import Finding, Unsound
 from sandmill.seeds.folder import read_folder
 from sandmill.seeds.mlebench import COMPETITION_FILES, read_competition
+from sandmill.seeds.reading import Reading
 from sandmill.seeds.tables import TABLE_SUFFIXES
 from sandmill.seeds.wording import did_you_mean, shorten
 
 FORMS = (
-    "a card (*.yaml), a folder of cards, a folder with one CSV or Parquet table and seed.yaml, "
-    "or an MLE-bench competition folder (config.yaml, description.md, leaderboard.csv)"
+    "a card (*.yaml), a folder with one CSV or Parquet table and seed.yaml, "
+    "an MLE-bench competition folder (config.yaml, description.md, leaderboard.csv), or a folder of these"
 )
 _CARD_SUFFIXES = frozenset({".yaml", ".yml"})
 _LISTED = 6
@@ -27,31 +28,46 @@ class Source:
     path: Path
     file: str
     """Its name in messages: as the person wrote it."""
-    read: Callable[[Path, str], SeedTask | UnsupportedSeed]
+    read: Callable[[Path, str], Reading]
+    is_foreign: bool = False
+    """Nobody here wrote it: among others, what cannot be read of it sets it aside and is no error."""
 
 
-def find_sources(given: tuple[str, ...]) -> tuple[list[Source], list[Finding]]:
+@dataclass
+class Found:
+    """What paths hold."""
+
+    sources: list[Source] = field(default_factory=list)
+    skipped: list[SkippedSource] = field(default_factory=list)
+    """Children of folders that are no seeds."""
+    findings: list[Finding] = field(default_factory=list)
+    """Paths that hold no seed."""
+
+
+def find_sources(given: tuple[str, ...]) -> Found:
     """Expand what was asked for into single sources; none means the bundled cards."""
+    found = Found()
     if not given:
-        return [Source(path, file, read_card) for path, file in bundled_cards()], []
-    sources: list[Source] = []
-    findings: list[Finding] = []
+        found.sources = [Source(path, file, read_card) for path, file in bundled_cards()]
     for text in given:
         try:
-            sources += _sources_at(text)
+            at = _sources_at(text)
         except Unsound as unsound:
-            findings += unsound.findings
-    return sources, findings
+            found.findings += unsound.findings
+        else:
+            found.sources += at.sources
+            found.skipped += at.skipped
+    return found
 
 
-def _sources_at(text: str) -> list[Source]:
+def _sources_at(text: str) -> Found:
     path, name = Path(text), text.rstrip("/") or text
     if "://" in text:
         raise _unknown(text, "an address", "Copy it to a local folder first.")
     if not text or "\0" in text or not path.exists():
         raise _unknown(text, "nothing at this path", _nearby(path) if text and "\0" not in text else "")
     try:
-        return _in_folder(path, name) if path.is_dir() else [_single_file(path, name)]
+        return _in_folder(path, name) if path.is_dir() else Found([_single_file(path, name)])
     except OSError as error:
         raise _unknown(text, error.strerror or "a path that cannot be read") from None
 
@@ -63,16 +79,40 @@ def _single_file(path: Path, name: str) -> Source:
     raise _unknown(name, f"a {path.suffix or 'nameless'} file", hint)
 
 
-def _in_folder(path: Path, name: str) -> list[Source]:
-    inside = {entry.name: entry for entry in sorted(path.iterdir()) if not entry.name.startswith(".")}
-    if "config.yaml" in inside and len(inside.keys() & COMPETITION_FILES) > 1:
-        return [Source(path, name, read_competition)]
-    if "seed.yaml" in inside:
-        return [Source(path, name, read_folder)]
-    if cards := [entry for entry in inside.values() if entry.suffix in _CARD_SUFFIXES and entry.is_file()]:
-        return [Source(card, f"{name}/{card.name}", read_card) for card in cards]
+def _in_folder(path: Path, name: str) -> Found:
+    """Take a folder for the seed that it is, or for the seeds that its children are, in the order of their names."""
+    inside = _visible(path)
+    if single := _single_folder(path, name, inside):
+        return Found([single])
+    found = Found()
+    for child in inside.values():
+        file = f"{name}/{child.name}"
+        try:
+            within = _visible(child) if child.is_dir() else {}
+            seed = _single_folder(child, file, within) if child.is_dir() else _single_file(child, file)
+        except (Unsound, OSError) as error:
+            saw = error.findings[0].saw if isinstance(error, Unsound) else error.strerror or "it cannot be read"
+            found.skipped.append(SkippedSource(source=file, reason=saw))
+            continue
+        if seed:
+            found.sources.append(seed)
+        else:
+            found.skipped.append(SkippedSource(source=file, reason=_listing(list(within))))
+    if found.sources:
+        return found
     hint = "A table needs a seed.yaml beside it." if any(e.suffix in TABLE_SUFFIXES for e in inside.values()) else ""
     raise _unknown(name, _listing(list(inside)), hint)
+
+
+def _single_folder(path: Path, name: str, inside: dict[str, Path]) -> Source | None:
+    files = {child for child in inside if inside[child].is_file()}
+    if "config.yaml" in files and len(files & COMPETITION_FILES) > 1:
+        return Source(path, name, read_competition, is_foreign=True)
+    return Source(path, name, read_folder) if "seed.yaml" in files else None
+
+
+def _visible(path: Path) -> dict[str, Path]:
+    return {entry.name: entry for entry in sorted(path.iterdir()) if not entry.name.startswith(".")}
 
 
 def _listing(names: list[str]) -> str:

@@ -1,11 +1,16 @@
 """Tell seeds that can be built on from sound seeds that have to wait."""
 
 from sandmill.metrics.support import SUPPORTED_TASKS
-from sandmill.models.structure import Modality, Structure, TargetKind
+from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
 
 _MODALITIES = frozenset({Modality.TABULAR})
 _WIDE = frozenset({TargetKind.MULTI_TARGET, TargetKind.MULTILABEL})
 _METRICS = frozenset(metric for metrics in SUPPORTED_TASKS.values() for metric in metrics)
+
+
+def missing_metric(metric: MetricName) -> tuple[str, ...]:
+    """Name a metric for which no target can be made; empty if there is one."""
+    return () if metric in _METRICS else (f"metric {metric}",)
 
 
 def missing_support(structure: Structure) -> tuple[str, ...]:
@@ -20,9 +25,8 @@ def missing_support(structure: Structure) -> tuple[str, ...]:
         needs.append(f"modality {structure.modality}")
     if structure.target not in SUPPORTED_TASKS:
         needs.append(f"target {structure.target}")
-    if structure.metric not in _METRICS:
-        needs.append(f"metric {structure.metric}")
-    elif structure.metric not in SUPPORTED_TASKS.get(structure.target, _METRICS):
+    needs += missing_metric(structure.metric)
+    if structure.metric in _METRICS and structure.metric not in SUPPORTED_TASKS.get(structure.target, _METRICS):
         needs.append(f"metric {structure.metric} with target {structure.target}")
     if structure.n_targets > 1 and structure.target in SUPPORTED_TASKS and structure.target not in _WIDE:
         needs.append(f"{structure.n_targets} targets")

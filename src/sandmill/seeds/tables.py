@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sandmill.seeds.cell_size import MAX_CELL, find_large_cell
 from sandmill.seeds.findings import Finding, Unsound
 from sandmill.seeds.wording import shorten, show
 
@@ -81,8 +82,28 @@ def open_table(path: Path, file: str) -> Table:
     if findings:
         raise Unsound(findings)
     if path.suffix == ".csv":
+        _check_csv_cells(path, file, columns)
         _check_rows(path, file, columns)
+    else:
+        _check_parquet_cells(path, file, columns)
     return Table(path, file, columns)
+
+
+@contextmanager
+def readable(file: str) -> Iterator[None]:
+    """Report what the table engines refuse as a problem of the file: that a table opens does not prove all of it sound.
+
+    Raises:
+        Unsound: if an engine cannot go on.
+    """
+    import duckdb
+    import polars as pl
+
+    try:
+        yield
+    except (OSError, duckdb.Error, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        saw = shorten((str(error).splitlines() or [type(error).__name__])[0], 120)
+        raise Unsound([Finding(file, saw, "tables that can be read")]) from None
 
 
 def quote(name: str) -> str:
@@ -154,6 +175,40 @@ def _parquet_columns(path: Path, file: str) -> tuple[str, ...]:
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise Unsound([Finding(file, shorten(str(error), 120), "a Parquet table")]) from None
     return tuple(schema.names())
+
+
+def _check_csv_cells(path: Path, file: str, columns: Sequence[str]) -> None:
+    try:
+        found = find_large_cell(path)
+    except OSError as error:
+        raise Unsound([Finding(file, error.strerror or "an unreadable file", "a readable file")]) from None
+    if found:
+        line, number = found
+        name = columns[number - 1] if number <= len(columns) else ""
+        raise Unsound([_large(file, name, line)])
+
+
+def _check_parquet_cells(path: Path, file: str, columns: Sequence[str]) -> None:
+    """Measure the longest cell of each column of texts; Parquet has no lines, so the column alone is named."""
+    import duckdb
+
+    with _connect() as connection:
+        try:
+            source = f"read_parquet({_literal(path)})"
+            kinds = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
+            texts = [name for name, kind, *_ in kinds if kind in ("VARCHAR", "BLOB")]
+            longest = ", ".join(f"max(octet_length({quote(name)}::BLOB))" for name in texts)
+            row = connection.execute(f"SELECT {longest} FROM {source}").fetchone() if texts else ()
+        except duckdb.Error as error:
+            raise Unsound([Finding(file, shorten(str(error).splitlines()[0], 120), "a Parquet table")]) from None
+    found = [name for name, length in zip(texts, row or (), strict=True) if (length or 0) > MAX_CELL]
+    if found:
+        raise Unsound([_large(file, name) for name in found])
+
+
+def _large(file: str, name: str, line: int = 0) -> Finding:
+    saw = f"a cell of more than {MAX_CELL >> 20} MB in the column {show(name)}"
+    return Finding(file, saw, f"cells of at most {MAX_CELL >> 20} MB", line)
 
 
 def _check_rows(path: Path, file: str, columns: Sequence[str]) -> None:

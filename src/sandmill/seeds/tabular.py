@@ -1,13 +1,12 @@
 """From a table and its target to a structure: what folders with a table and competitions with data have in common."""
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
 from sandmill.models.seed import ColumnProfile
 from sandmill.models.structure import ColumnMix, MetricName, Modality, PathologyKind, Structure, TargetKind
 from sandmill.seeds.dependence import dependences
 from sandmill.seeds.findings import Finding, Unsound
-from sandmill.seeds.profile import ColumnFacts, measure
+from sandmill.seeds.profile import ColumnFacts, count_present, measure
 from sandmill.seeds.tables import Table
 from sandmill.seeds.target import CLASS_KINDS, USUAL_METRIC, contradiction, infer_kind
 from sandmill.seeds.wording import any_of, show
@@ -19,6 +18,10 @@ IMBALANCE = 0.25
 """The rarest class has less than this part of an even share."""
 
 
+MOST_EMPTY_TARGETS = 0.3
+"""Share of rows without a target up to which these are left out; above it the column is hardly the target."""
+
+
 @dataclass(frozen=True)
 class Wish:
     """What a person said about a table; the rest is measured."""
@@ -28,6 +31,8 @@ class Wish:
     metric: MetricName | None = None
     left_out: tuple[str, ...] = ()
     """Columns that are no inputs: ids and what is to be ignored."""
+    id_column: str | None = None
+    """Column that was declared to name rows."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,18 @@ class Profiled:
 
     structure: Structure
     columns: tuple[ColumnProfile, ...]
+    notes: tuple[str, ...] = ()
+    """Warnings about the table."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What the input columns of a table are like, taken together."""
+
+    mix: ColumnMix
+    missing_share: float
+    pathologies: tuple[PathologyKind, ...]
+    is_mostly_text: bool
 
 
 def profile_table(table: Table, wish: Wish, at: Finding) -> Profiled:
@@ -49,8 +66,9 @@ def profile_table(table: Table, wish: Wish, at: Finding) -> Profiled:
     Raises:
         Unsound: if the table cannot be read or the target cannot be learned.
     """
+    notes = (*_empty_targets(table, wish.target, at), *_repeated_ids(table, wish.id_column))
     names = tuple(name for name in table.columns if name == wish.target or name not in wish.left_out)
-    facts = measure(table, names)
+    facts = measure(table, names, labelled=wish.target)
     target = facts.pop(wish.target)
     kind = _kind(target, wish, at)
     metric = wish.metric or USUAL_METRIC.get(kind)
@@ -61,8 +79,57 @@ def profile_table(table: Table, wish: Wish, at: Finding) -> Profiled:
         raise Unsound([Finding(table.file, "no column besides target and ids", "at least one input column")])
     shares = class_shares(table, wish.target) if kind in CLASS_KINDS else {}
     measured = dependences(table, target, inputs, classes=bool(shares))
-    columns = tuple(_column(column, measured.get(name)) for name, column in facts.items())
-    return Profiled(_structure(kind, metric, target, inputs, shares), columns)
+    columns = tuple(column_profile(column, measured.get(name)) for name, column in facts.items())
+    return Profiled(_structure(kind, metric, target, describe_inputs(inputs), shares), columns, notes)
+
+
+def describe_inputs(inputs: dict[str, ColumnFacts]) -> Inputs:
+    """Sum the input columns of a table up."""
+    kinds = [column.kind for column in inputs.values()]
+    missing = sum(column.missing_share for column in inputs.values()) / len(inputs)
+    has_crowd = any(c.kind == "categorical" and c.distinct > HIGH_CARDINALITY for c in inputs.values())
+    found = ((PathologyKind.MISSING, missing > 0), (PathologyKind.HIGH_CARDINALITY, has_crowd))
+    return Inputs(
+        mix=ColumnMix(
+            numeric=kinds.count("numeric"),
+            categorical=kinds.count("categorical"),
+            date=kinds.count("date"),
+            text=kinds.count("text"),
+        ),
+        missing_share=min(round(missing, 6), 0.999999),
+        pathologies=tuple(kind for kind, present in found if present),
+        is_mostly_text=kinds.count("text") * 2 > len(kinds),
+    )
+
+
+def column_profile(facts: ColumnFacts, dependence: float | None) -> ColumnProfile:
+    """Keep the figures of a column that a seed carries."""
+    return ColumnProfile(
+        name=facts.name,
+        kind=facts.kind,
+        distinct=facts.distinct,
+        missing_share=round(facts.missing_share, 6),
+        skew=facts.skew if facts.kind == "numeric" else None,
+        dependence=dependence,
+    )
+
+
+def _empty_targets(table: Table, target: str, at: Finding) -> tuple[str, ...]:
+    rows, present, _ = count_present(table, target)
+    empty = rows - present
+    if empty > MOST_EMPTY_TARGETS * rows:
+        saw = f"no value in {empty} of {rows} rows of {show(target)}"
+        raise Unsound([_moved(at, saw, f"a target that at most {MOST_EMPTY_TARGETS:.0%} of the rows lack")])
+    return (f"{empty} of {rows} rows have no value of the target {show(target)} and are left out",) if empty else ()
+
+
+def _repeated_ids(table: Table, column: str | None) -> tuple[str, ...]:
+    if column is None:
+        return ()
+    rows, present, distinct = count_present(table, column)
+    repeated, empty = present - distinct, rows - present
+    found = ((repeated, "repeat an id of an earlier row"), (empty, "have no id"))
+    return tuple(f"{count} of {rows} rows {what} in the id column {show(column)}" for count, what in found if count)
 
 
 def class_shares(table: Table, target: str) -> dict[str, float]:
@@ -108,51 +175,19 @@ def _moved(at: Finding, saw: str, expected: str, field: str = "", hint: str = ""
     return Finding(at.file, saw, expected, at.line, at.column, field or at.field, hint)
 
 
-def _column(facts: ColumnFacts, dependence: float | None) -> ColumnProfile:
-    return ColumnProfile(
-        name=facts.name,
-        kind=facts.kind,
-        distinct=facts.distinct,
-        missing_share=round(facts.missing_share, 6),
-        skew=facts.skew if facts.kind == "numeric" else None,
-        dependence=dependence,
-    )
-
-
 def _structure(
-    kind: TargetKind,
-    metric: MetricName,
-    target: ColumnFacts,
-    inputs: dict[str, ColumnFacts],
-    shares: dict[str, float],
+    kind: TargetKind, metric: MetricName, target: ColumnFacts, inputs: Inputs, shares: dict[str, float]
 ) -> Structure:
-    kinds = [column.kind for column in inputs.values()]
-    missing = sum(column.missing_share for column in inputs.values()) / len(inputs)
+    is_rare = bool(shares) and min(shares.values()) * len(shares) < IMBALANCE
+    found = {*inputs.pathologies, *([PathologyKind.IMBALANCE] if is_rare else [])}
     return Structure(
-        modality=Modality.TEXT if kinds.count("text") * 2 > len(kinds) else Modality.TABULAR,
+        modality=Modality.TEXT if inputs.is_mostly_text else Modality.TABULAR,
         target=kind,
         metric=metric,
         n_classes=len(shares) or None,
-        columns=ColumnMix(
-            numeric=kinds.count("numeric"),
-            categorical=kinds.count("categorical"),
-            date=kinds.count("date"),
-            text=kinds.count("text"),
-        ),
-        missing_share=min(round(missing, 6), 0.999999),
+        columns=inputs.mix,
+        missing_share=inputs.missing_share,
         positive_share=round(list(shares.values())[-1], 6) or None if kind is TargetKind.BINARY else None,
-        pathologies=_pathologies(inputs, shares, missing),
+        pathologies=tuple(kind for kind in PathologyKind if kind in found),
         rows_train=target.rows,
     )
-
-
-def _pathologies(inputs: dict[str, ColumnFacts], shares: dict[str, float], missing: float) -> tuple[PathologyKind, ...]:
-    found: Collection[tuple[PathologyKind, bool]] = (
-        (PathologyKind.MISSING, missing > 0),
-        (PathologyKind.IMBALANCE, bool(shares) and min(shares.values()) * len(shares) < IMBALANCE),
-        (
-            PathologyKind.HIGH_CARDINALITY,
-            any(c.kind == "categorical" and c.distinct > HIGH_CARDINALITY for c in inputs.values()),
-        ),
-    )
-    return tuple(kind for kind, present in found if present)

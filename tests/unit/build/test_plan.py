@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from sandmill.build.plan import band_counts, plan_build, plan_shards, plan_slots
 from sandmill.models.base import Band
 from sandmill.models.request import DEFAULT_MIX, BuildRequest
-from sandmill.models.seed import SeedIntake
+from sandmill.models.seed import SeedIntake, SeedNote, SkippedSource
 from tests.designs import TASKS, make_seed
 
 SEEDS = tuple(make_seed(*task) for task in TASKS)
@@ -66,3 +66,11 @@ def test_a_shard_key_changes_with_everything_that_decides_its_content():
         shards(of, shard_size=7)[0].key,
     ]
     assert len({base, *changed}) == 7
+
+
+def test_what_was_noted_of_seeds_is_reported_and_changes_no_plan():
+    note, skipped = SeedNote(seed_id="a", text="rows left out"), SkippedSource(source="x.md", reason="a .md file")
+    plain = plan_build(BuildRequest(name="d"), SeedIntake(supported=SEEDS))
+    noted = plan_build(BuildRequest(name="d"), SeedIntake(supported=SEEDS, notes=(note,), skipped=(skipped,)))
+    assert (noted.notes, noted.skipped) == ((note,), (skipped,))
+    assert noted.fingerprint == plain.fingerprint

@@ -1,9 +1,9 @@
 import pytest
 
-from sandmill.cli.ending import sum_up_empty, sum_up_set_aside
+from sandmill.cli.ending import sum_up_empty, sum_up_notes, sum_up_set_aside, sum_up_skipped
 from sandmill.models.base import Stage
 from sandmill.models.reports import Rejection, SlotReport
-from sandmill.models.seed import UnsupportedSeed
+from sandmill.models.seed import SeedNote, SkippedSource, UnsupportedSeed
 from sandmill.seeds import ingest
 
 
@@ -16,6 +16,22 @@ def test_seeds_set_aside_are_named_and_their_needs_counted():
         "Seeds set aside: 2, each with its needs in reports/seeds.json: moths, bees.",
         "They need modality image (2), metric dice (1).",
     ]
+
+
+def test_warnings_about_seeds_are_shown_and_many_of_them_counted():
+    notes = [SeedNote(seed_id=f"seed-{n}", text="3 of 60 rows have no target") for n in range(8)]
+    lines = sum_up_notes(notes)
+    assert lines[0] == "Warning, seed seed-0: 3 of 60 rows have no target."
+    assert lines[-1] == "and 3 more warnings in reports/seeds.json"
+    assert sum_up_notes(notes[:2]) == lines[:2]
+    assert sum_up_notes([]) == []
+
+
+def test_what_was_skipped_is_named_in_one_line():
+    assert sum_up_skipped([SkippedSource(source="all/README.md", reason="a .md file")]) == [
+        "Skipped, no seeds: 1: all/README.md."
+    ]
+    assert sum_up_skipped([]) == []
 
 
 def test_no_seed_set_aside_takes_no_line():

@@ -39,20 +39,20 @@ def test_a_frame_has_every_fault_of_its_seed(kind):
 
 @pytest.mark.parametrize("split", SplitKind)
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: "-".join(task))
-def test_a_frame_has_the_split_of_its_seed_where_the_target_allows_it(task, split):
+def test_a_declared_split_is_kept_where_the_target_allows_it(task, split):
     found = {frame_of(task, number, split=split).split for number in ANY}
-    if split in (SplitKind.GROUPED, SplitKind.TEMPORAL):
-        assert found == {split}
-    elif task[0] not in CLASSES:
-        assert found == {SplitKind.RANDOM}
-    elif split is SplitKind.STRATIFIED:
-        assert found == {SplitKind.STRATIFIED}
-    else:
-        assert found == {SplitKind.RANDOM, SplitKind.STRATIFIED}
+    has_strata = split is not SplitKind.STRATIFIED or task[0] in CLASSES
+    assert found == {split if has_strata else SplitKind.RANDOM}
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: "-".join(task))
+def test_a_split_that_is_not_declared_is_random_or_stratified_for_classes(task):
+    found = {frame_of(task, number).split for number in ANY}
+    assert found == ({SplitKind.RANDOM, SplitKind.STRATIFIED} if task[0] in CLASSES else {SplitKind.RANDOM})
 
 
 def test_units_are_always_split_by_unit_unless_time_splits():
-    for split in (SplitKind.RANDOM, SplitKind.STRATIFIED, SplitKind.GROUPED):
+    for split in (None, SplitKind.RANDOM, SplitKind.STRATIFIED, SplitKind.GROUPED):
         frame = frame_of(split=split, pathologies=(PathologyKind.GROUPS,))
         assert frame.split is SplitKind.GROUPED
         assert frame.has_units
@@ -72,8 +72,10 @@ def test_a_split_by_time_has_a_date_and_drifts():
     assert frame_of(pathologies=(PathologyKind.DRIFT,)).has_date
 
 
-def test_imbalance_makes_strata_and_gaps_follow_the_seeds_share():
+def test_imbalance_makes_strata_unless_another_split_is_declared_and_gaps_follow_the_seeds_share():
     assert frame_of(pathologies=(PathologyKind.IMBALANCE,)).split is SplitKind.STRATIFIED
+    declared = frame_of(split=SplitKind.RANDOM, pathologies=(PathologyKind.IMBALANCE,))
+    assert declared.split is SplitKind.RANDOM
     assert PathologyKind.MISSING not in frame_of(missing_share=0.0).faults
     assert PathologyKind.MISSING in frame_of(missing_share=0.01).faults
 

@@ -1,11 +1,14 @@
 """MLE-bench competition folders, with and without their data."""
 
+from pathlib import Path
+
 import polars as pl
 import pytest
 
 from sandmill.errors import SeedError
-from sandmill.models.structure import MetricName, TargetKind
+from sandmill.models.structure import MetricName, Modality, TargetKind
 from sandmill.seeds import ingest
+from sandmill.seeds.competition_data import NO_DATA, OTHER_FILES
 from sandmill.seeds.graders import GRADERS, LOWER_IS_BETTER, metric_of
 
 
@@ -21,27 +24,26 @@ def _rows(**columns):
     return pl.DataFrame({"id": [f"r{n}" for n in range(60)], "x": [n % 7 for n in range(60)]} | columns)
 
 
-def _waits(written, folder):
+def _intake(written, *folders):
+    """Take folders in beside a card, so that a build could go on without them."""
     written.file("a-card.yaml", written.card_text)
-    return ingest(("a-card.yaml", folder)).unsupported[0].needs
+    return ingest(("a-card.yaml", *folders))
 
 
-@pytest.mark.parametrize(
-    ("grader", "scores", "target", "metric"),
-    [
-        ("auc-roc", (0.9, 0.5), TargetKind.BINARY, MetricName.ROC_AUC),
-        ("root-mean-squared-error", (2.8, 9.1), TargetKind.REGRESSION, MetricName.RMSE),
-    ],
-)
-def test_without_data_the_metric_names_the_target(written, grader, scores, target, metric):
-    seed = ingest((written.competition("parcels", grader, scores),)).supported[0]
-    assert (seed.structure.target, seed.structure.metric, seed.origin) == (target, metric, "mlebench")
-    assert (seed.title, seed.summary) == ("Late Parcels", "Tell which parcels arrive late, see the rules.")
-    assert seed.licence == "competition rules"
+def _waits(written, folder):
+    (aside,) = _intake(written, folder).unsupported
+    return aside.needs
 
 
-def test_a_metric_that_does_not_name_the_target_waits_for_data(written):
-    assert _waits(written, written.competition("parcels", "accuracy")) == ("data to profile",)
+@pytest.mark.parametrize("grader", ["auc-roc", "root-mean-squared-error", "accuracy"])
+def test_without_data_nothing_is_known_of_the_target(written, grader):
+    scores = (0.1, 0.9) if grader.startswith("root") else (0.9, 0.1)
+    assert _waits(written, written.competition("parcels", grader, scores)) == (NO_DATA,)
+
+
+def test_a_competition_that_a_bundled_card_describes_is_said_to_be(written):
+    (aside,) = _intake(written, written.competition("leaf-classification")).unsupported
+    assert aside.hint == "The bundled card sandmill/seeds/cards/leaf-classification.yaml describes it."
 
 
 def test_with_data_the_table_is_profiled_and_the_id_is_no_input(written):
@@ -66,29 +68,173 @@ def test_a_column_for_each_class_in_the_sample_means_the_column_that_test_lacks(
     )
 
 
-def test_several_targets_are_one_seed(written):
-    rows = _rows(a=[0.5, 1.5] * 30, b=[1.0, 2.0] * 30)
+def test_class_columns_may_carry_the_name_of_the_target_before_the_class(written):
+    rows = _rows(status=["a", "b", "c"] * 20)
+    sample = pl.DataFrame({"id": ["r1"], "status_a": [0.3], "status_b": [0.3], "status_c": [0.4]})
+    folder = _with_data(written, "livers", rows, sample, rows.drop("status"), grader="log-loss", scores=(0.1, 2.0))
+    assert ingest((folder,)).supported[0].structure.target is TargetKind.MULTICLASS
+
+
+SEVERAL = {
+    "numbers": ("mean-column-wise-rmsle", (0.1, 0.9), [0.5, 1.5] * 30, [1.0, 2.0] * 30, TargetKind.MULTI_TARGET),
+    "labels": ("column-wise-roc-auc", (0.9, 0.1), [0, 1] * 30, [1, 1, 0] * 20, TargetKind.MULTILABEL),
+    "one hot labels": ("column-wise-roc-auc", (0.9, 0.1), [0, 1] * 30, [1, 0] * 30, TargetKind.MULTILABEL),
+    "shares": ("kl-divergence", (0.1, 0.9), [0.25, 0.5] * 30, [0.75, 0.5] * 30, "target distribution"),
+    "two classes in two columns": ("log-loss", (0.1, 0.9), [0, 1] * 30, [1, 0] * 30, "the kind of the 2 target"),
+    "labels under a metric of numbers": ("rmse", (0.1, 0.9), [0, 1] * 30, [1, 1, 0] * 20, "the kind of the 2 target"),
+    "numbers under a metric of labels": ("auc-roc", (0.9, 0.1), [0.5, 1.5] * 30, [1.0, 2.0] * 30, "the kind of the 2"),
+    "labels under a metric of one column": ("auc-roc", (0.9, 0.1), [0, 1] * 30, [1, 1, 0] * 20, "the kind of the 2"),
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_cells_and_metric_together_tell_what_several_columns_are(written, name):
+    grader, scores, a, b, expected = SEVERAL[name]
+    rows = _rows(a=a, b=b)
+    sample, test = rows.select("id", "a", "b"), rows.drop("a", "b").head(20)
+    folder = _with_data(written, "several", rows, sample, test, grader=grader, scores=scores)
+    intake = _intake(written, folder)
+    if isinstance(expected, TargetKind):
+        structure = next(seed for seed in intake.supported if seed.id == "several").structure
+        assert (structure.target, structure.n_targets, structure.columns.numeric) == (expected, 2, 1)
+        assert (structure.rows_train, structure.rows_test) == (60, 20)
+    else:
+        (aside,) = intake.unsupported
+        assert any(need.startswith(expected) for need in aside.needs)
+
+
+ONE = {
+    "eleven labels under a metric of two": ("auc-roc", [n % 11 for n in range(60)], "the kind of the target"),
+    "lists of labels": ("micro-f1-score", ["sql", "java sql", "java"] * 20, "the kind of the target"),
+    "free text": ("accuracy", [f"word {n}" for n in range(60)], "the kind of the target"),
+    "grades": ("quadratic-weighted-kappa", [1, 2, 3, 4] * 15, TargetKind.ORDINAL),
+    "words under kappa": ("quadratic-weighted-kappa", ["a", "b", "c"] * 20, "the kind of the target"),
+    "classes": ("macro-f1", ["a", "b", "c"] * 20, TargetKind.MULTICLASS),
+    "counts": ("poisson-deviance", list(range(30)) * 2, TargetKind.COUNT),
+    "a few whole numbers under a metric of numbers": ("r2", [1, 2, 3] * 20, TargetKind.REGRESSION),
+}
+
+
+@pytest.mark.parametrize("name", ONE)
+def test_a_target_is_what_its_cells_and_the_metric_agree_on(written, name):
+    grader, cells, expected = ONE[name]
+    rows = _rows(late=cells)
+    scores = (0.1, 0.9) if grader == "poisson-deviance" else (0.9, 0.1)
     folder = _with_data(
-        written, "crystals", rows, rows.select("id", "a", "b"), grader="mean-column-wise-rmsle", scores=(0.05, 0.4)
+        written, "one", rows, rows.select("id", "late"), rows.drop("late"), grader=grader, scores=scores
     )
-    (seed,) = ingest((folder,)).supported
-    assert (seed.structure.target, seed.structure.n_targets) == (TargetKind.MULTI_TARGET, 2)
+    intake = _intake(written, folder)
+    if isinstance(expected, TargetKind):
+        assert next(seed for seed in intake.supported if seed.id == "one").structure.target is expected
+    else:
+        assert intake.unsupported[0].needs[0].startswith(expected)
 
 
-def test_images_beside_the_tables_or_named_in_the_text_wait(written):
+def test_files_decide_the_modality_and_a_link_in_the_text_does_not(written):
     written.competition("beside")
     written.file("beside/prepared/public/train/1.jpg", b"")
     assert _waits(written, "beside") == ("modality image",)
-    written.competition("named")
-    written.file("named/description.md", "# T\n\nText.\n\n- clip1.wav: a sound\n- clip2.wav\n")
-    assert _waits(written, "named") == ("modality audio",)
+    rows = _rows(late=[0, 1] * 30)
+    folder = _with_data(written, "named", rows, rows.select("id", "late"), rows.drop("late"))
+    written.file("named/description.md", "# T\n\n![a](media/a.png)\n\nText.\n\n- clip1.wav: a sound\n- clip2.wav\n")
+    (seed,) = (seed for seed in _intake(written, folder).supported if seed.id == "named")
+    assert (seed.structure.modality, seed.summary) == (Modality.TABULAR, "Text.")
+
+
+def test_cells_that_name_images_make_them_the_inputs(written):
+    rows = _rows(late=[0, 1] * 30).with_columns(id=pl.format("{}.jpg", "id"))
+    written.competition("pictures")
+    for name in ("train", "sample_submission"):
+        written.file(f"pictures/prepared/public/{name}.csv", rows.select("id", "late").write_csv())
+    written.file("pictures/prepared/public/train.zip", b"")
+    assert _waits(written, "pictures") == ("modality image",)
+
+
+SENTENCE = "the boat number {} of the harbour came home early"
+TEXTS = {
+    "sentences alone": ({"note": SENTENCE}, (), "modality text"),
+    "short phrases that do not repeat": ({"first": "word{} of", "second": "name{} to"}, (), "modality text"),
+    "a third of the inputs": ({"note": SENTENCE}, ("x", "y"), "modality mixed"),
+    "one of many": ({"note": SENTENCE}, tuple("stuvwxyz"), ""),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_free_text_among_the_inputs_is_no_table(written, name):
+    texts, numbers, expected = TEXTS[name]
+    frame = pl.DataFrame(
+        {"id": [f"r{n}" for n in range(60)]}
+        | {column: [form.format(n) for n in range(60)] for column, form in texts.items()}
+        | {column: [n % 7 + place / 2 for n in range(60)] for place, column in enumerate(numbers)}
+        | {"late": [0, 1] * 30}
+    )
+    folder = _with_data(written, "texts", frame, frame.select("id", "late"), frame.drop("late"))
+    assert [need for seed in _intake(written, folder).unsupported for need in seed.needs] == [expected] * bool(expected)
+
+
+@pytest.mark.parametrize(
+    ("extra", "need"),
+    [
+        ("structures.csv", OTHER_FILES),
+        ("train/1/geometry.xyz", OTHER_FILES),
+        ("signals.zip", OTHER_FILES),
+        ("notes.txt", ""),
+        ("train.csv.zip", ""),
+    ],
+)
+def test_a_table_with_other_data_beside_it_is_not_the_whole_task(written, extra, need):
+    rows = _rows(late=[0, 1] * 30)
+    folder = _with_data(written, "more", rows, rows.select("id", "late"), rows.drop("late"))
+    written.file(f"{folder}/prepared/public/{extra}", "a,b\n1,2\n")
+    assert [need for seed in _intake(written, folder).unsupported for need in seed.needs] == [need] * bool(need)
+
+
+def test_the_training_table_may_have_another_name_if_only_it_has_the_columns(written):
+    rows = _rows(late=[0, 1] * 30)
+    folder = _with_data(written, "renamed", rows, rows.select("id", "late"), rows.drop("late"))
+    public = f"{folder}/prepared/public"
+    written.file(f"{public}/labels.csv", rows.write_csv())
+    Path(f"{public}/train.csv").unlink()
+    assert ingest((folder,)).supported[0].structure.target is TargetKind.BINARY
+    written.file(f"{public}/again.csv", rows.write_csv())
+    assert _waits(written, folder) == ("a training table in prepared/public",)
+
+
+def test_the_sample_submission_is_the_one_that_the_configuration_names(written):
+    rows = _rows(late=[0, 1] * 30)
+    folder = _with_data(written, "sampled", rows, None, rows.drop("late"))
+    written.file(f"{folder}/prepared/public/baseline.csv", rows.select("id", "late").write_csv())
+    assert _waits(written, folder) == ("a sample submission in prepared/public",)
+    config = Path(f"{folder}/config.yaml")
+    config.write_text(f"{config.read_text()}dataset:\n  sample_submission: sampled/prepared/public/baseline.csv\n")
+    assert ingest((folder,)).supported
+
+
+def test_a_grader_that_is_none_of_ours_is_named_and_a_misspelled_one_gets_a_hint(written):
+    assert _waits(written, written.competition("far", "mean-angular-error"))[-1] == "metric mean-angular-error"
+    assert _waits(written, written.competition("near", "auc-rok"))[-1] == "metric auc-rok (perhaps auc-roc?)"
+
+
+def test_one_folder_that_cannot_be_read_does_not_stop_the_others(written):
+    Path(written.competition("broken"), "leaderboard.csv").unlink()
+    assert _waits(written, "broken") == ("leaderboard.csv mended (saw nothing, expected a leaderboard in CSV)",)
+    with pytest.raises(SeedError, match="expected a leaderboard in CSV"):
+        ingest(("broken",))
+
+
+def test_a_competition_gives_way_to_a_card_of_the_same_id(written):
+    rows = _rows(late=[0, 1] * 30)
+    folder = _with_data(written, "parcel-delays", rows, rows.select("id", "late"), rows.drop("late"))
+    intake = _intake(written, folder)
+    assert [seed.origin for seed in intake.supported] == ["card"]
+    assert intake.unsupported[0].needs == ("an id that no other seed has (a-card.yaml has it)",)
 
 
 def test_the_programmes_of_a_competition_are_never_run(written):
     folder = written.competition("parcels")
     for name in ("grade.py", "prepare.py"):
         written.file(f"{folder}/{name}", "import pathlib\npathlib.Path('ran').touch()\nraise SystemExit(9)\n")
-    assert ingest((folder,)).supported
+    _waits(written, folder)
     assert not any(path.name == "ran" for path in written.file("here", "").parent.rglob("*"))
 
 
@@ -100,6 +246,15 @@ def test_the_programmes_of_a_competition_are_never_run(written):
         ("Root Mean Squared Error", MetricName.RMSE),
         ("quadratic_weighted_kappa", MetricName.QWK),
         ("MAP@5", MetricName.MAP_AT_K),
+        ("KL-divergence", MetricName.KL_DIVERGENCE),
+        ("weighted-auroc", MetricName.ROC_AUC_TPR_WEIGHTED),
+        ("column-wise-spearman", MetricName.SPEARMAN_COLUMNS),
+        ("map-at-5", MetricName.MAP_AT_K),
+        ("probabilistic-f1-score", MetricName.F1_PROBABILISTIC),
+        ("top-1-classification-error", MetricName.TOP1_ERROR),
+        ("label-ranking-average-precision", MetricName.LWLRAP),
+        ("auroc-multi-label", MetricName.ROC_AUC_COLUMNS),
+        ("log-mean-absolute-error", MetricName.LOG_MAE_BY_GROUP),
         ("dice-hausdorff-combo", None),
     ],
 )
@@ -120,4 +275,4 @@ def test_directions_agree_with_the_metrics_that_can_be_graded():
 def test_a_leaderboard_that_runs_the_wrong_way_is_an_error_and_a_flat_one_is_not(written):
     with pytest.raises(SeedError, match="lower is better"):
         ingest((written.competition("wrong", "rmse", (9.0, 1.0)),))
-    assert ingest((written.competition("flat", "rmse", (1.0, 1.0)),)).supported
+    assert _waits(written, written.competition("flat", "rmse", (1.0, 1.0))) == (NO_DATA,)

@@ -35,7 +35,7 @@ def test_every_choice_is_listed(choices):
 
 def test_the_table_of_bundled_cards_says_what_the_cards_say():
     listed = DOC.split("### Bundled cards")[1].split("\n## ")[0]
-    rows = [_row(read_card(path, file)) for path, file in bundled_cards()]
+    rows = [_row(read_card(path, file).seed) for path, file in bundled_cards()]
     assert [line for line in listed.splitlines() if line.startswith("| `")] == rows
 
 
@@ -44,7 +44,7 @@ def _row(card):
     count = structure.n_classes or (structure.n_targets if structure.n_targets > 1 else None)
     is_counted = count and structure.target not in {TargetKind.BINARY, TargetKind.REGRESSION}
     target = f"{structure.target}, {count}" if is_counted else structure.target
-    return f"| `{card.id}` | {structure.modality} | {target} | `{structure.metric}` | {structure.split} |"
+    return f"| `{card.id}` | {structure.modality} | {target} | `{structure.metric}` | {structure.split or '-'} |"
 
 
 def test_the_table_of_what_can_be_made_is_the_one_in_the_code():
@@ -75,6 +75,14 @@ def test_the_table_of_the_example_is_a_seed(written):
 def test_the_competition_of_the_example_is_a_seed(written):
     written.competition("challenge")
     written.file("challenge/config.yaml", _example("yaml", "grader:"))
+    rows = [f"p{n},{n % 7},{n % 2}" for n in range(40)]
+    tables = {
+        "train": ["id,weight,late", *rows],
+        "sample_submission": ["id,late", "p1,0.5"],
+        "test": ["id,weight", "p1,3"],
+    }
+    for name, lines in tables.items():
+        written.file(f"challenge/prepared/public/{name}.csv", "\n".join(lines) + "\n")
     assert ingest(("challenge",)).supported[0].id == "late-parcels-challenge"
 
 

@@ -133,7 +133,7 @@ def _table_targets(written):
     )
 
 
-def _competitions(written):
+def _write_competitions(written):
     written.competition("direction", "log-loss", (0.9, 0.1))
     written.competition("grader", "auc-rok")
     for name in ("absent", "broken"):
@@ -147,6 +147,10 @@ def _competitions(written):
     written.competition("unranked")
     written.file("unranked/leaderboard.csv", "team,points\n")
     return ("absent", "broken", "direction", "grader", "pointer", "unranked")
+
+
+def _competitions(written):
+    return _write_competitions(written)
 
 
 CASES = {
@@ -172,6 +176,14 @@ def test_a_message_names_every_place_what_was_seen_and_what_was_expected(written
     if os.environ.get("SANDMILL_WRITE_GOLDEN"):
         golden.write_text(message, encoding="utf-8")
     assert message == golden.read_text(encoding="utf-8")
+
+
+def test_a_competition_alone_that_cannot_be_used_is_an_error(written):
+    messages = "".join(_message((folder,)) for folder in _write_competitions(written))
+    golden = GOLDEN / "competitions-alone.txt"
+    if os.environ.get("SANDMILL_WRITE_GOLDEN"):
+        golden.write_text(messages, encoding="utf-8")
+    assert messages == golden.read_text(encoding="utf-8")
 
 
 def test_problems_of_all_sources_come_in_one_error(written):

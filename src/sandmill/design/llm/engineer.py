@@ -2,6 +2,7 @@
 
 from pydantic import Field
 
+from sandmill.design.frame import WITH_STRATA, possible_splits
 from sandmill.design.llm.conversation import Talk, fill
 from sandmill.design.llm.facts import tell_structure
 from sandmill.design.llm.strategist import Idea
@@ -9,9 +10,7 @@ from sandmill.metrics.support import ENCODINGS, SUPPORTED_TASKS
 from sandmill.models.base import Frozen
 from sandmill.models.package import Encoding
 from sandmill.models.plan import Slot
-from sandmill.models.structure import MetricName, PathologyKind, SplitKind, Structure, TargetKind
-
-_WITH_STRATA = frozenset({TargetKind.BINARY, TargetKind.MULTICLASS, TargetKind.ORDINAL})
+from sandmill.models.structure import MetricName, PathologyKind, SplitKind, Structure
 
 
 class Evaluation(Frozen):
@@ -45,12 +44,11 @@ async def choose_evaluation(talk: Talk, slot: Slot, idea: Idea) -> Evaluation:
 
 
 def splits_for(structure: Structure) -> tuple[SplitKind, ...]:
-    """Splits that a structure can have, its own first. Rows that belong to units are always split by unit."""
-    if structure.split in (SplitKind.GROUPED, SplitKind.TEMPORAL) or PathologyKind.GROUPS in structure.pathologies:
-        return (structure.split if structure.split is SplitKind.TEMPORAL else SplitKind.GROUPED,)
-    own = dict.fromkeys((structure.split, SplitKind.RANDOM, SplitKind.TEMPORAL, SplitKind.GROUPED))
-    strata = (SplitKind.STRATIFIED,) if structure.target in _WITH_STRATA else ()
-    return tuple(dict.fromkeys((*own, *strata)))
+    """Splits that a structure can have: the declared one, or any that fits where none is declared."""
+    if structure.split is not None or PathologyKind.GROUPS in structure.pathologies:
+        return possible_splits(structure, structure.pathologies)
+    strata = (SplitKind.STRATIFIED,) if structure.target in WITH_STRATA else ()
+    return (SplitKind.RANDOM, SplitKind.TEMPORAL, SplitKind.GROUPED, *strata)
 
 
 def _judge(answer: Evaluation, structure: Structure) -> list[str]:

@@ -3,7 +3,7 @@
 import json
 
 from sandmill.models.seed import SeedTask
-from sandmill.models.structure import Structure
+from sandmill.models.structure import SplitKind, Structure
 
 LONGEST_TEXT = 500
 """Characters of a seed's own words that are passed on; a giant text would only cost money."""
@@ -23,7 +23,7 @@ def tell_structure(structure: Structure) -> str:
         f"classes: {structure.n_classes or '-'}",
         f"targets: {structure.n_targets}",
         f"metric: {structure.metric}",
-        f"split: {structure.split}",
+        f"split: {structure.split or SplitKind.RANDOM}",
         f"columns: {structure.columns.numeric} numeric, {structure.columns.categorical} categorical, "
         f"{structure.columns.date} date",
         f"share of missing cells: {structure.missing_share:.2f}",

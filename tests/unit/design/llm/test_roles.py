@@ -249,9 +249,13 @@ def test_what_one_slot_took_counts_for_the_next():
     ("target", "split", "faults", "expected"),
     [
         (TargetKind.BINARY, SplitKind.TEMPORAL, (), {"temporal"}),
+        (TargetKind.BINARY, None, (PathologyKind.GROUPS,), {"grouped"}),
         (TargetKind.BINARY, SplitKind.RANDOM, (PathologyKind.GROUPS,), {"grouped"}),
-        (TargetKind.BINARY, SplitKind.RANDOM, (), {"random", "temporal", "grouped", "stratified"}),
-        (TargetKind.REGRESSION, SplitKind.RANDOM, (), {"random", "temporal", "grouped"}),
+        (TargetKind.BINARY, None, (), {"random", "temporal", "grouped", "stratified"}),
+        (TargetKind.REGRESSION, None, (), {"random", "temporal", "grouped"}),
+        (TargetKind.BINARY, SplitKind.RANDOM, (), {"random"}),
+        (TargetKind.BINARY, SplitKind.STRATIFIED, (), {"stratified"}),
+        (TargetKind.REGRESSION, SplitKind.STRATIFIED, (), {"random"}),
     ],
 )
 def test_splits_are_those_that_the_structure_can_have(target, split, faults, expected):

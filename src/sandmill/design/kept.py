@@ -1,0 +1,88 @@
+"""What designs keep of a seed's structure and what they do not, in words for whoever gives the seed."""
+
+from collections.abc import Iterator
+
+from sandmill.design.frame import WITH_STRATA, possible_splits
+from sandmill.design.grammar import ROWS_EASIEST, ROWS_HARDEST, shares_of_two
+from sandmill.design.targets import MOST_CLASSES, MOST_GRADES, MOST_LABELS, MOST_NUMBERS
+from sandmill.models.structure import PathologyKind, SplitKind, Structure, TargetKind
+
+NEVER_KEPT = (
+    "topic, title and summary (the grammar draws a domain of its own; with --designer llm a model reads them)",
+    "names of columns, and every row",
+    f"number of rows (tasks have {ROWS_HARDEST} to {ROWS_EASIEST} training rows)",
+    "number of columns, their dependence, skew and levels (a date, groups and a crowded column are kept)",
+)
+"""Parts of any seed that designs of the grammar do not take over."""
+
+_LIMITS = {
+    TargetKind.MULTICLASS: ("classes", MOST_CLASSES),
+    TargetKind.ORDINAL: ("grades", MOST_GRADES),
+    TargetKind.MULTILABEL: ("labels", MOST_LABELS),
+    TargetKind.MULTI_TARGET: ("numbers to predict", MOST_NUMBERS),
+}
+_SHARE_TOLERANCE = 0.01
+_CLASSES = WITH_STRATA | {TargetKind.MULTILABEL}
+
+
+def kept_of(structure: Structure) -> tuple[str, ...]:
+    """List what every design of the grammar takes over from a seed of this structure."""
+    return tuple(_kept(structure))
+
+
+def lost_of(structure: Structure) -> tuple[str, ...]:
+    """List what this structure declares and designs change or leave out; `NEVER_KEPT` holds for all seeds."""
+    return tuple(_lost(structure))
+
+
+def _kept(structure: Structure) -> Iterator[str]:
+    yield f"target {structure.target}"
+    yield f"metric {structure.metric}"
+    yield f"split {' or '.join(possible_splits(structure, structure.pathologies))}"
+    if structure.target is TargetKind.BINARY and structure.positive_share is not None:
+        yield f"positive share {_designed_share(structure):g}"
+    faults = {*structure.pathologies, *_implied(structure)} - {kind for kind, _ in _lost_faults(structure)}
+    if faults:
+        yield f"faults {', '.join(kind for kind in PathologyKind if kind in faults)}"
+
+
+def _lost(structure: Structure) -> Iterator[str]:
+    splits = possible_splits(structure, structure.pathologies)
+    if structure.split is not None and structure.split not in splits:
+        why = "it has groups" if SplitKind.GROUPED in splits else "only classes can be stratified"
+        yield f"split {structure.split} (designs are {splits[0]}: {why})"
+    for kind, why in _lost_faults(structure):
+        yield f"fault {kind} ({why})"
+    if structure.target is TargetKind.BINARY and structure.positive_share is not None:
+        designed = _designed_share(structure)
+        if abs(designed - structure.positive_share) > _SHARE_TOLERANCE:
+            yield f"positive share {structure.positive_share:g} (designs have {designed:g})"
+    name, most = _LIMITS.get(structure.target, ("", 0))
+    counted = structure.n_classes if structure.target in WITH_STRATA else structure.n_targets
+    if name and (counted or 0) > most:
+        yield f"{counted} {name} (designs have at most {most})"
+    if structure.missing_share > 0:
+        yield f"share of missing cells {structure.missing_share:g} (designs have 6 to 25 % in one or two columns)"
+    if structure.columns.text:
+        yield f"{structure.columns.text} text columns"
+
+
+def _designed_share(structure: Structure) -> float:
+    return shares_of_two(structure, PathologyKind.IMBALANCE in structure.pathologies)[1]
+
+
+def _implied(structure: Structure) -> Iterator[PathologyKind]:
+    if structure.missing_share > 0:
+        yield PathologyKind.MISSING
+    if structure.columns.date:
+        yield PathologyKind.TIMESTAMPS
+
+
+def _lost_faults(structure: Structure) -> Iterator[tuple[PathologyKind, str]]:
+    wanted = structure.pathologies
+    if PathologyKind.GROUPS in wanted and structure.split is SplitKind.TEMPORAL:
+        yield PathologyKind.GROUPS, "a split by time has no groups"
+    if PathologyKind.LABEL_NOISE in wanted and structure.target not in _CLASSES:
+        yield PathologyKind.LABEL_NOISE, "only classes and labels have it"
+    if PathologyKind.IMBALANCE in wanted and structure.target not in WITH_STRATA:
+        yield PathologyKind.IMBALANCE, "only classes have it"

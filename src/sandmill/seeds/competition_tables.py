@@ -1,0 +1,105 @@
+"""Which table of a competition is which, and what its columns are for; nothing is guessed from names alone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sandmill.models.structure import Modality
+from sandmill.seeds.competition_files import PublicFiles, modality_of_names
+from sandmill.seeds.tables import Table, open_table
+
+_TRAIN = ("train.csv", "train.parquet")
+_TEST = ("test.csv", "test.parquet")
+_SAMPLE = ("sample_submission.csv", "sampleSubmission.csv", "sample_submission.parquet")
+_LOOKED_AT = 200
+"""Rows whose cells are looked at for names of files."""
+
+
+@dataclass(frozen=True)
+class CompetitionTables:
+    """The tables that a competition on one table has; None for each that is not there."""
+
+    train: Table | None
+    test: Table | None
+    sample: Table | None
+    extra: tuple[str, ...]
+    """Names of further tables."""
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """What is needed to tell inputs and target and is not there."""
+        roles = ((self.train, "a training table"), (self.test, "a test table"), (self.sample, "a sample submission"))
+        return tuple(f"{role} in prepared/public" for table, role in roles if table is None)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the columns of the training table are for."""
+
+    keys: tuple[str, ...]
+    """Columns of the sample submission that name test rows."""
+    answers: tuple[str, ...]
+    """Its other columns."""
+    shared: tuple[str, ...]
+    """Columns that both the training and the test table have."""
+    lacking: tuple[str, ...]
+    """Columns of the training table that the test table lacks."""
+
+
+def open_tables(files: PublicFiles, file: str, sample_name: str) -> CompetitionTables:
+    """Open the training table, the test table and the sample submission.
+
+    The training table is `train.csv`, or else the only other table that has the answer columns and all columns of the
+    test table.
+
+    Args:
+        files: of the public folder.
+        file: name of the folder in messages.
+        sample_name: name of the sample submission as the competition's configuration has it; may be empty.
+
+    Raises:
+        Unsound: if one of them is broken.
+    """
+    test = _open(files, _TEST, file)
+    sample = _open(files, (sample_name, *_SAMPLE), file)
+    rest = {name: path for name, path in files.tables.items() if path not in {t.path for t in (test, sample) if t}}
+    train = _open(files, _TRAIN, file) or _by_columns(rest, test, sample, file)
+    extra = tuple(name for name, path in rest.items() if train is None or path != train.path)
+    return CompetitionTables(train, test, sample, extra)
+
+
+def name_columns(train: Table, test: Table, sample: Table) -> Columns:
+    """Tell inputs, keys and answers apart: what the test table shows is known, what it lacks is asked for."""
+    keys = tuple(name for name in sample.columns if name in test.columns) or sample.columns[:1]
+    return Columns(
+        keys=keys,
+        answers=tuple(name for name in sample.columns if name not in keys),
+        shared=tuple(name for name in train.columns if name in test.columns),
+        lacking=tuple(name for name in train.columns if name not in test.columns and name not in keys),
+    )
+
+
+def modality_of_cells(tables: Sequence[Table | None]) -> Modality | None:
+    """Tell whether a column of one of the tables names images or sounds."""
+    import polars as pl
+
+    for table in filter(None, tables):
+        head = table.scan().head(_LOOKED_AT).collect(engine="streaming")
+        for name, dtype in head.schema.items():
+            if dtype == pl.String and (modality := modality_of_names(head[name].to_list())):
+                return modality
+    return None
+
+
+def _open(files: PublicFiles, names: Sequence[str], file: str) -> Table | None:
+    found = next((files.tables[name] for name in names if name in files.tables), None)
+    return open_table(found, f"{file}/{found.name}") if found else None
+
+
+def _by_columns(rest: dict[str, Path], test: Table | None, sample: Table | None, file: str) -> Table | None:
+    if test is None or sample is None:
+        return None
+    wanted = {*test.columns, *sample.columns}
+    opened = [open_table(path, f"{file}/{name}") for name, path in rest.items()]
+    fitting = [table for table in opened if wanted <= set(table.columns)]
+    return fitting[0] if len(fitting) == 1 else None

@@ -1,0 +1,90 @@
+"""sandmill seeds: what a person sees of seeds before a build."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from sandmill.cli.app import app
+from tests.mlebench_folders import load_competitions, write_folder
+
+CARD = """\
+id: {id}
+title: Late parcels
+summary: Tell which parcels arrive late.
+structure: {{modality: tabular, target: {target}, metric: roc_auc, positive_share: 0.01}}
+source: our own depot
+licence: CC0
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "seeds").mkdir()
+    return tmp_path / "seeds"
+
+
+def _run(*arguments):
+    return CliRunner().invoke(app, ["seeds", *arguments])
+
+
+def _write_all(folder):
+    (folder / "card.yaml").write_text(CARD.format(id="parcels", target="binary"))
+    (folder / "README.md").write_text("Seeds.")
+    table = folder / "table"
+    table.mkdir()
+    (table / "seed.yaml").write_text("id: table\ntitle: t\nsummary: s\nsource: s\nlicence: l\ntarget: late\n")
+    rows = "".join(f"{n % 7},{n % 2 if n > 2 else ''}\n" for n in range(60))
+    (table / "t.csv").write_text(f"x,late\n{rows}")
+    leaf = next(one for one in load_competitions() if one.id == "leaf-classification")
+    write_folder(leaf, folder / leaf.id, with_data=False)
+
+
+def test_the_screen_says_what_was_understood_changed_set_aside_and_skipped(folder):
+    _write_all(folder)
+    result = _run("seeds")
+    assert result.exit_code == 0
+    lines = [line.strip() for line in result.stdout.splitlines()]
+    row = next(line for line in lines if line.startswith("parcels"))
+    assert row.split()[:5] == ["parcels", "tabular", "binary", "roc_auc", "random"]
+    assert 'table: 3 of 60 rows have no value of the target "late" and are left out' in lines
+    assert "parcels: positive share 0.01 (designs have 0.2)" in lines
+    assert any(line.startswith("topic, title and summary") for line in lines)
+    assert any(line.startswith("leaf-classification: needs data in prepared/public") for line in lines)
+    assert "seeds/README.md: a .md file" in lines
+    assert lines[-1] == "2 can be used, 1 set aside, 1 skipped. See docs/seeds.md."
+
+
+def test_json_holds_the_same_and_nothing_else_is_written(folder):
+    _write_all(folder)
+    shown = json.loads(_run("seeds", "--json").stdout)
+    used = {seed["id"]: seed for seed in shown["used"]}
+    assert list(used) == ["parcels", "table"]
+    assert used["parcels"]["structure"]["split"] is None
+    assert "split random or stratified" in used["parcels"]["kept"]
+    assert used["table"]["warnings"] == ['3 of 60 rows have no value of the target "late" and are left out']
+    assert [seed["id"] for seed in shown["set_aside"]] == ["leaf-classification"]
+    assert shown["skipped"] == [{"source": "seeds/README.md", "reason": "a .md file"}]
+
+
+def test_no_usable_seed_is_exit_code_2_and_still_shown(folder):
+    leaf, *_ = load_competitions()
+    write_folder(leaf, folder / leaf.id, with_data=False)
+    result = _run("seeds")
+    assert result.exit_code == 2
+    assert "0 can be used, 1 set aside" in result.stdout
+
+
+def test_a_malformed_source_is_exit_code_2_and_one_message(folder):
+    _write_all(folder)
+    (folder / "wrong.yaml").write_text(CARD.format(id="wrong", target="binry"))
+    result = _run("seeds")
+    assert result.exit_code == 2
+    assert 'saw "binry"' in result.stderr
+    assert result.stdout == ""
+
+
+def test_without_arguments_the_bundled_cards_are_shown(folder):
+    assert "46 can be used, 21 set aside, 0 skipped." in _run().stdout

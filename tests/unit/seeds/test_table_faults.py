@@ -1,0 +1,96 @@
+"""Tables that a person should hear about: rows without a target, ids that repeat, cells too large to be cells."""
+
+import tracemalloc
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import polars as pl
+import pytest
+
+from sandmill.errors import SeedError
+from sandmill.seeds import ingest
+from sandmill.seeds.cell_size import MAX_CELL, find_large_cell
+
+
+def _frame(rows=60, **columns):
+    return pl.DataFrame({"x": [n % 7 for n in range(rows)], "late": [n % 2 for n in range(rows)]} | columns)
+
+
+def _seed(source):
+    return ingest((source,)).supported[0]
+
+
+def _notes(source):
+    return [note.text for note in ingest((source,)).notes]
+
+
+def test_rows_without_a_target_are_left_out_and_counted(written):
+    late = [None if n < 6 else n % 2 for n in range(60)]
+    gaps = ["" if n < 6 else "z" for n in range(60)]
+    folder = written.table("few", _frame(late=late, gaps=gaps, t=list(range(60))).write_csv())
+    assert _notes(folder) == ['6 of 60 rows have no value of the target "late" and are left out']
+    seed = _seed(folder)
+    assert seed.structure.rows_train == 54
+    assert seed.structure.positive_share == 0.5
+    assert seed.structure.missing_share == 0
+    assert _notes(written.table("none", _frame().write_csv())) == []
+
+
+def test_a_target_that_a_third_of_the_rows_lack_is_a_problem(written):
+    late = [None if n % 3 == 0 else n % 2 for n in range(60)]
+    with pytest.raises(SeedError, match='no value in 20 of 60 rows of "late"'):
+        ingest((written.table("third", _frame(late=late).write_csv()),))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_declared_id_column_that_repeats_an_id_is_told(written, suffix):
+    frame = _frame(row=[None if n == 9 else f"r{n % 50}" for n in range(60)])
+    folder = written.table("repeats", frame.write_csv(), extra="id_column: row\n")
+    if suffix == "parquet":
+        Path("repeats/table.csv").unlink()
+        frame.write_parquet("repeats/table.parquet")
+    assert _notes(folder) == [
+        '9 of 60 rows repeat an id of an earlier row in the id column "row"',
+        '1 of 60 rows have no id in the id column "row"',
+    ]
+
+
+HUGE = "a" * (MAX_CELL + 1)
+CELLS = {
+    "plain": f"x,late\n1,0\n{HUGE},1\n",
+    "quoted": f'x,late\n1,0\n"{"a,b" * (MAX_CELL // 2)}",1\n',
+    "quoted with line ends": '"x",late\n1,0\n"' + "a\n" * MAX_CELL + '",1\n',
+    "quoted with quotes": 'x,late\n1,0\n"' + 'a""' * MAX_CELL + '",1\n',
+    "never closed": f'x,late\n1,0\n"{"a,b" * (MAX_CELL // 2)}',
+    "after a stray quote": f'x,late\n5",0\n"{"a,b" * (MAX_CELL // 2)}",1\n',
+}
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_a_giant_cell_is_named_by_line_and_column(written, name):
+    with pytest.raises(SeedError, match='line 3: saw a cell of more than 1 MB in the column "x"'):
+        ingest((written.table("giant", CELLS[name]),))
+
+
+def test_a_giant_cell_of_a_parquet_table_is_named_by_its_column(written):
+    written.table("giant", "")
+    Path("giant/table.csv").unlink()
+    _frame(rows=2, note=["a", HUGE]).write_parquet("giant/table.parquet")
+    with pytest.raises(SeedError, match='saw a cell of more than 1 MB in the column "note"'):
+        ingest(("giant",))
+
+
+def test_looking_for_giant_cells_holds_none_of_them():
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "giant.csv"
+        path.write_bytes(b'x,late\n1,0\n"' + b"a" * 50_000_000 + b'",1\n')
+        tracemalloc.start()
+        assert find_large_cell(path) == (3, 1)
+        assert tracemalloc.get_traced_memory()[1] < 4 * MAX_CELL
+        tracemalloc.stop()
+
+
+def test_large_tables_of_small_cells_have_no_giant_cell(written):
+    for body in ("x,late\n" + "1,0\n" * 400_000, '"x, y",late\n' + '"a ""b"", c",0\n' * 100_000):
+        assert find_large_cell(written.file("large.csv", body)) is None
+    assert find_large_cell(written.file("once.csv", '"x",late\n5",0\n' + "1,0\n" * 400_000)) is None
