@@ -157,7 +157,7 @@ for name, number, arguments in (
     "32-bit entry": Attack(
         """
 import mmap
-room = mmap.mmap(-1, 4096, prot=7)
+room = mmap.mmap(-1, 4096, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=7)
 room.write(bytes.fromhex("b814000000cd80c3"))  # mov eax, 20 (getpid of 32 bits); int 0x80; ret
 pid = ctypes.CFUNCTYPE(ctypes.c_long)(ctypes.addressof(ctypes.c_char.from_buffer(room)))()
 if pid == os.getpid(): print("BREACH int 0x80")
