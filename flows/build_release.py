@@ -14,7 +14,9 @@ from sandmill.errors import SandmillError
 from sandmill.models.plan import ShardRef
 from sandmill.models.request import BuildRequest, RunSettings
 from tasks.building import design_sheets, fill_shard, plan_next_round
-from tasks.publishing import publish_version
+from tasks.killed_runs import crash_killed_runs
+from tasks.parameters import Request, Settings
+from tasks.publishing import completed, name_version, publish_version
 from tasks.reporting import report_release
 from tasks.seeding import ingest_seeds, plan_release
 
@@ -22,9 +24,14 @@ PROGRAMME = "python -m flows.build_release"
 EXAMPLE = f"{PROGRAMME} --name micro --tasks 12 --seed 7 --root releases"
 
 
-@flow(name="build-release", task_runner=ThreadPoolTaskRunner(max_workers=2))  # type: ignore[arg-type]
-def build_release(request: BuildRequest, settings: RunSettings = RunSettings()) -> str:  # noqa: B008
+@flow(
+    name="build-release",
+    flow_run_name="{request.name}, {request.tasks} tasks",
+    task_runner=ThreadPoolTaskRunner(max_workers=2),  # type: ignore[arg-type]
+)
+def build_release(request: Request, settings: Settings = RunSettings()) -> str:  # noqa: B008
     """Ingest, design, generate, check, calibrate, verify, publish. Returns <root>/<dataset>@<version>."""
+    crash_killed_runs()
     plan = plan_release(request, ingest_seeds(request))
     shards: list[ShardRef] = []
     while pending := plan_next_round(plan, shards, settings):
@@ -32,7 +39,9 @@ def build_release(request: BuildRequest, settings: RunSettings = RunSettings()) 
             pending = design_sheets(plan, pending, shards, settings)
         shards += fill_shard.map(pending, settings=unmapped(settings)).result()
     report_release(plan, shards, settings)
-    return publish_version(plan, shards, settings)
+    publication = publish_version(plan, shards, settings)
+    name_version(publication)
+    return completed(publication)
 
 
 def main() -> int:
@@ -44,7 +53,8 @@ def main() -> int:
         if settings.preview:
             show_preview(preview_build(request, settings))
             return 0
-        show_ending(build_release(request, settings))
+        state = build_release(request, settings, return_state=True)
+        show_ending(state.result(), state.message or "")
     except SandmillError as error:
         print(error, file=sys.stderr)
         return error.exit_code

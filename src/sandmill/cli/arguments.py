@@ -22,7 +22,8 @@ def parse_models(
     """Read a command line so that a person sees all mistakes at once and no value is read two ways.
 
     Options are the fields of the models, underscores as dashes, written out in full and given once. A tuple takes
-    several values; a mapping takes `key=value` pairs joined by commas or spaces.
+    several values; a mapping takes `key=value` pairs joined by commas or spaces; a switch
+    alone means true.
 
     Args:
         argv: arguments after the programme's name.
@@ -138,9 +139,9 @@ def _help(prog: str, description: str, example: str, options: Mapping[str, Optio
         allow_abbrev=False,
     )
     for option in options.values():
-        takes_several = "+" if option.is_list else None
+        words = "+" if option.is_list else "?" if option.is_switch else None
         text = f"{option.text} {_limits(option)}".replace("%", "%%")
-        parser.add_argument(option.flag, nargs=takes_several, metavar=option.metavar, help=text)
+        parser.add_argument(option.flag, nargs=words, metavar=option.metavar, help=text)
     return parser.format_help()
 
 

@@ -19,11 +19,12 @@ _MOST_SEEDS = 10
 _MOST_NEEDS = 10
 
 
-def show_ending(reference: str) -> None:
-    """Print a release's tasks and funnel, and the next commands.
+def show_ending(reference: str, message: str) -> None:
+    """Print a release's tasks and funnel, what the build ended in, and the next commands.
 
     Args:
         reference: <root>/<dataset>@<version>, as the build gives it.
+        message: what the build ended in: whether the version is new, and whether its mix was missed.
     """
     console, release = open_console(), load(reference)
     shown = release.tasks["task_id"].to_list()[:_MOST_TASKS]
@@ -35,7 +36,8 @@ def show_ending(reference: str) -> None:
         *_empty_slots(release),
         *_set_aside(release),
         "",
-        f"Published {reference}. Next:",
+        *message.splitlines(),
+        "Next:",
         *_commands(reference, shown[0]),
     ):
         console.print(line)
