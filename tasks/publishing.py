@@ -37,11 +37,12 @@ class Publication(Frozen):
     @property
     def message(self) -> str:
         """What happened, in words."""
+        tasks = f"{self.tasks} task" + ("" if self.tasks == 1 else "s")
         if self.is_new:
-            what = f"Published {self.reference} with {self.tasks} tasks."
+            what = f"Published {self.reference} with {tasks}."
         else:
-            what = f"Nothing new: {self.reference} already holds these {self.tasks} tasks."
-        return "\n".join([what, *(["The mix was missed.", *self.missed_mix] if self.missed_mix else [])])
+            what = f"Nothing new: equal content is published already, {self.reference} with {tasks}."
+        return "\n".join([what, *(f"Mix missed, {line}" for line in self.missed_mix)])
 
 
 @task(name="publish version", **STORED)

@@ -46,9 +46,7 @@ def _became(band: Band, other: Band, reports: Sequence[SlotReport]) -> str:
     low, high = band_ends(band)
     nearest = f" Their difficulty is {shown or 'unknown'}; {band} is {low:g} to {high:g}."
     attempts = sum(report.attempts for report in reports)
-    return (
-        f"{len(reports)} became {other}: {attempts} attempts found no nearer design that could be published.{nearest}"
-    )
+    return f"{len(reports)} became {other}: {attempts} attempts found no nearer design to publish.{nearest}"
 
 
 def _verified_difficulty(report: SlotReport) -> float | None:
