@@ -3,10 +3,12 @@
 import sys
 
 from prefect import flow, unmapped
+from prefect.exceptions import CancelledRun
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from sandmill.build.preflight import check_inputs
 from sandmill.build.preview import preview_build
+from sandmill.cli.app import INTERRUPTED, INTERRUPTED_CODE
 from sandmill.cli.arguments import parse_models
 from sandmill.cli.ending import show_ending
 from sandmill.cli.preview import show_preview
@@ -16,7 +18,7 @@ from sandmill.models.request import BuildRequest, RunSettings
 from tasks.building import design_sheets, fill_shard, plan_next_round
 from tasks.killed_runs import crash_killed_runs
 from tasks.parameters import Request, Settings
-from tasks.publishing import completed, name_version, publish_version
+from tasks.publishing import cancelled, completed, is_cancelled, name_version, publish_version
 from tasks.reporting import report_release
 from tasks.seeding import ingest_seeds, plan_release
 
@@ -38,6 +40,8 @@ def build_release(request: Request, settings: Settings = RunSettings()) -> str: 
         if request.designer == "llm":
             pending = design_sheets(plan, pending, shards, settings)
         shards += fill_shard.map(pending, settings=unmapped(settings)).result()
+    if is_cancelled():
+        return cancelled()
     report_release(plan, shards, settings)
     publication = publish_version(plan, shards, settings)
     name_version(publication)
@@ -58,6 +62,12 @@ def main() -> int:
     except SandmillError as error:
         print(error, file=sys.stderr)
         return error.exit_code
+    except CancelledRun as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print(INTERRUPTED, file=sys.stderr)
+        return INTERRUPTED_CODE
     return 0
 
 

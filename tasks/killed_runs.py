@@ -93,7 +93,8 @@ def crash_killed_runs() -> None:
         for run in _unfinished_runs(client, str(this_run.flow_name)):
             process = ProcessIdentity.from_labels(run.labels)
             if run.id != run_id and process is not None and process.is_gone:
-                _mark_crashed(client, run.id, f"Process {process.pid} on {process.host} was killed.")
+                message = f"Process {process.pid} on {process.host} ended without a word and was probably killed."
+                _mark_crashed(client, run.id, message)
 
 
 def _unfinished_runs(client: SyncPrefectClient, flow: str) -> list[FlowRun]:

@@ -5,8 +5,9 @@ from typing import cast
 from prefect import task
 from prefect.artifacts import create_markdown_artifact
 from prefect.client.orchestration import get_client
+from prefect.client.schemas.objects import StateType
 from prefect.runtime import flow_run
-from prefect.states import Completed
+from prefect.states import Cancelled, Completed
 
 from sandmill.build.run import iterate_slot_reports, open_dataset, publish_release
 from sandmill.models.base import Frozen
@@ -72,6 +73,17 @@ def name_version(publication: Publication) -> None:
 def completed(publication: Publication) -> str:
     """Make the final state of the run; callers of the flow get its data, `<root>/<dataset>@<version>`, from Prefect."""
     return cast("str", Completed(message=publication.message, data=publication.reference))
+
+
+def is_cancelled() -> bool:
+    """Whether somebody cancelled this run. A worker ends its process; a build from the command line has to ask."""
+    with get_client(sync_client=True) as client:
+        return client.read_flow_run(flow_run.id).state_type is StateType.CANCELLING
+
+
+def cancelled() -> str:
+    """Make the final state of a cancelled run, from which Prefect gives callers no data."""
+    return cast("str", Cancelled(message="Cancelled before publishing. Finished shards are kept."))
 
 
 def _version_page(publication: Publication) -> str:
