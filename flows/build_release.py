@@ -23,7 +23,9 @@ from tasks.reporting import report_release
 from tasks.seeding import ingest_seeds, plan_release
 
 PROGRAMME = "python -m flows.build_release"
-EXAMPLE = f"{PROGRAMME} --name micro --tasks 12 --seed 7 --root releases"
+EXAMPLES = f"""{PROGRAMME} --name micro --tasks 12 --seed 7 --root releases
+{PROGRAMME} --name mine --tasks 100 --seeds my-seeds/ --mix easy=0.5,hard=0.5 --strict
+{PROGRAMME} --name varied --tasks 100 --designer llm --model openai/gpt-4o-mini --preview 3"""
 
 
 @flow(
@@ -52,7 +54,7 @@ def main() -> int:
     """Build from the command line and show what was made."""
     try:
         description = build_release.__doc__ or ""
-        request, settings = parse_models(sys.argv[1:], PROGRAMME, description, EXAMPLE, BuildRequest, RunSettings)
+        request, settings = parse_models(sys.argv[1:], PROGRAMME, description, EXAMPLES, BuildRequest, RunSettings)
         check_inputs(request, settings)
         if settings.preview:
             show_preview(preview_build(request, settings))

@@ -72,6 +72,8 @@ class Option:
             return "none"
         if isinstance(value, Mapping):
             return ",".join(f"{key}={item}" for key, item in value.items())
+        if self.is_switch:
+            return str(value).lower()
         return " ".join(map(str, value)) if self.is_list else str(value)
 
     def read(self, words: Sequence[str]) -> Read | Problem:
