@@ -1,5 +1,6 @@
 """Seeds in, a published release out. Run from the repository root: python -m flows.build_release --name micro."""
 
+import signal
 import sys
 
 from prefect import flow, unmapped
@@ -8,9 +9,8 @@ from prefect.task_runners import ThreadPoolTaskRunner
 
 from sandmill.build.preflight import check_inputs
 from sandmill.build.preview import preview_build
-from sandmill.cli.app import INTERRUPTED, INTERRUPTED_CODE
 from sandmill.cli.arguments import parse_models
-from sandmill.cli.ending import show_ending
+from sandmill.cli.ending import end_at_once, show_ending
 from sandmill.cli.preview import show_preview
 from sandmill.errors import SandmillError
 from sandmill.models.plan import ShardRef
@@ -52,6 +52,7 @@ def build_release(request: Request, settings: Settings = RunSettings()) -> str: 
 
 def main() -> int:
     """Build from the command line and show what was made."""
+    signal.signal(signal.SIGINT, end_at_once)
     try:
         description = build_release.__doc__ or ""
         request, settings = parse_models(sys.argv[1:], PROGRAMME, description, EXAMPLES, BuildRequest, RunSettings)
@@ -67,9 +68,6 @@ def main() -> int:
     except CancelledRun as error:
         print(error, file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        print(INTERRUPTED, file=sys.stderr)
-        return INTERRUPTED_CODE
     return 0
 
 

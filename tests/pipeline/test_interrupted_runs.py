@@ -1,10 +1,12 @@
 """Builds from the command line that are killed or cancelled, and what the Prefect server shows of them afterwards."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -85,6 +87,32 @@ def test_a_build_that_is_cancelled_publishes_nothing_and_says_so(builds):
     assert "Traceback" not in output
     assert builds.client.read_flow_run(run.id).state.name == "Cancelled"
     assert list_versions(Store(f"{builds.root}/cancelled")) == []
+
+
+def test_ctrl_c_ends_a_build_and_its_temporary_server_in_one_sentence(tmp_path):
+    """In a terminal Ctrl-C reaches the whole process group, the temporary server included."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    options = ("--name", "stopped", "--tasks", "1", "--seed", "3", "--root", str(tmp_path), "--workers", "1")
+    with (tmp_path / "output").open("w") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "flows.build_release", *options],
+            cwd=REPOSITORY,
+            env={**environment, "PREFECT_HOME": str(tmp_path / "prefect")},
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+    try:
+        _wait_for(lambda: (tmp_path / "stopped" / "secret").exists(), UNTIL_IT_WORKS_S)
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(30) == 130
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    said = (tmp_path / "output").read_text()
+    assert "Interrupted. What was finished stays; run the same command again to go on." in said
+    assert "Traceback (most recent call last)" not in said
 
 
 def _wait_for(holds: Callable[[], bool], seconds: float) -> None:

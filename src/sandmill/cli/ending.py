@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from sandmill.cli.app import INTERRUPTED, INTERRUPTED_CODE
 from sandmill.cli.screen import open_console
 from sandmill.models.reports import Funnel, Rejection, SlotReport
 from sandmill.models.seed import UnsupportedSeed
@@ -41,6 +42,15 @@ def show_ending(reference: str, message: str) -> None:
         *_commands(reference, shown[0]),
     ):
         console.print(line)
+
+
+def end_at_once(*_signal: object) -> None:
+    """Answer Ctrl-C without waiting for shards: Ctrl-C also ends Prefect's temporary server, and shards wait for it.
+
+    Ending hard is safe, since finished shards and published versions outlive a kill at any moment.
+    """
+    print(f"\n{INTERRUPTED}", file=sys.stderr, flush=True)
+    os._exit(INTERRUPTED_CODE)
 
 
 def sum_up_set_aside(seeds: Sequence[UnsupportedSeed]) -> list[str]:
