@@ -3,6 +3,7 @@
 SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
+export PREFECT_HOME ?= $(CURDIR)/.prefect
 RUN := env -u PYTHONDONTWRITEBYTECODE DO_NOT_TRACK=1 PREFECT_SERVER_ANALYTICS_ENABLED=false $(BIN)
 PORT ?= 4200
 PREFECT_API_URL ?= http://127.0.0.1:$(PORT)/api
@@ -57,8 +58,8 @@ server: setup  ## Run a local Prefect server with its UI (PORT=4200)
 	@PREFECT_UI_API_URL=http://127.0.0.1:$(PORT)/api $(RUN)/prefect server start --port $(PORT)
 
 deploy: setup  ## Create the work pool and the deployments of prefect.yaml (PREFECT_API_URL or PORT)
-	@$(SERVER) work-pool create sandmill --type process --overwrite
-	@SANDMILL_CLONE="$${SANDMILL_CLONE:-$(CURDIR)}" $(SERVER) --no-prompt deploy --all
+	@$(SERVER) work-pool inspect sandmill >/dev/null 2>&1 || $(SERVER) work-pool create sandmill --type process
+	@PREFECT_API_URL=$(PREFECT_API_URL) $(RUN)/python -m flows.deploy_all
 
 worker: setup  ## Run deployed flows on this machine (PREFECT_API_URL or PORT)
 	@$(SERVER) worker start --pool sandmill --type process

@@ -1,6 +1,12 @@
-"""Prefect flows: each reads like a table of contents. Run from the repository root: python -m flows.build_release."""
+"""Prefect flows: each reads like a table of contents. Run from the repository root: python -m flows.build_release.
+
+Prefect reads these settings when it is first imported, so they are set here. A setting of the operator's own wins.
+"""
 
 import os
+from pathlib import Path
 
+os.environ.setdefault("PREFECT_HOME", str(Path(__file__).parent.parent / ".prefect"))
+os.environ.setdefault("PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS", "120")
 os.environ.setdefault("DO_NOT_TRACK", "1")
 os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")

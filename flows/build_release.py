@@ -1,53 +1,73 @@
 """Seeds in, a published release out. Run from the repository root: python -m flows.build_release --name micro."""
 
+import signal
 import sys
 
 from prefect import flow, unmapped
+from prefect.exceptions import CancelledRun
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from sandmill.build.preflight import check_inputs
 from sandmill.build.preview import preview_build
 from sandmill.cli.arguments import parse_models
-from sandmill.cli.ending import show_ending
+from sandmill.cli.ending import end_at_once, show_ending
 from sandmill.cli.preview import show_preview
 from sandmill.errors import SandmillError
 from sandmill.models.plan import ShardRef
 from sandmill.models.request import BuildRequest, RunSettings
 from tasks.building import design_sheets, fill_shard, plan_next_round
-from tasks.publishing import publish_version
+from tasks.killed_runs import crash_killed_runs
+from tasks.parameters import Request, Settings
+from tasks.publishing import cancelled, completed, is_cancelled, name_version, publish_version
 from tasks.reporting import report_release
 from tasks.seeding import ingest_seeds, plan_release
 
 PROGRAMME = "python -m flows.build_release"
-EXAMPLE = f"{PROGRAMME} --name micro --tasks 12 --seed 7 --root releases"
+EXAMPLES = f"""{PROGRAMME} --name micro --tasks 12 --seed 7 --root releases
+{PROGRAMME} --name mine --tasks 100 --seeds my-seeds/ --mix easy=0.5,hard=0.5 --strict
+{PROGRAMME} --name varied --tasks 100 --designer llm --model openai/gpt-4o-mini --preview 3"""
 
 
-@flow(name="build-release", task_runner=ThreadPoolTaskRunner(max_workers=2))  # type: ignore[arg-type]
-def build_release(request: BuildRequest, settings: RunSettings = RunSettings()) -> str:  # noqa: B008
+@flow(
+    name="build-release",
+    flow_run_name="{request.name}, {request.tasks} tasks",
+    task_runner=ThreadPoolTaskRunner(max_workers=2),  # type: ignore[arg-type]
+)
+def build_release(request: Request, settings: Settings = RunSettings()) -> str:  # noqa: B008
     """Ingest, design, generate, check, calibrate, verify, publish. Returns <root>/<dataset>@<version>."""
+    crash_killed_runs()
     plan = plan_release(request, ingest_seeds(request))
     shards: list[ShardRef] = []
     while pending := plan_next_round(plan, shards, settings):
         if request.designer == "llm":
             pending = design_sheets(plan, pending, shards, settings)
         shards += fill_shard.map(pending, settings=unmapped(settings)).result()
+    if is_cancelled():
+        return cancelled()
     report_release(plan, shards, settings)
-    return publish_version(plan, shards, settings)
+    publication = publish_version(plan, shards, settings)
+    name_version(publication)
+    return completed(publication)
 
 
 def main() -> int:
     """Build from the command line and show what was made."""
+    signal.signal(signal.SIGINT, end_at_once)
     try:
         description = build_release.__doc__ or ""
-        request, settings = parse_models(sys.argv[1:], PROGRAMME, description, EXAMPLE, BuildRequest, RunSettings)
+        request, settings = parse_models(sys.argv[1:], PROGRAMME, description, EXAMPLES, BuildRequest, RunSettings)
         check_inputs(request, settings)
         if settings.preview:
             show_preview(preview_build(request, settings))
             return 0
-        show_ending(build_release(request, settings))
+        state = build_release(request, settings, return_state=True)
+        show_ending(state.result(), state.message or "")
     except SandmillError as error:
         print(error, file=sys.stderr)
         return error.exit_code
+    except CancelledRun as error:
+        print(error, file=sys.stderr)
+        return 1
     return 0
 
 

@@ -4,16 +4,20 @@ from typing import Any
 
 from prefect.cache_policies import NO_CACHE
 
-from sandmill.errors import InputError
+from sandmill.errors import BudgetExceeded, InputError, LeakyRelease, MixMissed
 
 PLAIN: dict[str, Any] = {"cache_policy": NO_CACHE}
 """Quick and pure: no retries. The store's finished shards are the only cache."""
 
 
+VERDICTS = (InputError, BudgetExceeded, LeakyRelease, MixMissed)
+"""Errors that the same input meets every time."""
+
+
 def is_worth_retrying(task: Any, run: Any, state: Any) -> bool:
-    """Retry what may pass by itself, never a wrong input."""
+    """Retry what may pass by itself, never a wrong input or a verdict on finished work."""
     error = state.result(raise_on_failure=False)
-    return not isinstance(error, InputError)
+    return not isinstance(error, VERDICTS)
 
 
 STORED: dict[str, Any] = {

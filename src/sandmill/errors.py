@@ -97,6 +97,10 @@ class BudgetExceeded(SandmillError):
     """Too many slots stayed empty for the release to mean what was asked for."""
 
 
+class MixMissed(SandmillError):
+    """A band of difficulty got fewer slots than were asked for, and the settings demand the exact mix."""
+
+
 class LlmError(SandmillError):
     """A language model gave no answer that could be used."""
 

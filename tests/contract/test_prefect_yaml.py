@@ -1,4 +1,6 @@
+import os
 import re
+import subprocess
 import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -83,6 +85,24 @@ def test_the_nightly_waits_for_an_operator_and_never_runs_twice_at_once():
     assert CronSchedule(cron=schedule["cron"], timezone=schedule["timezone"]).timezone == "UTC"
     assert schedule["active"] is False
     assert nightly["concurrency_limit"]["limit"] == 1
+
+
+def test_every_schedule_has_a_slug_by_which_deploying_again_recognises_it():
+    schedules = [schedule for raw in DEPLOYMENTS.values() for schedule in raw.get("schedules", ())]
+    assert schedules
+    assert all(schedule.get("slug") for schedule in schedules)
+
+
+@pytest.mark.parametrize("own", [None, "elsewhere"])
+def test_prefect_keeps_its_files_in_the_clone_unless_the_operator_names_a_place(own, tmp_path):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    home = str(tmp_path / own) if own else str(REPOSITORY / ".prefect")
+    code = "import flows; from prefect.settings import PREFECT_HOME; print(PREFECT_HOME.value())"
+    environment |= {"PREFECT_HOME": home} if own else {}
+    ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == home
+    assert "export PREFECT_HOME ?= $(CURDIR)/.prefect" in (REPOSITORY / "Makefile").read_text()
+    assert "/.prefect/" in (REPOSITORY / ".gitignore").read_text().splitlines()
 
 
 @deployed

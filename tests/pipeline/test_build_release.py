@@ -1,5 +1,6 @@
 import json
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import UUID
 
@@ -7,8 +8,10 @@ import pytest
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId, FlowRunFilter, FlowRunFilterId
 from prefect.client.schemas.objects import Artifact, TaskRun
-from prefect.states import State
+from prefect.exceptions import PrefectHTTPStatusError
+from prefect.states import Running, State
 
+import sandmill.build.run
 import tasks.building
 from flows.build_release import build_release
 from sandmill.errors import BudgetExceeded, SeedError
@@ -18,6 +21,7 @@ from sandmill.store.files import Store
 from sandmill.store.release import load
 from sandmill.store.verify import verify_hashes
 from sandmill.store.versions import list_versions
+from tasks.killed_runs import ProcessIdentity
 from tests.releases import EASY, REPOSITORY
 
 pytestmark = [pytest.mark.xdist_group("prefect"), pytest.mark.timeout(600)]
@@ -105,13 +109,24 @@ def test_a_build_publishes_what_was_asked_for_and_returns_where(built):
 def test_operators_find_funnel_difficulty_rejections_and_seeds_in_the_ui(built):
     run, _ = built
     by_key = {artifact.key: artifact for artifact in run.artifacts() if artifact.key}
-    kept = {"micro-funnel", "micro-difficulty", "micro-rejections", "micro-seeds", "micro-progress"}
+    kept = {"micro-funnel", "micro-difficulty", "micro-rejections", "micro-seeds", "micro-progress", "micro-version"}
     assert set(by_key) == kept
     assert {artifact.key for artifact in run.client.read_latest_artifacts()} >= kept, "they have a page of their own"
     difficulty = json.loads(by_key["micro-difficulty"].data)
     assert {row["task"] for row in difficulty} == set(load(run.reference).task_ids)
     assert json.loads(by_key["micro-funnel"].data)
     assert "nomad2018" in by_key["micro-seeds"].data
+
+
+def test_the_run_is_named_after_the_version_and_its_last_message_and_an_artifact_name_it(built):
+    run, _ = built
+    version = load(run.reference).version
+    assert run.client.read_flow_run(run.id).name == f"micro@{version}"
+    sentence = run.state.message.splitlines()[0]  # whether the mix was met depends on the secret
+    assert sentence == f"Published {run.reference} with 2 tasks."
+    (page,) = [artifact.data for artifact in run.artifacts() if artifact.key == "micro-version"]
+    assert page.startswith(sentence)
+    assert f"sandmill pull {run.reference} --to pulled" in page
 
 
 def test_each_shard_shows_its_progress_to_the_end(built):
@@ -137,13 +152,71 @@ def test_running_again_builds_nothing_and_publishes_nothing_new(built, run):
     second = run(REQUEST, root)
     assert second.reference == first.reference
     assert {path: (root / "micro" / path).stat().st_mtime_ns for path in store.list()} == before
-    assert list_versions(store) == [load(first.reference).version]
+    version = load(first.reference).version
+    assert list_versions(store) == [version]
+    assert second.client.read_flow_run(second.id).name == f"micro@{version}, nothing new"
+    assert second.state.message.startswith("Nothing new: equal content is published already, ")
+    assert first.reference in second.state.message
 
 
 def test_a_shard_that_is_found_finished_does_not_look_stuck(built, run):
     _, root = built
     again = run(REQUEST, root)
     assert not any(artifact.type == "progress" and artifact.data < 100 for artifact in again.artifacts())
+
+
+def test_a_failing_build_keeps_the_name_of_what_was_asked_for(run, tmp_path):
+    ended = run(BuildRequest(name="micro", tasks=2, seeds=(str(tmp_path / "nowhere"),)), tmp_path / "root")
+    assert ended.client.read_flow_run(ended.id).name == "micro, 2 tasks"
+
+
+def test_a_verdict_on_finished_work_is_not_asked_for_again(built, prefect_server, monkeypatch):
+    _, root = built
+    monkeypatch.setattr(sandmill.build.run, "explain_missed_mix", lambda slots: ["easy: asked 2, got 1."])
+    strict = RunSettings(root=str(root), shard_size=1, workers=2, strict=True)
+    ended = Run(build_release(REQUEST, strict, return_state=True), prefect_server)
+    assert ended.state.is_failed()
+    assert "easy: asked 2, got 1." in ended.state.message
+    assert {task.run_count for task in ended.task_runs()} == {1}
+
+
+def test_a_run_whose_process_was_killed_is_marked_by_the_next_and_one_of_another_machine_is_not(built, run):
+    first, root = built
+    client, here = first.client, ProcessIdentity.of(os.getpid())
+    killed = replace(here, started=here.started - 1)
+    runs = {}
+    for name, process in {"killed": killed, "alive": here, "elsewhere": replace(killed, host="another")}.items():
+        runs[name] = client.create_flow_run(build_release, name=name, state=Running()).id
+        client.update_flow_run_labels(runs[name], process.labels)
+    runs["unlabelled"] = client.create_flow_run(build_release, name="unlabelled", state=Running()).id
+    run(REQUEST, root)
+    states = {name: client.read_flow_run(id).state for name, id in runs.items()}
+    assert {name: state.name for name, state in states.items()} == {
+        "killed": "Crashed",
+        "alive": "Running",
+        "elsewhere": "Running",
+        "unlabelled": "Running",
+    }
+    assert f"Process {here.pid} on {here.host} ended" in states["killed"].message
+
+
+def test_a_triggered_run_takes_what_it_does_not_name_from_its_deployment(prefect_server, monkeypatch):
+    request = {"name": "nightly", "tasks": 100, "seed": 7}
+    deployment = prefect_server.create_deployment(
+        prefect_server.create_flow(build_release),
+        "partial",
+        parameters={"request": request, "settings": {"root": "there"}},
+        parameter_openapi_schema=build_release.parameters.model_dump(),
+        enforce_parameter_schema=True,
+    )
+    given = {"request": {"tasks": 4}, "settings": {"workers": 1}}
+    triggered = prefect_server.create_flow_run_from_deployment(deployment, parameters=given)
+    monkeypatch.setenv("PREFECT__FLOW_RUN_ID", str(triggered.id))
+    taken = build_release.validate_parameters(triggered.parameters)
+    assert taken["request"] == BuildRequest(name="nightly", tasks=4, seed=7)
+    assert taken["settings"] == RunSettings(root="there", workers=1)
+    with pytest.raises(PrefectHTTPStatusError, match="taks"):
+        prefect_server.create_flow_run_from_deployment(deployment, parameters={"request": {"taks": 4}})
 
 
 def test_a_broken_seed_card_fails_the_run_with_every_mistake_and_writes_nothing(run, tmp_path):

@@ -61,4 +61,6 @@ def test_building_again_into_a_bucket_publishes_nothing_new(dataset, prefect_ser
     options = ("--name", "micro", "--tasks", 2, "--seed", 7, "--mix", "easy=1", "--shard-size", 1, "--root", root)
     ran = _run("flows.build_release", *options, server=str(prefect_server.api_url))
     assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert f"Nothing new: equal content is published already, {root}/micro@0001-" in ran.stdout
+    assert "Published" not in ran.stdout
     assert Store(dataset).list() == before

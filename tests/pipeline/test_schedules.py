@@ -1,4 +1,6 @@
 import os
+import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -29,12 +31,22 @@ class Server:
     log: Path
 
     def prefect(self, *arguments: str) -> str:
-        command = [PREFECT, "--no-prompt", *arguments]
+        return self._run([PREFECT, "--no-prompt", *arguments], REPOSITORY)
+
+    def deploy(self, folder: Path = REPOSITORY) -> None:
+        """Deploy as `make deploy` does."""
+        self._run([sys.executable, "-m", "flows.deploy_all"], folder)
+
+    def _run(self, command: list[str], folder: Path) -> str:
         ran = subprocess.run(
-            command, cwd=REPOSITORY, env=self.environment, capture_output=True, text=True, check=False, timeout=180
+            command, cwd=folder, env=self.environment, capture_output=True, text=True, check=False, timeout=180
         )
         assert ran.returncode == 0, ran.stdout + ran.stderr
         return ran.stdout
+
+    def flow_run(self, id: str) -> dict[str, Any]:
+        found: dict[str, Any] = httpx.get(f"{self.api}/flow_runs/{id}").raise_for_status().json()
+        return found
 
     def deployment(self, name: str) -> dict[str, Any]:
         found: dict[str, Any] = httpx.get(f"{self.api}/deployments/name/build-release/{name}").raise_for_status().json()
@@ -80,9 +92,21 @@ def server(tmp_path_factory) -> Iterator[Server]:
 @pytest.fixture(scope="module")
 def deployed(server: Server) -> Server:
     """The deployments of this checkout, made with the two commands of `make deploy`."""
-    server.prefect("work-pool", "create", "sandmill", "--type", "process", "--overwrite")
-    server.prefect("deploy", "--all")
+    server.prefect("work-pool", "create", "sandmill", "--type", "process")
+    server.deploy()
     return server
+
+
+@pytest.fixture
+def worker(deployed: Server) -> Iterator[None]:
+    """A worker of the pool, as `make worker` starts it."""
+    command = [PREFECT, "worker", "start", "--pool", "sandmill", "--type", "process"]
+    with (deployed.log.parent / "worker.log").open("w") as output:
+        process = subprocess.Popen(
+            command, cwd=REPOSITORY, env=deployed.environment, stdout=output, stderr=output, start_new_session=True
+        )
+    yield
+    _stop(process)
 
 
 def test_a_schedule_that_is_on_obtains_runs_and_the_nightly_that_is_off_obtains_none(deployed):
@@ -106,10 +130,50 @@ def test_deploying_twice_changes_nothing(deployed):
     assert nightly["pull_steps"] == [
         {"prefect.deployments.steps.set_working_directory": {"directory": str(REPOSITORY)}}
     ]
-    deployed.prefect("deploy", "--all")
+    deployed.deploy()
     again = deployed.deployment("nightly")
     assert (again["id"], again["parameters"]) == (nightly["id"], nightly["parameters"])
     assert [entry["active"] for entry in again["schedules"]] == [False]
+
+
+def test_deploying_again_keeps_what_operators_switched_on_and_brings_what_the_file_changed(deployed, tmp_path):
+    (schedule,) = deployed.deployment("nightly")["schedules"]
+    deployed.prefect("deployment", "schedule", "resume", "build-release/nightly", schedule["id"])
+    by_hand = ("--cron", "30 5 * * 1", "--timezone", "UTC", "--no-active")
+    deployed.prefect("deployment", "schedule", "create", "build-release/nightly", *by_hand)
+    httpx.post(f"{deployed.api}/deployments/{deployed.deployment('demo')['id']}/pause_deployment").raise_for_status()
+    for folder in ("flows", "tasks", "expectations"):
+        shutil.copytree(REPOSITORY / folder, tmp_path / folder)
+    text = (REPOSITORY / "prefect.yaml").read_text()
+    (tmp_path / "prefect.yaml").write_text(text.replace("0 2 * * *", "0 3 * * *").replace("tasks: 100", "tasks: 101"))
+
+    deployed.deploy(tmp_path)
+    nightly = deployed.deployment("nightly")
+    states = {entry["schedule"]["cron"]: entry["active"] for entry in nightly["schedules"]}
+    assert states == {"0 3 * * *": True, "30 5 * * 1": False}
+    assert nightly["parameters"]["request"]["tasks"] == 101
+    assert deployed.deployment("demo")["paused"]
+    deployed.deploy()
+    nightly = deployed.deployment("nightly")
+    assert {entry["schedule"]["cron"]: entry["active"] for entry in nightly["schedules"]} == {
+        "0 2 * * *": True,
+        "30 5 * * 1": False,
+    }
+
+
+def test_a_worker_runs_what_was_triggered_with_some_of_the_fields(deployed, worker):
+    deployment = deployed.deployment("demo")
+    httpx.post(f"{deployed.api}/deployments/{deployment['id']}/resume_deployment").raise_for_status()
+    given = ("--param", 'request={"tasks": 4, "seeds": ["nowhere"]}', "--watch", "--watch-timeout", "150")
+    command = [PREFECT, "--no-prompt", "deployment", "run", "build-release/demo", *given]
+    ran = subprocess.run(
+        command, cwd=REPOSITORY, env=deployed.environment, capture_output=True, text=True, check=False, timeout=180
+    )
+    (id,) = re.findall(r"UUID: ([0-9a-f-]{36})", ran.stdout)
+    ended = deployed.flow_run(id)
+    assert (ended["name"], ended["state_name"]) == ("micro, 4 tasks", "Failed"), ran.stdout
+    assert "nowhere" in ended["state"]["message"]
+    assert ended["labels"]["sandmill.process.pid"]
 
 
 def _is_up(api: str) -> bool:

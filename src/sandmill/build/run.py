@@ -13,7 +13,7 @@ from sandmill.build.provenance import code_version
 from sandmill.build.shard import ShardBuild
 from sandmill.build.workers import WorkerPool
 from sandmill.design.llm import MONEY_SPENT
-from sandmill.errors import BudgetExceeded, LeakyRelease
+from sandmill.errors import BudgetExceeded, LeakyRelease, MixMissed
 from sandmill.models.base import Stage
 from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef
 from sandmill.models.release import Manifest, TaskRecord
@@ -21,7 +21,7 @@ from sandmill.models.reports import Funnel, Rejection, SlotReport
 from sandmill.models.request import RunSettings
 from sandmill.quality import add_summaries
 from sandmill.quality.meta_leak import MOST_TASKS, MetaLeak, check_meta_leak
-from sandmill.report import RejectionRow, count_rejections, dataset_card, funnel
+from sandmill.report import RejectionRow, count_rejections, dataset_card, explain_missed_mix, funnel
 from sandmill.report.designers import compare_designers
 from sandmill.store.files import Store
 from sandmill.store.publish import publish
@@ -104,11 +104,14 @@ def publish_release(
 
     Raises:
         BudgetExceeded: if more than a fifth of the slots stayed empty; names the reasons. Nothing is published.
+        MixMissed: if the settings are strict and a band got fewer slots than were asked for. Nothing is published.
         LeakyRelease: if names and texts give the roles of columns away. Nothing is published.
     """
     store = open_dataset(plan, settings)
     report = report_build(plan, shards, settings)
     _require_filled(report, plan.request.tasks, unpaid_slots(store, shards))
+    if settings.strict:
+        _require_mix(explain_missed_mix(iterate_slot_reports(store, shards)))
     guessing = check_guessing(store, shards)
     reports = {
         "funnel.json": report.funnel.model_dump_json(indent=1).encode(),
@@ -206,6 +209,20 @@ def _require_filled(report: BuildReport, slots: int, unpaid: int) -> None:
         f"Rejections by reason: {reasons}. Nothing was published. "
         "Finished shards are kept; change the seeds or the mix, or mend the cause, and run again."
     )
+
+
+def _require_mix(missed: Sequence[str]) -> None:
+    if missed:
+        raise MixMissed(
+            "\n".join(
+                [
+                    "--strict: the mix was not reached, so nothing was published.",
+                    *(f"  {line}" for line in missed),
+                    "Finished shards are kept. Run again without --strict to publish these tasks, "
+                    "or change --mix, --seed or --seeds.",
+                ]
+            )
+        )
 
 
 def _iterate_rejections(store: Store, shards: Sequence[ShardRef]) -> Iterator[Rejection]:

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 COMMANDS = ("seeds", "show", "pull", "run", "grade", "verify", "agent-env", "doctor")
 """In the order of the help: module `sandmill.cli.<name>`, function `<name>`, text `EXAMPLES`; dashes as underscores."""
 
-INTERRUPTED = 130
+INTERRUPTED = "Interrupted. What was finished stays; run the same command again to go on."
+INTERRUPTED_CODE = 130
+"""Exit code of a programme that Ctrl-C ended, as shells give it."""
 
 
 class LazyCommands(typer.core.TyperGroup):
@@ -42,8 +44,8 @@ class LazyCommands(typer.core.TyperGroup):
             typer.echo(str(error), err=True)
             raise typer.Exit(error.exit_code) from error
         except KeyboardInterrupt as error:
-            typer.echo("Interrupted. What was finished stays; run the same command again to go on.", err=True)
-            raise typer.Exit(INTERRUPTED) from error
+            typer.echo(INTERRUPTED, err=True)
+            raise typer.Exit(INTERRUPTED_CODE) from error
 
 
 app = typer.Typer(

@@ -4,6 +4,7 @@ import argparse
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from textwrap import indent
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -17,18 +18,19 @@ _NUMBER = re.compile(r"-\.?\d")
 
 
 def parse_models(
-    argv: Sequence[str], prog: str, description: str, example: str, *models: type[BaseModel]
+    argv: Sequence[str], prog: str, description: str, examples: str, *models: type[BaseModel]
 ) -> tuple[Any, ...]:
     """Read a command line so that a person sees all mistakes at once and no value is read two ways.
 
     Options are the fields of the models, underscores as dashes, written out in full and given once. A tuple takes
-    several values; a mapping takes `key=value` pairs joined by commas or spaces.
+    several values; a mapping takes `key=value` pairs joined by commas or spaces; a switch
+    alone means true.
 
     Args:
         argv: arguments after the programme's name.
         prog: how the programme is called, for the usage line.
         description: what it does, one sentence.
-        example: a command that works; ends the help.
+        examples: commands that work, one a line; they end the help.
         models: pydantic models with no field name in common.
 
     Returns:
@@ -40,7 +42,7 @@ def parse_models(
     """
     options = options_of(models)
     if any(word in ("-h", "--help") for word in argv):
-        print(_help(prog, description, example, options), end="")
+        print(_help(prog, description, examples, options), end="")
         raise SystemExit(0)
     line = _split(argv)
     problems = [*_strays(line, options), *_repeats(line, options)]
@@ -128,19 +130,19 @@ def _where(loc: tuple[str | int, ...], options: Mapping[str, Option]) -> str:
     return option.flag if option.is_list else option.flag + inside
 
 
-def _help(prog: str, description: str, example: str, options: Mapping[str, Option]) -> str:
+def _help(prog: str, description: str, examples: str, options: Mapping[str, Option]) -> str:
     parser = argparse.ArgumentParser(
         prog=prog,
         usage=f"{prog} [options]",
         description=description,
-        epilog=f"example:\n  {example}",
+        epilog="examples:\n" + indent(examples, "  "),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     for option in options.values():
-        takes_several = "+" if option.is_list else None
+        words = "+" if option.is_list else "?" if option.is_switch else None
         text = f"{option.text} {_limits(option)}".replace("%", "%%")
-        parser.add_argument(option.flag, nargs=takes_several, metavar=option.metavar, help=text)
+        parser.add_argument(option.flag, nargs=words, metavar=option.metavar, help=text)
     return parser.format_help()
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from sandmill.cli.app import INTERRUPTED, INTERRUPTED_CODE
 from sandmill.cli.screen import open_console
 from sandmill.models.reports import Funnel, Rejection, SlotReport
 from sandmill.models.seed import SeedNote, SkippedSource, UnsupportedSeed
@@ -20,11 +21,12 @@ _MOST_NEEDS = 10
 _MOST_NOTES = 5
 
 
-def show_ending(reference: str) -> None:
-    """Print a release's tasks and funnel, and the next commands.
+def show_ending(reference: str, message: str) -> None:
+    """Print a release's tasks and funnel, what the build ended in, and the next commands.
 
     Args:
         reference: <root>/<dataset>@<version>, as the build gives it.
+        message: what the build ended in: whether the version is new, and whether its mix was missed.
     """
     console, release = open_console(), load(reference)
     shown = release.tasks["task_id"].to_list()[:_MOST_TASKS]
@@ -36,10 +38,20 @@ def show_ending(reference: str) -> None:
         *_empty_slots(release),
         *_seeds(release),
         "",
-        f"Published {reference}. Next:",
+        *message.splitlines(),
+        "Next:",
         *_commands(reference, shown[0]),
     ):
         console.print(line)
+
+
+def end_at_once(*_signal: object) -> None:
+    """Answer Ctrl-C without waiting for shards: Ctrl-C also ends Prefect's temporary server, and shards wait for it.
+
+    Ending hard is safe, since finished shards and published versions outlive a kill at any moment.
+    """
+    print(f"\n{INTERRUPTED}", file=sys.stderr, flush=True)
+    os._exit(INTERRUPTED_CODE)
 
 
 def sum_up_set_aside(seeds: Sequence[UnsupportedSeed]) -> list[str]:

@@ -46,6 +46,11 @@ class Option:
         return get_origin(unwrapped(self.field.annotation)) is dict
 
     @property
+    def is_switch(self) -> bool:
+        """Whether the flag alone means true."""
+        return unwrapped(self.field.annotation) is bool
+
+    @property
     def metavar(self) -> str:
         """What stands for the value in the help."""
         annotation = unwrapped(self.field.annotation)
@@ -67,6 +72,8 @@ class Option:
             return "none"
         if isinstance(value, Mapping):
             return ",".join(f"{key}={item}" for key, item in value.items())
+        if self.is_switch:
+            return str(value).lower()
         return " ".join(map(str, value)) if self.is_list else str(value)
 
     def read(self, words: Sequence[str]) -> Read | Problem:
@@ -75,6 +82,8 @@ class Option:
             return Read(tuple(words)) if words else Problem(self.flag, "no value", "one or more values")
         if self.is_mapping:
             return self._pairs([part for word in words for part in word.split(",") if part])
+        if self.is_switch and not words:
+            return Read("true")
         if len(words) != 1 or not words[0]:
             saw = f"{len(words)} values: {', '.join(map(show, words[:4]))}" if len(words) > 1 else "no value"
             return Problem(self.flag, saw, describe(self.field))

@@ -83,6 +83,8 @@ class RunSettings(Frozen):
     """Seconds that one request to a language model may take."""
     price: dict[Side, float] = {}
     """Dollars for a million tokens of the model, where LiteLLM does not know them."""
+    strict: bool = False
+    """Publish only if every band of --mix got the slots that were asked for; otherwise the build fails."""
     secret_file: Path | None = None
     """File with the release secret (at least 32 bytes). None: made once, kept under the private prefix."""
 

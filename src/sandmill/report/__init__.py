@@ -2,6 +2,7 @@
 
 from sandmill.report.card import dataset_card
 from sandmill.report.funnel import RejectionRow, count_rejections, funnel
+from sandmill.report.mix import explain_missed_mix
 from sandmill.report.tables import Table, ending_table, funnel_table, rejections_table
 from sandmill.report.text import to_markdown, to_rich
 
@@ -11,6 +12,7 @@ __all__ = [
     "count_rejections",
     "dataset_card",
     "ending_table",
+    "explain_missed_mix",
     "funnel",
     "funnel_table",
     "rejections_table",

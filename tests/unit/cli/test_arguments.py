@@ -162,6 +162,16 @@ def test_optional_numbers_switches_and_choices_are_read():
     assert odd == _Odd(share=0.5, keep=True, level="high")
 
 
+@pytest.mark.parametrize(("words", "value"), [([], False), (["--keep"], True), (["--keep", "--level", "low"], True)])
+def test_a_switch_alone_means_true(words, value):
+    assert parse_models(words, "odd", "Odd.", "odd", _Odd)[0].keep is value
+
+
+def test_a_strict_build_is_asked_for_by_a_word():
+    assert _parse("--name", "micro", "--strict")[1].strict
+    assert not _parse("--name", "micro", "--strict", "false")[1].strict
+
+
 def test_help_survives_a_percent_sign_and_shows_choices_and_list_defaults(capsys):
     with pytest.raises(SystemExit):
         parse_models(["-h"], "odd", "Odd.", "odd", _Odd)

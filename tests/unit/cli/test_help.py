@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from sandmill.cli.app import COMMANDS
+from sandmill.cli.arguments import parse_models
+from sandmill.models.request import BuildRequest, RunSettings
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 
@@ -26,3 +28,18 @@ def test_the_help_reads_as_agreed(command):
         path.write_text(text)
     assert text == path.read_text()
     assert "Example" in text
+
+
+def test_the_help_of_a_build_reads_as_agreed(monkeypatch, capsys):
+    from flows.build_release import EXAMPLES, PROGRAMME, build_release
+
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    with pytest.raises(SystemExit):
+        parse_models(["--help"], PROGRAMME, build_release.__doc__ or "", EXAMPLES, BuildRequest, RunSettings)
+    text = capsys.readouterr().out
+    path = GOLDEN / "help_build_release.txt"
+    if os.environ.get("SANDMILL_WRITE_GOLDEN"):
+        path.write_text(text)
+    assert text == path.read_text()
+    assert text.count(f"  {PROGRAMME} --name") == 3

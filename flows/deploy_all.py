@@ -1,0 +1,29 @@
+"""Deploy prefect.yaml and keep schedules as operators left them. Run from the root: python -m flows.deploy_all."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from httpx import TransportError
+from prefect.settings import PREFECT_API_URL
+
+from tasks.deployments import keep_schedules
+
+DEPLOY = (sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all")
+
+
+def main() -> int:
+    """Run `prefect deploy --all`; give its exit code."""
+    os.environ.setdefault("SANDMILL_CLONE", str(Path.cwd()))
+    try:
+        with keep_schedules("build-release"):
+            return subprocess.run(DEPLOY, check=False).returncode
+    except TransportError as error:
+        where = PREFECT_API_URL.value()
+        print(f"No Prefect server answers at {where}: {error}. Start one with make server.", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

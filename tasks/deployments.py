@@ -1,0 +1,57 @@
+"""Whether a deployment runs is the operator's choice: deploying again must not change it."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.actions import DeploymentScheduleCreate
+from prefect.client.schemas.filters import FlowFilter, FlowFilterName
+from prefect.client.schemas.objects import DeploymentSchedule
+from prefect.client.schemas.responses import DeploymentResponse
+
+
+@contextmanager
+def keep_schedules(flow: str) -> Iterator[None]:
+    """Put back which deployments and schedules of a flow are active, also if the block fails.
+
+    `prefect deploy` resumes a paused deployment, sets every schedule that prefect.yaml names to the `active` written
+    there, and deletes schedules that were added by hand. What prefect.yaml says of times and parameters still arrives.
+    A schedule that did not exist before the block keeps the `active` of prefect.yaml.
+    """
+    with get_client(sync_client=True) as client:
+        before = _read_deployments(client, flow)
+        try:
+            yield
+        finally:
+            after = {deployment.id: deployment for deployment in _read_deployments(client, flow)}
+            for old in before:
+                if old.id in after:
+                    _restore(client, old, after[old.id])
+
+
+def _read_deployments(client: SyncPrefectClient, flow: str) -> list[DeploymentResponse]:
+    return client.read_deployments(flow_filter=FlowFilter(name=FlowFilterName(any_=[flow])))
+
+
+def _restore(client: SyncPrefectClient, old: DeploymentResponse, new: DeploymentResponse) -> None:
+    if old.paused and not new.paused:
+        client.pause_deployment(new.id)
+    present = {_key(schedule): schedule for schedule in new.schedules}
+    missing = [schedule for schedule in old.schedules if _key(schedule) not in present]
+    if missing:
+        client.create_deployment_schedules(new.id, list(_copies(missing)))
+    for schedule in old.schedules:
+        now = present.get(_key(schedule))
+        if now and now.active != schedule.active:
+            client.update_deployment_schedule(new.id, now.id, active=schedule.active)
+
+
+def _key(schedule: DeploymentSchedule) -> str:
+    """Recognise a schedule whose row was made again: by its slug, or by its times if it has none."""
+    return schedule.slug or schedule.schedule.model_dump_json()
+
+
+def _copies(schedules: Iterable[DeploymentSchedule]) -> Iterator[DeploymentScheduleCreate]:
+    kept = {"schedule", "active", "max_scheduled_runs", "parameters", "slug"}
+    for schedule in schedules:
+        yield DeploymentScheduleCreate(**{name: getattr(schedule, name) for name in kept})

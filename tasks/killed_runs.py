@@ -1,0 +1,128 @@
+"""Runs whose process was killed: nothing tells the Prefect server, so the next run on that machine does."""
+
+import os
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.filters import (
+    FlowFilter,
+    FlowFilterName,
+    FlowRunFilter,
+    FlowRunFilterId,
+    FlowRunFilterState,
+    FlowRunFilterStateType,
+)
+from prefect.client.schemas.objects import FlowRun, StateType
+from prefect.logging import get_run_logger
+from prefect.runtime import flow_run as this_run
+from prefect.states import Crashed
+
+LABEL = "sandmill.process."
+"""Labels of a flow run that name its process."""
+UNFINISHED = (StateType.RUNNING, StateType.CANCELLING)
+
+
+@dataclass(frozen=True)
+class ProcessIdentity:
+    """Names one process among all that any machine ever ran; a process id alone is used again."""
+
+    host: str
+    machine: str
+    """/etc/machine-id, which outlives a reboot."""
+    boot: str
+    """Changes at every boot."""
+    namespace: str
+    """Process ids mean something only inside this namespace, such as one container."""
+    pid: int
+    started: int
+    """Clock ticks since boot."""
+
+    @classmethod
+    def of(cls, pid: int) -> "ProcessIdentity | None":
+        """Identify a process of this namespace; None if there is none with that id."""
+        try:
+            started = _start_time(pid)
+        except (OSError, ValueError, IndexError):
+            return None
+        return cls(
+            host=socket.gethostname(),
+            machine=_read_line("/etc/machine-id"),
+            boot=_read_line("/proc/sys/kernel/random/boot_id"),
+            namespace=str(Path("/proc/self/ns/pid").readlink()),
+            pid=pid,
+            started=started,
+        )
+
+    @classmethod
+    def from_labels(cls, labels: dict[str, Any]) -> "ProcessIdentity | None":
+        """Read the identity back; None if the run does not carry one."""
+        try:
+            return cls(**{name: labels[LABEL + name] for name in cls.__dataclass_fields__})
+        except KeyError:
+            return None
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        """The identity as labels of a flow run."""
+        return {LABEL + name: getattr(self, name) for name in self.__dataclass_fields__}
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the process has certainly ended. False for any process that cannot be seen from here."""
+        here = ProcessIdentity.of(os.getpid())
+        if here is None or not here.boot or (self.host, self.machine) != (here.host, here.machine):
+            return False
+        if self.boot != here.boot:
+            return bool(self.machine)
+        return self.namespace == here.namespace and ProcessIdentity.of(self.pid) != self
+
+
+def crash_killed_runs() -> None:
+    """Record the process of this flow run, and mark runs of the same flow as Crashed whose process was killed.
+
+    A run on another machine, in another container, or without a recorded process is never touched.
+    """
+    identity, run_id = ProcessIdentity.of(os.getpid()), UUID(str(this_run.id))
+    with get_client(sync_client=True) as client:
+        if identity is not None:
+            client.update_flow_run_labels(run_id, identity.labels)
+        for run in _unfinished_runs(client, str(this_run.flow_name)):
+            process = ProcessIdentity.from_labels(run.labels)
+            if run.id != run_id and process is not None and process.is_gone:
+                message = f"Process {process.pid} on {process.host} ended without a word and was probably killed."
+                _mark_crashed(client, run.id, message)
+
+
+def _unfinished_runs(client: SyncPrefectClient, flow: str) -> list[FlowRun]:
+    unfinished = FlowRunFilterState(type=FlowRunFilterStateType(any_=list(UNFINISHED)))
+    return client.read_flow_runs(
+        flow_filter=FlowFilter(name=FlowFilterName(any_=[flow])), flow_run_filter=FlowRunFilter(state=unfinished)
+    )
+
+
+def _mark_crashed(client: SyncPrefectClient, run_id: UUID, message: str) -> None:
+    """Read the state once more first: the process may have ended well after the list of runs was read."""
+    run = client.read_flow_run(run_id)
+    if run.state_type not in UNFINISHED:
+        return
+    client.set_flow_run_state(run_id, Crashed(message=message), force=True)
+    for task in client.read_task_runs(flow_run_filter=FlowRunFilter(id=FlowRunFilterId(any_=[run_id]))):
+        if task.state_type in UNFINISHED:
+            client.set_task_run_state(task.id, Crashed(message=message), force=True)
+    get_run_logger().warning("Run %s is marked as crashed: %s", run.name, message)
+
+
+def _start_time(pid: int) -> int:
+    """Field 22 of /proc/PID/stat, counted behind the name, which may hold blanks and brackets."""
+    return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19])
+
+
+def _read_line(path: str) -> str:
+    try:
+        return Path(path).read_text().strip()
+    except OSError:
+        return ""

@@ -1,0 +1,122 @@
+"""Builds from the command line that are killed or cancelled, and what the Prefect server shows of them afterwards."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from prefect.client.orchestration import SyncPrefectClient
+from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterName
+from prefect.client.schemas.objects import FlowRun
+from prefect.states import Cancelling
+
+from sandmill.store.files import Store
+from sandmill.store.versions import list_versions
+from tests.releases import REPOSITORY
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("prefect"), pytest.mark.timeout(900)]
+
+UNTIL_IT_WORKS_S, UNTIL_IT_ENDS_S = 180.0, 400.0
+
+
+class Builds:
+    """Builds of one task, each a process that talks to the test server."""
+
+    def __init__(self, client: SyncPrefectClient, root: Path) -> None:
+        self.client, self.root, self.processes = client, root, list["subprocess.Popen[str]"]()
+
+    def start(self, name: str) -> "subprocess.Popen[str]":
+        options = ("--name", name, "--tasks", "1", "--seed", "3", "--mix", "easy=1", "--root", str(self.root))
+        process = subprocess.Popen(
+            [sys.executable, "-m", "flows.build_release", *options, "--workers", "1"],
+            cwd=REPOSITORY,
+            env={**os.environ, "PREFECT_API_URL": str(self.client.api_url)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.processes.append(process)
+        return process
+
+    def runs(self, name: str) -> list[FlowRun]:
+        """Runs of a dataset, whatever they are named after."""
+        return self.client.read_flow_runs(flow_run_filter=FlowRunFilter(name=FlowRunFilterName(like_=name)))
+
+    def wait_until_it_works(self, name: str) -> FlowRun:
+        """Wait until the secret is made, which follows on recording the process."""
+        _wait_for(lambda: (self.root / name / "secret").exists(), UNTIL_IT_WORKS_S)
+        (found,) = self.runs(name)
+        return found
+
+
+@pytest.fixture
+def builds(prefect_server: SyncPrefectClient, tmp_path: Path) -> Iterator[Builds]:
+    builds = Builds(prefect_server, tmp_path)
+    yield builds
+    for process in builds.processes:
+        process.kill()
+        process.communicate()
+
+
+def test_a_killed_build_is_marked_as_crashed_by_the_next_which_finishes_it(builds):
+    first = builds.start("killed")
+    run = builds.wait_until_it_works("killed")
+    first.kill()
+    first.wait()
+    assert builds.client.read_flow_run(run.id).state.name == "Running", "nothing told the server"
+
+    output, _ = builds.start("killed").communicate(timeout=UNTIL_IT_ENDS_S)
+    assert "Published" in output, output
+    crashed = builds.client.read_flow_run(run.id).state
+    assert (crashed.name, "was probably killed" in crashed.message) == ("Crashed", True)
+    assert {found.state.name for found in builds.runs("killed@")} == {"Completed"}
+
+
+def test_a_build_that_is_cancelled_publishes_nothing_and_says_so(builds):
+    process = builds.start("cancelled")
+    run = builds.wait_until_it_works("cancelled")
+    builds.client.set_flow_run_state(run.id, Cancelling())
+    output, _ = process.communicate(timeout=UNTIL_IT_ENDS_S)
+    assert process.returncode == 1
+    assert "Cancelled before publishing. Finished shards are kept." in output.splitlines()[-3:], output
+    assert "Traceback" not in output
+    assert builds.client.read_flow_run(run.id).state.name == "Cancelled"
+    assert list_versions(Store(f"{builds.root}/cancelled")) == []
+
+
+def test_ctrl_c_ends_a_build_and_its_temporary_server_in_one_sentence(tmp_path):
+    """In a terminal Ctrl-C reaches the whole process group, the temporary server included."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    options = ("--name", "stopped", "--tasks", "1", "--seed", "3", "--root", str(tmp_path), "--workers", "1")
+    with (tmp_path / "output").open("w") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "flows.build_release", *options],
+            cwd=REPOSITORY,
+            env={**environment, "PREFECT_HOME": str(tmp_path / "prefect")},
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+    try:
+        _wait_for(lambda: (tmp_path / "stopped" / "secret").exists(), UNTIL_IT_WORKS_S)
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(30) == 130
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    said = (tmp_path / "output").read_text()
+    assert "Interrupted. What was finished stays; run the same command again to go on." in said
+    assert "Traceback (most recent call last)" not in said
+
+
+def _wait_for(holds: Callable[[], bool], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, "it never came to that"
+        time.sleep(0.2)
