@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from sandmill.cli.screen import write_json
 from sandmill.errors import InputError, Problem
 
 EXAMPLES = "Example: `sandmill grade tasks/sm3f9a1c0d5e7b submission.csv`"
@@ -26,4 +27,4 @@ def grade(
         raise InputError(str(task_dir), [problem], footer="")
     from sandmill.grading import grade_folder
 
-    typer.echo(grade_folder(task_dir, submission).model_dump_json(indent=2))
+    write_json(grade_folder(task_dir, submission).model_dump(mode="json"))
