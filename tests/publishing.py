@@ -1,10 +1,10 @@
 """Steps of a build that tests of the store and of the command line share."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sandmill.models.base import Stage
 from sandmill.models.plan import ShardRef
-from sandmill.models.release import Manifest, VerifiedTask
+from sandmill.models.release import Manifest, Split, VerifiedTask
 from sandmill.models.reports import Funnel
 from sandmill.store.files import Store
 from sandmill.store.publish import publish
@@ -34,6 +34,20 @@ def publish_shards(store: Store, refs: Sequence[ShardRef]) -> tuple[Manifest, bo
         reports={"funnel.json": FUNNEL.model_dump_json().encode(), "stages.txt": Stage.VERIFY.encode()},
         card=lambda manifest: f"# {manifest.dataset} {manifest.version}: {manifest.tasks} tasks\n",
     )
+
+
+def fill_splits(store: Store, splits: Mapping[int, Split]) -> ShardRef:
+    """Write a shard whose tasks belong to these splits, by number."""
+    tasks = []
+    for number, split in splits.items():
+        task = make_task(number)
+        tasks.append(task.model_copy(update={"record": task.record.model_copy(update={"split": split})}))
+    return fill_shard(store, range(min(splits), max(splits) + 1), tasks)
+
+
+def publish_splits(store: Store, *shards: Mapping[int, Split]) -> Manifest:
+    """Publish a version made of shards whose tasks belong to these splits, by number."""
+    return publish_shards(store, [fill_splits(store, splits) for splits in shards])[0]
 
 
 def publish_numbers(store: Store, *shards: range) -> Manifest:

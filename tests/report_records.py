@@ -74,7 +74,11 @@ def make_manifest(tasks: int = 4) -> Manifest:
         secret_id="c0ffee00",
         code_version="0.1.0",
         seeds=("spaceship-titanic",),
-        parts=(PartFile(path="public/tasks-0000.parquet", sha256="9" * 64, size=12),),
+        parts=tuple(
+            PartFile(path=f"public/{table}-{split}-00000-{'9' * 8}.parquet", sha256="9" * 64, size=12)
+            for table in ("tasks", "files")
+            for split in ("train", "held_out_motif")
+        ),
     )
 
 

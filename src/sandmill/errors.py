@@ -5,6 +5,28 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 
+def visible(text: str, keep: str = "") -> str:
+    """Write characters that steer a terminal as escapes, so that text of a stranger can be shown.
+
+    Escaped are all characters that are not printable: control characters, ESC included, and marks that turn the
+    direction of writing.
+
+    Args:
+        text: what is to be shown.
+        keep: characters that stay as they are, such as a line feed.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() or char in keep else char.encode("unicode_escape").decode("ascii") for char in text
+    )
+
+
+def shorten(text: str, limit: int = 80) -> str:
+    """Cut text of a stranger to a length that a message has room for, and make its control characters visible."""
+    return visible(text if len(text) <= limit else f"{text[:limit]}...")
+
+
 @dataclass(frozen=True)
 class Problem:
     """One thing wrong with an input: where, what was seen, what was expected, what to do next."""
@@ -16,13 +38,19 @@ class Problem:
 
     def __str__(self) -> str:
         line = f"{self.where}: saw {self.saw}; expected {self.expected}"
-        return f"{line}. {self.hint}" if self.hint else f"{line}."
+        return visible(f"{line}. {self.hint}" if self.hint else f"{line}.")
 
 
 class SandmillError(Exception):
-    """Anything Sandmill raises on purpose. The message alone is meant for people; no traceback is needed."""
+    """Anything Sandmill raises on purpose. The message alone is meant for people; no traceback is needed.
+
+    A message may quote names from a release or a submission; shown as text, its control characters are visible.
+    """
 
     exit_code = 1
+
+    def __str__(self) -> str:
+        return visible(super().__str__(), keep="\n\t")
 
 
 class InputError(SandmillError):

@@ -1,29 +1,46 @@
-"""Where reference solutions run: as an agent's code does, in its interpreter, with nothing but the public files."""
+"""Where reference solutions run: as an agent's code does, in its interpreter, with nothing but the public files.
+
+A script of our own build may run as a plain process where nothing can confine it. A script of a release may be
+anybody's: it is confined, or it does not run.
+"""
 
 import atexit
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal
 
 from sandmill.models.run import RunResult
 from sandmill.sandbox import Sandbox
-from sandmill.sandbox.backends import missing_for
+from sandmill.sandbox.backends import BackendName, choose_backend, missing_for
 
 TIMEOUT_S = 60.0
 _TAIL = 2000
 
 
-def reference_backend() -> Literal["warm", "bwrap", "subprocess"]:
-    """The fastest backend that isolates here, else a plain subprocess: we wrote these scripts ourselves."""
+def trusting_backend() -> BackendName:
+    """Choose the backend for scripts that we wrote ourselves: one that isolates, else a plain subprocess."""
     if not missing_for("warm"):
         return "warm"
     return "subprocess" if missing_for("bwrap") else "bwrap"
 
 
-def run_reference(script: str, public: Mapping[str, bytes]) -> RunResult:
-    """Run a script of ours over public files, by relative path.
+def confining_backend() -> BackendName:
+    """Choose the backend for the scripts of a release.
+
+    Raises:
+        SandboxUnavailable: nothing isolates here; says what is missing.
+    """
+    return choose_backend("auto")
+
+
+def run_reference(script: str, public: Mapping[str, bytes], backend: BackendName) -> RunResult:
+    """Run a reference solution.
+
+    Args:
+        script: its source.
+        public: files by relative path.
+        backend: as `trusting_backend` or `confining_backend` gives it.
 
     Raises:
         SandboxUnavailable: if the agent's interpreter is missing; says how to make it.
@@ -33,17 +50,17 @@ def run_reference(script: str, public: Mapping[str, bytes]) -> RunResult:
             target = Path(name) / "public" / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
-        return _box().run(script, public=Path(name) / "public", timeout=TIMEOUT_S)
+        return _box(backend).run(script, public=Path(name) / "public", timeout=TIMEOUT_S)
 
 
 def describe_ending(run: RunResult) -> str:
-    """Say how a script of ours ended: its code, what we have to say to it, and its last words."""
+    """Say how a reference solution ended: its outcome, what the sandbox says of it, and the end of its errors."""
     return ": ".join(part for part in (str(run.outcome), run.detail, run.stderr.strip()[-_TAIL:]) if part)
 
 
 @cache
-def _box() -> Sandbox:
+def _box(backend: BackendName) -> Sandbox:
     """One for this process, so that the interpreter is warmed up once."""
-    box = Sandbox(reference_backend())
+    box = Sandbox(backend)
     atexit.register(box.close)
     return box

@@ -6,17 +6,24 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from sandmill.build.provenance import numeric_versions
-from sandmill.build.reference import describe_ending
+from sandmill.build.reference import confining_backend, describe_ending, trusting_backend
+from sandmill.build.task_limits import task_faults
 from sandmill.build.verify import verify_task
 from sandmill.calibrate.panel import PANEL, TRIVIAL, run_panel, told_of
+from sandmill.errors import ItemRejected, boundary, shorten
 from sandmill.metrics import get_metric
 from sandmill.metrics.submission import read_answers
-from sandmill.models.base import Part
+from sandmill.models.base import Part, Stage
 from sandmill.models.package import TaskPackage
 from sandmill.models.release import TaskRecord
 from sandmill.models.reports import Outcome
 from sandmill.models.run import RunResult
+from sandmill.sandbox.agent_env import require_agent_env
+from sandmill.sandbox.backends import BackendName
 from sandmill.synth import Rendered, render
+
+_LONGEST = 300
+"""Characters of a message that a task made our code raise."""
 
 _WHAT = {
     "is_micro": "its rows are not those of its design, or the reference solution took too long",
@@ -31,20 +38,41 @@ _WHAT = {
 """What is wrong where a fact does not hold."""
 
 
-def rerun_task(package: TaskPackage, record: TaskRecord, secret: bytes | None = None) -> list[str]:
+def rerun_task(
+    package: TaskPackage, record: TaskRecord, secret: bytes | None = None, *, unconfined: bool = False
+) -> list[str]:
     """Prove the seven truths of a task again: run the reference and the whole panel, grade, recompute, render.
+
+    The task may be a stranger's. Its script runs confined; our own code reads its tables only if they are as small as a
+    micro task's, and whatever they do to that code is a problem of the task.
 
     Args:
         package: public and private files as published.
         record: the recorded facts.
         secret: of the release, to render the design and its oracle again; without it, these rest on the hashes.
+        unconfined: run the script as a plain process where nothing can confine it; for releases of one's own.
 
     Returns:
         What does not hold, one line each; empty when every fact holds. Scores agree to 6 significant digits.
+
+    Raises:
+        SandboxUnavailable: nothing can confine the script here, or the agent's interpreter is missing.
     """
+    backend = trusting_backend() if unconfined else confining_backend()
+    require_agent_env()
+    if faults := list(task_faults(package, record)):
+        return faults
+    try:
+        with boundary(Stage.VERIFY):
+            return _prove_again(package, record, secret, backend)
+    except ItemRejected as error:
+        return [f"it cannot be repeated: {shorten(error.detail, _LONGEST)}"]
+
+
+def _prove_again(package: TaskPackage, record: TaskRecord, secret: bytes | None, backend: BackendName) -> list[str]:
     solution = package.private["solution.py"].decode()
     rendered = None if secret is None else render(package.spec, secret, package.replicate)
-    proved, run = verify_task(package, record.calibration, solution, rendered.package if rendered else package)
+    proved, run = verify_task(package, record.calibration, solution, rendered.package if rendered else package, backend)
     problems = [what for name, what in _WHAT.items() if not getattr(proved, name)]
     problems += _reference_problems(proved.reference_score, proved.reference_is_gold, record, run)
     problems += _board_problems(package, record)

@@ -8,10 +8,11 @@ from sandmill.models.calibration import Calibration
 from sandmill.models.package import TaskPackage
 from sandmill.models.reports import GradeReport, Medal, Outcome, Verification
 from sandmill.models.run import RunResult
+from sandmill.sandbox.backends import BackendName
 
 
 def verify_task(
-    package: TaskPackage, calibration: Calibration, solution: str, again: TaskPackage
+    package: TaskPackage, calibration: Calibration, solution: str, again: TaskPackage, backend: BackendName
 ) -> tuple[Verification, RunResult]:
     """Run the reference script, the sample and nothing at all, and compare a second rendering.
 
@@ -20,12 +21,13 @@ def verify_task(
         calibration: its thresholds and gap scale.
         solution: source of the reference script.
         again: the same design rendered once more.
+        backend: of the sandbox that the reference script runs in.
 
     Returns:
         The facts, and how the script ran.
     """
     answers = read_answers(package.private["answers.csv"], package.brief)
-    run = run_reference(solution, package.public)
+    run = run_reference(solution, package.public, backend)
     reference, sample, nothing = (
         grade_submission(submission, answers, package.brief, calibration)
         for submission in (run.submission, package.public["sample_submission.csv"], None)

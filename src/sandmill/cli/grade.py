@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from sandmill.cli.screen import write_json
 from sandmill.errors import InputError, Problem
 
 EXAMPLES = "Example: `sandmill grade tasks/sm3f9a1c0d5e7b submission.csv`"
@@ -26,7 +27,7 @@ def grade(
         raise InputError("sandmill grade", problems, footer="")
     from sandmill.grading import grade_folder
 
-    typer.echo(grade_folder(task_dir, submission).model_dump_json(indent=2))
+    write_json(grade_folder(task_dir, submission).model_dump(mode="json"))
 
 
 def _task_problems(task_dir: Path) -> Iterator[Problem]:

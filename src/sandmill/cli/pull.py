@@ -5,15 +5,36 @@ from typing import Annotated
 
 import typer
 
-from sandmill.cli.screen import JsonOption, ReleaseArgument, TaskOption, show_progress, write_json
+from sandmill.cli.screen import JsonOption, ReleaseArgument, TaskOption, show_progress, write_json, write_text
 
-EXAMPLES = "Example: `sandmill pull s3://bucket/releases/micro@3 --to tasks --public-only`"
+EXAMPLES = (
+    "Examples: `sandmill pull s3://bucket/releases/micro@3 --to tasks --public-only` · "
+    "`sandmill pull releases/micro --to tasks --split train --band easy --band medium`"
+)
+
+_PRIVATE = ", as `show` names it; may be repeated; needs the private half"
 
 
 def pull(
     release: ReleaseArgument,
     to: Annotated[Path, typer.Option(metavar="DIR", help="Folder to write into.", show_default=False)],
     task: TaskOption = None,
+    split: Annotated[
+        list[str] | None,
+        typer.Option("--split", metavar="NAME", help="Only this split; may be repeated.", show_default=False),
+    ] = None,
+    band: Annotated[
+        list[str] | None,
+        typer.Option("--band", metavar="NAME", help=f"Only this band of difficulty{_PRIVATE}.", show_default=False),
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option("--metric", metavar="NAME", help="Only this metric; may be repeated.", show_default=False),
+    ] = None,
+    structure: Annotated[
+        list[str] | None,
+        typer.Option("--structure", metavar="NAME", help=f"Only this structure{_PRIVATE}.", show_default=False),
+    ] = None,
     public_only: Annotated[
         bool, typer.Option("--public-only", help="Leave answers, thresholds and solution out.")
     ] = False,
@@ -22,14 +43,25 @@ def pull(
     """Write tasks as folders DIR/TASK/public and DIR/TASK/private.
 
     Each task is there whole or not at all. Run again, it leaves what is equal and goes on with the rest.
+
+    A task is taken if it has one of the values of every option that is given.
     """
     from sandmill.store.release import load
 
     opened = load(release)
     with show_progress("pulling") as progress:
-        folders = opened.pull(to, task or None, public_only, progress)
+        folders = opened.pull(
+            to,
+            task or None,
+            public_only,
+            progress,
+            split=split or (),
+            band=band or (),
+            metric=metric or (),
+            structure=structure or (),
+        )
     if as_json:
         write_json({"release": opened.ref, "tasks": [str(folder) for folder in folders]})
     else:
         half = "public half of " if public_only else ""
-        typer.echo(f"{opened.ref}: {half}{len(folders)} tasks in {to}")
+        write_text(f"{opened.ref}: {half}{len(folders)} tasks in {to}")

@@ -1,12 +1,12 @@
 """sandmill show: what is in a release, and everything about one of its tasks."""
 
-import json
 from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sandmill.cli.screen import JsonOption, ReleaseArgument, open_console, write_json
+from sandmill.cli.screen import JsonOption, ReleaseArgument, open_console, write_json, write_text
+from sandmill.errors import IntegrityError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sandmill.models.calibration import SolveRate
     from sandmill.models.release import TaskRecord
     from sandmill.models.reports import Verification
+    from sandmill.store.reference import DatasetFacts
     from sandmill.store.release import Release
 
 EXAMPLES = "Examples: `sandmill show releases/micro` · `sandmill show releases/micro@2 sm3f9a1c0d5e7b --lineage`"
@@ -33,13 +34,15 @@ def show(
     limit: Annotated[int, typer.Option(min=1, help="Tasks listed at most; --json lists all.")] = 50,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what a release holds, or one task of it.
+    """Show what a release holds, one task of it, or the datasets that lie in a folder.
 
     One task: its story, thresholds, oracle and leaderboard. This is the private view; do not paste it where an agent
     reads.
     """
     from sandmill.store.release import load
 
+    if task is None and _show_datasets(release, limit, as_json):
+        return
     opened = load(release)
     if task is None:
         facts = _describe_release(opened)
@@ -48,15 +51,47 @@ def show(
     opened.check_ids([task])
     if not opened.has_private:
         prompt = opened.prompt(task)
-        write_json({"task_id": task, "prompt": prompt}) if as_json else typer.echo(prompt)
+        write_json({"task_id": task, "prompt": prompt}) if as_json else write_text(prompt)
         return
     record = opened.record(task)
     write_json(record.model_dump(mode="json")) if as_json else _print_task(record, lineage)
 
 
+def _show_datasets(place: str, limit: int, as_json: bool) -> bool:
+    """List the datasets in a folder. False, and nothing is written, if the place is a dataset or holds none."""
+    from dataclasses import asdict
+
+    from sandmill.store.files import Store
+    from sandmill.store.reference import list_datasets
+    from sandmill.store.versions import list_versions
+
+    if "@" in place.rpartition("/")[2] or list_versions(Store(place)) or not (found := list_datasets(place)):
+        return False
+    if as_json:
+        write_json({"root": place, "datasets": [asdict(dataset) for dataset in found]})
+    else:
+        _print_datasets(place, found, limit)
+    return True
+
+
+def _print_datasets(place: str, found: list["DatasetFacts"], limit: int) -> None:
+    from rich.table import Table
+
+    console = open_console()
+    console.print(f"{place}: {len(found)} dataset{'s' if len(found) != 1 else ''}", style="bold")
+    table = Table("dataset", "versions", "latest", "tasks", "created", box=None, pad_edge=False, header_style="bold")
+    for one in found[:limit]:
+        tasks = "-" if one.tasks is None else str(one.tasks)
+        table.add_row(one.name, str(one.versions), one.latest, tasks, one.created)
+    console.print(table)
+    if len(found) > limit:
+        console.print(f"... and {len(found) - limit} more; see --limit, or --json for all")
+    console.print(f"\nSee one with: sandmill show {place.rstrip('/')}/{found[0].name}")
+
+
 def _describe_release(release: "Release") -> dict[str, Any]:
-    manifest, rows = release.manifest, release.tasks.to_dicts()
-    funnel = release.report(FUNNEL_REPORT)
+    manifest, rows = release.manifest, release.tasks.drop("prompt").to_dicts()
+    funnel = _read_funnel(release)
     return {
         "release": release.ref,
         "dataset": manifest.dataset,
@@ -68,9 +103,22 @@ def _describe_release(release: "Release") -> dict[str, Any]:
         "private": release.has_private,
         "bands": dict(Counter(row["band"] for row in rows if "band" in row)),
         "wanted": dict(Counter(row["wanted"] for row in rows if "wanted" in row)),
-        "funnel": json.loads(funnel) if funnel else None,
+        "funnel": funnel,
         "tasks": rows,
     }
+
+
+def _read_funnel(release: "Release") -> dict[str, int] | None:
+    """Read the funnel as counts by stage; which stages there are is the release's to say."""
+    from pydantic import TypeAdapter, ValidationError
+
+    content = release.report(FUNNEL_REPORT)
+    if not content:
+        return None
+    try:
+        return TypeAdapter(dict[str, int]).validate_json(content)
+    except ValidationError:
+        raise IntegrityError(f"{release.ref}: reports/{FUNNEL_REPORT} does not hold counts by stage") from None
 
 
 def _print_release(facts: dict[str, Any], limit: int) -> None:

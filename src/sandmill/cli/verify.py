@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sandmill.cli.screen import JsonOption, ReleaseArgument, TaskOption, show_progress, write_json
-from sandmill.errors import InputError, Problem
+from sandmill.cli.screen import JsonOption, ReleaseArgument, TaskOption, show_progress, write_json, write_text
+from sandmill.errors import InputError, Problem, SandboxUnavailable, visible
 
 if TYPE_CHECKING:
     from sandmill.store.release import Release
@@ -27,6 +27,14 @@ def verify(
             help="With --rerun: the release secret, to render each design again. Default: the dataset's, if readable.",
         ),
     ] = None,
+    unconfined: Annotated[
+        bool,
+        typer.Option(
+            "--unconfined",
+            help="DANGER, with --rerun: where this machine has no sandbox, run the release's scripts as plain "
+            "processes that may do all that you may. Only for a release that you built yourself.",
+        ),
+    ] = False,
     task: TaskOption = None,
     public_only: Annotated[
         bool, typer.Option("--public-only", help="Check the public half alone, for a copy without the private one.")
@@ -35,36 +43,40 @@ def verify(
 ) -> None:
     """Read every byte of a release and check it against its hashes; with --rerun, prove its facts again.
 
-    Exit code 1 if anything does not hold.
+    A release may be a stranger's: names and sizes are checked, and with --rerun its scripts run in the sandbox or not
+    at all. Exit code 1 if anything does not hold.
     """
     from sandmill.store.release import load
     from sandmill.store.verify import verify_hashes
 
-    _check_options(rerun, bool(task), public_only, secret_file)
+    _check_options(rerun, bool(task), public_only, secret_file, unconfined)
+    if rerun:
+        _check_sandbox(unconfined)
     opened = load(release)
-    chosen = tuple(task) if task else opened.task_ids
-    opened.check_ids(chosen)
+    if task:
+        opened.check_ids(task)
     if not public_only and not opened.has_private:
         hint = "A copy of the public half alone is checked with --public-only."
         raise InputError(opened.ref, [Problem("private half", "nothing readable", "private/ of the release", hint)], "")
     problems = verify_hashes(opened, public_only=public_only)
     secret = _secret(opened, secret_file) if rerun else None
+    chosen: tuple[str, ...] = ()
     if rerun and not problems:
-        problems = _rerun(opened, chosen, secret)
-    count = len(chosen) if rerun else 0
+        chosen = tuple(task) if task else opened.task_ids
+        problems = _rerun(opened, chosen, secret, unconfined)
+    count = len(chosen)
     if as_json:
         facts = {"release": opened.ref, "holds": not problems, "problems": problems}
         write_json({**facts, "parts": len(opened.manifest.parts), "tasks": opened.manifest.tasks, "rerun": count})
     elif problems:
-        typer.echo(
-            "\n".join([f"{opened.ref}: {len(problems)} problems", *(f"  {line}" for line in problems)]), err=True
-        )
+        listed = (f"  {visible(line)}" for line in problems)
+        write_text("\n".join([f"{opened.ref}: {len(problems)} problems", *listed]), to_stderr=True)
     else:
         rendered = "rendered from the design" if secret else "not rendered again: that takes the release secret"
         ran = f", {count} tasks ran again ({rendered})" if rerun else ""
         half = "public half of " if public_only else ""
         read = sum(not (public_only and part.path.startswith("private/")) for part in opened.manifest.parts)
-        typer.echo(f"{opened.ref}: {half}{opened.manifest.tasks} tasks in {read} files: all holds{ran}")
+        write_text(f"{opened.ref}: {half}{opened.manifest.tasks} tasks in {read} files: all holds{ran}")
     if problems:
         raise typer.Exit(1)
 
@@ -86,19 +98,39 @@ def _secret(release: "Release", secret_file: Path | None) -> bytes | None:
     raise InputError(str(secret_file), [Problem("--secret-file", seen, wanted)], footer="Nothing ran again.")
 
 
-def _rerun(release: "Release", task_ids: tuple[str, ...], secret: bytes | None) -> list[str]:
+def _check_sandbox(unconfined: bool) -> None:
+    """Make sure that the release's scripts can be confined, before time is spent on anything else.
+
+    Raises:
+        SandboxUnavailable: they cannot, and --unconfined was not given.
+    """
+    from sandmill.build.reference import confining_backend, trusting_backend
+
+    if unconfined:
+        if trusting_backend() == "subprocess":
+            write_text("Warning: the scripts of this release run unconfined, with all your rights.", to_stderr=True)
+        return
+    try:
+        confining_backend()
+    except SandboxUnavailable as error:
+        hint = "If you built this release yourself, --unconfined runs its scripts as plain processes with your rights."
+        problem = Problem("--rerun", "no way to confine a stranger's scripts", "a sandbox", hint)
+        raise SandboxUnavailable("a confined rerun", [*error.problems, problem]) from error
+
+
+def _rerun(release: "Release", task_ids: tuple[str, ...], secret: bytes | None, unconfined: bool) -> list[str]:
     from sandmill.build.rerun import rerun_task
 
     problems: list[str] = []
     with show_progress("running again") as progress:
         for done, task_id in enumerate(task_ids, start=1):
-            found = rerun_task(release.package(task_id), release.record(task_id), secret)
+            found = rerun_task(release.package(task_id), release.record(task_id), secret, unconfined=unconfined)
             problems += [f"task {task_id}: {problem}" for problem in found]
             progress(done, len(task_ids))
     return problems
 
 
-def _check_options(rerun: bool, has_tasks: bool, public_only: bool, secret_file: Path | None) -> None:
+def _check_options(rerun: bool, has_tasks: bool, public_only: bool, secret_file: Path | None, unconfined: bool) -> None:
     problems = []
     if secret_file and not rerun:
         problems.append(Problem("--secret-file", "no --rerun", "--rerun beside it", "Only a rerun renders again."))
@@ -106,6 +138,8 @@ def _check_options(rerun: bool, has_tasks: bool, public_only: bool, secret_file:
         problems.append(
             Problem("--task", "no --rerun", "--rerun beside it", "Hashes are always checked for all tasks.")
         )
+    if unconfined and not rerun:
+        problems.append(Problem("--unconfined", "no --rerun", "--rerun beside it", "Nothing else runs scripts."))
     if rerun and public_only:
         problems.append(Problem("--rerun", "--public-only", "only one of them", "Grading needs the private half."))
     if problems:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sandmill.errors import Problem
+from sandmill.errors import Problem, shorten
 from sandmill.metrics.base import Array
 from sandmill.metrics.registry import get_metric
 from sandmill.models.package import LIST_LENGTH, Brief
@@ -52,12 +52,6 @@ def read_cells(columns: Sequence[Column], lines: Sequence[int], brief: Brief, pr
 def others(bad: Sequence[object]) -> str:
     """Say that the shown line is not the only one."""
     return f" ({len(bad) - 1} more such lines)" if len(bad) > 1 else ""
-
-
-def shorten(text: str, limit: int = 80) -> str:
-    """Cut what comes from a submission, and take the effect from its control characters, before it is shown."""
-    cut = text if len(text) <= limit else f"{text[:limit]}..."
-    return cut if cut.isprintable() else cut.encode("unicode_escape").decode("ascii")
 
 
 def _read_labels(cells: Column, lines: Sequence[int], brief: Brief, problems: list[Problem]) -> Array:

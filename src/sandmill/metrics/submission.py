@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from itertools import islice
 from operator import methodcaller
 
-from sandmill.errors import InvalidSubmission, Problem
+from sandmill.errors import InvalidSubmission, Problem, shorten
 from sandmill.metrics.answers import Answers, read_answers
 from sandmill.metrics.base import Array
-from sandmill.metrics.cells import SUM_TOLERANCE, others, read_cells, shorten
+from sandmill.metrics.cells import SUM_TOLERANCE, others, read_cells
 from sandmill.metrics.decoding import EXPECTED, decode_text, name_format
 from sandmill.models.package import Brief
 

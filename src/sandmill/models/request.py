@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import Field, field_validator, model_validator
 
 from sandmill.models.base import Band, Frozen
+from sandmill.models.names import DatasetName
 
 DEFAULT_MIX = {Band.EASY: 0.25, Band.MEDIUM: 0.4, Band.HARD: 0.25, Band.EXPERT: 0.1}
 
@@ -16,7 +17,7 @@ DEFAULT_MIX = {Band.EASY: 0.25, Band.MEDIUM: 0.4, Band.HARD: 0.25, Band.EXPERT: 
 class BuildRequest(Frozen):
     """What to make. Equal requests with equal secrets give equal bytes."""
 
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=64)
+    name: DatasetName
     """Dataset name, the folder under the root."""
     tasks: int = Field(default=12, ge=1, le=1_000_000)
     """Slots to fill with verified tasks."""

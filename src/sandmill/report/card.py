@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from sandmill.models.calibration import BAND_FLOORS
-from sandmill.models.release import Manifest, TaskRecord
+from sandmill.models.release import SPLITS, Manifest, TaskRecord
 from sandmill.models.reports import Funnel
 from sandmill.report.digest import ReleaseDigest, count_table, digest_records, mix_table
 from sandmill.report.funnel import RejectionRow
@@ -16,19 +16,27 @@ SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_
 
 TAGS = ("machine-learning-engineering", "reinforcement-learning", "synthetic", "verifiable", "tabular")
 
-USE = """```bash
-pip install sandmill
+USE = """With a clone of Sandmill's repository:
+
+```bash
+pip install .                                           # in the clone; or a wheel: python -m build --wheel
 sandmill pull <root>/{dataset}@{version} --to tasks     # tasks as folders, public and private apart
 sandmill grade tasks/<task_id> submission.csv           # score, medal and gap closed
 ```
 
-Without our client, any Parquet reader will do:
+Without our client, any Parquet reader will do. Each split has files of its own:
 
 ```python
 import polars as pl
 
-tasks = pl.read_parquet("public/tasks-*.parquet")       # task_id, split, prompt, metric, sizes
-files = pl.read_parquet("public/files-*.parquet")       # task_id, path, sha256, bytes
+tasks = pl.read_parquet("public/tasks-{split}-*.parquet")    # task_id, split, prompt, metric, sizes
+files = pl.read_parquet("public/files-{split}-*.parquet")    # task_id, path, sha256, bytes
+```
+
+```python
+from datasets import load_dataset
+
+tasks = load_dataset("<root>/{dataset}/{version}", "tasks")  # a split each: {splits}
 ```"""
 
 
@@ -68,14 +76,27 @@ def _front_matter(manifest: Manifest) -> str:
         "size_categories:",
         f"- {size}",
         "configs:",
-        "- config_name: tasks",
-        "  default: true",
-        "  data_files: public/tasks-*.parquet",
-        "- config_name: files",
-        "  data_files: public/files-*.parquet",
+        *_config("tasks", manifest, is_default=True),
+        *_config("files", manifest, is_default=False),
         "---",
     ]
     return "\n".join(lines)
+
+
+def _config(name: str, manifest: Manifest, is_default: bool) -> Iterator[str]:
+    """Tell a loader which files hold which split, so that it never mixes them."""
+    yield f"- config_name: {name}"
+    if is_default:
+        yield "  default: true"
+    yield "  data_files:"
+    for split in _splits(manifest):
+        yield f"  - split: {split}"
+        yield f"    path: public/{name}-{split}-*.parquet"
+
+
+def _splits(manifest: Manifest) -> list[str]:
+    """Name the splits that have files: a loader stops at a pattern that matches none."""
+    return [split for split in SPLITS if any(part.path.startswith(f"public/tasks-{split}-") for part in manifest.parts)]
 
 
 def _sections(
@@ -84,7 +105,9 @@ def _sections(
     yield f"# {manifest.dataset} {manifest.version}"
     yield _summarize(manifest, digest)
     yield "## How to pull and grade"
-    yield USE.format(dataset=manifest.dataset, version=manifest.version)
+    splits = _splits(manifest)
+    facts = {"dataset": manifest.dataset, "version": manifest.version}
+    yield USE.format(**facts, split=next(iter(splits), "train"), splits=", ".join(splits))
     yield "## How hard"
     yield to_markdown(mix_table(digest))
     yield (
@@ -133,10 +156,13 @@ def _explain_rejections(table: Table) -> Iterator[str]:
 
 def _list_parts(manifest: Manifest) -> str:
     tables = (
-        ("public/tasks-*.parquet", "a row a task: prompt, split, metric and sizes, all that an agent may see"),
-        ("public/files-*.parquet", "a row a file: description, training rows, test rows, sample submission"),
-        ("private/tasks-*.parquet", "a row a task for graders: design, thresholds, difficulty, leaderboard, lineage"),
-        ("private/files-*.parquet", "a row a file for graders: answers, reference solution"),
+        ("public/tasks-SPLIT-*.parquet", "a row a task: prompt, split, metric and sizes, all that an agent may see"),
+        ("public/files-SPLIT-*.parquet", "a row a file: description, training rows, test rows, sample submission"),
+        (
+            "private/tasks-SPLIT-*.parquet",
+            "a row a task for graders: design, thresholds, difficulty, lineage",
+        ),
+        ("private/files-SPLIT-*.parquet", "a row a file for graders: answers, reference solution"),
         ("reports/", "slots, rejections, and the suites of expectations with their results"),
         ("manifest.json", "hash, bytes and rows of each part; written last"),
     )
@@ -144,6 +170,6 @@ def _list_parts(manifest: Manifest) -> str:
     return (
         f"{table}\n\nAgents must never see `private/`; it lies under a prefix of its own so that access can be split. "
         f"Content hash `{manifest.content}`, plan `{manifest.plan_fingerprint[:12]}`, secret `{manifest.secret_id}`. "
-        "The column `split` keeps the replicates of a design on one side; tasks of a held-out domain, or with a "
+        "Splits keep the replicates of a design on one side; tasks of a held-out domain, or with a "
         "held-out motif, are in splits of their own, and no other task shows what they hold."
     )

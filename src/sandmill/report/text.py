@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from sandmill.errors import visible
 from sandmill.report.tables import Table
 
 if TYPE_CHECKING:
@@ -24,5 +25,5 @@ def to_rich(table: Table) -> "rich.table.Table":
     for place, name in enumerate(table.header):
         shown.add_column(name, justify="right" if place in table.numeric else "left", overflow="fold")
     for row in table.rows:
-        shown.add_row(*(Text(cell) for cell in row))
+        shown.add_row(*(Text(visible(cell)) for cell in row))
     return shown

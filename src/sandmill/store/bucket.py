@@ -32,9 +32,11 @@ class BucketFiles:
         endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
         return fsspec.filesystem("s3", use_listings_cache=False, endpoint_url=endpoint or None)
 
-    def read(self, path: str) -> bytes:
-        """Return the whole content."""
+    def read(self, path: str, limit: int | None) -> bytes:
+        """Return the whole content, or as much as shows that it is longer than `limit`."""
         with self._faults(path):
+            if limit is not None and self.size(path) > limit:
+                return cast(bytes, self._fs.cat_file(self._full(path), start=0, end=limit + 1))
             return cast(bytes, self._fs.cat_file(self._full(path)))
 
     def open(self, path: str) -> BinaryIO:

@@ -15,7 +15,7 @@ from sandmill.store.local import LocalFiles
 class Backend(Protocol):
     """What a place must be able to do. Paths are relative, with forward slashes; the empty path is the root."""
 
-    def read(self, path: str) -> bytes: ...  # noqa: D102
+    def read(self, path: str, limit: int | None) -> bytes: ...  # noqa: D102
     def open(self, path: str) -> BinaryIO: ...  # noqa: D102
     def write(self, path: str, content: bytes, owner_only: bool) -> None: ...  # noqa: D102
     def create(self, path: str, content: bytes, owner_only: bool) -> bool: ...  # noqa: D102
@@ -60,10 +60,18 @@ class Store:
         """Full name of a path, for messages."""
         return f"{self.root}/{path}" if path else self.root
 
-    def read(self, path: str) -> bytes:
-        """Return the whole content of a file."""
+    def read(self, path: str, limit: int | None = None) -> bytes:
+        """Return the whole content of a file.
+
+        Args:
+            path: of the file.
+            limit: bytes that the file may have, where a stranger could have written it; a longer one is a StoreError.
+        """
         with storage_faults(self.where(path)):
-            return self.backend.read(_checked(path))
+            content = self.backend.read(_checked(path), limit)
+            if limit is not None and len(content) > limit:
+                raise StoreError(f"{self.where(path)}: more than {limit} bytes, so it was not read")
+            return content
 
     def open(self, path: str) -> BinaryIO:
         """Open a file for reading at any position, so that Parquet readers fetch only what they need."""
@@ -112,8 +120,10 @@ class Store:
 
 def _checked(path: str) -> str:
     parts = PurePosixPath(path.rstrip("/")).parts
-    if path.startswith("/") or "\\" in path or any(part.startswith(".") for part in parts):
+    has_odd_character = "\\" in path or not path.isprintable()
+    if path.startswith("/") or has_odd_character or any(part.startswith(".") for part in parts):
         raise StoreError(
-            f"{path!r} is not a path inside a dataset: no leading slash, backslash or part with a leading dot"
+            f"{path!r} is not a path inside a dataset: no leading slash, backslash, control character or part with a "
+            "leading dot"
         )
     return "/".join(parts)

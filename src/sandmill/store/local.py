@@ -1,14 +1,16 @@
 """Files in a local folder. A file appears whole or not at all, whenever the process is killed."""
 
+import errno
 import os
 import secrets
 import shutil
+import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import BinaryIO
 
 STAGING = ".tmp"
@@ -17,6 +19,9 @@ STAGING = ".tmp"
 STALE_SECONDS = 3600
 """A staged file older than this was left by a killed process: writing one takes seconds."""
 
+OWNER_ONLY = frozenset({"private", "secret", "shards", "llm"})
+"""Folders of a dataset that answers could be learnt from: they and all below are readable by their owner alone."""
+
 
 @dataclass(frozen=True)
 class LocalFiles:
@@ -24,17 +29,22 @@ class LocalFiles:
 
     root: Path
 
-    def read(self, path: str) -> bytes:
-        """Return the whole content."""
-        return (self.root / path).read_bytes()
+    def read(self, path: str, limit: int | None) -> bytes:
+        """Return the whole content, or as much as shows that it is longer than `limit`."""
+        with self.open(path) as file:
+            return file.read(-1 if limit is None else limit + 1)
 
     def open(self, path: str) -> BinaryIO:
-        """Open for reading at any position."""
-        return (self.root / path).open("rb")
+        """Open a regular file for reading at any position; a pipe or a device would block or never end."""
+        descriptor = os.open(self.root / path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise OSError(errno.EINVAL, "not a regular file")
+        return os.fdopen(descriptor, "rb")
 
     def write(self, path: str, content: bytes, owner_only: bool) -> None:
         """Put content under a path, over what was there."""
-        with self._staged(lambda file: file.write(content), owner_only) as staged:
+        with self._staged(path, lambda file: file.write(content), owner_only) as staged:
             staged.replace(self._target(path))
         self._sync_folder(path)
 
@@ -43,7 +53,7 @@ class LocalFiles:
         target = self._target(path)
         if target.exists():
             return False
-        with self._staged(lambda file: file.write(content), owner_only) as staged:
+        with self._staged(path, lambda file: file.write(content), owner_only) as staged:
             try:
                 os.link(staged, target)
             except FileExistsError:
@@ -54,8 +64,8 @@ class LocalFiles:
     def copy(self, source: str, target: str) -> None:
         """Copy in small blocks, so that size does not matter."""
         with (
-            (self.root / source).open("rb") as original,
-            self._staged(lambda file: shutil.copyfileobj(original, file), owner_only=False) as staged,
+            self.open(source) as original,
+            self._staged(target, lambda file: shutil.copyfileobj(original, file), owner_only=False) as staged,
         ):
             staged.replace(self._target(target))
         self._sync_folder(target)
@@ -85,19 +95,27 @@ class LocalFiles:
         return sorted(entry.name for entry in base.iterdir() if entry.is_dir() and not entry.name.startswith("."))
 
     def _target(self, path: str) -> Path:
+        """Make the folders that a file lies in, and give its full path."""
         target = self.root / path
-        target.parent.mkdir(parents=True, exist_ok=True)
+        if not target.parent.is_dir():
+            self.root.mkdir(parents=True, exist_ok=True)
+            for folder in reversed(PurePath(path).parents[:-1]):
+                (self.root / folder).mkdir(mode=0o700 if _is_owner_only(folder) else 0o777, exist_ok=True)
         return target
 
     @contextmanager
-    def _staged(self, fill: Callable[[BinaryIO], object], owner_only: bool) -> Iterator[Path]:
-        """Write a hidden file down to the disk, lend it, and take away what is left of it."""
+    def _staged(self, path: str, fill: Callable[[BinaryIO], object], owner_only: bool) -> Iterator[Path]:
+        """Write a hidden file down to the disk, lend it, and take away what is left of it.
+
+        It has the mode of the path that it is for from the start, so that nobody can open it in between.
+        """
+        mode = 0o600 if owner_only or _is_owner_only(PurePath(path)) else 0o666
         staging = self.root / STAGING
         staging.mkdir(parents=True, exist_ok=True)
         self._is_swept  # noqa: B018  once, when there is a folder to sweep
         staged = staging / f"{os.getpid()}-{secrets.token_hex(8)}"
         try:
-            descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if owner_only else 0o666)
+            descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
             with os.fdopen(descriptor, "wb") as file:
                 fill(file)
                 file.flush()
@@ -119,6 +137,10 @@ class LocalFiles:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def _is_owner_only(path: PurePath) -> bool:
+    return not OWNER_ONLY.isdisjoint(path.parts)
 
 
 def _sweep(staging: Path) -> None:

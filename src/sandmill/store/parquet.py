@@ -2,13 +2,30 @@
 
 import io
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from contextlib import contextmanager
+from itertools import chain, groupby, islice
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sandmill.errors import IntegrityError, SandmillError, shorten
+from sandmill.models.names import MOST_FAULTS, task_id_fault
+from sandmill.store.footer import Footer, Group, read_footer
+from sandmill.store.limits import (
+    GROUPS_PER_FILE,
+    MAX_CONTAINER,
+    MAX_FOOTER_BYTES,
+    MAX_GROUP_BYTES,
+    MAX_RATIO,
+    MAX_TASK_FILES,
+    RATIO_FREE_BYTES,
+)
+from sandmill.store.pages import column_bytes
 from sandmill.store.tables import Row, Table
+
+_BATCH = 1024
+"""Rows that are Python objects at a time."""
 
 
 def write_rows(schema: Any, groups: Iterable[Sequence[Row]]) -> bytes:
@@ -35,31 +52,151 @@ def write_rows(schema: Any, groups: Iterable[Sequence[Row]]) -> bytes:
 def grouped(table: Table, rows: Sequence[Row]) -> list[list[Row]]:
     """Cut a table's rows into row groups."""
     size = table.rows_per_group
-    if size is None:
-        return [list(group) for _, group in groupby(rows, key=lambda row: row["task_id"])]
-    return [list(rows[start : start + size]) for start in range(0, len(rows), size)]
+    if size is not None:
+        return [list(rows[start : start + size]) for start in range(0, len(rows), size)]
+    tasks = [list(group) for _, group in groupby(rows, key=lambda row: row["task_id"])]
+    together = -(-len(tasks) // GROUPS_PER_FILE)
+    return [list(chain(*tasks[start : start + together])) for start in range(0, len(tasks), together or 1)]
 
 
-def iterate_rows(file: BinaryIO, columns: Sequence[str] | None = None) -> Iterator[Row]:
-    """Read all rows, one row group in memory at a time."""
-    reader = pq.ParquetFile(file)
-    for number in range(reader.num_row_groups):
-        yield from reader.read_row_group(number, columns=columns).to_pylist()
+class TableReader:
+    """Reads one Parquet file that a stranger may have written: a row group at a time, each within the limits.
+
+    What a row group grows to is found out before anything of it is decompressed.
+    """
+
+    def __init__(
+        self, file: BinaryIO, where: str, schema: Any = None, rows: int | None = None, footer: Footer | None = None
+    ) -> None:
+        """Read the footer.
+
+        Args:
+            file: the Parquet file.
+            where: its name, for messages.
+            schema: columns that must be there, each of this type, for the tables of tasks and files; None: any.
+            rows: number of rows that it must have, where that is known.
+            footer: of this file, where it was read before.
+
+        Raises:
+            IntegrityError: it is no Parquet file, lacks a column, or is larger than a release needs.
+        """
+        self._file, self._where, self._schema = file, where, schema
+        with _faults(where):
+            self.footer = footer or read_footer(file)
+            if rows is not None and self.footer.rows != rows:
+                raise IntegrityError(f"{self.footer.rows} rows; the manifest says {rows}")
+            file.seek(0)
+            self._reader = pq.ParquetFile(
+                file,
+                pre_buffer=False,
+                thrift_string_size_limit=MAX_FOOTER_BYTES,
+                thrift_container_size_limit=MAX_CONTAINER,
+            )
+            _check_columns(self._reader.schema_arrow, schema)
+
+    def groups(self, columns: Sequence[str] | None = None, task_id: str | None = None) -> Iterator[Any]:
+        """Give the row groups as Arrow tables.
+
+        Args:
+            columns: to read; all of the schema if None.
+            task_id: leave out the groups that cannot hold this task, going by their statistics.
+        """
+        with _faults(self._where):
+            wanted = columns or (self._schema.names if self._schema else self._reader.schema_arrow.names)
+            for number in self._numbers():
+                if task_id is None or _may_hold(self.footer.groups[number], task_id):
+                    self._check_group(number, wanted)
+                    group = self._reader.read_row_group(number, columns=wanted)
+                    self._check_cells(group)
+                    yield group
+
+    def check_sizes(self) -> None:
+        """Refuse row groups that grow too large, without reading any."""
+        with _faults(self._where):
+            for number in self._numbers():
+                self._check_group(number, self._reader.schema_arrow.names)
+
+    def rows(self, columns: Sequence[str] | None = None) -> Iterator[Row]:
+        """Give all rows as mappings."""
+        for group in self.groups(columns):
+            for batch in group.to_batches(max_chunksize=_BATCH):
+                yield from batch.to_pylist()
+
+    def rows_of_task(self, task_id: str) -> list[Row]:
+        """Give the rows of one task, reading only the row groups that can hold it."""
+        found: list[Row] = []
+        for group in self.groups(task_id=task_id):
+            places = [place for place, name in enumerate(group["task_id"].to_pylist()) if name == task_id]
+            if len(found) + len(places) > MAX_TASK_FILES:
+                raise IntegrityError(f"{self._where}: task {task_id} has more than {MAX_TASK_FILES} rows")
+            found += [row for place in places for row in group.slice(place, 1).to_pylist()]
+            if (size := sum(len(row.get("bytes", b"")) for row in found)) > MAX_GROUP_BYTES:
+                raise IntegrityError(
+                    f"{self._where}: task {task_id} has {size} bytes of files; the most is {MAX_GROUP_BYTES}"
+                )
+        return found
+
+    def _numbers(self) -> Iterator[int]:
+        """Give the row groups that have rows; one without any has no pages either."""
+        yield from (number for number, group in enumerate(self.footer.groups) if group.rows)
+
+    def _check_group(self, number: int, columns: Sequence[str]) -> None:
+        """Refuse a row group that grows too large, before it is read."""
+        group, size, stored = self.footer.groups[number], 0, 0
+        for column in group.columns:
+            # Arrow takes `a.b` for a part of the column `a`.
+            if column.name.partition(".")[0] not in columns:
+                continue
+            if not column.is_nested and column.values != group.rows:
+                raise IntegrityError(f"column {column.name} has {column.values} values in {group.rows} rows")
+            size += column_bytes(self._file, column)
+            stored += column.stored
+        most = MAX_GROUP_BYTES
+        if self._schema is not None:
+            most = min(most, RATIO_FREE_BYTES + MAX_RATIO * stored)
+        if size > most:
+            raise IntegrityError(f"row group {number} would grow to {size} bytes; the most is {most}")
+
+    def _check_cells(self, group: Any) -> None:
+        """Refuse empty cells where there must be a value, and task ids that cannot name a folder."""
+        group.validate(full=True)
+        for field in self._schema or ():
+            if field.name in group.column_names and not field.nullable and group[field.name].null_count:
+                raise IntegrityError(f"column {field.name} has empty cells")
+        if self._schema is not None and "task_id" in group.column_names:
+            faults = filter(None, map(task_id_fault, group["task_id"].unique().to_pylist()))
+            if listed := "; ".join(islice(faults, MOST_FAULTS)):
+                raise IntegrityError(listed)
 
 
-def rows_of_task(file: BinaryIO, task_id: str) -> list[Row]:
-    """Read the rows of one task, fetching only the row groups that can hold it."""
-    reader = pq.ParquetFile(file, pre_buffer=False)
-    column = reader.schema_arrow.get_field_index("task_id")
-    found: list[Row] = []
-    for number in range(reader.num_row_groups):
-        known = reader.metadata.row_group(number).column(column).statistics
-        if known is not None and known.has_min_max and not known.min <= task_id <= known.max:
-            continue
-        found += [row for row in reader.read_row_group(number).to_pylist() if row["task_id"] == task_id]
-    return found
+def iterate_rows(file: BinaryIO, where: str, columns: Sequence[str] | None = None) -> Iterator[Row]:
+    """Read all rows of a report or of a shard's own table, one row group in memory at a time."""
+    yield from TableReader(file, where).rows(columns)
 
 
-def count_rows(content: bytes) -> int:
-    """Count rows from the footer alone."""
-    return int(pq.read_metadata(io.BytesIO(content)).num_rows)
+def _check_columns(found: Any, schema: Any) -> None:
+    if len(set(found.names)) != len(found.names):
+        raise IntegrityError("two columns have one name")
+    for field in schema or ():
+        if field.name not in found.names or found.field(field.name).type != field.type:
+            raise IntegrityError(f"no column {field.name} of type {field.type}")
+
+
+def _may_hold(group: Group, task_id: str) -> bool:
+    column = next((column for column in group.columns if column.name == "task_id"), None)
+    if column is None or column.least is None or column.greatest is None:
+        return True
+    return column.least <= task_id.encode() <= column.greatest
+
+
+@contextmanager
+def _faults(where: str) -> Iterator[None]:
+    """Turn whatever a damaged or hostile table makes Arrow raise into one IntegrityError."""
+    try:
+        yield
+    except IntegrityError as error:
+        raise IntegrityError(f"{where}: {error}") from None
+    except SandmillError:
+        raise
+    except (pa.ArrowException, ValueError, OSError, KeyError, TypeError, OverflowError, MemoryError) as error:
+        raise IntegrityError(f"{where}: cannot be read as a table: {shorten(str(error), 200)}") from error

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from sandmill.errors import StoreError
 from sandmill.fingerprint import canonical_json, digest, fingerprint
 from sandmill.models.plan import ShardRef
-from sandmill.models.release import Manifest, PartFile
+from sandmill.models.release import MAX_PARTS, Manifest, PartFile
 from sandmill.store.files import Store
 from sandmill.store.shards import FinishedShard, read_shard
-from sandmill.store.versions import MANIFEST, VERSION_PATTERN, list_versions, read_manifest, version_folders
+from sandmill.store.versions import MANIFEST, list_versions, read_manifest, version_folders
 
 _LAST_NUMBER = 9999
 
@@ -46,10 +46,11 @@ def publish(
         The manifest, and whether it is new.
 
     Raises:
-        StoreError: there is no task, a task lies in two shards, or the numbers have run out.
+        StoreError: there is no task, a task lies in two shards, there are too many parts, or the numbers have run out.
     """
     shards = [read_shard(store, key) for key in dict.fromkeys(ref.key for ref in refs)]
     content = content_of(_gather_digests(shards))
+    _require_few_parts(shards, reports)
     existing = _find_equal(store, content)
     if existing is not None:
         return existing, False
@@ -92,6 +93,15 @@ def _gather_digests(shards: Sequence[FinishedShard]) -> dict[str, str]:
     return digests
 
 
+def _require_few_parts(shards: Sequence[FinishedShard], reports: Mapping[str, bytes]) -> None:
+    """Refuse before anything is copied: no reader would take the manifest."""
+    count = sum(len(shard.parts) + len(shard.reports) for shard in shards) + len(reports) + 1
+    if count > MAX_PARTS:
+        raise StoreError(
+            f"nothing published: {count} files, and a release has at most {MAX_PARTS}. Use a larger --shard-size."
+        )
+
+
 def _find_equal(store: Store, content: str) -> Manifest | None:
     for version in list_versions(store):
         if version.endswith(content[:8]):
@@ -110,7 +120,7 @@ def _claim(store: Store, content: str) -> str:
             if store.read(claims[number]).decode() == content:
                 return f"{number}-{content[:8]}"
         taken = [int(number) for number in claims if number.isdigit()]
-        taken += [int(match[1]) for name in version_folders(store) if (match := VERSION_PATTERN.match(name))]
+        taken += [int(name.partition("-")[0]) for name in version_folders(store)]
         number = f"{max(taken, default=0) + 1:04d}"
         if int(number) > _LAST_NUMBER:
             raise StoreError(

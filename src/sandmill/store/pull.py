@@ -1,15 +1,21 @@
-"""Tasks as folders, each there whole or not at all, so that a pull can be killed and run again."""
+"""Tasks as folders, each there whole or not at all, so that a pull can be killed and run again.
+
+Nothing is written through a link: files go into a new folder whose name nobody can foresee, which is then renamed.
+"""
 
 import errno
+import os
 import secrets
 import shutil
+import stat
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from sandmill.errors import Problem, RequestError
+from sandmill.errors import IntegrityError, Problem, RequestError
 from sandmill.fingerprint import digest
+from sandmill.models.names import task_id_fault
 from sandmill.store.faults import storage_faults
 
 _PREFIX = ".pull-"
@@ -37,7 +43,10 @@ def pull_tasks(
 
     Raises:
         RequestError: folders that hold something else, all of them; the other tasks are written.
+        IntegrityError: an id cannot be the name of a folder; nothing was written.
     """
+    if faults := list(filter(None, map(task_id_fault, task_ids))):
+        raise IntegrityError(f"{faults[0]}. Nothing was pulled.")
     if to.exists() and not to.is_dir():
         raise RequestError(
             "pull", [Problem("--to", f"{to}, a file", "a folder, made if missing")], "Nothing was pulled."
@@ -57,7 +66,9 @@ def pull_tasks(
 
 
 def _pull_task(folder: Path, sides: Mapping[str, Files]) -> list[Problem]:
-    problems = _compare_sides(folder, sides)
+    problems = _links(folder, sides) or _compare_sides(folder, sides)
+    if problems:
+        return problems
     if "private" not in sides and (folder / "private").exists():
         problems.append(
             Problem(str(folder / "private"), "a private half", "none, as only the public half is asked for")
@@ -67,28 +78,52 @@ def _pull_task(folder: Path, sides: Mapping[str, Files]) -> list[Problem]:
         return problems
     staged = folder.parent / f"{_PREFIX}{folder.name}-{secrets.token_hex(4)}"
     try:
+        staged.mkdir()
         for side, files in missing.items():
-            (staged / side).mkdir(parents=True)
+            (staged / side).mkdir(mode=0o700 if side == "private" else 0o777)
             for path, content in files.items():
-                _write(staged / side / path, content)
-        if not folder.exists() and _rename(staged, folder):
+                _write(staged / side / path, content, 0o600 if side == "private" else 0o666)
+        if not os.path.lexists(folder) and _rename(staged, folder.name, folder.parent):
             return []
         for side in missing:
-            _rename(staged / side, folder / side)
+            _rename(staged / side, side, folder)
     finally:
         shutil.rmtree(staged, ignore_errors=True)
-    return _compare_sides(folder, sides)
+    return _links(folder, sides) or _compare_sides(folder, sides)
 
 
-def _rename(source: Path, target: Path) -> bool:
-    """Give a folder its name; False if another pull was faster."""
+def _rename(source: Path, name: str, folder: Path) -> bool:
+    """Give a folder its name in another one, which is no link; False if another pull was faster."""
+    flags = os.O_RDONLY | os.O_DIRECTORY | (0 if source.parent == folder else os.O_NOFOLLOW)
+    descriptor = os.open(folder, flags)
     try:
-        source.rename(target)
+        os.rename(source, name, dst_dir_fd=descriptor)
     except OSError as error:
-        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
             raise
         return False
+    finally:
+        os.close(descriptor)
     return True
+
+
+def _links(folder: Path, sides: Mapping[str, Files]) -> list[Problem]:
+    """Find links and special files in the way of a task: what lies behind a link is not ours to write or to compare."""
+    places = [folder, *(folder / side for side in {*sides, "private"})]
+    for place in places:
+        if os.path.lexists(place) and not stat.S_ISDIR(place.lstat().st_mode):
+            return [Problem(str(place), _kind(place), "a folder, or nothing")]
+    inside = [path for place in places[1:] for path in place.rglob("*") if not path.name.startswith(".")]
+    return [
+        Problem(str(path), _kind(path), "a file or a folder")
+        for path in inside
+        if path.is_symlink() or not (path.is_file() or path.is_dir())
+    ]
+
+
+def _kind(path: Path) -> str:
+    mode = path.lstat().st_mode
+    return "a link" if stat.S_ISLNK(mode) else "a file" if stat.S_ISREG(mode) else "a special file"
 
 
 def _compare_sides(folder: Path, sides: Mapping[str, Files]) -> list[Problem]:
@@ -108,9 +143,11 @@ def _compare(folder: Path, files: Files) -> Problem | None:
     return Problem(str(folder), "; ".join(said), "the release's files") if said else None
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write(path: Path, content: bytes, mode: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
 
 
 def _sweep(to: Path) -> None:

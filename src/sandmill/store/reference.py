@@ -1,8 +1,10 @@
 """From what a person types to a version that exists, or an error that says what does."""
 
-from sandmill.errors import Problem, ReleaseNotFound
+from dataclasses import dataclass
+
+from sandmill.errors import Problem, ReleaseNotFound, SandmillError
 from sandmill.store.files import Store
-from sandmill.store.versions import list_versions
+from sandmill.store.versions import list_versions, read_manifest
 
 _LISTED = 10
 """Names that an error shows at most."""
@@ -25,6 +27,37 @@ def resolve(ref: str) -> tuple[Store, str]:
     if len(matching) != 1:
         raise _no_version(ref, store, wanted, versions)
     return store, matching[0]
+
+
+@dataclass(frozen=True)
+class DatasetFacts:
+    """What a listing says of one dataset: its versions, and the tasks and the date of the latest."""
+
+    name: str
+    versions: int
+    latest: str
+    tasks: int | None
+    """None if the manifest of the latest version cannot be read; then `created` says so."""
+    created: str
+
+
+def list_datasets(place: str) -> list[DatasetFacts]:
+    """Describe the datasets that lie directly in a folder or under an S3 prefix; empty if there are none.
+
+    A dataset whose latest manifest cannot be read is listed too; opening it says why.
+    """
+    root = Store(place)
+    found = []
+    for name in root.folders():
+        store = Store(root.where(name))
+        if versions := list_versions(store):
+            try:
+                manifest = read_manifest(store, versions[-1])
+                tasks, created = manifest.tasks, manifest.created
+            except SandmillError:
+                tasks, created = None, "cannot be read"
+            found.append(DatasetFacts(name, len(versions), versions[-1], tasks, created))
+    return found
 
 
 def _split(ref: str) -> tuple[str, str | None]:

@@ -1,38 +1,53 @@
 """Reading a published release: what is in it, one task of it, or all of it as folders."""
 
 import io
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydantic import ValidationError
+
 from sandmill.errors import IntegrityError, Problem, ReleaseNotFound, StoreError
 from sandmill.fingerprint import digest
+from sandmill.models.names import MOST_FAULTS, path_faults
 from sandmill.models.package import TaskPackage
 from sandmill.models.release import Manifest, PartFile, TaskRecord
 from sandmill.models.reports import Rejection, SlotReport
 from sandmill.store.faults import AccessDenied, FileMissing
 from sandmill.store.files import Store
-from sandmill.store.parquet import iterate_rows, rows_of_task
+from sandmill.store.footer import Footer
+from sandmill.store.limits import MAX_RECORD_BYTES, MAX_REPORT_BYTES
+from sandmill.store.parquet import TableReader
 from sandmill.store.reference import resolve
-from sandmill.store.tables import Row, read_record, read_rejection, read_slot
-from sandmill.store.versions import read_manifest
+from sandmill.store.tables import Row, part_name, read_record, read_rejection, read_slot, schema_of
+from sandmill.store.versions import first_fault, read_manifest
 
 if TYPE_CHECKING:
     import polars as pl
 
-_PUBLIC = ("task_id", "split", "modality", "target", "metric", "rows_train", "rows_test")
 _HIDDEN = ("record", "split", "metric")
 """Private columns left out of the joined table: too large, or there already."""
 
+_FOOTERS_KEPT = 16
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Release:
-    """One immutable version of a dataset. Reads what is asked for; without access to private/, only public facts."""
+    """One immutable version of a dataset. Reads what is asked for; without access to private/, only public facts.
+
+    A release may come from a stranger. Names and sizes are checked before they are used, and whatever is read here
+    raises IntegrityError if it is not what a release may hold.
+    """
 
     store: Store
     manifest: Manifest
+
+    def __repr__(self) -> str:
+        return f"Release({self.ref!r}, {self.manifest.tasks} tasks)"
 
     @property
     def version(self) -> str:
@@ -51,26 +66,20 @@ class Release:
         if part is None:
             return False
         try:
-            with self.store.open(self._path(part)) as file:
+            with self.store.open(f"{self.version}/{part.path}") as file:
                 return len(file.read(4)) == 4
         except (FileMissing, AccessDenied):
             return False
 
     @cached_property
     def tasks(self) -> "pl.DataFrame":
-        """A row a task, by task_id: public facts joined with private ones (band, thresholds, oracle, seed ...)."""
-        import polars as pl
-
-        public = pl.concat(self._frames("public/tasks", lambda name: name in _PUBLIC))
-        if not self.has_private:
-            return public.sort("task_id")
-        private = pl.concat(self._frames("private/tasks", lambda name: name not in _HIDDEN))
-        return public.join(private, on="task_id", how="left").sort("task_id")
+        """A row a task, by task_id: prompt and public facts joined with private ones (band, thresholds, oracle ...)."""
+        return self._join_facts(leave_out=())
 
     @cached_property
     def task_ids(self) -> tuple[str, ...]:
         """Sorted ids of all tasks."""
-        return tuple(sorted(self._part_of))
+        return tuple(sorted(self._group_of))
 
     def prompt(self, task_id: str) -> str:
         """Give the description. `sandmill.prompt` adds how code runs, and its limits, to that of a pulled task."""
@@ -78,21 +87,32 @@ class Release:
 
     def record(self, task_id: str) -> TaskRecord:
         """Give everything known of a task. Needs the private half."""
-        return read_record(self._rows("private/tasks", task_id)[0])
+        row, where = self._rows("private/tasks", task_id)[0], f"{self.ref}: task {task_id}: its record"
+        if len(row["record"]) > MAX_RECORD_BYTES:
+            raise IntegrityError(f"{where} has {len(row['record'])} characters; the most is {MAX_RECORD_BYTES}")
+        try:
+            record = read_record(row)
+        except ValidationError as error:
+            raise IntegrityError(f"{where} cannot be read: {first_fault(error)}") from None
+        if (record.task_id, record.digest) != (task_id, row["digest"]):
+            raise IntegrityError(f"{where} is of task {record.task_id} with another digest")
+        return record
 
     def files(self, side: str, task_id: str) -> dict[str, bytes]:
         """Give the files of one side, public or private, each checked against its hash.
 
         Raises:
-            IntegrityError: stored bytes differ from their hash, or a path leads out of the task's folder.
+            IntegrityError: stored bytes differ from their hash, or a path may not become a file of the task's folder.
         """
         rows = self._rows(f"{side}/files", task_id)
+        where = f"{self.ref}: task {task_id}: {side}"
+        if faults := "; ".join(islice(path_faults(row["path"] for row in rows), MOST_FAULTS)):
+            raise IntegrityError(f"{where}: {faults}. Nothing was written for this task.")
         for row in rows:
-            where = f"{self.ref}: task {task_id}: {side}/{row['path']}"
             if digest(row["bytes"]) != row["sha256"]:
-                raise IntegrityError(f"{where}: the stored bytes differ from their hash. Publish the release again.")
-            if not _stays_inside(row["path"]):
-                raise IntegrityError(f"{where}: this path leads out of the task's folder; nothing was written")
+                raise IntegrityError(
+                    f"{where}/{row['path']}: the stored bytes differ from their hash. Publish the release again."
+                )
         return {row["path"]: row["bytes"] for row in rows}
 
     def package(self, task_id: str) -> TaskPackage:
@@ -113,6 +133,11 @@ class Release:
         task_ids: Iterable[str] | None = None,
         public_only: bool = False,
         progress: Callable[[int, int], None] | None = None,
+        *,
+        split: Collection[str] = (),
+        band: Collection[str] = (),
+        metric: Collection[str] = (),
+        structure: Collection[str] = (),
     ) -> list[Path]:
         """Write tasks as folders `<to>/<task_id>/{public,private}/`, each there whole or not at all.
 
@@ -123,30 +148,60 @@ class Release:
             task_ids: these tasks; all if None.
             public_only: leave the private half out.
             progress: called with (tasks done, tasks in all).
+            split: only tasks of these splits.
+            band: only tasks of these bands of difficulty; needs the private half to be readable, as `structure` does.
+            metric: only tasks of these metrics.
+            structure: only tasks of these structures, such as `tabular/binary/random`.
 
         Returns:
             The folders, in the order asked for.
 
         Raises:
-            RequestError: folders that are there hold something else; they are left alone, all others are written.
+            RequestError: no task is of these splits, bands, metrics and structures; or folders that are there hold
+                something else: they are left alone, all others are written.
+            IntegrityError: the release holds names or amounts that no release may hold.
             ReleaseNotFound: the release has no such tasks.
             AccessDenied, FileMissing: the private half cannot be read from here.
         """
         from sandmill.store.pull import pull_tasks
+        from sandmill.store.selection import require_some
 
         wanted = self.task_ids if task_ids is None else tuple(dict.fromkeys(task_ids))
         self.check_ids(wanted)
+        if split or band or metric or structure:
+            matching = set(self.select(split=split, band=band, metric=metric, structure=structure))
+            wanted = tuple(task_id for task_id in wanted if task_id in matching)
+            require_some(self.ref, wanted)
         sides = ("public",) if public_only else ("public", "private")
         if not public_only and not self.has_private:
             raise AccessDenied(
                 f"{self.ref}: the private half is not readable here. Pull with public_only (--public-only), "
                 "or with credentials that may read private/."
             )
-        return pull_tasks(self.files, wanted, sides, Path(to), progress)
+        return pull_tasks(self._within_content(sides), wanted, sides, Path(to), progress)
+
+    def select(
+        self,
+        *,
+        split: Collection[str] = (),
+        band: Collection[str] = (),
+        metric: Collection[str] = (),
+        structure: Collection[str] = (),
+    ) -> tuple[str, ...]:
+        """Give the ids of the tasks that have one of the values of every argument that is given.
+
+        Raises:
+            RequestError: a value that no task of this release has, or no task has all of them; says which there are.
+        """
+        from sandmill.store.selection import select_ids
+
+        wanted = {"split": split, "band": band, "metric": metric, "structure": structure}
+        facts = self._join_facts(leave_out=("prompt",))
+        return select_ids(facts, self.ref, {column: values for column, values in wanted.items() if values})
 
     def check_ids(self, task_ids: Iterable[str]) -> None:
         """Refuse ids that the release does not have, all at once."""
-        unknown = [task_id for task_id in task_ids if task_id not in self._part_of]
+        unknown = [task_id for task_id in task_ids if task_id not in self._group_of]
         if unknown:
             some = ", ".join(self.task_ids[:5]) + (" ..." if len(self.task_ids) > 5 else "")
             expected = f"one of the {len(self.task_ids)} tasks of this release ({some})"
@@ -160,7 +215,7 @@ class Release:
     def report(self, name: str) -> bytes | None:
         """Give a file of reports/, None if there is none of this name."""
         known = any(part.path == f"reports/{name}" for part in self.manifest.parts)
-        return self.store.read(f"{self.version}/reports/{name}") if known else None
+        return self.store.read(f"{self.version}/reports/{name}", limit=MAX_REPORT_BYTES) if known else None
 
     def slot_reports(self) -> Iterator[SlotReport]:
         """Read what each slot cost and what became of it, one part in memory at a time."""
@@ -170,45 +225,92 @@ class Release:
         """Read what failed on the way, and why, one part in memory at a time."""
         yield from map(read_rejection, self._iterate("reports/rejections"))
 
-    def _iterate(self, table: str) -> Iterator[Row]:
-        for part in self.parts(table):
-            yield from iterate_rows(io.BytesIO(self.store.read(self._path(part))), None)
+    @contextmanager
+    def open_part(self, part: PartFile) -> Iterator[TableReader]:
+        """Open a part of a table, of the size that the manifest says."""
+        name = part_name(part.path)
+        with self.store.open(f"{self.version}/{part.path}") as file:
+            if (size := file.seek(0, io.SEEK_END)) != part.size:
+                raise IntegrityError(f"{part.path}: {size} bytes; the manifest says {part.size}")
+            schema, known = schema_of(name.table) if name else None, self._footers.get(part.path)
+            reader = TableReader(file, part.path, schema, part.rows, known)
+            if known is None:
+                if len(self._footers) == _FOOTERS_KEPT:
+                    self._footers.clear()
+                self._footers[part.path] = reader.footer
+            yield reader
 
     @cached_property
-    def _part_of(self) -> dict[str, str]:
-        """Number of the parts that hold a task, by task_id; the four tables of a shard share it."""
+    def _footers(self) -> dict[str, Footer]:
+        """Footers of parts that were read lately, by path: a task a time is read from the same few parts."""
+        return {}
+
+    def _iterate(self, table: str) -> Iterator[Row]:
+        for part in self.parts(table):
+            with self.open_part(part) as reader:
+                yield from reader.rows()
+
+    @cached_property
+    def _group_of(self) -> dict[str, str]:
+        """Where a task lies, by task_id: what the parts of the four tables that hold it have in common."""
         found: dict[str, str] = {}
         for part in self.parts("public/tasks"):
-            (frame,) = self._frames("public/tasks", lambda name: name == "task_id", only=part)
-            found.update(dict.fromkeys(frame["task_id"].to_list(), _number(part)))
+            with self.open_part(part) as reader:
+                for table in reader.groups(["task_id"]):
+                    ids = table["task_id"].to_pylist()
+                    if len(set(ids)) < len(ids) or found.keys() & set(ids):
+                        raise IntegrityError(f"{self.ref}: {part.path}: a task is there more than once")
+                    found.update(dict.fromkeys(ids, _group(part)))
+                    if len(found) > self.manifest.tasks:
+                        raise IntegrityError(f"{self.ref}: more tasks than the {self.manifest.tasks} of its manifest")
         return found
 
-    def _frames(self, table: str, keep: Callable[[str], bool], only: PartFile | None = None) -> "list[pl.DataFrame]":
-        import polars as pl
-        import pyarrow.parquet as pq
+    def _join_facts(self, leave_out: Collection[str]) -> "pl.DataFrame":
+        public = self._frame("public/tasks", leave_out)
+        if not self.has_private:
+            return public.sort("task_id")
+        private = self._frame("private/tasks", _HIDDEN)
+        return public.join(private, on="task_id", how="left").sort("task_id")
 
+    def _frame(self, table: str, leave_out: Collection[str]) -> "pl.DataFrame":
+        import polars as pl
+
+        columns = [name for name in schema_of(table).names if name not in leave_out]
         frames = []
-        for part in [only] if only else self.parts(table):
-            with self.store.open(self._path(part)) as file:
-                reader = pq.ParquetFile(file)
-                columns = [name for name in reader.schema_arrow.names if keep(name)]
-                frames.append(pl.DataFrame(pl.from_arrow(reader.read(columns=columns))))
-        return frames
+        for part in self.parts(table):
+            with self.open_part(part) as reader:
+                frames += [pl.DataFrame(pl.from_arrow(group)) for group in reader.groups(columns)]
+        if not frames:
+            raise IntegrityError(f"{self.ref}: {table} has no rows")
+        return pl.concat(frames)
 
     def _rows(self, table: str, task_id: str) -> list[Row]:
         self.check_ids([task_id])
         for part in self.parts(table):
-            if _number(part) == self._part_of[task_id]:
-                with self.store.open(self._path(part)) as file:
-                    rows = rows_of_task(file, task_id)
+            if _group(part) == self._group_of[task_id]:
+                with self.open_part(part) as reader:
+                    rows = reader.rows_of_task(task_id)
                 if rows:
                     return rows
         if table.endswith("/files"):
             return []
         raise StoreError(f"{self.ref}: {table} has no row of task {task_id}")
 
-    def _path(self, part: PartFile) -> str:
-        return f"{self.version}/{part.path}"
+    def _within_content(self, sides: Collection[str]) -> Callable[[str, str], dict[str, bytes]]:
+        """Read files as `files` does, at most as many bytes as the manifest says that there are."""
+        parts = [part for side in sides for part in self.parts(f"{side}/files")]
+        left = sum(part.content for part in parts if part.content is not None)
+        is_known = all(part.content is not None for part in parts)
+
+        def read(side: str, task_id: str) -> dict[str, bytes]:
+            nonlocal left
+            files = self.files(side, task_id)
+            left -= sum(map(len, files.values()))
+            if is_known and left < 0:
+                raise IntegrityError(f"{self.ref}: task {task_id}: more bytes of files than the manifest says")
+            return files
+
+        return read
 
 
 def load(ref: str) -> Release:
@@ -225,9 +327,6 @@ def load(ref: str) -> Release:
     return Release(store, read_manifest(store, version))
 
 
-def _number(part: PartFile) -> str:
-    return part.path.rpartition("/")[2].split("-")[1]
-
-
-def _stays_inside(path: str) -> bool:
-    return bool(path) and "\\" not in path and all(part not in ("", ".", "..") for part in path.split("/"))
+def _group(part: PartFile) -> str:
+    name = part_name(part.path)
+    return name.group if name else ""

@@ -1,19 +1,23 @@
 """Finished shards are the build's cache: what is there is never made again, what is half-made is never seen."""
 
+import heapq
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from operator import itemgetter
 from typing import Any
 
 from sandmill.errors import StoreError
 from sandmill.fingerprint import canonical_json, digest
 from sandmill.models.base import Frozen
+from sandmill.models.names import path_faults
 from sandmill.models.plan import ShardPlan, ShardRef
-from sandmill.models.release import FORMAT_VERSION, PartFile, TaskRecord, VerifiedTask
+from sandmill.models.release import FORMAT_VERSION, SPLITS, PartFile, TaskRecord, VerifiedTask
 from sandmill.models.reports import Rejection, SlotReport
 from sandmill.store import tables
 from sandmill.store.files import Store
-from sandmill.store.parquet import grouped, iterate_rows, write_rows
+from sandmill.store.parquet import TableReader, grouped, iterate_rows, write_rows
 from sandmill.store.tables import Row
 
 
@@ -28,7 +32,7 @@ class FinishedShard(Frozen):
     digests: dict[str, str]
     """Digest of each task by task_id."""
     parts: dict[str, PartFile]
-    """By table, such as `public/tasks`; no entry for a table without rows. Paths relative to the dataset."""
+    """By table and split, such as `public/tasks-train`; none without rows. Paths relative to the dataset."""
     reports: dict[str, PartFile]
 
     def ref(self, dataset: str, reused: bool) -> ShardRef:
@@ -67,10 +71,10 @@ def write_shard(
     _check_tasks(plan, ordered)
     filled = {task.record.lineage.slot for task in ordered}
     parts, reports = {}, {}
-    for table in tables.TABLES:
-        rows = [row for task in ordered for row in table.rows(task)]
+    for table, split in product(tables.TABLES, SPLITS):
+        rows = [row for task in ordered if task.record.split == split for row in table.rows(task)]
         if rows:
-            name = f"{table.side}/{table.name}"
+            name = f"{table.side}/{table.name}-{split}"
             parts[name] = _write_part(store, plan.key, name, table.schema, grouped(table, rows))
     for name, schema, listed in (
         ("reports/rejections", tables.REJECTIONS, tables.rejection_rows(rejections)),
@@ -118,8 +122,10 @@ def read_shard_suites(store: Store, ref: ShardRef) -> list[dict[str, Any]]:
 
 def read_shard_records(store: Store, ref: ShardRef) -> Iterator[TaskRecord]:
     """Read the records of a shard's tasks in the order of their ids, without their files."""
-    part = read_shard(store, ref.key).parts.get("private/tasks")
-    for row in _iterate(store, part, ("record",)) if part else ():
+    parts = read_shard(store, ref.key).parts
+    wanted = [part for name, part in parts.items() if name.startswith("private/tasks-")]
+    rows = [_iterate(store, part, ("task_id", "record")) for part in wanted]
+    for row in heapq.merge(*rows, key=itemgetter("task_id")):
         yield tables.read_record(row)
 
 
@@ -131,8 +137,15 @@ def _write_part(store: Store, key: str, name: str, schema: Any, groups: Sequence
     content = write_rows(schema, groups)
     sha256 = digest(content)
     path = f"shards/{key}/{name}-{sha256[:8]}.parquet"
+    TableReader(io.BytesIO(content), path, schema if "task_id" in schema.names else None).check_sizes()
     store.write(path, content)
-    return PartFile(path=path, sha256=sha256, size=len(content), rows=sum(len(group) for group in groups))
+    return PartFile(
+        path=path,
+        sha256=sha256,
+        size=len(content),
+        rows=sum(len(group) for group in groups),
+        content=sum(len(row["bytes"]) for group in groups for row in group) if "bytes" in schema.names else None,
+    )
 
 
 def _write_suites(store: Store, key: str, suites: Sequence[Mapping[str, Any]]) -> PartFile:
@@ -144,7 +157,7 @@ def _write_suites(store: Store, key: str, suites: Sequence[Mapping[str, Any]]) -
 
 
 def _iterate(store: Store, part: PartFile, columns: Sequence[str] | None = None) -> Iterator[Row]:
-    yield from iterate_rows(io.BytesIO(store.read(part.path)), columns)
+    yield from iterate_rows(io.BytesIO(store.read(part.path)), store.where(part.path), columns)
 
 
 def _check_tasks(plan: ShardPlan, tasks: Sequence[VerifiedTask]) -> None:
@@ -158,5 +171,7 @@ def _check_tasks(plan: ShardPlan, tasks: Sequence[VerifiedTask]) -> None:
             )
         if task.package.task_id != task.record.task_id:
             problems.append(f"package {task.package.task_id} comes with the record of {task.record.task_id}")
+        for side in (task.package.public, task.package.private):
+            problems += [f"task {task.record.task_id}: {fault}" for fault in path_faults(side)]
     if problems:
         raise StoreError(f"shard {plan.key}: not written: " + "; ".join(problems))

@@ -1,5 +1,6 @@
 """The published tables: what each column holds, and models to rows and back. Any Parquet reader can use them."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -211,3 +212,33 @@ TABLES = (
     Table("private", "files", FILES, lambda task: file_rows(task.record.task_id, task.package.private), None),
 )
 """The tables of a release, in the order in which they are written."""
+
+_PART_NAME = re.compile(r"((?:public|private)/(?:tasks|files))-(?:([a-z_]+)-)?(\d{5,})-[0-9a-f]{8}\.parquet")
+
+
+@dataclass(frozen=True)
+class PartName:
+    """What the path of a table's part says."""
+
+    table: str
+    """Such as `public/tasks`."""
+    split: str | None
+    """None in releases of format 1, whose parts hold several splits."""
+    number: str
+    """Of the shard that it came from."""
+
+    @property
+    def group(self) -> str:
+        """What the parts of the four tables that hold the same tasks have in common."""
+        return f"{self.split}-{self.number}" if self.split else self.number
+
+
+def part_name(path: str) -> PartName | None:
+    """Read the path of a part; None for reports and for README.md."""
+    match = _PART_NAME.fullmatch(path)
+    return PartName(match[1], match[2], match[3]) if match else None
+
+
+def schema_of(table: str) -> Any:
+    """Give the columns of a table by its name, such as `public/tasks`; None for reports."""
+    return next((known.schema for known in TABLES if f"{known.side}/{known.name}" == table), None)

@@ -1,26 +1,33 @@
 """Proof that a release is what its manifest says: every byte is read and every hash made again."""
 
-import io
 from collections.abc import Iterator
+from hashlib import sha256
 from itertools import groupby
 
-from sandmill.errors import SandmillError
+from pydantic import ValidationError
+
+from sandmill.errors import SandmillError, StoreError, shorten
 from sandmill.fingerprint import digest, digest_of_hashes
+from sandmill.models.names import path_faults
 from sandmill.models.release import PartFile
 from sandmill.store.faults import AccessDenied, FileMissing
-from sandmill.store.parquet import count_rows, iterate_rows
+from sandmill.store.limits import MAX_RECORD_BYTES
+from sandmill.store.parquet import TableReader
 from sandmill.store.publish import content_of
 from sandmill.store.release import Release
-from sandmill.store.tables import TABLES, read_record
+from sandmill.store.tables import Row, part_name, read_record
+from sandmill.store.versions import first_fault
 
 Hashes = dict[str, list[tuple[str, str, str]]]
 """(side, path, SHA-256) of each file, by task_id."""
+
+_BLOCK = 1 << 20
 
 
 def verify_hashes(release: Release, *, public_only: bool = False) -> list[str]:
     """Check every part, every file, and that public and private halves describe the same tasks.
 
-    One part is in memory at a time.
+    Names and sizes are checked too: a release may come from a stranger. One row group is in memory at a time.
 
     Args:
         release: what to check.
@@ -31,41 +38,58 @@ def verify_hashes(release: Release, *, public_only: bool = False) -> list[str]:
     """
     problems: list[str] = []
     digests: dict[str, str] = {}
-    tables = {_table(part) for part in release.manifest.parts if not _is_left_out(part, public_only)}
-    for part in release.manifest.parts:
-        if not _table(part) and not _is_left_out(part, public_only):
-            problems += _check_part(release, part)[1]
-    numbers = sorted({_number(part) for part in release.manifest.parts if _table(part)})
-    for number in numbers:
-        held = [p for p in release.manifest.parts if _table(p) in tables - {""} and _number(p) == number]
-        problems += _check_shard(release, held, digests)
-    if not public_only:
-        problems += _check_content(release, digests)
+    seen: set[str] = set()
+    wanted = [part for part in release.manifest.parts if not (public_only and part.path.startswith("private/"))]
+    groups: dict[str, list[PartFile]] = {}
+    for part in wanted:
+        faults = list(_check_bytes(release, part))
+        problems += faults
+        if faults:
+            continue
+        if name := part_name(part.path):
+            groups.setdefault(name.group, []).append(part)
+        elif part.path.startswith(("public/", "private/")):
+            problems.append(f"{part.path}: no part of a table has such a name")
+    problems += _check_strays(release, public_only)
+    for _, parts in sorted(groups.items()):
+        problems += _check_shard(release, parts, digests, seen)
+    if len(seen) != release.manifest.tasks:
+        problems.append(f"manifest.json: says {release.manifest.tasks} tasks; {len(seen)} could be read")
+    elif not public_only and content_of(digests) != release.manifest.content:
+        problems.append("manifest.json: its content hash is not that of the tasks")
     return problems
 
 
-def _check_shard(release: Release, parts: list[PartFile], digests: dict[str, str]) -> Iterator[str]:
+def _check_shard(release: Release, parts: list[PartFile], digests: dict[str, str], seen: set[str]) -> Iterator[str]:
     """Check the parts that came from one shard: the same tasks in each table, and each task's digest."""
     ids: dict[str, set[str]] = {}
     hashes: Hashes = {}
     recorded: dict[str, str] = {}
     for part in parts:
-        content, problems = _check_part(release, part)
-        yield from problems
-        if content is None or problems:
+        name = part_name(part.path)
+        if name is None:
             continue
-        side, name = _table(part).split("/")
+        side, _, table = name.table.partition("/")
         try:
-            if name == "files":
-                yield from _check_files(side, content, hashes)
-            else:
-                rows = list(iterate_rows(io.BytesIO(content), ["task_id"] if side == "public" else None))
-                ids[side] = {row["task_id"] for row in rows}
-                recorded |= {row["task_id"]: row["digest"] for row in rows if side == "private"}
-                yield from (problem for row in rows if side == "private" for problem in _check_record(row))
-        except (OSError, ValueError) as error:
-            yield f"{part.path}: cannot be read as a table: {error}"
+            with release.open_part(part) as reader:
+                if table == "files":
+                    yield from _check_files(side, part, reader, hashes)
+                    continue
+                rows = reader.rows(
+                    ["task_id", "split"] if side == "public" else ["task_id", "split", "digest", "record"]
+                )
+                for row in rows:
+                    ids.setdefault(side, set()).add(row["task_id"])
+                    if name.split not in (None, row["split"]):
+                        yield f"task {row['task_id']}: is of split {row['split']}, and lies in {part.path}"
+                    if side == "private":
+                        recorded[row["task_id"]] = row["digest"]
+                        yield from _check_record(row)
+        except SandmillError as error:
+            yield str(error)
     everywhere = set().union(*ids.values()) | hashes.keys()
+    yield from (f"task {task_id}: lies in two shards" for task_id in sorted(everywhere & seen))
+    seen |= everywhere
     for side, there in ids.items():
         yield from (f"task {task_id}: not in {side}/tasks" for task_id in sorted(everywhere - there))
     if {"public", "private"} <= ids.keys():
@@ -75,56 +99,61 @@ def _check_shard(release: Release, parts: list[PartFile], digests: dict[str, str
     digests.update(recorded)
 
 
-def _check_part(release: Release, part: PartFile) -> tuple[bytes | None, list[str]]:
+def _check_bytes(release: Release, part: PartFile) -> Iterator[str]:
+    """Compare size and hash of a part with the manifest, a block in memory at a time."""
+    found, size = sha256(), 0
     try:
-        content = release.store.read(f"{release.version}/{part.path}")
+        with release.store.open(f"{release.version}/{part.path}") as file:
+            while size <= part.size and (block := file.read(_BLOCK)):
+                found.update(block)
+                size += len(block)
     except FileMissing:
-        return None, [f"{part.path}: missing"]
+        yield f"{part.path}: missing"
     except AccessDenied:
-        return None, [f"{part.path}: access denied, so not checked"]
-    if len(content) != part.size:
-        return content, [f"{part.path}: {len(content)} bytes; the manifest says {part.size}"]
-    if digest(content) != part.sha256:
-        return content, [f"{part.path}: its SHA-256 differs from the manifest's"]
-    if part.rows is not None and count_rows(content) != part.rows:
-        return content, [f"{part.path}: {count_rows(content)} rows; the manifest says {part.rows}"]
-    return content, []
+        yield f"{part.path}: access denied, so not checked"
+    except StoreError as error:
+        yield str(error)
+    else:
+        if size != part.size:
+            yield f"{part.path}: {'more than ' if size > part.size else ''}{size} bytes; the manifest says {part.size}"
+        elif found.hexdigest() != part.sha256:
+            yield f"{part.path}: its SHA-256 differs from the manifest's"
 
 
-def _check_files(side: str, content: bytes, hashes: Hashes) -> Iterator[str]:
-    for task_id, rows in groupby(iterate_rows(io.BytesIO(content)), key=lambda row: str(row["task_id"])):
-        for row in rows:
+def _check_strays(release: Release, public_only: bool) -> Iterator[str]:
+    """Find files beside the tables that the manifest does not name: readers that go by file names would take them."""
+    known = {part.path for part in release.manifest.parts}
+    for side in ("public",) if public_only else ("public", "private"):
+        for path in release.store.list(f"{release.version}/{side}"):
+            inside = path.removeprefix(f"{release.version}/")
+            if inside not in known:
+                yield f"{inside}: not in the manifest"
+
+
+def _check_files(side: str, part: PartFile, reader: TableReader, hashes: Hashes) -> Iterator[str]:
+    size = 0
+    for task_id, group in groupby(reader.rows(), key=lambda row: str(row["task_id"])):
+        paths = []
+        for row in group:
+            paths.append(row["path"])
             hashes.setdefault(task_id, []).append((side, row["path"], row["sha256"]))
+            size += len(row["bytes"])
             if digest(row["bytes"]) != row["sha256"]:
                 yield f"task {task_id}: {side}/{row['path']}: the stored bytes differ from their hash"
+        yield from (f"task {task_id}: {side}: {fault}" for fault in path_faults(paths))
+    if part.content is not None and size != part.content:
+        yield f"{part.path}: {size} bytes of files; the manifest says {part.content}"
 
 
-def _check_record(row: dict[str, object]) -> Iterator[str]:
+def _check_record(row: Row) -> Iterator[str]:
     try:
+        if len(row["record"]) > MAX_RECORD_BYTES:
+            raise ValueError(f"{len(row['record'])} characters; the most is {MAX_RECORD_BYTES}")
         record = read_record(row)
+    except ValidationError as error:
+        yield f"task {row['task_id']}: its record cannot be read: {first_fault(error)}"
     except (ValueError, SandmillError) as error:
-        yield f"task {row['task_id']}: its record cannot be read: {error}"
-        return
-    if (record.task_id, record.digest) != (row["task_id"], row["digest"]):
-        yield f"task {row['task_id']}: its record is of task {record.task_id} with another digest"
-
-
-def _check_content(release: Release, digests: dict[str, str]) -> Iterator[str]:
-    manifest = release.manifest
-    if len(digests) != manifest.tasks:
-        yield f"manifest.json: says {manifest.tasks} tasks; {len(digests)} could be read"
-    elif content_of(digests) != manifest.content:
-        yield "manifest.json: its content hash is not that of the tasks"
-
-
-def _table(part: PartFile) -> str:
-    """Name the table that a part belongs to; empty for reports and README.md."""
-    return next((f"{t.side}/{t.name}" for t in TABLES if part.path.startswith(f"{t.side}/{t.name}-")), "")
-
-
-def _number(part: PartFile) -> str:
-    return part.path.rpartition("/")[2].split("-")[1] if _table(part) else ""
-
-
-def _is_left_out(part: PartFile, public_only: bool) -> bool:
-    return public_only and part.path.startswith("private/")
+        yield f"task {row['task_id']}: its record cannot be read: {shorten(str(error), 200)}"
+    else:
+        if (record.task_id, record.digest) != (row["task_id"], row["digest"]):
+            yield f"task {row['task_id']}: its record is of task {record.task_id} with another digest"

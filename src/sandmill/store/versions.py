@@ -1,12 +1,16 @@
 """Which versions of a dataset exist: a version is there when its manifest is."""
 
 import re
+from typing import Any
 
-from sandmill.errors import IntegrityError, StoreError
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from sandmill.errors import IntegrityError, StoreError, shorten
+from sandmill.models.names import VERSION_PATTERN
 from sandmill.models.release import FORMAT_VERSION, Manifest
 from sandmill.store.files import Store
-
-VERSION_PATTERN = re.compile(r"^(\d{4})-([0-9a-f]{8})$")
+from sandmill.store.limits import MAX_KEYS, MAX_MANIFEST_BYTES, MAX_MANIFEST_MARKS
 
 MANIFEST = "manifest.json"
 
@@ -18,7 +22,7 @@ def list_versions(store: Store) -> list[str]:
 
 def version_folders(store: Store) -> list[str]:
     """Name the folders that look like versions, published or not, by number."""
-    return [name for name in store.folders() if VERSION_PATTERN.match(name)]
+    return [name for name in store.folders() if re.fullmatch(VERSION_PATTERN, name)]
 
 
 def read_manifest(store: Store, version: str) -> Manifest:
@@ -26,18 +30,43 @@ def read_manifest(store: Store, version: str) -> Manifest:
 
     Raises:
         FileMissing: there is no such version.
-        IntegrityError: the manifest cannot be read.
+        IntegrityError: the manifest cannot be read, is too large, or names paths outside of the version.
         StoreError: it was written by a newer Sandmill.
     """
     path = f"{version}/{MANIFEST}"
-    content = store.read(path)
-    newer = re.search(rb'"format_version":\s*(\d+)', content)
+    where = store.where(path)
+    content = store.read(path, limit=MAX_MANIFEST_BYTES)
+    if sum(map(content.count, (b",", b"[", b"{"))) > MAX_MANIFEST_MARKS:
+        raise IntegrityError(f"{where}: the manifest holds more than any release needs")
+    newer = re.search(rb'"format_version":\s*(\d{1,9})', content)
     if newer and int(newer[1]) > FORMAT_VERSION:
         raise StoreError(
-            f"{store.where(path)}: format {int(newer[1])}; this Sandmill reads up to {FORMAT_VERSION}. "
-            "Upgrade: pip install --upgrade sandmill"
+            f"{where}: format {int(newer[1])}; this Sandmill reads up to {FORMAT_VERSION}. "
+            "Install a newer Sandmill to read it."
         )
     try:
-        return Manifest.model_validate_json(content)
+        manifest = Manifest.model_validate(_with_few_keys(from_json(content)))
+    except ValidationError as error:
+        raise IntegrityError(f"{where}: the manifest is damaged: {first_fault(error)}") from None
     except ValueError as error:
-        raise IntegrityError(f"{store.where(path)}: the manifest is damaged: {error}") from error
+        raise IntegrityError(f"{where}: the manifest is damaged: {shorten(str(error), 200)}") from None
+    if manifest.version != version:
+        raise IntegrityError(f"{where}: the manifest is that of version {manifest.version}")
+    return manifest
+
+
+def _with_few_keys(data: Any) -> Any:
+    """Refuse JSON objects with many keys before each becomes an error of its own."""
+    parts = data.get("parts") if isinstance(data, dict) else None
+    for item in (data, *(parts if isinstance(parts, list) else ())):
+        if isinstance(item, dict) and len(item) > MAX_KEYS:
+            raise ValueError(f"an object of {len(item)} keys")
+    return data
+
+
+def first_fault(error: ValidationError) -> str:
+    """Name the first thing that is wrong with a stranger's JSON, short enough for a message."""
+    fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    where = ".".join(str(part) for part in fault["loc"])
+    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+    return f"{shorten(where) or 'document'}: {shorten(fault['msg'], 500)}{more}"

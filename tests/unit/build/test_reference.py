@@ -3,7 +3,7 @@
 import pytest
 
 from sandmill.build import reference
-from sandmill.build.reference import describe_ending, reference_backend
+from sandmill.build.reference import describe_ending, trusting_backend
 from sandmill.errors import Problem
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunResult
@@ -16,7 +16,7 @@ MISSING = (Problem("probe", "nothing", "something"),)
 )
 def test_the_fastest_backend_that_isolates_is_taken(monkeypatch, lacking, expected):
     monkeypatch.setattr(reference, "missing_for", lambda backend: MISSING if backend in lacking else ())
-    assert reference_backend() == expected
+    assert trusting_backend() == expected
 
 
 def test_an_ending_is_told_with_what_we_and_the_script_have_to_say():

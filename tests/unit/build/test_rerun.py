@@ -20,7 +20,9 @@ BELOW_THE_MEDIAN = calibrated().board[-2].solver
 @pytest.fixture(autouse=True)
 def _run_once(monkeypatch):
     """Run the same script or the same panel on the same files once for all tests."""
-    monkeypatch.setattr(verify, "run_reference", lambda script, public: _script(script, tuple(public.items())))
+    monkeypatch.setattr(
+        verify, "run_reference", lambda script, public, backend: _script(script, tuple(public.items()), backend)
+    )
     monkeypatch.setattr(
         rerun,
         "run_panel",
@@ -29,8 +31,8 @@ def _run_once(monkeypatch):
 
 
 @cache
-def _script(script, public):
-    return run_reference(script, dict(public))
+def _script(script, public, backend):
+    return run_reference(script, dict(public), backend)
 
 
 @cache

@@ -129,6 +129,46 @@ def test_pull_writes_folders_and_names_them(release, tmp_path):
     assert "4 tasks in" in run("pull", release, "--to", tmp_path).stdout
 
 
+def test_pull_takes_what_is_asked_for_and_refuses_what_there_is_not(release, tmp_path):
+    ran = run(
+        "pull", release, "--to", tmp_path, "--split", "train", "--band", "medium", "--metric", "roc_auc", "--json"
+    )
+    assert (ran.exit_code, len(json.loads(ran.stdout)["tasks"])) == (0, 4)
+    ran = run("pull", release, "--to", tmp_path / "none", "--split", "test", "--structure", "graph")
+    assert ran.exit_code == 2
+    assert "--split: saw 'test'; expected one of train" in ran.stderr
+    assert "--structure: saw 'graph'; expected one of tabular/binary/random" in ran.stderr
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("where", ["local", "s3"])
+def test_show_lists_the_datasets_of_a_folder(where, request, tmp_path):
+    root = str(tmp_path) if where == "local" else f"{request.getfixturevalue('s3_root')}/listed"
+    publish_numbers(Store(f"{root}/micro"), range(1))
+    latest = publish_numbers(Store(f"{root}/micro"), range(2)).version
+    publish_numbers(Store(f"{root}/other"), range(3))
+    Store(f"{root}/unfinished").write("shards/a/x", b"")
+    text = run("show", root).stdout
+    assert [line.split()[:4] for line in text.splitlines() if line.startswith("micro")] == [["micro", "2", latest, "2"]]
+    assert "other" in text
+    assert "unfinished" not in text
+    facts = json.loads(run("show", f"{root}/", "--json").stdout)
+    assert [(one["name"], one["versions"], one["tasks"]) for one in facts["datasets"]] == [
+        ("micro", 2, 2),
+        ("other", 1, 3),
+    ]
+    assert "1 more" in run("show", root, "--limit", 1).stdout
+
+
+def test_a_dataset_that_cannot_be_read_is_listed_as_such(tmp_path):
+    version = publish_numbers(Store(str(tmp_path / "micro")), range(1)).version
+    publish_numbers(Store(str(tmp_path / "other")), range(1))
+    (tmp_path / "micro" / version / "manifest.json").write_text("{}")
+    assert "cannot be read" in run("show", tmp_path).stdout
+    assert "the manifest is damaged" in run("show", tmp_path / "micro").stderr
+    assert run("show", tmp_path / "nothing").exit_code == 2
+
+
 def test_pull_reads_from_s3(s3_root, tmp_path):
     root = f"{s3_root}/cli/micro"
     publish_numbers(Store(root), range(2))
@@ -215,7 +255,7 @@ def secrets(monkeypatch) -> list[bytes | None]:
     """Let every task prove itself; give the secret that each was to be rendered with."""
     given: list[bytes | None] = []
 
-    def rerun_task(package, record, secret=None):
+    def rerun_task(package, record, secret=None, *, unconfined=False):
         given.append(secret)
         return []
 

@@ -22,12 +22,18 @@ def front_matter(card):
     return yaml.safe_load(card.split("---\n")[1])
 
 
-def test_the_front_matter_points_at_the_public_tables():
+def test_the_front_matter_gives_each_split_that_exists_its_own_files():
     facts = front_matter(dataset_card(make_manifest(), iter(RECORDS), FUNNEL, REASONS))
     assert facts["license"] == "apache-2.0"
     assert facts["size_categories"] == ["n<1K"]
     configs = {config["config_name"]: config["data_files"] for config in facts["configs"]}
-    assert configs == {"tasks": "public/tasks-*.parquet", "files": "public/files-*.parquet"}
+    assert configs == {
+        table: [
+            {"split": "train", "path": f"public/{table}-train-*.parquet"},
+            {"split": "held_out_motif", "path": f"public/{table}-held_out_motif-*.parquet"},
+        ]
+        for table in ("tasks", "files")
+    }
 
 
 @pytest.mark.parametrize(

@@ -206,3 +206,26 @@ def test_a_home_relative_root_is_expanded(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     Store("~/micro").write("a", b"1")
     assert Path(tmp_path / "micro/a").read_bytes() == b"1"
+
+
+@pytest.mark.parametrize("folder", ["private", "0001-0123abcd/private", "secret", "shards", "llm"])
+def test_what_answers_could_be_learnt_from_is_for_its_owner_alone(tmp_path, folder):
+    store = Store(str(tmp_path))
+    store.write(f"{folder}/deep/a.parquet", b"1")
+    store.create(f"{folder}/b", b"1")
+    store.write("public/a.parquet", b"1")
+    store.copy("public/a.parquet", f"{folder}/copied")
+    store.copy(f"{folder}/b", "public/from-private")
+    for path in ("deep/a.parquet", "b", "copied"):
+        assert (tmp_path / folder / path).stat().st_mode & 0o777 == 0o600
+    for path in ("", "deep"):
+        assert (tmp_path / folder / path).stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "public/a.parquet").stat().st_mode & 0o044
+    assert (tmp_path / "public").stat().st_mode & 0o055
+
+
+def test_a_file_longer_than_allowed_is_not_read(store):
+    store.write("a", b"x" * 100)
+    assert store.read("a", limit=100) == b"x" * 100
+    with pytest.raises(StoreError, match="more than 99 bytes"):
+        store.read("a", limit=99)

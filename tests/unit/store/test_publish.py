@@ -1,5 +1,6 @@
 from concurrent.futures import ThreadPoolExecutor
 
+import polars as pl
 import pytest
 
 from sandmill.errors import StoreError
@@ -10,7 +11,7 @@ from sandmill.store.shards import write_shard
 from sandmill.store.verify import verify_hashes
 from sandmill.store.versions import list_versions
 from tests.factories import make_shard_plan, make_task
-from tests.publishing import fill_shard, publish_numbers, publish_shards
+from tests.publishing import fill_shard, publish_numbers, publish_shards, publish_splits
 
 
 def test_a_first_version_holds_every_task(store):
@@ -50,10 +51,45 @@ def test_new_content_is_the_next_version_and_the_old_one_stays(store):
 def test_an_empty_shard_adds_its_reports_and_no_tasks(store):
     empty = write_shard(store, make_shard_plan(store.root, range(7, 9)), [], [], [])
     manifest, _ = publish_shards(store, [empty, fill_shard(store, range(2))])
-    assert [part.path[:18] for part in manifest.parts if part.path.startswith("public/")] == [
-        "public/files-00001",
-        "public/tasks-00001",
+    assert [part.path[:24] for part in manifest.parts if part.path.startswith("public/")] == [
+        "public/files-train-00001",
+        "public/tasks-train-00001",
     ]
+
+
+def test_each_split_has_files_of_its_own_and_one_without_tasks_has_none(store):
+    manifest = publish_splits(store, {0: "train", 1: "held_out_domain"}, {2: "validation", 3: "train"})
+    tables = [part.path.rpartition("-")[0] for part in manifest.parts if part.path.startswith(("public/", "private/"))]
+    assert sorted(tables) == sorted(
+        f"{table}-{split}-{number}"
+        for table in ("public/tasks", "public/files", "private/tasks", "private/files")
+        for split, number in (
+            ("train", "00000"),
+            ("held_out_domain", "00000"),
+            ("train", "00001"),
+            ("validation", "00001"),
+        )
+    )
+    release = load(store.root)
+    assert verify_hashes(release) == []
+    for number, split in enumerate(("train", "held_out_domain", "validation", "train")):
+        task = make_task(number)
+        assert release.package(task.record.task_id) == task.package
+        assert release.record(task.record.task_id).split == split
+    for part in manifest.parts:
+        if part.path.startswith("public/tasks-"):
+            with store.open(f"{manifest.version}/{part.path}") as file:
+                assert set(pl.read_parquet(file)["split"]) == {part.path.split("-")[1]}
+
+
+def test_the_bytes_of_files_are_recorded_beside_the_bytes_of_their_part(store):
+    manifest = publish_numbers(store, range(2))
+    content = {part.path.split("-")[0]: part.content for part in manifest.parts if part.content is not None}
+    packages = [make_task(number).package for number in range(2)]
+    assert content == {
+        "public/files": sum(len(file) for package in packages for file in package.public.values()),
+        "private/files": sum(len(file) for package in packages for file in package.private.values()),
+    }
 
 
 def test_nothing_to_publish_is_an_error(store):

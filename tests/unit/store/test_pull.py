@@ -1,4 +1,6 @@
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +17,7 @@ from sandmill.store.pull import pull_tasks
 from sandmill.store.release import Release, load
 from sandmill.store.shards import read_shard
 from tests.factories import make_shard_plan, make_task
-from tests.publishing import publish_numbers
+from tests.publishing import publish_numbers, publish_splits
 
 
 @pytest.fixture
@@ -94,15 +96,15 @@ def test_a_killed_pull_leaves_whole_folders_and_runs_on(tmp_path):
     out = tmp_path / "out"
     code = f"""
 import os, signal
-from pathlib import Path
+from sandmill.store import pull
 from sandmill.store.release import load
-write, count = Path.write_bytes, []
-def dying(self, content):
-    count.append(self)
+write, count = pull._write, []
+def dying(path, content, mode):
+    count.append(path)
     if len(count) == 19:
         os.kill(os.getpid(), signal.SIGKILL)
-    return write(self, content)
-Path.write_bytes = dying
+    return write(path, content, mode)
+pull._write = dying
 load({store.root!r}).pull({str(out)!r})
 """
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL
@@ -150,18 +152,71 @@ def test_pulls_that_place_the_same_folder_at_the_same_moment_agree(tmp_path):
     assert all(_content(folder) == _expected(0) for folder in tmp_path.iterdir())
 
 
+def test_a_pulled_private_half_is_for_its_owner_alone(tmp_path):
+    store = Store(str(tmp_path / "micro"))
+    publish_numbers(store, range(1))
+    (folder,) = load(store.root).pull(tmp_path / "out")
+    assert (folder / "private").stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in (folder / "private").iterdir()} == {0o600}
+    assert all(path.stat().st_mode & 0o044 for path in (folder / "public").iterdir())
+
+
+@pytest.fixture
+def mixed(tmp_path) -> Release:
+    store = Store(str(tmp_path / "micro"))
+    publish_splits(store, {0: "train", 1: "validation", 2: "train"}, {3: "held_out_motif", 4: "train"})
+    return load(store.root)
+
+
+def _names(*numbers):
+    return sorted(make_task(number).record.task_id for number in numbers)
+
+
+def test_a_pull_takes_the_tasks_that_have_one_of_the_values_of_every_option(mixed, tmp_path):
+    for wanted, numbers in (
+        ({"split": ["train"]}, (0, 2, 4)),
+        ({"split": ["validation", "held_out_motif"]}, (1, 3)),
+        ({"split": ["train"], "band": ["medium"], "metric": ["roc_auc"]}, (0, 2, 4)),
+        ({"structure": ["tabular/binary/random"]}, (0, 1, 2, 3, 4)),
+    ):
+        assert list(mixed.select(**wanted)) == _names(*numbers)
+        assert [folder.name for folder in mixed.pull(tmp_path / "out", **wanted)] == _names(*numbers)
+    (one,) = mixed.pull(tmp_path / "one", _names(0, 1), split=["validation"])
+    assert one.name == _names(1)[0]
+
+
+def test_a_value_that_no_task_has_is_refused_with_those_there_are(mixed, tmp_path):
+    with pytest.raises(RequestError, match="2 problems") as caught:
+        mixed.pull(tmp_path / "out", split=["test"], band=["medium", "hardest"])
+    assert "--split: saw 'test'; expected one of held_out_motif, train, validation" in str(caught.value)
+    assert "--band: saw 'hardest'; expected one of medium" in str(caught.value)
+    with pytest.raises(RequestError, match="no task that has all of these values"):
+        mixed.pull(tmp_path / "out", _names(0), split=["validation"])
+    assert not (tmp_path / "out").exists()
+
+
+def test_band_and_structure_need_the_private_half(mixed, tmp_path):
+    shutil.rmtree(tmp_path / "micro" / mixed.version / "private")
+    public = load(mixed.ref)
+    assert len(public.pull(tmp_path / "out", public_only=True, split=["train"], metric=["roc_auc"])) == 3
+    with pytest.raises(RequestError, match="no private half that is readable here"):
+        public.pull(tmp_path / "out", public_only=True, band=["medium"])
+
+
 def _publish_forged(store: Store, path: str, sha256: str | None = None) -> Release:
     """Publish a task whose private files were written by someone who means harm."""
     from tests.publishing import fill_shard, publish_shards
 
     ref = fill_shard(store, range(1))
-    part = read_shard(store, make_shard_plan(store.root, range(1)).key).parts["private/files"]
+    part = read_shard(store, make_shard_plan(store.root, range(1)).key).parts["private/files-train"]
     rows = tables.file_rows(make_task(0).record.task_id, {path: b"forged"})
     rows = [row | {"sha256": sha256 or row["sha256"]} for row in rows]
     forged = parquet.write_rows(tables.FILES, [rows])
     store.write(part.path, forged)
     index = f"shards/{ref.key}/shard.json"
-    store.write(index, store.read(index).replace(f'"size":{part.size}'.encode(), f'"size":{len(forged)}'.encode()))
+    shard = json.loads(store.read(index))
+    shard["parts"]["private/files-train"] |= {"size": len(forged), "rows": 1, "content": None}
+    store.write(index, json.dumps(shard).encode())
     publish_shards(store, [ref])
     return load(store.root)
 
@@ -169,7 +224,7 @@ def _publish_forged(store: Store, path: str, sha256: str | None = None) -> Relea
 @pytest.mark.parametrize("path", ["../../escaped", "/tmp/escaped", "a/../../../b", "..\\up"])
 def test_a_path_that_leads_out_is_never_written(tmp_path, path):
     release = _publish_forged(Store(str(tmp_path / "micro")), path)
-    with pytest.raises(IntegrityError, match="leads out of the task's folder"):
+    with pytest.raises(IntegrityError, match="is not a plain relative path"):
         release.pull(tmp_path / "out")
     assert _content(tmp_path / "out") == {}
 

@@ -9,6 +9,7 @@ from sandmill.errors import IntegrityError, ReleaseNotFound, StoreError
 from sandmill.store.faults import AccessDenied
 from sandmill.store.files import Store
 from sandmill.store.release import Release, load
+from sandmill.store.verify import verify_hashes
 from tests.factories import make_task
 from tests.publishing import publish_numbers
 
@@ -32,6 +33,34 @@ def test_the_table_of_tasks_joins_public_and_private_facts(release):
     assert "record" not in frame.columns
 
 
+def test_the_table_of_tasks_holds_the_prompts(release):
+    prompts = dict(release.tasks.select("task_id", "prompt").iter_rows())
+    assert prompts == {task_id: release.prompt(task_id) for task_id in release.task_ids}
+
+
+def test_a_release_is_named_in_one_short_line(release):
+    assert repr(release) == f"Release('{release.store.root}@{release.version}', 5 tasks)"
+
+
+def test_a_release_of_format_1_is_read(tmp_path):
+    store = Store(str(tmp_path / "micro"))
+    manifest = publish_numbers(store, range(3))
+    folder = tmp_path / "micro" / manifest.version
+    old = json.loads((folder / "manifest.json").read_bytes()) | {"format_version": 1}
+    for part in old["parts"]:
+        del part["content"]
+        renamed = part["path"].replace("-train-", "-")
+        (folder / part["path"]).rename(folder / renamed)
+        part["path"] = renamed
+    (folder / "manifest.json").write_text(json.dumps(old))
+    release = load(store.root)
+    assert verify_hashes(release) == []
+    assert [release.package(make_task(number).record.task_id) for number in range(3)] == [
+        make_task(number).package for number in range(3)
+    ]
+    assert len(release.pull(tmp_path / "out", split=["train"])) == 3
+
+
 def test_one_task_is_read_as_it_was_written(release):
     for number in range(5):
         task = make_task(number)
@@ -51,7 +80,16 @@ def test_a_mirror_without_private_shows_only_public_facts(tmp_path):
     shutil.rmtree(tmp_path / "micro" / manifest.version / "private")
     release = load(store.root)
     assert not release.has_private
-    assert release.tasks.columns == ["task_id", "split", "modality", "target", "metric", "rows_train", "rows_test"]
+    assert release.tasks.columns == [
+        "task_id",
+        "split",
+        "prompt",
+        "modality",
+        "target",
+        "metric",
+        "rows_train",
+        "rows_test",
+    ]
     assert release.prompt(release.task_ids[0]).startswith("# Late parcels")
     with pytest.raises(StoreError, match="private/tasks"):
         release.record(release.task_ids[0])
@@ -117,7 +155,7 @@ def test_a_release_of_a_newer_format_asks_for_an_upgrade(store):
     newer = manifest.model_dump(mode="json") | {"format_version": 99, "new_field": 1}
 
     store.write(f"{manifest.version}/manifest.json", json.dumps(newer).encode())
-    with pytest.raises(StoreError, match="pip install --upgrade sandmill"):
+    with pytest.raises(StoreError, match="Install a newer Sandmill to read it"):
         load(store.root)
 
 

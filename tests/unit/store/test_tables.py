@@ -5,7 +5,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from sandmill.store import tables
-from sandmill.store.parquet import grouped, iterate_rows, rows_of_task, write_rows
+from sandmill.store.parquet import TableReader, grouped, iterate_rows, write_rows
 from tests.factories import make_rejection, make_slot_report, make_task
 
 
@@ -40,7 +40,7 @@ def test_reports_come_back_from_their_rows():
         (tables.REJECTIONS, tables.rejection_rows([rejection]), tables.read_rejection, rejection),
         (tables.SLOTS, tables.slot_rows([slot]), tables.read_slot, slot),
     ):
-        (row,) = iterate_rows(io.BytesIO(write_rows(schema, [rows])))
+        (row,) = iterate_rows(io.BytesIO(write_rows(schema, [rows])), "reports")
         assert read(row) == original
 
 
@@ -55,7 +55,7 @@ def test_the_steps_of_a_search_are_columns_that_any_reader_sees():
 
 def test_a_slot_without_steps_comes_back_from_its_row():
     slot = make_slot_report(make_task(4)).model_copy(update={"path": (), "reached": None, "task_ids": ()})
-    (row,) = iterate_rows(io.BytesIO(write_rows(tables.SLOTS, [tables.slot_rows([slot])])))
+    (row,) = iterate_rows(io.BytesIO(write_rows(tables.SLOTS, [tables.slot_rows([slot])])), "slots")
     assert tables.read_slot(row) == slot
 
 
@@ -87,7 +87,9 @@ def test_one_tasks_files_are_read_without_the_rest():
     table = _table("public/files")
     rows = [row for name in names for row in tables.file_rows(name, {"train.csv": noise[name]})]
     file = _CountingFile(write_rows(table.schema, grouped(table, rows)))
-    assert [row["bytes"] for row in rows_of_task(file, "task07")] == [noise["task07"]]
+    assert [row["bytes"] for row in TableReader(file, "public/files", table.schema).rows_of_task("task07")] == [
+        noise["task07"]
+    ]
     assert file.count < 200_000 < 2_000_000 < len(file.getvalue())
 
 

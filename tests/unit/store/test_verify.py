@@ -21,7 +21,9 @@ def _replace(store: Store, prefix: str, content: bytes) -> None:
     for part in release.manifest.parts:
         if part.path.startswith(prefix):
             store.write(f"{release.version}/{part.path}", content)
-            part = part.model_copy(update={"sha256": digest(content), "size": len(content), "rows": None})
+            part = part.model_copy(
+                update={"sha256": digest(content), "size": len(content), "rows": None, "content": None}
+            )
         parts.append(part)
     manifest = release.manifest.model_copy(update={"parts": tuple(parts)})
     text = canonical_json(manifest.model_dump(mode="json"))

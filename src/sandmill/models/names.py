@@ -1,0 +1,90 @@
+"""Names that become paths. A release may come from a stranger, so every name in it is checked before it is used.
+
+All patterns are ASCII and of one letter case where a name stands for a folder: two names that differ can never be the
+same file, whatever the file system does with letter case or with Unicode.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from sandmill.errors import shorten
+
+DATASET_PATTERN = r"^[a-z0-9][a-z0-9-]*$"
+TASK_ID_PATTERN = r"^[a-z0-9][a-z0-9_-]*$"
+VERSION_PATTERN = r"^[0-9]{4}-[0-9a-f]{8}$"
+HASH_PATTERN = r"^[0-9a-f]{64}$"
+LONGEST_NAME = 64
+"""Characters of a dataset's name or of a task id."""
+
+MOST_FAULTS = 5
+"""Faulty names that one message lists at most."""
+
+_PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
+"""One part of a path: never hidden, never `.` or `..`, no space, backslash, colon or control character."""
+_MOST_PARTS = 4
+_LONGEST_PATH = 200
+_DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE | re.DOTALL)
+"""Names that are devices on Windows, with any ending."""
+_SIDES = ("public/", "private/", "reports/")
+
+
+def task_id_fault(task_id: str) -> str:
+    """Say why a task id may not become a folder; empty if it may."""
+    is_plain = len(task_id) <= LONGEST_NAME and re.fullmatch(TASK_ID_PATTERN, task_id)
+    if is_plain and not _DEVICES.fullmatch(task_id):
+        return ""
+    return f"{shorten(task_id)!r} cannot be a task id: lower-case letters, digits, - and _, at most {LONGEST_NAME}"
+
+
+def path_fault(path: str) -> str:
+    """Say why a relative path may not become a file; empty if it may."""
+    parts = path.split("/")
+    if not all(_PART.fullmatch(part) and not part.endswith(".") and not _DEVICES.fullmatch(part) for part in parts):
+        return (
+            f"{shorten(path)!r} is not a plain relative path: letters, digits, dots, - and _ in parts, nothing hidden"
+        )
+    if len(path) > _LONGEST_PATH or len(parts) > _MOST_PARTS:
+        return f"{shorten(path)!r} is too long: at most {_LONGEST_PATH} characters in {_MOST_PARTS} parts"
+    return ""
+
+
+def path_faults(paths: Iterable[str]) -> Iterator[str]:
+    """Say which paths may not lie beside each other in one folder, or may not become files at all."""
+    files: dict[str, str] = {}
+    folders: set[str] = set()
+    for path in paths:
+        if fault := path_fault(path):
+            yield fault
+            continue
+        key = path.lower()
+        if key in files:
+            yield f"{shorten(path)!r} and {shorten(files[key])!r} are the same file where letter case does not count"
+        files[key] = path
+        parts = key.split("/")
+        folders |= {"/".join(parts[:count]) for count in range(1, len(parts))}
+    yield from (f"{shorten(files[key])!r} is both a file and a folder" for key in sorted(folders & files.keys()))
+
+
+def part_path_faults(paths: Iterable[str]) -> Iterator[str]:
+    """Say which paths of a manifest lead out of the version's folder or may not lie beside each other."""
+    known = list(paths)
+    yield from path_faults(known)
+    for path in known:
+        if path != "README.md" and not path.startswith(_SIDES):
+            yield f"{shorten(path)!r} is neither README.md nor below {', '.join(_SIDES)}"
+
+
+def _checked_task_id(task_id: str) -> str:
+    if fault := task_id_fault(task_id):
+        raise ValueError(fault)
+    return task_id
+
+
+TaskId = Annotated[str, AfterValidator(_checked_task_id)]
+"""Names a task's folder."""
+
+DatasetName = Annotated[str, Field(pattern=DATASET_PATTERN, max_length=LONGEST_NAME)]
+"""Names a dataset's folder."""

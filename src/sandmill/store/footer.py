@@ -1,0 +1,133 @@
+"""The footer of a Parquet file, checked before Arrow sees it.
+
+Arrow allocates what a footer asks for, and a footer with a number that means nothing can end the whole process.
+"""
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from sandmill.errors import IntegrityError, shorten
+from sandmill.store.limits import MAX_COLUMNS, MAX_FOOTER_BYTES, MAX_GROUP_ROWS
+from sandmill.store.thrift import Fields, read_struct
+
+_WRITER = b"parquet-cpp-arrow"
+"""Readers take the files of some old writers differently from what their footers say."""
+
+_TRAILER = 8
+_UNCOMPRESSED, _ZSTD = 0, 6
+_PHYSICAL_TYPES = range(8)
+_ENCODINGS = range(10)
+_PAGE_TYPES = range(4)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of one row group."""
+
+    name: str
+    """Of the table's column; of one that holds lists or structs, its first part."""
+    is_nested: bool
+    holds_bytes: bool
+    """Whether its values are texts or bytes, which have no fixed length."""
+    is_compressed: bool
+    values: int
+    start: int
+    stored: int
+    """Place and bytes in the file."""
+    least: bytes | None
+    greatest: bytes | None
+    """Of its values, where the writer has noted them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One row group."""
+
+    rows: int
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Footer:
+    """What a file says that it holds. Its columns share no bytes, and lie inside of the file."""
+
+    rows: int
+    groups: tuple[Group, ...]
+
+
+def read_footer(file: BinaryIO) -> Footer:
+    """Read and check the footer.
+
+    Raises:
+        IntegrityError: it is not that of a file that our writer wrote, or is larger than a release needs.
+    """
+    size = file.seek(0, io.SEEK_END)
+    file.seek(max(0, size - _TRAILER))
+    trailer = file.read(_TRAILER)
+    length = int.from_bytes(trailer[:4], "little")
+    if trailer[4:] != b"PAR1" or not 0 < length <= min(size - _TRAILER, MAX_FOOTER_BYTES):
+        raise IntegrityError(f"no Parquet file with a footer of at most {MAX_FOOTER_BYTES} bytes")
+    file.seek(size - _TRAILER - length)
+    try:
+        fields, end = read_struct(file.read(length))
+        if end != length:
+            raise IntegrityError("its footer is longer than what it holds")
+        return _footer(fields, size - _TRAILER - length)
+    except (IndexError, KeyError, TypeError, AttributeError, ValueError) as error:
+        raise IntegrityError(f"its footer is damaged ({type(error).__name__})") from None
+
+
+def _footer(fields: Fields, room: int) -> Footer:
+    written_by = fields.get(6, b"")
+    if not written_by.startswith(_WRITER) or fields.keys() & {8, 9}:
+        by = shorten(written_by.decode("utf-8", "replace"))
+        raise IntegrityError(f"written by {by!r}; releases are written by {_WRITER.decode()}, without encryption")
+    groups = tuple(_group(one) for one in fields[4])
+    rows = _count(fields, 3)
+    if sum(group.rows for group in groups) != rows or max((group.rows for group in groups), default=0) > MAX_GROUP_ROWS:
+        raise IntegrityError(f"{rows} rows in groups that have others, or more than {MAX_GROUP_ROWS}")
+    # Otherwise a small file could hold many large tasks.
+    claimed = sum(column.stored for group in groups for column in group.columns)
+    if claimed > room:
+        raise IntegrityError(f"its columns claim {claimed} bytes of {room}")
+    return Footer(rows, groups)
+
+
+def _group(fields: Fields) -> Group:
+    if len(fields[1]) > MAX_COLUMNS:
+        raise IntegrityError(f"{len(fields[1])} columns; the most is {MAX_COLUMNS}")
+    return Group(_count(fields, 3), tuple(_column(one) for one in fields[1]))
+
+
+def _column(chunk: Fields) -> Column:
+    if chunk.keys() & {1, 8, 9}:
+        raise IntegrityError("a column lies in another file or is encrypted")
+    fields: Fields = chunk[3]
+    path = [part.decode() for part in fields[3]]
+    kinds_fit = fields[1] in _PHYSICAL_TYPES and all(encoding in _ENCODINGS for encoding in fields[2])
+    stats_fit = all(one[1] in _PAGE_TYPES and one[2] in _ENCODINGS for one in fields.get(13, ()))
+    if not kinds_fit or not stats_fit or fields[4] not in (_UNCOMPRESSED, _ZSTD):
+        raise IntegrityError(f"column {shorten(path[0])} is not written as releases are: plain or dictionary, zstd")
+    noted: Mapping[int, Any] = fields.get(12, {})
+    dictionary = _count(fields, 11) if 11 in fields else None
+    start = _count(fields, 9)
+    return Column(
+        name=path[0],
+        is_nested=len(path) > 1,
+        holds_bytes=fields[1] in (6, 7),
+        is_compressed=fields[4] == _ZSTD,
+        values=_count(fields, 5),
+        start=start if dictionary is None else min(start, dictionary),
+        stored=_count(fields, 7),
+        least=noted.get(6),
+        greatest=noted.get(5),
+    )
+
+
+def _count(fields: Fields, number: int) -> int:
+    value = fields[number]
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise IntegrityError("its footer holds a negative number")
+    return value

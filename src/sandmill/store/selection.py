@@ -1,0 +1,55 @@
+"""Which tasks of a release have the wanted facts."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from sandmill.errors import Problem, RequestError, shorten
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PRIVATE_FACTS = frozenset({"band", "structure"})
+"""Facts that only the private half of a release has."""
+
+_LISTED = 20
+
+
+def select_ids(facts: "pl.DataFrame", ref: str, wanted: Mapping[str, Collection[str]]) -> tuple[str, ...]:
+    """Give the tasks that have one of the wanted values in each column.
+
+    Args:
+        facts: a row a task, as `Release.tasks` has it.
+        ref: names the release, for messages.
+        wanted: values by column.
+
+    Raises:
+        RequestError: a column or a value that the release does not have, all at once, or no task has all of them.
+    """
+    import polars as pl
+
+    problems = []
+    for column, values in wanted.items():
+        if column not in facts.columns:
+            hint = "Band and structure are in the private half of a release."
+            problems.append(Problem(f"--{column}", "no private half that is readable here", "one", hint))
+            continue
+        known = facts[column].drop_nulls().unique().sort().to_list()
+        expected = f"one of {', '.join(map(shorten, known[:_LISTED]))}{' ...' if len(known) > _LISTED else ''}"
+        problems += [Problem(f"--{column}", shorten(repr(value)), expected) for value in values if value not in known]
+    if problems:
+        raise RequestError(ref, problems, "Nothing was selected.")
+    kept = facts.filter(pl.all_horizontal(pl.col(column).is_in(list(values)) for column, values in wanted.items()))
+    ids = tuple(kept["task_id"].to_list())
+    require_some(ref, ids)
+    return ids
+
+
+def require_some(ref: str, task_ids: Sequence[str]) -> None:
+    """Refuse a selection that nothing is in.
+
+    Raises:
+        RequestError: there is no task.
+    """
+    if not task_ids:
+        problem = Problem("selection", "no task that has all of these values", "at least one task")
+        raise RequestError(ref, [problem], f"List the tasks with: sandmill show {ref}")

@@ -1,0 +1,417 @@
+"""Attacks by releases: reading one writes nothing outside of its folder, steers no terminal and runs nothing."""
+
+import json
+import os
+from pathlib import PurePosixPath
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sandmill
+from sandmill.models.names import path_fault
+from tests.hostile import HostileRelease, everything_below, refuses, run
+
+IDS = {
+    "a folder above": "../victim/site",
+    "an absolute path": "{tmp}/victim",
+    "the folder itself": ".",
+    "the folder above": "..",
+    "nothing": "",
+    "two folders": "a/b",
+    "a backslash": "a\\b",
+    "a hidden folder": ".ssh",
+    "a capital letter": "Abc",
+    "a long name": "a" * 300,
+    "a line feed": "a\nb",
+    "an escape": "a\x1b[2Jb",
+    "a zero": "a\0b",
+    "a device": "con",
+    "a device with an ending": "nul.txt",
+    "a combining accent": "cafe\u0301",
+    "a full stop at the end": "abc.",
+    "a drive": "c:abc",
+    "an option": "-rf",
+    "another direction": "a\u202eb",
+    "a folder of the release": "public/../../x",
+    "a space": "a b",
+}
+PATHS = {
+    "up": ("../../up",),
+    "absolute": ("{tmp}/victim",),
+    "up in the middle": ("a/../../../b",),
+    "backslashes": ("..\\up",),
+    "the folder itself": (".",),
+    "the folder above": ("..",),
+    "nothing": ("",),
+    "a hidden file": (".bashrc",),
+    "a hidden folder": ("a/.ssh/authorized_keys",),
+    "an empty part": ("a//b",),
+    "a folder": ("a/",),
+    "a drive": ("c:up",),
+    "a device": ("aux.csv",),
+    "a zero": ("train\0.csv",),
+    "an escape": ("train\x1b[31m.csv",),
+    "a line feed": ("train\n.csv",),
+    "a long name": ("a" * 250,),
+    "deep folders": ("a/b/c/d/e/f",),
+    "an accent": ("d\u00e9.csv",),
+    "a stream": ("train.csv:evil",),
+    "letter case": ("train.csv", "TRAIN.csv"),
+    "twice": ("train.csv", "train.csv"),
+    "a file and a folder": ("a", "a/b"),
+    "too many": tuple(f"file{number}" for number in range(100)),
+}
+PARTS = {
+    "up": "../../../../../../etc/passwd",
+    "absolute": "/etc/passwd",
+    "a bucket": "s3://bucket/public/tasks",
+    "up from public": "public/../private/x.parquet",
+    "hidden": "public/.tasks.parquet",
+    "the secret": "secret/release.key",
+    "another version": "0001-00000000/manifest.json",
+    "the manifest": "manifest.json",
+    "a backslash": "public\\tasks.parquet",
+    "an escape": "public/\x1b]0;x\x07.parquet",
+    "nothing": "",
+    "a folder": "public/",
+}
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_an_id_that_cannot_name_a_folder_writes_nothing(tmp_path, name):
+    release = HostileRelease(tmp_path / "releases")
+    release.rename_task(IDS[name].format(tmp=tmp_path))
+    before = everything_below(tmp_path)
+    refuses("pull", release.ref, "--to", tmp_path / "in" / "pulled", "--public-only")
+    refuses("pull", release.ref, "--to", tmp_path / "in" / "pulled")
+    assert everything_below(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_an_id_that_cannot_name_a_folder_is_a_problem_to_verify_and_an_error_to_show(tmp_path, name):
+    release = HostileRelease(tmp_path)
+    release.rename_task(IDS[name].format(tmp=tmp_path))
+    assert "cannot be a task id" in refuses("verify", release.ref, "--public-only")
+    assert "cannot be a task id" in refuses("show", release.ref)
+    assert "cannot be a task id" in refuses("show", release.ref, "--json")
+
+
+@pytest.mark.parametrize("name", PATHS)
+@pytest.mark.parametrize("side", ["public", "private"])
+def test_a_file_that_leads_out_or_covers_another_is_never_written(tmp_path, name, side):
+    release = HostileRelease(tmp_path / "releases")
+    release.put_file(side, *(path.format(tmp=tmp_path) for path in PATHS[name]))
+    before = everything_below(tmp_path)
+    refuses("pull", release.ref, "--to", tmp_path / "in")
+    assert everything_below(tmp_path) - before <= {"in"}
+    assert refuses("verify", release.ref)
+    if name != "too many":
+        found = sandmill.load(release.ref)
+        from sandmill.store.verify import verify_hashes
+
+        said = " ".join(verify_hashes(found))
+        assert any(
+            word in said for word in ("plain relative path", "too long", "same file", "both a file and a folder")
+        )
+
+
+@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("command", [("show",), ("verify", "--public-only"), ("pull", "--to")])
+def test_a_part_outside_of_the_version_is_never_read(tmp_path, name, command):
+    release = HostileRelease(tmp_path)
+    part = release.part("public/tasks")
+    parts = [one | {"path": PARTS[name]} if one == part else one for one in release.manifest["parts"]]
+    release.write_manifest(parts=parts)
+    word, *options = command
+    more = [tmp_path / "out"] if word == "pull" else []
+    assert "the manifest is damaged" in refuses(word, release.ref, *options, *more)
+    assert not (tmp_path / "out").exists()
+
+
+def test_two_parts_that_are_one_file_are_refused(tmp_path):
+    release = HostileRelease(tmp_path)
+    parts = release.manifest["parts"]
+    release.write_manifest(parts=[*parts, parts[0] | {"path": parts[0]["path"].replace("files", "FILES")}])
+    assert "same file" in refuses("show", release.ref)
+
+
+@pytest.mark.parametrize("field", ["dataset", "version", "created", "code_version", "secret_id"])
+def test_names_in_a_manifest_have_a_form_or_a_length(tmp_path, field):
+    release = HostileRelease(tmp_path)
+    release.write_manifest(**{field: "../" * 100})
+    assert "the manifest is damaged" in refuses("show", release.ref)
+
+
+def test_a_file_beside_the_tables_that_the_manifest_does_not_name_is_found(tmp_path):
+    release = HostileRelease(tmp_path)
+    path = release.folder / release.part("public/tasks")["path"].replace("00000", "00009")
+    path.write_bytes(b"read by whoever goes by file names")
+    assert "not in the manifest" in refuses("verify", release.ref, "--public-only")
+
+
+# Links and special files
+
+
+def _pull_over(tmp_path, place):
+    """Pull where something lies in the way, and give the message."""
+    release = HostileRelease(tmp_path / "releases")
+    (task_id,) = sandmill.load(release.ref).task_ids
+    to, victim = tmp_path / "to", tmp_path / "victim"
+    to.mkdir()
+    victim.mkdir()
+    (victim / "kept.txt").write_text("kept")
+    place(to / task_id, victim)
+    message = refuses("pull", release.ref, "--to", to)
+    assert everything_below(victim) == {"kept.txt"}
+    assert (victim / "kept.txt").read_text() == "kept"
+    return message
+
+
+def _side(task, victim):
+    task.mkdir()
+    (task / "public").symlink_to(victim)
+
+
+def _private(task, victim):
+    task.mkdir()
+    (task / "private").symlink_to(victim)
+
+
+def _file(task, victim):
+    (task / "public").mkdir(parents=True)
+    (task / "public" / "train.csv").symlink_to(victim / "kept.txt")
+
+
+def _dangling(task, victim):
+    task.symlink_to(victim / "nothing")
+
+
+def _pipe(task, victim):
+    (task / "public").mkdir(parents=True)
+    os.mkfifo(task / "public" / "train.csv")
+
+
+LINKS = {
+    "the task": lambda task, victim: task.symlink_to(victim),
+    "public": _side,
+    "private": _private,
+    "a file": _file,
+    "a link to nothing": _dangling,
+    "a pipe": _pipe,
+}
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_a_pull_writes_through_no_link_and_waits_for_no_pipe(tmp_path, name):
+    message = _pull_over(tmp_path, LINKS[name])
+    assert "a special file" in message if name == "a pipe" else "a link" in message
+
+
+def test_the_folder_to_pull_into_may_be_a_link_of_the_users_own(tmp_path):
+    release = HostileRelease(tmp_path / "releases")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "to").symlink_to(tmp_path / "elsewhere")
+    assert run("pull", release.ref, "--to", tmp_path / "to").exit_code == 0
+
+
+@pytest.mark.parametrize("what", ["manifest", "public/tasks", "public/files"])
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_a_part_that_is_no_regular_file_is_refused_at_once(tmp_path, what, kind):
+    release = HostileRelease(tmp_path)
+    path = release.folder / ("manifest.json" if what == "manifest" else release.part(what)["path"])
+    path.unlink()
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    refuses("verify", release.ref, "--public-only")
+    refuses("pull", release.ref, "--to", tmp_path / "out", "--public-only")
+
+
+# Text on the terminal
+
+STEERING = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e[red]boo[/red]"
+
+
+def _retell(release, edit):
+    """Change the record of the one task, with a digest and a content hash that fit."""
+
+    def change(row):
+        record = json.loads(row["record"])
+        edit(record)
+        return row | {"record": json.dumps(record)}
+
+    release.change("private/tasks", change)
+
+
+def _title(record):
+    record["spec"]["story"] |= {"title": STEERING, "overview": STEERING}
+
+
+def _domain(record):
+    record["spec"]["domain"] = STEERING
+    record["lineage"]["seed_id"] = STEERING
+
+
+def _solver(record):
+    record["calibration"]["reference"] = STEERING
+    record["calibration"]["board"][0]["solver"] = STEERING
+
+
+@pytest.mark.parametrize("edit", [_title, _domain, _solver])
+@pytest.mark.parametrize("options", [(), ("--lineage",), ("--json",)])
+def test_nothing_that_a_record_says_steers_the_terminal(tmp_path, edit, options):
+    release = HostileRelease(tmp_path)
+    _retell(release, edit)
+    (task_id,) = sandmill.load(release.ref).task_ids
+    ran = run("show", release.ref, task_id, *options)
+    assert ran.exit_code == 0
+    assert all(char.isprintable() or char == "\n" for char in ran.output)
+    assert "[red]boo[/red]" in ran.output
+    if options == ("--json",):
+        assert json.dumps(STEERING)[1:-1] in json.dumps(json.loads(ran.stdout))
+
+
+@pytest.mark.parametrize("column", ["split", "metric", "domain", "structure", "band", "seed_id"])
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_nothing_that_a_table_says_steers_the_terminal(tmp_path, column, options):
+    release = HostileRelease(tmp_path)
+    for table in ("public/tasks", "private/tasks"):
+        release.change(table, lambda row: row | ({column: STEERING} if column in row else {}))
+    ran = run("show", release.ref, *options)
+    assert ran.exit_code == 0
+    assert all(char.isprintable() or char == "\n" for char in ran.output)
+
+
+@pytest.mark.parametrize("content", [b'{"a\\u001b[2J": 1}', b'{"a": "\\u001b[2J"}', b"[" * 100_000, b"{}" * 2, b"\xff"])
+def test_a_funnel_of_another_form_neither_steers_nor_crashes(tmp_path, content):
+    release = HostileRelease(tmp_path)
+    (release.folder / "reports" / "funnel.json").write_bytes(content)
+    ran = run("show", release.ref)
+    assert ran.exit_code in (0, 1)
+    assert ran.exception is None or isinstance(ran.exception, SystemExit)
+    assert all(char.isprintable() or char == "\n" for char in ran.output)
+
+
+def test_a_prompt_is_shown_without_what_steers_the_terminal(tmp_path):
+    release = HostileRelease(tmp_path)
+    release.change("public/tasks", lambda row: row | {"prompt": f"one\ntwo {STEERING}"})
+    (task_id,) = sandmill.load(release.ref).task_ids
+    for part in (release.folder / "private").iterdir():
+        part.unlink()
+    ran = run("show", release.ref, task_id)
+    assert ran.stdout.startswith("one\ntwo \\x1b]0;owned")
+    assert all(char.isprintable() or char == "\n" for char in ran.output)
+
+
+# Scripts
+
+
+@pytest.fixture
+def no_sandbox(monkeypatch):
+    """Have a machine on which nothing isolates."""
+    from sandmill.errors import Problem
+    from sandmill.sandbox import backends
+
+    capability = backends.Capability(False, (Problem("namespaces", "none", "some"),))
+    monkeypatch.setattr(backends, "probe", lambda: capability)
+    monkeypatch.setattr(backends.shutil, "which", lambda name: None)
+
+
+@pytest.fixture
+def trapped(tmp_path):
+    """Give a release whose solution leaves a file where it has run, and the file."""
+    release, trap = HostileRelease(tmp_path / "releases"), tmp_path / "sprung"
+    release.put_file("private", "solution.py", content=f"open({str(trap)!r}, 'w')\n".encode())
+    return release, trap
+
+
+def test_without_a_sandbox_no_script_of_a_release_runs(no_sandbox, tmp_path):
+    from sandmill.build.rerun import rerun_task
+    from sandmill.errors import SandboxUnavailable
+
+    release = HostileRelease(tmp_path)
+    message = refuses("verify", release.ref, "--rerun")
+    assert "apt-get install bubblewrap" in message
+    assert "--unconfined" in message
+    opened = sandmill.load(release.ref)
+    (task_id,) = opened.task_ids
+    with pytest.raises(SandboxUnavailable, match="bubblewrap"):
+        rerun_task(opened.package(task_id), opened.record(task_id))
+
+
+def test_without_a_sandbox_a_trap_is_not_sprung_even_if_asked_by_the_library(no_sandbox, trapped):
+    from sandmill.build.rerun import rerun_task
+    from sandmill.errors import SandboxUnavailable
+
+    release, trap = trapped
+    opened = sandmill.load(release.ref)
+    (task_id,) = opened.task_ids
+    with pytest.raises(SandboxUnavailable):
+        rerun_task(opened.package(task_id), opened.record(task_id))
+    assert not trap.exists()
+
+
+def test_unconfined_is_refused_without_a_rerun_and_warns_where_nothing_confines(no_sandbox, tmp_path):
+    release = HostileRelease(tmp_path)
+    assert "--rerun beside it" in refuses("verify", release.ref, "--unconfined")
+    assert "run unconfined, with all your rights" in refuses("verify", release.ref, "--rerun", "--unconfined")
+
+
+HOSTILE_TASKS = {
+    "a column for every byte": {"public/train.csv": b"," * 1_000_000 + b"\n"},
+    "many lines": {"public/test.csv": b"1\n" * 100_000},
+    "a large table": {"public/train.csv": b"x" * (21 << 20)},
+    "no table": {"public/train.csv": b"\xff\xfe\0\0"},
+    "an empty table": {"public/test.csv": b""},
+    "answers of another task": {"private/answers.csv": b"a,b\n1,2\n"},
+    "a script that is no text": {"private/solution.py": b"\xff\xfe"},
+    "a script of 2 MB": {"private/solution.py": b"#" * (2 << 20)},
+    "another file": {"public/more.csv": b"1"},
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE_TASKS)
+def test_what_a_task_does_to_our_own_code_is_a_problem_of_the_task(tmp_path, name, monkeypatch):
+    from sandmill.build import rerun, verify
+    from sandmill.models.reports import Outcome
+    from sandmill.models.run import Isolation, RunResult
+
+    nothing = RunResult(outcome=Outcome.NO_SUBMISSION, isolation=Isolation.WARM)
+    monkeypatch.setattr(verify, "run_reference", lambda *_: nothing)
+    monkeypatch.setattr(rerun, "run_panel", lambda *_: [])
+    release = HostileRelease(tmp_path)
+    opened = sandmill.load(release.ref)
+    (task_id,) = opened.task_ids
+    package = opened.package(task_id)
+    for path, content in HOSTILE_TASKS[name].items():
+        side, _, file = path.partition("/")
+        package = package.model_copy(update={side: getattr(package, side) | {file: content}})
+    problems = rerun.rerun_task(package, opened.record(task_id))
+    assert problems
+    assert all(len(problem) < 1000 for problem in problems)
+
+
+@given(st.text(max_size=40) | st.from_regex(r"[./a-zA-Z0-9_\\:-]{0,20}"))
+def test_a_path_that_is_accepted_stays_below_its_folder(path):
+    if not path_fault(path):
+        below = PurePosixPath("/to/task", path)
+        assert os.path.normpath(below) == f"/to/task/{path}"
+        assert path.isascii()
+        assert not any(part.startswith(".") for part in below.parts[3:])
+
+
+@pytest.mark.usefixtures("agent_env")
+def test_a_rerun_confines_the_script_of_a_release(trapped):
+    from sandmill.build.rerun import rerun_task
+
+    release, trap = trapped
+    opened = sandmill.load(release.ref)
+    (task_id,) = opened.task_ids
+    package = opened.package(task_id)
+    honest = HostileRelease(trap.parent / "honest")
+    answers = sandmill.load(honest.ref).package(task_id).private["answers.csv"]
+    private = {"answers.csv": answers, "solution.py": package.private["solution.py"]}
+    assert rerun_task(package.model_copy(update={"private": private}), opened.record(task_id))
+    assert not trap.exists()

@@ -1,0 +1,62 @@
+"""Splits lie in files of their own, so that no reader mixes tasks to train on with tasks that are held out."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+import yaml
+
+from sandmill.report import dataset_card
+from sandmill.store.files import Store
+from sandmill.store.publish import publish
+from tests.factories import make_task
+from tests.publishing import FUNNEL, fill_splits
+
+SPLITS = {0: "train", 1: "validation", 2: "train", 3: "held_out_domain"}, {4: "train", 5: "held_out_motif"}
+EXPECTED = {"train": 3, "validation": 1, "held_out_domain": 1, "held_out_motif": 1}
+
+
+@pytest.fixture
+def version(tmp_path) -> Path:
+    """Publish tasks of four splits out of two shards, with their card."""
+    store = Store(str(tmp_path / "micro"))
+    records = [make_task(number).record for number in range(6)]
+    manifest, _ = publish(
+        store,
+        dataset="micro",
+        plan_fingerprint="f" * 64,
+        secret_id="0123456789ab",
+        code_version="0.1.0",
+        seeds=["parcels"],
+        refs=[fill_splits(store, splits) for splits in SPLITS],
+        reports={"funnel.json": FUNNEL.model_dump_json().encode()},
+        card=lambda manifest: dataset_card(manifest, records, FUNNEL, ()),
+    )
+    return tmp_path / "micro" / manifest.version
+
+
+def _configs(version: Path) -> dict[str, dict[str, str]]:
+    """Patterns of the files by config and split, as the card gives them to a loader."""
+    matter = yaml.safe_load((version / "README.md").read_text().split("---\n")[1])
+    return {
+        one["config_name"]: {file["split"]: file["path"] for file in one["data_files"]} for one in matter["configs"]
+    }
+
+
+def test_the_files_that_the_card_names_hold_one_split_each_and_all_tasks_together(version):
+    configs = _configs(version)
+    assert {split: pl.read_parquet(version / path).height for split, path in configs["tasks"].items()} == EXPECTED
+    for split, path in configs["tasks"].items():
+        assert set(pl.read_parquet(version / path)["split"]) == {split}
+    files = {split: set(pl.read_parquet(version / path)["task_id"]) for split, path in configs["files"].items()}
+    assert {split: len(ids) for split, ids in files.items()} == EXPECTED
+    assert len(set().union(*files.values())) == 6
+
+
+def test_the_hubs_own_loader_keeps_the_splits_apart(version, tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))
+    datasets = pytest.importorskip("datasets")
+    loaded = datasets.load_dataset(str(version), "tasks")
+    assert {split: table.num_rows for split, table in loaded.items()} == EXPECTED
+    assert all(set(table["split"]) == {split} for split, table in loaded.items())
