@@ -42,7 +42,8 @@ def show_ending(reference: str, message: str) -> None:
         "Next:",
         *_commands(reference, shown[0]),
     ):
-        console.print(line)
+        # A terminal wraps a long line by itself, and it can still be copied as one.
+        console.print(line, soft_wrap=True)
 
 
 def end_at_once(*_signal: object) -> None:
