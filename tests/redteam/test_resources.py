@@ -302,6 +302,30 @@ GIANTS = {
 }
 
 
+HIDDEN_MEMORY = """
+import ctypes, threading
+libc = ctypes.CDLL(None)
+def hold():
+    time.sleep(0.2)
+    held = bytearray(b"1") * (150 << 20)
+    time.sleep(3)
+    os._exit(0)
+for _ in range(20):
+    if not os.fork():
+        libc.prctl(15, {name!r}, 0, 0, 0)
+        threading.Thread(target=hold).start()
+        libc.syscall(60, 0)
+time.sleep(3)
+"""
+
+
+@pytest.mark.parametrize("name", [b"\x0cVmRSS:0", b"\xff", b"a\rRssAnon:z"])
+def test_memory_behind_a_forged_name_is_counted(name: bytes, siege: Siege):
+    """Twenty times 150 MB, more than the 2,048 MB of a run."""
+    code = f"import os, time\n{HIDDEN_MEMORY.format(name=name)}"
+    assert siege.box.run(code, public=siege.targets[0].public, timeout=30).outcome is Outcome.OOM
+
+
 @pytest.mark.parametrize("name", ATTACKS)
 def test_what_is_taken_is_bounded_and_never_our_fault(name: str, siege: Siege):
     siege.survives(ATTACKS[name])

@@ -29,7 +29,7 @@ def run(
     ] = "auto",
     memory_mb: Annotated[
         int | None,
-        typer.Option("--memory-mb", metavar="MB", min=64, help="Memory of all its processes. Default: 2048."),
+        typer.Option("--memory-mb", metavar="MB", min=128, help="Memory of all its processes. Default: 2048."),
     ] = None,
     cores: Annotated[
         int | None, typer.Option("--cores", metavar="N", min=1, help="Processors it may use. Default: all.")

@@ -85,7 +85,7 @@ def _limits_table(timeout: float, limits: RunLimits) -> str:
         "open files of one process": str(limits.open_files),
         "all written files together": f"{limits.disk_mb} MB, {limits.inodes} files and folders",
         "one written file": f"{limits.file_mb} MB",
-        f"`{SUBMISSION}`": f"{limits.submission_mb} MB",
+        f"`{SUBMISSION}`": f"{limits.submission_mb} MB, and at most about four times what its rows need",
         "standard output and standard error": f"the last {limits.output_kb} KB of each are kept",
     }
     return "\n".join(

@@ -22,7 +22,7 @@ class Isolation(StrEnum):
 class RunLimits(Frozen):
     """What one run may use besides wall time, which is an argument of the run."""
 
-    memory_mb: int = Field(default=2048, ge=64)
+    memory_mb: int = Field(default=2048, ge=128)
     """Private memory of all processes together; also the address space that each may add to the interpreter's."""
     processes: int = Field(default=64, ge=2)
     """Processes and threads."""

@@ -1,6 +1,7 @@
 """One run from its start to its result: the same for every backend, and nothing believed that the agent can say."""
 
 import json
+import logging
 import os
 import select
 import socket
@@ -24,6 +25,9 @@ _SIGKILL, _SIGXCPU = 128 + 9, 128 + 24
 _DRAIN_READS = 64
 """More than a pipe holds."""
 _MB = 1 << 20
+_FLOOD_BYTES = 16 * _MB
+"""Output of one stream that is read as fast as it comes."""
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,7 @@ class _Attendance:
             started = time.monotonic()
             if not fault:
                 watch = MemoryWatch(self._launched.pids, self._order.limits.memory_mb * _MB)
-                stopped = self._wait(watch, started)
+                stopped = self._wait_safely(watch, started)
                 peak, cpu_s = watch.peak_bytes / _MB, watch.cpu_s
             seconds = time.monotonic() - started
             self._launched.kill()
@@ -159,20 +163,37 @@ class _Attendance:
             self._cpu_before = float(seconds)
         return ""
 
+    def _wait_safely(self, watch: MemoryWatch, started: float) -> Outcome | None:
+        """Wait for the end. If waiting itself fails, the run has failed: its code must not be able to cause a fault."""
+        try:
+            return self._wait(watch, started)
+        except Exception:  # noqa: BLE001 - whatever it is, it ends as an outcome that pays nothing
+            _LOG.exception("Watching a run failed. This is a bug of the sandbox: please report it with the script.")
+            return Outcome.RUNTIME_ERROR
+
     def _wait(self, watch: MemoryWatch, started: float) -> Outcome | None:
         """Wait for the end; gives the limit for which the run has to be ended, if any."""
         poller = select.poll()
         over, cancel = self._launched.over, self._order.cancel
         for descriptor in (over, *self._tails, *([cancel] if cancel >= 0 else [])):
             poller.register(descriptor, select.POLLIN)
+        paused: list[int] = []
         deadline = started + self._order.timeout_s
         while (left := deadline - time.monotonic()) > 0:
             ready = {descriptor for descriptor, _ in poller.poll(max(1.0, 1000 * min(left, watch.pause_s)))}
             if over in ready or cancel in ready:
                 return None
             for descriptor in ready:
-                if not self._tails[descriptor].read(descriptor):
+                tail = self._tails[descriptor]
+                is_open = tail.read(descriptor)
+                if not is_open or tail.is_flooded:
                     poller.unregister(descriptor)
+                if is_open and tail.is_flooded:
+                    paused.append(descriptor)
+            if not watch.pause_s:
+                # The pipe is full by now, so that the writer waits for us, and reading takes little of our time.
+                while paused:
+                    poller.register(paused.pop(), select.POLLIN)
             if watch.is_over():
                 return Outcome.OOM
         return Outcome.TIMEOUT
@@ -220,6 +241,8 @@ class _Attendance:
             return stopped, f"over {self._order.timeout_s:g} s of wall time"
         if stopped is Outcome.OOM:
             return stopped, f"over {limits.memory_mb} MB of memory in all processes"
+        if stopped is Outcome.RUNTIME_ERROR:
+            return stopped, "the sandbox could not watch the run to its end"
         if code is None:
             return Outcome.RUNTIME_ERROR, "the server that had forked the run is gone"
         if code == 0:
@@ -242,6 +265,12 @@ class _Tail:
 
     def __init__(self, limit: int) -> None:
         self._limit, self._kept = limit, bytearray()
+        self._seen = 0
+
+    @property
+    def is_flooded(self) -> bool:
+        """Whether there was so much that the rest is read only now and then: reading takes our time, not the run's."""
+        return self._seen > _FLOOD_BYTES
 
     def read(self, descriptor: int) -> bool:
         """Take what is there; False at the end of the stream or if nothing more is there."""
@@ -250,6 +279,7 @@ class _Tail:
         except BlockingIOError:
             return False
         self._kept += data
+        self._seen += len(data)
         if len(self._kept) > 2 * self._limit:
             del self._kept[: -self._limit]
         return bool(data)

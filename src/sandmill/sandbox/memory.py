@@ -1,6 +1,7 @@
 """Watching the memory of all processes of a run together, which no resource limit of the kernel counts."""
 
 import os
+import re
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,6 +17,7 @@ _RESIDENT = ("RssAnon", "RssShmem", "VmSwap")
 _OWN_SHARE = ("Pss_Anon", "Pss_Shmem", "SwapPss")
 _FIELDS = frozenset({"VmRSS", "VmHWM", "Pss", *_RESIDENT, *_OWN_SHARE})
 """Lines of /proc/PID/status and smaps_rollup that are read. The agent's code writes others, such as `Name`."""
+_SIZE = re.compile(rb"(\w+):\s*([0-9]+) kB")
 
 
 class MemoryWatch:
@@ -122,17 +124,20 @@ def _family(roots: Sequence[int]) -> list[int]:
 
 def _cpu_seconds(pid: int) -> float:
     with suppress(OSError):
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        # The name in brackets is the agent's: any bytes, brackets and line ends among them.
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
         return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
     return 0.0
 
 
 def _read_fields(path: str) -> dict[str, int]:
-    """Read the sizes in one of the kernel's tables, in bytes; nothing if the process is gone."""
+    """Read the sizes in one of the kernel's tables, in bytes; nothing if the process is gone.
+
+    The line `Name` is the agent's, and the kernel escapes only line feeds in it. So lines end at line feeds alone.
+    """
     fields: dict[str, int] = {}
     with suppress(OSError):
-        for line in Path(path).read_text(errors="replace").splitlines():
-            name, _, value = line.partition(":")
-            if name in _FIELDS:
-                fields[name] = int(value.split()[0]) * 1024
+        for line in Path(path).read_bytes().split(b"\n"):
+            if (size := _SIZE.fullmatch(line)) and (name := size[1].decode()) in _FIELDS:
+                fields[name] = int(size[2]) * 1024
     return fields

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir, mkdtemp
 from types import TracebackType
@@ -24,6 +25,8 @@ from sandmill.sandbox.view import shown_trees
 from sandmill.sandbox.warm import ServerGone, WarmServer
 
 _MOST_CODE = 1 << 20
+_ANSWERS = ("private", "answers.csv", "task.json")
+"""What a folder holds that is not the public half of a task but the whole of it, or its private half."""
 """Bytes of a script. More could take so long to hand over that it looked like a fault of ours."""
 _TRIES = 3
 
@@ -89,13 +92,13 @@ class Sandbox:
             cancel: descriptor that becomes readable when the run is no longer wanted.
 
         Raises:
-            InputError: if a folder is not there, or lies where every run could read it.
+            InputError: if a folder is not there or lies where every run could read it, or if `public` holds answers.
             SandboxUnavailable: if the warm interpreter cannot be started.
         """
         _check_folders(public, scratch)
         refuse_exposed(_own_places(public, scratch), self._shown)
-        if timeout <= 0:
-            raise InputError("run", [Problem("timeout", str(timeout), "a number of seconds above 0")], "")
+        if not 0 < timeout < inf:
+            raise InputError("run", [Problem("timeout", str(timeout), "a finite number of seconds above 0")], "")
         if not code.strip():
             return RunResult(outcome=Outcome.NO_CODE, isolation=self.isolation, detail="no code")
         if (size := len(code.encode("utf-8", "replace"))) > _MOST_CODE:
@@ -155,6 +158,10 @@ def _check_folders(public: Path, scratch: Path | None) -> None:
         for name, path in wanted.items()
         if not path.is_dir()
     ]
+    answers = [name for name in _ANSWERS if (public / name).exists()]
+    if answers:
+        saw = f"{public}, which holds {' and '.join(answers)}"
+        problems.append(Problem("public", saw, "the public files alone", "Pass the folder public/ of the task."))
     if problems:
         raise InputError("run", problems, "Nothing was run.")
 

@@ -43,11 +43,32 @@ def test_memory_of_an_ended_first_thread_still_counts():
         assert not is_over(pid, 400)
 
 
-@pytest.mark.parametrize("name", ["x kB", "VmRSS: 1 kB", "\\nVmRSS: 1 "])
+NAMES = [
+    b"x kB",
+    b"VmRSS: 1 kB",
+    b"\\nVmRSS: 1 ",
+    b"a\nVmRSS:0 kB",
+    b"a\x0cVmRSS:x",
+    b"a\x0cVmRSS:",
+    b"a\rRssAnon:z",
+    b"\xff",
+    b")(",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_name_of_a_process_is_never_read_as_a_size(name):
-    with running(f"ctypes.CDLL(None).prctl(15, {name!r}.encode(), 0, 0, 0); time.sleep(60)") as pid:
+    with running(f"ctypes.CDLL(None).prctl(15, {name!r}, 0, 0, 0); time.sleep(60)") as pid:
         assert is_over(pid, 100)
         assert not is_over(pid, 400)
+
+
+@pytest.mark.parametrize("name", [b"\x0cVmRSS:0", b"\nVmRSS:0 kB", b"\rVmRSS:0 kB"])
+def test_memory_behind_an_ended_first_thread_counts_whatever_it_was_named(name):
+    rename = f"ctypes.CDLL(None).prctl(15, {name!r}, 0, 0, 0)"
+    end = f"{rename}; threading.Thread(target=time.sleep, args=(60,)).start(); ctypes.CDLL(None).syscall(60, 0)"
+    with running(end) as pid:
+        assert is_over(pid, 100)
 
 
 def test_memory_that_was_moved_to_swap_counts(tmp_path, monkeypatch):

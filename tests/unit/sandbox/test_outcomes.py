@@ -12,6 +12,7 @@ from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits
 from sandmill.sandbox.attend import Order, attend
 from sandmill.sandbox.channels import Channels, Ending
+from sandmill.sandbox.memory import MemoryWatch
 from tests.sandbox_corpus import OTHER
 from tests.unit.sandbox.conftest import make_box
 
@@ -196,3 +197,40 @@ def test_what_does_not_fit_into_a_run_is_left_out_and_named(agent_env, public, t
     assert result.stdout == "['public', 'small', 'solution.py']\n"
     assert "1 path was not brought in, first big (more than" in result.detail
     assert sorted(path.name for path in tmp_path.iterdir()) == ["big", "small"]
+
+
+@pytest.mark.parametrize("name", [b"\xff", b"a\x0cVmRSS:x", b"a\x0cVmRSS:", b"a\rRssAnon:z"])
+def test_a_name_that_the_code_gives_its_process_changes_nothing(name, box, public):
+    code = f"import ctypes, time\nctypes.CDLL(None).prctl(15, {name!r}, 0, 0, 0)\ntime.sleep(0.4)"
+    assert box.run(code, public=public, timeout=10).outcome is Outcome.NO_SUBMISSION
+
+
+def test_a_failure_of_ours_while_code_runs_is_no_fault_that_could_be_masked(warm, public, monkeypatch):
+    def fail(_watch: MemoryWatch) -> bool:
+        raise ValueError("cannot be read")
+
+    monkeypatch.setattr(MemoryWatch, "is_over", fail)
+    result = warm.run("print('x' * 100, flush=True)\nwhile True: pass", public=public, timeout=10)
+    assert (result.outcome, result.submission) == (Outcome.RUNTIME_ERROR, None)
+    assert "could not watch" in result.detail
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf")])
+def test_a_time_out_is_a_finite_number_above_zero(timeout, warm, public):
+    with pytest.raises(InputError, match="a finite number of seconds above 0"):
+        warm.run("pass", public=public, timeout=timeout)
+
+
+@pytest.mark.parametrize("name", ["private", "answers.csv", "task.json"])
+def test_a_folder_with_answers_is_not_taken_for_public_files(name, warm, public, tmp_path):
+    task = tmp_path / "task"
+    (task / name).mkdir(parents=True)
+    with pytest.raises(InputError, match=r"Pass the folder public/ of the task"):
+        warm.run("pass", public=task)
+
+
+def test_a_flood_of_output_is_read_now_and_then_and_its_end_is_kept(warm, public):
+    code = "import os\nfor _ in range(288): os.write(1, b'x' * 65536)\nos.write(1, b'the end')"
+    result = warm.run(code, public=public, timeout=60)
+    assert result.outcome is Outcome.NO_SUBMISSION
+    assert result.stdout.endswith("xthe end")
