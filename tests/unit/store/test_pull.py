@@ -127,8 +127,12 @@ def test_many_pulls_into_one_folder_at_once_agree(release, tmp_path):
 
 
 def test_a_folder_that_another_pull_finishes_meanwhile_is_no_fault(tmp_path, monkeypatch):
-    gone = tmp_path / ".pull-task-1"
-    monkeypatch.setattr(type(tmp_path), "glob", lambda folder, pattern: iter([gone]))
+    gone, glob = tmp_path / ".pull-task-1", type(tmp_path).glob
+
+    def list_one_too_many(folder, pattern, **options):
+        return iter([gone]) if pattern == ".pull-*" else glob(folder, pattern, **options)
+
+    monkeypatch.setattr(type(tmp_path), "glob", list_one_too_many)
     package = make_task(0).package
     (folder,) = pull_tasks(lambda side, _: getattr(package, side), ["task0"], ("public",), tmp_path, None)
     assert folder == tmp_path / "task0"
