@@ -54,6 +54,8 @@ def read_pulled_file(task: Path, side: str, name: str, limit: int, hint: str = "
     """
     try:
         folder = os.open(task / side, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError as error:
+        raise _not_pulled(task, f"{side}/{name}", _reason(error), "a pulled task", hint) from None
     except (OSError, ValueError) as error:
         raise _not_pulled(task, side, _reason(error), "a folder, not a link", hint) from None
     try:

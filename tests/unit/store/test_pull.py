@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -33,6 +34,10 @@ def _content(folder):
 def _expected(number, sides=("public", "private")):
     package = make_task(number).package
     return {f"{side}/{path}": content for side in sides for path, content in getattr(package, side).items()}
+
+
+def test_a_release_may_be_named_by_a_path(release):
+    assert load(Path(release.store.root)).ref == release.ref
 
 
 def test_pull_writes_each_task_as_a_folder(release, tmp_path):
