@@ -9,7 +9,6 @@ from sandmill.errors import Problem, shorten
 from sandmill.models.base import Frozen
 from sandmill.models.reports import Outcome
 
-
 MOST_SECONDS = 86_400
 """Longest wall time of one run: a day. Far larger numbers do not fit into the limits of the kernel."""
 
