@@ -10,12 +10,10 @@ from pathlib import Path
 
 _LEAST_PAUSE_S = 0.05
 _COST_SHARE = 10
-"""A look pauses for this many times the processor time it took, so that watching takes a tenth of one processor at most.
+"""A look pauses for this many times its processor time, so that watching takes a tenth of one processor at most.
 
-Time in which it waited, for a processor or for memory that the run is filling, does not count: runs that take memory fast
-would be looked at least often.
+Time in which a look waited does not count: it waits for memory that a run is filling, and would then look least often.
 """
-
 
 _RESIDENT = ("RssAnon", "RssShmem", "VmSwap")
 _OWN_SHARE = ("Pss_Anon", "Pss_Shmem", "SwapPss")

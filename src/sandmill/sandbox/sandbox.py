@@ -100,8 +100,7 @@ class Sandbox:
         """
         _check_types(code, public, scratch, timeout)
         public, scratch, timeout = Path(public), None if scratch is None else Path(scratch), float(timeout)
-        is_open = check_public(public)
-        _check_scratch(scratch)
+        is_open = _check_folders(public, scratch)
         refuse_exposed(_own_places(public, scratch), self._shown)
         if not code.strip():
             return RunResult(outcome=Outcome.NO_CODE, isolation=self.isolation, detail="no code")
@@ -173,10 +172,18 @@ def _type_of(value: object) -> str:
     return f"an object of type {type(value).__name__}"
 
 
-def _check_scratch(scratch: Path | None) -> None:
+def _check_folders(public: Path, scratch: Path | None) -> bool:
+    """Check both folders, and give whether every user may read the public one."""
+    problems = []
     if scratch is not None and not scratch.is_dir():
-        problem = Problem("scratch", f"{scratch}, no folder", "a folder that is there")
-        raise InputError("run", [problem], "Nothing was run.")
+        problems.append(Problem("scratch", f"{scratch}, no folder", "a folder that is there"))
+    try:
+        is_open = check_public(public)
+    except InputError as error:
+        raise InputError("run", [*error.problems, *problems], "Nothing was run.") from None
+    if problems:
+        raise InputError("run", problems, "Nothing was run.")
+    return is_open
 
 
 def _own_places(public: Path, scratch: Path | None) -> dict[str, Path]:
