@@ -2,6 +2,7 @@
 
 from enum import StrEnum
 from numbers import Real
+from typing import Any
 
 from pydantic import Field
 
@@ -13,9 +14,10 @@ MOST_SECONDS = 86_400
 """Longest wall time of one run: a day. Far larger numbers do not fit into the limits of the kernel."""
 
 
-def timeout_problem(timeout: object) -> Problem | None:
+def timeout_problem(timeout: Any) -> Problem | None:
     """Say what is wrong with the wall time of a run, if anything."""
-    if isinstance(timeout, Real) and 0 < timeout <= MOST_SECONDS:
+    is_number = isinstance(timeout, Real)
+    if is_number and 0 < timeout <= MOST_SECONDS:
         return None
     # Python does not write out whole numbers of more than some thousand digits.
     saw = "a larger number" if isinstance(timeout, int) and timeout > MOST_SECONDS else shorten(repr(timeout))
