@@ -308,14 +308,14 @@ libc = ctypes.CDLL(None)
 def hold():
     time.sleep(0.2)
     held = bytearray(b"1") * (150 << 20)
-    time.sleep(3)
+    time.sleep(60)
     os._exit(0)
 for _ in range(20):
     if not os.fork():
         libc.prctl(15, {name!r}, 0, 0, 0)
         threading.Thread(target=hold).start()
         libc.syscall(60, 0)
-time.sleep(3)
+time.sleep(60)
 """
 
 

@@ -8,6 +8,7 @@ import typer
 
 from sandmill.cli.screen import write_json
 from sandmill.errors import InputError, Problem
+from sandmill.models.run import MOST_SECONDS
 
 if TYPE_CHECKING:
     from sandmill.models.run import RunResult
@@ -22,7 +23,9 @@ def run(
     script: Annotated[
         Path, typer.Argument(metavar="SCRIPT.py", help="Run as `python solution.py public submission.csv`.")
     ],
-    timeout: Annotated[float, typer.Option("--timeout", metavar="S", min=0.1, help="Seconds of wall time.")] = 30.0,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="S", min=0.1, max=MOST_SECONDS, help="Seconds of wall time.")
+    ] = 30.0,
     backend: Annotated[
         Literal["auto", "warm", "bwrap", "subprocess"],
         typer.Option("--backend", help="auto: warm, else bwrap; subprocess isolates nothing."),

@@ -1,16 +1,19 @@
 """The whole prompt of a task: its description, and how code runs here, with the limits that the sandbox enforces."""
 
-from math import inf
 from pathlib import Path
 
 from sandmill.errors import InputError, Problem
+from sandmill.grading.reading import read_pulled_file
 from sandmill.models.layout import COMMAND, PUBLIC, SUBMISSION
 from sandmill.models.libraries import LIBRARIES
-from sandmill.models.run import RunLimits
+from sandmill.models.run import RunLimits, timeout_problem
 from sandmill.sandbox.agent_env import find_agent_env
 from sandmill.sandbox.pins import pinned_versions
 
 _TORCH = "torch"
+_MOST_TEXT = 1 << 20
+"""Bytes of a description."""
+_PULL = "Pull it with: sandmill pull RELEASE --to DIR"
 
 
 def prompt(
@@ -45,8 +48,8 @@ def prompt(
 
 def _check_numbers(timeout: float, submissions: int | None) -> None:
     problems = []
-    if not 0 < timeout < inf:
-        problems.append(Problem("timeout", str(timeout), "a number of seconds above 0"))
+    if problem := timeout_problem(timeout):
+        problems.append(problem)
     if submissions is not None and submissions < 1:
         problems.append(Problem("submissions", str(submissions), "a whole number from 1 up, or None"))
     if problems:
@@ -54,15 +57,11 @@ def _check_numbers(timeout: float, submissions: int | None) -> None:
 
 
 def _read_description(task: Path) -> str:
-    path = task / PUBLIC / "description.md"
     try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        saw = error.strerror or str(error)
+        return read_pulled_file(task, PUBLIC, "description.md", _MOST_TEXT, _PULL).decode("utf-8")
     except UnicodeDecodeError:
-        saw = "bytes that are not UTF-8"
-    hint = "Pull it with: sandmill pull RELEASE --to DIR"
-    raise InputError(str(task), [Problem(f"{PUBLIC}/description.md", saw, "a pulled task", hint)], "")
+        problem = Problem(f"{PUBLIC}/description.md", "bytes that are not UTF-8", "a pulled task", _PULL)
+        raise InputError(str(task), [problem], "") from None
 
 
 def _running() -> str:

@@ -10,7 +10,8 @@ import numpy as np
 from pydantic import ValidationError
 
 from sandmill.errors import InputError, InvalidSubmission, Problem
-from sandmill.grading.reading import read_regular_file
+from sandmill.grading.checks import answers_problem, task_problems
+from sandmill.grading.reading import read_pulled_file, read_regular_file
 from sandmill.metrics import get_metric
 from sandmill.metrics.gap import gap_closed
 from sandmill.metrics.medals import above_median, medal_of, position_of
@@ -25,6 +26,10 @@ GRADER_FAULT = "grader"
 """Where a problem lies that is a bug of the grader and not a fault of the submission."""
 
 _PULL_AGAIN = "Pull it with: sandmill pull RELEASE --to DIR (without --public-only)."
+_MOST_FACTS = 16 << 20
+"""Bytes of task.json."""
+_MOST_ANSWERS = 64 << 20
+"""Bytes of answers.csv."""
 _KEPT = 64
 """Tasks whose answers stay in memory: at most some ten megabytes."""
 _LOG = logging.getLogger(__name__)
@@ -138,7 +143,7 @@ def read_private(task_dir: Path) -> tuple[TaskFile, Answers]:
 
 
 def _state_of(path: Path) -> tuple[int, ...]:
-    status = path.stat()
+    status = path.lstat()
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
@@ -150,9 +155,12 @@ def _keep_private(task_dir: Path, states: tuple[tuple[int, ...], ...]) -> tuple[
 def _read_private(task_dir: Path) -> tuple[TaskFile, Answers]:
     task = read_task_file(task_dir)
     path = task_dir / "private" / "answers.csv"
+    content = read_pulled_file(task_dir, "private", "answers.csv", _MOST_ANSWERS, _PULL_AGAIN)
+    if problem := answers_problem(content, task.brief):
+        raise InputError(str(path), [problem], "")
     try:
-        answers = read_answers(path.read_bytes(), task.brief)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, csv.Error) as error:
+        answers = read_answers(content, task.brief)
+    except (ValueError, KeyError, TypeError, AttributeError, csv.Error) as error:
         saw = f"answers that cannot be read ({type(error).__name__})"
         raise InputError(str(path), [Problem("file", saw, "the file as pulled", _PULL_AGAIN)], "") from error
     if not answers.ids:
@@ -168,21 +176,18 @@ def read_task_file(task_dir: Path) -> TaskFile:
     """Read what the grader needs to know from private/task.json.
 
     Raises:
-        InputError: if the folder is not a pulled task with its private half.
+        InputError: if the folder is not a pulled task with its private half, or no task that can be graded.
     """
     path = task_dir / "private" / "task.json"
     if not task_dir.is_dir():
         raise InputError(str(task_dir), [Problem("task folder", "no such folder", "a pulled task")], "")
-    if not path.is_file() or not (task_dir / "private" / "answers.csv").is_file():
-        raise InputError(
-            str(task_dir), [Problem("private/", "no task.json and answers.csv", "a pulled task", _PULL_AGAIN)], ""
-        )
+    content = read_pulled_file(task_dir, "private", "task.json", _MOST_FACTS, _PULL_AGAIN)
     try:
-        return TaskFile.model_validate_json(path.read_bytes())
-    except OSError as error:
-        saw = error.strerror or type(error).__name__
-        raise InputError(str(path), [Problem("file", saw, "a readable file", _PULL_AGAIN)], "") from None
+        task = TaskFile.model_validate_json(content)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "document"
         raise InputError(str(path), [Problem(where, first["msg"], "the file as pulled", _PULL_AGAIN)], "") from None
+    if problems := task_problems(task):
+        raise InputError(str(path), problems, _PULL_AGAIN)
+    return task

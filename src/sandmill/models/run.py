@@ -1,11 +1,27 @@
 """One run of an agent's code: what it may use, how it ended."""
 
 from enum import StrEnum
+from numbers import Real
+from typing import Any
 
 from pydantic import Field
 
+from sandmill.errors import Problem, shorten
 from sandmill.models.base import Frozen
 from sandmill.models.reports import Outcome
+
+MOST_SECONDS = 86_400
+"""Longest wall time of one run: a day. Far larger numbers do not fit into the limits of the kernel."""
+
+
+def timeout_problem(timeout: Any) -> Problem | None:
+    """Say what is wrong with the wall time of a run, if anything."""
+    is_number = isinstance(timeout, Real)
+    if is_number and 0 < timeout <= MOST_SECONDS:
+        return None
+    # Python does not write out whole numbers of more than some thousand digits.
+    saw = "a larger number" if isinstance(timeout, int) and timeout > MOST_SECONDS else shorten(repr(timeout))
+    return Problem("timeout", saw, f"a number of seconds above 0, at most {MOST_SECONDS}")
 
 
 class Isolation(StrEnum):

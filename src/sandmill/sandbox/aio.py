@@ -64,7 +64,9 @@ class AsyncSandbox:
         """Have the warm interpreter ready."""
         await asyncio.get_running_loop().run_in_executor(self._threads, self._box.start)
 
-    async def run(self, code: str, *, public: Path, scratch: Path | None = None, timeout: float = 30.0) -> RunResult:
+    async def run(
+        self, code: str, *, public: Path | str, scratch: Path | str | None = None, timeout: float = 30.0
+    ) -> RunResult:
         """Run code; see `Sandbox.run`."""
         cancellation = _Cancellation()
         call = partial(self._box.run, code, public=public, scratch=scratch, timeout=timeout)

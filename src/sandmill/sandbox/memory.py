@@ -10,8 +10,10 @@ from pathlib import Path
 
 _LEAST_PAUSE_S = 0.05
 _COST_SHARE = 10
-"""A look pauses for this many times what it cost, so that watching takes a tenth of one processor at most."""
+"""A look pauses for this many times its processor time, so that watching takes a tenth of one processor at most.
 
+Time in which a look waited does not count: it waits for memory that a run is filling, and would then look least often.
+"""
 
 _RESIDENT = ("RssAnon", "RssShmem", "VmSwap")
 _OWN_SHARE = ("Pss_Anon", "Pss_Shmem", "SwapPss")
@@ -49,6 +51,7 @@ class MemoryWatch:
         started = time.monotonic()
         if started < self._next:
             return False
+        used = time.thread_time()
         pids = _family(self._pids)
         seen = [_look_at(pid) for pid in pids]
         self.peak_bytes = max([self.peak_bytes, *(process.peak_bytes for process in seen)])
@@ -57,8 +60,8 @@ class MemoryWatch:
         if sum(process.rough_bytes for process in seen) > self._limit:
             total = sum(map(_own_bytes, seen))
             self.peak_bytes = max(self.peak_bytes, total)
-        now = time.monotonic()
-        self._next = now + max(_LEAST_PAUSE_S, _COST_SHARE * (now - started))
+        cost = time.thread_time() - used
+        self._next = time.monotonic() + max(_LEAST_PAUSE_S, _COST_SHARE * cost)
         return total > self._limit
 
 

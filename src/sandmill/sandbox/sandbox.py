@@ -1,32 +1,27 @@
 """The sandbox as a trainer uses it: `with Sandbox() as box: box.run(code, public=...)`."""
 
-import os
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from math import inf
+from os import PathLike
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir, mkdtemp
+from tempfile import gettempdir, mkdtemp
 from types import TracebackType
 from typing import Self
 
 from sandmill.errors import InputError, Problem
 from sandmill.models.reports import Outcome
-from sandmill.models.run import Isolation, RunLimits, RunResult
+from sandmill.models.run import Isolation, RunLimits, RunResult, timeout_problem
 from sandmill.sandbox.admission import ADMISSION, Cancelled
 from sandmill.sandbox.agent_env import require_agent_env
 from sandmill.sandbox.attend import Order, attend
 from sandmill.sandbox.backends import BackendName, choose_backend, probe
 from sandmill.sandbox.cold import Bare, Bubblewrap
 from sandmill.sandbox.placement import refuse_exposed
+from sandmill.sandbox.public_folder import check_public, readable
 from sandmill.sandbox.tree import remove_tree
 from sandmill.sandbox.view import shown_trees
 from sandmill.sandbox.warm import ServerGone, WarmServer
 
 _MOST_CODE = 1 << 20
-_ANSWERS = ("private", "answers.csv", "task.json")
-"""What a folder holds that is not the public half of a task but the whole of it, or its private half."""
 """Bytes of a script. More could take so long to hand over that it looked like a fault of ours."""
 _TRIES = 3
 
@@ -78,33 +73,41 @@ class Sandbox:
             self._warm.start()
 
     def run(
-        self, code: str, *, public: Path, scratch: Path | None = None, timeout: float = 30.0, cancel: int = -1
+        self,
+        code: str,
+        *,
+        public: Path | str,
+        scratch: Path | str | None = None,
+        timeout: float = 30.0,
+        cancel: int = -1,
     ) -> RunResult:
         """Run code as `python solution.py public submission.csv` in a working directory with `public/` in it.
 
         Args:
             code: Python source.
-            public: the task's public files, seen read-only.
+            public: the task's public files, seen read-only: a folder of regular files and folders, no links, nothing
+                called as private files are, at most 8 folders deep and 10,000 files and folders in all.
             scratch: folder whose files are there at the start, and which afterwards holds what the run left: regular
                 files and folders. What is too much for the run's limits is not brought in or out, and `detail` of the
                 result says so. Without one nothing is kept.
-            timeout: seconds of wall time.
+            timeout: seconds of wall time, at most a day.
             cancel: descriptor that becomes readable when the run is no longer wanted.
 
         Raises:
-            InputError: if a folder is not there or lies where every run could read it, or if `public` holds answers.
+            InputError: if an argument is of another type or out of range, a folder is not there or lies where every run
+                could read it, or `public` is anything but a folder of public files.
             SandboxUnavailable: if the warm interpreter cannot be started.
         """
-        _check_folders(public, scratch)
+        _check_types(code, public, scratch, timeout)
+        public, scratch, timeout = Path(public), None if scratch is None else Path(scratch), float(timeout)
+        is_open = _check_folders(public, scratch)
         refuse_exposed(_own_places(public, scratch), self._shown)
-        if not 0 < timeout < inf:
-            raise InputError("run", [Problem("timeout", str(timeout), "a finite number of seconds above 0")], "")
         if not code.strip():
             return RunResult(outcome=Outcome.NO_CODE, isolation=self.isolation, detail="no code")
         if (size := len(code.encode("utf-8", "replace"))) > _MOST_CODE:
             detail = f"code of {size} bytes, more than {_MOST_CODE}"
             return RunResult(outcome=Outcome.RUNTIME_ERROR, isolation=self.isolation, detail=detail)
-        with _readable(public.resolve(), self._is_root) as files:
+        with readable(public.resolve(), is_open or not self._is_root) as files:
             order = Order(code, files, scratch, timeout, self.limits, cancel)
             try:
                 with ADMISSION.admit(self.limits.cores, cancel) as processors:
@@ -151,19 +154,36 @@ class Sandbox:
             remove_tree(folder)
 
 
-def _check_folders(public: Path, scratch: Path | None) -> None:
-    wanted = {"public": public} if scratch is None else {"public": public, "scratch": scratch}
-    problems = [
-        Problem(name, f"{path}, no folder", "a folder that is there")
-        for name, path in wanted.items()
-        if not path.is_dir()
-    ]
-    answers = [name for name in _ANSWERS if (public / name).exists()]
-    if answers:
-        saw = f"{public}, which holds {' and '.join(answers)}"
-        problems.append(Problem("public", saw, "the public files alone", "Pass the folder public/ of the task."))
+def _check_types(code: object, public: object, scratch: object, timeout: object) -> None:
+    problems = []
+    if not isinstance(code, str):
+        problems.append(Problem("code", _type_of(code), "Python source as text"))
+    if not isinstance(public, str | PathLike):
+        problems.append(Problem("public", _type_of(public), "the path of a folder"))
+    if not isinstance(scratch, str | PathLike | None):
+        problems.append(Problem("scratch", _type_of(scratch), "the path of a folder, or None"))
+    if problem := timeout_problem(timeout):
+        problems.append(problem)
     if problems:
         raise InputError("run", problems, "Nothing was run.")
+
+
+def _type_of(value: object) -> str:
+    return f"an object of type {type(value).__name__}"
+
+
+def _check_folders(public: Path, scratch: Path | None) -> bool:
+    """Check both folders, and give whether every user may read the public one."""
+    problems = []
+    if scratch is not None and not scratch.is_dir():
+        problems.append(Problem("scratch", f"{scratch}, no folder", "a folder that is there"))
+    try:
+        is_open = check_public(public)
+    except InputError as error:
+        raise InputError("run", [*error.problems, *problems], "Nothing was run.") from None
+    if problems:
+        raise InputError("run", problems, "Nothing was run.")
+    return is_open
 
 
 def _own_places(public: Path, scratch: Path | None) -> dict[str, Path]:
@@ -172,24 +192,3 @@ def _own_places(public: Path, scratch: Path | None) -> dict[str, Path]:
     for folder in {public.absolute().parent, public.resolve().parent}:
         places[f"answers of {folder}"] = folder / "private"
     return places if scratch is None else places | {"scratch": scratch.absolute()}
-
-
-@contextmanager
-def _readable(public: Path, is_root: bool) -> Iterator[Path]:
-    """Give the public files, or a copy if a run with a uid of its own could not read them."""
-    if not is_root or all(_is_open(path) for path in [public, *public.rglob("*")]):
-        yield public
-        return
-    with TemporaryDirectory(prefix="sandmill-public-") as name:
-        copy = Path(name) / "public"
-        shutil.copytree(public, copy, symlinks=True)
-        for path in [copy, *copy.rglob("*")]:
-            if not path.is_symlink():
-                path.chmod(path.stat().st_mode | (0o755 if path.is_dir() else 0o444))
-        yield copy
-
-
-def _is_open(path: Path) -> bool:
-    status = os.lstat(path)
-    needed = 0o5 if path.is_dir() else 0o4
-    return status.st_mode & needed == needed

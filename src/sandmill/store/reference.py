@@ -1,6 +1,7 @@
 """From what a person types to a version that exists, or an error that says what does."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from sandmill.errors import Problem, ReleaseNotFound, SandmillError
 from sandmill.store.files import Store
@@ -10,12 +11,13 @@ _LISTED = 10
 """Names that an error shows at most."""
 
 
-def resolve(ref: str) -> tuple[Store, str]:
+def resolve(ref: str | Path) -> tuple[Store, str]:
     """Find the store and the full version that a reference means.
 
     Raises:
         ReleaseNotFound: with the datasets or versions that are there, and what to type.
     """
+    ref = str(ref)
     place, wanted = _split(ref)
     store = Store(place)
     versions = list_versions(store)

@@ -313,7 +313,7 @@ class Release:
         return read
 
 
-def load(ref: str) -> Release:
+def load(ref: str | Path) -> Release:
     """Open a release by name, for whoever trains on it.
 
     Args:

@@ -84,3 +84,10 @@ def test_limits_can_be_given(task, tmp_path):
     result = json.loads(ran.stdout)["result"]
     assert (result["outcome"], result["stdout"]) == ("oom", "1\n")
     assert run("run", task, tmp_path / "s.py", "--memory-mb", 1).exit_code == 2
+
+
+@pytest.mark.parametrize("seconds", ["1e300", "86401", "nan"])
+def test_a_time_out_beyond_a_day_is_a_bad_argument(seconds, task, tmp_path):
+    (tmp_path / "s.py").write_text(GOOD)
+    ran = run("run", task, tmp_path / "s.py", "--backend", "subprocess", "--timeout", seconds)
+    assert (ran.exit_code, ran.stdout) == (2, "")

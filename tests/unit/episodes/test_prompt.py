@@ -1,6 +1,7 @@
 """The prompt states the limits that the sandbox gets, in numbers that come from the same object."""
 
 import inspect
+import os
 import re
 import shutil
 import sys
@@ -119,5 +120,39 @@ def test_numbers_out_of_range_are_refused_all_at_once(task):
     with pytest.raises(InputError) as caught:
         sandmill.prompt(task, timeout=float("nan"), submissions=0)
     assert [problem.where for problem in caught.value.problems] == ["timeout", "submissions"]
-    with pytest.raises(InputError, match="timeout: saw inf; expected a number of seconds above 0"):
+    with pytest.raises(InputError, match="timeout: saw inf; expected a number of seconds above 0, at most 86400"):
         sandmill.prompt(task, timeout=float("inf"))
+
+
+def test_a_prompt_has_the_same_longest_wall_time_as_a_run(task):
+    assert "| wall time | 86400 s |" in sandmill.prompt(task, timeout=86_400)
+    with pytest.raises(InputError, match="at most 86400"):
+        sandmill.prompt(task, timeout=1e300)
+
+
+def description_as(kind, folder):
+    """Lay something else in the place of the description."""
+    public = folder / "task" / "public"
+    public.mkdir(parents=True)
+    (folder / "secret").mkdir()
+    (folder / "secret" / "description.md").write_text("a key")
+    place = public / "description.md"
+    match kind:
+        case "a symbolic link":
+            place.symlink_to(folder / "secret" / "description.md")
+        case "a folder, not a link":
+            public.rmdir()
+            public.symlink_to(folder / "secret")
+        case "a pipe":
+            os.mkfifo(place)
+        case "1099511627776 bytes":
+            place.touch()
+            os.truncate(place, 1 << 40)
+    return folder / "task"
+
+
+@pytest.mark.parametrize("kind", ["a symbolic link", "a folder, not a link", "a pipe", "1099511627776 bytes"])
+@pytest.mark.timeout(20)
+def test_a_description_is_a_regular_file_of_bounded_size_in_the_folder_itself(kind, tmp_path):
+    with pytest.raises(InputError, match=f"public.*{kind}"):
+        sandmill.prompt(description_as(kind, tmp_path))

@@ -219,3 +219,68 @@ def test_damaged_answers_are_named_and_not_a_fault_of_the_submission(package, ca
 def test_a_path_with_a_zero_byte_is_an_input_error(tmp_path):
     with pytest.raises(InputError, match="regular file of its own"):
         read_regular_file(tmp_path / "a\0b")
+
+
+def change(folder, path, value):
+    """Write another value into task.json."""
+    place = folder / "private" / "task.json"
+    facts = json.loads(place.read_text())
+    *parents, name = path.split(".")
+    inner = facts
+    for parent in parents:
+        inner = inner[parent]
+    inner[name] = value
+    place.write_text(json.dumps(facts))
+
+
+UNFIT = {
+    "an empty board": ("calibration.board", [], "calibration.board"),
+    "a threshold that is no number": ("calibration.thresholds.gold", float("nan"), "calibration.thresholds.gold"),
+    "an infinite threshold": ("calibration.thresholds.bronze", float("-inf"), "calibration.thresholds.bronze"),
+    "an infinite end of the gap": ("calibration.oracle", float("inf"), "calibration.oracle"),
+    "no gap": ("calibration.oracle", 0.5, "calibration.oracle"),
+    "a metric of other targets": ("brief.metric", "rmse", "brief.metric"),
+    "cells of another metric": ("brief.metric", "roc_auc", "brief.encoding"),
+    "a long list": ("brief.list_length", 10**9, "brief.list_length"),
+    "too many classes": ("brief.classes", [str(n) for n in range(300_000)], "brief.classes"),
+    "a class twice": ("brief.classes", ["0", "0"], "brief.classes"),
+    "no columns": ("brief.submission_columns", [], "brief.submission_columns"),
+}
+
+
+@pytest.mark.parametrize("name", UNFIT)
+def test_a_task_that_cannot_be_graded_is_refused_before_anything_is_graded(name, package, calibration, tmp_path):
+    folder = write_task(package, calibration, tmp_path / "task")
+    path, value, where = UNFIT[name]
+    change(folder, path, value)
+    with pytest.raises(InputError, match=r"task\.json") as caught:
+        read_private(folder)
+    assert where in [problem.where for problem in caught.value.problems]
+
+
+def test_answers_with_more_cells_than_memory_is_for_are_refused_before_they_are_read(calibration, tmp_path):
+    package = make_rendered(TargetKind.MULTILABEL, MetricName.LOG_LOSS_COLUMNS).package
+    folder = write_task(package, calibration, tmp_path / "task")
+    change(folder, "brief.classes", [str(n) for n in range(9000)])
+    (folder / "private" / "answers.csv").write_bytes(b"\n" * 3000)
+    with pytest.raises(InputError, match=r"27000000 cells to grade; expected at most 20000000"):
+        read_private(folder)
+
+
+@pytest.mark.parametrize("name", ["task.json", "answers.csv"])
+@pytest.mark.parametrize("kind", ["link", "pipe", "giant"])
+@pytest.mark.timeout(20)
+def test_private_files_are_regular_files_of_bounded_size(name, kind, package, calibration, tmp_path):
+    folder = write_task(package, calibration, tmp_path / "task")
+    place = folder / "private" / name
+    match kind:
+        case "link":
+            place.symlink_to(place.rename(tmp_path / "elsewhere"))
+        case "pipe":
+            place.unlink()
+            os.mkfifo(place)
+        case _:
+            os.truncate(place, 1 << 40)
+    seen = {"link": "a symbolic link", "pipe": "a pipe", "giant": "1099511627776 bytes"}[kind]
+    with pytest.raises(InputError, match=f"private/{name}: saw {seen}; expected a regular file"):
+        read_private(folder)

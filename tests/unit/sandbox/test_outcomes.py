@@ -215,13 +215,35 @@ def test_a_failure_of_ours_while_code_runs_is_no_fault_that_could_be_masked(warm
     assert "could not watch" in result.detail
 
 
-@pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf")])
-def test_a_time_out_is_a_finite_number_above_zero(timeout, warm, public):
-    with pytest.raises(InputError, match="a finite number of seconds above 0"):
+@pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf"), 1e300, 86_401, "30", None])
+def test_a_time_out_is_a_number_of_seconds_within_a_day(timeout, warm, public):
+    with pytest.raises(InputError, match="a number of seconds above 0, at most 86400"):
         warm.run("pass", public=public, timeout=timeout)
 
 
-@pytest.mark.parametrize("name", ["private", "answers.csv", "task.json"])
+def test_a_time_out_of_more_digits_than_python_writes_is_refused_too(warm, public):
+    with pytest.raises(InputError, match="timeout: saw a larger number"):
+        warm.run("pass", public=public, timeout=10**5000)
+
+
+def test_the_longest_time_out_is_one_that_a_run_can_have(box, public):
+    code = "open('submission.csv', 'w').write('x')"
+    assert box.run(code, public=public, timeout=86_400).outcome is Outcome.OK
+
+
+def test_arguments_of_other_types_are_all_named_at_once(warm):
+    with pytest.raises(InputError) as caught:
+        warm.run(b"pass", public=3, scratch=b"x", timeout="1")
+    assert [problem.where for problem in caught.value.problems] == ["code", "public", "scratch", "timeout"]
+
+
+def test_folders_may_be_named_by_text(warm, public, tmp_path):
+    code = "open('submission.csv', 'w').write(open('public/train.csv').read())"
+    assert warm.run(code, public=str(public), scratch=str(tmp_path)).outcome is Outcome.OK
+    assert (tmp_path / "submission.csv").read_bytes() == (public / "train.csv").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["private", "one/task/private", "secret", "shards", "a/answers.csv"])
 def test_a_folder_with_answers_is_not_taken_for_public_files(name, warm, public, tmp_path):
     task = tmp_path / "task"
     (task / name).mkdir(parents=True)

@@ -35,6 +35,11 @@ def _expected(number, sides=("public", "private")):
     return {f"{side}/{path}": content for side in sides for path, content in getattr(package, side).items()}
 
 
+def test_a_release_may_be_named_by_a_path(tmp_path):
+    publish_numbers(Store(str(tmp_path / "micro")), range(1))
+    assert load(tmp_path / "micro").ref == load(str(tmp_path / "micro")).ref
+
+
 def test_pull_writes_each_task_as_a_folder(release, tmp_path):
     seen = []
     folders = release.pull(tmp_path / "out", progress=lambda done, total: seen.append((done, total)))

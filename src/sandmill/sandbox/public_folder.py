@@ -1,0 +1,104 @@
+"""The folder of public files of a run: checked before it is shown to the agent's code, and readable for it."""
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from sandmill.errors import InputError, Problem, shorten
+
+MOST_ENTRIES = 10_000
+"""Files and folders in a public folder. The check looks at each of them before every run."""
+DEEPEST = 8
+"""Folders below each other in a public folder."""
+
+_PRIVATE = frozenset({"private", "secret", "shards", "answers.csv", "task.json", "manifest.json"})
+"""Names of what only the grader or the owner of a release may see. No public folder holds one of them."""
+_EXPECTED = "a folder of public files alone: regular files and folders, no links, nothing private"
+_HINT = "Pass the folder public/ of the task."
+
+
+def check_public(public: Path) -> bool:
+    """Check that a folder holds public files and nothing else, at any depth.
+
+    Returns:
+        Whether every user of the machine may read all of it.
+
+    Raises:
+        InputError: if it is no folder, is a link, or holds a private name, a link, a special file or too much.
+    """
+    try:
+        status = public.lstat()
+        if not stat.S_ISDIR(status.st_mode):
+            saw = f"{public}, a symbolic link" if stat.S_ISLNK(status.st_mode) else f"{public}, no folder"
+            raise _refusal(saw)
+        if (name := public.resolve().name) in _PRIVATE:
+            raise _refusal(f"{public}, a folder called {name}")
+        is_open = _is_open(status)
+        for entry in _walk(public):
+            is_open = _is_open(entry) and is_open
+    except (OSError, ValueError) as error:
+        # A path with a zero byte is a ValueError.
+        missing = isinstance(error, FileNotFoundError | NotADirectoryError)
+        saw = "no folder" if missing else getattr(error, "strerror", None) or str(error)
+        raise _refusal(f"{public}, {saw}") from None
+    return is_open
+
+
+def _walk(public: Path) -> Iterator[os.stat_result]:
+    """Give the status of every file and folder, and refuse what may not be there."""
+    waiting = [(os.fspath(public), 1)]
+    number = 0
+    while waiting:
+        folder, depth = waiting.pop()
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                number += 1
+                status = entry.stat(follow_symlinks=False)
+                if reason := _fault(entry.name, status.st_mode, depth, number):
+                    raise _refusal(f"{public}, which holds {shorten(os.path.relpath(entry.path, public))}: {reason}")
+                if stat.S_ISDIR(status.st_mode):
+                    waiting.append((entry.path, depth + 1))
+                yield status
+
+
+def _fault(name: str, mode: int, depth: int, number: int) -> str:
+    if name in _PRIVATE:
+        return "a name of private files"
+    if stat.S_ISLNK(mode):
+        return "a symbolic link"
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        return "no regular file"
+    if depth > DEEPEST:
+        return f"deeper than {DEEPEST} folders"
+    return f"more than {MOST_ENTRIES} files and folders" if number > MOST_ENTRIES else ""
+
+
+def _refusal(saw: str) -> InputError:
+    return InputError("run", [Problem("public", saw, _EXPECTED, _HINT)], "Nothing was run.")
+
+
+@contextmanager
+def readable(public: Path, is_readable: bool) -> Iterator[Path]:
+    """Give the public files, or a copy that every user may read if the run could not read them."""
+    if is_readable:
+        yield public
+        return
+    with TemporaryDirectory(prefix="sandmill-public-") as name:
+        copy = Path(name) / "public"
+        shutil.copytree(public, copy, symlinks=True, copy_function=shutil.copyfile)
+        for path in [copy, *copy.rglob("*")]:
+            mode = path.lstat().st_mode
+            if stat.S_ISDIR(mode):
+                path.chmod(0o755)
+            elif stat.S_ISREG(mode):
+                path.chmod(0o644)
+        yield copy
+
+
+def _is_open(status: os.stat_result) -> bool:
+    needed = 0o5 if stat.S_ISDIR(status.st_mode) else 0o4
+    return status.st_mode & needed == needed
