@@ -31,4 +31,5 @@ def quote(name: str) -> str:
 
 
 def literal(path: Path) -> str:
+    """Write a path as an SQL string that means this one file."""
     return "'" + glob.escape(str(path)).replace("'", "''") + "'"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MAX_COLUMNS = 2000
 MAX_PARQUET_ROWS = 10_000_000
-MAX_DECODED = 1 << 30
+MAX_DECODED = 1 << 29
 """Bytes of all cells, written out: 8 for each cell, and the length of each text."""
 _CELL = 8
 _EXPECTED = "a Parquet table"
@@ -90,7 +90,7 @@ def _oversized(footer: "FileMetaData", file: str) -> Iterator[Finding]:
 def _too_much(file: str) -> Finding:
     hint = "A sample of the rows is enough: their number does not shape the tasks."
     return Finding(
-        file, f"more than {MAX_DECODED >> 30} GB of cells, unpacked", f"at most {MAX_DECODED >> 30} GB", hint=hint
+        file, f"more than {MAX_DECODED >> 20} MB of cells, unpacked", f"at most {MAX_DECODED >> 20} MB", hint=hint
     )
 
 
