@@ -43,7 +43,7 @@ class Publication(Frozen):
             what = f"Published {self.reference} with {tasks}."
         else:
             what = f"Nothing new: equal content is published already, {self.reference} with {tasks}."
-        return "\n".join([what, *(f"Mix missed, {line}" for line in self.missed_mix)])
+        return "\n".join([what, *(f"Mix missed. {line}" for line in self.missed_mix)])
 
 
 @task(name="publish version", **STORED)

@@ -18,6 +18,7 @@ EXAMPLES = "Example: `sandmill doctor`"
 PIPELINE_COMMAND = "pip install -c constraints.txt -e '.[pipeline]'"
 """From the root of a clone: building needs the clone."""
 
+_AGENT_ENV = "agent environment"
 _PYTHON_FLOOR = (3, 11)
 _DISK_FLOOR_GB = 1.0
 _REQUIREMENT = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?\s*([^;]*)(?:;\s*(.*))?$")
@@ -104,9 +105,9 @@ def _check_sandbox() -> Iterator[Finding]:
         hints = " ".join(problem.hint for problem in missing if problem.hint)
         yield Finding(f"sandbox: {backend}", "info" if missing else "ok", saw or "isolates", hints)
     if env := find_agent_env():
-        yield Finding("agent environment", "ok", f"Python {env.python_version} in {env.path}")
+        yield Finding(_AGENT_ENV, "ok", f"Python {env.python_version} in {env.path}")
     else:
-        yield Finding("agent environment", "info", f"none in {default_place()}; needed for running code", COMMAND)
+        yield Finding(_AGENT_ENV, "info", f"none in {default_place()}; needed for running code", COMMAND)
 
 
 def _check_disk() -> Finding:
@@ -140,4 +141,7 @@ def _print_findings(findings: list[Finding], is_ready: bool) -> None:
         table.add_row(finding.what, finding.status, finding.saw, finding.do)
     console = open_console()
     console.print(table)
-    console.print("\nReady." if is_ready else "\nNot ready: mend what is bad above.")
+    ready = "Ready."
+    if any(finding.what == _AGENT_ENV and finding.status != "ok" for finding in findings):
+        ready = "Ready, except for running code: sandmill agent-env create"
+    console.print(f"\n{ready}" if is_ready else "\nNot ready: mend what is bad above.")

@@ -1,6 +1,5 @@
 """sandmill pull: tasks as folders."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -17,7 +16,7 @@ _PRIVATE = ", as `show` names it; may be repeated; needs the private half"
 
 def pull(
     release: ReleaseArgument,
-    to: Annotated[Path, typer.Option(metavar="DIR", help="Folder to write into.", show_default=False)],
+    to: Annotated[str, typer.Option(metavar="DIR", help="Folder to write into.", show_default=False)],
     task: TaskOption = None,
     split: Annotated[
         list[str] | None,
@@ -46,12 +45,14 @@ def pull(
 
     A task is taken if it has one of the values of every option that is given.
     """
+    from sandmill.store.destination import check_destination
     from sandmill.store.release import load
 
+    folder = check_destination(to)
     opened = load(release)
     with show_progress("pulling") as progress:
         folders = opened.pull(
-            to,
+            folder,
             task or None,
             public_only,
             progress,
@@ -64,4 +65,5 @@ def pull(
         write_json({"release": opened.ref, "tasks": [str(folder) for folder in folders]})
     else:
         half = "public half of " if public_only else ""
-        write_text(f"{opened.ref}: {half}{len(folders)} tasks in {to}")
+        noun = "task" if len(folders) == 1 else "tasks"
+        write_text(f"{opened.ref}: {half}{len(folders)} {noun} in {to}")

@@ -11,7 +11,8 @@ NEVER_KEPT = (
     "topic, title and summary (the grammar draws a domain of its own; with --designer llm a model reads them)",
     "names of columns, and every row",
     f"number of rows (tasks have {ROWS_HARDEST} to {ROWS_EASIEST} training rows)",
-    "number of columns, their dependence, skew and levels (a date, groups and a crowded column are kept)",
+    "number of columns, their dependence, skew and levels "
+    "(a date, groups and a column with very many levels (high_cardinality) are kept)",
 )
 """Parts of any seed that designs of the grammar do not take over."""
 

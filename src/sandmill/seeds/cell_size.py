@@ -4,6 +4,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from sandmill.seeds.findings import Finding
+from sandmill.seeds.wording import show
+
 MAX_CELL = 1 << 20
 """Bytes of one cell."""
 
@@ -65,3 +68,9 @@ def _locate(path: Path) -> tuple[int, int] | None:
         if offset - begin > MAX_CELL:
             return begin_line, column
     return None
+
+
+def large_cell(file: str, name: str, line: int = 0) -> Finding:
+    """Report such a cell; line 0 where the file has no lines."""
+    saw = f"a cell of more than {MAX_CELL >> 20} MB in the column {show(name)}"
+    return Finding(file, saw, f"cells of at most {MAX_CELL >> 20} MB", line)

@@ -44,7 +44,7 @@ def understand(public: Path, file: str, metric: MetricName | None, sample_name: 
     Raises:
         Unsound: if a table is broken.
     """
-    files = list_public(public)
+    files = list_public(public, file)
     if files.is_empty:
         return Understood(needs=(NO_DATA,))
     tables = open_tables(files, file, sample_name)

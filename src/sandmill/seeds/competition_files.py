@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sandmill.models.structure import Modality
+from sandmill.seeds.findings import Finding, Unsound
 from sandmill.seeds.tables import TABLE_SUFFIXES
 
 _SUFFIXES = {
@@ -21,6 +22,9 @@ _TOP_LEVEL_DOCUMENTS = _DOCUMENTS | {".txt"}
 
 _MOST_ENTRIES = 2000
 """Files looked at: enough to see what a folder is made of."""
+_MOST_FOLDERS = 20_000
+_MOST_LEVELS = 50
+_FEWER_FOLDERS = f"at most {_MOST_FOLDERS} folders, at most {_MOST_LEVELS} levels deep"
 
 
 @dataclass(frozen=True)
@@ -42,16 +46,24 @@ class PublicFiles:
         return not (self.tables or self.media or self.archives or self.others)
 
 
-def list_public(folder: Path) -> PublicFiles:
-    """List a public folder, links not followed and hidden files left out. A folder that is absent is empty."""
+def list_public(folder: Path, file: str) -> PublicFiles:
+    """List a public folder, links not followed and hidden files left out. A folder that is absent is empty.
+
+    Args:
+        folder: `prepared/public` of a competition.
+        file: its name in messages.
+
+    Raises:
+        Unsound: if it has more or deeper folders than any competition needs.
+    """
     tables: dict[str, Path] = {}
     archives: list[str] = []
     others: list[str] = []
     suffixes: list[str] = []
-    names = list(_walk(folder))
+    names = list(_walk(folder, file))
     for name in names:
         suffix, is_top = Path(name).suffix.lower(), "/" not in name
-        if is_top and suffix in TABLE_SUFFIXES and (folder / name).is_file():
+        if is_top and suffix in TABLE_SUFFIXES and not (folder / name).is_dir():
             tables[name] = folder / name
         elif suffix[1:] in _MODALITY_OF:
             suffixes.append(suffix[1:])
@@ -70,17 +82,41 @@ def modality_of_names(names: Iterable[str | None]) -> Modality | None:
     return _most_common(known) if present and 2 * len(known) >= len(present) else None
 
 
-def _walk(folder: Path) -> Iterator[str]:
-    """Relative names in a fixed order, files of the folder itself first."""
-    seen = 0
-    for place, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
-            if not name.startswith("."):
-                yield (Path(place) / name).relative_to(folder).as_posix()
-                seen += 1
+def _walk(folder: Path, file: str) -> Iterator[str]:
+    """Relative names in a fixed order, files of a folder before its subfolders.
+
+    Raises:
+        Unsound: if folders lie deeper inside each other than `_MOST_LEVELS`, or are more than `_MOST_FOLDERS`.
+    """
+    waiting = [""]
+    seen = folders_seen = 0
+    while waiting:
+        place = waiting.pop()
+        files, folders = _children(folder / place)
+        for name in files:
+            yield f"{place}{name}"
+            seen += 1
             if seen >= _MOST_ENTRIES:
                 return
+        folders_seen += len(folders)
+        if folders and place.count("/") >= _MOST_LEVELS:
+            raise Unsound([Finding(file, f"folders more than {_MOST_LEVELS} levels deep", _FEWER_FOLDERS)])
+        if folders_seen > _MOST_FOLDERS:
+            raise Unsound([Finding(file, f"more than {_MOST_FOLDERS} folders", _FEWER_FOLDERS)])
+        waiting += [f"{place}{name}/" for name in reversed(folders)]
+
+
+def _children(folder: Path) -> tuple[list[str], list[str]]:
+    """Names of files and of folders, sorted, hidden ones left out; a folder that cannot be listed is empty."""
+    files, folders = [], []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if not entry.name.startswith("."):
+                    (folders if entry.is_dir(follow_symlinks=False) else files).append(entry.name)
+    except OSError:
+        return [], []
+    return sorted(files), sorted(folders)
 
 
 def _most_common(suffixes: list[str]) -> Modality | None:

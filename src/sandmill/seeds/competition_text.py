@@ -21,9 +21,8 @@ def read_summary(path: Path, file: str) -> str:
     """Take the first paragraph under the first heading as plain, short text; it is data and nothing acts on it.
 
     Raises:
-        Unsound: if the file is absent, too large, not text or has no paragraph.
+        Unsound: if the file is absent, a link, too large, not text or has no paragraph.
     """
-    require_regular(path, file)
     paragraph: list[str] = []
     for line in read_text(path, file).splitlines():
         text = plain_text(line) if not line.lstrip().startswith("#") else ""
@@ -34,16 +33,6 @@ def read_summary(path: Path, file: str) -> str:
     if not paragraph:
         raise Unsound([Finding(file, "no paragraph", "a heading and a paragraph of text")])
     return shorten(" ".join(paragraph), MAX_SUMMARY)
-
-
-def require_regular(path: Path, file: str) -> None:
-    """Refuse pipes and devices, which may never end or never begin.
-
-    Raises:
-        Unsound: if something is there and it is no regular file.
-    """
-    if path.exists() and not path.is_file():
-        raise Unsound([Finding(file, "no regular file", "a regular file")])
 
 
 def plain_text(line: str) -> str:

@@ -1,10 +1,11 @@
-"""Measure how much each column says about the target, in SQL over the file, so that size does not matter."""
+"""Measure how much each column says about the target, in SQL that spills to disk, so that size does not matter."""
 
 import math
 from collections.abc import Mapping
 
+from sandmill.seeds.engine import quote
 from sandmill.seeds.profile import ColumnFacts
-from sandmill.seeds.tables import Table, quote
+from sandmill.seeds.tables import Table
 
 
 def dependences(
@@ -32,10 +33,9 @@ def dependences(
 
     answer: dict[str, float] = {}
     goal = _indicator(target) if classes and target.distinct == 2 else None if classes else _number(table, target)
-    with table.connect() as connection:
-        for name, facts in inputs.items():
-            if facts.kind in ("identifier", "text") or facts.distinct < 2:
-                continue
+    measured = {n: f for n, f in inputs.items() if f.kind not in ("identifier", "text") and f.distinct >= 2}
+    with table.connect((*measured, target.name)) as connection:
+        for name, facts in measured.items():
             query = _query(table, facts, target, goal)
             try:
                 row = connection.execute(query).fetchone()

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from sandmill.seeds.explain import Loc, Refusal, explain
 from sandmill.seeds.findings import Finding, Unsound
+from sandmill.seeds.regular import read_regular
 from sandmill.seeds.wording import shorten, show
 from sandmill.seeds.yaml_loader import CORE, MAX_DIGITS, compose, read_scalar
 
@@ -89,11 +90,10 @@ def read_text(path: Path, file: str, limit: int = MAX_BYTES) -> str:
     """Read a small UTF-8 file, never more of it than the limit.
 
     Raises:
-        Unsound: if it cannot be read, is larger than `limit` bytes or is not UTF-8.
+        Unsound: if it is a link, cannot be read, is larger than `limit` bytes or is not UTF-8.
     """
     try:
-        with path.open("rb") as stream:
-            content = stream.read(limit + 1)
+        content = read_regular(path, file, limit + 1)
     except OSError as error:
         raise Unsound([Finding(file, error.strerror or "an unreadable file", "a readable file")]) from None
     if len(content) > limit:

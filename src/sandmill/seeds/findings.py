@@ -10,7 +10,7 @@ from sandmill.errors import Problem, SeedError
 
 MAX_SHOWN = 100
 """Problems of one file that a message lists: a file that is wrong all through would fill the terminal."""
-FOOTER = "Nothing was written. See docs/seeds.md for every field."
+FOOTER = "No seed was read. See docs/seeds.md for every field."
 
 
 @dataclass(frozen=True)

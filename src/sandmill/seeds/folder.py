@@ -87,7 +87,7 @@ def _placed(finding: Finding, document: Document) -> Finding:
 
 
 def _only_table(path: Path, file: str) -> Table:
-    tables = sorted(entry for entry in path.iterdir() if entry.suffix in TABLE_SUFFIXES and entry.is_file())
+    tables = sorted(entry for entry in path.iterdir() if entry.suffix in TABLE_SUFFIXES and not entry.is_dir())
     if len(tables) == 1:
         return open_table(tables[0], f"{file}/{tables[0].name}")
     saw = f"{len(tables)} tables: {', '.join(t.name for t in tables[:5])}" if tables else "no table"

@@ -1,6 +1,5 @@
 """An MLE-bench competition folder: identity and metric from its files, structure from its data if they are there."""
 
-import csv
 from pathlib import Path
 from typing import Any
 
@@ -10,22 +9,19 @@ from sandmill.models.seed import SeedTask, UnsupportedSeed
 from sandmill.models.structure import MetricName
 from sandmill.seeds.cards import bundled_cards
 from sandmill.seeds.competition_data import understand
-from sandmill.seeds.competition_text import read_summary, require_regular
+from sandmill.seeds.competition_text import read_summary
 from sandmill.seeds.document import Document, read_document
 from sandmill.seeds.findings import Finding, Unsound, gathered
 from sandmill.seeds.graders import LOWER_IS_BETTER, meant, metric_of
+from sandmill.seeds.leaderboard import read_leaderboard
 from sandmill.seeds.reading import Reading
+from sandmill.seeds.regular import require_folder
 from sandmill.seeds.support import missing_metric
 from sandmill.seeds.tables import readable
-from sandmill.seeds.wording import shorten, show
+from sandmill.seeds.wording import shorten
 
 COMPETITION_FILES = frozenset({"config.yaml", "description.md", "leaderboard.csv", "grade.py", "prepare.py"})
 """Two of these, config.yaml among them, make a folder a competition. The programmes are never read or run."""
-
-_LFS_POINTER = "version https://git-lfs"
-_MAX_BOARD_ROWS = 200_000
-_MAX_BOARD_BYTES = 1 << 26
-"""Real leaderboards have less than a hundredth of this; a larger file is none."""
 
 
 class _Loose(BaseModel):
@@ -72,7 +68,7 @@ def read_competition(path: Path, file: str) -> Reading:
     with gathered(findings):
         summary = read_summary(path / "description.md", f"{file}/description.md")
     with gathered(findings):
-        board = _board(path / "leaderboard.csv", f"{file}/leaderboard.csv")
+        board = read_leaderboard(path / "leaderboard.csv", f"{file}/leaderboard.csv")
     if metric and board:
         findings += _wrong_direction(metric, board, f"{file}/leaderboard.csv")
     if findings or config is None or summary is None:
@@ -82,6 +78,8 @@ def read_competition(path: Path, file: str) -> Reading:
 
 def _reading(config: CompetitionConfig, metric: MetricName | None, summary: str, public: Path, file: str) -> Reading:
     seed_id = config.id.lower()
+    require_folder(public.parent, file.rpartition("/")[0])
+    require_folder(public, file)
     with readable(file):
         understood = understand(public, file, metric, config.sample_name)
     if understood.profiled is None:
@@ -113,44 +111,6 @@ def _bundled_twin(seed_id: str) -> str:
     if not any(path.stem == seed_id for path, _ in bundled_cards()):
         return ""
     return f"The bundled card sandmill/seeds/cards/{seed_id}.yaml describes it."
-
-
-def _board(path: Path, file: str) -> tuple[float, float]:
-    """First and last score of the leaderboard, whose rows go from best to worst."""
-    require_regular(path, file)
-    try:
-        if path.stat().st_size > _MAX_BOARD_BYTES:
-            raise Unsound([Finding(file, "a huge file", f"a leaderboard of at most {_MAX_BOARD_BYTES >> 20} MB")])
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            if stream.read(len(_LFS_POINTER)) == _LFS_POINTER:
-                hint = "Run git lfs pull in the clone of MLE-bench."
-                raise Unsound([Finding(file, "a Git LFS pointer", "the leaderboard itself", 1, hint=hint)])
-            stream.seek(0)
-            rows = csv.DictReader(stream)
-            if "score" not in (rows.fieldnames or ()):
-                saw = (
-                    f"columns {', '.join(shorten(name) for name in rows.fieldnames or ())}"
-                    if rows.fieldnames
-                    else "no header"
-                )
-                raise Unsound([Finding(file, saw, "a column score", 1)])
-            scores = [(rows.line_num, row["score"]) for row, _ in zip(rows, range(_MAX_BOARD_ROWS), strict=False)]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        saw = "nothing" if isinstance(error, FileNotFoundError) else shorten(str(error), 120)
-        raise Unsound([Finding(file, saw, "a leaderboard in CSV")]) from None
-    wrong = [
-        Finding(file, show(score), "a number", line, field="score") for line, score in scores if not _is_number(score)
-    ]
-    if wrong or not scores:
-        raise Unsound(wrong[:5] or [Finding(file, "no rows", "at least one score")])
-    return float(scores[0][1]), float(scores[-1][1])
-
-
-def _is_number(text: str | None) -> bool:
-    try:
-        return float(text or "") * 0 == 0
-    except ValueError:
-        return False
 
 
 def _wrong_direction(metric: MetricName, board: tuple[float, float], file: str) -> list[Finding]:

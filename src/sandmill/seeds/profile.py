@@ -22,6 +22,8 @@ TEXT_SPACES = 3.0
 PHRASE_SPACES = 1.0
 """So is one with at least this many, if more than half of its cells differ: categories repeat, phrases do not."""
 
+_CELLS_AT_ONCE = 5_000_000
+
 DATE_PATTERN = r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?( ?(UTC|Z|[+-]\d{2}:?\d{2}))?)?$"
 """ISO dates, with or without a time and a zone."""
 
@@ -81,13 +83,29 @@ def measure(table: Table, columns: tuple[str, ...], labelled: str | None = None)
         schema = frame.collect_schema()
         _refuse_nested(table, {name: schema[name] for name in columns})
         frame = frame if labelled is None else frame.filter(present_cells(labelled, schema[labelled]))
-        asked = [expr for number, name in enumerate(columns) for expr in _expressions(number, name, schema[name])]
-        row = frame.select(pl.len().alias("rows"), *asked).collect(engine="streaming").row(0, named=True)
+        row: dict[str, Any] = {}
+        for batch in _batches(table, len(columns)):
+            asked = [expr for n in batch for expr in _expressions(n, columns[n], schema[columns[n]])]
+            row |= frame.select(pl.len().alias("rows"), *asked).collect(engine="streaming").row(0, named=True)
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise Unsound([Finding(table.file, shorten(str(error), 120), "a table that can be read")]) from None
     if not row["rows"]:
         raise Unsound([Finding(table.file, "a table with columns and no rows", "a table with rows")])
     return {name: _facts(name, number, row) for number, name in enumerate(columns)}
+
+
+def _batches(table: Table, width: int) -> list[range]:
+    """Split the columns of a Parquet table so that distinct values of a few are held at once.
+
+    A CSV is read whole for any of its columns, so all of them are measured together.
+    """
+    import polars as pl
+
+    if table.is_csv or not width:
+        return [range(width)]
+    rows = table.scan().select(pl.len()).collect(engine="streaming").item()
+    size = max(1, _CELLS_AT_ONCE // max(1, rows))
+    return [range(start, min(start + size, width)) for start in range(0, width, size)]
 
 
 def _refuse_nested(table: Table, dtypes: "dict[str, pl.DataType]") -> None:

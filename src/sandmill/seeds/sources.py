@@ -19,6 +19,7 @@ FORMS = (
 )
 _CARD_SUFFIXES = frozenset({".yaml", ".yml"})
 _LISTED = 6
+_LINK = "a link; links in a folder are not followed, but can be given themselves"
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,10 @@ def find_sources(given: tuple[str, ...]) -> Found:
     found = Found()
     if not given:
         found.sources = [Source(path, file, read_card) for path, file in bundled_cards()]
+    first: dict[Path, str] = {}
     for text in given:
         try:
+            _refuse_repeated(text, first)
             at = _sources_at(text)
         except Unsound as unsound:
             found.findings += unsound.findings
@@ -60,6 +63,16 @@ def find_sources(given: tuple[str, ...]) -> Found:
     return found
 
 
+def _refuse_repeated(text: str, first: dict[Path, str]) -> None:
+    if not text or "\0" in text:
+        return
+    place = Path(text).resolve()
+    if place in first:
+        saw = "given twice" if first[place] == text else f"given twice, first as {shorten(first[place], 200)}"
+        raise Unsound([Finding(shorten(text, 200), saw, "each path once")])
+    first[place] = text
+
+
 def _sources_at(text: str) -> Found:
     path, name = Path(text), text.rstrip("/") or text
     if "://" in text:
@@ -67,7 +80,7 @@ def _sources_at(text: str) -> Found:
     if not text or "\0" in text or not path.exists():
         raise _unknown(text, "nothing at this path", _nearby(path) if text and "\0" not in text else "")
     try:
-        return _in_folder(path, name) if path.is_dir() else Found([_single_file(path, name)])
+        return _in_folder(path, name) if path.is_dir() else Found([_single_file(path.resolve(), name)])
     except OSError as error:
         raise _unknown(text, error.strerror or "a path that cannot be read") from None
 
@@ -76,7 +89,13 @@ def _single_file(path: Path, name: str) -> Source:
     if path.suffix in _CARD_SUFFIXES and path.is_file():
         return Source(path, name, read_card)
     hint = "Put it into a folder beside a seed.yaml and give the folder." if path.suffix in TABLE_SUFFIXES else ""
-    raise _unknown(name, f"a {path.suffix or 'nameless'} file", hint)
+    raise _unknown(name, _kind_of_file(path), hint)
+
+
+def _kind_of_file(path: Path) -> str:
+    if not path.is_file():
+        return "a pipe, socket or device"
+    return f"a {path.suffix} file" if path.suffix else "a file whose name has no ending"
 
 
 def _in_folder(path: Path, name: str) -> Found:
@@ -87,6 +106,9 @@ def _in_folder(path: Path, name: str) -> Found:
     found = Found()
     for child in inside.values():
         file = f"{name}/{child.name}"
+        if child.is_symlink():
+            found.skipped.append(SkippedSource(source=file, reason=_LINK))
+            continue
         try:
             within = _visible(child) if child.is_dir() else {}
             seed = _single_folder(child, file, within) if child.is_dir() else _single_file(child, file)

@@ -1,9 +1,7 @@
 """Open a CSV or Parquet table that may be huge or broken: its shape is checked by streaming, never by loading it."""
 
 import csv
-import glob
 import io
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,8 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sandmill.seeds.cell_size import MAX_CELL, find_large_cell
+from sandmill.seeds.cell_size import find_large_cell, large_cell
+from sandmill.seeds.engine import literal, open_engine, quote
 from sandmill.seeds.findings import Finding, Unsound
+from sandmill.seeds.parquet import MAX_COLUMNS, check_parquet, parquet_columns, parquet_relation
+from sandmill.seeds.regular import require_regular
 from sandmill.seeds.wording import shorten, show
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ MISSING_WORDS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 """Cells of a CSV that count as empty."""
 
 _MAX_HEADER = 1 << 20
-_MAX_COLUMNS = 5000
 _LISTED = 5
 
 
@@ -58,11 +58,20 @@ class Table:
         )
 
     @contextmanager
-    def connect(self) -> Iterator["duckdb.DuckDBPyConnection"]:
-        """Open as the DuckDB view `cells`; cells of a CSV are text, empty ones NULL."""
-        with _connect() as connection:
-            select = _csv_relation(self.path, self.columns) if self.is_csv else _parquet_relation(self.path, connection)
-            connection.execute(f"CREATE VIEW cells AS {select}")
+    def connect(self, columns: Sequence[str]) -> Iterator["duckdb.DuckDBPyConnection"]:
+        """Open some columns as `cells` in DuckDB; cells of a CSV are text, empty ones NULL.
+
+        A CSV is read once, into a table that DuckDB spills to disk where it is large: each query would otherwise
+        read the whole file. Parquet gives single columns cheaply and stays a view.
+        """
+        names = ", ".join(map(quote, columns))
+        with open_engine() as connection:
+            if self.is_csv:
+                source = _csv_relation(self.path, self.columns)
+                connection.execute(f"CREATE TEMP TABLE cells AS SELECT {names} FROM ({source})")
+            else:
+                source = parquet_relation(self.path, connection)
+                connection.execute(f"CREATE VIEW cells AS SELECT {names} FROM ({source})")
             yield connection
 
 
@@ -70,22 +79,23 @@ def open_table(path: Path, file: str) -> Table:
     """Check a table's header and row widths.
 
     Raises:
-        Unsound: for an empty, ragged or unreadable table, a repeated or nameless column.
+        Unsound: for a link, an empty, ragged, unreadable or too large table, a repeated or nameless column.
     """
-    columns = _csv_columns(path, file) if path.suffix == ".csv" else _parquet_columns(path, file)
+    require_regular(path, file)
+    columns = _csv_columns(path, file) if path.suffix == ".csv" else parquet_columns(path, file)
     repeated = [name for name, count in Counter(name.casefold() for name in columns).items() if count > 1]
     findings = [Finding(file, f"column {show(name)} more than once", "each column once", 1) for name in repeated]
     if "" in columns:
         findings.append(Finding(file, f"no name for column {columns.index('') + 1}", "a name for every column", 1))
-    if len(columns) > _MAX_COLUMNS:
-        findings.append(Finding(file, f"{len(columns)} columns", f"at most {_MAX_COLUMNS}"))
+    if len(columns) > MAX_COLUMNS:
+        findings.append(Finding(file, f"{len(columns)} columns", f"at most {MAX_COLUMNS}"))
     if findings:
         raise Unsound(findings)
     if path.suffix == ".csv":
         _check_csv_cells(path, file, columns)
         _check_rows(path, file, columns)
     else:
-        _check_parquet_cells(path, file, columns)
+        check_parquet(path, file)
     return Table(path, file, columns)
 
 
@@ -106,45 +116,11 @@ def readable(file: str) -> Iterator[None]:
         raise Unsound([Finding(file, saw, "tables that can be read")]) from None
 
 
-def quote(name: str) -> str:
-    """Write a column's name as an SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _connect() -> "duckdb.DuckDBPyConnection":
-    """Open an engine that spills to the system's temporary folder and never fetches an extension."""
-    import duckdb
-
-    return duckdb.connect(
-        config={
-            "threads": 2,
-            "memory_limit": "2GB",
-            "temp_directory": tempfile.gettempdir(),
-            "autoinstall_known_extensions": False,
-            # Parquet statistics leave NaN out, and the optimizer would then take isnan for always false.
-            "disabled_optimizers": "statistics_propagation",
-        }
-    )
-
-
-def _literal(path: Path) -> str:
-    return "'" + glob.escape(str(path)).replace("'", "''") + "'"
-
-
 def _csv_relation(path: Path, columns: Sequence[str], extra: str = "") -> str:
     fields = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in columns)
     nulls = ", ".join(_text(word) for word in MISSING_WORDS)
     options = f"auto_detect=false, delim=',', quote='\"', escape='\"', header=true, nullstr=[{nulls}], strict_mode=true"
-    return f"SELECT * FROM read_csv({_literal(path)}, columns={{{fields}}}, {options}{extra})"
-
-
-def _parquet_relation(path: Path, connection: "duckdb.DuckDBPyConnection") -> str:
-    """Read NaN as empty, as the profile does."""
-    source = f"read_parquet({_literal(path)})"
-    kinds = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
-    floats = [quote(name) for name, kind, *_ in kinds if kind in ("FLOAT", "DOUBLE")]
-    cleaned = ", ".join(f"CASE WHEN NOT isnan({name}) THEN {name} END AS {name}" for name in floats)
-    return f"SELECT * {f'REPLACE ({cleaned})' if cleaned else ''} FROM {source}"
+    return f"SELECT * FROM read_csv({literal(path)}, columns={{{fields}}}, {options}{extra})"
 
 
 def _text(word: str) -> str:
@@ -167,16 +143,6 @@ def _csv_columns(path: Path, file: str) -> tuple[str, ...]:
     return tuple(columns)
 
 
-def _parquet_columns(path: Path, file: str) -> tuple[str, ...]:
-    import polars as pl
-
-    try:
-        schema = pl.scan_parquet(path, glob=False).collect_schema()
-    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise Unsound([Finding(file, shorten(str(error), 120), "a Parquet table")]) from None
-    return tuple(schema.names())
-
-
 def _check_csv_cells(path: Path, file: str, columns: Sequence[str]) -> None:
     try:
         found = find_large_cell(path)
@@ -185,30 +151,7 @@ def _check_csv_cells(path: Path, file: str, columns: Sequence[str]) -> None:
     if found:
         line, number = found
         name = columns[number - 1] if number <= len(columns) else ""
-        raise Unsound([_large(file, name, line)])
-
-
-def _check_parquet_cells(path: Path, file: str, columns: Sequence[str]) -> None:
-    """Measure the longest cell of each column of texts; Parquet has no lines, so the column alone is named."""
-    import duckdb
-
-    with _connect() as connection:
-        try:
-            source = f"read_parquet({_literal(path)})"
-            kinds = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
-            texts = [name for name, kind, *_ in kinds if kind in ("VARCHAR", "BLOB")]
-            longest = ", ".join(f"max(octet_length({quote(name)}::BLOB))" for name in texts)
-            row = connection.execute(f"SELECT {longest} FROM {source}").fetchone() if texts else ()
-        except duckdb.Error as error:
-            raise Unsound([Finding(file, shorten(str(error).splitlines()[0], 120), "a Parquet table")]) from None
-    found = [name for name, length in zip(texts, row or (), strict=True) if (length or 0) > MAX_CELL]
-    if found:
-        raise Unsound([_large(file, name) for name in found])
-
-
-def _large(file: str, name: str, line: int = 0) -> Finding:
-    saw = f"a cell of more than {MAX_CELL >> 20} MB in the column {show(name)}"
-    return Finding(file, saw, f"cells of at most {MAX_CELL >> 20} MB", line)
+        raise Unsound([large_cell(file, name, line)])
 
 
 def _check_rows(path: Path, file: str, columns: Sequence[str]) -> None:
@@ -216,10 +159,11 @@ def _check_rows(path: Path, file: str, columns: Sequence[str]) -> None:
     import duckdb
 
     select = _csv_relation(path, columns, ", store_rejects=true, rejects_limit=100")
-    with _connect() as connection:
+    with open_engine() as connection:
         try:
-            present = " + ".join(f"count({quote(name)})" for name in columns)
-            rows, _ = connection.execute(f"SELECT count(*), {present} FROM ({select})").fetchall()[0]
+            # A sum of all counts would be an expression as deep as the table is wide, which the parser refuses.
+            present = ", ".join(f"count({quote(name)})" for name in columns)
+            rows = connection.execute(f"SELECT count(*), {present} FROM ({select})").fetchall()[0][0]
             rejects = connection.execute("SELECT line, error_type FROM reject_errors ORDER BY line").fetchall()
         except duckdb.Error as error:
             saw = shorten(str(error).splitlines()[0], 120)

@@ -1,12 +1,15 @@
 """From what a person types to a version that exists, or an error that says what does."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from sandmill.errors import Problem, ReleaseNotFound, SandmillError
+from sandmill.models.names import VERSION_PATTERN
 from sandmill.store.files import Store
 from sandmill.store.versions import list_versions, read_manifest
 
+_FORM = "<root>/<dataset>[@version]"
 _LISTED = 10
 """Names that an error shows at most."""
 
@@ -81,11 +84,17 @@ def _no_version(ref: str, store: Store, wanted: str, versions: list[str]) -> Rel
 
 def _no_dataset(ref: str, store: Store) -> ReleaseNotFound:
     root, _, name = store.root.rpartition("/")
+    if re.fullmatch(VERSION_PATTERN, name) and root and name in list_versions(Store(root)):
+        hint = f"That is a version. Name it as {root}@{name}"
+        return ReleaseNotFound(ref, [Problem("reference", "the folder of a version", _FORM, hint)], footer="")
+    if inside := _datasets_in(store, ""):
+        hint = f"{store.root} holds datasets: {_some(inside)}. Try {store.where(inside[0])}"
+        return ReleaseNotFound(ref, [Problem("reference", "a folder of datasets", _FORM, hint)], footer="")
     siblings = _datasets_beside(root, name)
     if store.folders():
         saw, expected = "a folder without a finished version", "a dataset with a published version"
     else:
-        saw, expected = f"no dataset {name!r} in {root or 'this folder'}", "<root>/<dataset>[@version]"
+        saw, expected = f"no dataset {name!r} in {root or 'this folder'}", _FORM
     prefix = f"{root}/" if root else ""
     hint = (
         f"There: {_some(siblings)}. Try: sandmill show {prefix}{siblings[0]}"
@@ -97,11 +106,15 @@ def _no_dataset(ref: str, store: Store) -> ReleaseNotFound:
 
 def _datasets_beside(root: str, name: str) -> list[str]:
     """Name the neighbours that hold a version, the likeliest meant first."""
-    from difflib import SequenceMatcher
-
     if root.endswith("/") or (root and root.partition("://")[1] and not root.partition("://")[2]):
         return []  # the reference names a bucket, whose neighbours are not ours to list
-    place = Store(root or ".")
+    return _datasets_in(Store(root or "."), name)
+
+
+def _datasets_in(place: Store, name: str) -> list[str]:
+    """Name the datasets directly in a place, those first whose name is most like `name`."""
+    from difflib import SequenceMatcher
+
     likely = sorted(place.folders(), key=lambda other: -SequenceMatcher(None, name, other).ratio())[: 2 * _LISTED]
     return [other for other in likely if list_versions(Store(place.where(other)))]
 

@@ -388,3 +388,15 @@ main()
     assert ran.returncode == 1
     assert "ZeroDivisionError" in ran.stderr
     assert "hunter2hunter2" not in ran.stderr
+
+
+@pytest.mark.parametrize("to", ["s3://bucket/tasks", "", "releases/micro/tasks", "releases/micro/{version}/private"])
+def test_tasks_are_pulled_neither_to_an_address_nor_nowhere_nor_into_a_dataset(own_release, monkeypatch, to):
+    root = Path(own_release).parent.parent
+    monkeypatch.chdir(root)
+    (version,) = [path.name for path in Path(own_release).glob("0001-*")]
+    before = sorted(root.rglob("*"))
+    ran = run("pull", "releases/micro", "--to", to.format(version=version))
+    assert ran.exit_code == 2
+    assert "--to: saw" in ran.stderr
+    assert sorted(root.rglob("*")) == before

@@ -22,8 +22,8 @@ def test_a_missed_band_says_what_became_of_its_slots_and_why():
     slots = [_slot(0, "hard", "hard"), _slot(1, "hard", "medium", 0.49), _slot(2, "hard", "medium", 0.42, attempts=6)]
     slots += [_slot(3, "hard"), _slot(4, "easy", "easy")]
     assert explain_missed_mix(slots) == [
-        "hard: asked 4, got 1. 2 became medium: 14 attempts found no nearer design to publish. "
-        "Their difficulty is 0.42, 0.49; hard is 0.5 to 0.75. 1 stayed empty."
+        "Asked for 4 hard tasks, got 1. 2 slots hold medium tasks instead: after 14 attempts no design came nearer. "
+        "Their difficulties are 0.42, 0.49 (hard begins at 0.5). 1 slot stayed empty."
     ]
 
 
@@ -35,5 +35,12 @@ def test_a_slot_that_a_later_round_filled_counts_once():
 
 def test_many_missed_slots_take_no_more_room_than_a_few():
     (line,) = explain_missed_mix(_slot(n, "expert", "hard", 0.5 + n / 1000) for n in range(200))
-    assert "200 became hard" in line
-    assert "0.50, 0.50, 0.50, 0.50, 0.50, ...; expert is 0.75 to 1." in line
+    assert "200 slots hold hard tasks instead" in line
+    assert "0.50, 0.50, 0.50, 0.50, 0.50, ... (expert begins at 0.75)." in line
+
+
+def test_one_missed_slot_is_told_in_the_singular_and_its_difficulty_lies_outside_of_the_band():
+    assert explain_missed_mix([_slot(0, "easy", "medium", 0.2515, attempts=9)]) == [
+        "Asked for 1 easy task, got 0. 1 slot holds a medium task instead: after 9 attempts no design came nearer. "
+        "Its difficulty is 0.2515 (easy ends at 0.25)."
+    ]

@@ -134,6 +134,19 @@ def test_a_missing_dataset_is_told_with_its_neighbours(store):
         load(f"{root}/empty")
 
 
+def test_the_folder_of_a_version_is_told_how_to_be_named(store):
+    version = publish_numbers(store, range(1)).version
+    with pytest.raises(ReleaseNotFound, match=f"That is a version. Name it as {store.root}@{version}"):
+        load(f"{store.root}/{version}")
+
+
+def test_a_folder_of_datasets_names_them(store):
+    publish_numbers(store, range(1))
+    root = store.root.rpartition("/")[0]
+    with pytest.raises(ReleaseNotFound, match=f"{root} holds datasets: micro. Try {root}/micro"):
+        load(root)
+
+
 def test_a_missing_root_says_so(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ReleaseNotFound, match="No dataset is published in no/such"):

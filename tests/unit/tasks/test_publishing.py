@@ -19,5 +19,5 @@ def test_equal_content_is_nothing_new():
 
 def test_a_missed_mix_follows_in_words():
     assert _publication(missed_mix=("hard: asked 5, got 3.",)).message.splitlines()[1:] == [
-        "Mix missed, hard: asked 5, got 3."
+        "Mix missed. hard: asked 5, got 3."
     ]

@@ -1,0 +1,98 @@
+"""Open a Parquet table: its footer and its texts are measured first, since few bytes may stand for very many cells."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sandmill.seeds.cell_size import MAX_CELL, large_cell
+from sandmill.seeds.engine import literal, open_engine, quote
+from sandmill.seeds.findings import Finding, Unsound
+from sandmill.seeds.wording import shorten
+
+if TYPE_CHECKING:
+    import duckdb
+    from pyarrow.parquet import FileMetaData
+
+MAX_COLUMNS = 2000
+MAX_PARQUET_ROWS = 10_000_000
+MAX_DECODED = 1 << 29
+"""Bytes of all cells, written out: 8 for each cell, and the length of each text."""
+_CELL = 8
+_EXPECTED = "a Parquet table"
+
+
+def parquet_columns(path: Path, file: str) -> tuple[str, ...]:
+    """List the columns, after the footer has shown that the table is of a size that can be profiled.
+
+    Raises:
+        Unsound: if it is no Parquet table, or has too many rows, columns or cells.
+    """
+    import polars as pl
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with path.open("rb") as stream:
+            footer = pq.ParquetFile(stream).metadata
+        if findings := list(_oversized(footer, file)):
+            raise Unsound(findings)
+        schema = pl.scan_parquet(path, glob=False).collect_schema()
+    except (OSError, pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise Unsound([Finding(file, shorten(str(error), 120), _EXPECTED)]) from None
+    return tuple(schema.names())
+
+
+def check_parquet(path: Path, file: str) -> None:
+    """Measure the texts of a table without holding them: one word of a dictionary may stand in millions of rows.
+
+    Raises:
+        Unsound: for cells that are too large, alone or together. Parquet has no lines, so the column alone is named.
+    """
+    import duckdb
+
+    with open_engine() as connection:
+        try:
+            source = f"read_parquet({literal(path)})"
+            kinds = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
+            lengths = {name: _length(name, kind) for name, kind, *_ in kinds if kind in ("VARCHAR", "BLOB")}
+            asked = ", ".join(f"max({length}), sum({length})" for length in lengths.values())
+            row = connection.execute(f"SELECT {asked} FROM {source}").fetchone() if lengths else ()
+        except duckdb.Error as error:
+            raise Unsound([Finding(file, shorten(str(error).splitlines()[0], 120), _EXPECTED)]) from None
+    longest, sums = (row or ())[::2], (row or ())[1::2]
+    found = [name for name, length in zip(lengths, longest, strict=True) if (length or 0) > MAX_CELL]
+    if found:
+        raise Unsound([large_cell(file, name) for name in found])
+    if sum(filter(None, sums)) > MAX_DECODED:
+        raise Unsound([_too_much(file)])
+
+
+def parquet_relation(path: Path, connection: "duckdb.DuckDBPyConnection") -> str:
+    """Give the query that reads a Parquet file, NaN as empty, as the profile does."""
+    source = f"read_parquet({literal(path)})"
+    kinds = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
+    floats = [quote(name) for name, kind, *_ in kinds if kind in ("FLOAT", "DOUBLE")]
+    cleaned = ", ".join(f"CASE WHEN NOT isnan({name}) THEN {name} END AS {name}" for name in floats)
+    return f"SELECT * {f'REPLACE ({cleaned})' if cleaned else ''} FROM {source}"
+
+
+def _oversized(footer: "FileMetaData", file: str) -> Iterator[Finding]:
+    groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
+    rows = max(footer.num_rows, sum(group.num_rows for group in groups))
+    if rows > MAX_PARQUET_ROWS:
+        yield Finding(file, f"{rows} rows", f"at most {MAX_PARQUET_ROWS}")
+    if footer.num_columns > MAX_COLUMNS:
+        yield Finding(file, f"{footer.num_columns} columns", f"at most {MAX_COLUMNS}")
+    if max(_CELL * rows * footer.num_columns, sum(group.total_byte_size for group in groups)) > MAX_DECODED:
+        yield _too_much(file)
+
+
+def _too_much(file: str) -> Finding:
+    hint = "A sample of the rows is enough: their number does not shape the tasks."
+    return Finding(
+        file, f"more than {MAX_DECODED >> 20} MB of cells, unpacked", f"at most {MAX_DECODED >> 20} MB", hint=hint
+    )
+
+
+def _length(name: str, kind: str) -> str:
+    return f"{'strlen' if kind == 'VARCHAR' else 'octet_length'}({quote(name)})"

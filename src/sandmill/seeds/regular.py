@@ -1,0 +1,50 @@
+"""Read only what lies in a seed's folder itself: a link could put a private file of the user into a seed's texts."""
+
+import os
+import stat
+from pathlib import Path
+
+from sandmill.seeds.findings import Finding, Unsound
+
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def require_regular(path: Path, file: str) -> None:
+    """Refuse links, which lead out of the folder, and pipes and devices, which may never end or never begin.
+
+    Nothing at all at the path is left to whoever opens it.
+
+    Raises:
+        Unsound: if something is there and it is no regular file.
+    """
+    try:
+        mode = path.lstat().st_mode
+    except OSError:
+        return
+    if not stat.S_ISREG(mode):
+        saw = "a link" if stat.S_ISLNK(mode) else "no regular file"
+        raise Unsound([Finding(file, saw, "a regular file in the folder itself")])
+
+
+def require_folder(path: Path, file: str) -> None:
+    """Refuse a folder that is a link.
+
+    Raises:
+        Unsound: if it is one.
+    """
+    if path.is_symlink():
+        raise Unsound([Finding(file, "a link", "a folder in the folder itself")])
+
+
+def read_regular(path: Path, file: str, limit: int) -> bytes:
+    """Read at most `limit` bytes of a regular file.
+
+    Raises:
+        Unsound: if it is a link or no regular file.
+        OSError: if it cannot be read.
+    """
+    require_regular(path, file)
+    with os.fdopen(os.open(path, _READ), "rb") as stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise Unsound([Finding(file, "no regular file", "a regular file in the folder itself")])
+        return stream.read(limit)
