@@ -73,7 +73,9 @@ def verify(
         listed = (f"  {visible(line)}" for line in problems)
         write_text("\n".join([f"{opened.ref}: {len(problems)} problems", *listed]), to_stderr=True)
     else:
-        rendered = "rendered from the design" if secret else "not rendered again: that takes the release secret, --secret-file"
+        rendered = (
+            "rendered from the design" if secret else "not rendered again: that takes the release secret, --secret-file"
+        )
         ran = f", {count} tasks ran again ({rendered})" if rerun else ""
         half = "public half of " if public_only else ""
         read = sum(not (public_only and part.path.startswith("private/")) for part in opened.manifest.parts)
