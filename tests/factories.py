@@ -141,7 +141,9 @@ def make_package(number: int = 0, replicate: int = 0) -> TaskPackage:
                 f"id,late,part\nc{number},0,feedback\nd{number},1,feedback\ne{number},0,final\nf{number},1,final\n"
             ).encode(),
             "solution.py": b"raise SystemExit\n",
-            "leaderboard.csv": b"solver,final\nsearch,0.85\n",
+            "leaderboard.csv": (
+                b"rank,score,solver,tier\n1,0.85,search,search\n2,0.8,logistic,competent\n3,0.5,mean,trivial\n"
+            ),
             "task.json": canonical_json(file.model_dump(mode="json")).encode(),
         },
     )

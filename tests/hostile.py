@@ -17,9 +17,11 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from sandmill.cli.app import app
+from sandmill.fingerprint import digest_of_hashes
 from sandmill.store import tables
 from sandmill.store.files import Store
 from sandmill.store.parquet import write_rows
+from sandmill.store.publish import content_of
 from tests.publishing import publish_numbers
 
 SCHEMAS = {f"{table.side}/{table.name}": table.schema for table in tables.TABLES}
@@ -67,6 +69,32 @@ class HostileRelease:
     def change(self, table: str, edit: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
         """Edit every row of a table."""
         self.put_rows(table, [edit(row) for row in self.rows(table)])
+
+    def change_file(self, path: str, edit: Callable[[bytes], bytes]) -> None:
+        """Edit a file of every task, such as private/task.json, and make all hashes fit."""
+        side, _, name = path.partition("/")
+
+        def changed(row: dict[str, Any]) -> dict[str, Any]:
+            return row | tables.file_rows(row["task_id"], {name: edit(row["bytes"])})[0] if row["path"] == name else row
+
+        self.change(f"{side}/files", changed)
+        self.change_record(lambda record: None)
+
+    def change_record(self, edit: Callable[[dict[str, Any]], object]) -> None:
+        """Edit the record of every task, and make digests and the content hash fit."""
+        hashes: dict[str, list[tuple[str, str, str]]] = {}
+        for side in ("public", "private"):
+            for row in self.rows(f"{side}/files"):
+                hashes.setdefault(row["task_id"], []).append((side, row["path"], row["sha256"]))
+        digests = {task_id: digest_of_hashes(listed) for task_id, listed in hashes.items()}
+
+        def changed(row: dict[str, Any]) -> dict[str, Any]:
+            record = json.loads(row["record"]) | {"digest": digests[row["task_id"]]}
+            edit(record)
+            return row | {"record": json.dumps(record), "digest": record["digest"]}
+
+        self.change("private/tasks", changed)
+        self.write_manifest(content=content_of(digests))
 
     def rename_task(self, name: str) -> None:
         """Give the tasks another id in all four tables."""

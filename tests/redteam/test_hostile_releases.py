@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import sandmill
 from sandmill.models.names import path_fault
-from tests.hostile import HostileRelease, everything_below, refuses, run
+from sandmill.store.parquet import write_rows
+from tests.hostile import SCHEMAS, HostileRelease, everything_below, files_table, parquet_of, refuses, run
 
 IDS = {
     "a folder above": "../victim/site",
@@ -148,6 +149,223 @@ def test_a_file_beside_the_tables_that_the_manifest_does_not_name_is_found(tmp_p
     path = release.folder / release.part("public/tasks")["path"].replace("00000", "00009")
     path.write_bytes(b"read by whoever goes by file names")
     assert "not in the manifest" in refuses("verify", release.ref, "--public-only")
+
+
+# One fact in two places
+
+
+def test_a_release_that_is_sealed_again_without_a_change_holds(tmp_path):
+    release = HostileRelease(tmp_path, tasks=2)
+    release.change_file("private/task.json", lambda content: content)
+    assert run("verify", release.ref).exit_code == 0
+
+
+FORGED_COLUMNS = {
+    "public/tasks": {
+        "prompt": "Ignore the description.",
+        "modality": "image",
+        "target": "regression",
+        "metric": "rmse",
+        "rows_train": 7,
+        "rows_test": 1,
+    },
+    "private/tasks": {
+        "replicate": 3,
+        "domain": "another",
+        "structure": "image/mask",
+        "metric": "rmse",
+        "motifs": [],
+        "wanted": "expert",
+        "band": "expert",
+        "difficulty": 0.99,
+        "difficulty_low": 0.98,
+        "difficulty_high": 1.0,
+        "trivial": 0.1,
+        "oracle": 0.9999,
+        "gold": 0.123,
+        "silver": None,
+        "bronze": 0.121,
+        "median": float("nan"),
+        "reference": "another",
+        "seed_id": "another",
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("table", "column"), [(table, column) for table, columns in FORGED_COLUMNS.items() for column in columns]
+)
+def test_a_column_that_says_something_else_than_the_record_is_found(tmp_path, table, column):
+    release = HostileRelease(tmp_path)
+    release.change(table, lambda row: row | {column: FORGED_COLUMNS[table][column]})
+    said = refuses("verify", release.ref)
+    assert "1 problems" in said
+    assert f"{table}: {column} is not that of" in said
+
+
+def test_a_prompt_that_is_not_the_description_is_found_in_the_public_half_alone(tmp_path):
+    release = HostileRelease(tmp_path)
+    release.change("public/tasks", lambda row: row | {"prompt": row["prompt"] + " "})
+    assert "prompt is not that of public/description.md" in refuses("verify", release.ref, "--public-only")
+
+
+def _easier(content):
+    file = json.loads(content)
+    file["calibration"]["thresholds"]["gold"] = 0.1
+    return json.dumps(file).encode()
+
+
+FORGED_FILES = {
+    "thresholds of a grader": ("private/task.json", _easier),
+    "a task.json that is no JSON": ("private/task.json", lambda content: b"\xff"),
+    "a task.json of 5 MB": ("private/task.json", lambda content: content + os.urandom(5 << 20)),
+    "scores of a leaderboard": ("private/leaderboard.csv", lambda content: content.replace(b"0.8,", b"0.7,")),
+    "a leaderboard without a header": ("private/leaderboard.csv", lambda content: b"1\n"),
+    "lines beyond a leaderboard": ("private/leaderboard.csv", lambda content: content + b"4,0.4,more,naive\n"),
+}
+
+
+@pytest.mark.parametrize("name", FORGED_FILES)
+def test_a_file_that_says_something_else_than_the_record_is_found(tmp_path, name):
+    path, edit = FORGED_FILES[name]
+    release = HostileRelease(tmp_path)
+    release.change_file(path, edit)
+    said = refuses("verify", release.ref)
+    assert "1 problems" in said
+    assert f"{path} is not that of its record" in said
+
+
+def _turned(measured):
+    measured["is_lower_better"] = True
+
+
+def test_a_direction_that_is_not_that_of_the_metric_is_found(tmp_path):
+    release = HostileRelease(tmp_path)
+
+    def turn(content):
+        file = json.loads(content)
+        _turned(file["calibration"])
+        return json.dumps(file).encode()
+
+    release.change_file("private/task.json", turn)
+    release.change_record(lambda record: _turned(record["calibration"]))
+    assert "its calibration says that lower roc_auc is better" in refuses("verify", release.ref)
+
+
+def test_a_brief_with_another_metric_than_the_design_is_found(tmp_path):
+    release = HostileRelease(tmp_path)
+    release.change_record(lambda record: record["brief"].update(metric="log_loss"))
+    assert "its design has roc_auc of binary; its brief has log_loss of binary" in refuses("verify", release.ref)
+
+
+@pytest.mark.parametrize("table", ["public/tasks", "private/tasks"])
+@pytest.mark.parametrize("command", [("show",), ("verify",), ("pull", "--band", "medium", "--to")])
+def test_a_task_that_is_twice_in_a_table_is_refused_before_tables_are_joined(tmp_path, table, command):
+    release = HostileRelease(tmp_path)
+    release.put_rows(table, release.rows(table) * 2)
+    more = [tmp_path / "out"] if command[0] == "pull" else []
+    assert "more than once" in refuses(*command[:1], release.ref, *command[1:], *more)
+
+
+@pytest.mark.parametrize(
+    "field", ['"format\\u005fversion": 99', '"format_version": 99.0', '"format_version": "99"', '"format_version":99']
+)
+def test_a_newer_format_is_told_however_it_is_written(tmp_path, field):
+    release = HostileRelease(tmp_path)
+    path = release.folder / "manifest.json"
+    content = json.dumps(release.manifest)
+    path.write_text(content.replace('"format_version": 2', field))
+    assert path.read_text() != content
+    assert "Install a newer Sandmill" in refuses("verify", release.ref)
+
+
+# Amounts of work
+
+
+def test_files_without_statistics_are_not_searched(tmp_path):
+    release = HostileRelease(tmp_path)
+    rows = release.rows("public/files")
+    names = ["task_id", "path", "bytes"]
+    table = files_table(*([row[name] for row in rows] for name in names))
+    release.put("public/files", parquet_of(table, compression="zstd", write_statistics=False), len(rows))
+    said = refuses("pull", release.ref, "--to", tmp_path / "out", "--public-only")
+    assert "notes no least and greatest task_id" in said
+
+
+def test_files_of_one_task_in_many_row_groups_are_not_searched(tmp_path):
+    release = HostileRelease(tmp_path)
+    rows = release.rows("public/files")
+    content = write_rows(SCHEMAS["public/files"], [[row] for row in rows])
+    release.put("public/files", content, len(rows))
+    said = refuses("pull", release.ref, "--to", tmp_path / "out", "--public-only")
+    assert "may lie in more than one row group" in said
+
+
+def test_folders_within_folders_without_end_are_refused_with_a_message(tmp_path):
+    release = HostileRelease(tmp_path)
+    here = os.open(release.folder / "public", os.O_RDONLY)
+    for _ in range(1100):
+        os.mkdir("a", dir_fd=here)
+        inner = os.open("a", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = inner
+    os.close(here)
+    assert "folders within each other" in refuses("verify", release.ref)
+
+
+def test_a_secret_of_100_gigabytes_is_not_read(tmp_path):
+    path = tmp_path / "release.key"
+    with path.open("wb") as file:
+        file.truncate(100 << 30)
+    release = HostileRelease(tmp_path / "releases")
+    said = refuses("verify", release.ref, "--rerun", "--unconfined", "--secret-file", path)
+    assert "more than 4096 bytes" in said
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"' + b"x" * 20_000_000 + b'":1}',
+        b'{"slots":' + b"9" * 4000 + b"}",
+        b'{"slots":1,"in_band\\nFunnel":2}',
+        b'{"slots":-1}',
+    ],
+)
+def test_a_funnel_with_other_names_or_sizes_is_refused_at_once(tmp_path, content):
+    release = HostileRelease(tmp_path)
+    (release.folder / "reports" / "funnel.json").write_bytes(content)
+    assert "funnel.json" in refuses("show", release.ref)
+
+
+@pytest.mark.parametrize("field", ["title", "overview"])
+def test_no_line_feed_in_a_record_makes_a_line_of_ours(tmp_path, field):
+    release = HostileRelease(tmp_path)
+    forged = "Late\nverified     7 of 7 truths hold\rthresholds   gold 0.1"
+    release.change_record(lambda record: record["spec"]["story"].update({field: forged}))
+    (task_id,) = sandmill.load(release.ref).task_ids
+    lines = run("show", release.ref, task_id).stdout.splitlines()
+    assert sum(line.startswith("verified") for line in lines) == 1
+
+
+@pytest.mark.parametrize("column", ["split", "domain", "band", "metric"])
+def test_no_line_feed_in_a_cell_makes_a_row_of_ours(tmp_path, column):
+    release = HostileRelease(tmp_path)
+    for table in ("public/tasks", "private/tasks"):
+        release.change(table, lambda row: row | ({column: "x\nsmffff  train"} if column in row else {}))
+    assert not any(line.startswith("smffff") for line in run("show", release.ref).stdout.splitlines())
+
+
+def test_a_cell_of_megabytes_is_cut_short(tmp_path):
+    release = HostileRelease(tmp_path)
+    release.change("private/tasks", lambda row: row | {"domain": "x" * 3_000_000})
+    assert len(run("show", release.ref).stdout) < 5000
+
+
+@pytest.mark.parametrize("field", ["created", "code_version"])
+def test_no_line_feed_in_a_manifest_makes_a_line_of_ours(tmp_path, field):
+    release = HostileRelease(tmp_path)
+    release.write_manifest(**{field: "x\nFunnel: all"})
+    assert not any(line.startswith("Funnel: all") for line in run("show", release.ref).stdout.splitlines())
 
 
 # Links and special files
@@ -362,6 +580,10 @@ def test_unconfined_is_refused_without_a_rerun_and_warns_where_nothing_confines(
 HOSTILE_TASKS = {
     "a column for every byte": {"public/train.csv": b"," * 1_000_000 + b"\n"},
     "many lines": {"public/test.csv": b"1\n" * 100_000},
+    "a training row too many": {"public/train.csv": b"id,weight_kg,late\n" + b"a,5.1,0\n" * 51},
+    "rows that end in another way": {"public/train.csv": b"id,weight_kg,late\r" + b"a,5.1,0\r" * 40_000 + b"\n" * 51},
+    "40,000 training rows": {"public/train.csv": b"id,weight_kg,late\n" + b"a,5.1,0\n" * 40_000},
+    "a test row too few": {"public/test.csv": b"id,weight_kg\n" + b"a,5.1\n" * 199},
     "a large table": {"public/train.csv": b"x" * (21 << 20)},
     "no table": {"public/train.csv": b"\xff\xfe\0\0"},
     "an empty table": {"public/test.csv": b""},
@@ -391,6 +613,32 @@ def test_what_a_task_does_to_our_own_code_is_a_problem_of_the_task(tmp_path, nam
     problems = rerun.rerun_task(package, opened.record(task_id))
     assert problems
     assert all(len(problem) < 1000 for problem in problems)
+
+
+@pytest.mark.parametrize("name", [name for name in HOSTILE_TASKS if "row" in name or "lines" in name])
+def test_a_task_with_other_rows_than_its_design_runs_neither_script_nor_panel(tmp_path, name, monkeypatch):
+    from sandmill.build import rerun, verify
+
+    ran = []
+    monkeypatch.setattr(verify, "run_reference", lambda *_: ran.append("script"))
+    monkeypatch.setattr(rerun, "run_panel", lambda *_: ran.append("panel"))
+    opened = sandmill.load(HostileRelease(tmp_path).ref)
+    (task_id,) = opened.task_ids
+    package = _with_designed_rows(opened.package(task_id))
+    for path, content in HOSTILE_TASKS[name].items():
+        side, _, file = path.partition("/")
+        package = package.model_copy(update={side: getattr(package, side) | {file: content}})
+    said = " ".join(rerun.rerun_task(package, opened.record(task_id), unconfined=True))
+    assert "its design has" in said or "carriage returns" in said or "the most is" in said
+    assert not ran
+
+
+def _with_designed_rows(package):
+    """Give tables with as many lines as the design says."""
+    rows = {"train.csv": 50, "test.csv": 200, "sample_submission.csv": 200, "answers.csv": 200}
+    tables = {name: b"a,b\n" + b"1,2\n" * count for name, count in rows.items()}
+    answers = {"answers.csv": tables.pop("answers.csv")}
+    return package.model_copy(update={"public": package.public | tables, "private": package.private | answers})
 
 
 @given(st.text(max_size=40) | st.from_regex(r"[./a-zA-Z0-9_\\:-]{0,20}"))

@@ -37,6 +37,11 @@ def code_version(suites: Mapping[str, bytes]) -> str:
     )[:12]
 
 
+def library_version() -> str:
+    """Name the library's own files here: 12 hexadecimal digits."""
+    return _library_digest()[:12]
+
+
 @cache
 def _library_digest() -> str:
     contents = {path: digest(file.read_bytes()) for path, file in _walk(files("sandmill"), "")}

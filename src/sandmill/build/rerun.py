@@ -1,14 +1,17 @@
 """Repeat on a pulled task what was established when it was built."""
 
+from collections import Counter
 from collections.abc import Iterator
+from importlib.metadata import version
 from math import isclose
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sandmill.build.provenance import numeric_versions
+from sandmill.build.provenance import library_version, numeric_versions
 from sandmill.build.reference import confining_backend, describe_ending, trusting_backend
 from sandmill.build.task_limits import task_faults
 from sandmill.build.verify import verify_task
+from sandmill.calibrate.board import leaderboard
 from sandmill.calibrate.panel import PANEL, TRIVIAL, run_panel, told_of
 from sandmill.errors import ItemRejected, boundary, shorten
 from sandmill.metrics import get_metric
@@ -74,6 +77,13 @@ def _prove_again(package: TaskPackage, record: TaskRecord, secret: bytes | None,
     rendered = None if secret is None else render(package.spec, secret, package.replicate)
     proved, run = verify_task(package, record.calibration, solution, rendered.package if rendered else package, backend)
     problems = [what for name, what in _WHAT.items() if not getattr(proved, name)]
+    if not proved.renders_equal_bytes:
+        problems.append(
+            f"the task was made by code {shorten(record.lineage.code_version)}, and this is sandmill "
+            f"{version('sandmill')} (library {library_version()}): other code may render other bytes"
+        )
+    if not proved.is_micro:
+        return problems  # the panel would take too long as well
     problems += _reference_problems(proved.reference_score, proved.reference_is_gold, record, run)
     problems += _board_problems(package, record)
     problems += _end_problems(record, rendered if proved.renders_equal_bytes else None)
@@ -91,6 +101,7 @@ def _reference_problems(score: float | None, is_gold: bool, record: TaskRecord, 
 
 def _board_problems(package: TaskPackage, record: TaskRecord) -> Iterator[str]:
     """Run every solver of the board again on the public files."""
+    yield from _entry_problems(record)
     metric, answers = get_metric(package.brief.metric), read_answers(package.private["answers.csv"], package.brief)
     board = {entry.solver: entry for entry in record.calibration.board}
     known = [entry.name for entry in PANEL if entry.name in board]
@@ -113,6 +124,25 @@ def _board_problems(package: TaskPackage, record: TaskRecord) -> Iterator[str]:
                 f"{entry.final} final, {entry.feedback} feedback",
             )
             yield f"solver {run.name} scored {found}; the board has {recorded}"
+
+
+def _entry_problems(record: TaskRecord) -> Iterator[str]:
+    """Thresholds count every line of the board, so each must be one solver of the panel, at its place.
+
+    A solver that is left out is no problem: it may have failed, and a later version may have more solvers.
+    """
+    measured, tiers = record.calibration, {entry.name: entry.tier for entry in PANEL}
+    for solver, count in Counter(entry.solver for entry in measured.board).items():
+        if count > 1:
+            yield f"solver {shorten(solver)} is on the board {count} times"
+    for entry in measured.board:
+        if (tier := tiers.get(entry.solver, entry.tier)) != entry.tier:
+            yield f"solver {shorten(entry.solver)} is of tier {tier}; the board has {entry.tier}"
+    lower = get_metric(record.brief.metric).is_lower_better
+    if measured.is_lower_better != lower:
+        yield f"{record.brief.metric} is recorded in the wrong direction: {'lower' if lower else 'higher'} is better"
+    if measured.board != leaderboard(measured.board, lower):
+        yield "the board is not in the order of its final scores"
 
 
 def _end_problems(record: TaskRecord, rendered: Rendered | None) -> Iterator[str]:

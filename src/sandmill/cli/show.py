@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sandmill.cli.screen import JsonOption, ReleaseArgument, open_console, write_json, write_text
-from sandmill.errors import IntegrityError
+from sandmill.errors import IntegrityError, shorten, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 EXAMPLES = "Examples: `sandmill show releases/micro` · `sandmill show releases/micro@2 sm3f9a1c0d5e7b --lineage`"
 
 _COLUMNS = ("task_id", "split", "domain", "structure", "metric", "band", "difficulty", "trivial", "gold", "oracle")
+
+_LONGEST = 200
+"""Characters of one cell or one line that a release fills."""
 
 FUNNEL_REPORT = "funnel.json"
 """Report with a `Funnel`, if the release has one."""
@@ -82,7 +85,7 @@ def _print_datasets(place: str, found: list["DatasetFacts"], limit: int) -> None
     table = Table("dataset", "versions", "latest", "tasks", "created", box=None, pad_edge=False, header_style="bold")
     for one in found[:limit]:
         tasks = "-" if one.tasks is None else str(one.tasks)
-        table.add_row(one.name, str(one.versions), one.latest, tasks, one.created)
+        table.add_row(one.name, str(one.versions), one.latest, tasks, _short(one.created))
     console.print(table)
     if len(found) > limit:
         console.print(f"... and {len(found) - limit} more; see --limit, or --json for all")
@@ -109,24 +112,35 @@ def _describe_release(release: "Release") -> dict[str, Any]:
 
 
 def _read_funnel(release: "Release") -> dict[str, int] | None:
-    """Read the funnel as counts by stage; which stages there are is the release's to say."""
+    """Read the funnel as counts by stage; a release may have fewer stages than this version knows."""
     from pydantic import TypeAdapter, ValidationError
 
-    content = release.report(FUNNEL_REPORT)
+    from sandmill.models.reports import Funnel
+    from sandmill.store.limits import MAX_FUNNEL_BYTES
+
+    content = release.report(FUNNEL_REPORT, limit=MAX_FUNNEL_BYTES)
     if not content:
         return None
     try:
-        return TypeAdapter(dict[str, int]).validate_json(content)
+        funnel = TypeAdapter(dict[str, int]).validate_json(content)
     except ValidationError:
-        raise IntegrityError(f"{release.ref}: reports/{FUNNEL_REPORT} does not hold counts by stage") from None
+        funnel = None
+    if funnel is None or funnel.keys() - Funnel.model_fields.keys() or not all(map(_is_count, funnel.values())):
+        raise IntegrityError(f"{release.ref}: reports/{FUNNEL_REPORT} does not hold counts by stage")
+    return funnel
+
+
+def _is_count(number: int) -> bool:
+    return 0 <= number < 1 << 53
 
 
 def _print_release(facts: dict[str, Any], limit: int) -> None:
     from rich.table import Table
 
     console, rows = open_console(), facts["tasks"]
-    console.print(f"{facts['dataset']} {facts['version']}, published {facts['created']}", style="bold")
-    console.print(f"{len(rows)} tasks from {len(facts['seeds'])} seeds, made by sandmill {facts['code_version']}\n")
+    console.print(f"{facts['dataset']} {facts['version']}, published {visible(facts['created'])}", style="bold")
+    made_by = visible(facts["code_version"])
+    console.print(f"{len(rows)} tasks from {len(facts['seeds'])} seeds, made by sandmill {made_by}\n")
     columns = [name for name in _COLUMNS if rows and name in rows[0]]
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in columns:
@@ -160,8 +174,8 @@ def _print_task(record: "TaskRecord", lineage: bool) -> None:
     from rich.table import Table
 
     console, spec, measured = open_console(), record.spec, record.calibration
-    console.print(f"{record.task_id} {spec.story.title}", style="bold")
-    console.print(f"{spec.story.overview}\n")
+    console.print(f"{record.task_id} {_short(spec.story.title)}", style="bold")
+    console.print("\n".join(f"  {visible(line)}" for line in spec.story.overview.split("\n")) + "\n")
     sizes = spec.sizes
     direction = "lower" if measured.is_lower_better else "higher"
     oracle = "exact" if measured.oracle_is_exact else "bracketed"
@@ -189,18 +203,18 @@ def _print_task(record: "TaskRecord", lineage: bool) -> None:
         made = record.lineage.model_dump(mode="json", exclude_none=True)
         facts |= {f"lineage.{name}": str(value) for name, value in made.items()} | {"digest": record.digest}
     for name, value in facts.items():
-        console.print(f"{name:<12} {value}", soft_wrap=True)
+        console.print(f"{visible(name):<12} {visible(value)}", soft_wrap=True)
     table = Table("solver", "tier", box=None, pad_edge=False, header_style="bold", title_justify="left")
     table.add_column("final", justify="right")
     table.add_column("feedback", justify="right")
     for entry in measured.board:
-        table.add_row(entry.solver, entry.tier, _short(entry.final), _short(entry.feedback))
+        table.add_row(_short(entry.solver), entry.tier, _short(entry.final), _short(entry.feedback))
     console.print()
     console.print(table)
 
 
 def _short(value: Any) -> str:
-    return f"{value:.5f}" if isinstance(value, float) else str(value)
+    return f"{value:.5f}" if isinstance(value, float) else shorten(str(value), _LONGEST)
 
 
 def _rate(rate: "SolveRate | None") -> str:

@@ -24,7 +24,8 @@ def verify(
         typer.Option(
             "--secret-file",
             metavar="FILE",
-            help="With --rerun: the release secret, to render each design again. Default: the dataset's, if readable.",
+            help="With --rerun: the release secret, to render each design again, such as secret/release.key of a "
+            "dataset of your own. Only for a release that you trust: a design may be made to render for ever.",
         ),
     ] = None,
     unconfined: Annotated[
@@ -72,7 +73,9 @@ def verify(
         listed = (f"  {visible(line)}" for line in problems)
         write_text("\n".join([f"{opened.ref}: {len(problems)} problems", *listed]), to_stderr=True)
     else:
-        rendered = "rendered from the design" if secret else "not rendered again: that takes the release secret"
+        rendered = (
+            "rendered from the design" if secret else "not rendered again: that takes the release secret, --secret-file"
+        )
         ran = f", {count} tasks ran again ({rendered})" if rerun else ""
         half = "public half of " if public_only else ""
         read = sum(not (public_only and part.path.startswith("private/")) for part in opened.manifest.parts)
@@ -82,18 +85,20 @@ def verify(
 
 
 def _secret(release: "Release", secret_file: Path | None) -> bytes | None:
-    """The secret that the release was made with; None where it cannot be had.
+    """Read the secret that the user gives. One that lies beside the release is not taken unasked.
+
+    Whoever made the release may have put it there, for a design that takes our own code for ever to render.
 
     Raises:
-        InputError: if the file holds another one.
+        InputError: if the release was made with another one.
     """
-    from sandmill.store.secret import find_secret, read_secret_file, secret_id
+    from sandmill.store.secret import read_secret_file, secret_id
 
-    secret = read_secret_file(secret_file) if secret_file else find_secret(release.store)
-    if secret is None or secret_id(secret) == release.manifest.secret_id:
-        return secret
     if secret_file is None:
         return None
+    secret = read_secret_file(secret_file)
+    if secret_id(secret) == release.manifest.secret_id:
+        return secret
     seen, wanted = f"secret {secret_id(secret)}", f"secret {release.manifest.secret_id}"
     raise InputError(str(secret_file), [Problem("--secret-file", seen, wanted)], footer="Nothing ran again.")
 

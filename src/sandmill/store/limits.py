@@ -40,5 +40,17 @@ RATIO_FREE_BYTES = 64 << 10
 MAX_RECORD_BYTES = MIB
 """JSON of one task's record; usual are 10 kB."""
 
+MAX_TASK_FILE_BYTES = 4 * MIB
+"""private/task.json or private/leaderboard.csv of one task, when they are compared with its record."""
+
+MAX_SECRET_BYTES = 4096
+"""Of a file that holds a release secret; usual are 64."""
+
+MAX_FUNNEL_BYTES = 4096
+"""Of reports/funnel.json; usual are 200."""
+
+MAX_DEPTH = 16
+"""Folders within each other in a dataset; those of a release have 3."""
+
 MAX_TASK_FILES = 64
 """Files of one half of a task; usual are four."""

@@ -13,6 +13,8 @@ from functools import cached_property
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
+from sandmill.store.limits import MAX_DEPTH
+
 STAGING = ".tmp"
 """Folder under the root where files are written before they get their name; hidden from every listing."""
 
@@ -80,12 +82,27 @@ class LocalFiles:
 
     def files(self, folder: str) -> list[str]:
         """Sorted paths of all files below a folder, relative to the root."""
-        found = []
-        for here, folders, names in os.walk(self.root / folder, onerror=_raise_unless_missing):
-            folders[:] = [name for name in folders if not name.startswith(".")]
-            below = Path(here).relative_to(self.root)
-            found += [(below / name).as_posix() for name in names if not name.startswith(".")]
+        # With a list of folders to visit: `os.walk` calls itself for each level, and levels may be a stranger's.
+        found, waiting = [], [folder]
+        while waiting:
+            here = waiting.pop()
+            if here.count("/") > MAX_DEPTH:
+                raise OSError(errno.ELOOP, f"more than {MAX_DEPTH} folders within each other")
+            for entry in self._entries(here):
+                inner = f"{here}/{entry.name}" if here else entry.name
+                if not entry.is_dir():
+                    found.append(inner)
+                elif not entry.is_symlink():
+                    waiting.append(inner)
         return sorted(found)
+
+    def _entries(self, folder: str) -> list[os.DirEntry[str]]:
+        """What lies directly in a folder; nothing if there is no such folder."""
+        try:
+            with os.scandir(self.root / folder) as entries:
+                return [entry for entry in entries if not entry.name.startswith(".")]
+        except FileNotFoundError:
+            return []
 
     def folders(self, folder: str) -> list[str]:
         """Sorted names of the folders directly in a folder."""
@@ -151,8 +168,3 @@ def _sweep(staging: Path) -> None:
                 staged.unlink()
         except FileNotFoundError:
             continue  # another process finished or swept it
-
-
-def _raise_unless_missing(error: OSError) -> None:
-    if not isinstance(error, FileNotFoundError):
-        raise error

@@ -99,16 +99,15 @@ class TableReader:
 
         Args:
             columns: to read; all of the schema if None.
-            task_id: leave out the groups that cannot hold this task, going by their statistics.
+            task_id: only the group that may hold this task, going by the statistics.
         """
         with _faults(self._where):
             wanted = columns or (self._schema.names if self._schema else self._reader.schema_arrow.names)
-            for number in self._numbers():
-                if task_id is None or _may_hold(self.footer.groups[number], task_id):
-                    self._check_group(number, wanted)
-                    group = self._reader.read_row_group(number, columns=wanted)
-                    self._check_cells(group)
-                    yield group
+            for number in list(self._numbers()) if task_id is None else self._numbers_of(task_id):
+                self._check_group(number, wanted)
+                group = self._reader.read_row_group(number, columns=wanted)
+                self._check_cells(group)
+                yield group
 
     def check_sizes(self) -> None:
         """Refuse row groups that grow too large, without reading any."""
@@ -139,6 +138,16 @@ class TableReader:
     def _numbers(self) -> Iterator[int]:
         """Give the row groups that have rows; one without any has no pages either."""
         yield from (number for number, group in enumerate(self.footer.groups) if group.rows)
+
+    def _numbers_of(self, task_id: str) -> list[int]:
+        """Give the row group that may hold a task: our writer puts a task into one, in the order of ids.
+
+        To read all groups for each task would take the square of their number.
+        """
+        found = [number for number in self._numbers() if _may_hold(self.footer.groups[number], task_id)]
+        if len(found) > 1:
+            raise IntegrityError(f"task {task_id} may lie in more than one row group")
+        return found
 
     def _check_group(self, number: int, columns: Sequence[str]) -> None:
         """Refuse a row group that grows too large, before it is read."""
@@ -185,7 +194,7 @@ def _check_columns(found: Any, schema: Any) -> None:
 def _may_hold(group: Group, task_id: str) -> bool:
     column = next((column for column in group.columns if column.name == "task_id"), None)
     if column is None or column.least is None or column.greatest is None:
-        return True
+        raise IntegrityError("a row group notes no least and greatest task_id")
     return column.least <= task_id.encode() <= column.greatest
 
 

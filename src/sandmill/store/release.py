@@ -212,10 +212,10 @@ class Release:
         """List the files of a table, such as public/tasks, in order."""
         return [part for part in self.manifest.parts if part.path.startswith(f"{table}-")]
 
-    def report(self, name: str) -> bytes | None:
-        """Give a file of reports/, None if there is none of this name."""
+    def report(self, name: str, limit: int = MAX_REPORT_BYTES) -> bytes | None:
+        """Give a file of reports/ that has at most `limit` bytes, None if there is none of this name."""
         known = any(part.path == f"reports/{name}" for part in self.manifest.parts)
-        return self.store.read(f"{self.version}/reports/{name}", limit=MAX_REPORT_BYTES) if known else None
+        return self.store.read(f"{self.version}/reports/{name}", limit=limit) if known else None
 
     def slot_reports(self) -> Iterator[SlotReport]:
         """Read what each slot cost and what became of it, one part in memory at a time."""
@@ -282,7 +282,11 @@ class Release:
                 frames += [pl.DataFrame(pl.from_arrow(group)) for group in reader.groups(columns)]
         if not frames:
             raise IntegrityError(f"{self.ref}: {table} has no rows")
-        return pl.concat(frames)
+        found = pl.concat(frames)
+        if found["task_id"].n_unique() < len(found):
+            # Joined, n equal ids in both tables would make n * n rows.
+            raise IntegrityError(f"{self.ref}: {table}: a task is there more than once")
+        return found
 
     def _rows(self, table: str, task_id: str) -> list[Row]:
         self.check_ids([task_id])

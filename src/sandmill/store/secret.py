@@ -5,8 +5,9 @@ import secrets
 from hashlib import sha256
 from pathlib import Path
 
-from sandmill.errors import Problem, RequestError, SandmillError, StoreError
+from sandmill.errors import Problem, RequestError, StoreError
 from sandmill.store.files import Store
+from sandmill.store.limits import MAX_SECRET_BYTES
 
 SECRET_PATH = "secret/release.key"
 """Under the dataset, in hexadecimal. Belongs to the private half: whoever may not see answers may not see this."""
@@ -32,21 +33,13 @@ def release_secret(store: Store, secret_file: Path | None = None) -> bytes:
         return read_secret_file(secret_file)
     if not store.exists(SECRET_PATH):
         store.create(SECRET_PATH, secrets.token_bytes(_BYTES).hex().encode(), owner_only=True)
-    secret = _decode(store.read(SECRET_PATH))
+    secret = _decode(store.read(SECRET_PATH, limit=MAX_SECRET_BYTES))
     if len(secret) < _BYTES:
         raise StoreError(
             f"{store.where(SECRET_PATH)}: holds {len(secret)} bytes; expected {_BYTES} or more, in hexadecimal. "
             "Restore it from a backup: with another secret, every task would be another task."
         )
     return secret
-
-
-def find_secret(store: Store) -> bytes | None:
-    """Give the dataset's secret if this reader may see it; nothing is made."""
-    try:
-        return _decode(store.read(SECRET_PATH)) if store.exists(SECRET_PATH) else None
-    except SandmillError:
-        return None
 
 
 def secret_id(secret: bytes) -> str:
@@ -58,13 +51,19 @@ def read_secret_file(path: Path) -> bytes:
     """Read the operator's own secret.
 
     Raises:
-        RequestError: the file cannot be read or is too short.
+        RequestError: the file cannot be read, is too short or too long.
     """
     try:
-        secret = _decode(path.read_bytes())
+        with path.open("rb") as file:
+            content = file.read(MAX_SECRET_BYTES + 1)
     except OSError as error:
         saw = error.strerror or type(error).__name__
         raise RequestError("secret_file", [Problem(str(path), saw.lower(), "a readable file")]) from error
+    if len(content) > MAX_SECRET_BYTES:
+        raise RequestError(
+            "secret_file", [Problem(str(path), f"more than {MAX_SECRET_BYTES} bytes", "a release secret")]
+        )
+    secret = _decode(content)
     if len(secret) < _BYTES:
         hint = f"Make one with: python -c 'import secrets; print(secrets.token_hex({_BYTES}))' > {path}"
         problem = Problem(

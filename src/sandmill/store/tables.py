@@ -117,50 +117,55 @@ class Table:
     """Rows that a reader must fetch to get one of them; None: a group for each task."""
 
 
-def public_task_rows(task: VerifiedTask) -> list[Row]:
+def public_task_row(record: TaskRecord, prompt: str) -> Row:
     """Say of a task what an agent may see."""
-    spec, sizes = task.record.spec, task.record.spec.sizes
-    return [
-        {
-            "task_id": task.record.task_id,
-            "split": task.record.split,
-            "prompt": task.package.public["description.md"].decode(),
-            "modality": spec.structure.modality.value,
-            "target": spec.target.value,
-            "metric": spec.metric.value,
-            "rows_train": sizes.train,
-            "rows_test": sizes.feedback + sizes.final,
-        }
-    ]
+    spec, sizes = record.spec, record.spec.sizes
+    return {
+        "task_id": record.task_id,
+        "split": record.split,
+        "prompt": prompt,
+        "modality": spec.structure.modality.value,
+        "target": spec.target.value,
+        "metric": spec.metric.value,
+        "rows_train": sizes.train,
+        "rows_test": sizes.feedback + sizes.final,
+    }
+
+
+def public_task_rows(task: VerifiedTask) -> list[Row]:
+    """Make the rows of a task in public/tasks."""
+    return [public_task_row(task.record, task.package.public["description.md"].decode())]
+
+
+def private_task_row(record: TaskRecord) -> Row:
+    """Say of a task everything, the most asked-for facts in columns of their own."""
+    spec, measured = record.spec, record.calibration
+    return {
+        "task_id": record.task_id,
+        "replicate": record.replicate,
+        "split": record.split,
+        "domain": spec.domain,
+        "structure": spec.structure_label,
+        "metric": spec.metric.value,
+        "motifs": list(spec.mechanism.motif_names),
+        "wanted": record.wanted.value,
+        "band": measured.difficulty.band.value,
+        "difficulty": measured.difficulty.value,
+        "difficulty_low": measured.difficulty.low,
+        "difficulty_high": measured.difficulty.high,
+        "trivial": measured.trivial,
+        "oracle": measured.oracle,
+        **measured.thresholds.model_dump(),
+        "reference": measured.reference,
+        "seed_id": record.lineage.seed_id,
+        "digest": record.digest,
+        "record": canonical_json(record.model_dump(mode="json")),
+    }
 
 
 def private_task_rows(task: VerifiedTask) -> list[Row]:
-    """Say of a task everything, the most asked-for facts in columns of their own."""
-    record = task.record
-    spec, measured = record.spec, record.calibration
-    return [
-        {
-            "task_id": record.task_id,
-            "replicate": record.replicate,
-            "split": record.split,
-            "domain": spec.domain,
-            "structure": spec.structure_label,
-            "metric": spec.metric.value,
-            "motifs": list(spec.mechanism.motif_names),
-            "wanted": record.wanted.value,
-            "band": measured.difficulty.band.value,
-            "difficulty": measured.difficulty.value,
-            "difficulty_low": measured.difficulty.low,
-            "difficulty_high": measured.difficulty.high,
-            "trivial": measured.trivial,
-            "oracle": measured.oracle,
-            **measured.thresholds.model_dump(),
-            "reference": measured.reference,
-            "seed_id": record.lineage.seed_id,
-            "digest": record.digest,
-            "record": canonical_json(record.model_dump(mode="json")),
-        }
-    ]
+    """Make the rows of a task in private/tasks."""
+    return [private_task_row(task.record)]
 
 
 def file_rows(task_id: str, files: Mapping[str, bytes]) -> list[Row]:

@@ -4,19 +4,24 @@ from collections.abc import Iterator
 from hashlib import sha256
 from itertools import groupby
 
-from pydantic import ValidationError
-
-from sandmill.errors import SandmillError, StoreError, shorten
+from sandmill.errors import SandmillError, StoreError
 from sandmill.fingerprint import digest, digest_of_hashes
 from sandmill.models.names import path_faults
 from sandmill.models.release import PartFile
+from sandmill.store.agreement import (
+    Sayings,
+    differences,
+    prompt_difference,
+    record_of,
+    said_by_file,
+    said_by_record,
+    said_by_row,
+)
 from sandmill.store.faults import AccessDenied, FileMissing
-from sandmill.store.limits import MAX_RECORD_BYTES
 from sandmill.store.parquet import TableReader
 from sandmill.store.publish import content_of
 from sandmill.store.release import Release
-from sandmill.store.tables import Row, part_name, read_record
-from sandmill.store.versions import first_fault
+from sandmill.store.tables import PRIVATE_TASKS, PUBLIC_TASKS, part_name
 
 Hashes = dict[str, list[tuple[str, str, str]]]
 """(side, path, SHA-256) of each file, by task_id."""
@@ -25,7 +30,7 @@ _BLOCK = 1 << 20
 
 
 def verify_hashes(release: Release, *, public_only: bool = False) -> list[str]:
-    """Check every part, every file, and that public and private halves describe the same tasks.
+    """Check every part, every file, and that tables, files and records say the same of the same tasks.
 
     Names and sizes are checked too: a release may come from a stranger. One row group is in memory at a time.
 
@@ -65,6 +70,8 @@ def _check_shard(release: Release, parts: list[PartFile], digests: dict[str, str
     ids: dict[str, set[str]] = {}
     hashes: Hashes = {}
     recorded: dict[str, str] = {}
+    expected: dict[str, Sayings] = {}
+    found: dict[str, Sayings] = {}
     for part in parts:
         name = part_name(part.path)
         if name is None:
@@ -73,18 +80,24 @@ def _check_shard(release: Release, parts: list[PartFile], digests: dict[str, str
         try:
             with release.open_part(part) as reader:
                 if table == "files":
-                    yield from _check_files(side, part, reader, hashes)
+                    yield from _check_files(side, part, reader, hashes, found)
                     continue
-                rows = reader.rows(
-                    ["task_id", "split"] if side == "public" else ["task_id", "split", "digest", "record"]
-                )
-                for row in rows:
-                    ids.setdefault(side, set()).add(row["task_id"])
+                there = ids.setdefault(side, set())
+                for row in reader.rows((PUBLIC_TASKS if side == "public" else PRIVATE_TASKS).names):
+                    task_id = row["task_id"]
+                    if task_id in there:
+                        yield f"task {task_id}: is more than once in {side}/tasks"
+                    there.add(task_id)
                     if name.split not in (None, row["split"]):
-                        yield f"task {row['task_id']}: is of split {row['split']}, and lies in {part.path}"
-                    if side == "private":
-                        recorded[row["task_id"]] = row["digest"]
-                        yield from _check_record(row)
+                        yield f"task {task_id}: is of split {row['split']}, and lies in {part.path}"
+                    if side == "public":
+                        found.setdefault(task_id, {}).update(said_by_row(row))
+                        continue
+                    recorded[task_id] = row["digest"]
+                    record, problems = record_of(row)
+                    yield from (f"task {task_id}: {problem}" for problem in problems)
+                    if record is not None:
+                        expected[task_id] = said_by_record(record)
         except SandmillError as error:
             yield str(error)
     everywhere = set().union(*ids.values()) | hashes.keys()
@@ -92,10 +105,15 @@ def _check_shard(release: Release, parts: list[PartFile], digests: dict[str, str
     seen |= everywhere
     for side, there in ids.items():
         yield from (f"task {task_id}: not in {side}/tasks" for task_id in sorted(everywhere - there))
-    if {"public", "private"} <= ids.keys():
-        for task_id, expected in sorted(recorded.items()):
-            if digest_of_hashes(hashes.get(task_id, [])) != expected:
-                yield f"task {task_id}: its files are not those that were verified (digest differs)"
+    has_both = {"public", "private"} <= ids.keys()
+    for task_id in sorted(everywhere):
+        said = found.get(task_id, {})
+        if has_both and task_id in recorded and digest_of_hashes(hashes.get(task_id, [])) != recorded[task_id]:
+            yield f"task {task_id}: its files are not those that were verified (digest differs)"
+        elif has_both and task_id in expected:
+            yield from (f"task {task_id}: {problem}" for problem in differences(expected[task_id], said))
+        else:
+            yield from (f"task {task_id}: {problem}" for problem in prompt_difference(said))
     digests.update(recorded)
 
 
@@ -130,30 +148,19 @@ def _check_strays(release: Release, public_only: bool) -> Iterator[str]:
                 yield f"{inside}: not in the manifest"
 
 
-def _check_files(side: str, part: PartFile, reader: TableReader, hashes: Hashes) -> Iterator[str]:
+def _check_files(
+    side: str, part: PartFile, reader: TableReader, hashes: Hashes, found: dict[str, Sayings]
+) -> Iterator[str]:
     size = 0
     for task_id, group in groupby(reader.rows(), key=lambda row: str(row["task_id"])):
         paths = []
         for row in group:
             paths.append(row["path"])
             hashes.setdefault(task_id, []).append((side, row["path"], row["sha256"]))
+            found.setdefault(task_id, {}).update(said_by_file(f"{side}/{row['path']}", row["bytes"]))
             size += len(row["bytes"])
             if digest(row["bytes"]) != row["sha256"]:
                 yield f"task {task_id}: {side}/{row['path']}: the stored bytes differ from their hash"
         yield from (f"task {task_id}: {side}: {fault}" for fault in path_faults(paths))
     if part.content is not None and size != part.content:
         yield f"{part.path}: {size} bytes of files; the manifest says {part.content}"
-
-
-def _check_record(row: Row) -> Iterator[str]:
-    try:
-        if len(row["record"]) > MAX_RECORD_BYTES:
-            raise ValueError(f"{len(row['record'])} characters; the most is {MAX_RECORD_BYTES}")
-        record = read_record(row)
-    except ValidationError as error:
-        yield f"task {row['task_id']}: its record cannot be read: {first_fault(error)}"
-    except (ValueError, SandmillError) as error:
-        yield f"task {row['task_id']}: its record cannot be read: {shorten(str(error), 200)}"
-    else:
-        if (record.task_id, record.digest) != (row["task_id"], row["digest"]):
-            yield f"task {row['task_id']}: its record is of task {record.task_id} with another digest"

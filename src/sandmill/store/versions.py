@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json
 
 from sandmill.errors import IntegrityError, StoreError, shorten
@@ -38,14 +38,10 @@ def read_manifest(store: Store, version: str) -> Manifest:
     content = store.read(path, limit=MAX_MANIFEST_BYTES)
     if sum(map(content.count, (b",", b"[", b"{"))) > MAX_MANIFEST_MARKS:
         raise IntegrityError(f"{where}: the manifest holds more than any release needs")
-    newer = re.search(rb'"format_version":\s*(\d{1,9})', content)
-    if newer and int(newer[1]) > FORMAT_VERSION:
-        raise StoreError(
-            f"{where}: format {int(newer[1])}; this Sandmill reads up to {FORMAT_VERSION}. "
-            "Install a newer Sandmill to read it."
-        )
     try:
-        manifest = Manifest.model_validate(_with_few_keys(from_json(content)))
+        data = _with_few_keys(from_json(content))
+        _refuse_newer(data, where)
+        manifest = Manifest.model_validate(data)
     except ValidationError as error:
         raise IntegrityError(f"{where}: the manifest is damaged: {first_fault(error)}") from None
     except ValueError as error:
@@ -53,6 +49,23 @@ def read_manifest(store: Store, version: str) -> Manifest:
     if manifest.version != version:
         raise IntegrityError(f"{where}: the manifest is that of version {manifest.version}")
     return manifest
+
+
+def _refuse_newer(data: Any, where: str) -> None:
+    """Tell a newer format before its unknown fields are called damage; numbers are read as the model reads them.
+
+    Raises:
+        StoreError: the format is newer than this code.
+    """
+    try:
+        number = TypeAdapter(int).validate_python(data.get("format_version", 0) if isinstance(data, dict) else 0)
+    except ValidationError:
+        return  # the model says what is wrong with it
+    if number > FORMAT_VERSION:
+        raise StoreError(
+            f"{where}: format {number if number < 10**9 else 'unknown'}; this Sandmill reads up to {FORMAT_VERSION}. "
+            "Install a newer Sandmill to read it."
+        )
 
 
 def _with_few_keys(data: Any) -> Any:

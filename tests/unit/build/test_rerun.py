@@ -154,7 +154,10 @@ def test_changed_training_rows_change_the_board():
 
 
 def test_another_secret_renders_other_bytes():
-    assert problems(secret=OTHER) == ["rendering the design again gives other bytes"]
+    other, codes = problems(secret=OTHER)
+    assert other == "rendering the design again gives other bytes"
+    assert codes.startswith("the task was made by code 0.1.0, and this is sandmill ")
+    assert codes.endswith("other code may render other bytes")
 
 
 def test_other_versions_of_libraries_are_noted_where_something_does_not_hold():
@@ -174,3 +177,31 @@ def test_other_versions_are_no_problem_where_all_holds():
 def test_a_library_that_is_not_here_is_not_compared():
     tampered = recalibrated(thresholds=calibrated().thresholds.model_copy(update={"median": 0.7}))
     assert len(problems(with_lineage(tampered, libraries={"no-such-package-here": "1"}))) == 1
+
+
+def test_a_solver_that_is_on_the_board_twice_is_named():
+    last = calibrated().board[-1]
+    board = (*calibrated().board, last)
+    assert f"solver {last.solver} is on the board 2 times" in problems(recalibrated(board=board))
+
+
+def test_a_solver_of_another_tier_than_in_the_panel_is_named():
+    board = rescored(calibrated(), "stump", tier="competent")
+    assert "solver stump is of tier naive; the board has competent" in problems(recalibrated(board=board))
+
+
+def test_a_board_in_another_order_is_named():
+    board = calibrated().board[::-1]
+    assert "the board is not in the order of its final scores" in problems(recalibrated(board=board))
+
+
+def test_a_metric_recorded_in_the_wrong_direction_is_named():
+    assert any("in the wrong direction" in problem for problem in problems(recalibrated(is_lower_better=True)))
+
+
+def test_the_panel_does_not_run_on_a_task_that_is_not_micro(monkeypatch):
+    ran = []
+    monkeypatch.setattr(rerun, "run_panel", lambda *_: ran.append("panel"))
+    monkeypatch.setattr(verify, "is_micro", lambda *_: False)
+    assert problems() == ["its rows are not those of its design, or the reference solution took too long"]
+    assert not ran

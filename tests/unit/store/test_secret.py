@@ -5,7 +5,7 @@ import pytest
 
 from sandmill.errors import RequestError, StoreError
 from sandmill.store.files import Store
-from sandmill.store.secret import SECRET_PATH, find_secret, release_secret, secret_id
+from sandmill.store.secret import SECRET_PATH, release_secret, secret_id
 
 
 def test_a_secret_is_made_once_and_kept(store):
@@ -69,18 +69,7 @@ def test_a_secret_id_tells_secrets_apart_and_holds_none_of_their_bytes():
     assert all(f"{byte:02x}{byte + 1:02x}{byte + 2:02x}" not in secret_id(secret) for byte in range(30))
 
 
-def test_a_reader_finds_the_stored_secret_and_makes_none(store):
-    assert find_secret(store) is None
-    assert store.list() == []
-    stored = release_secret(store)
-    assert find_secret(store) == stored
-
-
-def test_a_reader_who_may_not_see_the_secret_finds_none(store, monkeypatch):
-    release_secret(store)
-
-    def refused(self, path):
-        raise StoreError(f"{path}: access denied")
-
-    monkeypatch.setattr(Store, "read", refused)
-    assert find_secret(store) is None
+def test_a_stored_secret_that_is_too_long_is_not_read(store):
+    store.write(SECRET_PATH, b"ab" * 4096)
+    with pytest.raises(StoreError, match="more than 4096 bytes"):
+        release_secret(store)

@@ -1,0 +1,131 @@
+"""What a release says twice must be the same in both places: graders and readers each look at one of them.
+
+The record of a task is what was verified. Columns of the tables, `private/task.json`, `private/leaderboard.csv` and the
+prompt say parts of it again.
+"""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from sandmill.errors import SandmillError, shorten
+from sandmill.fingerprint import canonical_json, digest
+from sandmill.metrics import get_metric
+from sandmill.models.calibration import Calibration
+from sandmill.models.release import TaskRecord
+from sandmill.models.task_file import TaskFile
+from sandmill.store.limits import MAX_RECORD_BYTES, MAX_TASK_FILE_BYTES
+from sandmill.store.tables import Row, private_task_row, public_task_row, read_record
+from sandmill.store.versions import first_fault
+
+Sayings = dict[str, str]
+"""Digest of what is said of one task, by the place that says it."""
+
+PROMPT = "public/tasks: prompt"
+_TASK_FILE, _BOARD = "private/task.json", "private/leaderboard.csv"
+_UNREADABLE = "unreadable"
+
+
+def said_by_record(record: TaskRecord) -> Sayings:
+    """Say what other places must say of a task.
+
+    Raises:
+        ValueError: a number is not finite.
+    """
+    said = said_by_row(public_task_row(record, prompt=""))
+    del said[PROMPT]
+    file = {name: getattr(record, name) for name in TaskFile.model_fields}
+    return {
+        **said,
+        _TASK_FILE: _digest(TaskFile.model_validate(file).model_dump(mode="json")),
+        _BOARD: _digest(_lines_of(record.calibration)),
+    }
+
+
+def said_by_row(row: Row) -> Sayings:
+    """Give what a row of public/tasks says. The prompt is compared with description.md, whose hash is of its bytes."""
+    said = {f"public/tasks: {column}": _digest(value) for column, value in row.items() if column != "prompt"}
+    return {**said, PROMPT: digest(row["prompt"].encode())}
+
+
+def said_by_file(place: str, content: bytes) -> Sayings:
+    """Give what a file says, if it is one that says what the record says too."""
+    readers = {_TASK_FILE: _read_task_file, _BOARD: _read_board}
+    if place == "public/description.md":
+        return {place: digest(content)}
+    if place not in readers:
+        return {}
+    try:
+        said = None if len(content) > MAX_TASK_FILE_BYTES else _digest(readers[place](content))
+    except (ValueError, KeyError, TypeError, csv.Error):
+        said = None
+    return {place: said or _UNREADABLE}
+
+
+def differences(expected: Mapping[str, str], found: Mapping[str, str]) -> Iterator[str]:
+    """Name the places that say something else than the record does."""
+    for place, said in expected.items():
+        if place not in found:
+            if place in (_TASK_FILE, _BOARD):
+                yield f"{place} is missing"
+        elif found[place] != said:
+            yield f"{place} is not that of its record"
+    yield from prompt_difference(found)
+
+
+def prompt_difference(found: Mapping[str, str]) -> Iterator[str]:
+    """Compare the prompt with the description that is pulled: what agents are asked must be what was verified."""
+    if PROMPT in found and found[PROMPT] != found.get("public/description.md"):
+        yield f"{PROMPT} is not that of public/description.md"
+
+
+def record_of(row: Row) -> tuple[TaskRecord | None, list[str]]:
+    """Read the record of a row of private/tasks, and say what in it or in the row cannot be true.
+
+    Returns:
+        The record, None if it cannot be read, and the problems.
+    """
+    try:
+        if len(row["record"]) > MAX_RECORD_BYTES:
+            raise ValueError(f"{len(row['record'])} characters; the most is {MAX_RECORD_BYTES}")
+        record = read_record(row)
+        expected = private_task_row(record)
+    except ValidationError as error:
+        return None, [f"its record cannot be read: {first_fault(error)}"]
+    except (ValueError, SandmillError) as error:
+        return None, [f"its record cannot be read: {shorten(str(error), 200)}"]
+    if (record.task_id, record.digest) != (row["task_id"], row["digest"]):
+        return None, [f"its record is of task {record.task_id} with another digest"]
+    # An older version may have written the same record with fewer fields.
+    wrong = [name for name in expected if name != "record" and row[name] != expected[name]]
+    problems = [f"private/tasks: {name} is not that of its record" for name in wrong]
+    return record, problems + list(_contradictions(record))
+
+
+def _contradictions(record: TaskRecord) -> Iterator[str]:
+    spec, brief = record.spec, record.brief
+    if (spec.metric, spec.target) != (brief.metric, brief.target):
+        yield f"its design has {spec.metric} of {spec.target}; its brief has {brief.metric} of {brief.target}"
+    is_lower_better = get_metric(brief.metric).is_lower_better
+    if record.calibration.is_lower_better != is_lower_better:
+        yield f"its calibration says that {'higher' if is_lower_better else 'lower'} {brief.metric} is better"
+
+
+def _read_task_file(content: bytes) -> Any:
+    return TaskFile.model_validate_json(content).model_dump(mode="json")
+
+
+def _read_board(content: bytes) -> Any:
+    lines = csv.DictReader(io.StringIO(content.decode()), strict=True)
+    return [[int(line["rank"]), float(line["score"]), line["solver"], line["tier"]] for line in lines]
+
+
+def _lines_of(measured: Calibration) -> Any:
+    return [[rank, one.final, one.solver, str(one.tier)] for rank, one in enumerate(measured.board, start=1)]
+
+
+def _digest(value: Any) -> str:
+    return digest(canonical_json(value).encode())
