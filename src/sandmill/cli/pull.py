@@ -45,14 +45,12 @@ def pull(
 
     A task is taken if it has one of the values of every option that is given.
     """
-    from sandmill.store.destination import check_destination
     from sandmill.store.release import load
 
-    folder = check_destination(to)
     opened = load(release)
     with show_progress("pulling") as progress:
         folders = opened.pull(
-            folder,
+            to,
             task or None,
             public_only,
             progress,

@@ -108,7 +108,8 @@ def _walk(folder: Path, file: str) -> Iterator[str]:
 
 def _children(folder: Path) -> tuple[list[str], list[str]]:
     """Names of files and of folders, sorted, hidden ones left out; a folder that cannot be listed is empty."""
-    files, folders = [], []
+    files: list[str] = []
+    folders: list[str] = []
     try:
         with os.scandir(folder) as entries:
             for entry in entries:

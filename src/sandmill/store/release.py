@@ -163,6 +163,7 @@ class Release:
             ReleaseNotFound: the release has no such tasks.
             AccessDenied, FileMissing: the private half cannot be read from here.
         """
+        from sandmill.store.destination import check_destination
         from sandmill.store.pull import pull_tasks
         from sandmill.store.selection import require_some
 
@@ -178,7 +179,7 @@ class Release:
                 f"{self.ref}: the private half is not readable here. Pull with public_only (--public-only), "
                 "or with credentials that may read private/."
             )
-        return pull_tasks(self._within_content(sides), wanted, sides, Path(to), progress)
+        return pull_tasks(self._within_content(sides), wanted, sides, check_destination(to), progress)
 
     def select(
         self,
