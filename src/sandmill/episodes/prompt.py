@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from sandmill.errors import InputError, Problem
-from sandmill.grading.reading import read_pulled_file
 from sandmill.models.layout import COMMAND, PUBLIC, SUBMISSION
 from sandmill.models.libraries import LIBRARIES
 from sandmill.models.run import RunLimits, timeout_problem
@@ -57,6 +56,9 @@ def _check_numbers(timeout: float, submissions: int | None) -> None:
 
 
 def _read_description(task: Path) -> str:
+    # The grader loads numpy, which `import sandmill` and the name `prompt` must not.
+    from sandmill.grading.reading import read_pulled_file
+
     try:
         return read_pulled_file(task, PUBLIC, "description.md", _MOST_TEXT, _PULL).decode("utf-8")
     except UnicodeDecodeError:
