@@ -189,7 +189,7 @@ class Attacked:
 
 
 def attack(probed: Probed, submissions: int, is_exact: bool) -> Attacked:
-    """Probe with exact answers, or through the meter, and train again."""
+    """Run the attack with exact scores or with metered ones, then train again on the labels that it read."""
     if is_exact:
         read = probe(probed, lambda asked: round(probed.exact(asked), 5), lambda value: round(value, 5), submissions)
     else:

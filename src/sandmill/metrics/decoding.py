@@ -64,7 +64,7 @@ def decode_text(content: bytes, source: str) -> str:
 
 
 def name_format(content: bytes) -> str | None:
-    """Name the format that the first bytes belong to; None where they say nothing.
+    """Recognise a file format by its first bytes and return its name, or None if no known format matches.
 
     Some marks are letters that a CSV may start with too, so ask only about content that is not plain text.
     """

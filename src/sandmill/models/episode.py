@@ -48,7 +48,7 @@ class FeedbackAnswer(Frozen):
     outcome: Outcome | None = None
     """How the run and the reading of its submission ended; None if no submissions were left."""
     score: float | None = None
-    """Score on the feedback part, rounded to a multiple of `step`."""
+    """Score on the feedback part, rounded to a multiple of `step`; None unless the status is `scored`."""
     step: float = Field(gt=0)
     """Rounding of all scores of this episode."""
     problems: tuple[str, ...] = ()

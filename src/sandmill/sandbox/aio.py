@@ -102,7 +102,7 @@ class _Cancellation:
         self._is_set = False
 
     def set(self) -> None:
-        """Cancel the run, be it that it goes on or has not begun."""
+        """Cancel the run, whether it is running or still waiting to start."""
         with self._lock:
             self._is_set = True
             if self._descriptor >= 0:

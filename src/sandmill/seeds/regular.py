@@ -10,7 +10,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def require_regular(path: Path, file: str) -> None:
-    """Refuse links, which lead out of the folder, and pipes and devices, which may never end or never begin.
+    """Refuse links, which can point outside the folder, and pipes and devices, whose reading may never end.
 
     Nothing at all at the path is left to whoever opens it.
 

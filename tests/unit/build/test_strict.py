@@ -1,4 +1,4 @@
-"""A strict build publishes only the mix that was asked for."""
+"""With --strict, a build that missed the requested mix of difficulty bands publishes nothing."""
 
 import pytest
 

@@ -29,7 +29,7 @@ _UNIX, _INTERNET = 1, (2, 10)
 _UNIX_TYPES, _INTERNET_TYPES = (1, 2, 5), (1, 2)
 """SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET; never SOCK_RAW or SOCK_PACKET."""
 _TYPE_BITS = 0xF
-"""The rest of the argument are the flags SOCK_NONBLOCK and SOCK_CLOEXEC."""
+"""Bits of the argument that hold the socket type; the others are the flags SOCK_NONBLOCK and SOCK_CLOEXEC."""
 _PROTOCOLS = (0, 6, 17)
 """The default, TCP, UDP. Rarer ones (MPTCP, UDP-Lite, SCTP, SMC) are code of the kernel that no script needs."""
 _LEVELS = (0, 1, 6, 17, 41)
