@@ -24,7 +24,7 @@ class BuildRequest(Frozen):
     seed: int = Field(default=0, ge=0, lt=2**63)
     """Number that, with the release secret, decides every draw."""
     seeds: tuple[str, ...] = ()
-    """Seed sources: cards, folders with a table, competition folders, folders of these. The bundled cards if not given."""
+    """Seed sources: cards, folders with a table, competition folders, folders of these. Default: bundled cards."""
     mix: dict[Band, float] = DEFAULT_MIX
     """Wanted share of each difficulty band, such as easy=0.25,medium=0.4,hard=0.25,expert=0.1."""
     designer: Literal["grammar", "llm"] = "grammar"
