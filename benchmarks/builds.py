@@ -4,8 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from tempfile import TemporaryDirectory
 
-from sandmill.build.plan import plan_build
-from sandmill.build.run import (
+from sandmill.models.base import Band
+from sandmill.models.plan import ShardRef
+from sandmill.models.release import TaskRecord
+from sandmill.models.reports import Rejection, SlotReport
+from sandmill.models.request import DEFAULT_MIX, BuildRequest, RunSettings
+from sandmill.pipeline.plan import plan_build
+from sandmill.pipeline.run import (
     BuildReport,
     build_shard,
     iterate_records,
@@ -14,11 +19,6 @@ from sandmill.build.run import (
     plan_round,
     report_build,
 )
-from sandmill.models.base import Band
-from sandmill.models.plan import ShardRef
-from sandmill.models.release import TaskRecord
-from sandmill.models.reports import Rejection, SlotReport
-from sandmill.models.request import DEFAULT_MIX, BuildRequest, RunSettings
 from sandmill.seeds import ingest
 from sandmill.store.shards import read_shard_reports
 

@@ -16,8 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sandmill.build.measuring import measure_difficulty
-from sandmill.build.workers import WorkerPool
 from sandmill.design import design_task, first_hardness
 from sandmill.mechanism import draw_rows
 from sandmill.models.base import Band
@@ -28,11 +26,13 @@ from sandmill.models.plan import Slot
 from sandmill.models.seed import SeedTask
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import PathologyKind, SplitKind
+from sandmill.pipeline.measuring import measure_difficulty
+from sandmill.pipeline.workers import WorkerPool
 from sandmill.rng import Streams
 from sandmill.seeds import ingest
 from sandmill.synth import draw_pilot
-from sandmill.synth.brief import brief_of
 from sandmill.synth.describe import describe
+from sandmill.synth.task_facts import task_facts
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -45,7 +45,7 @@ ALIKE_DESIGNS = 0.8
 ALIKE_TEXTS = 0.9
 """The same for the word 5-grams of two descriptions."""
 GRAM = 5
-CROWDED_LEVELS = 16
+HIGH_CARDINALITY_LEVELS = 16
 SHARE_ROWS = 1000
 ROWS_STEP = 20
 """Training rows closer than this count as equal."""
@@ -78,7 +78,7 @@ def sketch(piece: Piece) -> Sketch:
     streams = Streams(SECRET, "diversity").child(f"slot {piece.number}")
     spec = design_task(slot, streams, first_hardness(piece.seed.structure, band))
     motifs = tuple(sorted(term.motif.motif for term in spec.mechanism.terms))
-    grams = _grams(describe(spec, brief_of(spec), b""))
+    grams = _grams(describe(spec, task_facts(spec), b""))
     return Sketch(spec, motifs, _pathologies(spec), _features(spec), grams)
 
 
@@ -112,7 +112,7 @@ def _pathologies(spec: TaskSpec) -> frozenset[str]:
     has = {
         PathologyKind.TIMESTAMPS: any(isinstance(distribution, Date) for distribution in spread),
         PathologyKind.GROUPS: any(isinstance(distribution, Unit) for distribution in spread),
-        PathologyKind.HIGH_CARDINALITY: max(levels, default=0) > CROWDED_LEVELS,
+        PathologyKind.HIGH_CARDINALITY: max(levels, default=0) > HIGH_CARDINALITY_LEVELS,
         PathologyKind.DRIFT: any(isinstance(term.motif, Drift) for term in mechanism.terms)
         or any(column.trend for column in mechanism.columns),
         PathologyKind.IMBALANCE: _is_imbalanced(spec),

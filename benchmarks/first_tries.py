@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from sandmill.build.attempts import Attempt
-from sandmill.build.measuring import Calibrated, CalibrateJob, calibrate_design
-from sandmill.build.plan import plan_build, plan_slots
-from sandmill.build.work import GenerateJob, VerifyJob, generate, verify_package
-from sandmill.build.workers import WorkerPool
 from sandmill.design import first_hardness
 from sandmill.errors import ItemRejected
 from sandmill.models.plan import Slot
 from sandmill.models.request import BuildRequest
+from sandmill.pipeline.band_search import Attempt
+from sandmill.pipeline.jobs import GenerateJob, VerifyJob, generate, verify_package
+from sandmill.pipeline.measuring import Calibrated, CalibrateJob, calibrate_design
+from sandmill.pipeline.plan import plan_build, plan_slots
+from sandmill.pipeline.workers import WorkerPool
 from sandmill.quality import check_package
 from sandmill.seeds import ingest
 
@@ -68,7 +68,7 @@ def measure(slots: int, seed: int, workers: int, *, proves: bool = True) -> list
 
 
 def try_slots(slots: Sequence[Slot], workers: int, *, proves: bool = True) -> list[Try]:
-    """Make the first attempt at every slot, sheets and all."""
+    """Make the first attempt at every slot, drafts and all."""
     from benchmarks.first_tries import attempt  # by its own name: worker processes cannot import __main__
 
     pieces = [(slot, proves) for slot in slots]

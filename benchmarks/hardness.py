@@ -9,15 +9,15 @@ from collections import defaultdict
 from collections.abc import Sequence
 from statistics import median
 
-from sandmill.build.attempts import Attempt
-from sandmill.build.measuring import measure_difficulty
-from sandmill.build.work import GenerateJob, generate
-from sandmill.build.workers import WorkerPool
 from sandmill.metrics.support import ENCODINGS
 from sandmill.models.base import Band
 from sandmill.models.plan import Slot
 from sandmill.models.seed import SeedTask
 from sandmill.models.structure import MetricName, TargetKind
+from sandmill.pipeline.band_search import Attempt
+from sandmill.pipeline.jobs import GenerateJob, generate
+from sandmill.pipeline.measuring import measure_difficulty
+from sandmill.pipeline.workers import WorkerPool
 from sandmill.seeds import ingest
 
 HARDNESS = (0.0, 0.25, 0.5, 0.75, 1.0)

@@ -58,7 +58,7 @@ class Probed:
 
         self.folder, self.rng = folder, np.random.default_rng(seed)
         train, test = (pd.read_csv(folder / "public" / name) for name in ("train.csv", "test.csv"))
-        name = self.facts.brief.target_column
+        name = self.facts.facts.target_column
         both = pd.concat([train.drop(columns=name), test]).drop(columns="id")
         encoded = pd.get_dummies(both, dtype=float)
         table = encoded.fillna(encoded.median()).to_numpy()
@@ -95,14 +95,14 @@ class Probed:
     def result(self, probabilities: Floats) -> RunResult:
         """What a run would leave that submits these."""
         rows = zip(self.answers.ids, probabilities.tolist(), strict=True)
-        header = f"id,{self.facts.brief.target_column}\n"
+        header = f"id,{self.facts.facts.target_column}\n"
         content = header + "".join(f"{row_id},{value!r}\n" for row_id, value in rows)
         return RunResult(outcome=Outcome.OK, isolation=Isolation.NONE, submission=content.encode())
 
     def exact(self, probabilities: Floats) -> float:
         """Feedback score, unrounded."""
         rows = self.answers.part(Part.FEEDBACK)
-        return get_metric(self.facts.brief.metric).score(self.answers.truth[rows], probabilities[rows])
+        return get_metric(self.facts.facts.metric).score(self.answers.truth[rows], probabilities[rows])
 
     def reward(self, probabilities: Floats) -> float:
         """What the trainer pays."""
@@ -194,7 +194,7 @@ def attack(probed: Probed, submissions: int, is_exact: bool) -> Attacked:
         read = probe(probed, lambda asked: round(probed.exact(asked), 5), lambda value: round(value, 5), submissions)
     else:
         meter = Feedback(probed.folder, submissions)
-        rounding = rounding_of(probed.facts.calibration, probed.facts.brief.metric)
+        rounding = rounding_of(probed.facts.calibration, probed.facts.facts.metric)
         read = probe(probed, lambda asked: meter.submit(probed.result(asked)).score, rounding.round, submissions)
     return retrain(probed, read)
 

@@ -15,18 +15,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from sandmill.build.designing import DESIGNS_A_CALL
 from sandmill.design.lexicon import load_domains
-from sandmill.design.llm import Designed, Held, LlmDesigner
+from sandmill.design.llm import Designed, KnownDomain, LlmDesigner
 from sandmill.fingerprint import fingerprint
 from sandmill.llm import Budget, LlmClient, Recordings
 from sandmill.llm.budget import Ledger
 from sandmill.models.base import Band
 from sandmill.models.llm import LlmSettings, ModelChoice
 from sandmill.models.plan import Slot
+from sandmill.pipeline.designing import DESIGNS_A_CALL
 from sandmill.quality.giveaways import GIVEAWAYS
-from sandmill.report.tables import Table
 from sandmill.report.text import to_markdown
+from sandmill.report.text_tables import TextTable
 from sandmill.seeds import ingest
 from sandmill.store.files import Store
 from tests.llm_playbook import Playbook
@@ -35,7 +35,7 @@ from tests.llm_server import Answer, Received, good, serve
 DESIGNS, CALLS, SECONDS = 100, 32, 0.2
 """What the time is measured with."""
 PRICES = {"input": 1.0, "output": 10.0}
-_HELD = [Held.of_domain(domain) for domain in load_domains()]
+_HELD = [KnownDomain.of_domain(domain) for domain in load_domains()]
 
 
 def main(arguments: list[str]) -> int:
@@ -50,7 +50,7 @@ def main(arguments: list[str]) -> int:
         return 0
     os.environ["OPENAI_API_KEY"] = "none"
     rows = [_measure_time(), _measure_kill(), _measure_money()]
-    print(to_markdown(Table("LLM path", ("what", "measured", "wanted"), tuple(rows))))
+    print(to_markdown(TextTable("LLM path", ("what", "measured", "wanted"), tuple(rows))))
     return 0
 
 

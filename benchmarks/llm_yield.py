@@ -1,6 +1,6 @@
 """How many designs of a language model become verified tasks: python -m benchmarks.llm_yield --designs 48.
 
-A scripted server answers all roles from sheets written by hand, over the structures of all seeds; a third of its
+A scripted server answers all roles from drafts written by hand, over the structures of all seeds; a third of its
 answers are spoilt in ways that models really do. What holds after at most two repairs is built as in any build: drawn,
 calibrated, checked and verified, the first attempt of each, whatever its band. How many are in the band asked for is
 printed beside it: a build turns the knob for the others.
@@ -16,12 +16,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.first_tries import report, try_slots
-from sandmill.build.asking import open_client
-from sandmill.build.designing import settle
-from sandmill.build.plan import plan_build, plan_slots
-from sandmill.build.run import open_dataset
 from sandmill.design.llm import Designed, Refused
 from sandmill.models.request import BuildRequest, RunSettings
+from sandmill.pipeline.designing import settle
+from sandmill.pipeline.llm_client import open_client
+from sandmill.pipeline.plan import plan_build, plan_slots
+from sandmill.pipeline.run import open_dataset
 from sandmill.seeds import ingest
 from tests.llm_playbook import Playbook
 from tests.llm_server import Answer, Received, Script, good, serve
@@ -31,7 +31,7 @@ Spoil = Callable[[dict[str, Any]], Any]
 
 
 def spoilt_playbook(seed: int) -> Script:
-    """Answer from the sheets, a third of the answers spoilt. Which ones follows from the questions alone."""
+    """Answer from the drafts, a third of the answers spoilt. Which ones follows from the questions alone."""
     book = Playbook()
 
     def script(received: Received) -> Answer:
@@ -102,8 +102,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"were sent back. Refused: {dict(Counter(one.reason for one in outcomes if isinstance(one, Refused)))}.\n")
     tries = try_slots(made, given.workers)
     for slot, one in zip(made, tries, strict=True):
-        if one.outcome != "verified" and slot.sheet:
-            print(f"- {slot.sheet.domain.name}, {slot.structure.target}, {slot.seed.id}: {one.outcome}: {one.detail}")
+        if one.outcome != "verified" and slot.draft:
+            print(f"- {slot.draft.domain.name}, {slot.structure.target}, {slot.seed.id}: {one.outcome}: {one.detail}")
     report(tries)
 
 

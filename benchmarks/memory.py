@@ -16,7 +16,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 KINDS = {
-    "sandmill.build.workers": "a worker",
+    "sandmill.pipeline.workers": "a worker",
     "start.py serve": "a warm interpreter",
     "prefect.server": "Prefect's server",
 }

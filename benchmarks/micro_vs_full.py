@@ -22,20 +22,20 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sandmill.build.workers import ONE_THREAD, WorkerPool
 from sandmill.design import design_task
 from sandmill.mechanism import draw_rows
-from sandmill.mechanism.places import Places
+from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.base import Band
-from sandmill.models.package import Brief
+from sandmill.models.package import TaskFacts
 from sandmill.models.plan import Slot
 from sandmill.models.seed import SeedTask
 from sandmill.models.spec import TaskSpec
+from sandmill.pipeline.workers import ONE_THREAD, WorkerPool
 from sandmill.rng import Streams
 from sandmill.seeds import ingest
 from sandmill.synth import render
-from sandmill.synth.brief import brief_of
-from sandmill.synth.tables import csv_bytes, feature_frame, row_ids, target_frame
+from sandmill.synth.csv_files import csv_bytes, feature_frame, row_ids, target_frame
+from sandmill.synth.task_facts import task_facts
 
 SECRET = bytes(32)
 MICRO_ROWS = 100
@@ -202,25 +202,25 @@ def write_micro(spec: TaskSpec, folder: Path) -> None:
         (folder / path).write_bytes(content)
 
 
-def write_full(spec: TaskSpec, brief: Brief, rows: tuple[int, int], folder: Path) -> None:
+def write_full(spec: TaskSpec, facts: TaskFacts, rows: tuple[int, int], folder: Path) -> None:
     """Files of the same form with as many rows as the seed has, drawn from the same mechanism in blocks."""
     folder.mkdir()
     for name, count in zip(("train", "test"), rows, strict=True):
         with (folder / f"{name}.csv").open("wb") as file:
-            for frame in _blocks(spec, brief, name, count):
+            for frame in _blocks(spec, facts, name, count):
                 written = csv_bytes(frame)
                 file.write(written if file.tell() == 0 else written.partition(b"\n")[2])
 
 
-def _blocks(spec: TaskSpec, brief: Brief, part: str, count: int) -> Iterator[pl.DataFrame]:
+def _blocks(spec: TaskSpec, facts: TaskFacts, part: str, count: int) -> Iterator[pl.DataFrame]:
     streams = Streams(SECRET, spec.fingerprint).child(f"full {part}")
     for start in range(0, count, BLOCK):
         rows = range(start, min(start + BLOCK, count))
         draw = draw_rows(spec.mechanism, streams, rows, is_train=part == "train")
         frames = [
-            pl.DataFrame({brief.id_column: row_ids(streams, part, rows)}),
-            feature_frame(spec.mechanism, draw.observed, Places(streams, draw.numbers)),
-            *([target_frame(brief, draw.target)] if part == "train" else []),
+            pl.DataFrame({facts.id_column: row_ids(streams, part, rows)}),
+            feature_frame(spec.mechanism, draw.observed, RowNumbers(streams, draw.numbers)),
+            *([target_frame(facts, draw.target)] if part == "train" else []),
         ]
         yield pl.concat(frames, how="horizontal")
 
@@ -230,14 +230,14 @@ def compare(seed: SeedTask, cap: int, repeats: int, script: Path, pool: WorkerPo
     from benchmarks import micro_vs_full  # by its own name: worker processes cannot import __main__
 
     spec = design(seed)
-    brief = brief_of(spec)
-    kind = "labels" if brief.encoding == "label_list" else "class" if brief.classes else "number"
+    facts = task_facts(spec)
+    kind = "labels" if facts.encoding == "label_list" else "class" if facts.classes else "number"
     rows = full_rows(seed, cap)
     with TemporaryDirectory(prefix="sandmill-bench-") as name:
         micro, full = Path(name) / "micro", Path(name) / "full"
         write_micro(spec, micro)
-        write_full(spec, brief, rows, full)
-        jobs = {folder: micro_vs_full.Job(script, folder, kind, brief.target_columns) for folder in (micro, full)}
+        write_full(spec, facts, rows, full)
+        jobs = {folder: micro_vs_full.Job(script, folder, kind, facts.target_columns) for folder in (micro, full)}
 
         def warm(folder: Path) -> float:
             outcome: Any = next(pool.map(micro_vs_full.solve_warm, [jobs[folder]], LIMIT_S))[1]

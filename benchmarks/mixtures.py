@@ -14,11 +14,6 @@ from types import MappingProxyType
 import numpy as np
 
 from benchmarks.first_tries import SECRET
-from sandmill.build.attempts import Attempt
-from sandmill.build.measuring import Calibrated, CalibrateJob, calibrate_design
-from sandmill.build.plan import plan_build, plan_slots
-from sandmill.build.work import GenerateJob, generate
-from sandmill.build.workers import WorkerPool
 from sandmill.calibrate.panel import PanelRun, run_panel, told_of
 from sandmill.design import first_hardness
 from sandmill.errors import ItemRejected
@@ -30,6 +25,11 @@ from sandmill.models.calibration import Calibration
 from sandmill.models.plan import Slot
 from sandmill.models.reports import Medal
 from sandmill.models.request import BuildRequest
+from sandmill.pipeline.band_search import Attempt
+from sandmill.pipeline.jobs import GenerateJob, generate
+from sandmill.pipeline.measuring import Calibrated, CalibrateJob, calibrate_design
+from sandmill.pipeline.plan import plan_build, plan_slots
+from sandmill.pipeline.workers import WorkerPool
 from sandmill.seeds import ingest
 
 MIXTURES: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -65,8 +65,8 @@ def golds_of(slot: Slot) -> tuple[Band, frozenset[str]] | str:
         for name in ("train.csv", "test.csv"):
             (Path(folder) / name).write_bytes(package.public[name])
         members = sorted({name for names in MIXTURES.values() for name in names})
-        runs = {run.name: run for run in run_panel(Path(folder), told_of(package.brief), members) if run.has_run}
-    answers, metric = read_answers(package.private["answers.csv"], package.brief), get_metric(package.brief.metric)
+        runs = {run.name: run for run in run_panel(Path(folder), told_of(package.facts), members) if run.has_run}
+    answers, metric = read_answers(package.private["answers.csv"], package.facts), get_metric(package.facts.metric)
     final = answers.is_final
     for mixture, names in MIXTURES.items():
         prediction = average([runs[name] for name in names if name in runs], final)

@@ -19,7 +19,7 @@ import numpy as np
 from sandmill.grading import grade_submission
 from sandmill.metrics.answers import Answers
 from sandmill.models.calibration import BoardEntry, Calibration, Thresholds, Tier
-from sandmill.models.package import Brief
+from sandmill.models.package import TaskFacts
 from sandmill.models.reports import GradeReport, Outcome
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.sandbox import Sandbox
@@ -185,7 +185,7 @@ def _print_grades(runs: int, box: Sandbox, folder: Path) -> None:
 
 
 def _grade(submission: bytes, answers: Answers) -> GradeReport:
-    brief = Brief(
+    facts = TaskFacts(
         id_column="id",
         target_column="label",
         target=TargetKind.BINARY,
@@ -202,7 +202,7 @@ def _grade(submission: bytes, answers: Answers) -> GradeReport:
         "thresholds": Thresholds(gold=0.8, silver=0.7, bronze=0.6, median=0.55),
     }
     calibration = Calibration.model_construct(**used)
-    return grade_submission(submission, answers, brief, calibration)
+    return grade_submission(submission, answers, facts, calibration)
 
 
 def _p95(seconds: list[float]) -> float:

@@ -7,15 +7,15 @@ from prefect import flow, unmapped
 from prefect.exceptions import CancelledRun
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from sandmill.build.preflight import check_inputs
-from sandmill.build.preview import preview_build
 from sandmill.cli.arguments import parse_models
 from sandmill.cli.ending import end_at_once, show_ending
 from sandmill.cli.preview import show_preview
 from sandmill.errors import SandmillError
 from sandmill.models.plan import ShardRef
 from sandmill.models.request import BuildRequest, RunSettings
-from tasks.building import design_sheets, fill_shard, plan_next_round
+from sandmill.pipeline.preflight import check_inputs
+from sandmill.pipeline.preview import preview_build
+from tasks.building import draft_designs, fill_shard, plan_next_round
 from tasks.killed_runs import crash_killed_runs
 from tasks.parameters import Request, Settings
 from tasks.publishing import cancelled, completed, is_cancelled, name_version, publish_version
@@ -40,7 +40,7 @@ def build_release(request: Request, settings: Settings = RunSettings()) -> str: 
     shards: list[ShardRef] = []
     while pending := plan_next_round(plan, shards, settings):
         if request.designer == "llm":
-            pending = design_sheets(plan, pending, shards, settings)
+            pending = draft_designs(plan, pending, shards, settings)
         shards += fill_shard.map(pending, settings=unmapped(settings)).result()
     if is_cancelled():
         return cancelled()

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from prefect import task
 
-from sandmill.build.designing import design_round
-from sandmill.build.run import build_shard, plan_round
 from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef
 from sandmill.models.request import RunSettings
+from sandmill.pipeline.designing import design_round
+from sandmill.pipeline.run import build_shard, plan_round
 from sandmill.quality import load_suites
 from tasks.policies import STORED
 from tasks.reporting import progress_reporter
@@ -28,8 +28,8 @@ def plan_next_round(plan: BuildPlan, shards: list[ShardRef], settings: RunSettin
     return plan_round(plan, shards, settings, suites())
 
 
-@task(name="design sheets", tags=["llm"], **STORED)
-def design_sheets(
+@task(name="design drafts", tags=["llm"], **STORED)
+def draft_designs(
     plan: BuildPlan, pending: tuple[ShardPlan, ...], shards: list[ShardRef], settings: RunSettings
 ) -> tuple[ShardPlan, ...]:
     """Ask language models for the designs of a round. What was answered before is not asked again."""

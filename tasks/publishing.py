@@ -9,10 +9,10 @@ from prefect.client.schemas.objects import StateType
 from prefect.runtime import flow_run
 from prefect.states import Cancelled, Completed
 
-from sandmill.build.run import iterate_slot_reports, open_dataset, publish_release
 from sandmill.models.base import Frozen
 from sandmill.models.plan import BuildPlan, ShardRef
 from sandmill.models.request import RunSettings
+from sandmill.pipeline.run import iterate_slot_reports, open_dataset, publish_release
 from sandmill.report import explain_missed_mix
 from tasks.building import suites
 from tasks.policies import STORED

@@ -15,12 +15,12 @@ from prefect.artifacts import (
 )
 from prefect.logging import get_run_logger
 
-from sandmill.build.progress import Listener, Progress
-from sandmill.build.run import iterate_records, iterate_slot_reports, open_dataset, report_build
 from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef
 from sandmill.models.request import RunSettings
 from sandmill.models.seed import UnsupportedSeed
-from sandmill.report import Table, ending_table, funnel_table, rejections_table
+from sandmill.pipeline.progress import Listener, Progress
+from sandmill.pipeline.run import iterate_records, iterate_slot_reports, open_dataset, report_build
+from sandmill.report import TextTable, ending_table, funnel_table, rejections_table
 from tasks.policies import STORED
 
 SECONDS_BETWEEN_UPDATES = 2.0
@@ -64,7 +64,7 @@ def progress_reporter(shard: ShardPlan) -> Listener:
     return listen
 
 
-def _show(key: str, table: Table) -> None:
+def _show(key: str, table: TextTable) -> None:
     rows = [dict(zip(table.header, row, strict=True)) for row in table.rows]
     create_table_artifact(rows, key=key, description=table.title)
 

@@ -3,10 +3,10 @@
 from prefect import task
 from prefect.logging import get_run_logger
 
-from sandmill.build.plan import plan_build
 from sandmill.models.plan import BuildPlan
 from sandmill.models.request import BuildRequest
 from sandmill.models.seed import SeedIntake
+from sandmill.pipeline.plan import plan_build
 from sandmill.seeds import ingest
 from tasks.policies import PLAIN
 

@@ -15,7 +15,7 @@ from sandmill.models.calibration import (
     Tier,
 )
 from sandmill.models.mechanism import BinaryLink, Column, Linear, Mechanism, Normal, Term
-from sandmill.models.package import Brief, TaskPackage
+from sandmill.models.package import TaskFacts, TaskPackage
 from sandmill.models.plan import ShardPlan, Slot
 from sandmill.models.release import Lineage, TaskRecord, VerifiedTask
 from sandmill.models.reports import AttemptReport, Rejection, SlotReport, Verification
@@ -27,7 +27,7 @@ from sandmill.models.task_file import TaskFile
 
 STRUCTURE = Structure(modality=Modality.TABULAR, target=TargetKind.BINARY, metric=MetricName.ROC_AUC)
 
-BRIEF = Brief(
+BRIEF = TaskFacts(
     id_column="id",
     target_column="late",
     target=TargetKind.BINARY,
@@ -124,12 +124,12 @@ def make_spec(number: int = 0) -> TaskSpec:
 def make_package(number: int = 0, replicate: int = 0) -> TaskPackage:
     """Make a rendered task of a few bytes, private/task.json included."""
     spec, task_id = make_spec(number), sha256(f"{number}/{replicate}".encode()).hexdigest()[:16]
-    file = TaskFile(task_id=task_id, replicate=replicate, brief=BRIEF, calibration=CALIBRATION, spec=spec)
+    file = TaskFile(task_id=task_id, replicate=replicate, facts=BRIEF, calibration=CALIBRATION, spec=spec)
     return TaskPackage(
         task_id=task_id,
         replicate=replicate,
         spec=spec,
-        brief=BRIEF,
+        facts=BRIEF,
         public={
             "description.md": f"# Late parcels {number}\n\nPredict `late`.\n".encode(),
             "train.csv": f"id,weight_kg,late\na{number},5.1,0\nb{number},7.2,1\n".encode(),
@@ -168,7 +168,7 @@ def make_task(number: int = 0, replicate: int = 0, slot: int | None = None) -> V
         replicate=replicate,
         wanted=Band.MEDIUM,
         spec=package.spec,
-        brief=BRIEF,
+        facts=BRIEF,
         calibration=CALIBRATION,
         verification=VERIFICATION,
         lineage=lineage,

@@ -7,7 +7,7 @@ from typing import Any
 
 from sandmill.design.lexicon import load_domains
 from sandmill.design.llm import Designed, LlmDesigner, Refused
-from sandmill.design.llm.diversity import Held
+from sandmill.design.llm.diversity import KnownDomain
 from sandmill.fingerprint import fingerprint
 from sandmill.llm.structured import read_json
 from sandmill.models.base import Band
@@ -17,7 +17,7 @@ from sandmill.quality.giveaways import GIVEAWAYS
 from tests.designs import TASKS, make_seed
 from tests.llm_playbook import Playbook
 
-HELD = tuple(Held.of_domain(domain) for domain in load_domains())
+HELD = tuple(KnownDomain.of_domain(domain) for domain in load_domains())
 ONE = Usage(requests=1, prompt_tokens=100, answer_tokens=50, usd=0.002)
 
 

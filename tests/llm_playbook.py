@@ -1,4 +1,4 @@
-"""What a good language model would answer, from sheets written by hand: for scripted servers and recordings."""
+"""What a good language model would answer, from drafts written by hand: for scripted servers and recordings."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from sandmill.models.structure import TargetKind
 from tests.llm_server import Answer as ServerAnswer
 from tests.llm_server import Received, good
 
-FOLDER = Path(__file__).parent / "llm_sheets"
+FOLDER = Path(__file__).parent / "llm_drafts"
 
 _KEPT_UNDER = {TargetKind.MULTI_TARGET: "regression"}
 _STRUCTURE = re.compile(r"^- (metric|split|target): (\w+)$", re.MULTILINE)
@@ -27,12 +27,12 @@ Answer = dict[str, Any]
 
 @cache
 def load_sheets() -> tuple[Mapping[str, Any], ...]:
-    """Read all sheets, by file name."""
+    """Read all drafts, by file name."""
     return tuple(yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.yaml")))
 
 
 class Playbook:
-    """Answers every role's question from the sheet whose turn it is: slot n takes sheet n, round and round.
+    """Answers every role's question from the draft whose turn it is: slot n takes draft n, round and round.
 
     Strategists are told apart by the field of life that their slot was given, the others by what they are told of.
 
@@ -46,9 +46,9 @@ class Playbook:
     def answer(self, role: str, messages: list[Mapping[str, Any]]) -> Any:
         """Answer one question."""
         question = next(str(message["content"]) for message in messages if message["role"] == "user")
-        sheet = _sheet_for(role, question)
-        answer = _ANSWERS[role](sheet, question)
-        about = sheet["domain"]["name"]
+        draft = _sheet_for(role, question)
+        answer = _ANSWERS[role](draft, question)
+        about = draft["domain"]["name"]
         times = self._asked[role, about] = self._asked.get((role, about), 0) + 1
         return self._spoil(role, times, answer) if self._spoil else answer
 
@@ -64,36 +64,36 @@ class Playbook:
 
 
 def _sheet_for(role: str, question: str) -> Mapping[str, Any]:
-    sheets = load_sheets()
+    drafts = load_sheets()
     if role == "strategist":
         found = _FIELD.search(question)
         place = FIELDS.index(found[1]) if found else 0
-        return sheets[place * pow(7, -1, len(FIELDS)) % len(FIELDS) % len(sheets)]
-    return next(sheet for sheet in sheets if any(mark in question for mark in _marks(sheet)))
+        return drafts[place * pow(7, -1, len(FIELDS)) % len(FIELDS) % len(drafts)]
+    return next(draft for draft in drafts if any(mark in question for mark in _marks(draft)))
 
 
-def _marks(sheet: Mapping[str, Any]) -> tuple[str, ...]:
-    """What a question about a sheet holds: the domain's title, or the name of its first column."""
-    return sheet["domain"]["title"], json.dumps(sheet["domain"]["numeric"][0]["name"])
+def _marks(draft: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a question about a draft holds: the domain's title, or the name of its first column."""
+    return draft["domain"]["title"], json.dumps(draft["domain"]["numeric"][0]["name"])
 
 
-def _idea(sheet: Mapping[str, Any], question: str) -> Answer:
-    domain, kind = sheet["domain"], TargetKind(dict(_STRUCTURE.findall(question))["target"])
-    target = _targets(sheet, kind)[0]
+def _idea(draft: Mapping[str, Any], question: str) -> Answer:
+    domain, kind = draft["domain"], TargetKind(dict(_STRUCTURE.findall(question))["target"])
+    target = _targets(draft, kind)[0]
     return {
         **{key: domain[key] for key in ("name", "title", "row", "overview")},
         "target_name": target["name"],
         "target_meaning": target["meaning"],
         "quantities": [word["name"] for word in domain["numeric"]],
-        "categories": [word["name"] for word in (*domain["categorical"], *domain["crowded"])][:8],
-        "motifs": sheet["motifs"],
-        "faults": sheet.get("faults", []),
-        "baselines": sheet["baselines"],
+        "categories": [word["name"] for word in (*domain["categorical"], *domain["high_cardinality"])][:8],
+        "motifs": draft["motifs"],
+        "faults": draft.get("faults", []),
+        "baselines": draft["baselines"],
     }
 
 
-def _ideas(sheet: Mapping[str, Any], question: str) -> Answer:
-    idea = _idea(sheet, question)
+def _ideas(draft: Mapping[str, Any], question: str) -> Answer:
+    idea = _idea(draft, question)
     # A second one that is like the library's own domains, so that the first is taken.
     parcels = next(domain for domain in load_domains() if domain.name == "parcels")
     words = {"title": f"{idea['title']} by post", "row": parcels.row, "overview": list(parcels.overview)}
@@ -101,17 +101,17 @@ def _ideas(sheet: Mapping[str, Any], question: str) -> Answer:
     return {"candidates": [idea, plain]}
 
 
-def _columns(sheet: Mapping[str, Any], question: str) -> Answer:
-    domain = sheet["domain"]
+def _columns(draft: Mapping[str, Any], question: str) -> Answer:
+    domain = draft["domain"]
     kind = TargetKind(re.search(r"of kind (\w+)", question)[1])  # type: ignore[index]
-    names = ("numeric", "categorical", "crowded", "dates", "units", "periods")
-    columns = {name: domain[name] for name in names} | {"motifs": sheet["motifs"]}
-    plain: Answer = json.loads(json.dumps(columns | {"targets": _targets(sheet, kind)}, default=str))
+    names = ("numeric", "categorical", "high_cardinality", "dates", "units", "periods")
+    columns = {name: domain[name] for name in names} | {"motifs": draft["motifs"]}
+    plain: Answer = json.loads(json.dumps(columns | {"targets": _targets(draft, kind)}, default=str))
     return plain
 
 
-def _targets(sheet: Mapping[str, Any], kind: TargetKind) -> list[Answer]:
-    words = sheet["targets"][_KEPT_UNDER.get(kind, str(kind))]
+def _targets(draft: Mapping[str, Any], kind: TargetKind) -> list[Answer]:
+    words = draft["targets"][_KEPT_UNDER.get(kind, str(kind))]
     return list(words[:3] if kind is TargetKind.MULTI_TARGET else words[:1])
 
 

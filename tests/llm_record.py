@@ -1,6 +1,6 @@
 """Record the demo's replies again: python -m tests.llm_record. Needed when prompts, seeds or the demo's plan change.
 
-The first round of the demo is designed against a scripted server that answers from sheets written by hand; what was
+The first round of the demo is designed against a scripted server that answers from drafts written by hand; what was
 answered becomes what `make demo-llm` replays. It is marked as a fixture, in the files and in the lineage of every task.
 """
 
@@ -11,10 +11,10 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sandmill.build.designing import design_round
-from sandmill.build.plan import plan_build
-from sandmill.build.run import plan_round
 from sandmill.models.request import BuildRequest, RunSettings
+from sandmill.pipeline.designing import design_round
+from sandmill.pipeline.plan import plan_build
+from sandmill.pipeline.run import plan_round
 from sandmill.quality import load_suites
 from sandmill.seeds import ingest
 from tests.llm_playbook import Playbook
@@ -25,7 +25,7 @@ DEMO = REPOSITORY / "demo" / "llm"
 REQUEST = BuildRequest(name="llm-demo", tasks=10, seed=7, designer="llm", model=("openai/hand-written",), revise=False)
 """What `make demo-llm` asks for."""
 SOURCE = "fixture"
-NOTE = "Written by hand for the demo and its tests; no language model was asked. See tests/llm_sheets."
+NOTE = "Written by hand for the demo and its tests; no language model was asked. See tests/llm_drafts."
 
 
 def record(folder: Path, root: Path) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sandmill.metrics import encoding_for
-from sandmill.models.package import Brief
+from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
 
 CASES: tuple[dict[str, Any], ...] = tuple(
@@ -63,7 +63,7 @@ _WIDE = frozenset({"roc_auc_columns", "lwlrap", "kl_divergence", "rmse_columns",
 class Prepared:
     """A case as a task of ours."""
 
-    brief: Brief
+    facts: TaskFacts
     answers: bytes
     submission: bytes
 
@@ -84,7 +84,7 @@ def prepare(case: dict[str, Any]) -> Prepared:
     else:
         columns |= {name: answers[name] for name in targets}
     companion = _companion(params, answers, columns)
-    brief = Brief(
+    facts = TaskFacts(
         id_column=id_column,
         target_column="target" if is_wide else targets[0],
         target=target,
@@ -99,7 +99,7 @@ def prepare(case: dict[str, Any]) -> Prepared:
     columns["part"] = ["unscored" if row in unscored else "final" for row in range(rows)]
     surplus = params.get("required_but_unscored", ())
     submission = {name: cells for name, cells in case["submission"].items() if name not in surplus}
-    return Prepared(brief, _csv(columns), _csv(submission))
+    return Prepared(facts, _csv(columns), _csv(submission))
 
 
 def _unscored(params: dict[str, Any], answers: dict[str, list[Any]], targets: list[str], rows: int) -> set[int]:

@@ -7,7 +7,7 @@ import numpy as np
 from sandmill.metrics.averages import LEVELS
 from sandmill.metrics.base import Array, Floats
 from sandmill.metrics.support import GRADED
-from sandmill.models.package import Brief
+from sandmill.models.package import TaskFacts
 from sandmill.models.predictive import (
     ClassPredictive,
     LabelPredictive,
@@ -42,8 +42,8 @@ def classes_of(pair: Pair) -> tuple[str, ...]:
     return () if pair[0] in (TargetKind.REGRESSION, TargetKind.COUNT, TargetKind.MULTI_TARGET) else CLASSES
 
 
-def brief_for(pair: Pair) -> Brief:
-    """The brief of a made-up task."""
+def brief_for(pair: Pair) -> TaskFacts:
+    """The facts of a made-up task."""
     encoding, classes = GRADED[pair], classes_of(pair)
     columns = {
         "class_probabilities": classes,
@@ -51,7 +51,7 @@ def brief_for(pair: Pair) -> Brief:
         "values": ("left", "middle", "right"),
         "quantiles": ("low", "median", "high"),
     }.get(encoding, ("y",))
-    return Brief(
+    return TaskFacts(
         id_column="id",
         target_column="y",
         target=pair[0],

@@ -39,7 +39,7 @@ from sandmill.models.mechanism import (
     class_names,
     output_count,
 )
-from sandmill.models.package import Brief, TaskPackage
+from sandmill.models.package import TaskFacts, TaskPackage
 from sandmill.models.spec import Sizes, Story, TaskSpec
 from sandmill.models.structure import MetricName, Modality, SplitKind, Structure, TargetKind
 
@@ -185,7 +185,7 @@ def make_package(
 ) -> TaskPackage:
     """A package that passes every gate and every suite."""
     kind = kind if isinstance(kind, Kind) else Kind(kind)
-    spec, brief, rng = make_spec(kind), make_brief(kind), np.random.default_rng(seed)
+    spec, facts, rng = make_spec(kind), make_brief(kind), np.random.default_rng(seed)
     rows = TRAIN_ROWS + 2 * PART_ROWS
     parts = np.concatenate(
         [np.repeat("train", TRAIN_ROWS), rng.permutation(np.repeat(["feedback", "final"], PART_ROWS))]
@@ -208,32 +208,32 @@ def make_package(
         cells["day"] = [(FIRST_DAY + timedelta(days=int(day))).isoformat() for day in days]
         eta = eta + np.where(days > SECRET_START, 0.625, -0.375)
     targets = _targets(kind, eta, rng)
-    frame = pl.DataFrame(cells | {name: targets[name] for name in brief.target_columns})
+    frame = pl.DataFrame(cells | {name: targets[name] for name in facts.target_columns})
     train, test = frame[:TRAIN_ROWS], frame[TRAIN_ROWS:]
     if kind.has_copies:
         source = np.arange(TRAIN_ROWS)
         copied = rng.choice(TRAIN_ROWS, round(COPIES * TRAIN_ROWS), replace=False)
         source[copied] = rng.choice(np.setdiff1d(source, copied), len(copied))
         train = train[source].with_columns(train["journey_id"])
-    answers = test.select("journey_id", *brief.target_columns).with_columns(part=pl.Series(parts[TRAIN_ROWS:]))
-    blank = {"label_list": "", "ranked_list": " ".join(brief.classes)}.get(brief.encoding, "0.5")
-    sample = test.select("journey_id", *(pl.lit(blank).alias(name) for name in brief.submission_columns))
+    answers = test.select("journey_id", *facts.target_columns).with_columns(part=pl.Series(parts[TRAIN_ROWS:]))
+    blank = {"label_list": "", "ranked_list": " ".join(facts.classes)}.get(facts.encoding, "0.5")
+    sample = test.select("journey_id", *(pl.lit(blank).alias(name) for name in facts.submission_columns))
     public = {
         "train.csv": train.write_csv().encode(),
-        "test.csv": test.drop(brief.target_columns).write_csv().encode(),
+        "test.csv": test.drop(facts.target_columns).write_csv().encode(),
         "sample_submission.csv": sample.write_csv().encode(),
     }
-    public["description.md"] = describe(spec, brief, public["sample_submission.csv"]).encode()
+    public["description.md"] = describe(spec, facts, public["sample_submission.csv"]).encode()
     private = {"answers.csv": answers.write_csv().encode()}
-    return TaskPackage(task_id=task_id, replicate=0, spec=spec, brief=brief, public=public, private=private)
+    return TaskPackage(task_id=task_id, replicate=0, spec=spec, facts=facts, public=public, private=private)
 
 
-def make_brief(kind: Kind | TargetKind) -> Brief:
+def make_brief(kind: Kind | TargetKind) -> TaskFacts:
     """What a solver of the hand-made package is told."""
     kind = kind if isinstance(kind, Kind) else Kind(kind)
     encoding, classes = GRADED[kind.target, kind.scored_by], class_names(_link(kind.target))
     wide = {"class_probabilities": classes, "label_probabilities": classes, "values": NUMBERS}
-    return Brief(
+    return TaskFacts(
         id_column="journey_id",
         target_column="outcome",
         target=kind.target,
@@ -245,7 +245,7 @@ def make_brief(kind: Kind | TargetKind) -> Brief:
     )
 
 
-def describe(spec: TaskSpec, brief: Brief, sample: bytes) -> str:
+def describe(spec: TaskSpec, facts: TaskFacts, sample: bytes) -> str:
     """The words of the hand-made package, under the headings of a real one."""
     example = "\n".join(sample.decode().splitlines()[:4])
     meanings = {
@@ -256,8 +256,8 @@ def describe(spec: TaskSpec, brief: Brief, sample: bytes) -> str:
         "day": "start",
     }
     columns = "\n".join(f"| `{column.name}` | {meanings[column.name]} |" for column in spec.mechanism.columns)
-    targets = "\n".join(f"| `{name}` | how the journey went |" for name in brief.target_columns)
-    labels = f"The labels are {', '.join(LABELS)}." if brief.target is TargetKind.MULTILABEL else ""
+    targets = "\n".join(f"| `{name}` | how the journey went |" for name in facts.target_columns)
+    labels = f"The labels are {', '.join(LABELS)}." if facts.target is TargetKind.MULTILABEL else ""
     apart = {
         SplitKind.GROUPED: "No `stable` of `train.csv` occurs in `test.csv`.",
         SplitKind.TEMPORAL: "All rows of `test.csv` are later than those of `train.csv`.",
@@ -290,7 +290,7 @@ A haulier wants to know which journeys end well. There are 100 journeys to learn
 
 ## Evaluation
 
-Submissions are scored by {get_metric(brief.metric).title.split(" (")[0]}.
+Submissions are scored by {get_metric(facts.metric).title.split(" (")[0]}.
 
 ## Submission
 
@@ -335,7 +335,7 @@ def recell(package: TaskPackage, path: str, column: str, change: Callable[[str |
 def rename_ids(package: TaskPackage, name: Callable[[int, str, str], str]) -> TaskPackage:
     """Give test rows new ids in every file that holds them: a function of (row number, first target, part)."""
     answers = pl.read_csv(package.private["answers.csv"], infer_schema=False)
-    rows = zip(answers[package.brief.target_columns[0]], answers["part"], strict=True)
+    rows = zip(answers[package.facts.target_columns[0]], answers["part"], strict=True)
     ids = pl.Series("journey_id", [name(number, target, part) for number, (target, part) in enumerate(rows)])
     for path in ("test.csv", "sample_submission.csv", "answers.csv"):
         package = edit(package, path, lambda frame: frame.with_columns(ids))
@@ -345,7 +345,7 @@ def rename_ids(package: TaskPackage, name: Callable[[int, str, str], str]) -> Ta
 def reorder_test(package: TaskPackage, key: Callable[[str, str], object]) -> TaskPackage:
     """Sort the test rows of every file by a function of (first target, part)."""
     answers = pl.read_csv(package.private["answers.csv"], infer_schema=False)
-    cells = list(zip(answers[package.brief.target_columns[0]], answers["part"], strict=True))
+    cells = list(zip(answers[package.facts.target_columns[0]], answers["part"], strict=True))
     order = sorted(range(len(cells)), key=lambda number: key(*cells[number]))
     for path in ("test.csv", "sample_submission.csv", "answers.csv"):
         package = edit(package, path, lambda frame: frame[order])

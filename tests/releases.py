@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from sandmill.build.designing import design_round
-from sandmill.build.plan import plan_build
-from sandmill.build.run import build_shard, open_dataset, plan_round, publish_release
 from sandmill.models.base import Band
 from sandmill.models.plan import ShardRef
 from sandmill.models.request import BuildRequest, RunSettings
+from sandmill.pipeline.designing import design_round
+from sandmill.pipeline.plan import plan_build
+from sandmill.pipeline.run import build_shard, open_dataset, plan_round, publish_release
 from sandmill.quality import load_suites
 from sandmill.seeds import ingest
 

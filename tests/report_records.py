@@ -32,7 +32,7 @@ def make_record(
         split="validation" if number % 2 else "train",
         wanted=wanted,
         spec=make_spec(kind),
-        brief=make_brief(kind),
+        facts=make_brief(kind),
         calibration=Calibration(
             is_lower_better=lower,
             trivial=GOLD - sign * 0.3,

@@ -16,7 +16,7 @@ from sandmill.metrics import get_metric, submission
 from sandmill.metrics.answers import Answers
 from sandmill.metrics.base import Array
 from sandmill.models.calibration import BoardEntry, Calibration, Thresholds, Tier
-from sandmill.models.package import Brief
+from sandmill.models.package import TaskFacts
 from sandmill.models.reports import GradeReport, Outcome
 from tests.factories import CALIBRATION
 from tests.metric_samples import Pair, brief_for, guess, make_world, perfect
@@ -70,26 +70,26 @@ class Graded:
     """A small task with an honest submission."""
 
     pair: Pair
-    brief: Brief
+    facts: TaskFacts
     answers: Answers
     calibration: Calibration
     honest: bytes
 
     def grade(self, content: bytes) -> GradeReport:
         """Grade a file against it."""
-        return grade_submission(content, self.answers, self.brief, self.calibration)
+        return grade_submission(content, self.answers, self.facts, self.calibration)
 
     def parse(self, content: bytes) -> object:
         """Read a file: the prediction as lists, or the problems."""
         try:
-            return submission.parse_submission(content, self.brief, self.answers.ids).tolist()
+            return submission.parse_submission(content, self.facts, self.answers.ids).tolist()
         except InvalidSubmission as error:
             return [str(problem) for problem in error.problems]
 
 
 def make_graded(pair: Pair, seed: int = 0) -> Graded:
     """Make a task whose oracle is the truth itself, so that no submission can be above it."""
-    brief, metric, is_final = brief_for(pair), get_metric(pair[1]), np.arange(ROWS) % 2 > 0
+    facts, metric, is_final = brief_for(pair), get_metric(pair[1]), np.arange(ROWS) % 2 > 0
     for again in range(100):
         rng = np.random.default_rng([seed, again])
         truth = make_world(pair, rng, ROWS).truth
@@ -109,13 +109,13 @@ def make_graded(pair: Pair, seed: int = 0) -> Graded:
             "thresholds": Thresholds(gold=oracle, silver=trivial, bronze=trivial, median=trivial),
         }
     )
-    return Graded(pair, brief, answers, calibration, write(brief, answers.ids, honest))
+    return Graded(pair, facts, answers, calibration, write(facts, answers.ids, honest))
 
 
-def write(brief: Brief, ids: Sequence[str], prediction: Array) -> bytes:
+def write(facts: TaskFacts, ids: Sequence[str], prediction: Array) -> bytes:
     """Write a prediction as a file."""
-    names = brief.classes
-    match brief.encoding:
+    names = facts.classes
+    match facts.encoding:
         case "label":
             rows = [[names[code]] for code in prediction]
         case "label_list":
@@ -124,7 +124,7 @@ def write(brief: Brief, ids: Sequence[str], prediction: Array) -> bytes:
             rows = [[" ".join(names[code] for code in row if code >= 0)] for row in prediction]
         case _:
             rows = [[repr(cell) for cell in row] for row in prediction.reshape(len(prediction), -1).tolist()]
-    table = [[brief.id_column, *brief.submission_columns], *([i, *row] for i, row in zip(ids, rows, strict=True))]
+    table = [[facts.id_column, *facts.submission_columns], *([i, *row] for i, row in zip(ids, rows, strict=True))]
     return "".join(",".join(row) + "\n" for row in table).encode()
 
 

@@ -40,7 +40,7 @@ def write_task(
     facts = TaskFile(
         task_id=package.task_id,
         replicate=0,
-        brief=package.brief,
+        facts=package.facts,
         calibration=_calibrate(rendered, task / "public"),
         spec=package.spec,
     )
@@ -49,8 +49,8 @@ def write_task(
 
 
 def _calibrate(rendered: Rendered, public: Path) -> Calibration:
-    metric, answers = get_metric(rendered.package.brief.metric), rendered.answers
-    (prior,) = run_panel(public, told_of(rendered.package.brief), [TRIVIAL])
+    metric, answers = get_metric(rendered.package.facts.metric), rendered.answers
+    (prior,) = run_panel(public, told_of(rendered.package.facts), [TRIVIAL])
 
     def score(prediction: np.ndarray, part: Part) -> float:
         rows = answers.part(part)

@@ -37,7 +37,7 @@ def schema_files() -> dict[str, str]:
 
     The same on every machine: a default that is computed, such as the number of processors, is left out.
     """
-    from sandmill.store.tables import FILES, PRIVATE_TASKS, PUBLIC_TASKS, REJECTIONS, SLOTS
+    from sandmill.store.arrow_tables import FILES, PRIVATE_TASKS, PUBLIC_TASKS, REJECTIONS, SLOTS
 
     tables = {
         "public_tasks": PUBLIC_TASKS,

@@ -43,7 +43,7 @@ def test_imports_run_downwards_only():
         ("src/sandmill/models/spec.py", "from sandmill.metrics import get_metric"),
         ("src/sandmill/llm/cache.py", "from sandmill.store.files import Store"),
         ("src/sandmill/metrics/base.py", "from sandmill.mechanism.rule import Rule"),
-        ("src/sandmill/build/plan.py", "from sandmill.cli.ending import show_ending"),
+        ("src/sandmill/pipeline/plan.py", "from sandmill.cli.ending import show_ending"),
         ("src/sandmill/rng.py", "from sandmill.fingerprint import fingerprint"),
         ("tasks/seeding.py", "from flows.build_release import build_release"),
     ],

@@ -25,7 +25,7 @@ def test_fresh_ids_and_a_fresh_order_keep_a_healthy_package_healthy(kind, seed):
 def test_copied_rows_are_found_from_one_in_a_hundred_on(kind, count):
     package = make_package(kind)
     train = pl.read_csv(package.public["train.csv"], infer_schema=False).drop(
-        "journey_id", *package.brief.target_columns
+        "journey_id", *package.facts.target_columns
     )
 
     def copy(frame):

@@ -66,12 +66,12 @@ def test_only_spaces_and_tabs_may_surround_a_number(blank):
 )
 def test_extreme_numbers_have_a_finite_score_or_none(pair, numbers, seed):
     task = make_graded(pair)
-    rng, width = np.random.default_rng(seed), len(task.brief.submission_columns)
+    rng, width = np.random.default_rng(seed), len(task.facts.submission_columns)
     if GRADED[pair] == "probability":
         numbers = [min(abs(number), 1.0) for number in numbers]
     elif get_metric(pair[1]).is_nonnegative:
         numbers = [abs(number) for number in numbers]
     prediction = rng.choice(numbers, (ROWS, width))
-    verdict, detail = judge(task, write(task.brief, task.answers.ids, prediction))
+    verdict, detail = judge(task, write(task.facts, task.answers.ids, prediction))
     assert detail == ""
     assert verdict == "valid" or max(map(abs, numbers)) > 1e150

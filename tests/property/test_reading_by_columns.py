@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from sandmill.errors import InvalidSubmission
 from sandmill.metrics import submission
-from sandmill.models.package import Brief
+from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
 
 IDS = ("a1", "a2", "a3")
-BRIEF = Brief(
+BRIEF = TaskFacts(
     id_column="id",
     target_column="label",
     target=TargetKind.REGRESSION,

@@ -34,7 +34,7 @@ class Target:
         return self.folder / "public"
 
     def grade(self, submission: bytes | None) -> GradeReport:
-        return grade_submission(submission, self.answers, self.task.brief, self.task.calibration)
+        return grade_submission(submission, self.answers, self.task.facts, self.task.calibration)
 
     def digest(self) -> str:
         """Change if any file of the task does."""
@@ -44,7 +44,7 @@ class Target:
 
 def open_target(folder: Path) -> Target:
     task = read_task_file(folder)
-    return Target(folder, task, read_answers((folder / "private" / "answers.csv").read_bytes(), task.brief))
+    return Target(folder, task, read_answers((folder / "private" / "answers.csv").read_bytes(), task.facts))
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Siege:
             grade = target.grade(results[-1].submission)
             assert time.monotonic() - started < PATIENCE_S
             outcome = grade.outcome if results[-1].outcome is Outcome.OK else results[-1].outcome
-            assert outcome.value in attack.ends, (target.task.brief.metric, results[-1])
+            assert outcome.value in attack.ends, (target.task.facts.metric, results[-1])
             _assert_unpaid(attack, target, grade)
             if attack.check:
                 attack.check(results)

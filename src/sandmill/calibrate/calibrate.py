@@ -15,7 +15,7 @@ from sandmill.calibrate.measure import (
     signal_check,
 )
 from sandmill.calibrate.panel import TRIVIAL, PanelRun
-from sandmill.calibrate.steadiness import climb, require_order, steadiness
+from sandmill.calibrate.steadiness import require_order, resample_thresholds, steadiness
 from sandmill.errors import ItemRejected
 from sandmill.metrics import Metric
 from sandmill.metrics.base import SCORE_DECIMALS, Array
@@ -76,9 +76,9 @@ def calibrate(
     trivial, best = _rounded(metric, final, on_final[TRIVIAL]), _rounded(metric, final, oracle)
     steps = gap_steps(bars, trivial, best)
     require_trivial_loses(trivial, bars, best)
-    steady = steadiness(climb(final, list(on_final.values()), metric, rng), metric)
+    steady = steadiness(resample_thresholds(final, list(on_final.values()), metric, rng), metric)
     require_order(steady, sizing)
-    on_part = climb(feedback, list(on_feedback.values()), metric, rng, FEEDBACK_RESAMPLES)
+    on_part = resample_thresholds(feedback, list(on_feedback.values()), metric, rng, FEEDBACK_RESAMPLES)
     sign = 1 if lower else -1
     fair = (entry for entry in board if entry.tier is not Tier.TRIVIAL)
     reference = min(fair, key=lambda entry: (sign * entry.feedback, entry.solver))

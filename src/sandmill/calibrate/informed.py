@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from sandmill.calibrate.forms import centred, is_in_levels, motif_features, no_features, weighed_scores
 from sandmill.calibrate.panel import Panel, PanelRun
+from sandmill.calibrate.true_features import centred, is_in_levels, motif_features, no_features, weighed_scores
 from sandmill.mechanism.columns import Floats
 from sandmill.models.calibration import Tier
 from sandmill.models.mechanism import Mechanism
@@ -32,7 +32,7 @@ def informed_run(
 
     load = partial(_load, mechanism, train_observed, test_observed)
     with threadpool_limits(1):
-        return panel.aside().attempt(INFORMED, Tier.SEARCH, load, _load_decision)
+        return panel.aside().run_solver(INFORMED, Tier.SEARCH, load, _load_decision)
 
 
 def _load(mechanism: Mechanism, train: Mapping[str, Floats], test: Mapping[str, Floats]) -> Callable[[Any], Any]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from sandmill.calibrate.ablations import ModelInputs, ablation_of, predict_from
 from sandmill.calibrate.solvers.told import Told
-from sandmill.calibrate.trials import Trial, prediction_of, trials_of
 from sandmill.mechanism.sampling import Draw
 from sandmill.metrics import Metric, get_metric
 from sandmill.metrics.base import Array, Floats
@@ -95,14 +95,14 @@ def _gains(
     """Gap closed with each skill less that without it, on one training draw."""
     known: dict[int, float] = {}
 
-    def closed(trial: Trial) -> float:
+    def closed(trial: ModelInputs) -> float:
         if id(trial) not in known:
-            known[id(trial)] = scale.closed(prediction_of(trial, spec.mechanism, told))
+            known[id(trial)] = scale.closed(predict_from(trial, spec.mechanism, told))
         return known[id(trial)]
 
-    usual = Trial.usual(spec.mechanism, draw, scale.graded.cells)
+    usual = ModelInputs.usual(spec.mechanism, draw, scale.graded.cells)
     pairs: dict[Skill, Any] = {
-        skill: trials_of(skill, usual, spec.mechanism, draw, clean, scale.graded.cells) for skill in skills
+        skill: ablation_of(skill, usual, spec.mechanism, draw, clean, scale.graded.cells) for skill in skills
     }
     return {skill: closed(skilled) - closed(plain) for skill, (skilled, plain) in pairs.items()}
 

@@ -11,7 +11,7 @@ from sandmill.metrics import Metric
 from sandmill.metrics.base import Array
 from sandmill.metrics.gap import gap_closed
 from sandmill.models.base import Stage
-from sandmill.models.package import Brief
+from sandmill.models.package import TaskFacts
 
 MOST_NUMBERS = 40
 """Numbers of a description that are tried as constants."""
@@ -23,17 +23,17 @@ STANDARD_ERRORS = 3.0
 _NUMBER = re.compile(r"(?<![\w.])-?[0-9]+(?:\.[0-9]+)?(?!\w|\.\w)")
 
 
-def answers_without_data(description: str, brief: Brief, rows: int) -> Iterator[Array]:
+def answers_without_data(description: str, facts: TaskFacts, rows: int) -> Iterator[Array]:
     """Guess from the description and the shapes of files: constants, numbers named in the text, the order of rows.
 
     Args:
         description: text of description.md.
-        brief: form of a submission.
+        facts: form of a submission.
         rows: rows to answer, in the order of test.csv.
     """
-    classes, width = len(brief.classes), len(brief.submission_columns)
+    classes, width = len(facts.classes), len(facts.submission_columns)
     rising = np.linspace(0.01, 0.99, rows)
-    match brief.encoding:
+    match facts.encoding:
         case "label":
             yield from (np.full(rows, code) for code in range(classes))
             yield (rising * classes).astype(int)
@@ -51,7 +51,7 @@ def answers_without_data(description: str, brief: Brief, rows: int) -> Iterator[
             yield np.ones((rows, classes), dtype=int)
             yield from (np.tile(np.eye(classes, dtype=int)[code], (rows, 1)) for code in range(classes))
         case "ranked_list":
-            order = np.arange(classes)[: brief.list_length]
+            order = np.arange(classes)[: facts.list_length]
             yield from (np.tile(np.roll(order, turn), (rows, 1)) for turn in range(len(order)))
         case "values":
             yield from (np.full((rows, width), number) for number in _numbers(description))
@@ -63,7 +63,7 @@ def answers_without_data(description: str, brief: Brief, rows: int) -> Iterator[
 
 def best_without_data(
     description: str,
-    brief: Brief,
+    facts: TaskFacts,
     truth: Array,
     trivial: Array,
     ceiling: float,
@@ -74,7 +74,7 @@ def best_without_data(
 
     Args:
         description: text of description.md.
-        brief: form of a submission.
+        facts: form of a submission.
         truth: answers of the final part, in the order of test.csv.
         trivial: prediction that is 0 on the gap scale, one answer for all rows.
         ceiling: score of the oracle, 1 on that scale.
@@ -86,7 +86,7 @@ def best_without_data(
     """
     floor = metric.own_score(truth, trivial)
     best, guess = 0.0, trivial
-    for answer in answers_without_data(description, brief, len(truth)):
+    for answer in answers_without_data(description, facts, len(truth)):
         if metric.is_nonnegative and (answer < 0).any():
             continue
         score = metric.own_score(truth, answer)

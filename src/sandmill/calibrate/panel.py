@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sandmill.calibrate.solvers.told import Told
 from sandmill.models.calibration import Tier
-from sandmill.models.package import LIST_LENGTH, Brief
+from sandmill.models.package import LIST_LENGTH, TaskFacts
 
 Rows = slice | NDArray[np.intp] | NDArray[np.bool_]
 """Some of the test rows."""
@@ -156,24 +156,24 @@ class PanelRun:
         return np.asarray(self.answer([column[rows] for column in self.scores]))
 
 
-def told_of(brief: Brief) -> Told:
-    """Write a brief as the plain data that agent-side code can hold."""
+def told_of(facts: TaskFacts) -> Told:
+    """Write the facts of a task as the plain data that agent-side code can hold."""
     return Told(
-        id_column=brief.id_column,
-        target_column=brief.target_column,
-        target=str(brief.target),
-        metric=str(brief.metric),
-        encoding=brief.encoding,
-        classes=brief.classes,
-        submission_columns=brief.submission_columns,
-        target_columns=brief.target_columns,
-        list_length=_list_length(brief),
+        id_column=facts.id_column,
+        target_column=facts.target_column,
+        target=str(facts.target),
+        metric=str(facts.metric),
+        encoding=facts.encoding,
+        classes=facts.classes,
+        submission_columns=facts.submission_columns,
+        target_columns=facts.target_columns,
+        list_length=_list_length(facts),
     )
 
 
-def _list_length(brief: Brief) -> int | None:
-    """Places of a ranked list, as the reader of submissions counts them."""
-    return brief.list_length or LIST_LENGTH if brief.encoding == "ranked_list" else brief.list_length
+def _list_length(facts: TaskFacts) -> int | None:
+    """RowNumbers of a ranked list, as the reader of submissions counts them."""
+    return facts.list_length or LIST_LENGTH if facts.encoding == "ranked_list" else facts.list_length
 
 
 class Panel:
@@ -214,7 +214,7 @@ class Panel:
             return [self._run(entry) for entry in wanted]
 
     def _run(self, entry: Entry) -> PanelRun:
-        return self.attempt(entry.name, entry.tier, entry.load, entry.load_decision)
+        return self.run_solver(entry.name, entry.tier, entry.load, entry.load_decision)
 
     @property
     def table(self) -> Any:
@@ -231,7 +231,7 @@ class Panel:
         other._table = self._table.aside(rows)
         return other
 
-    def attempt(
+    def run_solver(
         self,
         name: str,
         tier: Tier,

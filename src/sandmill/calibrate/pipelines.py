@@ -142,7 +142,7 @@ def run_pipelines(
     with threadpool_limits(1), unchecked, warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         return [
-            aside.attempt(pipeline.name, Tier.NAIVE, pipeline.load, pipeline.load_decision)
+            aside.run_solver(pipeline.name, Tier.NAIVE, pipeline.load, pipeline.load_decision)
             for pipeline in draw_pipelines(rng, count)
         ]
 

@@ -34,7 +34,7 @@ def prepared(pipeline: "Pipeline", table: Table) -> Design:
 
 
 def _once(name: Any, make: Callable[[Table], Design], table: Table) -> Design:
-    design: Design = table.once_for_all(("pipeline", name), make)
+    design: Design = table.cached_features(("pipeline", name), make)
     return design
 
 
@@ -109,7 +109,7 @@ def _categories(way: str, table: Table) -> Design:
         case "levels":
             return levels(table)
         case "means":
-            design: Design = table.once("pipeline means", encoded_levels)
+            design: Design = table.cached("pipeline means", encoded_levels)
             return design
         case "left out":
             return Design(np.zeros((len(table.train), 0)), np.zeros((len(table.test), 0)))

@@ -27,7 +27,7 @@ FEWEST_ROWS, ROWS_STEP = 3000, 1000
 
 
 @dataclass(frozen=True)
-class Ladder:
+class ThresholdScores:
     """Scores of the entries that set gold, silver, bronze and median, greater is better."""
 
     point: Floats
@@ -53,9 +53,9 @@ class Ladder:
         return _order_held(-np.cumsum([0, *falls])[:, None] + deviations)
 
 
-def climb(
+def resample_thresholds(
     truth: Array, predictions: Sequence[Array], metric: Metric, rng: np.random.Generator, resamples: int = RESAMPLES
-) -> Ladder:
+) -> ThresholdScores:
     """Rank the entries on some rows and resample those that the rank rule picks.
 
     Args:
@@ -72,13 +72,13 @@ def climb(
     entries = [[best_first[row - 1] for row in those] for those in rows]
     counts = draw_counts(len(truth), rng, resamples)
     drawn = {entry: sign * metric.resample(truth, predictions[entry], counts) for those in entries for entry in those}
-    return Ladder(
+    return ThresholdScores(
         point=np.array([scores[those].mean() for those in entries]),
         resampled=np.array([np.mean([drawn[entry] for entry in those], axis=0) for those in entries]),
     )
 
 
-def size_test(pilot: Ladder, pilot_rows: int, gap: float, most: int) -> Sizing:
+def size_test(pilot: ThresholdScores, pilot_rows: int, gap: float, most: int) -> Sizing:
     """Settle the size of the final part, once: as many rows as the pilot says that the order of thresholds needs.
 
     Args:
@@ -110,7 +110,7 @@ def require_promise(sizing: Sizing) -> None:
         raise ItemRejected(Stage.CALIBRATE, "unsteady_order", detail)
 
 
-def steadiness(ladder: Ladder, metric: Metric) -> Steadiness:
+def steadiness(ladder: ThresholdScores, metric: Metric) -> Steadiness:
     """Record how sure thresholds are on the rows that are published."""
     sign = -1 if metric.is_lower_better else 1
     gold, silver, bronze, middle = (_interval(sign * drawn) for drawn in ladder.resampled)

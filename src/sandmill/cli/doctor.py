@@ -26,7 +26,7 @@ _PIPELINE = re.compile(r"extra\s*==\s*['\"]pipeline['\"]")
 
 
 @dataclass(frozen=True)
-class Finding:
+class Check:
     """One thing looked at."""
 
     what: str
@@ -52,7 +52,7 @@ def doctor(as_json: JsonOption = False) -> None:
         raise typer.Exit(1)
 
 
-def check_requirement(requirement: str, extra: str = "") -> Finding | None:
+def check_requirement(requirement: str, extra: str = "") -> Check | None:
     """Compare one line of the package's requirements with what is installed; None if the line is not of this extra."""
     parsed = _REQUIREMENT.match(requirement)
     if parsed is None:
@@ -63,39 +63,39 @@ def check_requirement(requirement: str, extra: str = "") -> Finding | None:
     try:
         installed = version(name)
     except PackageNotFoundError:
-        return Finding(name, "bad", "not installed", f"needs {bounds or 'any version'}")
+        return Check(name, "bad", "not installed", f"needs {bounds or 'any version'}")
     broken = [bound for bound in bounds.split(",") if bound.strip() and not _satisfies(installed, bound.strip())]
     if broken:
         wanted = f"{name}{bounds}"
-        return Finding(name, "bad", installed, f"pip install '{wanted}'")
-    return Finding(name, "ok", f"{installed} ({bounds})" if bounds else installed)
+        return Check(name, "bad", installed, f"pip install '{wanted}'")
+    return Check(name, "ok", f"{installed} ({bounds})" if bounds else installed)
 
 
-def _check_python() -> Finding:
+def _check_python() -> Check:
     saw = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info >= _PYTHON_FLOOR:
-        return Finding("python", "ok", saw)
-    return Finding("python", "bad", saw, "needs 3.11 or newer")
+        return Check("python", "ok", saw)
+    return Check("python", "bad", saw, "needs 3.11 or newer")
 
 
-def _check_base() -> Iterator[Finding]:
+def _check_base() -> Iterator[Check]:
     yield from (finding for line in requires("sandmill") or () if (finding := check_requirement(line)))
 
 
-def _check_pipeline() -> Iterator[Finding]:
+def _check_pipeline() -> Iterator[Check]:
     found = [f for line in requires("sandmill") or () if (f := check_requirement(line, "pipeline"))]
     if all(finding.what != "prefect" or finding.saw == "not installed" for finding in found):
-        yield Finding("pipeline", "info", "not installed; needed for building only", f"in a clone: {PIPELINE_COMMAND}")
+        yield Check("pipeline", "info", "not installed; needed for building only", f"in a clone: {PIPELINE_COMMAND}")
         return
     bad = [finding for finding in found if finding.status == "bad"]
     if not bad:
-        yield Finding("pipeline", "ok", "installed")
-    yield from (Finding(f"pipeline: {f.what}", f.status, f.saw, f"in a clone: {PIPELINE_COMMAND}") for f in bad)
+        yield Check("pipeline", "ok", "installed")
+    yield from (Check(f"pipeline: {f.what}", f.status, f.saw, f"in a clone: {PIPELINE_COMMAND}") for f in bad)
     # A wrong version of these two breaks Prefect, the second without any error: the schedule just never fires.
     yield from (f for f in found if f.what in ("fastapi", "sqlalchemy") and f.status == "ok")
 
 
-def _check_sandbox() -> Iterator[Finding]:
+def _check_sandbox() -> Iterator[Check]:
     from sandmill.sandbox.agent_env import COMMAND, default_place, find_agent_env
     from sandmill.sandbox.backends import missing_for
 
@@ -103,18 +103,18 @@ def _check_sandbox() -> Iterator[Finding]:
         missing = missing_for(backend)
         saw = "; ".join(f"{problem.where}: {problem.saw}" for problem in missing)
         hints = " ".join(problem.hint for problem in missing if problem.hint)
-        yield Finding(f"sandbox: {backend}", "info" if missing else "ok", saw or "isolates", hints)
+        yield Check(f"sandbox: {backend}", "info" if missing else "ok", saw or "isolates", hints)
     if env := find_agent_env():
-        yield Finding(_AGENT_ENV, "ok", f"Python {env.python_version} in {env.path}")
+        yield Check(_AGENT_ENV, "ok", f"Python {env.python_version} in {env.path}")
     else:
-        yield Finding(_AGENT_ENV, "info", f"none in {default_place()}; needed for running code", COMMAND)
+        yield Check(_AGENT_ENV, "info", f"none in {default_place()}; needed for running code", COMMAND)
 
 
-def _check_disk() -> Finding:
+def _check_disk() -> Check:
     free = shutil.disk_usage(Path.cwd()).free / 1e9
     if free < _DISK_FLOOR_GB:
-        return Finding("free disk here", "bad", f"{free:.1f} GB", f"a build wants {_DISK_FLOOR_GB:.0f} GB or more")
-    return Finding("free disk here", "ok", f"{free:.1f} GB")
+        return Check("free disk here", "bad", f"{free:.1f} GB", f"a build wants {_DISK_FLOOR_GB:.0f} GB or more")
+    return Check("free disk here", "ok", f"{free:.1f} GB")
 
 
 def _satisfies(installed: str, bound: str) -> bool:
@@ -131,7 +131,7 @@ def _numbers(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.match(r"\d+(?:\.\d+)*", text)[0].split("."))  # type: ignore[index]
 
 
-def _print_findings(findings: list[Finding], is_ready: bool) -> None:
+def _print_findings(findings: list[Check], is_ready: bool) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, show_header=False)

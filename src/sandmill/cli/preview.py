@@ -1,8 +1,8 @@
 """The screen of a preview: designs, samples of them, and what the build may cost."""
 
-from sandmill.build.preview import Preview, Shown
 from sandmill.cli.screen import open_console
 from sandmill.design.llm import Refused
+from sandmill.pipeline.preview import Preview, Shown
 
 
 def show_preview(preview: Preview) -> None:
@@ -28,16 +28,16 @@ def _lines(one: Shown) -> list[str]:
     head = f"Slot {slot.number}, from {slot.seed.id}, wanted {slot.band}: {cost}"
     if isinstance(one.outcome, Refused):
         return [head, f"  refused: {one.outcome.reason}: {one.outcome.detail}", ""]
-    sheet = slot.sheet
-    if sheet is None:
+    draft = slot.draft
+    if draft is None:
         return [head, ""]
-    rule = "; ".join(f"{choice.kind} of {' and '.join(choice.columns)}" for choice in sheet.motifs)
+    rule = "; ".join(f"{choice.kind} of {' and '.join(choice.columns)}" for choice in draft.motifs)
     return [
         head,
-        f"  {sheet.domain.title}: {sheet.domain.row}, by {sheet.metric}, split {sheet.split}",
-        *(f"  {sentence}" for sentence in sheet.domain.overview),
+        f"  {draft.domain.title}: {draft.domain.row}, by {draft.metric}, split {draft.split}",
+        *(f"  {sentence}" for sentence in draft.domain.overview),
         f"  rule: {rule}",
-        f"  baselines: {'; '.join(sheet.baselines)}",
+        f"  baselines: {'; '.join(draft.baselines)}",
         *(f"  | {line}" for line in one.sample.splitlines()),
         "",
     ]

@@ -99,7 +99,7 @@ def _section(console: "Console", title: str, lines: list[str]) -> None:
 
 
 def _row(seed: "SeedTask") -> tuple[str, ...]:
-    from sandmill.design.frame import possible_splits
+    from sandmill.design.conditions import possible_splits
 
     structure = seed.structure
     classes = structure.n_classes if structure.n_classes and structure.n_classes > 2 else 0

@@ -109,7 +109,7 @@ def _check_sandbox(unconfined: bool) -> None:
     Raises:
         SandboxUnavailable: they cannot, and --unconfined was not given.
     """
-    from sandmill.build.reference import confining_backend, trusting_backend
+    from sandmill.pipeline.reference import confining_backend, trusting_backend
 
     if unconfined:
         if trusting_backend() == "subprocess":
@@ -124,7 +124,7 @@ def _check_sandbox(unconfined: bool) -> None:
 
 
 def _rerun(release: "Release", task_ids: tuple[str, ...], secret: bytes | None, unconfined: bool) -> list[str]:
-    from sandmill.build.rerun import rerun_task
+    from sandmill.pipeline.rerun import rerun_task
 
     problems: list[str] = []
     with show_progress("running again") as progress:

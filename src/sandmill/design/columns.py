@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sandmill.design.frame import Frame
+from sandmill.design.conditions import Conditions
 from sandmill.design.rule import TRAIN_SHARE, Rule
 from sandmill.design.vocabulary import Vocabulary
 from sandmill.models.domain import CategoricalWord, DateWord, NumericWord, UnitWord
@@ -24,7 +24,7 @@ from sandmill.rng import Streams
 
 Word = NumericWord | CategoricalWord | DateWord | UnitWord
 
-_EVEN, _UNEVEN, _CROWDED = 6.0, 1.0, 2.0
+_EVEN, _UNEVEN, _HIGH_CARDINALITY = 6.0, 1.0, 2.0
 """Dirichlet concentrations of a categorical column's levels: about alike, or some of them rare."""
 _CHANCE_OF_RARE_LEVELS = 0.25
 _CHANCE_OF_SHIFT, _CHANCE_OF_TREND, _CHANCE_OF_UNIT = 0.35, 0.35, 0.3
@@ -36,15 +36,17 @@ _LEAST_UNIT, _MOST_UNIT = 4, 8
 
 
 def choose_columns(
-    structure: Structure, words: Vocabulary, frame: Frame, rule: Rule, hardness: float, streams: Streams
+    structure: Structure, words: Vocabulary, conditions: Conditions, rule: Rule, hardness: float, streams: Streams
 ) -> tuple[Column, ...]:
     """Draw the columns of a design, with how they depend on each other, on dates and on units."""
-    columns = tuple(_column(word, frame, streams) for word in choose_words(structure, words, rule, hardness, streams))
+    columns = tuple(
+        _column(word, conditions, streams) for word in choose_words(structure, words, rule, hardness, streams)
+    )
     columns = _within_units(columns, streams)
     parents = sorted((c for c in columns if isinstance(c.distribution, Categorical)), key=lambda column: column.name)
     parents = [parent for parent in parents if parent.name in rule.columns]
     date = next((column for column in columns if isinstance(column.distribution, Date)), None)
-    drifting = date if PathologyKind.DRIFT in frame.faults else None
+    drifting = date if PathologyKind.DRIFT in conditions.faults else None
     return tuple(_dependent(column, parents, drifting, streams) for column in columns)
 
 
@@ -53,22 +55,24 @@ def choose_words(
 ) -> tuple[Word, ...]:
     """The rule's words and those of distractors: more of these, the harder the design."""
     rng = streams.generator("columns")
-    few: list[Word] = [*words.numeric, *words.categorical, *words.crowded]
+    few: list[Word] = [*words.numeric, *words.categorical, *words.high_cardinality]
     fixed: list[Word] = [word for word in (words.date, words.unit) if word is not None]
     ranked = [(few + fixed)[i] for i in rng.permutation(len(few) + len(fixed))]
     spare = [word for word in ranked if word.name not in rule.columns]
     plain = [word.name for word in spare if isinstance(word, NumericWord)]
     named = [word.name for word in spare if word in words.categorical]
-    crowded = [word.name for word in spare if word in words.crowded]
-    used = [word for word in (*words.categorical, *words.crowded) if word.name in rule.columns]
+    high_cardinality = [word.name for word in spare if word in words.high_cardinality]
+    used = [word for word in (*words.categorical, *words.high_cardinality) if word.name in rule.columns]
     wanted = max(0, min(structure.columns.categorical, len(words.categorical)) - len(used))
-    has_crowd = PathologyKind.HIGH_CARDINALITY in structure.pathologies and not set(words.crowded) & set(used)
+    has_high_cardinality = PathologyKind.HIGH_CARDINALITY in structure.pathologies and not set(
+        words.high_cardinality
+    ) & set(used)
     chosen = {
         *rule.columns,
         *(word.name for word in fixed),
         *plain[: round(hardness * _MOST_DISTRACTORS)],
         *named[: min(wanted, round(2 * hardness))],
-        *crowded[: int(has_crowd)],
+        *high_cardinality[: int(has_high_cardinality)],
     }
     # Another order than that in which distractors were picked: else these would stand in front.
     return tuple(sorted((word for word in ranked if word.name in chosen), key=lambda w: streams.key(f"place {w.name}")))
@@ -82,12 +86,12 @@ def exact_shares(shares: Sequence[float] | np.ndarray, least: float = 0.01) -> t
     return tuple(rounded)
 
 
-def _column(word: Word, frame: Frame, streams: Streams) -> Column:
+def _column(word: Word, conditions: Conditions, streams: Streams) -> Column:
     match word:
         case NumericWord():
             return Column(name=word.name, distribution=word.distribution, decimals=word.decimals)
         case DateWord(first=first, days=days):
-            cut = round(days * TRAIN_SHARE) if frame.split is SplitKind.TEMPORAL else None
+            cut = round(days * TRAIN_SHARE) if conditions.split is SplitKind.TEMPORAL else None
             return Column(name=word.name, distribution=Date(first=first, days=days, train_days=cut), decimals=0)
         case UnitWord(prefix=prefix):
             size = int(streams.generator("unit size").integers(_LEAST_UNIT, _MOST_UNIT + 1))
@@ -96,7 +100,7 @@ def _column(word: Word, frame: Frame, streams: Streams) -> Column:
             rng = streams.generator(f"levels {word.name}")
             evenness = _EVEN if rng.random() > _CHANCE_OF_RARE_LEVELS else _UNEVEN
             crowd = len(levels) > 2 * _MOST_UNIT
-            drawn = rng.dirichlet(np.full(len(levels), _CROWDED if crowd else evenness))
+            drawn = rng.dirichlet(np.full(len(levels), _HIGH_CARDINALITY if crowd else evenness))
             shares = exact_shares(drawn, 0.002 if crowd else 0.01)
             return Column(name=word.name, distribution=Categorical(levels=levels, shares=shares), decimals=0)
 

@@ -1,10 +1,10 @@
-"""Faults of a design, as its frame asks for them, within what 50 to 200 rows can bear."""
+"""Faults of a design, as its conditions ask for them, within what 50 to 200 rows can bear."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sandmill.design.columns import is_continuous
-from sandmill.design.frame import Frame
+from sandmill.design.conditions import Conditions
 from sandmill.design.rule import Rule
 from sandmill.models.mechanism import (
     Column,
@@ -73,7 +73,7 @@ class Severity:
 
 def choose_faults(
     structure: Structure,
-    frame: Frame,
+    conditions: Conditions,
     link: Link,
     columns: tuple[Column, ...],
     rule: Rule,
@@ -81,33 +81,33 @@ def choose_faults(
     streams: Streams,
 ) -> tuple[Pathology, ...]:
     """Draw the declared faults of a design. At most one fault falls on a column's cells."""
-    faults = [*_label_noise(frame, link, severity, streams), *_copies(frame, streams)]
+    faults = [*_label_noise(conditions, link, severity, streams), *_copies(conditions, streams)]
     sound = [column for column in columns if is_continuous(column) and not column.unit]
-    if PathologyKind.MISSING in frame.faults:
+    if PathologyKind.MISSING in conditions.faults:
         order = severity.ordered(sound, "gap order", streams)
         faults += _gaps(structure.missing_share, len(columns), order, rule, streams)
     busy = {name for fault in faults if isinstance(fault, Missing) for name in (fault.column, fault.given)}
     parents = {column.shift.by for column in columns if column.shift}
     free = [column for column in sound if column.name not in busy | parents]
-    corruptions = _corruptions(frame, severity.ordered(free, "corruption order", streams), severity, streams)
+    corruptions = _corruptions(conditions, severity.ordered(free, "corruption order", streams), severity, streams)
     corrupted = {fault.column for fault in corruptions if isinstance(fault, UnitMixup | Outliers)}
-    mixed = _mixed_types(frame, [column for column in free if column.name not in corrupted], streams)
+    mixed = _mixed_types(conditions, [column for column in free if column.name not in corrupted], streams)
     spare = tuple(column.name for column in columns if column.name not in rule.columns)
     distractors = [Distractors(columns=spare)] if spare else []
     return (*faults, *corruptions, *mixed, *distractors)
 
 
-def _label_noise(frame: Frame, link: Link, severity: Severity, streams: Streams) -> list[Pathology]:
+def _label_noise(conditions: Conditions, link: Link, severity: Severity, streams: Streams) -> list[Pathology]:
     rng = streams.generator("label noise")
     rate, both = severity.rate(rng.uniform(0.04, 0.1), _EASIEST_LABELS), rng.random() < 0.5
-    if PathologyKind.LABEL_NOISE not in frame.faults or not class_names(link):
+    if PathologyKind.LABEL_NOISE not in conditions.faults or not class_names(link):
         return []
     return [LabelNoise(rate=rate, where="both" if both else "train")]
 
 
-def _copies(frame: Frame, streams: Streams) -> list[Pathology]:
+def _copies(conditions: Conditions, streams: Streams) -> list[Pathology]:
     rate = round(float(streams.generator("copies").uniform(0.04, 0.12)), 3)
-    return [Duplicates(rate=rate)] if PathologyKind.DUPLICATES in frame.faults else []
+    return [Duplicates(rate=rate)] if PathologyKind.DUPLICATES in conditions.faults else []
 
 
 def _gaps(share: float, columns: int, order: Sequence[Column], rule: Rule, streams: Streams) -> list[Pathology]:
@@ -126,7 +126,9 @@ def _gaps(share: float, columns: int, order: Sequence[Column], rule: Rule, strea
     ]
 
 
-def _corruptions(frame: Frame, order: Sequence[Column], severity: Severity, streams: Streams) -> list[Pathology]:
+def _corruptions(
+    conditions: Conditions, order: Sequence[Column], severity: Severity, streams: Streams
+) -> list[Pathology]:
     """Cells in another unit, or grossly wrong, in a column each."""
     rng = streams.generator("corruptions")
     rate, spread = severity.rate(rng.uniform(0.06, 0.15), _EASIEST_CELLS), round(float(rng.uniform(4, 7)), 2)
@@ -134,9 +136,9 @@ def _corruptions(frame: Frame, order: Sequence[Column], severity: Severity, stre
     scaled = [column for column in order if isinstance(column.distribution, LogNormal)]
     spread_out = [column for column in order if isinstance(column.distribution, Normal | LogNormal)]
     found: list[Pathology] = []
-    if PathologyKind.UNIT_MIXUP in frame.faults:
+    if PathologyKind.UNIT_MIXUP in conditions.faults:
         found += [UnitMixup(column=column.name, factor=factor, rate=rate) for column in scaled[:1]]
-    if PathologyKind.OUTLIERS in frame.faults:
+    if PathologyKind.OUTLIERS in conditions.faults:
         sound = [column for column in spread_out if not found or column is not scaled[0]]
         found += [Outliers(column=column.name, rate=rate, spread=spread) for column in sound[:1]]
     return found
@@ -148,10 +150,10 @@ def _suffix(name: str) -> str | None:
     return None if before in _NUMERATORS else _SUFFIXES.get(last)
 
 
-def _mixed_types(frame: Frame, free: list[Column], streams: Streams) -> list[Pathology]:
+def _mixed_types(conditions: Conditions, free: list[Column], streams: Streams) -> list[Pathology]:
     """Numbers with their unit behind them in some cells of a column whose name says the unit."""
     rate = round(float(streams.generator("mixed types").uniform(0.1, 0.5)), 3)
     order = sorted(free, key=lambda column: streams.key(f"mixed order {column.name}"))
     written = [(column.name, _suffix(column.name)) for column in order]
     fitting = [MixedTypes(column=name, rate=rate, suffix=suffix) for name, suffix in written if suffix]
-    return list(fitting[:1]) if PathologyKind.MIXED_TYPES in frame.faults else []
+    return list(fitting[:1]) if PathologyKind.MIXED_TYPES in conditions.faults else []

@@ -1,4 +1,4 @@
-"""Compose a design: vocabulary, motifs and faults by secret-keyed draws, or those of a sheet; no model is asked here.
+"""Compose a design: vocabulary, motifs and faults by secret-keyed draws, or those of a draft; no model is asked here.
 
 Draws depend on the slot's streams alone, and hardness only turns what they chose: two designs of one slot differ in
 weights, rows, and how many hidden motifs and distractors they take from the same list, never in domain or target. That
@@ -8,11 +8,11 @@ is what makes steering by one knob possible.
 import numpy as np
 
 from sandmill.design.columns import choose_columns, exact_shares
+from sandmill.design.conditions import Conditions, choose_conditions
+from sandmill.design.draft_rule import orient, rule_of
 from sandmill.design.faults import Severity, choose_faults
-from sandmill.design.frame import Frame, choose_frame
 from sandmill.design.lexicon import load_domains
 from sandmill.design.rule import choose_rule, variance_shares, weigh
-from sandmill.design.sheet_rule import orient, rule_of
 from sandmill.design.standardize import fit_link, standardize_terms
 from sandmill.design.story import write_story
 from sandmill.design.targets import choose_target
@@ -42,7 +42,7 @@ _LOG_COUNTS = (0.9, 0.55)
 def design_task(
     slot: Slot, streams: Streams, hardness: float, parent: str | None = None, knobs: Knobs | None = None
 ) -> TaskSpec:
-    """Design one task from a slot's seed, and from its sheet where a language model wrote one.
+    """Design one task from a slot's seed, and from its draft where a language model wrote one.
 
     Args:
         slot: seed and wanted band.
@@ -52,27 +52,27 @@ def design_task(
         knobs: to be turned one by one; all at the hardness if None.
     """
     knobs = knobs or Knobs.all_at(hardness)
-    sheet, structure = slot.sheet, slot.structure
-    domain = sheet.domain if sheet else _draw_domain(streams)
-    frame = choose_frame(structure, streams, sheet.faults if sheet else None)
-    words = choose_vocabulary(domain, frame, streams)
+    draft, structure = slot.draft, slot.structure
+    domain = draft.domain if draft else _draw_domain(streams)
+    conditions = choose_conditions(structure, streams, draft.faults if draft else None)
+    words = choose_vocabulary(domain, conditions, streams)
     target = choose_target(structure, domain.targets, knobs.signal, streams.generator("target"))
     draws = streams.generator("rule")
-    drawn = rule_of(sheet.motifs, words, frame, draws) if sheet else choose_rule(words, frame, draws)
+    drawn = rule_of(draft.motifs, words, conditions, draws) if draft else choose_rule(words, conditions, draws)
     rule = drawn.at(knobs.skills)
-    columns = choose_columns(structure, words, frame, rule, knobs.distractors, streams)
+    columns = choose_columns(structure, words, conditions, rule, knobs.distractors, streams)
     signal = _signal(target.link, structure.target, knobs.signal)
     terms = weigh(rule, knobs.skills, output_count(target.link), signal, streams.generator("weights"))
     severity = Severity(knobs.faults, variance_shares(terms))
-    draft = Mechanism(
+    unscaled = Mechanism(
         columns=columns,
-        terms=orient(terms, sheet.motifs) if sheet else terms,
+        terms=orient(terms, draft.motifs) if draft else terms,
         link=target.link,
-        pathologies=choose_faults(structure, frame, target.link, columns, rule, severity, streams),
+        pathologies=choose_faults(structure, conditions, target.link, columns, rule, severity, streams),
         subgroup=rule.subgroup,
     )
-    standardized = standardize_terms(draft, streams.child("standardize"))
-    shares = _class_shares(structure, frame, target.link, streams.generator("shares"))
+    standardized = standardize_terms(unscaled, streams.child("standardize"))
+    shares = _class_shares(structure, conditions, target.link, streams.generator("shares"))
     return TaskSpec(
         seed_id=slot.seed.id,
         structure=structure,
@@ -80,7 +80,7 @@ def design_task(
         story=write_story(words, columns, target),
         target=structure.target,
         metric=structure.metric,
-        split=frame.split,
+        split=conditions.split,
         mechanism=fit_link(standardized, shares, streams.child("standardize")),
         sizes=Sizes(
             train=round(_between((ROWS_EASIEST, ROWS_HARDEST), knobs.rows)),
@@ -119,15 +119,17 @@ def shares_of_two(structure: Structure, has_imbalance: bool) -> tuple[float, flo
     return (major, round(1 - major, 4)) if share < 0.5 else (round(1 - major, 4), major)
 
 
-def _class_shares(structure: Structure, frame: Frame, link: Link, rng: np.random.Generator) -> tuple[float, ...]:
+def _class_shares(
+    structure: Structure, conditions: Conditions, link: Link, rng: np.random.Generator
+) -> tuple[float, ...]:
     """Wanted share of each class or label: for two classes the seed's own, kept away from the extremes."""
     names = class_names(link)
     if isinstance(link, MultilabelLink):
         return tuple(round(float(share), 4) for share in rng.uniform(0.15, 0.5, len(names)))
     if len(names) == 2:
-        return shares_of_two(structure, PathologyKind.IMBALANCE in frame.faults)
+        return shares_of_two(structure, PathologyKind.IMBALANCE in conditions.faults)
     if not names:
         return ()
-    evenness = (0.4, 2.0) if PathologyKind.IMBALANCE in frame.faults else (0.7, 1.4)
+    evenness = (0.4, 2.0) if PathologyKind.IMBALANCE in conditions.faults else (0.7, 1.4)
     raw = rng.uniform(*evenness, len(names))
     return exact_shares(raw / raw.sum())

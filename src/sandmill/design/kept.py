@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from sandmill.design.frame import WITH_STRATA, possible_splits
+from sandmill.design.conditions import WITH_STRATA, possible_splits
 from sandmill.design.grammar import ROWS_EASIEST, ROWS_HARDEST, shares_of_two
 from sandmill.design.targets import MOST_CLASSES, MOST_GRADES, MOST_LABELS, MOST_NUMBERS
 from sandmill.models.structure import PathologyKind, SplitKind, Structure, TargetKind

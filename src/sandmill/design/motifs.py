@@ -14,7 +14,7 @@ from scipy.special import ndtr
 from sandmill.design.vocabulary import Vocabulary
 from sandmill.models.domain import CategoricalWord, NumericWord
 from sandmill.models.mechanism import (
-    Band,
+    BetweenCuts,
     Bottleneck,
     CrossedLookup,
     Curve,
@@ -125,7 +125,7 @@ def _band(words: Vocabulary, taken: set[str], rng: np.random.Generator) -> Motif
     """Between a quarter and half of the rows lie inside."""
     word = _pick(_continuous(words, taken), rng)
     middle, half = float(rng.uniform(-0.4, 0.4)), float(rng.uniform(0.35, 0.65))
-    return Band(column=word.name, low=_cut(word, middle - half), high=_cut(word, middle + half))
+    return BetweenCuts(column=word.name, low=_cut(word, middle - half), high=_cut(word, middle + half))
 
 
 def _crossed_lookup(words: Vocabulary, taken: set[str], rng: np.random.Generator) -> Motif:
@@ -141,8 +141,8 @@ def _varying_slope(words: Vocabulary, taken: set[str], rng: np.random.Generator)
     return VaryingSlope(column=word.name, by=by.name, slopes=_numbers(rng.normal(size=len(by.levels))))
 
 
-def _crowded_lookup(words: Vocabulary, taken: set[str], rng: np.random.Generator) -> Motif:
-    word = _pick([word for word in words.crowded if word.name not in taken], rng)
+def _high_cardinality_lookup(words: Vocabulary, taken: set[str], rng: np.random.Generator) -> Motif:
+    word = _pick([word for word in words.high_cardinality if word.name not in taken], rng)
     return Lookup(column=word.name, effects=_numbers(rng.normal(size=len(word.levels))))
 
 
@@ -162,7 +162,7 @@ _HIDDEN: dict[str, Chooser] = {
     "threshold": _threshold,
     "band": _band,
     "crossed_lookup": _crossed_lookup,
-    "crowded_lookup": _crowded_lookup,
+    "high_cardinality_lookup": _high_cardinality_lookup,
     "varying_slope": _varying_slope,
     "local_rule": _local_rule,
 }
@@ -171,7 +171,7 @@ _CHOOSERS: dict[str, Chooser] = {**_PLAIN, **_HIDDEN}
 PLAIN_KINDS = tuple(_PLAIN)
 """Motifs that default models find."""
 HIDDEN_KINDS = tuple(_HIDDEN)
-"""Ways of acting that take a skill to find. A crowded lookup is a lookup by a category of very many levels."""
+"""Ways of acting that take a skill to find. A high-cardinality lookup is a lookup by a category of very many levels."""
 FINDABLE_KINDS = ("ratio", "interaction", "bottleneck", "periodic", "curve", "threshold", "band")
 """Those that a search over features finds in 50 to 200 rows, and a default model hardly does."""
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sandmill.design.frame import Frame
+from sandmill.design.conditions import Conditions
 from sandmill.design.motifs import FINDABLE_KINDS, HIDDEN_KINDS, PLAIN_KINDS, NothingLeft, choose_motif, choose_subgroup
 from sandmill.design.vocabulary import Vocabulary
 from sandmill.models.mechanism import Drift, LocalRule, Motif, Subgroup, Term, UnitEffect
@@ -21,8 +21,8 @@ _BACKGROUND, _MOST_BACKGROUND = 0.12, 0.6
 """Variance of what acts on a period or a unit, in that of the rest of the rule, and its largest standard deviation:
 more would make the classes of the test part other than those of the training part."""
 _CHANCE_OF_UNIT_EFFECT = 0.8
-_CROWD_FIRST = 0.7
-"""Chance that a crowded category takes part in the rule where the seed has some."""
+_HIGH_CARDINALITY_FIRST = 0.7
+"""Chance that a category of high cardinality takes part in the rule where the seed has some."""
 TRAIN_SHARE = 0.7
 """Share of a date column's span that lies before the cut of a split by time."""
 _EASIEST_FOLLOWERS = 0.2
@@ -55,10 +55,10 @@ class Rule:
         return frozenset(read | ({self.subgroup.by} if self.subgroup else set()))
 
 
-def choose_rule(words: Vocabulary, frame: Frame, rng: np.random.Generator) -> Rule:
+def choose_rule(words: Vocabulary, conditions: Conditions, rng: np.random.Generator) -> Rule:
     """Draw hidden motifs from the domain's plausible pairs, then plain ones from the columns that are left."""
     taken: set[str] = set()
-    hidden = _choose(_order_hidden(frame, rng), HIDDEN_MOTIFS, words, taken, rng)
+    hidden = _choose(_order_hidden(conditions, rng), HIDDEN_MOTIFS, words, taken, rng)
     subgroup = None
     if any(isinstance(motif, LocalRule) for motif in hidden):
         try:
@@ -67,7 +67,7 @@ def choose_rule(words: Vocabulary, frame: Frame, rng: np.random.Generator) -> Ru
         except NothingLeft:
             hidden = [motif for motif in hidden if not isinstance(motif, LocalRule)]
     plain = _choose(_order_plain(rng), int(rng.integers(_FEWEST_PLAIN, _MOST_PLAIN + 1)), words, taken, rng)
-    return Rule(tuple(plain), tuple(hidden), subgroup, choose_background(words, frame, rng))
+    return Rule(tuple(plain), tuple(hidden), subgroup, choose_background(words, conditions, rng))
 
 
 def weigh(rule: Rule, hardness: float, outputs: int, signal: float, rng: np.random.Generator) -> tuple[Term, ...]:
@@ -114,23 +114,23 @@ def _order_plain(rng: np.random.Generator) -> list[str]:
     return [str(kind) for kind in rng.choice(PLAIN_KINDS, size=4 * _MOST_PLAIN)]
 
 
-def _order_hidden(frame: Frame, rng: np.random.Generator) -> list[str]:
+def _order_hidden(conditions: Conditions, rng: np.random.Generator) -> list[str]:
     """Kinds in the order in which they are tried: one that a skill pays for, then a crowd where the seed has some.
 
     The first leads where hardness is low. Were it one that every model finds, or none, nothing would part the best.
     """
     order = [str(kind) for kind in rng.permutation(HIDDEN_KINDS)]
     lead = [kind for kind in order if kind in FINDABLE_KINDS][:1]
-    if PathologyKind.HIGH_CARDINALITY in frame.faults and rng.random() < _CROWD_FIRST:
-        lead.append("crowded_lookup")
+    if PathologyKind.HIGH_CARDINALITY in conditions.faults and rng.random() < _HIGH_CARDINALITY_FIRST:
+        lead.append("high_cardinality_lookup")
     return [*lead, *(kind for kind in order if kind not in lead)]
 
 
-def choose_background(words: Vocabulary, frame: Frame, rng: np.random.Generator) -> tuple[Motif, ...]:
+def choose_background(words: Vocabulary, conditions: Conditions, rng: np.random.Generator) -> tuple[Motif, ...]:
     """What acts on all rows of a period or of a unit, whatever else is in the rule. A date may carry a wave as well."""
     motifs: list[Motif] = []
     starts, levels, acts = rng.uniform([0.25, 0.6], [0.5, 0.85]), rng.normal(size=3), rng.random()
-    if words.date is not None and frame.drifts:
+    if words.date is not None and conditions.drifts:
         span = round(words.date.days * TRAIN_SHARE)
         edges = tuple(float(np.floor(start * span)) + 0.5 for start in starts)
         motifs.append(

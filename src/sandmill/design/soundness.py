@@ -57,9 +57,9 @@ def _names(domain: Domain) -> Iterator[str]:
     for word in domain.categorical:
         if len(set(word.levels)) != len(word.levels) or not 2 <= len(word.levels) <= 12:
             yield f"{word.name}: needs 2 to 12 different levels"
-    dresses = [word.dress for word in domain.crowded]
+    dresses = [word.level_names for word in domain.high_cardinality]
     if len(set(dresses)) != len(dresses):
-        yield "crowded: two columns have the same dress"
+        yield "high_cardinality: two columns have the same `level_names`"
     yield from (
         f"{unit.name}: prefix {unit.prefix[:20]!r} must be 1 to 4 letters"
         for unit in domain.units
@@ -71,7 +71,7 @@ def named_meanings(domain: Domain) -> list[tuple[str, str]]:
     """Whatever has a name and a meaning: columns, then targets."""
     targets = domain.targets
     columns: tuple[Named, ...] = (
-        *(*domain.numeric, *domain.categorical, *domain.crowded),
+        *(*domain.numeric, *domain.categorical, *domain.high_cardinality),
         *(*domain.dates, *domain.units),
     )
     predicted: tuple[Named, ...] = (

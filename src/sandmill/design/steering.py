@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sandmill.design.typical import HARDNESS, TYPICAL
+from sandmill.design.difficulty_curves import DIFFICULTY_CURVES, HARDNESS
 from sandmill.models.base import Band
 from sandmill.models.calibration import band_ends
 from sandmill.models.structure import Structure
@@ -15,7 +15,7 @@ AIM = {Band.EASY: 0.22, Band.MEDIUM: 0.39, Band.HARD: 0.61, Band.EXPERT: 0.77}
 Near 0 all solvers are as good as the oracle and near 1 none learns anything: thresholds would be ties.
 """
 
-SOUGHT = (0.15, 0.92)
+ACCEPTED = (0.15, 0.92)
 """Difficulties between which a search stops. Of 240 designs, 94 % of those from 0.35 to 0.75 became tasks, but 1 of 9
 below 0.15 and 4 of 14 above 0.92: there medals seldom lie 2 % of the gap apart, or a constant wins one."""
 
@@ -23,16 +23,16 @@ NEAR = 0.02
 """Difficulty by which a band may be missed typically: so near, a search soon finds a design in it."""
 
 
-def sought(band: Band) -> tuple[float, float]:
+def accepted_range(band: Band) -> tuple[float, float]:
     """Difficulties that a search for a band stops at, from the first up to the second."""
     low, high = band_ends(band)
-    return max(low, SOUGHT[0]), min(high, SOUGHT[1])
+    return max(low, ACCEPTED[0]), min(high, ACCEPTED[1])
 
 
 def beyond_reach(structure: Structure, band: Band) -> float:
     """How far a band lies beyond what designs of a structure typically reach; 0 where the knob gets there."""
-    curve = TYPICAL.get((structure.target, structure.metric), HARDNESS)
-    low, high = sought(band)
+    curve = DIFFICULTY_CURVES.get((structure.target, structure.metric), HARDNESS)
+    low, high = accepted_range(band)
     return max(0.0, curve[0] - high - NEAR, low - NEAR - curve[-1])
 
 
@@ -54,7 +54,7 @@ def steer(structure: Structure, band: Band, tried: Sequence[tuple[float, float]]
     Returns:
         A hardness in 0..1 between the hardest design that was too easy and the easiest that was too hard.
     """
-    least, _ = sought(band)
+    least, _ = accepted_range(band)
     too_easy = [hardness for hardness, difficulty in tried if difficulty < least]
     too_hard = [hardness for hardness, difficulty in tried if difficulty >= least]
     low, high = max(too_easy, default=0.0), min(too_hard, default=1.0)
@@ -65,5 +65,5 @@ def steer(structure: Structure, band: Band, tried: Sequence[tuple[float, float]]
 
 
 def _typical_hardness(structure: Structure, difficulty: float) -> float:
-    curve = TYPICAL.get((structure.target, structure.metric), HARDNESS)
+    curve = DIFFICULTY_CURVES.get((structure.target, structure.metric), HARDNESS)
     return float(np.interp(difficulty, curve, HARDNESS))

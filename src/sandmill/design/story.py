@@ -15,7 +15,7 @@ def write_story(words: Vocabulary, columns: Sequence[Column], target: Target) ->
     known: list[NumericWord | CategoricalWord | DateWord | UnitWord] = [
         *words.numeric,
         *words.categorical,
-        *words.crowded,
+        *words.high_cardinality,
         *(word for word in (words.date, words.unit) if word is not None),
     ]
     meanings = {word.name: word.meaning for word in known}

@@ -1,9 +1,9 @@
-"""The words that one design may use: a domain whose crowded columns are dressed and whose date and unit are chosen."""
+"""The words that one design may use: a domain, names for the levels of its high-cardinality columns, a date, a unit."""
 
 from dataclasses import dataclass
 
-from sandmill.design.dressing import level_names
-from sandmill.design.frame import Frame
+from sandmill.design.conditions import Conditions
+from sandmill.design.level_names import draw_level_names
 from sandmill.models.domain import CategoricalWord, DateWord, Domain, NumericWord, UnitWord
 from sandmill.rng import Streams
 
@@ -17,7 +17,7 @@ class Vocabulary:
     """Words by what they can become."""
 
     domain: Domain
-    crowded: tuple[CategoricalWord, ...]
+    high_cardinality: tuple[CategoricalWord, ...]
     date: DateWord | None
     """The date column, in designs that have one."""
     unit: UnitWord | None
@@ -40,18 +40,18 @@ class Vocabulary:
         return self.domain.categorical
 
 
-def choose_vocabulary(domain: Domain, frame: Frame, streams: Streams) -> Vocabulary:
-    """Draw names for crowded columns, and, where the frame asks for them, a date and a unit."""
+def choose_vocabulary(domain: Domain, conditions: Conditions, streams: Streams) -> Vocabulary:
+    """Draw names for high-cardinality columns, and, where the conditions ask for them, a date and a unit."""
     rng = streams.generator("vocabulary")
-    crowded = []
-    for word in domain.crowded:
+    high_cardinality = []
+    for word in domain.high_cardinality:
         count = int(rng.integers(_FEWEST_LEVELS, _MOST_LEVELS + 1))
-        levels = level_names(word.dress, count, int(rng.integers(2**31)))
-        crowded.append(CategoricalWord(name=word.name, meaning=word.meaning, levels=levels))
+        levels = draw_level_names(word.level_names, count, int(rng.integers(2**31)))
+        high_cardinality.append(CategoricalWord(name=word.name, meaning=word.meaning, levels=levels))
     date, unit = (int(rng.integers(len(of))) for of in (domain.dates, domain.units))
     return Vocabulary(
         domain,
-        tuple(crowded),
-        domain.dates[date] if frame.has_date else None,
-        domain.units[unit] if frame.has_units else None,
+        tuple(high_cardinality),
+        domain.dates[date] if conditions.has_date else None,
+        domain.units[unit] if conditions.has_units else None,
     )

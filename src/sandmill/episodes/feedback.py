@@ -47,8 +47,8 @@ class Feedback:
         if problems := [Problem(name, str(n), "a whole number from 1 up") for name, n in limits.items() if n < 1]:
             raise InputError("feedback", problems, "")
         facts, self._answers = read_private(Path(task))
-        self._brief = facts.brief
-        self._rounding = rounding_of(facts.calibration, facts.brief.metric)
+        self._brief = facts.facts
+        self._rounding = rounding_of(facts.calibration, facts.facts.metric)
         self._left, self._unscored_left = max_submissions, max_unscored
         self._lock = Lock()
         self.max_submissions = max_submissions

@@ -26,7 +26,7 @@ def score(task: Path | str, result: RunResult, preset: str = "gap") -> Score:
     """
     submission = submission_of(result)
     facts, answers = read_private(Path(task))
-    grade = grade_submission(submission, answers, facts.brief, facts.calibration)
+    grade = grade_submission(submission, answers, facts.facts, facts.calibration)
     return Score(
         outcome=grade.outcome if result.outcome is Outcome.OK else result.outcome,
         reward=reward_of(grade, preset),

@@ -7,13 +7,13 @@ from typing import Any
 from sandmill.errors import Problem
 from sandmill.metrics.support import GRADED
 from sandmill.models.calibration import Calibration
-from sandmill.models.package import Brief
+from sandmill.models.package import TaskFacts
 from sandmill.models.task_file import TaskFile
 
 MOST_CLASSES = 10_000
 """Classes, labels or columns of a submission."""
 MOST_PLACES = 1000
-"""Places of a ranked list that count."""
+"""RowNumbers of a ranked list that count."""
 MOST_CELLS = 20_000_000
 """Numbers in one table that grading makes: 160 MB."""
 
@@ -24,45 +24,45 @@ _TABLES_OF_LABELS = frozenset({"label_list", "label_probabilities", "class_proba
 
 def task_problems(task: TaskFile) -> list[Problem]:
     """List what of a task cannot be graded; empty if it can."""
-    return [*_brief_problems(task.brief), *_calibration_problems(task.calibration)]
+    return [*_brief_problems(task.facts), *_calibration_problems(task.calibration)]
 
 
-def answers_problem(content: bytes, brief: Brief) -> Problem | None:
+def answers_problem(content: bytes, facts: TaskFacts) -> Problem | None:
     """Say whether answers have more cells than grading may take memory for. They are not read for it."""
     lines = content.count(b"\n") + content.count(b"\r") - content.count(b"\r\n")
-    width = max(1, len(brief.submission_columns), len(brief.target_columns))
-    if brief.encoding in _TABLES_OF_LABELS:
-        width = max(width, len(brief.classes))
-    if brief.encoding == "ranked_list":
-        width = max(width, brief.list_length or 1)
+    width = max(1, len(facts.submission_columns), len(facts.target_columns))
+    if facts.encoding in _TABLES_OF_LABELS:
+        width = max(width, len(facts.classes))
+    if facts.encoding == "ranked_list":
+        width = max(width, facts.list_length or 1)
     cells = lines * width
-    if brief.encoding == "label":
+    if facts.encoding == "label":
         # Metrics of labels count every pair of classes.
-        cells = max(cells, len(brief.classes) ** 2)
+        cells = max(cells, len(facts.classes) ** 2)
     if cells <= MOST_CELLS:
         return None
     return Problem("file", f"{lines} lines, {cells} cells to grade", f"at most {MOST_CELLS} cells")
 
 
-def _brief_problems(brief: Brief) -> Iterator[Problem]:
-    encoding = GRADED.get((brief.target, brief.metric))
+def _brief_problems(facts: TaskFacts) -> Iterator[Problem]:
+    encoding = GRADED.get((facts.target, facts.metric))
     if encoding is None:
-        expected = ", ".join(sorted(metric for target, metric in GRADED if target is brief.target))
-        yield Problem("brief.metric", f"{brief.metric} for a {brief.target} target", f"one of {expected}")
-    elif encoding != brief.encoding:
-        yield Problem("brief.encoding", brief.encoding, f"{encoding}, as {brief.metric} needs")
-    columns = brief.submission_columns
-    for name, values in (("classes", brief.classes), ("submission_columns", columns)):
+        expected = ", ".join(sorted(metric for target, metric in GRADED if target is facts.target))
+        yield Problem("facts.metric", f"{facts.metric} for a {facts.target} target", f"one of {expected}")
+    elif encoding != facts.encoding:
+        yield Problem("facts.encoding", facts.encoding, f"{encoding}, as {facts.metric} needs")
+    columns = facts.submission_columns
+    for name, values in (("classes", facts.classes), ("submission_columns", columns)):
         if len(values) > MOST_CLASSES:
-            yield Problem(f"brief.{name}", f"{len(values)} names", f"at most {MOST_CLASSES}")
+            yield Problem(f"facts.{name}", f"{len(values)} names", f"at most {MOST_CLASSES}")
         if len(set(values)) != len(values):
-            yield Problem(f"brief.{name}", "a name twice", "names that differ")
-    if not columns or brief.id_column in columns:
-        yield Problem("brief.submission_columns", "none, or the id column", "the columns beside the id")
-    if (brief.list_length or 1) > MOST_PLACES:
-        yield Problem("brief.list_length", str(brief.list_length), f"at most {MOST_PLACES}")
-    if brief.value_range is not None:
-        yield from _not_finite("brief.value_range", brief.value_range)
+            yield Problem(f"facts.{name}", "a name twice", "names that differ")
+    if not columns or facts.id_column in columns:
+        yield Problem("facts.submission_columns", "none, or the id column", "the columns beside the id")
+    if (facts.list_length or 1) > MOST_PLACES:
+        yield Problem("facts.list_length", str(facts.list_length), f"at most {MOST_PLACES}")
+    if facts.value_range is not None:
+        yield from _not_finite("facts.value_range", facts.value_range)
 
 
 def _calibration_problems(calibration: Calibration) -> Iterator[Problem]:

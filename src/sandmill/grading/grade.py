@@ -18,7 +18,7 @@ from sandmill.metrics.medals import above_median, medal_of, position_of
 from sandmill.metrics.submission import Answers, parse_submission, read_answers
 from sandmill.models.base import Part
 from sandmill.models.calibration import Calibration
-from sandmill.models.package import Brief
+from sandmill.models.package import TaskFacts
 from sandmill.models.reports import GradeReport, Outcome
 from sandmill.models.task_file import TaskFile
 
@@ -35,13 +35,15 @@ _KEPT = 64
 _LOG = logging.getLogger(__name__)
 
 
-def grade_submission(submission: bytes | None, answers: Answers, brief: Brief, calibration: Calibration) -> GradeReport:
+def grade_submission(
+    submission: bytes | None, answers: Answers, facts: TaskFacts, calibration: Calibration
+) -> GradeReport:
     """Grade bytes that were already taken out of the sandbox.
 
     Args:
         submission: content of submission.csv, or None if there was none.
         answers: the private truth.
-        brief: what the task asks for.
+        facts: what the task asks for.
         calibration: thresholds, leaderboard and the ends of the gap scale.
 
     Returns:
@@ -55,7 +57,7 @@ def grade_submission(submission: bytes | None, answers: Answers, brief: Brief, c
     if submission is None:
         return failed
     try:
-        final, feedback = _score_parts(submission, answers, brief)
+        final, feedback = _score_parts(submission, answers, facts)
         gap = _share_of_gap(final, calibration)
     except InvalidSubmission as error:
         problems = tuple(str(problem) for problem in error.problems)
@@ -77,7 +79,7 @@ def grade_submission(submission: bytes | None, answers: Answers, brief: Brief, c
     )
 
 
-def _score_parts(submission: bytes, answers: Answers, brief: Brief) -> tuple[float, float]:
+def _score_parts(submission: bytes, answers: Answers, facts: TaskFacts) -> tuple[float, float]:
     """Read a submission and score its final and its feedback part.
 
     Raises:
@@ -85,8 +87,8 @@ def _score_parts(submission: bytes, answers: Answers, brief: Brief) -> tuple[flo
             foresaw: one file must not stop a whole training run, so that it is logged and earns nothing.
     """
     try:
-        prediction = parse_submission(submission, brief, answers.ids)
-        metric = get_metric(brief.metric)
+        prediction = parse_submission(submission, facts, answers.ids)
+        metric = get_metric(facts.metric)
         with np.errstate(all="ignore"):
             final, feedback = (
                 metric.rounded(answers.truth[answers.part(part)], prediction[answers.part(part)])
@@ -95,7 +97,7 @@ def _score_parts(submission: bytes, answers: Answers, brief: Brief) -> tuple[flo
     except InvalidSubmission:
         raise
     except Exception as error:
-        _LOG.exception("The grader failed on a submission of %d bytes for %s", len(submission), brief.metric)
+        _LOG.exception("The grader failed on a submission of %d bytes for %s", len(submission), facts.metric)
         hint = "This is a bug of the grader: please report it with the file."
         raise _invalid(GRADER_FAULT, f"{type(error).__name__} on this file", "a score or a problem", hint) from error
     if not (isfinite(final) and isfinite(feedback)):
@@ -125,7 +127,7 @@ def grade_folder(task_dir: Path, submission: Path) -> GradeReport:
         InputError: if the task folder is not a pulled task, or the submission is neither a regular file nor absent.
     """
     task, answers = read_private(task_dir)
-    return grade_submission(read_regular_file(submission), answers, task.brief, task.calibration)
+    return grade_submission(read_regular_file(submission), answers, task.facts, task.calibration)
 
 
 def read_private(task_dir: Path) -> tuple[TaskFile, Answers]:
@@ -156,10 +158,10 @@ def _read_private(task_dir: Path) -> tuple[TaskFile, Answers]:
     task = read_task_file(task_dir)
     path = task_dir / "private" / "answers.csv"
     content = read_pulled_file(task_dir, "private", "answers.csv", _MOST_ANSWERS, _PULL_AGAIN)
-    if problem := answers_problem(content, task.brief):
+    if problem := answers_problem(content, task.facts):
         raise InputError(str(path), [problem], "")
     try:
-        answers = read_answers(content, task.brief)
+        answers = read_answers(content, task.facts)
     except (ValueError, KeyError, TypeError, AttributeError, csv.Error) as error:
         saw = f"answers that cannot be read ({type(error).__name__})"
         raise InputError(str(path), [Problem("file", saw, "the file as pulled", _PULL_AGAIN)], "") from error

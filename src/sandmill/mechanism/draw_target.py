@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import expit, gammaincinv, ndtri, pdtr, pdtrik, softmax
 
 from sandmill.mechanism.columns import Floats
-from sandmill.mechanism.places import Places
+from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.mechanism import (
     BinaryLink,
     CountLink,
@@ -18,37 +18,39 @@ from sandmill.models.mechanism import (
 )
 
 
-def draw_target(link: Link, eta: Floats, places: Places) -> Floats:
+def draw_target(link: Link, eta: Floats, row_numbers: RowNumbers) -> Floats:
     """Draw a target for each row.
 
     Args:
         link: of the mechanism.
         eta: latent scores, shape (rows, outputs).
-        places: where the rows take their numbers from.
+        row_numbers: where the rows take their numbers from.
 
     Returns:
         Class codes or numbers, shape (rows,), or 0/1 and numbers by column, shape (rows, outputs).
     """
     match link:
         case MultilabelLink(intercepts=intercepts):
-            draws = np.column_stack([places.uniforms(f"target {place}") for place in range(eta.shape[1])])
+            draws = np.column_stack([row_numbers.uniforms(f"target {place}") for place in range(eta.shape[1])])
             return (draws < expit(np.asarray(intercepts) + eta)).astype(np.float64)
         case NumbersLink(links=links):
-            draws = np.column_stack([places.uniforms(f"target {place}") for place in range(eta.shape[1])])
+            draws = np.column_stack([row_numbers.uniforms(f"target {place}") for place in range(eta.shape[1])])
             columns = zip(links, eta.T, draws.T, strict=True)
             return np.column_stack([_number(of, score, u) for of, score, u in columns])
         case BinaryLink(intercept=intercept):
-            return (places.uniforms("target") < expit(intercept + eta[:, 0])).astype(np.float64)
+            return (row_numbers.uniforms("target") < expit(intercept + eta[:, 0])).astype(np.float64)
         case MulticlassLink(intercepts=intercepts):
             cumulative = np.cumsum(softmax(np.asarray(intercepts) + eta, axis=1), axis=1)[:, :-1]
-            return _codes(cumulative, places.uniforms("target"))
+            return _codes(cumulative, row_numbers.uniforms("target"))
         case OrdinalLink(cuts=cuts):
-            return _codes(expit(np.asarray(cuts) - eta), places.uniforms("target"))
+            return _codes(expit(np.asarray(cuts) - eta), row_numbers.uniforms("target"))
         case GaussianLink() | PositiveLink():
-            return _number(link, eta[:, 0], places.uniforms("target"))
+            return _number(link, eta[:, 0], row_numbers.uniforms("target"))
         case CountLink(intercept=intercept, dispersion=dispersion):
-            share = np.asarray(gammaincinv(1 / dispersion, places.uniforms("target rate")) * dispersion, np.float64)
-            return _poisson(share * np.exp(intercept + eta[:, 0]), places.uniforms("target"))
+            share = np.asarray(
+                gammaincinv(1 / dispersion, row_numbers.uniforms("target rate")) * dispersion, np.float64
+            )
+            return _poisson(share * np.exp(intercept + eta[:, 0]), row_numbers.uniforms("target"))
 
 
 def _codes(cumulative: Floats, u: Floats) -> Floats:

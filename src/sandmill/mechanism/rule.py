@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from sandmill.mechanism.columns import Floats, standardize
 from sandmill.models.mechanism import (
-    Band,
+    BetweenCuts,
     Bottleneck,
     Column,
     CrossedLookup,
@@ -51,7 +51,7 @@ def evaluate_motif(motif: Motif, columns: Mapping[str, Column], values: Mapping[
             return np.asarray(np.tanh(steepness * score(name)))
         case Threshold(column=name, cut=cut):
             return (values[name] > cut).astype(np.float64)
-        case Band(column=name, low=low, high=high):
+        case BetweenCuts(column=name, low=low, high=high):
             return ((values[name] > low) & (values[name] <= high)).astype(np.float64)
         case Periodic(column=name, period=period, phase=phase):
             return np.asarray(np.sin(2 * np.pi * values[name] / period + phase))

@@ -12,7 +12,7 @@ from scipy.special import expit, ndtri
 
 from sandmill.mechanism.columns import Floats, quantile, standardize, value_at
 from sandmill.mechanism.draw_target import draw_target
-from sandmill.mechanism.places import Places
+from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.mechanism.rule import HIDDEN, SUBGROUP, UNIT_EFFECT, latent_score
 from sandmill.models.mechanism import (
     Column,
@@ -76,17 +76,17 @@ def draw_rows(mechanism: Mechanism, streams: Streams, rows: range, *, is_train: 
         rows: row numbers from 0 up, step 1.
         is_train: whether this is the training part: label noise and copies that are there only, and early dates.
     """
-    places = Places.of(streams, rows)
+    row_numbers = RowNumbers.of(streams, rows)
     copies = mechanism.duplicates()
     if copies and is_train:
-        places = _with_copies(copies, places)
-    complete = _draw_columns(mechanism, places, is_train=is_train)
+        row_numbers = _with_copies(copies, row_numbers)
+    complete = _draw_columns(mechanism, row_numbers, is_train=is_train)
     eta = np.broadcast_to(latent_score(mechanism, complete), (len(rows), output_count(mechanism.link)))
-    target = draw_target(mechanism.link, eta, places)
+    target = draw_target(mechanism.link, eta, row_numbers)
     noise = mechanism.label_noise()
     if noise and (is_train or noise.where == "both"):
-        target = _replace_labels(target, mechanism, noise, places)
-    return Draw(complete, _apply_faults(mechanism, complete, places), target, places.numbers)
+        target = _replace_labels(target, mechanism, noise, row_numbers)
+    return Draw(complete, _apply_faults(mechanism, complete, row_numbers), target, row_numbers.numbers)
 
 
 def shift_of(column: Column, values: Mapping[str, Floats]) -> Floats | float:
@@ -99,58 +99,58 @@ def shift_of(column: Column, values: Mapping[str, Floats]) -> Floats | float:
     return shift
 
 
-def _with_copies(copies: Duplicates, places: Places) -> Places:
+def _with_copies(copies: Duplicates, row_numbers: RowNumbers) -> RowNumbers:
     """Some rows take the place of an earlier one: what is drawn for them is what was drawn there.
 
     A copy of a copy is followed to its origin, which is in the files.
     """
     while True:
-        hit = (places.uniforms("copy") < copies.rate) & (places.numbers > 0)
+        hit = (row_numbers.uniforms("copy") < copies.rate) & (row_numbers.numbers > 0)
         if not hit.any():
-            return places
-        earlier = np.floor(places.uniforms("copied row") * places.numbers).astype(np.int64)
-        places = Places(places.streams, np.where(hit, earlier, places.numbers))
+            return row_numbers
+        earlier = np.floor(row_numbers.uniforms("copied row") * row_numbers.numbers).astype(np.int64)
+        row_numbers = RowNumbers(row_numbers.streams, np.where(hit, earlier, row_numbers.numbers))
 
 
-def _draw_columns(mechanism: Mechanism, places: Places, *, is_train: bool) -> dict[str, Floats]:
+def _draw_columns(mechanism: Mechanism, row_numbers: RowNumbers, *, is_train: bool) -> dict[str, Floats]:
     values: dict[str, Floats] = {}
     unit = mechanism.unit_column()
     if unit is not None:
-        values[unit] = _draw_units(mechanism.column_by_name[unit], places)
-        values[UNIT_EFFECT] = ndtri(_of_units(places, values[unit]).uniforms("unit effect"))
+        values[unit] = _draw_units(mechanism.column_by_name[unit], row_numbers)
+        values[UNIT_EFFECT] = ndtri(_of_units(row_numbers, values[unit]).uniforms("unit effect"))
     free = [(place, column) for place, column in enumerate(mechanism.columns) if column.name != unit]
     for place, column in sorted(free, key=lambda item: item[1].shift is not None or item[1].trend is not None):
-        own = places if column.unit is None else _of_units(places, values[column.unit])
+        own = row_numbers if column.unit is None else _of_units(row_numbers, values[column.unit])
         u = own.uniforms(f"column {place}")
         values[column.name] = quantile(column, u, shift_of(column, values), is_train=is_train)
     if mechanism.subgroup:
         chance = subgroup_chance(mechanism.subgroup, values)
-        values[SUBGROUP] = (places.uniforms("subgroup") < chance).astype(np.float64)
+        values[SUBGROUP] = (row_numbers.uniforms("subgroup") < chance).astype(np.float64)
     return values
 
 
-def _draw_units(column: Column, places: Places) -> Floats:
+def _draw_units(column: Column, row_numbers: RowNumbers) -> Floats:
     """Number of each row's unit."""
     if not isinstance(column.distribution, Unit):
         raise TypeError(f"column {column.name} is no unit")
-    block = places.numbers // (_UNITS_IN_A_BLOCK * column.distribution.size)
-    within = np.floor(places.uniforms("unit") * _UNITS_IN_A_BLOCK)
+    block = row_numbers.numbers // (_UNITS_IN_A_BLOCK * column.distribution.size)
+    within = np.floor(row_numbers.uniforms("unit") * _UNITS_IN_A_BLOCK)
     return np.asarray(block * _UNITS_IN_A_BLOCK + within, dtype=np.float64)
 
 
-def _of_units(places: Places, units: Floats) -> Places:
-    """Places whose draws rows of a unit share."""
-    return Places(places.streams.child("units"), units.astype(np.int64))
+def _of_units(row_numbers: RowNumbers, units: Floats) -> RowNumbers:
+    """RowNumbers whose draws rows of a unit share."""
+    return RowNumbers(row_numbers.streams.child("units"), units.astype(np.int64))
 
 
-def _replace_labels(target: Floats, mechanism: Mechanism, noise: LabelNoise, places: Places) -> Floats:
+def _replace_labels(target: Floats, mechanism: Mechanism, noise: LabelNoise, row_numbers: RowNumbers) -> Floats:
     """Give noisy rows one of the other classes, each equally likely; of a set of labels, flip each by itself."""
     if isinstance(mechanism.link, MultilabelLink):
-        draws = [places.uniforms(f"label noise {place}") for place in range(target.shape[1])]
+        draws = [row_numbers.uniforms(f"label noise {place}") for place in range(target.shape[1])]
         return np.where(np.column_stack(draws) < noise.rate, 1 - target, target)
     classes = len(class_names(mechanism.link))
-    wrong = places.uniforms("label noise") < noise.rate
-    step = 1 + np.floor(places.uniforms("noisy label") * (classes - 1))
+    wrong = row_numbers.uniforms("label noise") < noise.rate
+    step = 1 + np.floor(row_numbers.uniforms("noisy label") * (classes - 1))
     return np.where(wrong, (target + step) % classes, target)
 
 
@@ -159,13 +159,13 @@ def subgroup_chance(subgroup: Subgroup, values: Mapping[str, Floats]) -> Floats:
     return np.asarray(subgroup.shares, dtype=np.float64)[values[subgroup.by].astype(np.intp)]
 
 
-def _apply_faults(mechanism: Mechanism, complete: Mapping[str, Floats], places: Places) -> dict[str, Floats]:
+def _apply_faults(mechanism: Mechanism, complete: Mapping[str, Floats], row_numbers: RowNumbers) -> dict[str, Floats]:
     observed = {name: cells for name, cells in complete.items() if name not in HIDDEN}
     names = [column.name for column in mechanism.columns]
     for fault in mechanism.cell_faults():
         place = names.index(fault.column)
         column, true = mechanism.columns[place], complete[fault.column]
-        u = places.uniforms(f"fault {place}")
+        u = row_numbers.uniforms(f"fault {place}")
         match fault:
             case Missing(given=given, rate=rate, slope=slope):
                 score = standardize(mechanism.column_by_name[given], complete[given])
@@ -176,7 +176,7 @@ def _apply_faults(mechanism: Mechanism, complete: Mapping[str, Floats], places: 
                 written = np.maximum(np.round(true * factor, column.decimals), 10.0**-column.decimals)
             case Outliers(rate=rate, spread=spread):
                 hit = u < rate
-                error = spread * ndtri(places.uniforms(f"error {place}"))
+                error = spread * ndtri(row_numbers.uniforms(f"error {place}"))
                 written = value_at(column, error + shift_of(column, complete))
         observed[fault.column] = np.where(hit, written, true)
     return observed

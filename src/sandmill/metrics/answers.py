@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sandmill.metrics.base import Array
 from sandmill.models.base import Part
-from sandmill.models.package import Brief
+from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
 
 UNSCORED = "unscored"
@@ -35,7 +35,7 @@ class Answers:
         return chosen if self.is_scored is None else chosen & self.is_scored
 
 
-def read_answers(content: bytes, brief: Brief) -> Answers:
+def read_answers(content: bytes, facts: TaskFacts) -> Answers:
     """Parse our own private/answers.csv: id, target (one or several columns), companion if there is one, part.
 
     Columns of the target: those of a submission for several numbers; one for each class for shares, and for label
@@ -46,10 +46,10 @@ def read_answers(content: bytes, brief: Brief) -> Answers:
         companion the columns are target and companion, groups as codes.
     """
     rows = list(csv.DictReader(io.StringIO(content.decode())))
-    ids = tuple(row[brief.id_column] for row in rows)
-    truth = _truth(rows, brief)
-    if brief.companion_column is not None:
-        truth = np.column_stack([truth, _companion([row[brief.companion_column] for row in rows], brief.metric)])
+    ids = tuple(row[facts.id_column] for row in rows)
+    truth = _truth(rows, facts)
+    if facts.companion_column is not None:
+        truth = np.column_stack([truth, _companion([row[facts.companion_column] for row in rows], facts.metric)])
     parts = [row["part"] for row in rows]
     is_scored = np.array([part != UNSCORED for part in parts]) if UNSCORED in parts else None
     return Answers(ids, truth, np.array([part == Part.FINAL for part in parts]), is_scored)
@@ -68,19 +68,19 @@ def name_sets(cells: Sequence[str], classes: Sequence[str]) -> Array:
     return wide
 
 
-def _truth(rows: Sequence[Mapping[str, str]], brief: Brief) -> Array:
-    if brief.target is TargetKind.MULTI_TARGET:
-        return _columns(rows, brief.submission_columns)
-    if brief.target is TargetKind.DISTRIBUTION:
-        return _columns(rows, brief.classes)
-    if brief.target is TargetKind.MULTILABEL and brief.encoding == "label_probabilities":
-        return _columns(rows, brief.classes).astype(np.int64)
-    cells = [row[brief.target_column] for row in rows]
-    if brief.target is TargetKind.MULTILABEL:
-        return name_sets(cells, brief.classes)
-    if brief.target in _NUMBERS:
+def _truth(rows: Sequence[Mapping[str, str]], facts: TaskFacts) -> Array:
+    if facts.target is TargetKind.MULTI_TARGET:
+        return _columns(rows, facts.submission_columns)
+    if facts.target is TargetKind.DISTRIBUTION:
+        return _columns(rows, facts.classes)
+    if facts.target is TargetKind.MULTILABEL and facts.encoding == "label_probabilities":
+        return _columns(rows, facts.classes).astype(np.int64)
+    cells = [row[facts.target_column] for row in rows]
+    if facts.target is TargetKind.MULTILABEL:
+        return name_sets(cells, facts.classes)
+    if facts.target in _NUMBERS:
         return np.array([float(cell) for cell in cells])
-    codes = {name: code for code, name in enumerate(brief.classes)}
+    codes = {name: code for code, name in enumerate(facts.classes)}
     return np.array([codes[cell] for cell in cells], dtype=np.int64)
 
 

@@ -28,7 +28,7 @@ class Tuning:
     truth: Array
 
 
-Rule: TypeAlias = Callable[[Predictive, Tuning | None], Array]
+DecisionRule: TypeAlias = Callable[[Predictive, Tuning | None], Array]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Metric:
     is_lower_better: bool
     resample: Resample
     """Scores of R bootstrap samples; counts, shape (R, rows), says how often each row was drawn."""
-    rule: Rule
+    rule: DecisionRule
     """The decision rule behind `decide`."""
     decision: str
     """The decision rule in words."""

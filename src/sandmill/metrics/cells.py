@@ -10,7 +10,7 @@ import numpy as np
 from sandmill.errors import Problem, shorten
 from sandmill.metrics.base import Array
 from sandmill.metrics.registry import get_metric
-from sandmill.models.package import LIST_LENGTH, Brief
+from sandmill.models.package import LIST_LENGTH, TaskFacts
 
 SUM_TOLERANCE = 1e-6
 """How far a row of class probabilities may be from 1, as in mle-bench."""
@@ -30,23 +30,23 @@ more of Unicode than `float` does, and the remainder would then be no number."""
 _NAMES_SHOWN = 12
 
 
-def read_cells(columns: Sequence[Column], lines: Sequence[int], brief: Brief, problems: list[Problem]) -> Array:
-    """Read the cells of a submission by what its brief asks for, adding to the problems.
+def read_cells(columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
+    """Read the cells of a submission by what the task's facts ask for, adding to the problems.
 
     Args:
-        columns: in the order of `brief.submission_columns`.
+        columns: in the order of `facts.submission_columns`.
         lines: line number of each row, for messages.
-        brief: what a submission holds.
+        facts: what a submission holds.
         problems: gets what is wrong; the array means nothing if it grew.
 
     Returns:
         One row a row of the file; one column where the encoding has one.
     """
-    if brief.encoding == "label":
-        return _read_labels(columns[0], lines, brief, problems)
-    if brief.encoding in ("label_list", "ranked_list"):
-        return _read_lists(columns[0], lines, brief, problems)
-    return _read_numbers(columns, lines, brief, problems)
+    if facts.encoding == "label":
+        return _read_labels(columns[0], lines, facts, problems)
+    if facts.encoding in ("label_list", "ranked_list"):
+        return _read_lists(columns[0], lines, facts, problems)
+    return _read_numbers(columns, lines, facts, problems)
 
 
 def others(bad: Sequence[object]) -> str:
@@ -54,15 +54,15 @@ def others(bad: Sequence[object]) -> str:
     return f" ({len(bad) - 1} more such lines)" if len(bad) > 1 else ""
 
 
-def _read_labels(cells: Column, lines: Sequence[int], brief: Brief, problems: list[Problem]) -> Array:
+def _read_labels(cells: Column, lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
     """Class codes; a whole number may be written as 1 or 1.0."""
-    codes = {name: code for code, name in enumerate(brief.classes)}
+    codes = {name: code for code, name in enumerate(facts.classes)}
     found = [_code(cell.strip(_BLANKS), codes) for cell in cells]
     bad = [(line, cell) for line, cell, code in zip(lines, cells, found, strict=True) if code < 0]
     if bad:
         line, cell = bad[0]
-        where = f"line {line}, {brief.submission_columns[0]}"
-        problems.append(Problem(where, f'"{shorten(cell)}"', f"one of {_known_names(brief)}{others(bad)}"))
+        where = f"line {line}, {facts.submission_columns[0]}"
+        problems.append(Problem(where, f'"{shorten(cell)}"', f"one of {_known_names(facts)}{others(bad)}"))
     return np.array(found, dtype=np.int64).reshape(-1, 1)
 
 
@@ -74,18 +74,18 @@ def _code(name: str, codes: Mapping[str, int]) -> int:
     return codes.get(number[1], -1) if number else -1
 
 
-def _read_lists(cells: Column, lines: Sequence[int], brief: Brief, problems: list[Problem]) -> Array:
+def _read_lists(cells: Column, lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
     """Names separated by spaces: as 0/1 by label, or, ranked, as codes of the first places, -1 where a list ends."""
-    codes = {name: code for code, name in enumerate(brief.classes)}
+    codes = {name: code for code, name in enumerate(facts.classes)}
     named = [[(name, codes.get(name, -1)) for name in _names_in(cell)] for cell in cells]
     bad = [(line, name) for line, names in zip(lines, named, strict=True) for name, code in names if code < 0]
-    is_ranked = brief.encoding == "ranked_list"
+    is_ranked = facts.encoding == "ranked_list"
     if bad:
         line, name = bad[0]
         more = others(sorted({line for line, _ in bad}))
-        expected = f"names separated by spaces, each one of {_known_names(brief)}{more}"
-        problems.append(Problem(f"line {line}, {brief.submission_columns[0]}", f'"{shorten(name)}"', expected))
-    width = (brief.list_length or LIST_LENGTH) if is_ranked else len(brief.classes)
+        expected = f"names separated by spaces, each one of {_known_names(facts)}{more}"
+        problems.append(Problem(f"line {line}, {facts.submission_columns[0]}", f'"{shorten(name)}"', expected))
+    width = (facts.list_length or LIST_LENGTH) if is_ranked else len(facts.classes)
     wide = np.full((len(cells), width), -1 if is_ranked else 0, dtype=np.int64)
     for row, names in enumerate(named):
         found = [code for _, code in names if code >= 0]
@@ -100,9 +100,9 @@ def _names_in(cell: str) -> list[str]:
     return [name for name in cell.replace("\t", " ").split(" ") if name]
 
 
-def _read_numbers(columns: Sequence[Column], lines: Sequence[int], brief: Brief, problems: list[Problem]) -> Array:
+def _read_numbers(columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
     """Finite floats in their range, rows of class probabilities summing to 1."""
-    low, high, expected = _range(brief)
+    low, high, expected = _range(facts)
     values = np.empty((len(lines), len(columns)))
     for place, cells in enumerate(columns):
         values[:, place] = _to_floats(cells)
@@ -110,9 +110,9 @@ def _read_numbers(columns: Sequence[Column], lines: Sequence[int], brief: Brief,
     bad = [(int(row), int(column)) for row, column in np.argwhere(wrong)]
     if bad:
         row, column = bad[0]
-        where = f"line {lines[row]}, {brief.submission_columns[column]}"
+        where = f"line {lines[row]}, {facts.submission_columns[column]}"
         problems.append(Problem(where, f'"{shorten(columns[column][row])}"', f"{expected}{others(bad)}"))
-    elif brief.encoding == "class_probabilities":
+    elif facts.encoding == "class_probabilities":
         off = np.flatnonzero(np.abs(values.sum(axis=1) - 1) > SUM_TOLERANCE)
         if len(off):
             saw = f"probabilities that sum to {values[off[0]].sum():.6g}"
@@ -131,19 +131,19 @@ def _to_floats(cells: Column) -> Array:
     return np.array([float(number) if _NUMBER.fullmatch(number) else np.nan for number in stripped])
 
 
-def _range(brief: Brief) -> tuple[float, float, str]:
+def _range(facts: TaskFacts) -> tuple[float, float, str]:
     """Least and largest allowed number, and how a message says so."""
-    if brief.encoding in _PROBABILITIES:
+    if facts.encoding in _PROBABILITIES:
         return 0.0, 1.0, "a probability from 0 to 1"
-    if brief.value_range is not None:
-        low, high = brief.value_range
+    if facts.value_range is not None:
+        low, high = facts.value_range
         return low, high, f"a number from {low:g} to {high:g}"
-    if get_metric(brief.metric).is_nonnegative:
+    if get_metric(facts.metric).is_nonnegative:
         return 0.0, np.inf, "a finite number, 0 or more"
     return -np.inf, np.inf, "a finite number"
 
 
-def _known_names(brief: Brief) -> str:
-    shown = ", ".join(brief.classes[:_NAMES_SHOWN])
-    rest = len(brief.classes) - _NAMES_SHOWN
+def _known_names(facts: TaskFacts) -> str:
+    shown = ", ".join(facts.classes[:_NAMES_SHOWN])
+    rest = len(facts.classes) - _NAMES_SHOWN
     return f"{shown} and {rest} more" if rest > 0 else shown

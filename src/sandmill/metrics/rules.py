@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sandmill.metrics.averages import LEVELS
-from sandmill.metrics.base import Array, Floats, Rule, Tuning
+from sandmill.metrics.base import Array, DecisionRule, Floats, Tuning
 from sandmill.metrics.cutoffs import (
     class_weights,
     densest_centres,
@@ -73,7 +73,7 @@ def class_over_share(predictive: Predictive, tuning: Tuning | None = None) -> Ar
     return np.asarray((_classes(predictive) / shares).argmax(axis=1), dtype=np.int64)
 
 
-def weighted_class(finish: Finish) -> Rule:
+def weighted_class(finish: Finish) -> DecisionRule:
     """Make a rule that names argmax(w * p), the weights tuned for a metric of tallies."""
 
     def rule(predictive: Predictive, tuning: Tuning | None = None) -> Array:
@@ -127,7 +127,7 @@ def labels_above_own_cutoffs(predictive: Predictive, tuning: Tuning | None = Non
     return np.asarray(_labels(predictive) >= np.array(cutoffs), dtype=np.int64)
 
 
-def either(of_classes: Rule, of_labels: Rule) -> Rule:
+def either(of_classes: DecisionRule, of_labels: DecisionRule) -> DecisionRule:
     """Make a rule for a metric that serves both class codes and label sets."""
 
     def rule(predictive: Predictive, tuning: Tuning | None = None) -> Array:
@@ -184,7 +184,7 @@ def quantiles(predictive: Predictive, tuning: Tuning | None = None) -> Array:
     return _number(predictive).quantiles(LEVELS)
 
 
-def least_expected(loss: Callable[[Array, Array], Floats]) -> Rule:
+def least_expected(loss: Callable[[Array, Array], Floats]) -> DecisionRule:
     """Make a rule that tries evenly spaced quantiles and takes the one with the least expected loss."""
 
     def rule(predictive: Predictive, tuning: Tuning | None = None) -> Array:
@@ -219,7 +219,7 @@ def expected_rank(predictive: Predictive, tuning: Tuning | None = None) -> Array
     return np.asarray((rank.reshape(values.shape) * weights).sum(axis=1) / len(values), dtype=np.float64)
 
 
-def of_columns(rule: Rule) -> Rule:
+def of_columns(rule: DecisionRule) -> DecisionRule:
     """Make a rule for several numbers: each column by itself."""
 
     def columns(predictive: Predictive, tuning: Tuning | None = None) -> Array:

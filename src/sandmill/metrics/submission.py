@@ -16,7 +16,7 @@ from sandmill.metrics.answers import Answers, read_answers
 from sandmill.metrics.base import Array
 from sandmill.metrics.cells import SUM_TOLERANCE, others, read_cells
 from sandmill.metrics.decoding import EXPECTED, decode_text, name_format
-from sandmill.models.package import Brief
+from sandmill.models.package import TaskFacts
 
 __all__ = ["MAX_SUBMISSION_BYTES", "SUM_TOLERANCE", "Answers", "parse_submission", "read_answers"]
 
@@ -33,7 +33,7 @@ _LONGEST_LINE = 1 << 16
 """Longer ones are for the library to refuse."""
 
 
-def parse_submission(content: bytes, brief: Brief, ids: Sequence[str], source: str = "submission.csv") -> Array:
+def parse_submission(content: bytes, facts: TaskFacts, ids: Sequence[str], source: str = "submission.csv") -> Array:
     """Turn a submission's bytes into a prediction array in the order of `ids`.
 
     Returns:
@@ -44,24 +44,24 @@ def parse_submission(content: bytes, brief: Brief, ids: Sequence[str], source: s
     Raises:
         InvalidSubmission: with every problem found.
     """
-    header, columns, lines = _read_table(content, brief, ids, source)
+    header, columns, lines = _read_table(content, facts, ids, source)
     problems: list[Problem] = []
-    found = columns[header.index(brief.id_column)]
+    found = columns[header.index(facts.id_column)]
     is_in_order = found == tuple(ids) and len(set(found)) == len(found)
     by_id = {} if is_in_order else _index_rows(found, ids, problems)
-    values = read_cells([columns[header.index(name)] for name in brief.submission_columns], lines, brief, problems)
+    values = read_cells([columns[header.index(name)] for name in facts.submission_columns], lines, facts, problems)
     if problems:
         raise InvalidSubmission(source, problems)
     aligned = values if is_in_order else values[list(map(by_id.__getitem__, ids))]
-    return aligned[:, 0] if brief.encoding in _FLAT else aligned
+    return aligned[:, 0] if facts.encoding in _FLAT else aligned
 
 
 def _read_table(
-    content: bytes, brief: Brief, ids: Sequence[str], source: str
+    content: bytes, facts: TaskFacts, ids: Sequence[str], source: str
 ) -> tuple[list[str], list[tuple[str, ...]], Sequence[int]]:
     """Header, columns and line numbers of the rows; anything that stops reading is raised at once."""
-    expected = [brief.id_column, *brief.submission_columns]
-    if len(content) > (most := _most_bytes(brief, ids)):
+    expected = [facts.id_column, *facts.submission_columns]
+    if len(content) > (most := _most_bytes(facts, ids)):
         foreign = name_format(content)
         saw = f"{foreign} of {len(content)} bytes" if foreign else f"{len(content)} bytes"
         raise InvalidSubmission(source, [Problem("file", saw, f"{EXPECTED}, at most {most} bytes")])
@@ -129,11 +129,11 @@ def _number_lines(text: str, most_rows: int) -> list[int]:
     return [reader.line_num for row in islice(reader, most_rows) if row]
 
 
-def _most_bytes(brief: Brief, ids: Sequence[str]) -> int:
+def _most_bytes(facts: TaskFacts, ids: Sequence[str]) -> int:
     """Bound a file by what an honest one could hold at all, since reading takes many times the memory of its bytes."""
-    names = [len(name.encode()) + 1 for name in brief.classes]
-    cell = max([_NUMBER_BYTES, sum(names) if brief.encoding in _LISTS else max(names, default=0)])
-    rows = len("".join(ids).encode()) + len(ids) * len(brief.submission_columns) * cell
+    names = [len(name.encode()) + 1 for name in facts.classes]
+    cell = max([_NUMBER_BYTES, sum(names) if facts.encoding in _LISTS else max(names, default=0)])
+    rows = len("".join(ids).encode()) + len(ids) * len(facts.submission_columns) * cell
     return min(MAX_SUBMISSION_BYTES, _SLACK * rows + _SPARE_BYTES)
 
 

@@ -1,6 +1,8 @@
 """The base of every model that crosses a boundary."""
 
+from collections.abc import Callable
 from enum import StrEnum
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -9,6 +11,17 @@ class Frozen(BaseModel):
     """Immutable, and refuses unknown fields, so that a typing mistake is an error and never a silent default."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+def reads_former_name(former: str, name: str) -> Callable[[Any], Any]:
+    """Make a validator that reads a field under the name that it has in older files; use it in mode `before`."""
+
+    def rename(data: Any) -> Any:
+        if isinstance(data, dict) and former in data and name not in data:
+            return {name if key == former else key: value for key, value in data.items()}
+        return data
+
+    return rename
 
 
 class Band(StrEnum):

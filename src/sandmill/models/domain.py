@@ -8,8 +8,8 @@ from pydantic import Field, model_validator
 from sandmill.models.base import Frozen
 from sandmill.models.columns import Cycle, LogNormal, Normal, Uniform
 
-Dress = Literal["city", "surname", "company", "street", "product_code", "postal_code", "profession", "vehicle"]
-"""What the levels of a crowded column are names of."""
+LevelNames = Literal["city", "surname", "company", "street", "product_code", "postal_code", "profession", "vehicle"]
+"""What the levels of a column of high cardinality are names of."""
 
 
 class Named(Frozen):
@@ -32,10 +32,10 @@ class CategoricalWord(Named):
     levels: tuple[str, ...] = Field(min_length=2)
 
 
-class CrowdedWord(Named):
-    """A categorical column of many levels, whose names are dressed up when a design asks for it."""
+class HighCardinalityWord(Named):
+    """A categorical column of many levels, whose names are drawn from a word list when a design asks for it."""
 
-    dress: Dress
+    level_names: LevelNames
 
 
 class DateWord(Named):
@@ -110,7 +110,7 @@ class Domain(Frozen):
     overview: tuple[str, ...]
     numeric: tuple[NumericWord, ...] = Field(min_length=10)
     categorical: tuple[CategoricalWord, ...] = Field(min_length=3)
-    crowded: tuple[CrowdedWord, ...] = Field(min_length=2)
+    high_cardinality: tuple[HighCardinalityWord, ...] = Field(min_length=2)
     dates: tuple[DateWord, ...] = Field(min_length=1)
     units: tuple[UnitWord, ...] = Field(min_length=1)
     ratios: tuple[tuple[str, str], ...]

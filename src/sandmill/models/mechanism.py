@@ -41,7 +41,7 @@ from sandmill.models.links import (
     output_count,
 )
 from sandmill.models.motifs import (
-    Band,
+    BetweenCuts,
     Bottleneck,
     CrossedLookup,
     Curve,
@@ -63,7 +63,7 @@ from sandmill.models.motifs import (
 )
 
 __all__ = [
-    "Band",
+    "BetweenCuts",
     "BinaryLink",
     "Bottleneck",
     "Categorical",

@@ -37,7 +37,7 @@ class Threshold(Frozen):
     cut: float
 
 
-class Band(Frozen):
+class BetweenCuts(Frozen):
     """What matters is whether the column lies between two cuts."""
 
     motif: Literal["band"] = "band"
@@ -46,7 +46,7 @@ class Band(Frozen):
     high: float
 
     @model_validator(mode="after")
-    def _low_is_below_high(self) -> "Band":
+    def _low_is_below_high(self) -> "BetweenCuts":
         if not self.low < self.high:
             raise ValueError(f"low {self.low} must be below high {self.high}")
         return self
@@ -159,7 +159,7 @@ Motif = Annotated[
     | Curve
     | Saturation
     | Threshold
-    | Band
+    | BetweenCuts
     | Periodic
     | Ratio
     | Difference
@@ -204,7 +204,7 @@ def columns_of(motif: Motif) -> tuple[str, ...]:
             | Curve(column=name)
             | Saturation(column=name)
             | Threshold(column=name)
-            | Band(column=name)
+            | BetweenCuts(column=name)
             | Periodic(column=name)
             | Lookup(column=name)
             | LocalRule(column=name)
@@ -219,7 +219,7 @@ def cuts_of(motif: Motif) -> tuple[float, ...]:
     match motif:
         case Threshold(cut=cut):
             return (cut,)
-        case Band(low=low, high=high):
+        case BetweenCuts(low=low, high=high):
             return (low, high)
         case _:
             return ()

@@ -27,10 +27,10 @@ number column for each quantile level; class names separated by spaces, best fir
 """
 
 LIST_LENGTH = 5
-"""Places of a ranked list that count where the brief says nothing."""
+"""Places of a ranked list that count where the facts say nothing."""
 
 
-class Brief(Frozen):
+class TaskFacts(Frozen):
     """The facts that the description states in words: all that a solver is told beyond the files themselves."""
 
     id_column: str
@@ -48,7 +48,7 @@ class Brief(Frozen):
     value_range: tuple[float, float] | None = None
     """Least and largest number that a submission may hold, where the task states them."""
     list_length: int | None = Field(default=None, ge=1)
-    """Places of a ranked list that count; later ones are ignored."""
+    """RowNumbers of a ranked list that count; later ones are ignored."""
 
     @property
     def target_columns(self) -> tuple[str, ...]:
@@ -66,7 +66,7 @@ class TaskPackage(Frozen):
     task_id: str
     replicate: int = Field(ge=0)
     spec: TaskSpec
-    brief: Brief
+    facts: TaskFacts
     public: dict[str, bytes]
     """description.md, train.csv, test.csv, sample_submission.csv."""
     private: dict[str, bytes]

@@ -3,10 +3,10 @@
 from pydantic import Field
 
 from sandmill.models.base import Band, Frozen
+from sandmill.models.design_draft import Authorship, DesignDraft
 from sandmill.models.reports import Rejection
 from sandmill.models.request import BuildRequest
 from sandmill.models.seed import SeedNote, SeedTask, SkippedSource, UnsupportedSeed
-from sandmill.models.sheet import Authorship, Sheet
 from sandmill.models.structure import Structure
 
 
@@ -16,15 +16,15 @@ class Slot(Frozen):
     number: int = Field(ge=0)
     seed: SeedTask
     band: Band
-    sheet: Sheet | None = None
+    draft: DesignDraft | None = None
     """What a language model settled of its design; None: the grammar draws all of it."""
     authorship: Authorship | None = None
-    """Who wrote the sheet."""
+    """Who wrote the draft."""
 
     @property
     def structure(self) -> Structure:
-        """The seed's structure, with the sheet's metric and split where there is one."""
-        return self.sheet.structure_of(self.seed.structure) if self.sheet else self.seed.structure
+        """The seed's structure, with the draft's metric and split where there is one."""
+        return self.draft.structure_of(self.seed.structure) if self.draft else self.seed.structure
 
 
 class BuildPlan(Frozen):

@@ -3,10 +3,11 @@
 from itertools import islice
 from typing import Annotated, Literal, get_args
 
-from pydantic import FailFast, Field, field_validator
+from pydantic import FailFast, Field, field_validator, model_validator
 
-from sandmill.models.base import Band, Frozen
+from sandmill.models.base import Band, Frozen, reads_former_name
 from sandmill.models.calibration import Calibration
+from sandmill.models.design_draft import Authorship
 from sandmill.models.names import (
     HASH_PATTERN,
     LONGEST_NAME,
@@ -16,9 +17,8 @@ from sandmill.models.names import (
     TaskId,
     part_path_faults,
 )
-from sandmill.models.package import Brief, TaskPackage
+from sandmill.models.package import TaskFacts, TaskPackage
 from sandmill.models.reports import Verification
-from sandmill.models.sheet import Authorship
 from sandmill.models.spec import TaskSpec
 
 FORMAT_VERSION = 2
@@ -42,7 +42,7 @@ class Lineage(Frozen):
     parent: str | None = None
     designer: str
     authorship: Authorship | None = None
-    """Who wrote the sheet, where a language model designed the task."""
+    """Who wrote the draft, where a language model designed the task."""
     plan_fingerprint: str
     code_version: str
     libraries: dict[str, str] = {}
@@ -60,12 +60,14 @@ class TaskRecord(Frozen):
     split: Split = "train"
     wanted: Band
     spec: TaskSpec
-    brief: Brief
+    facts: TaskFacts
     calibration: Calibration
     verification: Verification
     lineage: Lineage
     digest: str
     """Content of the task: hash over its public and private files."""
+
+    _facts_were_brief = model_validator(mode="before")(reads_former_name("brief", "facts"))
 
 
 class VerifiedTask(Frozen):

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from sandmill.models.base import Frozen
 from sandmill.models.mechanism import (
-    Band,
+    BetweenCuts,
     Bottleneck,
     Categorical,
     CrossedLookup,
@@ -40,7 +40,7 @@ from sandmill.models.motifs import columns_of
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import MetricName, TargetKind
 
-CROWDED_LEVELS = 8
+HIGH_CARDINALITY_LEVELS = 8
 """From so many levels on, 0/1 columns shrunk like all others serve a category badly."""
 
 
@@ -106,11 +106,11 @@ def skill_of_motif(motif: Motif, mechanism: Mechanism) -> Skill | None:
             return Skill.LOG_SCALE if is_skewed else None
         case Lookup(column=name):
             spread = mechanism.column_by_name[name].distribution
-            is_crowded = isinstance(spread, Categorical) and len(spread.levels) >= CROWDED_LEVELS
-            return Skill.TARGET_ENCODING if is_crowded else None
+            has_many_levels = isinstance(spread, Categorical) and len(spread.levels) >= HIGH_CARDINALITY_LEVELS
+            return Skill.TARGET_ENCODING if has_many_levels else None
         case Curve() | Saturation():
             return Skill.CURVES
-        case Threshold() | Band():
+        case Threshold() | BetweenCuts():
             return Skill.STEP_FEATURES
         case Periodic():
             return Skill.PERIODIC_FEATURES

@@ -7,8 +7,8 @@ from typing import Any
 from sandmill.models.package import TaskPackage
 from sandmill.quality.findings import Finding
 from sandmill.quality.gates import check_package
+from sandmill.quality.package_tables import read_package
 from sandmill.quality.profile import lay_out
-from sandmill.quality.tables import read_package
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ import polars as pl
 
 from sandmill.metrics import get_metric
 from sandmill.models.base import Part
-from sandmill.models.package import Brief
+from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.quality.dependence import Array, clustering_p_value, correlate_ranks
 from sandmill.quality.findings import name_some
-from sandmill.quality.tables import ANSWERS, TEST, TRAIN, PackageTables
+from sandmill.quality.package_tables import ANSWERS, TEST, TRAIN, PackageTables
 from sandmill.quality.targets import Target, name_target
 
 ROWS_PER_CLASS = 4
@@ -35,7 +35,7 @@ ORDER_ALPHA = 1e-4
 
 def check_targets(tables: PackageTables) -> Iterator[str]:
     """Every class and label can be learnt and is asked for in both parts; numbers are numbers and they differ."""
-    brief, rows = tables.brief, tables.train.height
+    facts, rows = tables.facts, tables.train.height
     sets: dict[str, tuple[Target, ...]] = {TRAIN: tables.train_targets}
     for part in Part:
         inside = tables.test_parts == str(part)
@@ -48,9 +48,9 @@ def check_targets(tables: PackageTables) -> Iterator[str]:
             if target.is_class:
                 yield from _check_classes(what, target.known(), LEAST_ROWS_OF_A_CLASS if where == TRAIN else 1)
             else:
-                yield from _check_numbers(what, target.known().values, brief)
-    if brief.target is not TargetKind.MULTILABEL and len(brief.classes) * ROWS_PER_CLASS > rows:
-        yield f"{TRAIN}: {len(brief.classes)} classes for {rows} rows; at most a quarter as many"
+                yield from _check_numbers(what, target.known().values, facts)
+    if facts.target is not TargetKind.MULTILABEL and len(facts.classes) * ROWS_PER_CLASS > rows:
+        yield f"{TRAIN}: {len(facts.classes)} classes for {rows} rows; at most a quarter as many"
 
 
 def _check_classes(where: str, target: Target, least: int) -> Iterator[str]:
@@ -59,16 +59,16 @@ def _check_classes(where: str, target: Target, least: int) -> Iterator[str]:
         yield f"{where}: fewer than {least} rows of {len(rare)} classes ({name_some(rare)})"
 
 
-def _check_numbers(where: str, values: Array, brief: Brief) -> Iterator[str]:
+def _check_numbers(where: str, values: Array, facts: TaskFacts) -> Iterator[str]:
     """Numbers differ, counts are counts, and the metric is defined for all of them."""
     if not len(values) or values.min() == values.max():
         yield f"{where}: the target is constant"
-    if brief.target is TargetKind.COUNT and (odd := int(((values < 0) | (values != np.round(values))).sum())):
+    if facts.target is TargetKind.COUNT and (odd := int(((values < 0) | (values != np.round(values))).sum())):
         yield f"{where}: {odd} rows whose target is no count"
-    if get_metric(brief.metric).is_nonnegative and (below := int((values < 0).sum())):
-        yield f"{where}: {below} negative targets, which {brief.metric} cannot score"
-    if brief.metric in NO_ZEROS and (zeros := int((values == 0).sum())):
-        yield f"{where}: {zeros} targets of zero, which {brief.metric} cannot score"
+    if get_metric(facts.metric).is_nonnegative and (below := int((values < 0).sum())):
+        yield f"{where}: {below} negative targets, which {facts.metric} cannot score"
+    if facts.metric in NO_ZEROS and (zeros := int((values == 0).sum())):
+        yield f"{where}: {zeros} targets of zero, which {facts.metric} cannot score"
 
 
 def check_twins(tables: PackageTables) -> Iterator[str]:
@@ -78,7 +78,7 @@ def check_twins(tables: PackageTables) -> Iterator[str]:
     across = int(test.is_in(train.implode()).sum()) / max(1, test.len())
     if across > TWINS_ACROSS:
         yield f"{across:.1%} of the rows of {TEST} have an equal row in {TRAIN}; at most {TWINS_ACROSS:.0%}"
-    copies = _count_repeats(tables.train, [*tables.features, *tables.brief.target_columns])
+    copies = _count_repeats(tables.train, [*tables.features, *tables.facts.target_columns])
     repeats = _count_repeats(tables.train, tables.features)
     declared = _most_copies(tables)
     within = (repeats - min(copies, declared)) / max(1, train.len())

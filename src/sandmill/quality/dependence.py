@@ -28,7 +28,7 @@ def rank(values: Array | Levels) -> Array:
 
 
 def _sort(values: Array | Levels) -> NDArray[np.intp]:
-    """Places of the values in rising order, equal ones as they stand."""
+    """RowNumbers of the values in rising order, equal ones as they stand."""
     if np.issubdtype(values.dtype, np.integer) and values.max() < _SMALL:
         return np.argsort(values.astype(np.uint16), kind="stable")
     return np.argsort(values, kind="stable")
@@ -129,8 +129,8 @@ def same_spread_p_value(left: Array, right: Array) -> float:
     """
     if not len(left) or not len(right):
         return 1.0
-    places = np.concatenate([left, right])
-    steps = [np.searchsorted(np.sort(side), places, side="right") / len(side) for side in (left, right)]
+    row_numbers = np.concatenate([left, right])
+    steps = [np.searchsorted(np.sort(side), row_numbers, side="right") / len(side) for side in (left, right)]
     root = math.sqrt(len(left) * len(right) / (len(left) + len(right)))
     score = (root + 0.12 + 0.11 / root) * float(np.max(np.abs(steps[0] - steps[1])))
     tail = 2 * sum((-1) ** (k - 1) * math.exp(-2 * (k * score) ** 2) for k in range(1, 101))

@@ -7,7 +7,7 @@ from sandmill.models.layout import SUBMISSION, public_path
 from sandmill.models.structure import MetricName, SplitKind, TargetKind
 from sandmill.quality.findings import name_some
 from sandmill.quality.giveaways import GIVEAWAYS, MOTIF_NUMBERS, secret_numbers
-from sandmill.quality.tables import DESCRIPTION, SAMPLE, TEST, TRAIN, PackageTables
+from sandmill.quality.package_tables import DESCRIPTION, SAMPLE, TEST, TRAIN, PackageTables
 
 __all__ = ["GIVEAWAYS", "METRIC_WORDS", "MOTIF_NUMBERS", "check_description"]
 
@@ -92,9 +92,9 @@ def check_description(tables: PackageTables) -> Iterator[str]:
     yield from _check_names(tables, text)
     if not _says_split(_FENCE.sub("", text), tables.spec.split):
         yield f"{DESCRIPTION}: does not say that train and test are apart by {_BY[tables.spec.split]}"
-    words = METRIC_WORDS.get(tables.brief.metric, (str(tables.brief.metric),))
+    words = METRIC_WORDS.get(tables.facts.metric, (str(tables.facts.metric),))
     if not any(word in sections.get("Evaluation", "").lower() for word in words):
-        yield f"{DESCRIPTION}: its evaluation section does not name the metric {tables.brief.metric}"
+        yield f"{DESCRIPTION}: its evaluation section does not name the metric {tables.facts.metric}"
     yield from _check_example(tables, sections.get("Submission", ""))
     yield from _check_giveaways(tables, text)
 
@@ -113,7 +113,7 @@ def _check_names(tables: PackageTables, text: str) -> Iterator[str]:
     prose = _FENCE.sub("", text)
     if unnamed := [name for name in _columns(tables) if not _names(prose, name)]:
         yield f"{DESCRIPTION}: does not name the columns {name_some(unnamed)}"
-    if unnamed := [name for name in tables.brief.submission_columns if not _names(text, name)]:
+    if unnamed := [name for name in tables.facts.submission_columns if not _names(text, name)]:
         yield f"{DESCRIPTION}: does not name the submission's columns {name_some(unnamed)}"
     if unnamed := [name for name in _labels(tables) if not _names(prose, name)]:
         yield f"{DESCRIPTION}: does not list the labels {name_some(unnamed)}"
@@ -121,11 +121,11 @@ def _check_names(tables: PackageTables, text: str) -> Iterator[str]:
 
 def _columns(tables: PackageTables) -> list[str]:
     """Columns of train.csv, and those it should have had."""
-    return list(dict.fromkeys([*tables.train.columns, *tables.brief.target_columns]))
+    return list(dict.fromkeys([*tables.train.columns, *tables.facts.target_columns]))
 
 
 def _labels(tables: PackageTables) -> tuple[str, ...]:
-    return tables.brief.classes if tables.brief.target is TargetKind.MULTILABEL else ()
+    return tables.facts.classes if tables.facts.target is TargetKind.MULTILABEL else ()
 
 
 def _says_split(prose: str, split: SplitKind) -> bool:

@@ -12,7 +12,7 @@ from sandmill.models.base import Part
 from sandmill.models.mechanism import Categorical, Missing
 from sandmill.quality.dependence import Array, Levels, clustering_p_value, correlate_ranks, level
 from sandmill.quality.findings import name_some
-from sandmill.quality.tables import ANSWERS, PART, PUBLIC_FILES, SAMPLE, TEST, TRAIN, PackageTables
+from sandmill.quality.package_tables import ANSWERS, PART, PUBLIC_FILES, SAMPLE, TEST, TRAIN, PackageTables
 from sandmill.quality.targets import Target, name_target
 
 PRIVATE_FILES = frozenset({ANSWERS, "task.json", "solution.py", "leaderboard.csv"})
@@ -54,7 +54,7 @@ def check_files(tables: PackageTables) -> Iterator[str]:
 
 def check_ids(tables: PackageTables) -> Iterator[str]:
     """An id names a row and says nothing else: not its target, not its part; nor does the order of test.csv."""
-    name = tables.brief.id_column
+    name = tables.facts.id_column
     train, test = tables.train[name], tables.test[name]
     for path, ids in ((TRAIN, train), (TEST, test)):
         if empty := ids.null_count():
@@ -108,7 +108,7 @@ def id_views(ids: pl.Series) -> dict[str, Levels]:
 def check_missing(tables: PackageTables) -> Iterator[str]:
     """Gaps are where the design declares them, about as often as it says, and nowhere else."""
     declared = {gap.column: gap for gap in tables.spec.mechanism.missing()}
-    id_column, features = tables.brief.id_column, tables.features
+    id_column, features = tables.facts.id_column, tables.features
     for path, frame in ((TRAIN, tables.distinct_train), (TEST, tables.test)):
         for name in (id_column, *features):
             gaps, rows = frame[name].null_count(), frame.height

@@ -8,9 +8,9 @@ from sandmill.quality.data_gates import check_order, check_targets, check_twins
 from sandmill.quality.description_gate import check_description
 from sandmill.quality.file_gates import check_files, check_ids, check_missing
 from sandmill.quality.findings import Finding
+from sandmill.quality.package_tables import PackageTables, read_package
 from sandmill.quality.proxy_gate import check_proxy
 from sandmill.quality.split_gates import check_time, check_units
-from sandmill.quality.tables import PackageTables, read_package
 
 
 @dataclass(frozen=True)

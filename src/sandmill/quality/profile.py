@@ -14,7 +14,7 @@ from sandmill.fingerprint import digest
 from sandmill.models.base import Part
 from sandmill.models.package import TaskPackage
 from sandmill.quality.cells import date_columns
-from sandmill.quality.tables import DESCRIPTION, PART, SAMPLE, TEST, TRAIN, PackageTables, read_package
+from sandmill.quality.package_tables import DESCRIPTION, PART, SAMPLE, TEST, TRAIN, PackageTables, read_package
 from sandmill.quality.targets import reads_sets
 
 SCHEMAS: Mapping[str, Mapping[str, type[pl.DataType]]] = {
@@ -112,52 +112,52 @@ def _stack(name: str, rows: Iterable[Row]) -> pl.DataFrame:
 
 
 def _describe_task(tables: PackageTables) -> Row:
-    brief, spec = tables.brief, tables.spec
+    facts, spec = tables.facts, tables.spec
     parts = tables.answers[PART] if PART in tables.answers.columns else pl.Series(PART, [], dtype=pl.String)
     return {
         "task_id": tables.task_id,
         "replicate": tables.package.replicate,
         "modality": str(spec.structure.modality),
         "domain": spec.domain,
-        "target": str(brief.target),
-        "target_columns": len(brief.target_columns),
+        "target": str(facts.target),
+        "target_columns": len(facts.target_columns),
         "split": str(spec.split),
-        "metric": str(brief.metric),
-        "encoding": brief.encoding,
+        "metric": str(facts.metric),
+        "encoding": facts.encoding,
         "prompt": tables.package.public.get(DESCRIPTION, b"").decode(errors="replace"),
         "features": len(tables.features),
         "rows_train": tables.train.height,
         "rows_feedback": int((parts == Part.FEEDBACK).sum()),
         "rows_final": int((parts == Part.FINAL).sum()),
-        "classes": len(brief.classes),
+        "classes": len(facts.classes),
         "least_class_rows": _count_least_class(tables),
         "public_bytes": sum(map(len, tables.package.public.values())),
     }
 
 
 def _count_least_class(tables: PackageTables) -> int | None:
-    if not tables.brief.classes:
+    if not tables.facts.classes:
         return None
-    if not set(tables.brief.target_columns) <= set(tables.train.columns):
+    if not set(tables.facts.target_columns) <= set(tables.train.columns):
         return 0
     known = (target.known() for target in tables.train_targets)
     return min(int(np.bincount(t.values.astype(np.int64), minlength=len(t.classes)).min()) for t in known)
 
 
 def _describe_columns(tables: PackageTables) -> Iterator[Row]:
-    brief = tables.brief
-    named = dict.fromkeys(brief.target_columns, "target") | {brief.id_column: "id"}
+    facts = tables.facts
+    named = dict.fromkeys(facts.target_columns, "target") | {facts.id_column: "id"}
     dates = {column.name for column in date_columns(tables.spec)}
     for path, frame, roles, role in (
         (TRAIN, tables.train, named, "feature"),
         (TEST, tables.test, named, "feature"),
-        (SAMPLE, tables.sample, {brief.id_column: "id"}, "submission"),
+        (SAMPLE, tables.sample, {facts.id_column: "id"}, "submission"),
     ):
         for name in frame.columns:
             column, is_feature = frame[name], roles.get(name, role) == "feature"
-            if roles.get(name) == "target" and not brief.classes:
+            if roles.get(name) == "target" and not facts.classes:
                 column = column.cast(pl.Float64, strict=False)
-            if roles.get(name, role) in ("target", "submission") and reads_sets(brief):
+            if roles.get(name, role) in ("target", "submission") and reads_sets(facts):
                 column = column.fill_null("")
             fixed = {"task_id": tables.task_id, "file": path, "role": roles.get(name, role)}
             yield fixed | describe_column(column, is_date=is_feature and name in dates)
@@ -188,17 +188,17 @@ def _describe_files(tables: PackageTables) -> Iterator[Row]:
 
 
 def _lay_out_answers(tables: PackageTables) -> pl.DataFrame:
-    brief, answers = tables.brief, tables.answers
-    if answers.columns != [brief.id_column, *brief.target_columns, PART]:
+    facts, answers = tables.facts, tables.answers
+    if answers.columns != [facts.id_column, *facts.target_columns, PART]:
         return _stack("answers", ())
-    cells = answers.fill_null("") if reads_sets(brief) else answers
+    cells = answers.fill_null("") if reads_sets(facts) else answers
     return pl.concat(
         answers.select(
             pl.lit(tables.task_id).alias("task_id"),
-            pl.col(brief.id_column).alias("id"),
+            pl.col(facts.id_column).alias("id"),
             pl.lit(name).alias("column"),
             cells[name].alias("target"),
             PART,
         )
-        for name in brief.target_columns
+        for name in facts.target_columns
     )

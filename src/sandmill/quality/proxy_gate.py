@@ -1,4 +1,4 @@
-"""The gate on columns that are the target in another dress: by name, by value, or by where their gaps are."""
+"""The gate on columns that are the target in another form: by name, by value, or by where their gaps are."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ from sandmill.quality.dependence import (
     share_told_by_neighbour,
 )
 from sandmill.quality.findings import name_some
-from sandmill.quality.tables import PackageTables
+from sandmill.quality.package_tables import PackageTables
 from sandmill.quality.targets import Target, name_target
 
 PROXY = 0.995
@@ -29,9 +29,9 @@ FEW_LEVELS = 0.1
 
 def check_proxy(tables: PackageTables) -> Iterator[str]:
     """No feature bears a target's name, and no single one, nor its gaps, tells any target."""
-    brief = tables.brief
-    labels = brief.classes if brief.target is TargetKind.MULTILABEL else ()
-    taken = {brief.target_column, *brief.target_columns, *labels}
+    facts = tables.facts
+    labels = facts.classes if facts.target is TargetKind.MULTILABEL else ()
+    taken = {facts.target_column, *facts.target_columns, *labels}
     if named := [name for name in tables.features if name in taken]:
         yield f"columns have the name of a target: {name_some(named)}"
     # Each column and target is put in order once; the measures read little else.

@@ -13,7 +13,7 @@ from sandmill.quality.cells import date_columns
 from sandmill.quality.dependence import Array, overhang_p_value, same_spread_p_value
 from sandmill.quality.file_gates import ID_ALPHA, id_views, read_ids
 from sandmill.quality.findings import name_some
-from sandmill.quality.tables import TEST, TRAIN, PackageTables
+from sandmill.quality.package_tables import TEST, TRAIN, PackageTables
 from sandmill.quality.targets import Target
 
 LEAST_UNITS = 4

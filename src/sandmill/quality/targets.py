@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sandmill.models.package import Brief
+from sandmill.models.package import TaskFacts
 from sandmill.models.structure import TargetKind
 from sandmill.quality.dependence import Array, Levels, level, split_marks
 
@@ -58,17 +58,17 @@ def name_target(target: Target, among: Sequence[Target]) -> str:
     return f"the target {target.name}" if len(among) > 1 else "the target"
 
 
-def reads_sets(brief: Brief) -> bool:
+def reads_sets(facts: TaskFacts) -> bool:
     """Whether the target column holds label names separated by spaces; there an empty cell is an empty set."""
-    return brief.target is TargetKind.MULTILABEL and len(brief.target_columns) == 1
+    return facts.target is TargetKind.MULTILABEL and len(facts.target_columns) == 1
 
 
-def read_targets(frame: pl.DataFrame, brief: Brief) -> tuple[Target, ...]:
+def read_targets(frame: pl.DataFrame, facts: TaskFacts) -> tuple[Target, ...]:
     """Read the target columns of train.csv or answers.csv, whose cells are text."""
-    if reads_sets(brief):
-        return _read_sets(frame[brief.target_column], brief.classes)
-    classes = YES_OR_NO if brief.target is TargetKind.MULTILABEL else brief.classes
-    return tuple(Target(name, _read_cells(frame[name], classes), classes) for name in brief.target_columns)
+    if reads_sets(facts):
+        return _read_sets(frame[facts.target_column], facts.classes)
+    classes = YES_OR_NO if facts.target is TargetKind.MULTILABEL else facts.classes
+    return tuple(Target(name, _read_cells(frame[name], classes), classes) for name in facts.target_columns)
 
 
 def match_rows(target: Target, places: NDArray[np.int64]) -> Target:

@@ -3,12 +3,12 @@
 from sandmill.report.card import dataset_card
 from sandmill.report.funnel import RejectionRow, count_rejections, funnel
 from sandmill.report.mix import explain_missed_mix
-from sandmill.report.tables import Table, ending_table, funnel_table, rejections_table
 from sandmill.report.text import to_markdown, to_rich
+from sandmill.report.text_tables import TextTable, ending_table, funnel_table, rejections_table
 
 __all__ = [
     "RejectionRow",
-    "Table",
+    "TextTable",
     "count_rejections",
     "dataset_card",
     "ending_table",

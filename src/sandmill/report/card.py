@@ -7,8 +7,8 @@ from sandmill.models.release import SPLITS, Manifest, TaskRecord
 from sandmill.models.reports import Funnel
 from sandmill.report.digest import ReleaseDigest, count_table, digest_records, mix_table
 from sandmill.report.funnel import RejectionRow
-from sandmill.report.tables import Table, funnel_table, rejections_table
 from sandmill.report.text import to_markdown
+from sandmill.report.text_tables import TextTable, funnel_table, rejections_table
 
 LICENCE = "apache-2.0"
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
@@ -146,7 +146,7 @@ def _summarize(manifest: Manifest, digest: ReleaseDigest) -> str:
     )
 
 
-def _explain_rejections(table: Table) -> Iterator[str]:
+def _explain_rejections(table: TextTable) -> Iterator[str]:
     if table.rows:
         yield "Attempts that failed, by reason:"
         yield to_markdown(table)
@@ -166,7 +166,7 @@ def _list_parts(manifest: Manifest) -> str:
         ("reports/", "slots, rejections, and the suites of expectations with their results"),
         ("manifest.json", "hash, bytes and rows of each part; written last"),
     )
-    table = to_markdown(Table("Parts", ("path", "what"), tables))
+    table = to_markdown(TextTable("Parts", ("path", "what"), tables))
     return (
         f"{table}\n\nAgents must never see `private/`; it lies under a prefix of its own so that access can be split. "
         f"Content hash `{manifest.content}`, plan `{manifest.plan_fingerprint[:12]}`, secret `{manifest.secret_id}`. "

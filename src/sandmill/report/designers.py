@@ -11,7 +11,7 @@ from sandmill.models.base import Frozen
 from sandmill.models.release import TaskRecord
 from sandmill.models.reports import Rejection, SlotReport
 from sandmill.models.spec import TaskSpec
-from sandmill.report.tables import Table
+from sandmill.report.text_tables import TextTable
 
 _WORD = re.compile(r"[a-z]{3,}")
 MOST_COMPARED = 400
@@ -75,7 +75,7 @@ def compare_designers(
     ]
 
 
-def designers_table(rows: Iterable[tuple[str, DesignerRow]]) -> Table:
+def designers_table(rows: Iterable[tuple[str, DesignerRow]]) -> TextTable:
     """Show rows side by side, each with what it is called."""
     header = (
         "release",
@@ -106,7 +106,7 @@ def designers_table(rows: Iterable[tuple[str, DesignerRow]]) -> Table:
         )
         for name, row in rows
     )
-    return Table("Designers", header, cells, frozenset(range(2, 11)))
+    return TextTable("Designers", header, cells, frozenset(range(2, 11)))
 
 
 def _row(name: str, records: list[TaskRecord], attempts: int, lost: float, seeds: Mapping[str, str]) -> DesignerRow:

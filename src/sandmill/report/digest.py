@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from sandmill.models.base import Band
 from sandmill.models.calibration import Tier
 from sandmill.models.release import TaskRecord
-from sandmill.report.tables import Table, share
+from sandmill.report.text_tables import TextTable, share
 
 
 @dataclass
@@ -65,19 +65,19 @@ def digest_records(records: Iterable[TaskRecord]) -> ReleaseDigest:
     return digest
 
 
-def mix_table(digest: ReleaseDigest) -> Table:
+def mix_table(digest: ReleaseDigest) -> TextTable:
     """Show the mix of difficulty: asked for, reached, and reached where it was asked for."""
     rows = tuple(
         (str(band), str(digest.asked[band]), str(digest.reached[band]), share(digest.hit[band], digest.asked[band]))
         for band in Band
     )
-    return Table("Difficulty", ("band", "asked for", "reached", "met where asked"), rows, frozenset({1, 2, 3}))
+    return TextTable("Difficulty", ("band", "asked for", "reached", "met where asked"), rows, frozenset({1, 2, 3}))
 
 
-def count_table(title: str, counts: Counter[str], shown: int = 20) -> Table:
+def count_table(title: str, counts: Counter[str], shown: int = 20) -> TextTable:
     """Show how many tasks there are of each kind, the most frequent first, the tail in one row."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     rows = [(name, str(count)) for name, count in ordered[:shown]]
     if tail := ordered[shown:]:
         rows.append((f"{len(tail)} others", str(sum(count for _, count in tail))))
-    return Table(title, (title, "tasks"), tuple(rows), frozenset({1}))
+    return TextTable(title, (title, "tasks"), tuple(rows), frozenset({1}))

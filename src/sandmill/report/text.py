@@ -3,20 +3,20 @@
 from typing import TYPE_CHECKING
 
 from sandmill.errors import visible
-from sandmill.report.tables import Table
+from sandmill.report.text_tables import TextTable
 
 if TYPE_CHECKING:
     import rich.table
 
 
-def to_markdown(table: Table) -> str:
+def to_markdown(table: TextTable) -> str:
     """Write a table as GitHub-flavoured Markdown, without its title; ends without a line break."""
     rule = ["---:" if place in table.numeric else "---" for place in range(len(table.header))]
     lines = [table.header, rule, *table.rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
-def to_rich(table: Table) -> "rich.table.Table":
+def to_rich(table: TextTable) -> "rich.table.Table":
     """Lay a table out for a terminal. Cells are shown as they are, never as rich markup."""
     from rich.table import Table as RichTable
     from rich.text import Text

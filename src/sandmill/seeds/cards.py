@@ -9,8 +9,8 @@ from typing import Literal
 from sandmill.models.seed import SeedTask
 from sandmill.seeds.document import Document, read_document
 from sandmill.seeds.explain import Refusal
-from sandmill.seeds.findings import Finding, Unsound, gathered
 from sandmill.seeds.reading import Reading
+from sandmill.seeds.source_problems import SourceProblem, Unsound, gathered
 
 TEXT_LIMITS = {"id": 100, "title": 200, "summary": 2000, "source": 500, "licence": 500}
 """Characters. Longer texts are refused: a card states facts, and what it says may be shown to a model."""
@@ -38,7 +38,7 @@ def read_card(path: Path, file: str) -> Reading:
     return Reading(SeedTask.model_validate(card.model_dump()))
 
 
-def text_findings(document: Document) -> list[Finding]:
+def text_findings(document: Document) -> list[SourceProblem]:
     """Find texts that are too long or hold characters that do not print, in any field a person writes."""
     texts = [(name, document.data.get(name)) for name in TEXT_LIMITS]
     return [
@@ -46,7 +46,7 @@ def text_findings(document: Document) -> list[Finding]:
     ]
 
 
-def _text_findings(document: Document, name: str, text: str) -> Iterable[Finding]:
+def _text_findings(document: Document, name: str, text: str) -> Iterable[SourceProblem]:
     limit = TEXT_LIMITS[name]
     if len(text) > limit:
         yield document.finding(Refusal((name,), f"{len(text)} characters", f"at most {limit}"))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from sandmill.seeds.findings import Finding
+from sandmill.seeds.source_problems import SourceProblem
 from sandmill.seeds.wording import show
 
 MAX_CELL = 1 << 20
@@ -70,7 +70,7 @@ def _locate(path: Path) -> tuple[int, int] | None:
     return None
 
 
-def large_cell(file: str, name: str, line: int = 0) -> Finding:
+def large_cell(file: str, name: str, line: int = 0) -> SourceProblem:
     """Report such a cell; line 0 where the file has no lines."""
     saw = f"a cell of more than {MAX_CELL >> 20} MB in the column {show(name)}"
-    return Finding(file, saw, f"cells of at most {MAX_CELL >> 20} MB", line)
+    return SourceProblem(file, saw, f"cells of at most {MAX_CELL >> 20} MB", line)

@@ -6,16 +6,16 @@ from pathlib import Path
 from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
 from sandmill.seeds.competition_files import PublicFiles, list_public
 from sandmill.seeds.competition_tables import (
-    Columns,
+    ColumnRoles,
     CompetitionTables,
     modality_of_cells,
     name_columns,
     open_tables,
 )
 from sandmill.seeds.competition_target import CompetitionTarget, Unsettled, settle_target
-from sandmill.seeds.findings import Finding
 from sandmill.seeds.profile import ColumnFacts, count_present, measure
-from sandmill.seeds.tables import Table
+from sandmill.seeds.source_problems import SourceProblem
+from sandmill.seeds.table_files import TableFile
 from sandmill.seeds.tabular import Profiled, Wish, column_profile, describe_inputs, profile_table
 
 NO_DATA = "data in prepared/public (without them the target cannot be known)"
@@ -71,7 +71,7 @@ def understand(public: Path, file: str, metric: MetricName | None, sample_name: 
 
 
 def _not_one_table(
-    files: PublicFiles, tables: CompetitionTables, facts: dict[str, ColumnFacts], columns: Columns
+    files: PublicFiles, tables: CompetitionTables, facts: dict[str, ColumnFacts], columns: ColumnRoles
 ) -> str:
     """Say why the training table alone is not the task; empty if it is."""
     kinds = [column.kind for name, column in facts.items() if name not in columns.keys or column.kind == "text"]
@@ -86,12 +86,12 @@ def _not_one_table(
     return f"modality {Modality.MIXED}" if texts * 4 > inputs else ""
 
 
-def _profile(train: Table, columns: Columns, target: CompetitionTarget, metric: MetricName) -> Profiled:
+def _profile(train: TableFile, columns: ColumnRoles, target: CompetitionTarget, metric: MetricName) -> Profiled:
     left_out = (*columns.keys, *columns.lacking)
     if len(target.columns) == 1:
         (name,) = target.columns
         wish = Wish(name, target.kind, metric, tuple(column for column in left_out if column != name))
-        return profile_table(train, wish, Finding(train.file, "", "", line=1, field=name))
+        return profile_table(train, wish, SourceProblem(train.file, "", "", line=1, field=name))
     facts = measure(train, tuple(name for name in columns.shared if name not in left_out))
     inputs = describe_inputs({name: column for name, column in facts.items() if column.kind != "identifier"})
     is_classes = target.kind is TargetKind.MULTICLASS

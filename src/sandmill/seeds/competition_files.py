@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sandmill.models.structure import Modality
-from sandmill.seeds.findings import Finding, Unsound
-from sandmill.seeds.tables import TABLE_SUFFIXES
+from sandmill.seeds.source_problems import SourceProblem, Unsound
+from sandmill.seeds.table_files import TABLE_SUFFIXES
 
 _SUFFIXES = {
     Modality.IMAGE: ("jpg", "jpeg", "png", "tif", "tiff", "dcm", "dicom", "tfrec", "bmp", "gif", "webp"),
@@ -100,9 +100,9 @@ def _walk(folder: Path, file: str) -> Iterator[str]:
                 return
         folders_seen += len(folders)
         if folders and place.count("/") >= _MOST_LEVELS:
-            raise Unsound([Finding(file, f"folders more than {_MOST_LEVELS} levels deep", _FEWER_FOLDERS)])
+            raise Unsound([SourceProblem(file, f"folders more than {_MOST_LEVELS} levels deep", _FEWER_FOLDERS)])
         if folders_seen > _MOST_FOLDERS:
-            raise Unsound([Finding(file, f"more than {_MOST_FOLDERS} folders", _FEWER_FOLDERS)])
+            raise Unsound([SourceProblem(file, f"more than {_MOST_FOLDERS} folders", _FEWER_FOLDERS)])
         waiting += [f"{place}{name}/" for name in reversed(folders)]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sandmill.models.structure import Modality
 from sandmill.seeds.competition_files import PublicFiles, modality_of_names
-from sandmill.seeds.tables import Table, open_table
+from sandmill.seeds.table_files import TableFile, open_table
 
 _TRAIN = ("train.csv", "train.parquet")
 _TEST = ("test.csv", "test.parquet")
@@ -19,9 +19,9 @@ _LOOKED_AT = 200
 class CompetitionTables:
     """The tables that a competition on one table has; None for each that is not there."""
 
-    train: Table | None
-    test: Table | None
-    sample: Table | None
+    train: TableFile | None
+    test: TableFile | None
+    sample: TableFile | None
     extra: tuple[str, ...]
     """Names of further tables."""
 
@@ -33,17 +33,17 @@ class CompetitionTables:
 
 
 @dataclass(frozen=True)
-class Columns:
+class ColumnRoles:
     """What the columns of the training table are for."""
 
     keys: tuple[str, ...]
-    """Columns of the sample submission that name test rows."""
+    """ColumnRoles of the sample submission that name test rows."""
     answers: tuple[str, ...]
     """Its other columns."""
     shared: tuple[str, ...]
-    """Columns that both the training and the test table have."""
+    """ColumnRoles that both the training and the test table have."""
     lacking: tuple[str, ...]
-    """Columns of the training table that the test table lacks."""
+    """ColumnRoles of the training table that the test table lacks."""
 
 
 def open_tables(files: PublicFiles, file: str, sample_name: str) -> CompetitionTables:
@@ -68,10 +68,10 @@ def open_tables(files: PublicFiles, file: str, sample_name: str) -> CompetitionT
     return CompetitionTables(train, test, sample, extra)
 
 
-def name_columns(train: Table, test: Table, sample: Table) -> Columns:
+def name_columns(train: TableFile, test: TableFile, sample: TableFile) -> ColumnRoles:
     """Tell inputs, keys and answers apart: what the test table shows is known, what it lacks is asked for."""
     keys = tuple(name for name in sample.columns if name in test.columns) or sample.columns[:1]
-    return Columns(
+    return ColumnRoles(
         keys=keys,
         answers=tuple(name for name in sample.columns if name not in keys),
         shared=tuple(name for name in train.columns if name in test.columns),
@@ -79,7 +79,7 @@ def name_columns(train: Table, test: Table, sample: Table) -> Columns:
     )
 
 
-def modality_of_cells(tables: Sequence[Table | None]) -> Modality | None:
+def modality_of_cells(tables: Sequence[TableFile | None]) -> Modality | None:
     """Tell whether a column of one of the tables names images or sounds."""
     import polars as pl
 
@@ -91,12 +91,12 @@ def modality_of_cells(tables: Sequence[Table | None]) -> Modality | None:
     return None
 
 
-def _open(files: PublicFiles, names: Sequence[str], file: str) -> Table | None:
+def _open(files: PublicFiles, names: Sequence[str], file: str) -> TableFile | None:
     found = next((files.tables[name] for name in names if name in files.tables), None)
     return open_table(found, f"{file}/{found.name}") if found else None
 
 
-def _by_columns(rest: dict[str, Path], test: Table | None, sample: Table | None, file: str) -> Table | None:
+def _by_columns(rest: dict[str, Path], test: TableFile | None, sample: TableFile | None, file: str) -> TableFile | None:
     if test is None or sample is None:
         return None
     wanted = {*test.columns, *sample.columns}

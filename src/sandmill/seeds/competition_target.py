@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from sandmill.metrics.support import GRADED
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.seeds.competition_tables import Columns
+from sandmill.seeds.competition_tables import ColumnRoles
 from sandmill.seeds.profile import ColumnFacts, measure
-from sandmill.seeds.tables import Table
+from sandmill.seeds.table_files import TableFile
 from sandmill.seeds.target import infer_kind
 from sandmill.seeds.wording import show
 
@@ -27,7 +27,7 @@ class Unsettled(Exception):
     """The target cannot be told; the message is what would have to be known."""
 
 
-def settle_target(train: Table, columns: Columns, metric: MetricName) -> CompetitionTarget:
+def settle_target(train: TableFile, columns: ColumnRoles, metric: MetricName) -> CompetitionTarget:
     """Tell the target.
 
     One answer column of the training table is the target. Several of them are one-hot classes, labels or numbers, by
@@ -65,7 +65,7 @@ def kind_under(metric: MetricName, target: ColumnFacts) -> TargetKind | None:
     return TargetKind.ORDINAL if is_ordinal else None
 
 
-def _one(train: Table, column: str, metric: MetricName) -> TargetKind:
+def _one(train: TableFile, column: str, metric: MetricName) -> TargetKind:
     facts = measure(train, (column,), labelled=column)[column]
     may_be_list = (TargetKind.MULTILABEL, metric) in GRADED and facts.spaces > 0
     kind = None if may_be_list else kind_under(metric, facts)
@@ -77,7 +77,7 @@ def _one(train: Table, column: str, metric: MetricName) -> TargetKind:
     return kind
 
 
-def _several(train: Table, answers: tuple[str, ...], metric: MetricName) -> TargetKind:
+def _several(train: TableFile, answers: tuple[str, ...], metric: MetricName) -> TargetKind:
     import polars as pl
 
     numbers = [pl.col(name).cast(pl.String).cast(pl.Float64, strict=False) for name in answers]
@@ -112,7 +112,7 @@ def _takes_class_columns(metric: MetricName) -> bool:
     return GRADED.get((TargetKind.MULTICLASS, metric)) == "class_probabilities"
 
 
-def _names_classes(train: Table, column: str, answers: tuple[str, ...]) -> bool:
+def _names_classes(train: TableFile, column: str, answers: tuple[str, ...]) -> bool:
     """Whether the answer columns are called as the values of a column, with the column's name before them or not."""
     import polars as pl
 

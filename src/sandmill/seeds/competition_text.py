@@ -5,7 +5,7 @@ import unicodedata
 from pathlib import Path
 
 from sandmill.seeds.document import read_text
-from sandmill.seeds.findings import Finding, Unsound
+from sandmill.seeds.source_problems import SourceProblem, Unsound
 from sandmill.seeds.wording import shorten
 
 MAX_SUMMARY = 600
@@ -31,7 +31,7 @@ def read_summary(path: Path, file: str) -> str:
         elif paragraph:
             break
     if not paragraph:
-        raise Unsound([Finding(file, "no paragraph", "a heading and a paragraph of text")])
+        raise Unsound([SourceProblem(file, "no paragraph", "a heading and a paragraph of text")])
     return shorten(" ".join(paragraph), MAX_SUMMARY)
 
 

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 
 from sandmill.seeds.engine import quote
 from sandmill.seeds.profile import ColumnFacts
-from sandmill.seeds.tables import Table
+from sandmill.seeds.table_files import TableFile
 
 
 def dependences(
-    table: Table, target: ColumnFacts, inputs: Mapping[str, ColumnFacts], classes: bool
+    table: TableFile, target: ColumnFacts, inputs: Mapping[str, ColumnFacts], classes: bool
 ) -> dict[str, float]:
     """Put the dependence of each input with the target on one scale, 0 (none seen) to 1.
 
@@ -46,7 +46,7 @@ def dependences(
     return answer
 
 
-def _query(table: Table, facts: ColumnFacts, target: ColumnFacts, goal: str | None) -> str:
+def _query(table: TableFile, facts: ColumnFacts, target: ColumnFacts, goal: str | None) -> str:
     is_number = facts.kind in ("numeric", "date")
     if goal is not None and is_number:
         return f"SELECT abs(corr({_number(table, facts)}, {goal})) FROM cells WHERE {quote(target.name)} IS NOT NULL"
@@ -79,7 +79,7 @@ def _class_ratio(column: str, target: str) -> str:
         SELECT sqrt(greatest(0, within.kept - chance.kept) / nullif(1 - chance.kept, 0)) FROM within, chance"""
 
 
-def _number(table: Table, facts: ColumnFacts) -> str:
+def _number(table: TableFile, facts: ColumnFacts) -> str:
     name = quote(facts.name)
     if facts.kind == "date":
         return f"epoch(try_cast(left({name}::VARCHAR, 19) AS TIMESTAMP))"

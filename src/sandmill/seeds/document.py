@@ -10,8 +10,8 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from sandmill.seeds.explain import Loc, Refusal, explain
-from sandmill.seeds.findings import Finding, Unsound
 from sandmill.seeds.regular import read_regular
+from sandmill.seeds.source_problems import SourceProblem, Unsound
 from sandmill.seeds.wording import shorten, show
 from sandmill.seeds.yaml_loader import CORE, MAX_DIGITS, compose, read_scalar
 
@@ -30,7 +30,7 @@ class Document:
     places: dict[Loc, tuple[int, int]] = field(default_factory=dict)
     """Line and column, from 1, of the value at a location; a field's own name is under (..., name, "")."""
 
-    def finding(self, refusal: Refusal) -> Finding:
+    def finding(self, refusal: Refusal) -> SourceProblem:
         """Place a refusal: at the value, for an unknown field at its name, for a missing one at what should hold it."""
         loc = tuple(part for part in refusal.loc if part != "[key]")
         named = loc != refusal.loc or refusal.expected.startswith(("a known field", "a field of"))
@@ -38,7 +38,7 @@ class Document:
         spots += [loc[:end] for end in range(len(loc), -1, -1)]
         line, column = next((self.places[spot] for spot in spots if spot in self.places), (0, 0))
         field_path = Refusal(loc, "", "").field
-        return Finding(self.file, refusal.saw, refusal.expected, line, column, field_path, refusal.hint)
+        return SourceProblem(self.file, refusal.saw, refusal.expected, line, column, field_path, refusal.hint)
 
     def parse(self, model: type[M]) -> M:
         """Validate the whole mapping.
@@ -68,18 +68,18 @@ def read_document(path: Path, file: str) -> Document:
         root = compose(text, file)
     except yaml.reader.ReaderError as error:
         saw, line = f"the character U+{ord(text[error.position]):04X}", text.count("\n", 0, error.position) + 1
-        raise Unsound([Finding(file, saw, "text that prints", line)]) from None
+        raise Unsound([SourceProblem(file, saw, "text that prints", line)]) from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
-        raise Unsound([Finding(file, *_yaml_words(error), line, column)]) from None
+        raise Unsound([SourceProblem(file, *_yaml_words(error), line, column)]) from None
     except yaml.YAMLError as error:
-        raise Unsound([Finding(file, shorten(str(error).splitlines()[0], 120), "YAML")]) from None
+        raise Unsound([SourceProblem(file, shorten(str(error).splitlines()[0], 120), "YAML")]) from None
     document = Document(file)
     if not isinstance(root, yaml.MappingNode):
         saw = "an empty file" if root is None else "no fields at the top level"
-        raise Unsound([Finding(file, saw, "a mapping of fields, such as `id: my-task`")])
-    findings: list[Finding] = []
+        raise Unsound([SourceProblem(file, saw, "a mapping of fields, such as `id: my-task`")])
+    findings: list[SourceProblem] = []
     document.data = _plain(root, (), document, findings)
     if findings:
         raise Unsound(findings)
@@ -95,14 +95,14 @@ def read_text(path: Path, file: str, limit: int = MAX_BYTES) -> str:
     try:
         content = read_regular(path, file, limit + 1)
     except OSError as error:
-        raise Unsound([Finding(file, error.strerror or "an unreadable file", "a readable file")]) from None
+        raise Unsound([SourceProblem(file, error.strerror or "an unreadable file", "a readable file")]) from None
     if len(content) > limit:
-        raise Unsound([Finding(file, f"more than {limit // 1024} kB", f"at most {limit // 1024} kB")])
+        raise Unsound([SourceProblem(file, f"more than {limit // 1024} kB", f"at most {limit // 1024} kB")])
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise Unsound([Finding(file, "bytes that are not UTF-8", "text in UTF-8", line)]) from None
+        raise Unsound([SourceProblem(file, "bytes that are not UTF-8", "text in UTF-8", line)]) from None
 
 
 def _yaml_words(error: yaml.MarkedYAMLError) -> tuple[str, str]:
@@ -115,7 +115,7 @@ def _yaml_words(error: yaml.MarkedYAMLError) -> tuple[str, str]:
     return shorten(saw, 120), shorten(expected, 120)
 
 
-def _plain(node: yaml.Node, loc: Loc, document: Document, findings: list[Finding]) -> Any:
+def _plain(node: yaml.Node, loc: Loc, document: Document, findings: list[SourceProblem]) -> Any:
     place = node.start_mark.line + 1, node.start_mark.column + 1
     document.places[loc] = place
     if isinstance(node, yaml.MappingNode) and node.tag == f"{CORE}map":
@@ -126,7 +126,7 @@ def _plain(node: yaml.Node, loc: Loc, document: Document, findings: list[Finding
         with suppress(ValueError):
             return read_scalar(node.tag, node.value)
     saw, expected = _refused(node)
-    findings.append(Finding(document.file, saw, expected, *place, Refusal(loc, "", "").field))
+    findings.append(SourceProblem(document.file, saw, expected, *place, Refusal(loc, "", "").field))
     return None
 
 
@@ -140,18 +140,18 @@ def _refused(node: yaml.Node) -> tuple[str, str]:
     return f"the number {show(node.value)}", "plain text or a finite number"
 
 
-def _mapping(node: yaml.MappingNode, loc: Loc, document: Document, findings: list[Finding]) -> dict[str, Any]:
+def _mapping(node: yaml.MappingNode, loc: Loc, document: Document, findings: list[SourceProblem]) -> dict[str, Any]:
     data: dict[str, Any] = {}
     for key_node, value_node in node.value:
         name = key_node.value if isinstance(key_node, yaml.ScalarNode) else None
         line, column = key_node.start_mark.line + 1, key_node.start_mark.column + 1
         if name is None or name == "<<":
             saw = "a field name that is not plain text" if name is None else 'the merge key "<<"'
-            findings.append(Finding(document.file, saw, "a field name", line, column))
+            findings.append(SourceProblem(document.file, saw, "a field name", line, column))
         elif name in data:
             first = document.places[*loc, name, ""][0]
             saw = f"{show(name)} again, first on line {first}"
-            findings.append(Finding(document.file, saw, "each field once", line, column))
+            findings.append(SourceProblem(document.file, saw, "each field once", line, column))
         else:
             document.places[*loc, name, ""] = line, column
             data[name] = _plain(value_node, (*loc, name), document, findings)

@@ -10,9 +10,9 @@ from sandmill.models.structure import MetricName, SplitKind, TargetKind
 from sandmill.seeds.cards import text_findings
 from sandmill.seeds.document import Document, read_document
 from sandmill.seeds.explain import Refusal
-from sandmill.seeds.findings import Finding, Unsound, gathered
 from sandmill.seeds.reading import Reading
-from sandmill.seeds.tables import TABLE_SUFFIXES, Table, open_table, readable
+from sandmill.seeds.source_problems import SourceProblem, Unsound, gathered
+from sandmill.seeds.table_files import TABLE_SUFFIXES, TableFile, open_table, readable
 from sandmill.seeds.tabular import Wish, profile_table
 from sandmill.seeds.wording import did_you_mean, show
 
@@ -45,7 +45,7 @@ def read_folder(path: Path, file: str) -> Reading:
     Raises:
         Unsound: with every problem of both files.
     """
-    findings: list[Finding] = []
+    findings: list[SourceProblem] = []
     document = Document(f"{file}/seed.yaml")
     seed = table = None
     with gathered(findings):
@@ -63,7 +63,7 @@ def read_folder(path: Path, file: str) -> Reading:
     wish = Wish(seed.target, seed.target_kind, seed.metric, left_out, seed.id_column)
     try:
         with readable(table.file):
-            profiled = profile_table(table, wish, Finding(document.file, "", "", field="target"))
+            profiled = profile_table(table, wish, SourceProblem(document.file, "", "", field="target"))
     except Unsound as unsound:
         raise Unsound([_placed(finding, document) for finding in unsound.findings]) from None
     task = SeedTask(
@@ -79,22 +79,22 @@ def read_folder(path: Path, file: str) -> Reading:
     return Reading(task, profiled.notes)
 
 
-def _placed(finding: Finding, document: Document) -> Finding:
+def _placed(finding: SourceProblem, document: Document) -> SourceProblem:
     """Give a problem with what was declared the line of its declaration."""
     if finding.file != document.file:
         return finding
     return document.finding(Refusal((finding.field,), finding.saw, finding.expected, finding.hint))
 
 
-def _only_table(path: Path, file: str) -> Table:
+def _only_table(path: Path, file: str) -> TableFile:
     tables = sorted(entry for entry in path.iterdir() if entry.suffix in TABLE_SUFFIXES and not entry.is_dir())
     if len(tables) == 1:
         return open_table(tables[0], f"{file}/{tables[0].name}")
     saw = f"{len(tables)} tables: {', '.join(t.name for t in tables[:5])}" if tables else "no table"
-    raise Unsound([Finding(file, saw, "one *.csv or *.parquet beside seed.yaml")])
+    raise Unsound([SourceProblem(file, saw, "one *.csv or *.parquet beside seed.yaml")])
 
 
-def _absent_columns(document: Document, seed: TableSeed, table: Table) -> list[Finding]:
+def _absent_columns(document: Document, seed: TableSeed, table: TableFile) -> list[SourceProblem]:
     named = [(("target",), seed.target), *((("ignore", n), name) for n, name in enumerate(seed.ignore))]
     named += [(("id_column",), seed.id_column)] if seed.id_column else []
     findings = []
@@ -107,7 +107,7 @@ def _absent_columns(document: Document, seed: TableSeed, table: Table) -> list[F
     return findings
 
 
-def _columns_hint(name: str, table: Table) -> str:
+def _columns_hint(name: str, table: TableFile) -> str:
     listed = ", ".join(show(column) for column in table.columns[:8])
     more = f" and {len(table.columns) - 8} more" if len(table.columns) > 8 else ""
     return did_you_mean(name, table.columns) or f"It has {listed}{more}."

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from sandmill.models.seed import SeedIntake, SeedNote, SeedTask, UnsupportedSeed
-from sandmill.seeds.findings import Finding, Unsound, seed_error
 from sandmill.seeds.reading import Reading
+from sandmill.seeds.source_problems import SourceProblem, Unsound, seed_error
 from sandmill.seeds.sources import Source, find_sources
 from sandmill.seeds.support import missing_support
 from sandmill.seeds.wording import shorten
@@ -88,14 +88,14 @@ def _unreadable(source: Source, unsound: Unsound) -> UnsupportedSeed:
     )
 
 
-def _mended(finding: Finding, source: Source) -> str:
+def _mended(finding: SourceProblem, source: Source) -> str:
     place = finding.place(with_file=False)
     where = f"{place}: " if finding.line or finding.field else ""
     name = finding.file.removeprefix(f"{source.file}/")
     return f"{name} mended ({where}saw {finding.saw}, expected {finding.expected})"
 
 
-def _repeated_ids(read: Sequence[tuple[Source, Reading]]) -> list[Finding]:
+def _repeated_ids(read: Sequence[tuple[Source, Reading]]) -> list[SourceProblem]:
     """Find ids that two seeds have whose files somebody wrote for this build."""
     first: dict[str, str] = {}
     findings = []
@@ -104,7 +104,7 @@ def _repeated_ids(read: Sequence[tuple[Source, Reading]]) -> list[Finding]:
             continue
         if reading.seed.id in first:
             saw = f'"{reading.seed.id}", which {first[reading.seed.id]} has too'
-            findings.append(Finding(source.file, saw, "each id once", field="id"))
+            findings.append(SourceProblem(source.file, saw, "each id once", field="id"))
         first.setdefault(reading.seed.id, source.file)
     return findings
 
@@ -122,6 +122,6 @@ def _give_way(read: Sequence[tuple[Source, Reading]]) -> list[tuple[Source, Read
     return kept
 
 
-def _nothing_supported(source: Source, seed: SeedTask | UnsupportedSeed) -> Finding:
+def _nothing_supported(source: Source, seed: SeedTask | UnsupportedSeed) -> SourceProblem:
     needs = "; ".join(seed.needs) if isinstance(seed, UnsupportedSeed) else ""
-    return Finding(source.file, f"a seed that needs {needs}", "at least one seed that can be made today")
+    return SourceProblem(source.file, f"a seed that needs {needs}", "at least one seed that can be made today")

@@ -5,8 +5,8 @@ import io
 from itertools import islice
 from pathlib import Path
 
-from sandmill.seeds.findings import Finding, Unsound
 from sandmill.seeds.regular import read_regular
+from sandmill.seeds.source_problems import SourceProblem, Unsound
 from sandmill.seeds.wording import shorten, show
 
 _LFS_POINTER = "version https://git-lfs"
@@ -25,18 +25,20 @@ def read_leaderboard(path: Path, file: str) -> tuple[float, float]:
     try:
         content = read_regular(path, file, _MAX_BYTES + 1)
         if len(content) > _MAX_BYTES:
-            raise Unsound([Finding(file, "a huge file", f"a leaderboard of at most {_MAX_BYTES >> 20} MB")])
+            raise Unsound([SourceProblem(file, "a huge file", f"a leaderboard of at most {_MAX_BYTES >> 20} MB")])
         scores = _scores(content.decode("utf-8-sig"), file)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         saw = "nothing" if isinstance(error, FileNotFoundError) else shorten(str(error), 120)
-        raise Unsound([Finding(file, saw, "a leaderboard in CSV")]) from None
+        raise Unsound([SourceProblem(file, saw, "a leaderboard in CSV")]) from None
     wrong = (
-        Finding(file, show(score), "a number", line, field="score") for line, score in scores if not _is_number(score)
+        SourceProblem(file, show(score), "a number", line, field="score")
+        for line, score in scores
+        if not _is_number(score)
     )
     if found := list(islice(wrong, 5)):
         raise Unsound(found)
     if not scores:
-        raise Unsound([Finding(file, "no rows", "at least one score")])
+        raise Unsound([SourceProblem(file, "no rows", "at least one score")])
     return float(scores[0][1]), float(scores[-1][1])
 
 
@@ -44,14 +46,14 @@ def _scores(text: str, file: str) -> list[tuple[int, str]]:
     """Take line and score of each row."""
     if text.startswith(_LFS_POINTER):
         hint = "Run git lfs pull in the clone of MLE-bench."
-        raise Unsound([Finding(file, "a Git LFS pointer", "the leaderboard itself", 1, hint=hint)])
+        raise Unsound([SourceProblem(file, "a Git LFS pointer", "the leaderboard itself", 1, hint=hint)])
     rows = csv.reader(io.StringIO(text, newline=""))
     header = next(rows, [])
     if len(header) > _MAX_COLUMNS:
-        raise Unsound([Finding(file, f"{len(header)} columns", f"at most {_MAX_COLUMNS}", 1)])
+        raise Unsound([SourceProblem(file, f"{len(header)} columns", f"at most {_MAX_COLUMNS}", 1)])
     if "score" not in header:
         saw = f"columns {', '.join(shorten(name) for name in header[:10])}" if header else "no header"
-        raise Unsound([Finding(file, saw, "a column score", 1)])
+        raise Unsound([SourceProblem(file, saw, "a column score", 1)])
     place = header.index("score")
     filled = ((rows.line_num, row[place] if place < len(row) else "") for row in rows if row)
     return list(islice(filled, _MAX_ROWS))

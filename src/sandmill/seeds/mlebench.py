@@ -11,13 +11,13 @@ from sandmill.seeds.cards import bundled_cards
 from sandmill.seeds.competition_data import understand
 from sandmill.seeds.competition_text import read_summary
 from sandmill.seeds.document import Document, read_document
-from sandmill.seeds.findings import Finding, Unsound, gathered
 from sandmill.seeds.graders import LOWER_IS_BETTER, meant, metric_of
 from sandmill.seeds.leaderboard import read_leaderboard
 from sandmill.seeds.reading import Reading
 from sandmill.seeds.regular import require_folder
+from sandmill.seeds.source_problems import SourceProblem, Unsound, gathered
 from sandmill.seeds.support import missing_metric
-from sandmill.seeds.tables import readable
+from sandmill.seeds.table_files import readable
 from sandmill.seeds.wording import shorten
 
 COMPETITION_FILES = frozenset({"config.yaml", "description.md", "leaderboard.csv", "grade.py", "prepare.py"})
@@ -58,7 +58,7 @@ def read_competition(path: Path, file: str) -> Reading:
     Raises:
         Unsound: with every problem of its files.
     """
-    findings: list[Finding] = []
+    findings: list[SourceProblem] = []
     config = metric = board = summary = None
     document = Document(f"{file}/config.yaml")
     with gathered(findings):
@@ -113,10 +113,10 @@ def _bundled_twin(seed_id: str) -> str:
     return f"The bundled card sandmill/seeds/cards/{seed_id}.yaml describes it."
 
 
-def _wrong_direction(metric: MetricName, board: tuple[float, float], file: str) -> list[Finding]:
+def _wrong_direction(metric: MetricName, board: tuple[float, float], file: str) -> list[SourceProblem]:
     best, worst = board
     if best == worst or (best < worst) == (metric in LOWER_IS_BETTER):
         return []
     better = "lower" if metric in LOWER_IS_BETTER else "higher"
     saw = f"scores from {best:g} in the first row to {worst:g} in the last"
-    return [Finding(file, saw, f"the best first, and for {metric} {better} is better", field="score")]
+    return [SourceProblem(file, saw, f"the best first, and for {metric} {better} is better", field="score")]

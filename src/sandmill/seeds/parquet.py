@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sandmill.seeds.cell_size import MAX_CELL, large_cell
 from sandmill.seeds.engine import literal, open_engine, quote
-from sandmill.seeds.findings import Finding, Unsound
+from sandmill.seeds.source_problems import SourceProblem, Unsound
 from sandmill.seeds.wording import shorten
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def parquet_columns(path: Path, file: str) -> tuple[str, ...]:
             raise Unsound(findings)
         schema = pl.scan_parquet(path, glob=False).collect_schema()
     except (OSError, pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise Unsound([Finding(file, shorten(str(error), 120), _EXPECTED)]) from None
+        raise Unsound([SourceProblem(file, shorten(str(error), 120), _EXPECTED)]) from None
     return tuple(schema.names())
 
 
@@ -58,7 +58,7 @@ def check_parquet(path: Path, file: str) -> None:
             asked = ", ".join(f"max({length}), sum({length})" for length in lengths.values())
             row = connection.execute(f"SELECT {asked} FROM {source}").fetchone() if lengths else ()
         except duckdb.Error as error:
-            raise Unsound([Finding(file, shorten(str(error).splitlines()[0], 120), _EXPECTED)]) from None
+            raise Unsound([SourceProblem(file, shorten(str(error).splitlines()[0], 120), _EXPECTED)]) from None
     longest, sums = (row or ())[::2], (row or ())[1::2]
     found = [name for name, length in zip(lengths, longest, strict=True) if (length or 0) > MAX_CELL]
     if found:
@@ -76,20 +76,20 @@ def parquet_relation(path: Path, connection: "duckdb.DuckDBPyConnection") -> str
     return f"SELECT * {f'REPLACE ({cleaned})' if cleaned else ''} FROM {source}"
 
 
-def _oversized(footer: "FileMetaData", file: str) -> Iterator[Finding]:
+def _oversized(footer: "FileMetaData", file: str) -> Iterator[SourceProblem]:
     groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
     rows = max(footer.num_rows, sum(group.num_rows for group in groups))
     if rows > MAX_PARQUET_ROWS:
-        yield Finding(file, f"{rows} rows", f"at most {MAX_PARQUET_ROWS}")
+        yield SourceProblem(file, f"{rows} rows", f"at most {MAX_PARQUET_ROWS}")
     if footer.num_columns > MAX_COLUMNS:
-        yield Finding(file, f"{footer.num_columns} columns", f"at most {MAX_COLUMNS}")
+        yield SourceProblem(file, f"{footer.num_columns} columns", f"at most {MAX_COLUMNS}")
     if max(_CELL * rows * footer.num_columns, sum(group.total_byte_size for group in groups)) > MAX_DECODED:
         yield _too_much(file)
 
 
-def _too_much(file: str) -> Finding:
+def _too_much(file: str) -> SourceProblem:
     hint = "A sample of the rows is enough: their number does not shape the tasks."
-    return Finding(
+    return SourceProblem(
         file, f"more than {MAX_DECODED >> 20} MB of cells, unpacked", f"at most {MAX_DECODED >> 20} MB", hint=hint
     )
 

@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from sandmill.seeds.findings import Finding, Unsound
-from sandmill.seeds.tables import Table
+from sandmill.seeds.source_problems import SourceProblem, Unsound
+from sandmill.seeds.table_files import TableFile
 from sandmill.seeds.wording import shorten
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class ColumnFacts:
         return "numeric" if self.is_number else "categorical"
 
 
-def measure(table: Table, columns: tuple[str, ...], labelled: str | None = None) -> dict[str, ColumnFacts]:
+def measure(table: TableFile, columns: tuple[str, ...], labelled: str | None = None) -> dict[str, ColumnFacts]:
     """Profile columns without loading the table.
 
     Args:
@@ -88,13 +88,13 @@ def measure(table: Table, columns: tuple[str, ...], labelled: str | None = None)
             asked = [expr for n in batch for expr in _expressions(n, columns[n], schema[columns[n]])]
             row |= frame.select(pl.len().alias("rows"), *asked).collect(engine="streaming").row(0, named=True)
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise Unsound([Finding(table.file, shorten(str(error), 120), "a table that can be read")]) from None
+        raise Unsound([SourceProblem(table.file, shorten(str(error), 120), "a table that can be read")]) from None
     if not row["rows"]:
-        raise Unsound([Finding(table.file, "a table with columns and no rows", "a table with rows")])
+        raise Unsound([SourceProblem(table.file, "a table with columns and no rows", "a table with rows")])
     return {name: _facts(name, number, row) for number, name in enumerate(columns)}
 
 
-def _batches(table: Table, width: int) -> list[range]:
+def _batches(table: TableFile, width: int) -> list[range]:
     """Split the columns of a Parquet table so that distinct values of a few are held at once.
 
     A CSV is read whole for any of its columns, so all of them are measured together.
@@ -108,12 +108,12 @@ def _batches(table: Table, width: int) -> list[range]:
     return [range(start, min(start + size, width)) for start in range(0, width, size)]
 
 
-def _refuse_nested(table: Table, dtypes: "dict[str, pl.DataType]") -> None:
+def _refuse_nested(table: TableFile, dtypes: "dict[str, pl.DataType]") -> None:
     nested = {name: dtype for name, dtype in dtypes.items() if dtype.is_nested() or dtype.is_object()}
     expected = "columns of single values"
     hint = "Name the column under ignore to leave it out."
     if nested:
-        raise Unsound([Finding(table.file, f"{d} in column {n}", expected, hint=hint) for n, d in nested.items()])
+        raise Unsound([SourceProblem(table.file, f"{d} in column {n}", expected, hint=hint) for n, d in nested.items()])
 
 
 def _expressions(number: int, name: str, dtype: "pl.DataType") -> "list[pl.Expr]":
@@ -149,7 +149,7 @@ def present_cells(name: str, dtype: "pl.DataType") -> "pl.Expr":
     return cells.is_not_null() & cells.is_not_nan() if dtype.is_float() else cells.is_not_null()
 
 
-def count_present(table: Table, column: str) -> tuple[int, int, int]:
+def count_present(table: TableFile, column: str) -> tuple[int, int, int]:
     """Count the rows of a table, the cells of one column that are not empty, and the distinct values among these.
 
     Raises:
@@ -165,7 +165,7 @@ def count_present(table: Table, column: str) -> tuple[int, int, int]:
         )
         rows, filled, distinct = counts.collect(engine="streaming").row(0)
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise Unsound([Finding(table.file, shorten(str(error), 120), "a table that can be read")]) from None
+        raise Unsound([SourceProblem(table.file, shorten(str(error), 120), "a table that can be read")]) from None
     return rows, filled, distinct
 
 

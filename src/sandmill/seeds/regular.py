@@ -4,7 +4,7 @@ import os
 import stat
 from pathlib import Path
 
-from sandmill.seeds.findings import Finding, Unsound
+from sandmill.seeds.source_problems import SourceProblem, Unsound
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -23,7 +23,7 @@ def require_regular(path: Path, file: str) -> None:
         return
     if not stat.S_ISREG(mode):
         saw = "a link" if stat.S_ISLNK(mode) else "no regular file"
-        raise Unsound([Finding(file, saw, "a regular file in the folder itself")])
+        raise Unsound([SourceProblem(file, saw, "a regular file in the folder itself")])
 
 
 def require_folder(path: Path, file: str) -> None:
@@ -33,7 +33,7 @@ def require_folder(path: Path, file: str) -> None:
         Unsound: if it is one.
     """
     if path.is_symlink():
-        raise Unsound([Finding(file, "a link", "a folder in the folder itself")])
+        raise Unsound([SourceProblem(file, "a link", "a folder in the folder itself")])
 
 
 def read_regular(path: Path, file: str, limit: int) -> bytes:
@@ -46,5 +46,5 @@ def read_regular(path: Path, file: str, limit: int) -> bytes:
     require_regular(path, file)
     with os.fdopen(os.open(path, _READ), "rb") as stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-            raise Unsound([Finding(file, "no regular file", "a regular file in the folder itself")])
+            raise Unsound([SourceProblem(file, "no regular file", "a regular file in the folder itself")])
         return stream.read(limit)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from sandmill.models.seed import SkippedSource
 from sandmill.seeds.cards import bundled_cards, read_card
-from sandmill.seeds.findings import Finding, Unsound
 from sandmill.seeds.folder import read_folder
 from sandmill.seeds.mlebench import COMPETITION_FILES, read_competition
 from sandmill.seeds.reading import Reading
-from sandmill.seeds.tables import TABLE_SUFFIXES
+from sandmill.seeds.source_problems import SourceProblem, Unsound
+from sandmill.seeds.table_files import TABLE_SUFFIXES
 from sandmill.seeds.wording import did_you_mean, shorten
 
 FORMS = (
@@ -41,7 +41,7 @@ class Found:
     sources: list[Source] = field(default_factory=list)
     skipped: list[SkippedSource] = field(default_factory=list)
     """Children of folders that are no seeds."""
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[SourceProblem] = field(default_factory=list)
     """Paths that hold no seed."""
 
 
@@ -69,7 +69,7 @@ def _refuse_repeated(text: str, first: dict[Path, str]) -> None:
     place = Path(text).resolve()
     if place in first:
         saw = "given twice" if first[place] == text else f"given twice, first as {shorten(first[place], 200)}"
-        raise Unsound([Finding(shorten(text, 200), saw, "each path once")])
+        raise Unsound([SourceProblem(shorten(text, 200), saw, "each path once")])
     first[place] = text
 
 
@@ -152,4 +152,4 @@ def _nearby(path: Path) -> str:
 
 
 def _unknown(text: str, saw: str, hint: str = "") -> Unsound:
-    return Unsound([Finding(shorten(text, 200) or '""', saw, FORMS, hint=hint)])
+    return Unsound([SourceProblem(shorten(text, 200) or '""', saw, FORMS, hint=hint)])

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from sandmill.models.seed import ColumnProfile
 from sandmill.models.structure import ColumnMix, MetricName, Modality, PathologyKind, Structure, TargetKind
 from sandmill.seeds.dependence import dependences
-from sandmill.seeds.findings import Finding, Unsound
 from sandmill.seeds.profile import ColumnFacts, count_present, measure
-from sandmill.seeds.tables import Table
+from sandmill.seeds.source_problems import SourceProblem, Unsound
+from sandmill.seeds.table_files import TableFile
 from sandmill.seeds.target import CLASS_KINDS, USUAL_METRIC, contradiction, infer_kind
 from sandmill.seeds.wording import any_of, show
 
@@ -55,7 +55,7 @@ class Inputs:
     is_mostly_text: bool
 
 
-def profile_table(table: Table, wish: Wish, at: Finding) -> Profiled:
+def profile_table(table: TableFile, wish: Wish, at: SourceProblem) -> Profiled:
     """Measure a table and name the task that it makes.
 
     Args:
@@ -76,7 +76,7 @@ def profile_table(table: Table, wish: Wish, at: Finding) -> Profiled:
         raise Unsound([_moved(at, f"no metric for a {kind} target", any_of(MetricName), "metric")])
     inputs = {name: column for name, column in facts.items() if column.kind != "identifier"}
     if not inputs:
-        raise Unsound([Finding(table.file, "no column besides target and ids", "at least one input column")])
+        raise Unsound([SourceProblem(table.file, "no column besides target and ids", "at least one input column")])
     shares = class_shares(table, wish.target) if kind in CLASS_KINDS else {}
     measured = dependences(table, target, inputs, classes=bool(shares))
     columns = tuple(column_profile(column, measured.get(name)) for name, column in facts.items())
@@ -87,8 +87,8 @@ def describe_inputs(inputs: dict[str, ColumnFacts]) -> Inputs:
     """Sum the input columns of a table up."""
     kinds = [column.kind for column in inputs.values()]
     missing = sum(column.missing_share for column in inputs.values()) / len(inputs)
-    has_crowd = any(c.kind == "categorical" and c.distinct > HIGH_CARDINALITY for c in inputs.values())
-    found = ((PathologyKind.MISSING, missing > 0), (PathologyKind.HIGH_CARDINALITY, has_crowd))
+    has_high_cardinality = any(c.kind == "categorical" and c.distinct > HIGH_CARDINALITY for c in inputs.values())
+    found = ((PathologyKind.MISSING, missing > 0), (PathologyKind.HIGH_CARDINALITY, has_high_cardinality))
     return Inputs(
         mix=ColumnMix(
             numeric=kinds.count("numeric"),
@@ -114,7 +114,7 @@ def column_profile(facts: ColumnFacts, dependence: float | None) -> ColumnProfil
     )
 
 
-def _empty_targets(table: Table, target: str, at: Finding) -> tuple[str, ...]:
+def _empty_targets(table: TableFile, target: str, at: SourceProblem) -> tuple[str, ...]:
     rows, present, _ = count_present(table, target)
     empty = rows - present
     if empty > MOST_EMPTY_TARGETS * rows:
@@ -123,7 +123,7 @@ def _empty_targets(table: Table, target: str, at: Finding) -> tuple[str, ...]:
     return (f"{empty} of {rows} rows have no value of the target {show(target)} and are left out",) if empty else ()
 
 
-def _repeated_ids(table: Table, column: str | None) -> tuple[str, ...]:
+def _repeated_ids(table: TableFile, column: str | None) -> tuple[str, ...]:
     if column is None:
         return ()
     rows, present, distinct = count_present(table, column)
@@ -132,7 +132,7 @@ def _repeated_ids(table: Table, column: str | None) -> tuple[str, ...]:
     return tuple(f"{count} of {rows} rows {what} in the id column {show(column)}" for count, what in found if count)
 
 
-def class_shares(table: Table, target: str) -> dict[str, float]:
+def class_shares(table: TableFile, target: str) -> dict[str, float]:
     """Measure the share of each class, in order of the classes: numbers by size, words by alphabet."""
     import polars as pl
 
@@ -150,7 +150,7 @@ def _class_order(name: str) -> tuple[int, float, str]:
         return 1, 0.0, name
 
 
-def _kind(target: ColumnFacts, wish: Wish, at: Finding) -> TargetKind:
+def _kind(target: ColumnFacts, wish: Wish, at: SourceProblem) -> TargetKind:
     if target.distinct < 2:
         saw = (
             f"{target.distinct} distinct values in {show(target.name)}"
@@ -171,8 +171,8 @@ def _kind(target: ColumnFacts, wish: Wish, at: Finding) -> TargetKind:
     return kind
 
 
-def _moved(at: Finding, saw: str, expected: str, field: str = "", hint: str = "") -> Finding:
-    return Finding(at.file, saw, expected, at.line, at.column, field or at.field, hint)
+def _moved(at: SourceProblem, saw: str, expected: str, field: str = "", hint: str = "") -> SourceProblem:
+    return SourceProblem(at.file, saw, expected, at.line, at.column, field or at.field, hint)
 
 
 def _structure(

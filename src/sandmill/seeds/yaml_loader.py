@@ -9,7 +9,7 @@ import re
 
 import yaml
 
-from sandmill.seeds.findings import Finding, Unsound
+from sandmill.seeds.source_problems import SourceProblem, Unsound
 from sandmill.seeds.wording import show
 
 MAX_DEPTH = 12
@@ -64,7 +64,7 @@ class PlainLoader(yaml.SafeLoader):
     def _refusal(self, event: yaml.Event, saw: str, expected: str) -> Unsound:
         mark = event.start_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
-        return Unsound([Finding(self._file, saw, expected, line, column)])
+        return Unsound([SourceProblem(self._file, saw, expected, line, column)])
 
 
 PlainLoader.add_implicit_resolver(f"{CORE}int", _INT, list("-+0123456789"))

@@ -17,8 +17,8 @@ from sandmill.metrics import get_metric
 from sandmill.models.calibration import Calibration
 from sandmill.models.release import TaskRecord
 from sandmill.models.task_file import TaskFile
+from sandmill.store.arrow_tables import Row, private_task_row, public_task_row, read_record
 from sandmill.store.limits import MAX_RECORD_BYTES, MAX_TASK_FILE_BYTES
-from sandmill.store.tables import Row, private_task_row, public_task_row, read_record
 from sandmill.store.versions import first_fault
 
 Sayings = dict[str, str]
@@ -106,12 +106,12 @@ def record_of(row: Row) -> tuple[TaskRecord | None, list[str]]:
 
 
 def _contradictions(record: TaskRecord) -> Iterator[str]:
-    spec, brief = record.spec, record.brief
-    if (spec.metric, spec.target) != (brief.metric, brief.target):
-        yield f"its design has {spec.metric} of {spec.target}; its brief has {brief.metric} of {brief.target}"
-    is_lower_better = get_metric(brief.metric).is_lower_better
+    spec, facts = record.spec, record.facts
+    if (spec.metric, spec.target) != (facts.metric, facts.target):
+        yield f"its design has {spec.metric} of {spec.target}; its facts has {facts.metric} of {facts.target}"
+    is_lower_better = get_metric(facts.metric).is_lower_better
     if record.calibration.is_lower_better != is_lower_better:
-        yield f"its calibration says that {'higher' if is_lower_better else 'lower'} {brief.metric} is better"
+        yield f"its calibration says that {'higher' if is_lower_better else 'lower'} {facts.metric} is better"
 
 
 def _read_task_file(content: bytes) -> Any:

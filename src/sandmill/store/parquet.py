@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from sandmill.errors import IntegrityError, SandmillError, shorten
 from sandmill.models.names import MOST_FAULTS, task_id_fault
+from sandmill.store.arrow_tables import ReleaseTable, Row
 from sandmill.store.footer import Footer, Group, read_footer
 from sandmill.store.limits import (
     GROUPS_PER_FILE,
@@ -22,7 +23,6 @@ from sandmill.store.limits import (
     RATIO_FREE_BYTES,
 )
 from sandmill.store.pages import column_bytes
-from sandmill.store.tables import Row, Table
 
 _BATCH = 1024
 """Rows that are Python objects at a time."""
@@ -49,7 +49,7 @@ def write_rows(schema: Any, groups: Iterable[Sequence[Row]]) -> bytes:
     return sink.getvalue()
 
 
-def grouped(table: Table, rows: Sequence[Row]) -> list[list[Row]]:
+def grouped(table: ReleaseTable, rows: Sequence[Row]) -> list[list[Row]]:
     """Cut a table's rows into row groups."""
     size = table.rows_per_group
     if size is not None:

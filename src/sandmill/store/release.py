@@ -17,13 +17,13 @@ from sandmill.models.names import MOST_FAULTS, path_faults
 from sandmill.models.package import TaskPackage
 from sandmill.models.release import Manifest, PartFile, TaskRecord
 from sandmill.models.reports import Rejection, SlotReport
+from sandmill.store.arrow_tables import Row, part_name, read_record, read_rejection, read_slot, schema_of
 from sandmill.store.faults import AccessDenied, FileMissing
 from sandmill.store.files import Store
 from sandmill.store.footer import Footer
 from sandmill.store.limits import MAX_RECORD_BYTES, MAX_REPORT_BYTES
 from sandmill.store.parquet import TableReader
 from sandmill.store.reference import resolve
-from sandmill.store.tables import Row, part_name, read_record, read_rejection, read_slot, schema_of
 from sandmill.store.versions import first_fault, read_manifest
 
 if TYPE_CHECKING:
@@ -116,13 +116,13 @@ class Release:
         return {row["path"]: row["bytes"] for row in rows}
 
     def package(self, task_id: str) -> TaskPackage:
-        """Give a task as it was rendered: design, brief, public and private files. Needs the private half."""
+        """Give a task as it was rendered: design, facts, public and private files. Needs the private half."""
         record = self.record(task_id)
         return TaskPackage(
             task_id=task_id,
             replicate=record.replicate,
             spec=record.spec,
-            brief=record.brief,
+            facts=record.facts,
             public=self.files("public", task_id),
             private=self.files("private", task_id),
         )

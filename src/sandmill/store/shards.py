@@ -15,10 +15,10 @@ from sandmill.models.names import path_faults
 from sandmill.models.plan import ShardPlan, ShardRef
 from sandmill.models.release import FORMAT_VERSION, SPLITS, PartFile, TaskRecord, VerifiedTask
 from sandmill.models.reports import Rejection, SlotReport
-from sandmill.store import tables
+from sandmill.store import arrow_tables as tables
+from sandmill.store.arrow_tables import Row
 from sandmill.store.files import Store
 from sandmill.store.parquet import TableReader, grouped, iterate_rows, write_rows
-from sandmill.store.tables import Row
 
 
 class FinishedShard(Frozen):

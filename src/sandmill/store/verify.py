@@ -17,11 +17,11 @@ from sandmill.store.agreement import (
     said_by_record,
     said_by_row,
 )
+from sandmill.store.arrow_tables import PRIVATE_TASKS, PUBLIC_TASKS, part_name
 from sandmill.store.faults import AccessDenied, FileMissing
 from sandmill.store.parquet import TableReader
 from sandmill.store.publish import content_of
 from sandmill.store.release import Release
-from sandmill.store.tables import PRIVATE_TASKS, PUBLIC_TASKS, part_name
 
 Hashes = dict[str, list[tuple[str, str, str]]]
 """(side, path, SHA-256) of each file, by task_id."""

@@ -6,7 +6,7 @@ from sandmill.metrics import get_metric
 from sandmill.models.layout import PUBLIC, SUBMISSION, public_path
 from sandmill.models.libraries import LIBRARIES
 from sandmill.models.mechanism import Categorical, Column, Date, Unit
-from sandmill.models.package import Brief
+from sandmill.models.package import TaskFacts
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import SplitKind, TargetKind
 
@@ -15,38 +15,38 @@ _EXAMPLE_ROWS = 3
 _LEVELS_SHOWN = 8
 
 
-def describe(spec: TaskSpec, brief: Brief, sample_csv: bytes) -> str:
+def describe(spec: TaskSpec, facts: TaskFacts, sample_csv: bytes) -> str:
     """Write description.md.
 
     Args:
         spec: the design; only its story, sizes and column declarations are used.
-        brief: target, metric and form of a submission.
+        facts: target, metric and form of a submission.
         sample_csv: the sample submission, whose first lines become the example.
     """
     test_rows = spec.sizes.feedback + spec.sizes.final
     sections = [
         f"# {spec.story.title}",
         "## Overview",
-        f"{spec.story.overview}\n\nEach row is {spec.story.row}. {_aim(brief)}",
+        f"{spec.story.overview}\n\nEach row is {spec.story.row}. {_aim(facts)}",
         "## Files",
-        _files(spec, brief),
+        _files(spec, facts),
         "## Columns",
-        _columns(spec, brief),
+        _columns(spec, facts),
         "## Evaluation",
-        _evaluation(brief),
+        _evaluation(facts),
         "## Environment",
         f"Code runs in Python, without a network, in a working directory that holds the read-only folder `{PUBLIC}`. "
         f"It can import {', '.join(LIBRARIES)} and the standard library.",
         "## Submission",
-        _submission(brief, sample_csv, test_rows),
+        _submission(facts, sample_csv, test_rows),
     ]
     return "\n\n".join(sections) + "\n"
 
 
-def _aim(brief: Brief) -> str:
+def _aim(facts: TaskFacts) -> str:
     """What is to be predicted, in a sentence."""
-    name, named = f"`{brief.target_column}`", listed(brief.submission_columns)
-    match brief.encoding:
+    name, named = f"`{facts.target_column}`", listed(facts.submission_columns)
+    match facts.encoding:
         case "probability":
             what = f"the probability that {name} is 1"
         case "label":
@@ -56,9 +56,9 @@ def _aim(brief: Brief) -> str:
         case "label_probabilities":
             what = f"the probabilities that {named} are 1"
         case "label_list":
-            what = f"{name}: which of {listed(brief.classes)} apply (none, one or several)"
+            what = f"{name}: which of {listed(facts.classes)} apply (none, one or several)"
         case "ranked_list":
-            what = f"the {brief.list_length} likeliest values of {name}, best first"
+            what = f"the {facts.list_length} likeliest values of {name}, best first"
         case "values":
             what = f"the numbers {named}"
         case _:
@@ -66,11 +66,11 @@ def _aim(brief: Brief) -> str:
     return f"For every row of {_TEST}, predict {what}."
 
 
-def _files(spec: TaskSpec, brief: Brief) -> str:
+def _files(spec: TaskSpec, facts: TaskFacts) -> str:
     sizes = spec.sizes
-    word = "target" if len(brief.target_columns) == 1 else "targets"
+    word = "target" if len(facts.target_columns) == 1 else "targets"
     rows = [
-        (_TRAIN, f"{sizes.train} rows with the {word} {listed(brief.target_columns)}"),
+        (_TRAIN, f"{sizes.train} rows with the {word} {listed(facts.target_columns)}"),
         (_TEST, f"{sizes.feedback + sizes.final} rows to predict, without the {word}"),
         (_SAMPLE, "a submission of the right form, with constant values"),
     ]
@@ -91,17 +91,17 @@ def _split(spec: TaskSpec) -> str:
             return ""
 
 
-def _columns(spec: TaskSpec, brief: Brief) -> str:
-    rows = [(f"`{brief.id_column}`", "text", "Identifier of the row, without meaning")]
+def _columns(spec: TaskSpec, facts: TaskFacts) -> str:
+    rows = [(f"`{facts.id_column}`", "text", "Identifier of the row, without meaning")]
     rows += [(f"`{column.name}`", _type(column), _meaning(column, spec)) for column in spec.mechanism.columns]
     meanings = spec.story.column_meanings
-    for name in brief.target_columns:
+    for name in facts.target_columns:
         meaning = meanings.get(name, spec.story.target_meaning)
-        rows.append((f"`{name}`", _target_type(brief), f"{meaning}. Only in {_TRAIN}"))
+        rows.append((f"`{name}`", _target_type(facts), f"{meaning}. Only in {_TRAIN}"))
     table = _table(("column", "type", "meaning"), rows)
-    if brief.target is not TargetKind.MULTILABEL:
+    if facts.target is not TargetKind.MULTILABEL:
         return table
-    return f"{table}\n\n{spec.story.target_meaning}: {listed(brief.classes)}. A row has none, one or several of them."
+    return f"{table}\n\n{spec.story.target_meaning}: {listed(facts.classes)}. A row has none, one or several of them."
 
 
 def _type(column: Column) -> str:
@@ -116,16 +116,16 @@ def _type(column: Column) -> str:
             return "integer" if column.decimals == 0 else "number"
 
 
-def _target_type(brief: Brief) -> str:
-    if brief.encoding == "label_list":
+def _target_type(facts: TaskFacts) -> str:
+    if facts.encoding == "label_list":
         return "names, separated by spaces"
-    match brief.target:
+    match facts.target:
         case TargetKind.BINARY | TargetKind.MULTILABEL:
             return "0 or 1"
         case TargetKind.MULTICLASS:
             return "category"
         case TargetKind.ORDINAL:
-            return f"grade from {brief.classes[0]} to {brief.classes[-1]}"
+            return f"grade from {facts.classes[0]} to {facts.classes[-1]}"
         case TargetKind.COUNT:
             return "integer"
         case _:
@@ -150,36 +150,36 @@ def _meaning(column: Column, spec: TaskSpec) -> str:
     return text
 
 
-def _evaluation(brief: Brief) -> str:
-    metric = get_metric(brief.metric)
+def _evaluation(facts: TaskFacts) -> str:
+    metric = get_metric(facts.metric)
     direction = "Lower is better." if metric.is_lower_better else "Higher is better."
-    is_named = brief.target in (TargetKind.MULTICLASS, TargetKind.ORDINAL)
-    ranked = ", from lowest to highest" if brief.target is TargetKind.ORDINAL else ""
-    classes = f" The classes are {', '.join(brief.classes)}{ranked}." if is_named else ""
-    if brief.encoding == "ranked_list":
+    is_named = facts.target in (TargetKind.MULTICLASS, TargetKind.ORDINAL)
+    ranked = ", from lowest to highest" if facts.target is TargetKind.ORDINAL else ""
+    classes = f" The classes are {', '.join(facts.classes)}{ranked}." if is_named else ""
+    if facts.encoding == "ranked_list":
         classes += (
-            f" Here k is {brief.list_length}. Each row has one true class: it scores 1 divided by the place at which "
+            f" Here k is {facts.list_length}. Each row has one true class: it scores 1 divided by the place at which "
             "the list names it, or 0."
         )
     return f"Submissions are scored by {metric.title}: {metric.definition}. {direction}{classes}"
 
 
-def _submission(brief: Brief, sample_csv: bytes, test_rows: int) -> str:
+def _submission(facts: TaskFacts, sample_csv: bytes, test_rows: int) -> str:
     lines = sample_csv.decode().splitlines()[: 1 + _EXAMPLE_ROWS]
     example = "\n".join(["```csv", *lines, "```"])
     return (
         f"Write `{SUBMISSION}` into the working directory, with a header and {test_rows} rows, one for each "
-        f"`{brief.id_column}` of {_TEST}, in any order. {_cells(brief)}\n\n{example}"
+        f"`{facts.id_column}` of {_TEST}, in any order. {_cells(facts)}\n\n{example}"
     )
 
 
-def _cells(brief: Brief) -> str:
-    name = f"`{brief.target_column}`"
-    match brief.encoding:
+def _cells(facts: TaskFacts) -> str:
+    name = f"`{facts.target_column}`"
+    match facts.encoding:
         case "probability":
             return f"{name} holds a probability from 0 to 1."
         case "label":
-            one_of = " or ".join(brief.classes) if len(brief.classes) == 2 else f"one of {', '.join(brief.classes)}"
+            one_of = " or ".join(facts.classes) if len(facts.classes) == 2 else f"one of {', '.join(facts.classes)}"
             return f"{name} holds {one_of}."
         case "class_probabilities":
             return "There is a column for each class; each row holds probabilities that sum to 1."
@@ -188,15 +188,15 @@ def _cells(brief: Brief) -> str:
         case "label_list":
             return f"{name} holds names of labels, separated by spaces; an empty cell names none."
         case "ranked_list":
-            return f"{name} holds up to {brief.list_length} classes, separated by spaces, the likeliest first."
+            return f"{name} holds up to {facts.list_length} classes, separated by spaces, the likeliest first."
         case "values":
-            return f"{listed(brief.submission_columns)} hold finite numbers{_floor(brief)}."
+            return f"{listed(facts.submission_columns)} hold finite numbers{_floor(facts)}."
         case _:
-            return f"{name} holds a finite number{_floor(brief)}."
+            return f"{name} holds a finite number{_floor(facts)}."
 
 
-def _floor(brief: Brief) -> str:
-    return ", 0 or more" if get_metric(brief.metric).is_nonnegative else ""
+def _floor(facts: TaskFacts) -> str:
+    return ", 0 or more" if get_metric(facts.metric).is_nonnegative else ""
 
 
 def listed(names: Sequence[str]) -> str:

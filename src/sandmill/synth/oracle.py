@@ -12,14 +12,14 @@ from sandmill.metrics import get_metric
 from sandmill.metrics.base import Array, Tuning
 from sandmill.models.spec import TaskSpec
 from sandmill.rng import Streams
-from sandmill.synth.brief import brief_of
+from sandmill.synth.task_facts import task_facts
 
 TUNING_ROWS = 50_000
 """Rows on which cut-offs and class weights are tuned; none of them is in the task."""
 
 
 @dataclass(frozen=True)
-class BestRule:
+class OracleRule:
     """Bayes' rule with the true parameters and the metric's decision, tuned on rows of its own where it is tuned."""
 
     spec: TaskSpec
@@ -38,5 +38,5 @@ class BestRule:
     def predict(self, observed: Mapping[str, Floats]) -> Array:
         """Answer rows from their visible cells, in their order."""
         decided = get_metric(self.spec.metric).decide(posterior(self.spec.mechanism, observed), self.tuning)
-        places = brief_of(self.spec).list_length
+        places = task_facts(self.spec).list_length
         return decided if places is None else decided[:, :places]

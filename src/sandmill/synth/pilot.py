@@ -8,13 +8,13 @@ import polars as pl
 
 from sandmill.mechanism.columns import Floats
 from sandmill.metrics.base import Array
-from sandmill.models.package import Brief
+from sandmill.models.package import TaskFacts
 from sandmill.models.spec import TaskSpec
-from sandmill.synth.brief import brief_of
-from sandmill.synth.oracle import BestRule
+from sandmill.synth.csv_files import csv_bytes, row_ids
+from sandmill.synth.oracle import OracleRule
 from sandmill.synth.render import as_codes, beside, frames_of, render_train, streams_of
 from sandmill.synth.rows import draw_test
-from sandmill.synth.tables import csv_bytes, row_ids
+from sandmill.synth.task_facts import task_facts
 
 PILOT_ROWS = 2000
 """They tell whether the band is met, and settle how many rows a steady test needs."""
@@ -25,7 +25,7 @@ class Pilot:
     """A small rendering of a design that is never published."""
 
     spec: TaskSpec
-    brief: Brief
+    facts: TaskFacts
     train: bytes
     """train.csv as it will be published."""
     test: bytes
@@ -33,7 +33,7 @@ class Pilot:
     truth: Array
     observed: Mapping[str, Floats]
     """Visible cells of the pilot rows, as numbers."""
-    rule: BestRule
+    rule: OracleRule
 
     @cached_property
     def oracle(self) -> Array:
@@ -50,15 +50,15 @@ def draw_pilot(spec: TaskSpec, secret: bytes, replicate: int = 0, rows: int = PI
         replicate: which rendering of the design.
         rows: of the pilot.
     """
-    streams, brief = streams_of(spec, secret, replicate), brief_of(spec)
+    streams, facts = streams_of(spec, secret, replicate), task_facts(spec)
     test = draw_test(spec.mechanism, streams.child("pilot"), rows)
-    ids = pl.Series(brief.id_column, row_ids(streams, "pilot", range(rows))).to_frame()
+    ids = pl.Series(facts.id_column, row_ids(streams, "pilot", range(rows))).to_frame()
     return Pilot(
         spec=spec,
-        brief=brief,
-        train=render_train(spec, brief, streams).csv,
-        test=csv_bytes(beside(ids, frames_of(spec.mechanism, brief, test)[0])),
-        truth=as_codes(brief, test.draw.target),
+        facts=facts,
+        train=render_train(spec, facts, streams).csv,
+        test=csv_bytes(beside(ids, frames_of(spec.mechanism, facts, test)[0])),
+        truth=as_codes(facts, test.draw.target),
         observed=test.draw.observed,
-        rule=BestRule(spec, streams),
+        rule=OracleRule(spec, streams),
     )

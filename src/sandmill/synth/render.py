@@ -8,21 +8,21 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sandmill.mechanism.columns import Floats
-from sandmill.mechanism.places import Places
+from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.mechanism.sampling import Draw
 from sandmill.metrics.base import Array
 from sandmill.metrics.submission import Answers
 from sandmill.models.base import Part
 from sandmill.models.mechanism import Mechanism
-from sandmill.models.package import Brief, TaskPackage
+from sandmill.models.package import TaskFacts, TaskPackage
 from sandmill.models.spec import TaskSpec
 from sandmill.rng import Streams
-from sandmill.synth.brief import brief_of
+from sandmill.synth.csv_files import csv_bytes, feature_frame, row_ids, target_frame
 from sandmill.synth.describe import describe
-from sandmill.synth.oracle import BestRule
+from sandmill.synth.oracle import OracleRule
 from sandmill.synth.rows import PartRows, draw_test, draw_train
 from sandmill.synth.sample import sample_frame
-from sandmill.synth.tables import csv_bytes, feature_frame, row_ids, target_frame
+from sandmill.synth.task_facts import task_facts
 
 _TASK_ID_LENGTH = 12
 
@@ -37,7 +37,7 @@ class Rendered:
     """The training rows as numbers, in the order of train.csv."""
     test_draw: Draw
     """The test rows as numbers, in the order of test.csv."""
-    rule: BestRule
+    rule: OracleRule
 
     @cached_property
     def oracle(self) -> Array:
@@ -63,36 +63,36 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0) -> Rendered:
         secret: release secret.
         replicate: which rendering of the design: fresh rows and ids for each.
     """
-    streams, brief, sizes = streams_of(spec, secret, replicate), brief_of(spec), spec.sizes
-    train = render_train(spec, brief, streams)
+    streams, facts, sizes = streams_of(spec, secret, replicate), task_facts(spec), spec.sizes
+    train = render_train(spec, facts, streams)
     parts = [
         draw_test(spec.mechanism, streams.child(str(part)), rows)
         for part, rows in ((Part.FEEDBACK, sizes.feedback), (Part.FINAL, sizes.final))
     ]
     order = shuffled(streams, "test", sizes.feedback + sizes.final)
-    tests = [frames_of(spec.mechanism, brief, part) for part in parts]
+    tests = [frames_of(spec.mechanism, facts, part) for part in parts]
     test_frame, test_target = (pl.concat(frames)[order] for frames in zip(*tests, strict=True))
     is_final = order >= sizes.feedback
     drawn = parts[0].draw.followed_by(parts[1].draw).take(order)
     ids = row_ids(streams, "test", range(len(order)))
-    test_ids = pl.Series(brief.id_column, ids).to_frame()
+    test_ids = pl.Series(facts.id_column, ids).to_frame()
     named = pl.DataFrame({"part": [str(Part.FINAL if is_last else Part.FEEDBACK) for is_last in is_final]})
-    sample = csv_bytes(sample_frame(brief, ids, train.target))
+    sample = csv_bytes(sample_frame(facts, ids, train.target))
     package = TaskPackage(
         task_id=task_id(spec.fingerprint, replicate, secret),
         replicate=replicate,
         spec=spec,
-        brief=brief,
+        facts=facts,
         public={
-            "description.md": describe(spec, brief, sample).encode(),
+            "description.md": describe(spec, facts, sample).encode(),
             "train.csv": train.csv,
             "test.csv": csv_bytes(beside(test_ids, test_frame)),
             "sample_submission.csv": sample,
         },
         private={"answers.csv": csv_bytes(beside(test_ids, test_target, named))},
     )
-    answers = Answers(tuple(ids), as_codes(brief, drawn.target), is_final)
-    return Rendered(package, answers, train.draw, drawn, BestRule(spec, streams))
+    answers = Answers(tuple(ids), as_codes(facts, drawn.target), is_final)
+    return Rendered(package, answers, train.draw, drawn, OracleRule(spec, streams))
 
 
 @dataclass(frozen=True)
@@ -106,18 +106,18 @@ class TrainingPart:
     """The same rows as numbers."""
 
 
-def render_train(spec: TaskSpec, brief: Brief, streams: Streams) -> TrainingPart:
+def render_train(spec: TaskSpec, facts: TaskFacts, streams: Streams) -> TrainingPart:
     """Draw the training rows and write train.csv, which does not depend on the size of the test."""
     rows = draw_train(spec.mechanism, spec.split, streams.child("train"), spec.sizes.train)
     order = shuffled(streams, "train", spec.sizes.train)
-    features, target = (frame[order] for frame in frames_of(spec.mechanism, brief, rows))
-    ids = pl.Series(brief.id_column, row_ids(streams, "train", range(spec.sizes.train))).to_frame()
+    features, target = (frame[order] for frame in frames_of(spec.mechanism, facts, rows))
+    ids = pl.Series(facts.id_column, row_ids(streams, "train", range(spec.sizes.train))).to_frame()
     return TrainingPart(csv_bytes(beside(ids, features, target)), target, rows.draw.take(order))
 
 
-def as_codes(brief: Brief, truth: Floats) -> Array:
+def as_codes(facts: TaskFacts, truth: Floats) -> Array:
     """Targets as scores take them: class codes as whole numbers."""
-    return truth.astype(np.int64) if brief.classes else truth
+    return truth.astype(np.int64) if facts.classes else truth
 
 
 def shuffled(streams: Streams, part: str, rows: int) -> NDArray[np.intp]:
@@ -125,11 +125,11 @@ def shuffled(streams: Streams, part: str, rows: int) -> NDArray[np.intp]:
     return np.argsort(streams.uniforms(f"order {part}", range(rows)), kind="stable")
 
 
-def frames_of(mechanism: Mechanism, brief: Brief, rows: PartRows) -> tuple[pl.DataFrame, pl.DataFrame]:
+def frames_of(mechanism: Mechanism, facts: TaskFacts, rows: PartRows) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Features and targets of one part, in the order drawn."""
     return (
-        feature_frame(mechanism, rows.draw.observed, Places(rows.streams, rows.draw.numbers)),
-        target_frame(brief, rows.draw.target),
+        feature_frame(mechanism, rows.draw.observed, RowNumbers(rows.streams, rows.draw.numbers)),
+        target_frame(facts, rows.draw.target),
     )
 
 

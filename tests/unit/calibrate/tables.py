@@ -13,7 +13,7 @@ from sandmill.calibrate import PanelRun, told_of
 from sandmill.calibrate.panel import NOTHING_FOUND
 from sandmill.calibrate.solvers.told import Told
 from sandmill.metrics.support import GRADED
-from sandmill.models.package import Brief
+from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
 
 PAIRS: dict[str, tuple[str, ...]] = {
@@ -71,15 +71,15 @@ class Written:
     """A folder of public files, with what only the grader knows."""
 
     folder: Path
-    brief: Brief
+    facts: TaskFacts
     truth: Any
     oracle: Any
     """What a solver who knows the rule and the noise says: numbers, or probabilities; class codes for `label`."""
 
     @property
     def told(self) -> Told:
-        """The brief as solvers get it."""
-        return told_of(self.brief)
+        """The facts as solvers get it."""
+        return told_of(self.facts)
 
 
 def failures(runs: list[PanelRun]) -> dict[str, str | None]:
@@ -183,7 +183,7 @@ def write_table(
     encoding = GRADED[TargetKind(target), MetricName(metric)]
     names = class_names(target, classes)
     truth, oracle = draw(target, metric, eta, names, classes, strength, rng)
-    brief = Brief(
+    facts = TaskFacts(
         id_column="row_id",
         target_column="outcome",
         target=TargetKind(target),
@@ -195,7 +195,7 @@ def write_table(
     )
     table.insert(0, "row_id", [f"{value:06d}" for value in rng.permutation(len(table))])
     features = list(table.columns)
-    table = table.assign(**target_cells(truth, brief))
+    table = table.assign(**target_cells(truth, facts))
     folder.mkdir(parents=True, exist_ok=True)
     table[:train].to_csv(folder / "train.csv", index=False)
     table[train:][features].to_csv(folder / "test.csv", index=False)
@@ -203,7 +203,7 @@ def write_table(
         oracle = oracle[:, 1]
     if encoding == "label":
         oracle = oracle.argmax(axis=1)
-    return Written(folder, brief, truth[train:], oracle[train:])
+    return Written(folder, facts, truth[train:], oracle[train:])
 
 
 def class_names(target: str, classes: int) -> tuple[str, ...]:
@@ -260,11 +260,11 @@ def draw(
     return codes, chances
 
 
-def target_cells(truth: Any, brief: Brief) -> dict[str, Any]:
+def target_cells(truth: Any, facts: TaskFacts) -> dict[str, Any]:
     """Target columns of train.csv."""
-    names = np.array(brief.classes)
-    if brief.encoding == "label_list":
+    names = np.array(facts.classes)
+    if facts.encoding == "label_list":
         return {"outcome": [" ".join(names[row == 1]) for row in truth]}
     if truth.ndim == 2:
-        return dict(zip(brief.target_columns, truth.T, strict=True))
-    return {"outcome": names[truth] if brief.classes else truth}
+        return dict(zip(facts.target_columns, truth.T, strict=True))
+    return {"outcome": names[truth] if facts.classes else truth}

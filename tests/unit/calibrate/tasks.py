@@ -47,7 +47,7 @@ def made_task(spec: TaskSpec) -> Iterator[Made]:
     with TemporaryDirectory() as folder:
         for path, content in rendered.package.public.items():
             (Path(folder) / path).write_bytes(content)
-        panel = Panel(Path(folder), told_of(rendered.package.brief))
+        panel = Panel(Path(folder), told_of(rendered.package.facts))
     yield Made(spec, rendered, panel, *drawn_rows(spec))
 
 

@@ -5,8 +5,8 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from sandmill.calibrate.forms import centred, motif_features
 from sandmill.calibrate.informed import informed_run
+from sandmill.calibrate.true_features import centred, motif_features
 from sandmill.metrics import get_metric
 from sandmill.metrics.gap import gap_closed
 from sandmill.models.mechanism import (

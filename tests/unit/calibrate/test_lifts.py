@@ -5,8 +5,8 @@ from typing import get_args
 import numpy as np
 import pytest
 
+from sandmill.calibrate.ablations import ModelInputs, ablation_of
 from sandmill.calibrate.lifts import GradedRows, measure_lifts
-from sandmill.calibrate.trials import Trial, trials_of
 from sandmill.models.faults import Pathology
 from sandmill.models.mechanism import Linear, LogNormal, Mechanism, Missing, Motif, Normal, Outliers
 from sandmill.models.skills import Skill, SkillLift, rule_columns, skill_of_fault, skill_of_motif, skills_of
@@ -164,8 +164,8 @@ def test_faults_of_training_are_mended_as_they_were_made():
     spec = make_spec(TargetKind.BINARY, MetricName.F1, 3, pathologies=ALL_FAULTS)
     with made_task(spec) as made:
         draw, clean = fresh_training(spec, Streams(SECRET, "x"), 1)[0]
-        usual = Trial.usual(spec.mechanism, draw, made.test)
-        pairs = {skill: trials_of(skill, usual, spec.mechanism, draw, clean, made.test) for skill in skills_of(spec)}
+        usual = ModelInputs.usual(spec.mechanism, draw, made.test)
+        pairs = {skill: ablation_of(skill, usual, spec.mechanism, draw, clean, made.test) for skill in skills_of(spec)}
     assert all(usual in pair for pair in pairs.values())
     own = pairs[Skill.DUPLICATE_REMOVAL][0]
     rows = {cells.shape for cells in own.train.values()} | {own.target.shape}
@@ -179,6 +179,6 @@ def test_faults_of_training_are_mended_as_they_were_made():
 def test_what_a_design_does_not_declare_cannot_be_tried():
     with made_task(wave()) as made:
         draw, clean = fresh_training(made.spec, Streams(SECRET, "x"), 1)[0]
-        usual = Trial.usual(made.spec.mechanism, draw, made.test)
+        usual = ModelInputs.usual(made.spec.mechanism, draw, made.test)
         with pytest.raises(ValueError, match="does not declare"):
-            trials_of(Skill.CURVES, usual, made.spec.mechanism, draw, clean, made.test)
+            ablation_of(Skill.CURVES, usual, made.spec.mechanism, draw, clean, made.test)

@@ -10,7 +10,7 @@ from sandmill.calibrate.no_data import answers_without_data, best_without_data
 from sandmill.calibrate.panel import Panel, _fault
 from sandmill.errors import ItemRejected
 from sandmill.metrics import get_metric
-from sandmill.models.package import Brief
+from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
 from tests.unit.calibrate.tables import Written, write_table
 
@@ -18,7 +18,7 @@ TEXT = "Predict `outcome` for 1000 rows. Some cells hold -4, 0 or 0.3; grades go
 ROWS = 1000
 RNG = np.random.default_rng(6)
 TRUTH = RNG.normal(100, 10, ROWS)
-VALUE = Brief(
+VALUE = TaskFacts(
     id_column="row_id",
     target_column="outcome",
     target=TargetKind.REGRESSION,
@@ -43,7 +43,7 @@ def best_of(written: Written, description: str = TEXT) -> float:
     ceiling = metric.score(written.truth, written.oracle)
     answer = trivial.prediction
     return best_without_data(
-        description, written.brief, written.truth, answer, ceiling, metric, np.random.default_rng(0)
+        description, written.facts, written.truth, answer, ceiling, metric, np.random.default_rng(0)
     )
 
 
@@ -73,7 +73,7 @@ def detail(description: str, truth: Any, trivial: float) -> str:
 def test_guesses_are_what_a_submission_may_hold(tmp_path: Path, target: str, metric: str, guesses: int):
     written = write_table(tmp_path, target, metric, train=60, test=100)
     table = Panel(written.folder, written.told).table
-    found = list(answers_without_data(TEXT, written.brief, 100))
+    found = list(answers_without_data(TEXT, written.facts, 100))
     assert [_fault(answer, table) for answer in found] == [None] * len(found)
     assert len({answer.tobytes() for answer in found}) == len(found) == guesses
 
@@ -109,7 +109,7 @@ def test_rows_in_the_order_of_their_answers_are_refused(tmp_path: Path, order: i
     written = write_table(tmp_path, "binary", "roc_auc", train=60, test=ROWS)
     assert best_of(written) < 0.1
     place = np.argsort(written.truth, kind="stable")[::order]
-    ranked = Written(written.folder, written.brief, written.truth[place], written.oracle[place])
+    ranked = Written(written.folder, written.facts, written.truth[place], written.oracle[place])
     with pytest.raises(ItemRejected) as caught:
         best_of(ranked)
     assert caught.value.reason == "no_data"

@@ -21,7 +21,7 @@ from sandmill.calibrate.pipelines import (
     draw_pipelines,
     run_pipelines,
 )
-from sandmill.calibrate.solving import choice_chances, solve_rate
+from sandmill.calibrate.solve_rate import choice_chances, solve_rate
 from sandmill.metrics import get_metric
 from sandmill.models.calibration import Tier
 from tests.unit.calibrate.tables import PAIRS, Written, days, of_all_skills, then_newer, write_table

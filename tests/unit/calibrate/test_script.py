@@ -31,7 +31,7 @@ assert not any(module.startswith("sandmill") for module in sys.modules)
 def submitted(path: Path, written: Written) -> np.ndarray:
     """Predictions in a submission, as the grader reads them."""
     ids = pd.read_csv(written.folder / "test.csv", dtype=str)["row_id"]
-    return parse_submission(path.read_bytes(), written.brief, list(ids))
+    return parse_submission(path.read_bytes(), written.facts, list(ids))
 
 
 def assert_scripts_repeat(folder: Path, written: Written, runs: list[PanelRun]) -> None:
@@ -106,7 +106,7 @@ def test_an_empty_set_of_labels_is_an_empty_cell(tmp_path: Path):
 
 def test_a_list_ends_where_classes_do(tmp_path: Path):
     written = write_table(tmp_path, "multiclass", "map_at_k", train=60, test=100, classes=3)
-    written = replace(written, brief=written.brief.model_copy(update={"list_length": None}))
+    written = replace(written, facts=written.facts.model_copy(update={"list_length": None}))
     (tmp_path / "solution.py").write_text(standalone_script("linear", written.told))
     subprocess.run([sys.executable, "-I", "solution.py", "."], check=True, cwd=tmp_path)
     (run,) = run_panel(written.folder, written.told, ["linear"])

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from sandmill.calibrate.board import thresholds
-from sandmill.calibrate.steadiness import FORETOLD, Ladder, climb, require_order, size_test, steadiness
+from sandmill.calibrate.steadiness import (
+    FORETOLD,
+    ThresholdScores,
+    require_order,
+    resample_thresholds,
+    size_test,
+    steadiness,
+)
 from sandmill.errors import ItemRejected
 from sandmill.metrics import get_metric
 from sandmill.models.calibration import Interval, Sizing, Steadiness
@@ -15,12 +22,14 @@ NEAR = np.linspace(0.5, 0.7, 20)
 SIZING = Sizing(pilot_rows=2000, final_rows=3000, order_foretold=0.97)
 
 
-def ladder_of(noises: np.ndarray, metric: str = "rmse", rows: int = ROWS, turned: bool = False) -> Ladder:
+def ladder_of(noises: np.ndarray, metric: str = "rmse", rows: int = ROWS, turned: bool = False) -> ThresholdScores:
     """The ladder of entries with some errors."""
     rng = np.random.default_rng(3)
     truth = rng.normal(size=rows)
     predictions = [truth + noise * rng.normal(size=rows) for noise in noises]
-    return climb(truth, predictions[::-1] if turned else predictions, get_metric(metric), np.random.default_rng(8))
+    return resample_thresholds(
+        truth, predictions[::-1] if turned else predictions, get_metric(metric), np.random.default_rng(8)
+    )
 
 
 @pytest.mark.parametrize("metric", ["rmse", "pearson"])
@@ -51,15 +60,15 @@ def test_the_order_holds_where_entries_are_far_apart_and_not_where_they_are_twin
 def test_all_entries_are_resampled_by_the_same_rows():
     truth = np.random.default_rng(3).normal(size=ROWS)
     bent = [truth * (1 - share) for share in np.linspace(0.5, 0.6, 20)]
-    found = climb(truth, bent, get_metric("rmse"), np.random.default_rng(8))
+    found = resample_thresholds(truth, bent, get_metric("rmse"), np.random.default_rng(8))
     assert found.resampled[0].std() > 3 * np.ptp(found.point) / 20
     assert found.order_held == 1
 
 
-def steps_of(step: float, spread: float) -> Ladder:
+def steps_of(step: float, spread: float) -> ThresholdScores:
     """Equal steps and independent deviations."""
     point = -step * np.arange(4.0)
-    return Ladder(point, point[:, None] + spread * np.random.default_rng(1).normal(size=(4, 4000)))
+    return ThresholdScores(point, point[:, None] + spread * np.random.default_rng(1).normal(size=(4, 4000)))
 
 
 def test_small_steps_are_foretold_for_the_same_rows_as_they_were_met():

@@ -259,7 +259,7 @@ def secrets(monkeypatch) -> list[bytes | None]:
         given.append(secret)
         return []
 
-    monkeypatch.setattr("sandmill.build.rerun.rerun_task", rerun_task)
+    monkeypatch.setattr("sandmill.pipeline.rerun.rerun_task", rerun_task)
     return given
 
 

@@ -57,7 +57,7 @@ def test_every_supported_seed_is_rendered_at_every_hardness():
             usual = spec.sizes.model_copy(update={"feedback": 1500, "final": 3000})
             rendered = render(spec.model_copy(update={"sizes": usual}), SECRET)
             sample = rendered.package.public["sample_submission.csv"]
-            parse_submission(sample, rendered.package.brief, rendered.answers.ids)
+            parse_submission(sample, rendered.package.facts, rendered.answers.ids)
 
 
 def test_every_third_supported_seed_is_rendered():
@@ -67,4 +67,4 @@ def test_every_third_supported_seed_is_rendered():
         with patch.object(import_module("sandmill.synth.oracle"), "TUNING_ROWS", 1000):
             rendered = render(spec, SECRET)
         sample = rendered.package.public["sample_submission.csv"]
-        parse_submission(sample, rendered.package.brief, rendered.answers.ids)
+        parse_submission(sample, rendered.package.facts, rendered.answers.ids)

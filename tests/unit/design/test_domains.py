@@ -12,7 +12,7 @@ import pytest
 from sandmill.design import design_task, grammar
 from sandmill.design.lexicon import load_domains
 from sandmill.models.base import Band
-from sandmill.models.domain import Dress
+from sandmill.models.domain import LevelNames
 from sandmill.models.mechanism import Cycle, LogNormal, Normal, Uniform
 from sandmill.models.plan import Slot
 from sandmill.quality import check_package
@@ -46,7 +46,7 @@ SIGNED = re.compile(r"degrees Celsius|negative")
 
 
 def _columns(domain):
-    return (*domain.numeric, *domain.categorical, *domain.crowded, *domain.dates, *domain.units)
+    return (*domain.numeric, *domain.categorical, *domain.high_cardinality, *domain.dates, *domain.units)
 
 
 def _targets(domain):
@@ -127,7 +127,7 @@ def test_a_domain_offers_enough_of_everything(domain):
     assert min(len(domain.ratios), len(domain.products)) >= 7
     assert len(domain.periods) >= 3
     assert len({period for _, period in domain.periods}) >= 2
-    assert len(domain.crowded) >= 2
+    assert len(domain.high_cardinality) >= 2
     assert min(len(domain.dates), len(domain.units)) >= 1
     assert {len(word.levels) for word in domain.categorical} <= set(range(2, 13))
     assert len({len(word.levels) for word in domain.categorical}) >= 2
@@ -227,7 +227,7 @@ def test_counts_and_sets_of_labels_are_named_by_noun_phrases(domain):
 
 @EACH
 def test_crowded_columns_are_dressed_in_different_ways(domain):
-    dresses = [word.dress for word in domain.crowded]
+    dresses = [word.level_names for word in domain.high_cardinality]
     assert len(set(dresses)) == len(dresses)
 
 
@@ -309,7 +309,7 @@ def test_dates_begin_in_all_years_months_and_days_of_the_week():
 
 
 def test_every_dress_is_worn_somewhere():
-    assert {word.dress for domain in DOMAINS for word in domain.crowded} == set(get_args(Dress))
+    assert {word.level_names for domain in DOMAINS for word in domain.high_cardinality} == set(get_args(LevelNames))
 
 
 @EACH

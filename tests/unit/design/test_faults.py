@@ -4,14 +4,14 @@ import re
 
 import pytest
 
+from sandmill.design.conditions import Conditions
 from sandmill.design.faults import Severity, _mixed_types
-from sandmill.design.frame import Frame
 from sandmill.design.lexicon import load_domains
 from sandmill.models.mechanism import Column, Normal
 from sandmill.models.structure import PathologyKind, SplitKind
 from sandmill.rng import Streams
 
-FRAME = Frame(SplitKind.RANDOM, frozenset({PathologyKind.MIXED_TYPES}))
+FRAME = Conditions(SplitKind.RANDOM, frozenset({PathologyKind.MIXED_TYPES}))
 SPOKEN = {
     "%": "percent|per cent",
     "C": "degrees Celsius",

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sandmill.design import design_task
-from sandmill.design.dressing import level_names
-from sandmill.design.frame import Frame, choose_frame
+from sandmill.design.conditions import Conditions, choose_conditions
+from sandmill.design.level_names import draw_level_names
 from sandmill.design.lexicon import load_domains
 from sandmill.design.vocabulary import choose_vocabulary
 from sandmill.mechanism import draw_rows
@@ -27,7 +27,7 @@ def frame_of(task=BINARY, number=0, columns=None, **changes):
     structure = make_seed(*task, **changes).structure
     if columns:
         structure = structure.model_copy(update={"columns": columns})
-    return choose_frame(structure, Streams(SECRET, f"frame {number}"))
+    return choose_conditions(structure, Streams(SECRET, f"frame {number}"))
 
 
 @pytest.mark.parametrize("kind", PathologyKind)
@@ -53,9 +53,9 @@ def test_a_split_that_is_not_declared_is_random_or_stratified_for_classes(task):
 
 def test_units_are_always_split_by_unit_unless_time_splits():
     for split in (None, SplitKind.RANDOM, SplitKind.STRATIFIED, SplitKind.GROUPED):
-        frame = frame_of(split=split, pathologies=(PathologyKind.GROUPS,))
-        assert frame.split is SplitKind.GROUPED
-        assert frame.has_units
+        conditions = frame_of(split=split, pathologies=(PathologyKind.GROUPS,))
+        assert conditions.split is SplitKind.GROUPED
+        assert conditions.has_units
     timed = frame_of(split=SplitKind.TEMPORAL, pathologies=(PathologyKind.GROUPS,))
     assert timed.split is SplitKind.TEMPORAL
     assert not timed.has_units
@@ -64,9 +64,9 @@ def test_units_are_always_split_by_unit_unless_time_splits():
 
 
 def test_a_split_by_time_has_a_date_and_drifts():
-    frame = frame_of(split=SplitKind.TEMPORAL)
-    assert frame.has_date
-    assert frame.drifts
+    conditions = frame_of(split=SplitKind.TEMPORAL)
+    assert conditions.has_date
+    assert conditions.drifts
     assert {frame_of(number=number).has_date for number in ANY} == {True, False}
     assert frame_of(columns=ColumnMix(numeric=3, date=1)).has_date
     assert frame_of(pathologies=(PathologyKind.DRIFT,)).has_date
@@ -151,17 +151,17 @@ def test_hardness_hardly_changes_which_columns_are_the_units():
 
 
 def test_crowded_columns_have_many_levels_and_the_same_ones_every_time():
-    frame = Frame(SplitKind.GROUPED, frozenset({PathologyKind.DRIFT}))
+    conditions = Conditions(SplitKind.GROUPED, frozenset({PathologyKind.DRIFT}))
     sizes = set()
     for domain in load_domains():
         for number in range(3):
             words, again = (
-                choose_vocabulary(domain, frame, Streams(SECRET, f"{domain.name} {number}")) for _ in range(2)
+                choose_vocabulary(domain, conditions, Streams(SECRET, f"{domain.name} {number}")) for _ in range(2)
             )
             assert words == again
             assert words.date in domain.dates
             assert words.unit in domain.units
-            for word in words.crowded:
+            for word in words.high_cardinality:
                 sizes.add(len(word.levels))
                 assert len(set(word.levels)) == len(word.levels)
                 assert all(level == " ".join(level.split()) for level in word.levels)
@@ -171,9 +171,9 @@ def test_crowded_columns_have_many_levels_and_the_same_ones_every_time():
 
 
 def test_other_streams_dress_other_levels():
-    assert level_names("city", 30, 1) == level_names("city", 30, 1) != level_names("city", 30, 2)
+    assert draw_level_names("city", 30, 1) == draw_level_names("city", 30, 1) != draw_level_names("city", 30, 2)
     with pytest.raises(ValueError, match="different names of kind city"):
-        level_names("city", 10**6 // 60, 1)
+        draw_level_names("city", 10**6 // 60, 1)
 
 
 def test_a_seed_of_crowds_gets_a_crowded_column():

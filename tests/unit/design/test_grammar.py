@@ -5,12 +5,12 @@ import pytest
 
 from sandmill.calibrate.measure import band_of
 from sandmill.design import design_task
-from sandmill.design.frame import Frame
+from sandmill.design.conditions import Conditions
+from sandmill.design.difficulty_curves import DIFFICULTY_CURVES
 from sandmill.design.lexicon import load_domains
 from sandmill.design.motifs import HIDDEN_KINDS, PLAIN_KINDS
 from sandmill.design.rule import choose_rule
 from sandmill.design.steering import AIM, first_hardness, steer
-from sandmill.design.typical import TYPICAL
 from sandmill.design.vocabulary import choose_vocabulary
 from sandmill.mechanism import draw_rows
 from sandmill.mechanism.rule import evaluate_term, latent_score
@@ -65,16 +65,16 @@ def many_specs():
     return [make_spec(*TASKS[0], slot, hardness=0.8) for slot in MANY]
 
 
-def vocabulary(domain, frame, seed=0):
-    return choose_vocabulary(domain, frame, Streams(SECRET, f"words {seed}"))
+def vocabulary(domain, conditions, seed=0):
+    return choose_vocabulary(domain, conditions, Streams(SECRET, f"words {seed}"))
 
 
 def frames():
-    """A frame without date and unit, one with a date, one with units."""
+    """Conditions without date and unit, one with a date, one with units."""
     return [
-        Frame(SplitKind.RANDOM, frozenset()),
-        Frame(SplitKind.TEMPORAL, frozenset({PathologyKind.DRIFT})),
-        Frame(SplitKind.GROUPED, frozenset({PathologyKind.HIGH_CARDINALITY, PathologyKind.TIMESTAMPS})),
+        Conditions(SplitKind.RANDOM, frozenset()),
+        Conditions(SplitKind.TEMPORAL, frozenset({PathologyKind.DRIFT})),
+        Conditions(SplitKind.GROUPED, frozenset({PathologyKind.HIGH_CARDINALITY, PathologyKind.TIMESTAMPS})),
     ]
 
 
@@ -86,7 +86,7 @@ def test_motifs_and_faults_are_all_reached():
     specs = many_specs()
     crowds = [make_spec(*TASKS[0], slot, 0.8, pathologies=(PathologyKind.HIGH_CARDINALITY,)) for slot in range(12)]
     motifs = Counter(name for spec in specs for name in spec.mechanism.motif_names)
-    assert set(motifs) == {*PLAIN_KINDS, *HIDDEN_KINDS} - {"crowded_lookup"}
+    assert set(motifs) == {*PLAIN_KINDS, *HIDDEN_KINDS} - {"high_cardinality_lookup"}
     assert min(motifs.values()) >= 5
     assert any(len(effects) >= 20 for spec in crowds for effects in lookups(spec))
     assert {len(effects) < 20 for spec in specs for effects in lookups(spec)} == {True, False}
@@ -130,10 +130,10 @@ def test_no_cell_has_two_faults_and_no_fault_falls_on_what_others_depend_on():
 
 def test_no_column_serves_two_motifs_and_only_a_date_serves_one_beside_its_periods():
     for domain in load_domains():
-        for frame in frames():
-            words = vocabulary(domain, frame)
+        for conditions in frames():
+            words = vocabulary(domain, conditions)
             for seed in range(10):
-                rule = choose_rule(words, frame, np.random.default_rng(seed))
+                rule = choose_rule(words, conditions, np.random.default_rng(seed))
                 motifs = (*rule.plain, *rule.hidden, *([rule.subgroup] if rule.subgroup else []))
                 read = [{motif.by} if isinstance(motif, Subgroup) else set(columns_of(motif)) for motif in motifs]
                 assert len(set().union(*read)) == sum(map(len, read))
@@ -247,11 +247,11 @@ def test_the_story_speaks_of_every_column_and_the_levels_in_the_files_are_declar
     import polars as pl
 
     package = make_rendered().package
-    frame = pl.read_csv(package.public["train.csv"])
-    assert set(package.spec.story.column_meanings) == set(frame.columns) - {"id", package.brief.target_column}
+    conditions = pl.read_csv(package.public["train.csv"])
+    assert set(package.spec.story.column_meanings) == set(conditions.columns) - {"id", package.facts.target_column}
     for column in package.spec.mechanism.columns:
         if isinstance(column.distribution, Categorical):
-            assert set(frame[column.name].unique()) <= set(column.distribution.levels)
+            assert set(conditions[column.name].unique()) <= set(column.distribution.levels)
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -272,9 +272,9 @@ def test_steering_moves_towards_the_band_and_stays_between_what_was_tried(task):
 
 
 def test_curves_are_of_tasks_that_can_be_made_and_rise():
-    assert set(TYPICAL) <= set(ENCODINGS)
-    assert all(list(curve) == sorted(curve) and len(curve) == 5 for curve in TYPICAL.values())
-    assert all(0 <= step <= 1 for curve in TYPICAL.values() for step in curve)
+    assert set(DIFFICULTY_CURVES) <= set(ENCODINGS)
+    assert all(list(curve) == sorted(curve) and len(curve) == 5 for curve in DIFFICULTY_CURVES.values())
+    assert all(0 <= step <= 1 for curve in DIFFICULTY_CURVES.values() for step in curve)
 
 
 @pytest.mark.parametrize("task", ENCODINGS, ids=lambda task: "-".join(task))
@@ -283,5 +283,5 @@ def test_a_task_without_a_curve_starts_from_a_straight_line(task):
     starts = [first_hardness(structure, band) for band in Band]
     assert starts == sorted(starts)
     assert all(0 <= start <= 1 for start in starts)
-    if task not in TYPICAL:
+    if task not in DIFFICULTY_CURVES:
         assert starts == [AIM[band] for band in Band]

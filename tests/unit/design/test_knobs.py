@@ -7,12 +7,12 @@ import pytest
 
 from sandmill.calibrate.measure import band_of
 from sandmill.design import design_task
-from sandmill.design.frame import Frame
+from sandmill.design.conditions import Conditions
+from sandmill.design.difficulty_curves import DIFFICULTY_CURVES, HARDNESS
 from sandmill.design.lexicon import load_domains
 from sandmill.design.motifs import FINDABLE_KINDS, HIDDEN_KINDS
 from sandmill.design.rule import choose_rule
-from sandmill.design.steering import AIM, SOUGHT, first_hardness, sought, steer
-from sandmill.design.typical import HARDNESS, TYPICAL
+from sandmill.design.steering import ACCEPTED, AIM, accepted_range, first_hardness, steer
 from sandmill.design.vocabulary import choose_vocabulary
 from sandmill.models.base import Band
 from sandmill.models.mechanism import Distractors, class_names
@@ -139,11 +139,11 @@ def test_the_first_hidden_motif_is_one_that_a_search_finds():
     assert set(FINDABLE_KINDS) <= set(HIDDEN_KINDS)
     firsts = set()
     for faults in (frozenset(), frozenset({PathologyKind.HIGH_CARDINALITY})):
-        frame = Frame(SplitKind.RANDOM, faults)
+        conditions = Conditions(SplitKind.RANDOM, faults)
         for domain in load_domains():
-            words = choose_vocabulary(domain, frame, Streams(SECRET, domain.name))
+            words = choose_vocabulary(domain, conditions, Streams(SECRET, domain.name))
             for seed in range(6):
-                firsts.add(choose_rule(words, frame, np.random.default_rng(seed)).hidden[0].motif)
+                firsts.add(choose_rule(words, conditions, np.random.default_rng(seed)).hidden[0].motif)
     assert len(firsts) > 4
     assert firsts <= set(FINDABLE_KINDS)
 
@@ -166,10 +166,10 @@ def test_a_search_aims_inside_its_band_and_away_from_the_ends_of_the_scale(band)
 
 @pytest.mark.parametrize("band", Band)
 def test_a_search_stops_inside_its_band(band):
-    low, high = sought(band)
+    low, high = accepted_range(band)
     assert low < AIM[band] < high
     assert band_of(low) is band
-    assert SOUGHT[0] <= low < high <= SOUGHT[1]
+    assert ACCEPTED[0] <= low < high <= ACCEPTED[1]
 
 
 def test_a_design_that_is_too_easy_for_medals_to_differ_is_turned_harder():
@@ -182,11 +182,13 @@ def test_a_design_that_is_too_easy_for_medals_to_differ_is_turned_harder():
 def test_a_search_starts_where_typical_designs_reach_its_aim(band):
     task = (TargetKind.BINARY, MetricName.ROC_AUC)
     start = first_hardness(make_seed(*task).structure, band)
-    assert np.interp(start, HARDNESS, TYPICAL[task]) == pytest.approx(min(AIM[band], TYPICAL[task][-1]), abs=0.01)
+    assert np.interp(start, HARDNESS, DIFFICULTY_CURVES[task]) == pytest.approx(
+        min(AIM[band], DIFFICULTY_CURVES[task][-1]), abs=0.01
+    )
 
 
 def test_a_task_without_a_curve_is_taken_to_be_as_hard_as_its_knob(monkeypatch):
-    monkeypatch.setattr("sandmill.design.steering.TYPICAL", {})
+    monkeypatch.setattr("sandmill.design.steering.DIFFICULTY_CURVES", {})
     structure = make_seed(*BINARY).structure
     assert [first_hardness(structure, band) for band in Band] == [AIM[band] for band in Band]
     assert steer(structure, Band.EASY, [(0.5, 0.6)]) == pytest.approx(0.5 - (0.6 - AIM[Band.EASY]))

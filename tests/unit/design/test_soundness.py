@@ -2,16 +2,16 @@
 
 import pytest
 
-from sandmill.design.frame import choose_frame
+from sandmill.design.conditions import choose_conditions
+from sandmill.design.draft_rule import rule_of, rule_problems
 from sandmill.design.lexicon import load_domains
 from sandmill.design.motifs import HIDDEN_KINDS, PLAIN_KINDS
-from sandmill.design.sheet_rule import rule_of, rule_problems
 from sandmill.design.soundness import domain_problems
 from sandmill.design.vocabulary import choose_vocabulary
+from sandmill.models.design_draft import MotifChoice
 from sandmill.models.domain import Domain
 from sandmill.models.mechanism import LocalRule
 from sandmill.models.motifs import columns_of
-from sandmill.models.sheet import MotifChoice
 from sandmill.quality.giveaways import GIVEAWAYS
 from sandmill.rng import Streams
 from tests.designs import SECRET, TASKS, make_seed
@@ -19,7 +19,7 @@ from tests.designs import SECRET, TASKS, make_seed
 DOMAINS = load_domains()
 AUCTIONS = next(domain for domain in DOMAINS if domain.name == "auctions")
 STREAMS = Streams(SECRET, "x")
-WORDS = choose_vocabulary(AUCTIONS, choose_frame(make_seed(*TASKS[0]).structure, STREAMS), STREAMS)
+WORDS = choose_vocabulary(AUCTIONS, choose_conditions(make_seed(*TASKS[0]).structure, STREAMS), STREAMS)
 
 SOUND = (
     MotifChoice(kind="linear", columns=("page_views",)),
@@ -93,8 +93,8 @@ def test_what_is_not_sound_is_told(how):
 
 def test_a_sound_rule_is_made_of_its_columns():
     assert rule_problems(SOUND, WORDS) == []
-    frame = choose_frame(make_seed(*TASKS[0]).structure, STREAMS)
-    rule = rule_of(SOUND, WORDS, frame, STREAMS.generator("rule"))
+    conditions = choose_conditions(make_seed(*TASKS[0]).structure, STREAMS)
+    rule = rule_of(SOUND, WORDS, conditions, STREAMS.generator("rule"))
     assert [motif.motif for motif in rule.hidden] == ["ratio", "periodic", "local_rule"]
     assert columns_of(rule.hidden[0]) == ("reserve_eur", "estimate_eur")
     assert rule.subgroup.by == "signature"
@@ -105,7 +105,7 @@ def test_a_sound_rule_is_made_of_its_columns():
 @pytest.mark.parametrize("columns", [("maker_name",), ("nothing",), ("page_views", "style"), ("appraised_on",)])
 def test_a_motif_on_columns_that_cannot_carry_it_is_told(kind, columns):
     carried = {
-        ("crowded_lookup", ("maker_name",)),
+        ("high_cardinality_lookup", ("maker_name",)),
         ("varying_slope", ("page_views", "style")),
         ("local_rule", ("page_views", "style")),
     }
@@ -123,7 +123,7 @@ def test_a_motif_on_columns_that_cannot_carry_it_is_told(kind, columns):
             (
                 *SOUND[:2],
                 MotifChoice(kind="difference", columns=("watchers", "bidders_registered")),
-                MotifChoice(kind="crowded_lookup", columns=("maker_name",)),
+                MotifChoice(kind="high_cardinality_lookup", columns=("maker_name",)),
                 MotifChoice(kind="varying_slope", columns=("object_kg", "signature")),
             ),
             "no motif that a search finds",

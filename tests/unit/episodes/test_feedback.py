@@ -37,7 +37,7 @@ def submit(meter, task, values) -> FeedbackAnswer:
 
 def csv_of(task, values) -> bytes:
     facts, answers = read_private(task)
-    (column,) = facts.brief.submission_columns
+    (column,) = facts.facts.submission_columns
     rows = zip(answers.ids, values, strict=True)
     return "".join([f"id,{column}\n", *(f"{row_id},{value!r}\n" for row_id, value in rows)]).encode()
 
@@ -50,7 +50,7 @@ def half_right(task) -> np.ndarray:
 def feedback_score(task, values) -> float:
     facts, answers = read_private(task)
     rows = answers.part(Part.FEEDBACK)
-    return get_metric(facts.brief.metric).score(answers.truth[rows], np.asarray(values)[rows])
+    return get_metric(facts.facts.metric).score(answers.truth[rows], np.asarray(values)[rows])
 
 
 def test_a_valid_submission_gets_its_rounded_score(task):

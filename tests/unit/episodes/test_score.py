@@ -29,7 +29,7 @@ def answers(task) -> bytes:
 def test_a_valid_submission_has_a_clipped_reward_beside_the_unclipped_gap(task, answers):
     scored = sandmill.score(task, result_of(submission=answers))
     facts, truth = read_private(task)
-    grade = grade_submission(answers, truth, facts.brief, facts.calibration)
+    grade = grade_submission(answers, truth, facts.facts, facts.calibration)
     assert scored.gap_closed == grade.gap_closed > 1
     assert (scored.reward, scored.outcome, scored.medal, scored.mask) == (1.0, Outcome.OK, Medal.GOLD, False)
     assert (scored.score, scored.position) == (grade.score, grade.position)

@@ -42,9 +42,9 @@ def calibration():
 
 def submission_with(package, accuracy):
     """A submission that is right on the given share of each part."""
-    answers = read_answers(package.private["answers.csv"], package.brief)
+    answers = read_answers(package.private["answers.csv"], package.facts)
     wrong_left = {True: round((1 - accuracy) * answers.is_final.sum()), False: 0}
-    lines = ["id," + package.brief.target_column]
+    lines = ["id," + package.facts.target_column]
     for row_id, truth, final in zip(answers.ids, answers.truth, answers.is_final.tolist(), strict=True):
         is_wrong = wrong_left[final] > 0
         wrong_left[final] -= is_wrong
@@ -53,8 +53,8 @@ def submission_with(package, accuracy):
 
 
 def grade(package, calibration, content):
-    answers = read_answers(package.private["answers.csv"], package.brief)
-    return grade_submission(content, answers, package.brief, calibration)
+    answers = read_answers(package.private["answers.csv"], package.facts)
+    return grade_submission(content, answers, package.facts, calibration)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_no_submission_and_an_invalid_one_score_nothing(package, calibration):
 
 def write_task(package, calibration, folder):
     (folder / "private").mkdir(parents=True)
-    task = TaskFile(task_id="sm0", replicate=0, brief=package.brief, calibration=calibration, spec=package.spec)
+    task = TaskFile(task_id="sm0", replicate=0, facts=package.facts, calibration=calibration, spec=package.spec)
     (folder / "private" / "task.json").write_text(task.model_dump_json())
     (folder / "private" / "answers.csv").write_bytes(package.private["answers.csv"])
     return folder
@@ -162,8 +162,8 @@ def test_no_more_is_read_than_the_limit_and_one_byte(tmp_path):
 
 def test_numbers_too_large_to_score_are_an_invalid_submission():
     package = make_rendered(TargetKind.REGRESSION, MetricName.RMSE).package
-    answers = read_answers(package.private["answers.csv"], package.brief)
-    header = f"id,{package.brief.target_column}\n"
+    answers = read_answers(package.private["answers.csv"], package.facts)
+    header = f"id,{package.facts.target_column}\n"
     huge = (header + "".join(f"{row_id},1e308\n" for row_id in answers.ids)).encode()
     board = (BoardEntry(solver="prior", tier=Tier.TRIVIAL, final=9.0, feedback=9.0),)
     calibration = Calibration(
@@ -177,18 +177,18 @@ def test_numbers_too_large_to_score_are_an_invalid_submission():
         reference="prior",
         **STEADY,
     )
-    report = grade_submission(huge, answers, package.brief, calibration)
+    report = grade_submission(huge, answers, package.facts, calibration)
     assert report.outcome is Outcome.INVALID_SUBMISSION
     assert "too large" in report.problems[0]
 
 
 def test_a_cell_after_a_control_character_is_an_invalid_submission(package, calibration):
     regression = make_rendered(TargetKind.REGRESSION, MetricName.RMSE).package
-    answers = read_answers(regression.private["answers.csv"], regression.brief)
-    header = f"id,{regression.brief.target_column}\n"
+    answers = read_answers(regression.private["answers.csv"], regression.facts)
+    header = f"id,{regression.facts.target_column}\n"
     for blank in "\x1c\x1d\x1e\x1f":
         content = (header + "".join(f"{row_id},{blank}0.5\n" for row_id in answers.ids)).encode()
-        report = grade_submission(content, answers, regression.brief, calibration)
+        report = grade_submission(content, answers, regression.facts, calibration)
         assert report.outcome is Outcome.INVALID_SUBMISSION
         assert report.problems[0].startswith("line 2, ")
 
@@ -239,12 +239,12 @@ UNFIT = {
     "an infinite threshold": ("calibration.thresholds.bronze", float("-inf"), "calibration.thresholds.bronze"),
     "an infinite end of the gap": ("calibration.oracle", float("inf"), "calibration.oracle"),
     "no gap": ("calibration.oracle", 0.5, "calibration.oracle"),
-    "a metric of other targets": ("brief.metric", "rmse", "brief.metric"),
-    "cells of another metric": ("brief.metric", "roc_auc", "brief.encoding"),
-    "a long list": ("brief.list_length", 10**9, "brief.list_length"),
-    "too many classes": ("brief.classes", [str(n) for n in range(300_000)], "brief.classes"),
-    "a class twice": ("brief.classes", ["0", "0"], "brief.classes"),
-    "no columns": ("brief.submission_columns", [], "brief.submission_columns"),
+    "a metric of other targets": ("facts.metric", "rmse", "facts.metric"),
+    "cells of another metric": ("facts.metric", "roc_auc", "facts.encoding"),
+    "a long list": ("facts.list_length", 10**9, "facts.list_length"),
+    "too many classes": ("facts.classes", [str(n) for n in range(300_000)], "facts.classes"),
+    "a class twice": ("facts.classes", ["0", "0"], "facts.classes"),
+    "no columns": ("facts.submission_columns", [], "facts.submission_columns"),
 }
 
 
@@ -261,7 +261,7 @@ def test_a_task_that_cannot_be_graded_is_refused_before_anything_is_graded(name,
 def test_answers_with_more_cells_than_memory_is_for_are_refused_before_they_are_read(calibration, tmp_path):
     package = make_rendered(TargetKind.MULTILABEL, MetricName.LOG_LOSS_COLUMNS).package
     folder = write_task(package, calibration, tmp_path / "task")
-    change(folder, "brief.classes", [str(n) for n in range(9000)])
+    change(folder, "facts.classes", [str(n) for n in range(9000)])
     (folder / "private" / "answers.csv").write_bytes(b"\n" * 3000)
     with pytest.raises(InputError, match=r"27000000 cells to grade; expected at most 20000000"):
         read_private(folder)

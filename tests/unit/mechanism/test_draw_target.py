@@ -6,7 +6,7 @@ from scipy.special import expit, softmax
 from scipy.stats import kstest, nbinom, norm
 
 from sandmill.mechanism.draw_target import draw_target
-from sandmill.mechanism.places import Places
+from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.mechanism import (
     BinaryLink,
     CountLink,
@@ -24,7 +24,7 @@ ROWS = 20_000
 
 def draw(link, score):
     eta = np.tile(np.atleast_1d(np.asarray(score, dtype=float)), (ROWS, 1))
-    return draw_target(link, eta, Places.of(Streams(b"targets", "f"), range(ROWS)))
+    return draw_target(link, eta, RowNumbers.of(Streams(b"targets", "f"), range(ROWS)))
 
 
 def assert_shares(happened, p):

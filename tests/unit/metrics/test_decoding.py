@@ -72,8 +72,8 @@ def test_a_byte_of_another_encoding_is_shown_with_its_line(mark):
 
 @pytest.mark.parametrize("mark", ["PAR1", "PK", "BZh", "GIF8", "%PDF"])
 def test_letters_that_a_format_starts_with_are_text_in_a_text(mark):
-    brief = BRIEF.model_copy(update={"id_column": mark})
-    assert parse_submission(HONEST.replace(b"id", mark.encode(), 1), brief, IDS).tolist() == [1, 2, 3]
+    facts = BRIEF.model_copy(update={"id_column": mark})
+    assert parse_submission(HONEST.replace(b"id", mark.encode(), 1), facts, IDS).tolist() == [1, 2, 3]
 
 
 def test_text_that_is_not_csv_is_shown_with_its_line():

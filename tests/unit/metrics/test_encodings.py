@@ -12,7 +12,7 @@ from sandmill.metrics import get_metric
 from sandmill.metrics.submission import parse_submission, read_answers
 from sandmill.metrics.support import GRADED
 from sandmill.models.base import Part
-from sandmill.models.package import Brief
+from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
 from tests.metric_samples import CLASSES, WITH_COMPANION, brief_for, classes_of, guess, make_world
 
@@ -25,20 +25,20 @@ COUNTS = brief_for((TargetKind.COUNT, MetricName.POISSON_DEVIANCE))
 GRADES = brief_for((TargetKind.ORDINAL, MetricName.QWK))
 
 
-def problems(csv: str, brief: Brief) -> list[str]:
+def problems(csv: str, facts: TaskFacts) -> list[str]:
     with pytest.raises(InvalidSubmission) as caught:
-        parse_submission(csv.encode(), brief, IDS)
+        parse_submission(csv.encode(), facts, IDS)
     return [str(problem) for problem in caught.value.problems]
 
 
-def parse(csv: str, brief: Brief) -> list[object]:
-    return parse_submission(csv.encode(), brief, IDS).tolist()
+def parse(csv: str, facts: TaskFacts) -> list[object]:
+    return parse_submission(csv.encode(), facts, IDS).tolist()
 
 
-def write(prediction: np.ndarray, brief: Brief) -> dict[str, list[str]]:
+def write(prediction: np.ndarray, facts: TaskFacts) -> dict[str, list[str]]:
     """A prediction as columns of cells."""
-    names = brief.classes
-    match brief.encoding:
+    names = facts.classes
+    match facts.encoding:
         case "label":
             return {"y": [names[code] for code in prediction]}
         case "label_list":
@@ -47,22 +47,22 @@ def write(prediction: np.ndarray, brief: Brief) -> dict[str, list[str]]:
             return {"y": [" ".join(names[code] for code in row if code >= 0) for row in prediction]}
         case _:
             wide = prediction.reshape(len(prediction), -1).tolist()
-            return {name: [repr(row[at]) for row in wide] for at, name in enumerate(brief.submission_columns)}
+            return {name: [repr(row[at]) for row in wide] for at, name in enumerate(facts.submission_columns)}
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(sorted(GRADED)))
 def test_a_submission_reads_back_whatever_the_order_of_its_rows_and_columns(seed, pair):
-    rng, brief = np.random.default_rng(seed), brief_for(pair)
+    rng, facts = np.random.default_rng(seed), brief_for(pair)
     prediction = guess(pair, rng, 12)
     ids = [f"r{row}" for row in range(12)]
-    columns = {"id": ids} | write(prediction, brief)
+    columns = {"id": ids} | write(prediction, facts)
     header = [str(name) for name in rng.permutation(list(columns))]
     rows = [[columns[name][row] for name in header] for row in rng.permutation(12)]
     content = "\n".join(",".join(row) for row in [header, *rows]) + "\n"
-    read = parse_submission(content.encode(), brief, ids)
-    metric, truth = get_metric(brief.metric), make_world(pair, rng, 12).truth
-    if brief.encoding == "ranked_list":
+    read = parse_submission(content.encode(), facts, ids)
+    metric, truth = get_metric(facts.metric), make_world(pair, rng, 12).truth
+    if facts.encoding == "ranked_list":
         assert [[code for code in row if code >= 0] for row in read.tolist()] == [
             [code for code in row if code >= 0] for row in prediction.tolist()
         ]
@@ -74,24 +74,24 @@ def test_a_submission_reads_back_whatever_the_order_of_its_rows_and_columns(seed
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(sorted(GRADED)))
 def test_answers_read_back_as_the_truth_that_metrics_take(seed, pair):
-    rng, brief = np.random.default_rng(seed), brief_for(pair)
+    rng, facts = np.random.default_rng(seed), brief_for(pair)
     truth = make_world(pair, rng, 9).truth
     target = truth[:, 0] if pair[1] in WITH_COMPANION else truth
-    if brief.encoding in ("label_list", "ranked_list") and target.ndim == 2:
+    if facts.encoding in ("label_list", "ranked_list") and target.ndim == 2:
         columns = {"y": [" ".join(n for n, x in zip(CLASSES, row, strict=True) if x) for row in target]}
     elif target.ndim == 2:
-        names = classes_of(pair) or brief.submission_columns
+        names = classes_of(pair) or facts.submission_columns
         columns = {name: [repr(cell) for cell in target[:, at].tolist()] for at, name in enumerate(names)}
-    elif brief.classes:
-        columns = {"y": [brief.classes[int(code)] for code in target]}
+    elif facts.classes:
+        columns = {"y": [facts.classes[int(code)] for code in target]}
     else:
         columns = {"y": [repr(cell) for cell in target.tolist()]}
-    if brief.companion_column:
-        columns[brief.companion_column] = [repr(cell) for cell in truth[:, 1].tolist()]
+    if facts.companion_column:
+        columns[facts.companion_column] = [repr(cell) for cell in truth[:, 1].tolist()]
     parts = ["final", "feedback", "unscored"] * 3
     table = {"id": [f"r{row}" for row in range(9)]} | columns | {"part": parts}
     rows = [",".join(cells) for cells in zip(*table.values(), strict=True)]
-    answers = read_answers("\n".join([",".join(table), *rows]).encode(), brief)
+    answers = read_answers("\n".join([",".join(table), *rows]).encode(), facts)
     if pair[1] is MetricName.LOG_MAE_BY_GROUP:
         same = np.equal.outer(answers.truth[:, 1], answers.truth[:, 1])
         assert np.array_equal(same, np.equal.outer(truth[:, 1], truth[:, 1]))
@@ -161,10 +161,10 @@ def test_a_long_class_list_is_not_recited():
 @settings(max_examples=150, deadline=None)
 @given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
 def test_no_bytes_raise_anything_but_an_invalid_submission(content):
-    for brief in (LABELS, SETS, LISTS, SEVERAL, COUNTS, GRADES):
-        for bytes_ in (content, ",".join(["id", *brief.submission_columns]).encode() + b"\n" + content):
+    for facts in (LABELS, SETS, LISTS, SEVERAL, COUNTS, GRADES):
+        for bytes_ in (content, ",".join(["id", *facts.submission_columns]).encode() + b"\n" + content):
             with suppress(InvalidSubmission):
-                assert np.isfinite(parse_submission(bytes_, brief, IDS)).all()
+                assert np.isfinite(parse_submission(bytes_, facts, IDS)).all()
 
 
 cell = st.sampled_from(["", "nan", "0", "1", "-1", "2.5", "1e400", "ash", "ash oak", "a,b", '"', "0.5", " 1 "])
@@ -173,15 +173,15 @@ cell = st.sampled_from(["", "nan", "0", "1", "-1", "2.5", "1e400", "ash", "ash o
 @settings(max_examples=150, deadline=None)
 @given(st.sampled_from(sorted(GRADED)), st.lists(st.lists(cell, min_size=5, max_size=5), min_size=2, max_size=2))
 def test_whatever_is_accepted_gets_a_score_or_is_one_class_only(pair, cells):
-    brief = brief_for(pair)
-    width = len(brief.submission_columns)
+    facts = brief_for(pair)
+    width = len(facts.submission_columns)
     rows = [",".join([row_id, *row[:width]]) for row_id, row in zip(IDS, cells, strict=True)]
-    content = "\n".join([",".join(["id", *brief.submission_columns]), *rows])
+    content = "\n".join([",".join(["id", *facts.submission_columns]), *rows])
     truth = make_world(pair, np.random.default_rng(1), 2).truth
     with suppress(InvalidSubmission):
-        prediction = parse_submission(content.encode(), brief, IDS)
-        score = get_metric(brief.metric).score(truth, prediction)
-        assert np.isfinite(score) or "roc" in brief.metric or brief.metric in ("average_precision", "gini")
+        prediction = parse_submission(content.encode(), facts, IDS)
+        score = get_metric(facts.metric).score(truth, prediction)
+        assert np.isfinite(score) or "roc" in facts.metric or facts.metric in ("average_precision", "gini")
 
 
 @pytest.mark.parametrize("blank", ["\x1c", "\x1f", "\x0b", "\x85", "\xa0", "\u2003", "\u3000"])

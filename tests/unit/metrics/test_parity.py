@@ -59,13 +59,13 @@ DEVIATIONS: dict[str, tuple[float | str, str]] = {
 def ours(case: dict[str, Any]) -> float | str:
     """Score a case as the grader does, or say that it is refused."""
     prepared = prepare(case)
-    answers = read_answers(prepared.answers, prepared.brief)
+    answers = read_answers(prepared.answers, prepared.facts)
     try:
-        prediction = parse_submission(prepared.submission, prepared.brief, answers.ids)
+        prediction = parse_submission(prepared.submission, prepared.facts, answers.ids)
     except InvalidSubmission:
         return REFUSED
     rows = answers.part(Part.FINAL)
-    return get_metric(prepared.brief.metric).score(answers.truth[rows], prediction[rows])
+    return get_metric(prepared.facts.metric).score(answers.truth[rows], prediction[rows])
 
 
 def theirs(case: dict[str, Any]) -> float | str:

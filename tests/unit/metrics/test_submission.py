@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from sandmill.errors import InvalidSubmission
 from sandmill.metrics.submission import parse_submission, read_answers
-from sandmill.models.package import Brief
+from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
 
 IDS = ("a", "b", "c")
-PROBABILITY = Brief(
+PROBABILITY = TaskFacts(
     id_column="id", target_column="y", target=TargetKind.BINARY, metric=MetricName.ROC_AUC,
     encoding="probability", classes=("0", "1"), submission_columns=("y",),
 )  # fmt: skip
@@ -32,10 +32,10 @@ VALUE = PROBABILITY.model_copy(
 )
 
 
-def problems(csv: str | bytes, brief: Brief = PROBABILITY) -> list[str]:
+def problems(csv: str | bytes, facts: TaskFacts = PROBABILITY) -> list[str]:
     content = csv.encode() if isinstance(csv, str) else csv
     with pytest.raises(InvalidSubmission) as caught:
-        parse_submission(content, brief, IDS)
+        parse_submission(content, facts, IDS)
     return [str(problem) for problem in caught.value.problems]
 
 
@@ -127,9 +127,9 @@ def test_binary_payloads_are_refused_and_never_interpreted(content):
 @settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
 def test_no_bytes_raise_anything_but_an_invalid_submission(content):
-    for brief in (PROBABILITY, LABEL, CLASSES, VALUE):
+    for facts in (PROBABILITY, LABEL, CLASSES, VALUE):
         with suppress(InvalidSubmission):
-            assert np.isfinite(parse_submission(content, brief, IDS)).all()
+            assert np.isfinite(parse_submission(content, facts, IDS)).all()
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=3, max_size=3))

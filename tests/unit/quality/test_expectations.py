@@ -29,8 +29,8 @@ DATED = make_package(KINDS["dated"], task_id="sm000000000006")
 
 
 def retold(package, **facts):
-    """A package whose brief says something else."""
-    return package.model_copy(update={"brief": package.brief.model_copy(update=facts)})
+    """A package whose facts say something else."""
+    return package.model_copy(update={"facts": package.facts.model_copy(update=facts)})
 
 
 def blame(package, table):

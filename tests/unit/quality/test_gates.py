@@ -8,7 +8,7 @@ import pytest
 
 from sandmill.models.structure import TargetKind
 from sandmill.quality.gates import GATES, Gate, check_package
-from sandmill.quality.tables import read_package
+from sandmill.quality.package_tables import read_package
 from tests.packages import KINDS as PACKAGES
 from tests.packages import PART_ROWS, SECRET_CUT, edit, edit_text, make_package, put, rename_ids, reorder_test
 
@@ -157,8 +157,8 @@ def test_a_class_that_one_part_lacks_is_found():
 
 def test_more_classes_than_a_quarter_of_the_training_rows_are_found():
     package = make_package(TargetKind.MULTICLASS)
-    brief = package.brief.model_copy(update={"classes": (*package.brief.classes, *(f"c{n}" for n in range(23)))})
-    assert "26 classes for 100 rows" in details(package.model_copy(update={"brief": brief}), "targets")
+    facts = package.facts.model_copy(update={"classes": (*package.facts.classes, *(f"c{n}" for n in range(23)))})
+    assert "26 classes for 100 rows" in details(package.model_copy(update={"facts": facts}), "targets")
 
 
 @pytest.mark.parametrize("cell", ["nan", "inf", "tall", None])

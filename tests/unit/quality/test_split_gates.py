@@ -10,7 +10,7 @@ from sandmill.models.mechanism import Duplicates, MixedTypes
 from sandmill.models.structure import SplitKind
 from sandmill.quality.dependence import level, overhang_p_value, rank, same_spread_p_value
 from sandmill.quality.gates import check_package
-from sandmill.quality.tables import read_package
+from sandmill.quality.package_tables import read_package
 from tests.packages import (
     DAYS,
     FIRST_DAY,
@@ -214,7 +214,7 @@ def test_copies_with_another_target_are_not_the_declared_ones():
 
 
 def test_a_copy_in_the_test_table_is_never_declared():
-    train = pl.read_csv(COPIES.public["train.csv"], infer_schema=False).drop("journey_id", *COPIES.brief.target_columns)
+    train = pl.read_csv(COPIES.public["train.csv"], infer_schema=False).drop("journey_id", *COPIES.facts.target_columns)
     broken = edit(COPIES, "test.csv", lambda f: f.with_columns(pl.concat([train[:20], f.select(train.columns)[20:]])))
     assert "of the rows of test.csv have an equal row in train.csv" in details(broken, "twins")
 

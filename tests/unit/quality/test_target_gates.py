@@ -6,7 +6,7 @@ import pytest
 
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.quality.gates import check_package
-from sandmill.quality.tables import read_package
+from sandmill.quality.package_tables import read_package
 from tests.packages import KINDS, LABELS, NUMBERS, Kind, edit, make_package, recell, rename_ids, reorder_test
 
 WIDE = KINDS["multilabel"]
@@ -61,7 +61,7 @@ def test_answers_are_matched_by_id():
 @pytest.mark.parametrize("kind", ["multilabel", "multi_target"])
 def test_every_target_column_must_be_there_and_must_not_be_in_the_test_table(kind, path):
     package = make_package(KINDS[kind])
-    name = package.brief.target_columns[1]
+    name = package.facts.target_columns[1]
     assert f"{path}: saw columns" in details(edit(package, path, lambda frame: frame.drop(name)), "files")
     leaky = edit(package, "test.csv", lambda frame: frame.with_columns(pl.lit("1").alias(name)))
     assert f"test.csv: holds the target column {name}" in details(leaky, "files")
@@ -70,7 +70,7 @@ def test_every_target_column_must_be_there_and_must_not_be_in_the_test_table(kin
 @EACH_LAST
 def test_a_broken_cell_of_any_target_is_found(kind, name):
     package = make_package(kind)
-    column = name if name in package.brief.target_columns else "outcome"
+    column = name if name in package.facts.target_columns else "outcome"
     first = pl.read_csv(package.private["answers.csv"], infer_schema=False)[column][0]
     broken = recell(package, "answers.csv", column, lambda cell: "what" if cell == first else cell)
     assert f"{name}: " in details(broken, "targets")
@@ -111,8 +111,8 @@ def test_grades_are_classes_too():
         make_package(TargetKind.ORDINAL), "train.csv", "outcome", lambda cell: "2" if cell == "4" else cell
     )
     assert "fewer than 2 rows of 1 classes (4)" in details(package, "targets")
-    brief = package.brief.model_copy(update={"classes": tuple(map(str, range(1, 27)))})
-    assert "26 classes for 100 rows" in details(package.model_copy(update={"brief": brief}), "targets")
+    facts = package.facts.model_copy(update={"classes": tuple(map(str, range(1, 27)))})
+    assert "26 classes for 100 rows" in details(package.model_copy(update={"facts": facts}), "targets")
 
 
 def test_any_constant_number_is_found():
@@ -137,10 +137,10 @@ def test_a_count_is_a_whole_number_from_nought_on(cell):
 def test_numbers_that_the_metric_cannot_score_are_found(kind, cell, words):
     package = make_package(kind)
     for path in ("train.csv", "answers.csv"):
-        for name in package.brief.target_columns:
+        for name in package.facts.target_columns:
             package = recell(package, path, name, lambda old: f"{abs(float(old)) + 1}")
     assert details(package, "targets") == ""
-    name = package.brief.target_columns[-1]
+    name = package.facts.target_columns[-1]
     first = pl.read_csv(package.public["train.csv"], infer_schema=False)[name][0]
     broken = recell(package, "train.csv", name, lambda old: cell if old == first else old)
     assert words in details(broken, "targets")
@@ -195,8 +195,8 @@ def test_a_rare_label_that_a_column_separates_by_luck_is_no_finding():
 
 def test_no_feature_bears_the_name_of_a_label():
     package = make_package(SETS)
-    brief = package.brief.model_copy(update={"classes": ("delayed", "surface", "lame")})
-    found = details(package.model_copy(update={"brief": brief}), "proxy")
+    facts = package.facts.model_copy(update={"classes": ("delayed", "surface", "lame")})
+    found = details(package.model_copy(update={"facts": facts}), "proxy")
     assert "columns have the name of a target: surface" in found
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from sandmill.models.base import Band, Stage
 from sandmill.models.reports import Funnel, SlotReport
-from sandmill.report import Table, dataset_card, ending_table, to_markdown, to_rich
+from sandmill.report import TextTable, dataset_card, ending_table, to_markdown, to_rich
 from sandmill.report.digest import count_table, digest_records
 from sandmill.report.funnel import RejectionRow
 from tests.report_records import GOLD, RECORDS, make_manifest, make_record
@@ -92,7 +92,7 @@ def test_the_ending_table_shares_a_slots_seconds_among_its_replicates():
 
 
 def test_cells_are_shown_as_they_are():
-    table = Table("T", ("a", "b"), (("x|y", "[bold]1[/bold]"),), frozenset({1}))
+    table = TextTable("T", ("a", "b"), (("x|y", "[bold]1[/bold]"),), frozenset({1}))
     assert to_markdown(table) == "| a | b |\n| --- | ---: |\n| x\\|y | [bold]1[/bold] |"
     out = io.StringIO()
     Console(file=out, width=80).print(to_rich(table))

@@ -3,9 +3,9 @@
 import pytest
 
 from sandmill.models.base import Stage
+from sandmill.models.design_draft import Authorship
 from sandmill.models.llm import Usage
 from sandmill.models.reports import Rejection, SlotReport
-from sandmill.models.sheet import Authorship
 from sandmill.report.designers import compare_designers, designers_table
 from sandmill.report.text import to_markdown
 from tests.factories import make_task

@@ -7,7 +7,7 @@ import pytest
 
 from sandmill.errors import SeedError
 from sandmill.seeds import ingest
-from sandmill.seeds.findings import MAX_SHOWN
+from sandmill.seeds.source_problems import MAX_SHOWN
 from sandmill.seeds.yaml_loader import MAX_NODES
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "seeds"

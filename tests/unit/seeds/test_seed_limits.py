@@ -10,7 +10,7 @@ import pytest
 from sandmill.errors import SeedError
 from sandmill.seeds import ingest, survey
 from sandmill.seeds.parquet import MAX_COLUMNS, MAX_DECODED, MAX_PARQUET_ROWS
-from sandmill.seeds.tables import open_table
+from sandmill.seeds.table_files import open_table
 
 SECRET = "The key of the safe is 4711."
 

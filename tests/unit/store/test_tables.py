@@ -18,7 +18,7 @@ class _CountingFile(io.BytesIO):
         return got
 
 
-def _table(name: str) -> tables.Table:
+def _table(name: str) -> tables.ReleaseTable:
     return next(table for table in tables.TABLES if f"{table.side}/{table.name}" == name)
 
 

@@ -10,8 +10,8 @@ from sandmill.models.libraries import LIBRARIES
 from sandmill.models.mechanism import Categorical, Date, Unit
 from sandmill.models.structure import PathologyKind, SplitKind, TargetKind
 from sandmill.quality.giveaways import GIVEAWAYS, secret_numbers
-from sandmill.synth.brief import brief_of
 from sandmill.synth.describe import describe, listed
+from sandmill.synth.task_facts import task_facts
 from tests.designs import make_spec
 
 SECTIONS = ("Overview", "Files", "Columns", "Evaluation", "Environment", "Submission")
@@ -29,8 +29,8 @@ def described(request):
     place, (target, metric) = request.param
     split = list(SplitKind)[place % len(SplitKind)]
     spec = make_spec(target, metric, place % 7, split=split, pathologies=FAULTS)
-    brief = brief_of(spec)
-    return spec, brief, describe(spec, brief, SAMPLE)
+    facts = task_facts(spec)
+    return spec, facts, describe(spec, facts, SAMPLE)
 
 
 def said(text):
@@ -49,12 +49,12 @@ def test_sections_are_those_of_a_competition_page(described):
 
 
 def test_every_file_column_label_and_class_is_named(described):
-    spec, brief, text = described
+    spec, facts, text = described
     prose = said(text)
     columns = [column.name for column in spec.mechanism.columns]
-    for name in (brief.id_column, *columns, *brief.target_columns):
+    for name in (facts.id_column, *columns, *facts.target_columns):
         assert f"`{name}`" in prose, name
-    for name in (*FILES, *brief.submission_columns, *brief.classes):
+    for name in (*FILES, *facts.submission_columns, *facts.classes):
         assert re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", prose), name
 
 
@@ -66,10 +66,10 @@ def test_no_file_is_named_without_its_folder(described):
 
 
 def test_every_column_has_its_meaning_and_its_kind(described):
-    spec, brief, text = described
+    spec, facts, text = described
     section = text.split("## Columns")[1].split("\n## ")[0]
     rows = dict(re.findall(r"^\| `(.+?)` \| (.+) \|$", section, flags=re.MULTILINE))
-    assert list(rows) == ["id", *(column.name for column in spec.mechanism.columns), *brief.target_columns]
+    assert list(rows) == ["id", *(column.name for column in spec.mechanism.columns), *facts.target_columns]
     gaps = {gap.column for gap in spec.mechanism.missing()}
     mixed = {fault.column: fault.suffix for fault in spec.mechanism.mixed_types()}
     for column in spec.mechanism.columns:
@@ -79,14 +79,14 @@ def test_every_column_has_its_meaning_and_its_kind(described):
         assert row.startswith(f"{kind or ('number' if column.decimals else 'integer')} | ")
         assert ("Some cells are empty" in row) == (column.name in gaps)
         assert (f'"12.5 {mixed.get(column.name)}"' in row) == (column.name in mixed)
-    for name in brief.target_columns:
+    for name in facts.target_columns:
         assert "Only in `public/train.csv`" in rows[name]
         assert spec.story.column_meanings.get(name, spec.story.target_meaning) in rows[name]
 
 
 def test_the_metric_its_formula_and_its_direction_are_stated(described):
-    _, brief, text = described
-    metric = get_metric(brief.metric)
+    _, facts, text = described
+    metric = get_metric(facts.metric)
     evaluation = text.split("## Evaluation")[1].split("## Submission")[0]
     assert metric.title in evaluation
     assert metric.definition in evaluation
@@ -107,25 +107,25 @@ def test_the_split_is_stated_where_a_solver_has_to_know_it(described):
 
 
 def test_the_form_of_a_submission_is_stated(described):
-    spec, brief, text = described
+    spec, facts, text = described
     submission = text.split("## Submission")[1]
     rows = spec.sizes.feedback + spec.sizes.final
     assert f"a header and {rows} rows" in submission
     assert "```csv\n" + "\n".join(SAMPLE.decode().splitlines()[:4]) + "\n```" in submission
     wanted = {
         "probability": "a probability from 0 to 1",
-        "label": "0 or 1" if len(brief.classes) == 2 else f"one of {', '.join(brief.classes)}",
+        "label": "0 or 1" if len(facts.classes) == 2 else f"one of {', '.join(facts.classes)}",
         "class_probabilities": "sum to 1",
         "label_probabilities": "a probability from 0 to 1",
         "label_list": "separated by spaces; an empty cell names none",
-        "ranked_list": f"up to {brief.list_length} classes, separated by spaces, the likeliest first",
+        "ranked_list": f"up to {facts.list_length} classes, separated by spaces, the likeliest first",
         "value": "a finite number",
         "values": "finite numbers",
-    }[brief.encoding]
+    }[facts.encoding]
     assert wanted in submission
-    assert ("0 or more" in submission) == get_metric(brief.metric).is_nonnegative
-    if brief.target is not TargetKind.MULTILABEL and brief.encoding != "values":
-        assert f"`{brief.target_column}`" in text
+    assert ("0 or more" in submission) == get_metric(facts.metric).is_nonnegative
+    if facts.target is not TargetKind.MULTILABEL and facts.encoding != "values":
+        assert f"`{facts.target_column}`" in text
 
 
 def test_nothing_is_said_of_how_the_data_came_about(described):
@@ -143,7 +143,7 @@ def test_equal_designs_are_described_in_equal_words_whatever_is_hidden():
     spec = make_spec(pathologies=FAULTS)
     weights = [term.model_copy(update={"weights": (1.0,), "center": 0.5}) for term in spec.mechanism.terms]
     other = spec.model_copy(update={"mechanism": spec.mechanism.model_copy(update={"terms": tuple(weights)})})
-    assert describe(spec, brief_of(spec), SAMPLE) == describe(other, brief_of(other), SAMPLE)
+    assert describe(spec, task_facts(spec), SAMPLE) == describe(other, task_facts(other), SAMPLE)
 
 
 def test_names_are_listed_as_in_a_sentence():

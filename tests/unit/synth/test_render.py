@@ -71,7 +71,7 @@ def test_every_form_is_tried_in_every_split():
 
 
 def test_the_answers_read_back_are_the_truth_that_was_drawn(rendered):
-    answers = read_answers(rendered.package.private["answers.csv"], rendered.package.brief)
+    answers = read_answers(rendered.package.private["answers.csv"], rendered.package.facts)
     assert answers.ids == rendered.answers.ids
     np.testing.assert_array_equal(answers.truth, rendered.answers.truth)
     np.testing.assert_array_equal(answers.is_final, rendered.answers.is_final)
@@ -80,7 +80,7 @@ def test_the_answers_read_back_are_the_truth_that_was_drawn(rendered):
 
 def test_the_answers_are_in_the_order_of_the_test_rows(rendered):
     answers = rows(rendered.package.private["answers.csv"])
-    assert list(answers[0]) == ["id", *rendered.package.brief.target_columns, "part"]
+    assert list(answers[0]) == ["id", *rendered.package.facts.target_columns, "part"]
     ids = [row["id"] for row in answers]
     for name in ("test.csv", "sample_submission.csv"):
         assert [row["id"] for row in rows(rendered.package.public[name])] == ids
@@ -88,18 +88,18 @@ def test_the_answers_are_in_the_order_of_the_test_rows(rendered):
 
 def test_the_sample_is_a_valid_submission_and_knows_nothing(rendered):
     package = rendered.package
-    prediction = parse_submission(package.public["sample_submission.csv"], package.brief, rendered.answers.ids)
+    prediction = parse_submission(package.public["sample_submission.csv"], package.facts, rendered.answers.ids)
     assert len(prediction) == len(rendered.answers.ids)
     assert len(np.unique(prediction, axis=0)) == 1
     header = package.public["sample_submission.csv"].decode().splitlines()[0]
-    assert header == ",".join(["id", *package.brief.submission_columns])
+    assert header == ",".join(["id", *package.facts.submission_columns])
 
 
 def test_the_oracle_is_a_valid_submission_and_clearly_better_than_the_sample(rendered):
     package, truth = rendered.package, rendered.answers.truth
-    brief, metric = package.brief, get_metric(package.brief.metric)
-    sample = parse_submission(package.public["sample_submission.csv"], brief, rendered.answers.ids)
-    read = parse_submission(as_submission(rendered), brief, rendered.answers.ids)
+    facts, metric = package.facts, get_metric(package.facts.metric)
+    sample = parse_submission(package.public["sample_submission.csv"], facts, rendered.answers.ids)
+    read = parse_submission(as_submission(rendered), facts, rendered.answers.ids)
     np.testing.assert_allclose(read, rendered.oracle, rtol=1e-12)
     worse, better = (metric.score(truth, prediction) for prediction in (sample, rendered.oracle))
     if metric.is_lower_better:
@@ -110,17 +110,17 @@ def test_the_oracle_is_a_valid_submission_and_clearly_better_than_the_sample(ren
 
 def as_submission(rendered):
     """The oracle as the bytes that a solver would write."""
-    brief, out = rendered.package.brief, io.StringIO()
+    facts, out = rendered.package.facts, io.StringIO()
     writer = csv.writer(out)
-    writer.writerow(["id", *brief.submission_columns])
+    writer.writerow(["id", *facts.submission_columns])
     for row_id, answer in zip(rendered.answers.ids, rendered.oracle, strict=True):
-        match brief.encoding:
+        match facts.encoding:
             case "label":
-                cells = [brief.classes[answer]]
+                cells = [facts.classes[answer]]
             case "label_list":
-                cells = [" ".join(name for name, is_named in zip(brief.classes, answer, strict=True) if is_named)]
+                cells = [" ".join(name for name, is_named in zip(facts.classes, answer, strict=True) if is_named)]
             case "ranked_list":
-                cells = [" ".join(brief.classes[code] for code in answer if code >= 0)]
+                cells = [" ".join(facts.classes[code] for code in answer if code >= 0)]
             case "probability" | "value":
                 cells = [repr(float(answer))]
             case _:
@@ -130,17 +130,17 @@ def as_submission(rendered):
 
 
 def test_the_oracle_beats_every_constant(rendered):
-    metric, truth = get_metric(rendered.package.brief.metric), rendered.answers.truth
+    metric, truth = get_metric(rendered.package.facts.metric), rendered.answers.truth
     sign = -1 if metric.is_lower_better else 1
-    best = max(sign * metric.score(truth, constant) for constant in constants(rendered.package.brief, truth))
+    best = max(sign * metric.score(truth, constant) for constant in constants(rendered.package.facts, truth))
     assert sign * metric.score(truth, rendered.oracle) > best
 
 
-def constants(brief, truth):
+def constants(facts, truth):
     """Predictions that are the same for all rows, the best of them among these."""
-    count, classes = len(truth), len(brief.classes)
+    count, classes = len(truth), len(facts.classes)
     shares = truth.mean(axis=0) if truth.ndim == 2 else np.bincount(truth.astype(int).clip(0)) / count
-    match brief.encoding:
+    match facts.encoding:
         case "probability":
             return [np.full(count, truth.mean())]
         case "label":
@@ -155,7 +155,7 @@ def constants(brief, truth):
                 np.tile(np.isin(np.arange(classes), best[:size]).astype(int), (count, 1)) for size in range(classes)
             ]
         case "ranked_list":
-            return [np.tile(np.argsort(-shares)[: brief.list_length], (count, 1))]
+            return [np.tile(np.argsort(-shares)[: facts.list_length], (count, 1))]
         case "values":
             return [np.tile(np.quantile(truth, q, axis=0), (count, 1)) for q in (0.3, 0.5, 0.7)]
         case _:
@@ -166,7 +166,7 @@ def test_sizes_parts_and_columns_are_those_of_the_design(rendered):
     package = rendered.package
     train, test = frame(rendered, "train.csv"), frame(rendered, "test.csv")
     names = [column.name for column in package.spec.mechanism.columns]
-    assert train.columns == ["id", *names, *package.brief.target_columns]
+    assert train.columns == ["id", *names, *package.facts.target_columns]
     assert test.columns == ["id", *names]
     assert len(train) == package.spec.sizes.train
     assert len(test) == FEEDBACK + FINAL
@@ -188,7 +188,7 @@ def test_only_declared_cells_are_empty(rendered):
     test = frame(rendered, "test.csv")
     assert {name for name in test.columns if test[name].null_count()} == gapped
     train = frame(rendered, "train.csv")
-    label_lists = set(rendered.package.brief.target_columns if rendered.package.brief.encoding == "label_list" else ())
+    label_lists = set(rendered.package.facts.target_columns if rendered.package.facts.encoding == "label_list" else ())
     assert {name for name in train.columns if train[name].null_count()} <= gapped | label_lists
 
 
@@ -244,7 +244,7 @@ def test_train_and_test_are_apart_as_the_split_says(rendered):
 
 
 def test_copies_are_in_the_training_part_alone(rendered):
-    spec, target = rendered.package.spec, list(rendered.package.brief.target_columns)
+    spec, target = rendered.package.spec, list(rendered.package.facts.target_columns)
     names = [column.name for column in spec.mechanism.columns]
     rate = spec.mechanism.duplicates().rate
     train, test = frame(rendered, "train.csv"), frame(rendered, "test.csv")
@@ -255,7 +255,7 @@ def test_copies_are_in_the_training_part_alone(rendered):
 
 def test_a_copy_is_written_as_its_original_is(rendered):
     """Also where some numbers have their unit behind them."""
-    spec, target = rendered.package.spec, list(rendered.package.brief.target_columns)
+    spec, target = rendered.package.spec, list(rendered.package.facts.target_columns)
     train = frame(rendered, "train.csv").select(*(column.name for column in spec.mechanism.columns), *target)
     bare = train.with_columns(
         pl.col(fault.column).str.strip_suffix(f" {fault.suffix}") for fault in spec.mechanism.mixed_types()

@@ -8,7 +8,7 @@ from datetime import date
 import numpy as np
 import polars as pl
 
-from sandmill.mechanism.places import Places
+from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.mechanism import (
     BinaryLink,
     Categorical,
@@ -22,10 +22,10 @@ from sandmill.models.mechanism import (
     Term,
     Unit,
 )
-from sandmill.models.package import Brief
+from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.rng import Streams
-from sandmill.synth.tables import csv_bytes, feature_frame, row_ids, target_frame
+from sandmill.synth.csv_files import csv_bytes, feature_frame, row_ids, target_frame
 from tests.designs import SECRET
 
 STREAMS = Streams(SECRET, "cells")
@@ -56,7 +56,7 @@ OBSERVED = {
 
 
 def features(mechanism, observed, streams):
-    return feature_frame(mechanism, observed, Places.of(streams, range(len(observed["w"]))))
+    return feature_frame(mechanism, observed, RowNumbers.of(streams, range(len(observed["w"]))))
 
 
 def cells(frame):
@@ -111,8 +111,8 @@ def test_numbers_read_back_equal_and_never_stand_in_powers_of_ten():
     assert "\r" not in text
 
 
-def brief(target, encoding, classes=(), columns=("y",)):
-    return Brief(
+def facts(target, encoding, classes=(), columns=("y",)):
+    return TaskFacts(
         id_column="id",
         target_column="y",
         target=target,
@@ -132,16 +132,16 @@ def test_each_kind_of_target_has_its_way_of_writing():
         rows = cells(pl.concat([pl.DataFrame({"id": ["a", "b", "c"]}), frame], how="horizontal"))
         return [tuple(row.values())[1:] for row in rows]
 
-    assert written(brief(TargetKind.BINARY, "label", ("0", "1")), codes % 2) == [("1",), ("0",), ("0",)]
-    assert written(brief(TargetKind.MULTICLASS, "label", names), codes) == [("wet",), ("dry",), ("ice",)]
-    assert written(brief(TargetKind.ORDINAL, "label", ("1", "2", "3")), codes) == [("2",), ("1",), ("3",)]
-    assert written(brief(TargetKind.COUNT, "value"), codes) == [("1",), ("0",), ("2",)]
-    assert written(brief(TargetKind.REGRESSION, "value"), codes / 2) == [("0.5",), ("0.0",), ("1.0",)]
-    assert written(brief(TargetKind.MULTILABEL, "label_list", names), sets) == [("dry ice",), ("",), ("wet",)]
-    wide = brief(TargetKind.MULTILABEL, "label_probabilities", names, names)
+    assert written(facts(TargetKind.BINARY, "label", ("0", "1")), codes % 2) == [("1",), ("0",), ("0",)]
+    assert written(facts(TargetKind.MULTICLASS, "label", names), codes) == [("wet",), ("dry",), ("ice",)]
+    assert written(facts(TargetKind.ORDINAL, "label", ("1", "2", "3")), codes) == [("2",), ("1",), ("3",)]
+    assert written(facts(TargetKind.COUNT, "value"), codes) == [("1",), ("0",), ("2",)]
+    assert written(facts(TargetKind.REGRESSION, "value"), codes / 2) == [("0.5",), ("0.0",), ("1.0",)]
+    assert written(facts(TargetKind.MULTILABEL, "label_list", names), sets) == [("dry ice",), ("",), ("wet",)]
+    wide = facts(TargetKind.MULTILABEL, "label_probabilities", names, names)
     assert target_frame(wide, sets).columns == list(names)
     assert written(wide, sets) == [("1", "0", "1"), ("0", "0", "0"), ("0", "1", "0")]
-    several = brief(TargetKind.MULTI_TARGET, "values", (), ("a", "b"))
+    several = facts(TargetKind.MULTI_TARGET, "values", (), ("a", "b"))
     assert written(several, pair) == [("1.25", "3.0"), ("0.5", "-4.0"), ("2.0", "0.25")]
 
 

@@ -33,7 +33,7 @@ def fit_once(model: Any, features: Any, wanted: Any, table: Table, weights: Any 
             warnings.simplefilter("ignore")
             return model.fit(features, wanted, **extra)
 
-    return table.learn((type(model), str(vars(model)), *numbers), train)
+    return table.cached_fit((type(model), str(vars(model)), *numbers), train)
 
 
 def scores_of(model: Any, design: Design, table: Table) -> Any:

@@ -27,7 +27,7 @@ def solve(solver: Callable[[Table], Any], table: Table) -> list[Any]:
     if all(scores is None for scores in found):
         raise NothingFound
     parts = zip(table.columns(), found, strict=True)
-    return [part.once("linear_tuned", linear_tuned) if scores is None else scores for part, scores in parts]
+    return [part.cached("linear_tuned", linear_tuned) if scores is None else scores for part, scores in parts]
 
 
 def solve_column(solver: Callable[[Table], Any], part: Table) -> Any:
@@ -35,7 +35,7 @@ def solve_column(solver: Callable[[Table], Any], part: Table) -> Any:
     if not np.ptp(part.target):
         return prior(part)
     try:
-        return part.once(solver.__name__, solver)
+        return part.cached(solver.__name__, solver)
     except NothingFound:
         return None
 

@@ -33,7 +33,7 @@ def linear(table: Table) -> Any:
 
 def random_forest(table: Table) -> Any:
     """A random forest with default settings."""
-    return table.once("default_forest", default_forest)[1]
+    return table.cached("default_forest", default_forest)[1]
 
 
 def default_forest(table: Table) -> Any:

@@ -29,7 +29,7 @@ class Design:
 
 def raw_numbers(table: Table) -> Design:
     """Numeric columns as they are, missing cells as NaN."""
-    design: Design = table.once_for_all("raw_numbers", read_numbers)
+    design: Design = table.cached_features("raw_numbers", read_numbers)
     return design
 
 
@@ -40,7 +40,7 @@ def read_numbers(table: Table) -> Design:
 
 def filled_numbers(table: Table) -> Design:
     """Numeric columns with missing cells set to the training median."""
-    design: Design = table.once_for_all("filled_numbers", lambda table: fill_gaps(within_days(table)))
+    design: Design = table.cached_features("filled_numbers", lambda table: fill_gaps(within_days(table)))
     return design
 
 
@@ -67,7 +67,7 @@ def fill_gaps(raw: Design) -> Design:
 
 def calendar(table: Table) -> Design:
     """Weekday and month of each date column; missing ones are the training median."""
-    design: Design = table.once_for_all("calendar", read_calendar)
+    design: Design = table.cached_features("calendar", read_calendar)
     return design
 
 
@@ -92,7 +92,7 @@ def words(frame: pd.DataFrame, name: str) -> Any:
 
 def levels(table: Table) -> Design:
     """One 0/1 column for each category seen in training; a missing category is a category, an unseen one is none."""
-    design: Design = table.once_for_all("levels", one_hot)
+    design: Design = table.cached_features("levels", one_hot)
     return design
 
 
@@ -115,7 +115,7 @@ def level_flags(known: Any, cells: Any) -> Any:
 
 def plain(table: Table) -> Design:
     """The usual first design: filled numbers, calendar and 0/1 categories."""
-    design: Design = table.once_for_all("plain", lambda table: dated_numbers(table).beside(levels(table)))
+    design: Design = table.cached_features("plain", lambda table: dated_numbers(table).beside(levels(table)))
     return design
 
 
@@ -126,7 +126,7 @@ def dated_numbers(table: Table) -> Design:
 
 def plain_scaled(table: Table) -> Design:
     """Filled, scaled numbers and 0/1 categories, unscaled."""
-    design: Design = table.once_for_all(
+    design: Design = table.cached_features(
         "plain_scaled", lambda table: dated_numbers(table).scaled().beside(levels(table))
     )
     return design

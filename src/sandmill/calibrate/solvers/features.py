@@ -122,7 +122,7 @@ def cook_all(recipes: list[Recipe], table: Table, with_test: bool) -> list[Desig
     flags, made = levels(table), []
     for recipe in recipes:
         source = source_of(recipe, table)
-        train, middle, spread = table.once_for_all(recipe, partial(cook_train, recipe))
+        train, middle, spread = table.cached_features(recipe, partial(cook_train, recipe))
         test = cook(recipe, source.test, flags.test) if with_test else train[:0]
         made.append(Design(train, np.clip(np.nan_to_num((test - middle) / spread), -8, 8)))
     return made
@@ -130,7 +130,7 @@ def cook_all(recipes: list[Recipe], table: Table, with_test: bool) -> list[Desig
 
 def source_of(recipe: Recipe, table: Table) -> Design:
     """Numbers that a recipe starts from."""
-    design: Design = table.once_for_all("standard", standard_numbers) if recipe[0] in SCALED else raw_numbers(table)
+    design: Design = table.cached_features("standard", standard_numbers) if recipe[0] in SCALED else raw_numbers(table)
     return design
 
 

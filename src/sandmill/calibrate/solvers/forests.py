@@ -78,7 +78,7 @@ def forest_fit(name: str, kind: str, design_of: Callable[[Table], Design], table
         settings: of the forest.
     """
     if table.whole is not None:
-        fits = table.whole.once(name, lambda whole: joint_forest(kind, design_of(whole), whole, settings))
+        fits = table.whole.cached(name, lambda whole: joint_forest(kind, design_of(whole), whole, settings))
         return fits[table.place]
     return column_forest(kind, design_of(table), table, **settings)
 

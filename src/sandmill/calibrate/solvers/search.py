@@ -50,7 +50,7 @@ def skill_scores(recipes: list[Recipe], table: Table, most: int) -> Any:
         NothingFound: if it finds nothing, for then it is the linear model again.
     """
     base = plain_scaled(table)
-    found = table.learn(tuple(recipes), lambda table: grow(base.train, responses(table), recipes, table, 0, most))
+    found = table.cached_fit(tuple(recipes), lambda table: grow(base.train, responses(table), recipes, table, 0, most))
     if not found:
         raise NothingFound
     return scores_with(base, found, table)
@@ -92,7 +92,7 @@ def repair_search(table: Table) -> Any:
     shapes = [*fillings, *(squeezed(filling) for filling in fillings)]
     designs = [shape.scaled().beside(extra) for shape in shapes for extra in (others, others.beside(gap_flags(table)))]
     best = min(designs, key=lambda design: best_penalty(design.train, wanted)[0])
-    return (tuned_scores(best, table) + table.once("random_forest", random_forest)) / 2
+    return (tuned_scores(best, table) + table.cached("random_forest", random_forest)) / 2
 
 
 def all_recipes(table: Table) -> list[Recipe]:
@@ -114,12 +114,12 @@ def auto_recipes(table: Table) -> list[Recipe]:
 
 def auto_search(table: Table) -> Any:
     """All skills at once: features join a regularised linear model while the left-out error falls."""
-    return scores_with(plain_scaled(table), table.learn("auto_recipes", auto_recipes), table)
+    return scores_with(plain_scaled(table), table.cached_fit("auto_recipes", auto_recipes), table)
 
 
 def found_columns(table: Table) -> Design:
     """The usual design with what the automatic search adds to it."""
-    return with_features(plain_scaled(table), table.learn("auto_recipes", auto_recipes), table)
+    return with_features(plain_scaled(table), table.cached_fit("auto_recipes", auto_recipes), table)
 
 
 def with_features(design: Design, recipes: list[Recipe], table: Table) -> Design:
@@ -158,7 +158,7 @@ def auto_crosses(table: Table) -> Any:
         NothingFound: if it finds none, for then it is the automatic search.
     """
     design = found_columns(table)
-    found = table.learn("crosses", lambda table: crosses_beside(design.train, table))
+    found = table.cached_fit("crosses", lambda table: crosses_beside(design.train, table))
     if not found:
         raise NothingFound
     return tuned_scores(with_features(design, found, table), table)
@@ -182,7 +182,7 @@ def empty(table: Table) -> Design:
 
 def sparse_columns(table: Table) -> Design:
     """Nothing but the features found from an empty model."""
-    return with_features(empty(table), table.learn("sparse_recipes", sparse_recipes), table)
+    return with_features(empty(table), table.cached_fit("sparse_recipes", sparse_recipes), table)
 
 
 def sparse_search(table: Table) -> Any:
@@ -203,7 +203,7 @@ def cutoff_search(table: Table) -> Any:
     """
     if not is_cut(table):
         raise NothingFound
-    return table.once("stack", stack)
+    return table.cached("stack", stack)
 
 
 def recency_search(table: Table) -> Any:

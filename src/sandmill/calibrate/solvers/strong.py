@@ -80,9 +80,9 @@ def stack(table: Table) -> Any:
     design, wanted = plain_scaled(table), responses(table)
     _, penalty = best_penalty(design.train, wanted)
     straight = leave_one_out(design.train, wanted, (penalty,))[0]
-    unseen_by_trees, forest = table.once("default_forest", default_forest)
+    unseen_by_trees, forest = table.cached("default_forest", default_forest)
     bagged = as_responses(unseen_by_trees, table)
-    unseen, curved = table.once("smooth", smooth_plain)
-    tested = [as_responses(table.once("linear_tuned", linear_tuned), table), as_responses(forest, table), curved]
+    unseen, curved = table.cached("smooth", smooth_plain)
+    tested = [as_responses(table.cached("linear_tuned", linear_tuned), table), as_responses(forest, table), curved]
     stacked = Design(np.hstack([straight, bagged, unseen]), np.hstack(tested)).scaled()
     return tuned_scores(stacked, table)

@@ -36,7 +36,7 @@ class Table:
     seen: dict[Any, Any] = field(default_factory=dict)
     """What was made of the features alone: all columns of a wide target share it."""
     kept: Any = None
-    """Places in train.csv of the rows in `train`."""
+    """RowNumbers in train.csv of the rows in `train`."""
     learned: dict[Any, Any] = field(default_factory=dict)
     """What was made of the training rows alone: it serves whatever test rows are asked about."""
 
@@ -59,7 +59,7 @@ class Table:
         """One table for each column of a wide target; else this one."""
         if not self.told.is_wide:
             return [self]
-        tables: list[Table] = self.once("columns", Table.split)
+        tables: list[Table] = self.cached("columns", Table.split)
         return tables
 
     def split(self) -> list["Table"]:
@@ -72,19 +72,19 @@ class Table:
             tables.append(replace(self, told=told, target=numbers, scale=scale, whole=self, place=place, made={}))
         return tables
 
-    def once(self, name: str, make: Callable[["Table"], Any]) -> Any:
+    def cached(self, name: str, make: Callable[["Table"], Any]) -> Any:
         """Keep what was made, so that it is made only once."""
         if name not in self.made:
             self.made[name] = make(self)
         return self.made[name]
 
-    def once_for_all(self, name: Any, make: Callable[["Table"], Any]) -> Any:
+    def cached_features(self, name: Any, make: Callable[["Table"], Any]) -> Any:
         """Keep what was made of the features alone for all columns of a wide target."""
         if name not in self.seen:
             self.seen[name] = make(self)
         return self.seen[name]
 
-    def learn(self, name: Any, make: Callable[["Table"], Any]) -> Any:
+    def cached_fit(self, name: Any, make: Callable[["Table"], Any]) -> Any:
         """Keep what was made of the training rows alone, for this column of the target."""
         key = (name, self.whole is None, self.place)
         if key not in self.learned:

@@ -1,4 +1,4 @@
-"""A talk with one role: a question, an answer that is judged, and the exact problems back until it holds."""
+"""A conversation with one role: a question, an answer that is judged, and the exact problems back until it holds."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -47,7 +47,7 @@ class Exchange:
 
 
 @dataclass
-class Talk:
+class Conversation:
     """Everything that was said over one design, and what it took."""
 
     ask: Ask

@@ -1,4 +1,4 @@
-"""Five roles in a row for every slot: what comes out is a sheet that the grammar's machinery composes, or a refusal."""
+"""Five roles in a row for every slot: what comes out is a draft that the grammar's machinery composes, or a refusal."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -7,17 +7,17 @@ from typing import TypeVar
 
 from pydantic_core import to_json
 
-from sandmill.design.llm.conversation import Ask, GivenUp, Talk
+from sandmill.design.llm.conversation import Ask, Conversation, GivenUp
 from sandmill.design.llm.developer import develop, look_again
-from sandmill.design.llm.diversity import Held, choose_idea
+from sandmill.design.llm.diversity import KnownDomain, choose_idea
 from sandmill.design.llm.engineer import choose_evaluation
 from sandmill.design.llm.strategist import Idea, propose
 from sandmill.design.llm.writer import write
 from sandmill.errors import NoAnswer, ReplayMiss, SpendLimit
+from sandmill.models.design_draft import Authorship, DesignDraft
 from sandmill.models.domain import Domain
 from sandmill.models.llm import Usage
 from sandmill.models.plan import Slot
-from sandmill.models.sheet import Authorship, Sheet
 
 MONEY_SPENT = "max_usd"
 """Reason of a refusal that is nobody's fault: the money that may be spent is spent."""
@@ -31,7 +31,7 @@ Look = Callable[[Slot], Awaitable[str]]
 
 @dataclass(frozen=True)
 class Designed:
-    """A slot with its sheet, and everything that was said over it."""
+    """A slot with its draft, and everything that was said over it."""
 
     slot: Slot
     transcript: str
@@ -40,7 +40,7 @@ class Designed:
 
 @dataclass(frozen=True)
 class Refused:
-    """A slot that no sheet came of."""
+    """A slot that no draft came of."""
 
     slot: Slot
     reason: str
@@ -53,7 +53,7 @@ class Refused:
 
 @dataclass(frozen=True)
 class LlmDesigner:
-    """Settles the sheets of slots, all at once. Equal slots, names and replies give equal sheets.
+    """Settles the drafts of slots, all at once. Equal slots, names and replies give equal drafts.
 
     Args:
         ask: answers prompts.
@@ -73,7 +73,7 @@ class LlmDesigner:
     forgives_misses: bool = False
     """Refuse a slot that replay has no answer for, where which slots are asked for was not known to the recording."""
 
-    async def design(self, slots: Sequence[Slot], held: Sequence[Held], draw: str) -> list[Designed | Refused]:
+    async def design(self, slots: Sequence[Slot], held: Sequence[KnownDomain], draw: str) -> list[Designed | Refused]:
         """Design for every slot.
 
         Ideas are taken in the order of the slots, each as far as possible from those that are held and from those of
@@ -94,22 +94,22 @@ class LlmDesigner:
 
         async def one(place: int, slot: Slot) -> Designed | Refused:
             async with gate:
-                talk = Talk(self.ask, self.repairs, f"slot {slot.number} {draw}")
+                conversation = Conversation(self.ask, self.repairs, f"slot {slot.number} {draw}")
                 try:
-                    candidates = await self._try(slot, talk, propose(talk, slot, names))
+                    candidates = await self._try(slot, conversation, propose(conversation, slot, names))
                     if place:
                         await turns[place - 1].wait()
                     if isinstance(candidates, Refused):
                         return candidates
                     idea = choose_idea(candidates, taken)
-                    taken.append(Held.of_idea(idea))
+                    taken.append(KnownDomain.of_idea(idea))
                 finally:
                     turns[place].set()
-                return await self._try(slot, talk, self._settle(talk, slot, idea))
+                return await self._try(slot, conversation, self._settle(conversation, slot, idea))
 
         return await asyncio.gather(*(one(place, slot) for place, slot in enumerate(slots)))
 
-    async def _try(self, slot: Slot, talk: Talk, work: Awaitable[Result]) -> Result | Refused:
+    async def _try(self, slot: Slot, conversation: Conversation, work: Awaitable[Result]) -> Result | Refused:
         """Turn whatever one design fails with into a refusal."""
         try:
             return await work
@@ -123,14 +123,14 @@ class LlmDesigner:
             if not self.forgives_misses:
                 raise
             reason, detail = "not_recorded", str(error)
-        return Refused(slot, reason, detail[:_LONGEST_DETAIL], talk.usage, _transcript(talk))
+        return Refused(slot, reason, detail[:_LONGEST_DETAIL], conversation.usage, _transcript(conversation))
 
-    async def _settle(self, talk: Talk, slot: Slot, idea: Idea) -> Designed:
-        domain, columns = await develop(talk, slot, idea, self.giveaways)
-        evaluation = await choose_evaluation(talk, slot, idea)
+    async def _settle(self, conversation: Conversation, slot: Slot, idea: Idea) -> Designed:
+        domain, columns = await develop(conversation, slot, idea, self.giveaways)
+        evaluation = await choose_evaluation(conversation, slot, idea)
 
-        def sheet_of(domain: Domain) -> Sheet:
-            return Sheet(
+        def draft_of(domain: Domain) -> DesignDraft:
+            return DesignDraft(
                 domain=Domain.model_validate(domain.model_dump()),
                 motifs=columns.motifs,
                 faults=idea.faults,
@@ -140,12 +140,12 @@ class LlmDesigner:
             )
 
         if self.look is not None:
-            sample = await self.look(slot.model_copy(update={"sheet": sheet_of(domain)}))
-            revised = await look_again(talk, slot, idea, columns, sample, self.giveaways)
+            sample = await self.look(slot.model_copy(update={"draft": draft_of(domain)}))
+            revised = await look_again(conversation, slot, idea, columns, sample, self.giveaways)
             domain, columns = revised or (domain, columns)
-        domain = await write(talk, domain, columns.motifs, self.giveaways)
-        designed = slot.model_copy(update={"sheet": sheet_of(domain), "authorship": _authorship(talk)})
-        return Designed(designed, _transcript(talk))
+        domain = await write(conversation, domain, columns.motifs, self.giveaways)
+        designed = slot.model_copy(update={"draft": draft_of(domain), "authorship": _authorship(conversation)})
+        return Designed(designed, _transcript(conversation))
 
 
 def _without_rule(error: GivenUp) -> str:
@@ -156,19 +156,19 @@ def _without_rule(error: GivenUp) -> str:
     return f"{error.role}: {problems} left after all repairs" + (f": {'; '.join(told)}" if told else "")
 
 
-def _authorship(talk: Talk) -> Authorship:
-    replies = [exchange.reply for exchange in talk.exchanges]
+def _authorship(conversation: Conversation) -> Authorship:
+    replies = [exchange.reply for exchange in conversation.exchanges]
     sources = sorted({reply.source for reply in replies})
     return Authorship(
         models=tuple(dict.fromkeys(reply.model for reply in replies)),
         replies=tuple(reply.key for reply in replies),
         source=" and ".join(sources),
-        usage=talk.usage,
-        repairs=talk.sent_back,
+        usage=conversation.usage,
+        repairs=conversation.sent_back,
     )
 
 
-def _transcript(talk: Talk) -> str:
+def _transcript(conversation: Conversation) -> str:
     said = [
         {
             "role": exchange.role,
@@ -180,6 +180,6 @@ def _transcript(talk: Talk) -> str:
             "usd": exchange.reply.usage.usd,
             "request": exchange.reply.key,
         }
-        for exchange in talk.exchanges
+        for exchange in conversation.exchanges
     ]
     return to_json(said, indent=1).decode()

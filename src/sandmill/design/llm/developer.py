@@ -7,20 +7,21 @@ from typing import Any, Literal
 
 from pydantic import Field, create_model
 
-from sandmill.design.llm.conversation import Talk, fill
+from sandmill.design.draft_rule import rule_problems
+from sandmill.design.llm.conversation import Conversation, fill
 from sandmill.design.llm.strategist import Idea
-from sandmill.design.sheet_rule import rule_problems
 from sandmill.design.soundness import domain_problems
 from sandmill.design.vocabulary import Vocabulary
 from sandmill.models.base import Frozen
+from sandmill.models.design_draft import MotifChoice
 from sandmill.models.domain import (
     CategoricalWord,
     ClassTarget,
     CountTarget,
-    CrowdedWord,
     DateWord,
     Domain,
     GradeTarget,
+    HighCardinalityWord,
     LabelsTarget,
     ManyClassTarget,
     NumberTarget,
@@ -29,7 +30,6 @@ from sandmill.models.domain import (
     UnitWord,
 )
 from sandmill.models.plan import Slot
-from sandmill.models.sheet import MotifChoice
 from sandmill.models.structure import TargetKind
 
 Judge = Callable[[Domain], list[str]]
@@ -45,7 +45,7 @@ _TARGETS: dict[TargetKind, tuple[str, type[Frozen]]] = {
 }
 """Words that a target of each kind takes, and where a domain keeps them."""
 _MOST_NUMBERS = 3
-_CROWD = 30
+_MANY_LEVELS = 30
 
 
 class Columns(Frozen):
@@ -53,7 +53,7 @@ class Columns(Frozen):
 
     numeric: tuple[NumericWord, ...] = Field(min_length=10, max_length=22)
     categorical: tuple[CategoricalWord, ...] = Field(min_length=3, max_length=8)
-    crowded: tuple[CrowdedWord, ...] = Field(min_length=2, max_length=4)
+    high_cardinality: tuple[HighCardinalityWord, ...] = Field(min_length=2, max_length=4)
     dates: tuple[DateWord, ...] = Field(min_length=1, max_length=2)
     units: tuple[UnitWord, ...] = Field(min_length=1, max_length=2)
     periods: tuple[tuple[str, float], ...] = Field(default=(), max_length=5)
@@ -77,18 +77,20 @@ def answer_for(kind: TargetKind) -> type[Columns]:
     return create_model("Columns", __base__=Columns, __doc__=Columns.__doc__, targets=targets)
 
 
-async def develop(talk: Talk, slot: Slot, idea: Idea, giveaways: tuple[str, ...]) -> tuple[Domain, Columns]:
+async def develop(
+    conversation: Conversation, slot: Slot, idea: Idea, giveaways: tuple[str, ...]
+) -> tuple[Domain, Columns]:
     """Ask for the columns of an idea.
 
     Raises:
         GivenUp: if none came that hold.
     """
     values = {"idea": idea.model_dump_json(indent=1), "target": slot.seed.structure.target}
-    return await _settle(talk, slot, idea, fill("developer_question", values), giveaways)
+    return await _settle(conversation, slot, idea, fill("developer_question", values), giveaways)
 
 
 async def look_again(
-    talk: Talk, slot: Slot, idea: Idea, columns: Columns, sample: str, giveaways: tuple[str, ...]
+    conversation: Conversation, slot: Slot, idea: Idea, columns: Columns, sample: str, giveaways: tuple[str, ...]
 ) -> tuple[Domain, Columns] | None:
     """Show a rendered sample and the first scores; the developer keeps the columns or writes them anew, once.
 
@@ -100,24 +102,24 @@ async def look_again(
     """
     written = columns.model_dump_json(indent=1)
     question = fill("developer_look", {"columns": written, "sample": sample})
-    second = await talk.settle("developer_second", question, Second, lambda _: [])
+    second = await conversation.settle("developer_second", question, Second, lambda _: [])
     if second.verdict == "keep":
         return None
     values = {"idea": idea.model_dump_json(indent=1), "target": slot.seed.structure.target}
     again = fill("developer_again", {"columns": written, "sample": sample, "reason": json.dumps(second.reason)})
     question = f"{fill('developer_question', values)}\n\n{again}"
-    return await _settle(talk, slot, idea, question, giveaways)
+    return await _settle(conversation, slot, idea, question, giveaways)
 
 
 async def _settle(
-    talk: Talk, slot: Slot, idea: Idea, question: str, giveaways: tuple[str, ...]
+    conversation: Conversation, slot: Slot, idea: Idea, question: str, giveaways: tuple[str, ...]
 ) -> tuple[Domain, Columns]:
     kind = slot.seed.structure.target
 
     def judge(columns: Columns) -> list[str]:
         return columns_problems(domain_of(idea, columns, kind), columns.motifs, giveaways)
 
-    columns = await talk.settle("developer", question, answer_for(kind), judge)
+    columns = await conversation.settle("developer", question, answer_for(kind), judge)
     return domain_of(idea, columns, kind), columns
 
 
@@ -133,7 +135,7 @@ def domain_of(idea: Idea, columns: Columns, kind: TargetKind) -> Domain:
         overview=idea.overview,
         numeric=columns.numeric,
         categorical=columns.categorical,
-        crowded=columns.crowded,
+        high_cardinality=columns.high_cardinality,
         dates=columns.dates,
         units=columns.units,
         ratios=(),
@@ -153,7 +155,9 @@ def columns_problems(domain: Domain, motifs: tuple[MotifChoice, ...], giveaways:
     problems += [f"periods: {name} is not a numeric column" for name in sorted(unknown)]
     if problems:
         return problems
-    # Which names crowded columns will have is drawn later; here it matters that they have many.
-    many = tuple(f"name_{number}" for number in range(_CROWD))
-    crowded = tuple(CategoricalWord(name=word.name, meaning=word.meaning, levels=many) for word in domain.crowded)
-    return rule_problems(motifs, Vocabulary(domain, crowded, None, None))
+    # Which names high-cardinality columns will have is drawn later; here it matters that they have many.
+    many = tuple(f"name_{number}" for number in range(_MANY_LEVELS))
+    high_cardinality = tuple(
+        CategoricalWord(name=word.name, meaning=word.meaning, levels=many) for word in domain.high_cardinality
+    )
+    return rule_problems(motifs, Vocabulary(domain, high_cardinality, None, None))

@@ -12,38 +12,38 @@ _WORD = re.compile(r"[a-z]{3,}")
 
 
 @dataclass(frozen=True)
-class Held:
+class KnownDomain:
     """A domain that exists, as a bag of words."""
 
     name: str
     words: frozenset[str]
 
     @classmethod
-    def of_domain(cls, domain: Domain) -> "Held":
+    def of_domain(cls, domain: Domain) -> "KnownDomain":
         """Read the words of a domain."""
         columns: list[Named] = [*domain.numeric, *domain.categorical]
         texts = [domain.title, domain.row, *domain.overview, *(word.name for word in columns)]
         return cls(domain.name, _words(texts))
 
     @classmethod
-    def of_spec(cls, spec: TaskSpec) -> "Held":
+    def of_spec(cls, spec: TaskSpec) -> "KnownDomain":
         """Read the words of a task that was made."""
         story = spec.story
         return cls(spec.domain, _words([story.title, story.row, story.overview, *story.column_meanings]))
 
     @classmethod
-    def of_idea(cls, idea: Idea) -> "Held":
+    def of_idea(cls, idea: Idea) -> "KnownDomain":
         """Read the words of an idea."""
         texts = [idea.title, idea.row, *idea.overview, *idea.quantities, *idea.categories, idea.target_name]
         return cls(idea.name, _words(texts))
 
 
-def choose_idea(candidates: Sequence[Idea], held: Sequence[Held]) -> Idea:
+def choose_idea(candidates: Sequence[Idea], held: Sequence[KnownDomain]) -> Idea:
     """Take the candidate whose nearest neighbour is farthest; of equals the first."""
-    return max(candidates, key=lambda idea: (distance(Held.of_idea(idea), held), -candidates.index(idea)))
+    return max(candidates, key=lambda idea: (distance(KnownDomain.of_idea(idea), held), -candidates.index(idea)))
 
 
-def distance(one: Held, others: Sequence[Held]) -> float:
+def distance(one: KnownDomain, others: Sequence[KnownDomain]) -> float:
     """1 less the largest overlap of words with any other; a name that exists counts as the same."""
     return 1 - max((1.0 if one.name == other.name else _overlap(one.words, other.words) for other in others), default=0)
 

@@ -2,8 +2,8 @@
 
 from pydantic import Field
 
-from sandmill.design.frame import WITH_STRATA, possible_splits
-from sandmill.design.llm.conversation import Talk, fill
+from sandmill.design.conditions import WITH_STRATA, possible_splits
+from sandmill.design.llm.conversation import Conversation, fill
 from sandmill.design.llm.facts import tell_structure
 from sandmill.design.llm.strategist import Idea
 from sandmill.metrics.support import ENCODINGS, SUPPORTED_TASKS
@@ -22,7 +22,7 @@ class Evaluation(Frozen):
     reason: str = Field(max_length=400)
 
 
-async def choose_evaluation(talk: Talk, slot: Slot, idea: Idea) -> Evaluation:
+async def choose_evaluation(conversation: Conversation, slot: Slot, idea: Idea) -> Evaluation:
     """Ask how the task is to be scored and split.
 
     Raises:
@@ -40,7 +40,9 @@ async def choose_evaluation(talk: Talk, slot: Slot, idea: Idea) -> Evaluation:
         "metrics": forms,
         "splits": ", ".join(splits_for(structure)),
     }
-    return await talk.settle("engineer", fill("engineer_question", values), Evaluation, lambda e: _judge(e, structure))
+    return await conversation.settle(
+        "engineer", fill("engineer_question", values), Evaluation, lambda e: _judge(e, structure)
+    )
 
 
 def splits_for(structure: Structure) -> tuple[SplitKind, ...]:

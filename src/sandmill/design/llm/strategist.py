@@ -5,14 +5,14 @@ from typing import Annotated
 
 from pydantic import Field
 
-from sandmill.design.llm.conversation import Talk, fill
+from sandmill.design.draft_rule import FEWEST_PLAIN, MOST_PLAIN
+from sandmill.design.llm.conversation import Conversation, fill
 from sandmill.design.llm.facts import quote_seed, tell_structure
 from sandmill.design.motifs import FINDABLE_KINDS, HIDDEN_KINDS, PLAIN_KINDS
 from sandmill.design.rule import HIDDEN_MOTIFS
-from sandmill.design.sheet_rule import FEWEST_PLAIN, MOST_PLAIN
 from sandmill.models.base import Frozen
+from sandmill.models.design_draft import FreeFault, MotifChoice
 from sandmill.models.plan import Slot
-from sandmill.models.sheet import FreeFault, MotifChoice
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{1,39}$")]
 
@@ -52,11 +52,11 @@ class Ideas(Frozen):
     candidates: tuple[Idea, ...] = Field(min_length=2, max_length=3)
 
 
-async def propose(talk: Talk, slot: Slot, held: Sequence[str]) -> tuple[Idea, ...]:
+async def propose(conversation: Conversation, slot: Slot, held: Sequence[str]) -> tuple[Idea, ...]:
     """Ask for candidates in new domains, and leave out those that do not hold.
 
     Args:
-        talk: of this design.
+        conversation: of this design.
         slot: its place in the release.
         held: names of domains that exist already.
 
@@ -72,7 +72,7 @@ async def propose(talk: Talk, slot: Slot, held: Sequence[str]) -> tuple[Idea, ..
             "held": ", ".join(held[-MOST_HELD:]) or "none",
         },
     )
-    answer = await talk.settle("strategist", question, Ideas, lambda ideas: _judge(ideas, held))
+    answer = await conversation.settle("strategist", question, Ideas, lambda ideas: _judge(ideas, held))
     return tuple(idea for idea in answer.candidates if not _problems(idea, held))
 
 

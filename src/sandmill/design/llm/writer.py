@@ -7,11 +7,11 @@ from typing import Literal
 from pydantic import Field
 from pydantic_core import to_json
 
-from sandmill.design.llm.conversation import Talk, fill
+from sandmill.design.llm.conversation import Conversation, fill
 from sandmill.design.soundness import domain_problems, named_meanings
 from sandmill.models.base import Frozen
+from sandmill.models.design_draft import MotifChoice
 from sandmill.models.domain import Domain
-from sandmill.models.sheet import MotifChoice
 
 
 class NamedMeaning(Frozen):
@@ -44,7 +44,9 @@ class Review(Frozen):
     objections: tuple[Objection, ...] = Field(max_length=10)
 
 
-async def write(talk: Talk, domain: Domain, motifs: tuple[MotifChoice, ...], giveaways: tuple[str, ...]) -> Domain:
+async def write(
+    conversation: Conversation, domain: Domain, motifs: tuple[MotifChoice, ...], giveaways: tuple[str, ...]
+) -> Domain:
     """Ask for the words of a task, and have them reviewed.
 
     Returns:
@@ -62,10 +64,10 @@ async def write(talk: Talk, domain: Domain, motifs: tuple[MotifChoice, ...], giv
     async def review(texts: Texts) -> list[str]:
         rule = json.dumps([choice.model_dump(mode="json") for choice in motifs])
         asked = fill("reviewer_question", {"domain": tell_domain(worded(texts)), "rule": rule})
-        answer = await talk.settle("reviewer", asked, Review, lambda _: [])
+        answer = await conversation.settle("reviewer", asked, Review, lambda _: [])
         return [f"{found.kind} in {found.where}: {found.what}" for found in answer.objections]
 
-    texts = await talk.settle("writer", question, Texts, judge, review)
+    texts = await conversation.settle("writer", question, Texts, judge, review)
     return worded(texts)
 
 
@@ -87,7 +89,10 @@ def with_texts(domain: Domain, texts: Texts) -> Domain:
     def renewed(words: tuple[Frozen, ...]) -> tuple[Frozen, ...]:
         return tuple(word.model_copy(update={"meaning": said.get(word.name, word.meaning)}) for word in words)  # type: ignore[attr-defined]
 
-    columns = {name: renewed(getattr(domain, name)) for name in ("numeric", "categorical", "crowded", "dates", "units")}
+    columns = {
+        name: renewed(getattr(domain, name))
+        for name in ("numeric", "categorical", "high_cardinality", "dates", "units")
+    }
     kinds = type(domain.targets).model_fields
     targets = domain.targets.model_copy(update={kind: renewed(getattr(domain.targets, kind)) for kind in kinds})
     words = {"title": texts.title, "row": texts.row, "overview": texts.overview, "targets": targets}

@@ -30,7 +30,7 @@ def _prompts(text):
 def test_a_hostile_seed_changes_nothing(kind):
     prompts, designed = _prompts(HOSTILE[kind])
     plain, wanted = _prompts("Parcels: late or not.")
-    assert designed.slot.sheet == wanted.slot.sheet
+    assert designed.slot.draft == wanted.slot.draft
     assert (
         design_task(designed.slot, Streams(SECRET, "s"), 0.5).fingerprint
         == design_task(wanted.slot, Streams(SECRET, "s"), 0.5).fingerprint
@@ -80,5 +80,5 @@ def test_a_model_that_obeys_a_hostile_seed_is_refused(how):
 def test_a_description_holds_nothing_of_the_seed():
     _, designed = _prompts(HOSTILE["orders"])
     assert isinstance(designed, Designed)
-    assert "Ignore your instructions" not in designed.slot.sheet.model_dump_json()
+    assert "Ignore your instructions" not in designed.slot.draft.model_dump_json()
     assert "Ignore your instructions" not in design_task(designed.slot, Streams(SECRET, "s"), 0.5).model_dump_json()

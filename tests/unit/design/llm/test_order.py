@@ -6,12 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from sandmill.build import designing
-from sandmill.build.designing import DESIGNS_A_CALL
-from sandmill.build.plan import plan_build
 from sandmill.design.llm import LlmDesigner
 from sandmill.design.llm.strategist import FIELDS
 from sandmill.models.request import BuildRequest, RunSettings
+from sandmill.pipeline import designing
+from sandmill.pipeline.designing import DESIGNS_A_CALL
+from sandmill.pipeline.plan import plan_build
 from sandmill.quality.giveaways import GIVEAWAYS
 from sandmill.seeds import ingest
 from tests.llm_asking import HELD, Scripted, make_slot
@@ -41,9 +41,9 @@ def _design(ask, at_once, slots=SLOTS):
 @pytest.mark.parametrize(("seed", "at_once"), [(1, 1), (2, 2), (3, 6), (4, 6), (5, 6)])
 def test_neither_order_nor_number_changes_a_sheet(seed, at_once):
     calm = _design(Scripted(), 8)
-    assert len({one.slot.sheet.domain.name for one in calm}) == len(SLOTS) - 1  # three share two ideas
+    assert len({one.slot.draft.domain.name for one in calm}) == len(SLOTS) - 1  # three share two ideas
     hurried = _design(Late(seed, 3), at_once)
-    assert [one.slot.sheet for one in hurried] == [one.slot.sheet for one in calm]
+    assert [one.slot.draft for one in hurried] == [one.slot.draft for one in calm]
 
 
 def test_a_late_answer_keeps_nobody_from_asking():

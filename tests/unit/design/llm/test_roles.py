@@ -1,4 +1,4 @@
-"""Five roles make a sheet; an answer that does not hold goes back with its problems, and is given up in the end."""
+"""Five roles make a draft; an answer that does not hold goes back with its problems, and is given up in the end."""
 
 import asyncio
 import json
@@ -29,8 +29,8 @@ def test_a_sheet_becomes_a_design_of_the_seeds_structure(task):
     slot = designed.slot
     spec = design_task(slot, STREAMS, 0.9)
     assert (spec.target, spec.metric) == TASKS[task]
-    assert spec.domain == slot.sheet.domain.name
-    chosen = {frozenset(choice.columns) for choice in slot.sheet.motifs if choice.kind != "local_rule"}
+    assert spec.domain == slot.draft.domain.name
+    chosen = {frozenset(choice.columns) for choice in slot.draft.motifs if choice.kind != "local_rule"}
     used = {frozenset(columns_of(term.motif)) for term in spec.mechanism.terms}
     assert used <= chosen
     assert len(used) >= 5
@@ -49,7 +49,7 @@ def test_directions_of_the_sheet_are_kept():
     for variant in range(4):
         spec = design_task(designed.slot, STREAMS.child(str(variant)), 0.9)
         weights = {columns_of(term.motif)[0]: term.weights[0] for term in spec.mechanism.terms}
-        for choice in designed.slot.sheet.motifs:
+        for choice in designed.slot.draft.motifs:
             if choice.rises is not None and choice.columns[0] in weights:
                 assert (weights[choice.columns[0]] > 0) == choice.rises
 
@@ -130,7 +130,7 @@ def test_one_idea_that_holds_is_enough_and_the_others_are_left_out():
     (designed,) = design(ask)
     assert len(ask.asked("strategist")) == 1
     # The other one is like a domain of the library and would not be taken otherwise.
-    assert designed.slot.sheet.domain.name == "lighthouses_by_post"
+    assert designed.slot.draft.domain.name == "lighthouses_by_post"
 
 
 @pytest.mark.parametrize(("role", "how"), SPOILT, ids=" ".join)
@@ -205,7 +205,7 @@ def test_where_misses_are_forgiven_they_are_refusals():
 
 def test_the_developer_sees_a_sample_and_may_revise_once():
     async def look(slot):
-        return f"sample of {slot.sheet.domain.name}"
+        return f"sample of {slot.draft.domain.name}"
 
     def spoil(role, times, answer):
         if role == "developer_second":
@@ -224,11 +224,11 @@ def test_the_developer_sees_a_sample_and_may_revise_once():
     (designed,) = design(ask, look=look)
     assert "sample of lighthouses" in ask.asked("developer_second")[0].messages[-1].content
     assert "too high" in ask.asked("developer")[1].messages[-1].content
-    assert designed.slot.sheet.domain.numeric[0].distribution.median == 31.5
+    assert designed.slot.draft.domain.numeric[0].distribution.median == 31.5
     keeping = Scripted()
     (kept,) = design(keeping, look=look)
     assert len(keeping.asked("developer")) == 1
-    assert kept.slot.sheet.domain.numeric[0].distribution.median == 24
+    assert kept.slot.draft.domain.numeric[0].distribution.median == 24
 
 
 def test_of_the_candidates_the_one_unlike_the_release_is_taken():
@@ -236,13 +236,13 @@ def test_of_the_candidates_the_one_unlike_the_release_is_taken():
         return {"candidates": answer["candidates"][::-1]} if role == "strategist" else answer
 
     (designed,) = design(Scripted(swapped))
-    assert designed.slot.sheet.domain.name == "lighthouses"
+    assert designed.slot.draft.domain.name == "lighthouses"
 
 
 def test_what_one_slot_took_counts_for_the_next():
     first, second = design(Scripted(), make_slot(0), make_slot(len(FIELDS)))
     # Both are offered the same two; the second takes the other one.
-    assert [one.slot.sheet.domain.name for one in (first, second)] == ["lighthouses", "lighthouses_by_post"]
+    assert [one.slot.draft.domain.name for one in (first, second)] == ["lighthouses", "lighthouses_by_post"]
 
 
 @pytest.mark.parametrize(

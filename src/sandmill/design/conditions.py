@@ -1,0 +1,89 @@
+"""The conditions of a design: how train and test are told apart, and which faults of real tables it has."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from sandmill.models.structure import PathologyKind, SplitKind, Structure, TargetKind
+from sandmill.rng import Streams
+
+WITH_STRATA = frozenset({TargetKind.BINARY, TargetKind.MULTICLASS, TargetKind.ORDINAL})
+"""Targets whose split can be stratified by class."""
+_CHANCES = {
+    PathologyKind.UNIT_MIXUP: 0.1,
+    PathologyKind.OUTLIERS: 0.1,
+    PathologyKind.LABEL_NOISE: 0.25,
+    PathologyKind.TIMESTAMPS: 0.12,
+    PathologyKind.DUPLICATES: 0.08,
+    PathologyKind.MIXED_TYPES: 0.1,
+    PathologyKind.HIGH_CARDINALITY: 0.15,
+}
+"""Of faults that the seed does not have: real tables have them all, and few cards can name them all."""
+CHANCE_OF_STRATA = 0.3
+"""Chance of a stratified split where the seed declares no split and the target has classes."""
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What is settled before any word is chosen."""
+
+    split: SplitKind
+    faults: frozenset[PathologyKind]
+
+    @property
+    def has_date(self) -> bool:
+        """Whether there is a date column."""
+        return bool(self.faults & {PathologyKind.TIMESTAMPS, PathologyKind.DRIFT})
+
+    @property
+    def drifts(self) -> bool:
+        """Whether the rule changes from one period to the next."""
+        return PathologyKind.DRIFT in self.faults
+
+    @property
+    def has_units(self) -> bool:
+        """Whether rows belong to units."""
+        return self.split is SplitKind.GROUPED
+
+
+def choose_conditions(
+    structure: Structure, streams: Streams, more: Collection[PathologyKind] | None = None
+) -> Conditions:
+    """Carry the seed's split and faults over, and draw a few more, unless somebody has chosen these.
+
+    Where the split is by time, groups are left out.
+    """
+    rng = streams.generator("frame")
+    draws = dict(zip(_CHANCES, rng.random(len(_CHANCES)), strict=True))
+    drawn = {kind for kind, chance in _CHANCES.items() if draws[kind] < chance}
+    faults = set(structure.pathologies) | (drawn if more is None else set(more))
+    if structure.missing_share > 0:
+        faults.add(PathologyKind.MISSING)
+    if structure.columns.date:
+        faults.add(PathologyKind.TIMESTAMPS)
+    splits = possible_splits(structure, faults)
+    split = splits[0] if len(splits) == 1 or rng.random() >= CHANCE_OF_STRATA else SplitKind.STRATIFIED
+    implied = {
+        SplitKind.TEMPORAL: (faults - {PathologyKind.GROUPS}) | {PathologyKind.DRIFT},
+        SplitKind.GROUPED: faults | {PathologyKind.GROUPS},
+    }
+    return Conditions(split, frozenset(implied.get(split, faults)))
+
+
+def possible_splits(structure: Structure, faults: Collection[PathologyKind]) -> tuple[SplitKind, ...]:
+    """List the splits that designs with these faults may get: one, or random and stratified.
+
+    A declared split is kept, with two exceptions. A seed with groups is split by group unless it is split by time,
+    because otherwise the hidden number of a group could be learnt from the training part and the best possible score
+    would not be known. Only classes can be stratified. Where no split is declared, imbalanced classes are stratified,
+    and other classes may be.
+    """
+    if structure.split is SplitKind.TEMPORAL:
+        return (SplitKind.TEMPORAL,)
+    if structure.split is SplitKind.GROUPED or PathologyKind.GROUPS in faults:
+        return (SplitKind.GROUPED,)
+    if structure.target not in WITH_STRATA:
+        return (SplitKind.RANDOM,)
+    if structure.split is not None:
+        return (structure.split,)
+    is_rare = PathologyKind.IMBALANCE in faults
+    return (SplitKind.STRATIFIED,) if is_rare else (SplitKind.RANDOM, SplitKind.STRATIFIED)

@@ -1,0 +1,133 @@
+"""The rule of a draft: its motifs over its columns, with numbers drawn as for any other design."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sandmill.design.conditions import Conditions
+from sandmill.design.motifs import (
+    FINDABLE_KINDS,
+    HIDDEN_KINDS,
+    PLAIN_KINDS,
+    NothingLeft,
+    choose_motif,
+    choose_subgroup,
+)
+from sandmill.design.rule import HIDDEN_MOTIFS, Rule, choose_background
+from sandmill.design.vocabulary import Vocabulary
+from sandmill.models.design_draft import MotifChoice
+from sandmill.models.domain import Domain
+from sandmill.models.mechanism import Bottleneck, Difference, Interaction, LogNormal, Motif, Ratio, Term
+from sandmill.models.motifs import columns_of
+
+FEWEST_PLAIN, MOST_PLAIN = 2, 4
+_CARRIERS = {
+    "ratio": "two lognormal columns",
+    "periodic": "a column of `periods`",
+    "lookup": "a categorical column",
+    "crossed_lookup": "two categorical columns of at most 5 levels",
+    "high_cardinality_lookup": "a column of high cardinality",
+    "varying_slope": "a numeric and a categorical column",
+    "local_rule": "a numeric and a categorical column",
+    **dict.fromkeys(("difference", "interaction", "bottleneck"), "two numeric columns"),
+    **dict.fromkeys(("linear", "saturation", "curve", "threshold", "band"), "one numeric column"),
+}
+"""What each motif can act on, in words."""
+_PAIRS = frozenset(
+    {"ratio", "difference", "interaction", "bottleneck", "crossed_lookup", "varying_slope", "local_rule"}
+)
+
+
+def rule_problems(choices: Sequence[MotifChoice], words: Vocabulary) -> list[str]:
+    """Say, in words that their writer can act on, which motifs cannot be made and what the rule lacks."""
+    problems = []
+    for choice in choices:
+        named = f"motif {choice.kind} on {', '.join(choice.columns)}"
+        if len(choice.columns) != (2 if choice.kind in _PAIRS else 1):
+            problems.append(f"{named}: it takes {_CARRIERS[choice.kind]}")
+            continue
+        try:
+            _motif(choice, words, np.random.default_rng(0))
+        except NothingLeft:
+            problems.append(f"{named}: it takes {_CARRIERS[choice.kind]}, which these are not")
+    plain = [choice for choice in choices if choice.kind in PLAIN_KINDS]
+    hidden = [choice for choice in choices if choice.kind in HIDDEN_KINDS]
+    if not FEWEST_PLAIN <= len(plain) <= MOST_PLAIN:
+        problems.append(f"{len(plain)} motifs of {', '.join(PLAIN_KINDS)}; {FEWEST_PLAIN} to {MOST_PLAIN} are wanted")
+    if len(hidden) != HIDDEN_MOTIFS:
+        problems.append(f"{len(hidden)} motifs of the other kinds; {HIDDEN_MOTIFS} are wanted")
+    if not any(choice.kind in FINDABLE_KINDS for choice in hidden):
+        problems.append(f"no motif that a search finds; at least one must be of {', '.join(FINDABLE_KINDS)}")
+    if sum(choice.kind == "local_rule" for choice in choices) > 1:
+        problems.append("two local rules; a design has one hidden subgroup at most")
+    return problems
+
+
+def rule_of(
+    choices: Sequence[MotifChoice], words: Vocabulary, conditions: Conditions, rng: np.random.Generator
+) -> Rule:
+    """Draw the numbers of a draft's motifs. The first that a search finds leads, as in any design.
+
+    Raises:
+        NothingLeft: if a motif does not fit its columns, which `rule_problems` tells beforehand.
+    """
+    hidden = [choice for choice in choices if choice.kind in HIDDEN_KINDS]
+    hidden.sort(key=lambda choice: choice.kind not in FINDABLE_KINDS)
+    local = next((choice for choice in hidden if choice.kind == "local_rule"), None)
+    return Rule(
+        plain=tuple(_motif(choice, words, rng) for choice in choices if choice.kind in PLAIN_KINDS),
+        hidden=tuple(_motif(choice, words, rng) for choice in hidden),
+        subgroup=choose_subgroup(_only(words, local.columns[1:]), set(), rng) if local else None,
+        background=choose_background(words, conditions, rng),
+    )
+
+
+def orient(terms: Sequence[Term], choices: Sequence[MotifChoice]) -> tuple[Term, ...]:
+    """Let the target rise or fall with a motif where the draft says so; several outputs each keep their own sign."""
+    wanted = {choice.columns[0]: choice.rises for choice in choices if choice.rises is not None}
+    return tuple(_oriented(term, wanted.get(columns_of(term.motif)[0])) for term in terms)
+
+
+def _oriented(term: Term, rises: bool | None) -> Term:
+    if rises is None or len(term.weights) > 1:
+        return term
+    size = abs(term.weights[0])
+    return term.model_copy(update={"weights": (size if rises else -size,)})
+
+
+def _motif(choice: MotifChoice, words: Vocabulary, rng: np.random.Generator) -> Motif:
+    """One motif: the grammar's own drawing, over a vocabulary of nothing but the columns that were named."""
+    first, second = choice.columns[0], choice.columns[-1]
+    columns = choice.columns[:1] if choice.kind == "local_rule" else choice.columns
+    motif = choose_motif(choice.kind, _only(words, columns), set(), rng)
+    match motif:
+        case Ratio():
+            return Ratio(numerator=first, denominator=second)
+        case Difference() | Interaction() | Bottleneck():
+            return motif.model_copy(update={"left": first, "right": second})
+        case _:
+            return motif
+
+
+def _only(words: Vocabulary, columns: Sequence[str]) -> Vocabulary:
+    """Leave only these columns, and every pair of them, in a vocabulary."""
+    kept, domain = set(columns), words.domain
+    pairs = tuple((left, right) for left in columns for right in columns if left != right)
+    narrowed = domain.model_copy(
+        update={
+            "numeric": tuple(word for word in domain.numeric if word.name in kept),
+            "categorical": tuple(word for word in domain.categorical if word.name in kept),
+            "ratios": (),
+            "products": tuple(pair for pair in pairs if kept <= {word.name for word in domain.numeric}),
+            "periods": tuple(cycle for cycle in domain.periods if cycle[0] in kept),
+        }
+    )
+    narrowed = narrowed.model_copy(update={"ratios": _positive(narrowed, pairs)})
+    high_cardinality = tuple(word for word in words.high_cardinality if word.name in kept)
+    return replace(words, domain=narrowed, high_cardinality=high_cardinality, date=None)
+
+
+def _positive(domain: Domain, pairs: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    positive = {word.name for word in domain.numeric if isinstance(word.distribution, LogNormal)}
+    return tuple(pair for pair in pairs if set(pair) <= positive)

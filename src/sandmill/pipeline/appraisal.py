@@ -1,0 +1,77 @@
+"""What is measured of a calibrated design beside its board: headroom, solve rate, lifts, and what needs no data."""
+
+import numpy as np
+
+from sandmill.calibrate.informed import informed_run
+from sandmill.calibrate.lifts import DRAWS, GradedRows, measure_lifts
+from sandmill.calibrate.no_data import best_without_data
+from sandmill.calibrate.panel import Panel, PanelRun, told_of
+from sandmill.calibrate.pipelines import run_pipelines
+from sandmill.calibrate.solve_rate import solve_rate
+from sandmill.metrics import get_metric
+from sandmill.models.base import Part
+from sandmill.models.calibration import Calibration, SolveRate
+from sandmill.rng import Streams
+from sandmill.synth import Rendered
+from sandmill.synth.draws import fresh_training
+
+MOST_FEEDBACK, MOST_FINAL = 1500, 3000
+"""Rows of each part that pipelines answer: as many as tell a share of agents."""
+
+
+def appraise(
+    calibration: Calibration, panel: Panel, trivial: PanelRun, rendered: Rendered, streams: Streams
+) -> Calibration:
+    """Add to a calibration what no board shows.
+
+    Args:
+        calibration: thresholds and board of the task.
+        panel: the task's files.
+        trivial: run that is 0 on the gap scale.
+        rendered: the package as it will be published.
+        streams: for pipelines, bootstraps and fresh training rows.
+
+    Raises:
+        ItemRejected: `no_data`.
+    """
+    package, answers = rendered.package, rendered.answers
+    metric, final = get_metric(package.facts.metric), rendered.answers.part(Part.FINAL)
+    truth, oracle = answers.truth[final], rendered.oracle[final]
+    informed = informed_run(panel, package.spec.mechanism, rendered.train_draw.observed, rendered.test_draw.observed)
+    no_data = best_without_data(
+        package.public["description.md"].decode(),
+        package.facts,
+        truth,
+        trivial.prediction[final],
+        metric.score(truth, oracle),
+        metric,
+        streams.generator("no data"),
+    )
+    graded = GradedRows.first(rendered.test_draw.take(np.flatnonzero(final)), truth, trivial.prediction[final], oracle)
+    measured = {
+        "informed": metric.rounded(truth, informed.prediction[final]) if informed.has_run else None,
+        "solve_rate": _solve_rate(calibration, rendered, panel, streams),
+        "lifts": measure_lifts(
+            package.spec, told_of(package.facts), fresh_training(package.spec, streams, DRAWS), graded
+        ),
+        "no_data": no_data,
+    }
+    return calibration.model_copy(update=measured)
+
+
+def _solve_rate(calibration: Calibration, rendered: Rendered, panel: Panel, streams: Streams) -> SolveRate:
+    answers = rendered.answers
+    parts = [
+        np.flatnonzero(answers.part(part))[:most]
+        for part, most in ((Part.FEEDBACK, MOST_FEEDBACK), (Part.FINAL, MOST_FINAL))
+    ]
+    rows, feedback = np.concatenate(parts), len(parts[0])
+    return solve_rate(
+        run_pipelines(panel, streams.generator("pipelines"), rows),
+        answers.truth[rows],
+        slice(0, feedback),
+        slice(feedback, len(rows)),
+        calibration.thresholds.bronze,
+        get_metric(rendered.package.facts.metric),
+        streams.generator("agents"),
+    )

@@ -1,0 +1,109 @@
+"""The part of a build that asks language models: drafts for all slots of a round, before any shard is made."""
+
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from functools import partial
+
+from sandmill.design.lexicon import load_domains
+from sandmill.design.llm import Designed, KnownDomain, LlmDesigner, Refused
+from sandmill.errors import ItemRejected
+from sandmill.fingerprint import fingerprint
+from sandmill.llm import LlmClient
+from sandmill.models.base import Stage
+from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef, Slot
+from sandmill.models.reports import Rejection
+from sandmill.models.request import RunSettings
+from sandmill.pipeline.llm_client import FOLDER, open_client
+from sandmill.pipeline.run import iterate_records, open_dataset, shared_workers
+from sandmill.pipeline.sample_preview import preview_sample
+from sandmill.quality.giveaways import GIVEAWAYS
+
+DESIGNS_A_CALL = 4
+"""Designs in the making for every call that may be open, so that a call that ends is followed by another at once. Where
+money may end there is one: each design that is in the making then is paid for in part and of no use."""
+PREVIEW_TIMEOUT_S = 120.0
+"""Wall-clock limit of rendering one sample and of its first scores."""
+
+
+def design_round(
+    plan: BuildPlan, pending: Sequence[ShardPlan], done: Sequence[ShardRef], settings: RunSettings
+) -> tuple[ShardPlan, ...]:
+    """Settle the drafts of a round; plans of the grammar pass as they are.
+
+    What was answered in an earlier run is found in the recordings, so a killed round goes on where it was.
+
+    Raises:
+        ReplayMiss: in replay, if a request of the first round is not recorded.
+    """
+    if plan.request.designer != "llm" or not pending:
+        return tuple(pending)
+    store = open_dataset(plan, settings)
+    client = open_client(plan, settings, store)
+    slots = [slot for shard in pending for slot in shard.slots]
+    outcomes = settle(plan, slots, done, settings, client, f"round {pending[0].round}")
+    for outcome in outcomes:
+        path = _transcript_path(pending[0].round, outcome.slot)
+        store.write(path, outcome.transcript.encode(), owner_only=True)
+    by_number = {outcome.slot.number: outcome for outcome in outcomes}
+    return tuple(_with_drafts(shard, [by_number[slot.number] for slot in shard.slots]) for shard in pending)
+
+
+def settle(
+    plan: BuildPlan,
+    slots: Sequence[Slot],
+    done: Sequence[ShardRef],
+    settings: RunSettings,
+    client: LlmClient,
+    draw: str,
+) -> list[Designed | Refused]:
+    """Design for slots, knowing what the library and the finished shards hold."""
+    store = open_dataset(plan, settings)
+    held = [KnownDomain.of_domain(domain) for domain in load_domains()]
+    held += [KnownDomain.of_spec(record.spec) for record in iterate_records(store, done)]
+    # Which slots are tried again depends on the release secret, so no recording can foresee later rounds.
+    forgives = settings.replay is not None and bool(done)
+    at_once = settings.llm_calls * (1 if settings.max_usd is not None else DESIGNS_A_CALL)
+    # Threads of their own: those that asyncio lends to everybody must be there for replies to be kept meanwhile.
+    with ThreadPoolExecutor(settings.workers, thread_name_prefix="look") as threads:
+        look = partial(_look, threads, settings.workers) if plan.request.revise else None
+        designer = LlmDesigner(client.ask, plan.request.repairs, GIVEAWAYS, look, at_once, forgives)
+        return asyncio.run(designer.design(slots, held, draw))
+
+
+async def _look(threads: Executor, workers: int, slot: Slot) -> str:
+    """Render a sample in a worker; what cannot be rendered is said, for the developer to mend."""
+
+    def work() -> str:
+        ((_, outcome),) = shared_workers(workers).map(preview_sample, [slot], PREVIEW_TIMEOUT_S)
+        return f"It could not be rendered: {outcome}" if isinstance(outcome, Exception) else str(outcome)
+
+    return await asyncio.get_running_loop().run_in_executor(threads, work)
+
+
+def _with_drafts(shard: ShardPlan, outcomes: Sequence[Designed | Refused]) -> ShardPlan:
+    refusals = tuple(_rejection(outcome, shard.round) for outcome in outcomes if isinstance(outcome, Refused))
+    slots = tuple(outcome.slot for outcome in outcomes)
+    drafts = [slot.draft.model_dump(mode="json") if slot.draft else None for slot in slots]
+    reasons = [[rejection.slot, rejection.reason] for rejection in refusals]
+    key = f"{shard.key}-{fingerprint([*drafts, reasons])[:12]}"
+    return shard.model_copy(update={"slots": slots, "refusals": refusals, "key": key})
+
+
+def _rejection(refused: Refused, round_number: int) -> Rejection:
+    error = ItemRejected(Stage.DESIGN, refused.reason, refused.detail)
+    return Rejection(
+        slot=refused.slot.number,
+        round=round_number,
+        attempt=1,
+        seed_id=refused.slot.seed.id,
+        stage=Stage.DESIGN,
+        reason=error.reason,
+        detail=error.detail,
+        usd=refused.usage.usd,
+        transcript=_transcript_path(round_number, refused.slot),
+    )
+
+
+def _transcript_path(round_number: int, slot: Slot) -> str:
+    return f"{FOLDER}/transcripts/r{round_number}-s{slot.number:06d}.json"

@@ -1,0 +1,74 @@
+"""Look at everything a person gave before any work begins: all mistakes are told at once and nothing is written."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryFile
+
+from sandmill.errors import InputError, Problem, RequestError, SandboxUnavailable, StoreError
+from sandmill.models.request import BuildRequest, RunSettings
+from sandmill.pipeline.llm_client import llm_problems
+from sandmill.pipeline.provenance import numeric_versions
+from sandmill.sandbox.agent_env import require_agent_env
+from sandmill.seeds import ingest
+from sandmill.store.files import Store
+from sandmill.store.secret import read_secret_file
+
+
+def check_inputs(request: BuildRequest, settings: RunSettings) -> None:
+    """Try seeds, root, secret file and the agent's interpreter without writing.
+
+    Raises:
+        RequestError: with every problem of every input.
+    """
+    problems = [
+        *_problems_of(lambda: ingest(request.seeds)),
+        *_problems_of(lambda: Store(f"{settings.root}/{request.name}").list("versions"), "--root"),
+        *_problems_of(lambda: _require_writable(settings.root), "--root"),
+        *_problems_of(lambda: settings.secret_file and read_secret_file(settings.secret_file)),
+        *_interpreter_problems(),
+        *llm_problems(request, settings),
+    ]
+    if problems:
+        raise RequestError("build", problems)
+
+
+def _require_writable(root: str) -> None:
+    """Open a file without a name in the nearest folder that exists, which leaves nothing behind."""
+    if "://" in root:
+        return
+    folder = next(path for path in (Path(root).absolute(), *Path(root).absolute().parents) if path.exists())
+    try:
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise StoreError(f"{folder}: {(error.strerror or str(error)).lower()}") from error
+
+
+def _interpreter_problems() -> Iterator[Problem]:
+    """Reference solutions run in the agent's interpreter, and must compute there what the panel computes here."""
+    try:
+        env = require_agent_env()
+    except SandboxUnavailable as error:
+        yield from error.problems
+        return
+    here = numeric_versions()
+    for name, number in env.packages.items():
+        if here.get(name, number) != number:
+            hint = "Install with the constraints file: pip install -c constraints.txt"
+            yield Problem(f"{name} of this interpreter", here[name], f"{number}, as in the agent environment", hint)
+
+
+def _problems_of(look: Callable[[], object], where: str = "") -> list[Problem]:
+    try:
+        look()
+    except InputError as error:
+        return [_with_source(problem, error.source) for problem in error.problems]
+    except StoreError as error:
+        return [Problem(where, str(error), "a folder or s3://bucket/prefix that can be read and written")]
+    return []
+
+
+def _with_source(problem: Problem, source: str) -> Problem:
+    """Name the file in the place, unless the place names it already."""
+    where = problem.where if source in problem.where else f"{source}, {problem.where}"
+    return Problem(where, problem.saw, problem.expected, problem.hint)

@@ -1,0 +1,80 @@
+"""What a build would be like and cost, from its first few designs; these are kept, so that they are paid for once."""
+
+import math
+from dataclasses import dataclass
+from statistics import fmean, stdev
+
+from sandmill.design.llm import Designed, Refused
+from sandmill.models.llm import Usage
+from sandmill.models.request import BuildRequest, RunSettings
+from sandmill.pipeline.designing import PREVIEW_TIMEOUT_S, settle
+from sandmill.pipeline.llm_client import open_client
+from sandmill.pipeline.plan import plan_build, plan_slots
+from sandmill.pipeline.run import open_dataset, shared_workers
+from sandmill.pipeline.sample_preview import preview_sample
+from sandmill.seeds import ingest
+
+_SPREAD_OF_ONE = 0.5
+"""Relative uncertainty of a cost that was seen once."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One design of a preview."""
+
+    outcome: Designed | Refused
+    usage: Usage
+    sample: str
+    """Rows and first scores; empty for a refusal."""
+
+
+@dataclass(frozen=True)
+class Preview:
+    """The first designs, and what all of them would cost."""
+
+    shown: tuple[Shown, ...]
+    slots: int
+    low_usd: float
+    high_usd: float
+    paid_usd: float
+    """So far, over all runs of this build."""
+
+
+def preview_build(request: BuildRequest, settings: RunSettings) -> Preview:
+    """Design the first slots of a build as the build would, render them, and forecast the cost of the whole."""
+    plan = plan_build(request, ingest(request.seeds))
+    slots = plan_slots(plan)
+    client = open_client(plan, settings, open_dataset(plan, settings))
+    outcomes = settle(plan, slots[: settings.preview], [], settings, client, "round 0")
+    shown = tuple(Shown(outcome, _usage(outcome), _sample(outcome, settings)) for outcome in outcomes)
+    low, high = forecast([one.usage.usd for one in shown], sum(not one.sample for one in shown), len(slots))
+    return Preview(shown, len(slots), low, high, client.budget.spent)
+
+
+def forecast(costs: list[float], refused: int, slots: int) -> tuple[float, float]:
+    """Dollars between which the build will cost, about nine times in ten.
+
+    Args:
+        costs: of the designs seen, refused ones included.
+        refused: how many of them no draft came of; their slots are tried again in later rounds.
+        slots: of the whole build.
+    """
+    mean, seen = fmean(costs), len(costs)
+    error = stdev(costs) / math.sqrt(seen) if seen > 1 else _SPREAD_OF_ONE * mean
+    spread = 1.65 * error
+    again = (refused + 1.65 * math.sqrt(refused * (seen - refused) / seen) + 1) / (seen + 1)
+    retries = min(again, 1.0) + min(again, 1.0) ** 2
+    return max(0.0, mean - spread) * slots, (mean + spread) * slots * (1 + retries)
+
+
+def _usage(outcome: Designed | Refused) -> Usage:
+    if isinstance(outcome, Refused):
+        return outcome.usage
+    return outcome.slot.authorship.usage if outcome.slot.authorship else Usage()
+
+
+def _sample(outcome: Designed | Refused, settings: RunSettings) -> str:
+    if isinstance(outcome, Refused):
+        return ""
+    ((_, found),) = shared_workers(settings.workers).map(preview_sample, [outcome.slot], PREVIEW_TIMEOUT_S)
+    return f"It could not be rendered: {found}" if isinstance(found, Exception) else str(found)

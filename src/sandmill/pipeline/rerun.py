@@ -1,0 +1,173 @@
+"""Repeat on a pulled task what was established when it was built."""
+
+from collections import Counter
+from collections.abc import Iterator
+from importlib.metadata import version
+from math import isclose
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from sandmill.calibrate.board import leaderboard
+from sandmill.calibrate.panel import PANEL, TRIVIAL, run_panel, told_of
+from sandmill.errors import ItemRejected, boundary, shorten
+from sandmill.metrics import get_metric
+from sandmill.metrics.submission import read_answers
+from sandmill.models.base import Part, Stage
+from sandmill.models.package import TaskPackage
+from sandmill.models.release import TaskRecord
+from sandmill.models.reports import Outcome
+from sandmill.models.run import RunResult
+from sandmill.pipeline.provenance import library_version, numeric_versions
+from sandmill.pipeline.reference import confining_backend, describe_ending, trusting_backend
+from sandmill.pipeline.task_limits import task_faults
+from sandmill.pipeline.verify import verify_task
+from sandmill.sandbox.agent_env import require_agent_env
+from sandmill.sandbox.backends import BackendName
+from sandmill.synth import Rendered, render
+
+_LONGEST = 300
+"""Characters of a message that a task made our code raise."""
+
+_WHAT = {
+    "is_micro": "its rows are not those of its design, or the reference solution took too long",
+    "sample_wins_nothing": "the sample submission is invalid, wins a medal or closes part of the gap",
+    "noop_wins_nothing": "no submission at all earns something",
+    "best_is_known": "the oracle is not above the trivial solver, or a solver is far above the oracle",
+    "thresholds_hold": "thresholds do not follow from the board, or are too near each other",
+    "difficulty_holds": "difficulty does not follow from the board",
+    "nothing_given_away": "public/ holds or names what an agent may not see",
+    "renders_equal_bytes": "rendering the design again gives other bytes",
+}
+"""What is wrong where a fact does not hold."""
+
+
+def rerun_task(
+    package: TaskPackage, record: TaskRecord, secret: bytes | None = None, *, unconfined: bool = False
+) -> list[str]:
+    """Prove the seven truths of a task again: run the reference and the whole panel, grade, recompute, render.
+
+    The task may be a stranger's. Its script runs confined; our own code reads its tables only if they are as small as a
+    micro task's, and whatever they do to that code is a problem of the task.
+
+    Args:
+        package: public and private files as published.
+        record: the recorded facts.
+        secret: of the release, to render the design and its oracle again; without it, these rest on the hashes.
+        unconfined: run the script as a plain process where nothing can confine it; for releases of one's own.
+
+    Returns:
+        What does not hold, one line each; empty when every fact holds. Scores agree to 6 significant digits.
+
+    Raises:
+        SandboxUnavailable: nothing can confine the script here, or the agent's interpreter is missing.
+    """
+    backend = trusting_backend() if unconfined else confining_backend()
+    require_agent_env()
+    if faults := list(task_faults(package, record)):
+        return faults
+    try:
+        with boundary(Stage.VERIFY):
+            return _prove_again(package, record, secret, backend)
+    except ItemRejected as error:
+        return [f"it cannot be repeated: {shorten(error.detail, _LONGEST)}"]
+
+
+def _prove_again(package: TaskPackage, record: TaskRecord, secret: bytes | None, backend: BackendName) -> list[str]:
+    solution = package.private["solution.py"].decode()
+    rendered = None if secret is None else render(package.spec, secret, package.replicate)
+    proved, run = verify_task(package, record.calibration, solution, rendered.package if rendered else package, backend)
+    problems = [what for name, what in _WHAT.items() if not getattr(proved, name)]
+    if not proved.renders_equal_bytes:
+        problems.append(
+            f"the task was made by code {shorten(record.lineage.code_version)}, and this is sandmill "
+            f"{version('sandmill')} (library {library_version()}): other code may render other bytes"
+        )
+    if not proved.is_micro:
+        return problems  # the panel would take too long as well
+    problems += _reference_problems(proved.reference_score, proved.reference_is_gold, record, run)
+    problems += _board_problems(package, record)
+    problems += _end_problems(record, rendered if proved.renders_equal_bytes else None)
+    return [*problems, *_version_notes(record)] if problems else []
+
+
+def _reference_problems(score: float | None, is_gold: bool, record: TaskRecord, run: RunResult) -> Iterator[str]:
+    recorded = record.verification.reference_score
+    if not is_gold:
+        ended = f"the script ended {describe_ending(run)}" if run.outcome is not Outcome.OK else "it ran"
+        yield f"the reference solution does not reach gold: scored {score}; {ended}"
+    elif score is None or recorded is None or not _agree(score, recorded):
+        yield f"the reference solution scored {score}; recorded is {recorded}"
+
+
+def _board_problems(package: TaskPackage, record: TaskRecord) -> Iterator[str]:
+    """Run every solver of the board again on the public files."""
+    yield from _entry_problems(record)
+    metric, answers = get_metric(package.facts.metric), read_answers(package.private["answers.csv"], package.facts)
+    board = {entry.solver: entry for entry in record.calibration.board}
+    known = [entry.name for entry in PANEL if entry.name in board]
+    for solver in sorted(board.keys() - set(known)):
+        yield f"solver {solver} of the board is not in the panel of this version of sandmill"
+    with TemporaryDirectory(prefix="sandmill-panel-") as name:
+        for path, content in package.public.items():
+            (Path(name) / path).write_bytes(content)
+        runs = run_panel(Path(name), told_of(package.facts), known)
+    final, feedback = answers.part(Part.FINAL), answers.part(Part.FEEDBACK)
+    for run in runs:
+        entry = board[run.name]
+        if not run.has_run:
+            yield f"solver {run.name} of the board failed: {run.failure}"
+            continue
+        scores = [metric.rounded(answers.truth[part], run.prediction[part]) for part in (final, feedback)]
+        if not all(map(_agree, scores, (entry.final, entry.feedback))):
+            found, recorded = (
+                f"{scores[0]} final, {scores[1]} feedback",
+                f"{entry.final} final, {entry.feedback} feedback",
+            )
+            yield f"solver {run.name} scored {found}; the board has {recorded}"
+
+
+def _entry_problems(record: TaskRecord) -> Iterator[str]:
+    """Thresholds count every line of the board, so each must be one solver of the panel, at its place.
+
+    A solver that is left out is no problem: it may have failed, and a later version may have more solvers.
+    """
+    measured, tiers = record.calibration, {entry.name: entry.tier for entry in PANEL}
+    for solver, count in Counter(entry.solver for entry in measured.board).items():
+        if count > 1:
+            yield f"solver {shorten(solver)} is on the board {count} times"
+    for entry in measured.board:
+        if (tier := tiers.get(entry.solver, entry.tier)) != entry.tier:
+            yield f"solver {shorten(entry.solver)} is of tier {tier}; the board has {entry.tier}"
+    lower = get_metric(record.facts.metric).is_lower_better
+    if measured.is_lower_better != lower:
+        yield f"{record.facts.metric} is recorded in the wrong direction: {'lower' if lower else 'higher'} is better"
+    if measured.board != leaderboard(measured.board, lower):
+        yield "the board is not in the order of its final scores"
+
+
+def _end_problems(record: TaskRecord, rendered: Rendered | None) -> Iterator[str]:
+    """Compare both ends of the gap scale: the constant answer with the board, the oracle with that of the design."""
+    measured = record.calibration
+    constant = next((entry.final for entry in measured.board if entry.solver == TRIVIAL), None)
+    if constant != measured.trivial:
+        yield f"the trivial solver is recorded with {measured.trivial}; the board has {constant}"
+    if rendered is None:
+        return
+    answers = rendered.answers
+    final = answers.part(Part.FINAL)
+    oracle = get_metric(record.facts.metric).rounded(answers.truth[final], rendered.oracle[final])
+    if not _agree(oracle, measured.oracle):
+        yield f"the oracle scored {oracle}; recorded is {measured.oracle}"
+
+
+def _version_notes(record: TaskRecord) -> Iterator[str]:
+    """Name libraries that differ from those that the task was built with: they explain small differences."""
+    here = numeric_versions()
+    built = {name: number for name, number in record.lineage.libraries.items() if here.get(name, number) != number}
+    if built:
+        named = ", ".join(f"{name} {number} (here {here[name]})" for name, number in built.items())
+        yield f"note: it was built with {named}; install those versions to compare exactly"
+
+
+def _agree(score: float, recorded: float) -> bool:
+    return isclose(score, recorded, rel_tol=1e-6, abs_tol=1e-5)

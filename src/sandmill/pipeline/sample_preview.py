@@ -1,0 +1,48 @@
+"""One look at a design before it is settled: a few rows, and how the first solvers do on them."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from sandmill.calibrate.panel import TRIVIAL, run_panel, told_of
+from sandmill.design import design_task, first_hardness
+from sandmill.fingerprint import fingerprint
+from sandmill.metrics import get_metric
+from sandmill.models.base import Part
+from sandmill.models.plan import Slot
+from sandmill.models.spec import Sizes
+from sandmill.rng import Streams
+from sandmill.synth import render
+
+ROWS_SHOWN = 5
+_TEST_ROWS = 500
+_TRIAL = b"a look at a design is no secret: it is shown to whoever designs"
+"""Never the release secret: what is drawn here leaves the house."""
+
+
+def preview_sample(slot: Slot) -> str:
+    """Render a slot's draft with throw-away draws and write down rows and scores."""
+    streams = Streams(_TRIAL, fingerprint(slot.draft) if slot.draft else "")
+    spec = design_task(slot, streams, first_hardness(slot.structure, slot.band))
+    sizes = Sizes(train=spec.sizes.train, feedback=_TEST_ROWS, final=_TEST_ROWS)
+    rendered = render(spec.model_copy(update={"sizes": sizes}), _TRIAL)
+    train = rendered.package.public["train.csv"].decode().splitlines()
+    rows = "\n".join(train[: ROWS_SHOWN + 1])
+    metric, answers = get_metric(spec.metric), rendered.answers
+    final = answers.part(Part.FINAL)
+    with TemporaryDirectory(prefix="sandmill-look-") as name:
+        for path, content in rendered.package.public.items():
+            (Path(name) / path).write_bytes(content)
+        runs = run_panel(Path(name), told_of(rendered.package.facts), _entries())
+    scores = {run.name: metric.rounded(answers.truth[final], run.prediction[final]) for run in runs if run.has_run}
+    scores["the best that is possible"] = metric.rounded(answers.truth[final], rendered.oracle[final])
+    told = "\n".join(f"- {solver.replace('_', ' ')}: {score:.2f}" for solver, score in scores.items())
+    better = "lower" if metric.is_lower_better else "higher"
+    return f"First rows of {spec.sizes.train}:\n{rows}\n\nScores ({spec.metric}, {better} is better):\n{told}"
+
+
+def _entries() -> list[str]:
+    from sandmill.calibrate.panel import PANEL
+    from sandmill.models.calibration import Tier
+
+    competent = [entry.name for entry in PANEL if entry.tier is Tier.COMPETENT]
+    return [TRIVIAL, *competent[:3]]

@@ -1,0 +1,57 @@
+"""The truths of a task, established by running it."""
+
+from sandmill.grading import grade_submission
+from sandmill.metrics.submission import read_answers
+from sandmill.models.calibration import Calibration
+from sandmill.models.package import TaskPackage
+from sandmill.models.reports import GradeReport, Medal, Outcome, Verification
+from sandmill.models.run import RunResult
+from sandmill.pipeline.reference import run_reference
+from sandmill.pipeline.truths import best_is_known, difficulty_holds, is_micro, nothing_given_away, thresholds_hold
+from sandmill.sandbox.backends import BackendName
+
+
+def verify_task(
+    package: TaskPackage, calibration: Calibration, solution: str, again: TaskPackage, backend: BackendName
+) -> tuple[Verification, RunResult]:
+    """Run the reference script, the sample and nothing at all, and compare a second rendering.
+
+    Args:
+        package: as it will be published.
+        calibration: its thresholds and gap scale.
+        solution: source of the reference script.
+        again: the same design rendered once more.
+        backend: of the sandbox that the reference script runs in.
+
+    Returns:
+        The facts, and how the script ran.
+    """
+    answers = read_answers(package.private["answers.csv"], package.facts)
+    run = run_reference(solution, package.public, backend)
+    reference, sample, nothing = (
+        grade_submission(submission, answers, package.facts, calibration)
+        for submission in (run.submission, package.public["sample_submission.csv"], None)
+    )
+    board = {entry.solver: entry.final for entry in calibration.board}
+    verification = Verification(
+        reference_score=reference.score,
+        is_micro=is_micro(package, run.duration_s),
+        reference_is_gold=reference.medal is Medal.GOLD,
+        reference_matches_board=reference.score is not None and reference.score == board.get(calibration.reference),
+        sample_wins_nothing=_wins_nothing(sample) and sample.outcome is Outcome.OK,
+        noop_wins_nothing=_wins_nothing(nothing) and nothing.outcome is Outcome.NO_SUBMISSION,
+        best_is_known=best_is_known(calibration),
+        thresholds_hold=thresholds_hold(calibration),
+        difficulty_holds=difficulty_holds(calibration),
+        nothing_given_away=nothing_given_away(package, calibration),
+        renders_equal_bytes=_same_files(package, again),
+    )
+    return verification, run
+
+
+def _wins_nothing(report: GradeReport) -> bool:
+    return report.medal is None and (report.gap_closed is None or report.gap_closed <= 0)
+
+
+def _same_files(package: TaskPackage, again: TaskPackage) -> bool:
+    return package.public == again.public and package.private["answers.csv"] == again.private["answers.csv"]

@@ -1,0 +1,256 @@
+"""Long-lived worker processes for whole steps of work: one that dies or hangs costs its item and nothing else.
+
+Not `ProcessPoolExecutor`: there a dead worker breaks every item in flight, a hanging one cannot be replaced, and its
+children import the caller's main module, which under a flow is all of Prefect.
+"""
+
+import ctypes
+import os
+import pickle
+import queue
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from sandmill.errors import SandmillError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+ONE_THREAD = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "NUMEXPR_NUM_THREADS": "1",
+    "VECLIB_MAXIMUM_THREADS": "1",
+    "POLARS_MAX_THREADS": "1",
+}
+"""Set in a worker's environment before it starts, for the libraries read it when they load."""
+
+KEPT_MEMORY = {
+    "MALLOC_MMAP_THRESHOLD_": str(1 << 30),
+    "MALLOC_TRIM_THRESHOLD_": str(1 << 30),
+}
+"""glibc gives large arrays back at once and asks for them again: on virtual machines every page costs a fault."""
+
+MOST_KEPT_MB = 512
+"""A worker that holds more after an item gives back what is free: else it would hold what its largest item took."""
+
+_PR_SET_PDEATHSIG = 1
+_BOOT = "import sys; from sandmill.pipeline.workers import serve; serve(int(sys.argv[1]), int(sys.argv[2]))"
+
+
+class WorkerLost(SandmillError):
+    """A worker process ended before its item was done: killed, out of memory, or a fault in native code."""
+
+
+class WorkerTimeout(SandmillError):
+    """An item took longer than its time limit; its worker was killed."""
+
+
+class WorkerFault(SandmillError):
+    """An item failed with, or returned, something that cannot cross to the parent process."""
+
+
+class WorkerPool:
+    """A fixed number of worker processes that live until the pool is closed, or until this process dies.
+
+    Several threads may use one pool at once. Workers run one item at a time with one thread of linear algebra,
+    ignore Ctrl-C (the parent decides) and are killed by the kernel when the parent dies, even by SIGKILL.
+
+    Args:
+        workers: processes, at least 1.
+    """
+
+    def __init__(self, workers: int) -> None:
+        if workers < 1:
+            raise ValueError(f"workers must be at least 1, not {workers}")
+        # The kernel sends a worker its death signal when the *thread* that started it ends, so one thread that
+        # lives as long as the pool starts them all.
+        self._nursery = ThreadPoolExecutor(1, thread_name_prefix="worker-nursery")
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="worker-caller")
+        self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
+        self._all: set[_Worker] = set()
+        for _ in range(workers):
+            self._idle.put(self._hire())
+
+    def map(
+        self, function: Callable[[Item], Result], items: Iterable[Item], timeout_s: float
+    ) -> Iterator[tuple[int, Result | Exception]]:
+        """Run a function over items, each in some worker, and yield as they complete.
+
+        Args:
+            function: importable by name and picklable; items and results are picklable too.
+            items: the work; read at once.
+            timeout_s: wall-clock limit of one item, a worker's first imports included.
+
+        Yields:
+            (index of the item, result or the exception that it ended with). `WorkerTimeout`, `WorkerLost` and
+            `WorkerFault` stand for what the function itself did not raise. Never raises for an item.
+        """
+        futures: dict[Future[Any], int] = {
+            self._threads.submit(self._run, function, item, timeout_s): index for index, item in enumerate(items)
+        }
+        # Not `as_completed`: it is never told of futures that the executor's shutdown cancels, and would wait for ever.
+        done: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
+        for future in futures:
+            future.add_done_callback(done.put)
+        try:
+            for _ in range(len(futures)):
+                future = done.get()
+                yield futures[future], _outcome_of(future)
+        finally:
+            for future in futures:
+                future.cancel()
+
+    def close(self) -> None:
+        """Kill the workers and forget what was not begun. Safe to call twice."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for worker in tuple(self._all):
+            worker.kill()
+        self._threads.shutdown(wait=True)
+        self._nursery.shutdown(wait=True)
+        for worker in tuple(self._all):
+            worker.kill()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _run(self, function: Callable[[Any], Any], item: Any, timeout_s: float) -> Any:
+        """Lend a worker to one item, and replace the worker if the item broke it."""
+        worker = self._idle.get()
+        try:
+            return worker.do(function, item, timeout_s)
+        except (WorkerLost, WorkerTimeout) as error:
+            worker.kill()
+            self._all.discard(worker)
+            with suppress(OSError, RuntimeError):  # no process to be had now, or closing: the next item tries again
+                worker = self._hire()
+            return error
+        finally:
+            self._idle.put(worker)
+
+    def _hire(self) -> "_Worker":
+        worker = self._nursery.submit(_Worker).result()
+        self._all.add(worker)
+        return worker
+
+
+class _Worker:
+    """The parent's end of one process."""
+
+    def __init__(self) -> None:
+        near, far = socket.socketpair()
+        with far:
+            paths = os.pathsep.join(path for path in sys.path if path)
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _BOOT, str(far.fileno()), str(os.getpid())],
+                stdin=subprocess.DEVNULL,
+                pass_fds=[far.fileno()],
+                env={**os.environ, **ONE_THREAD, **KEPT_MEMORY, "PYTHONPATH": paths},
+                start_new_session=True,
+            )
+        self._connection = Connection(near.detach())
+
+    def do(self, function: Callable[[Any], Any], item: Any, timeout_s: float) -> Any:
+        """Run one item; returns its result, or the exception that it raised.
+
+        Raises:
+            WorkerTimeout: it took too long.
+            WorkerLost: the process ended.
+        """
+        try:
+            work = pickle.dumps((function, item))
+        except Exception as error:  # noqa: BLE001
+            return WorkerFault(f"the item cannot be sent to a worker: {type(error).__name__}: {error}")
+        try:
+            self._connection.send_bytes(work)
+            if not self._connection.poll(timeout_s):
+                raise WorkerTimeout(f"no result within {timeout_s:g} s; the worker was killed")
+            reply = self._connection.recv_bytes()
+        except (EOFError, OSError) as error:
+            raise WorkerLost(f"the worker process ended before its item was done ({self._ending()})") from error
+        return pickle.loads(reply)
+
+    def kill(self) -> None:
+        """End the process and what it started, now, whatever they do."""
+        if self._process.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        with suppress(OSError):
+            self._connection.close()
+
+    def _ending(self) -> str:
+        try:
+            code = self._process.wait(timeout=1)
+        except subprocess.TimeoutExpired:
+            return "it closed its pipe"
+        return signal.Signals(-code).name if code < 0 else f"exit code {code}"
+
+
+def _outcome_of(future: Future[Any]) -> Any:
+    """Result of an item; one that was never begun because the pool was closed is lost."""
+    try:
+        return future.result()
+    except CancelledError:
+        return WorkerLost("the pool was closed before the item was begun")
+
+
+def serve(descriptor: int, parent: int) -> None:
+    """Do items until the parent goes away: the main loop of a worker process.
+
+    Args:
+        descriptor: socket to the parent, inherited.
+        parent: process id of the parent; if it is already gone the worker ends at once.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        return
+    os.set_inheritable(descriptor, False)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with Connection(descriptor) as connection, suppress(EOFError, OSError):
+        while True:
+            connection.send_bytes(_answer(connection.recv_bytes()))
+            _give_back(MOST_KEPT_MB)
+
+
+def _give_back(most_mb: float) -> None:
+    """Return free memory to the system where the process holds more than so much; glibc alone can be asked to."""
+    statm = Path("/proc/self/statm")
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is None or not statm.exists():
+        return
+    if int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") > most_mb * 2**20:
+        trim(0)
+
+
+def _answer(work: bytes) -> bytes:
+    """Run one item; whatever comes of it is written so that the parent can read it."""
+    try:
+        function, item = pickle.loads(work)
+        outcome = function(item)
+    except Exception as error:  # noqa: BLE001
+        outcome = error
+    try:
+        reply = pickle.dumps(outcome)
+        pickle.loads(reply)
+    except Exception as error:  # noqa: BLE001
+        why = f"{type(outcome).__name__} cannot be sent back: {type(error).__name__}: {error}"
+        text = f"{why}; it said: {outcome}" if isinstance(outcome, Exception) else why
+        return pickle.dumps(WorkerFault(text))
+    return reply

@@ -1,0 +1,75 @@
+"""Facts as rows of text, so that a terminal and a Markdown page show the same table."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sandmill.models.release import TaskRecord
+from sandmill.models.reports import Funnel, SlotReport
+from sandmill.report.funnel import RejectionRow
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """Title, header and cells, already formatted."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numeric: frozenset[int] = frozenset()
+    """RowNumbers of the columns that are set flush right."""
+
+
+def ending_table(records: Iterable[TaskRecord], slots: Iterable[SlotReport]) -> TextTable:
+    """Show what a build made, a row a task. For the operator's eyes: it names thresholds and the oracle.
+
+    Seconds are the slot's work in all its attempts, shared evenly by its replicates; `-` if no report names the task.
+    """
+    seconds = {
+        task_id: sum(report.seconds.values()) / len(report.task_ids) for report in slots for task_id in report.task_ids
+    }
+    header = ("task", "domain", "structure", "metric", "difficulty", "trivial", "gold", "oracle", "seconds")
+    rows = tuple(_ending_row(record, seconds.get(record.task_id)) for record in records)
+    return TextTable("Tasks", header, rows, frozenset({5, 6, 7, 8}))
+
+
+def _ending_row(record: TaskRecord, seconds: float | None) -> tuple[str, ...]:
+    measured, spec = record.calibration, record.spec
+    missed = "" if measured.difficulty.band == record.wanted else f" (asked {record.wanted})"
+    return (
+        record.task_id,
+        spec.domain,
+        spec.structure_label,
+        str(spec.metric),
+        f"{measured.difficulty.value:.2f} {measured.difficulty.band}{missed}",
+        f"{measured.trivial:.4f}",
+        f"{measured.thresholds.gold:.4f}",
+        f"{measured.oracle:.4f}",
+        "-" if seconds is None else f"{seconds:.1f}",
+    )
+
+
+def funnel_table(funnel: Funnel) -> TextTable:
+    """Show how many attempts were left after each stage, and how many slots they filled."""
+    stages = [
+        ("designed", funnel.designed),
+        ("rendered", funnel.rendered),
+        ("calibrated", funnel.calibrated),
+        ("checked", funnel.checked),
+        ("verified", funnel.verified),
+    ]
+    rows = [(f"attempts {name}", str(count), share(count, funnel.designed)) for name, count in stages]
+    rows.append(("tasks, replicates included", str(funnel.tasks), "-"))
+    rows.append(("slots filled", str(funnel.filled), share(funnel.filled, funnel.slots)))
+    rows.append(("slots in the band asked for", str(funnel.in_band), share(funnel.in_band, funnel.slots)))
+    return TextTable("Funnel", ("stage", "left", "share"), tuple(rows), frozenset({1, 2}))
+
+
+def rejections_table(rows: Iterable[RejectionRow]) -> TextTable:
+    """Show why attempts failed and what they cost."""
+    cells = tuple((str(row.stage), row.reason, str(row.count), f"{row.seconds:.1f}") for row in rows)
+    return TextTable("Rejections", ("stage", "reason", "attempts", "seconds"), cells, frozenset({2, 3}))
+
+
+def share(part: int, whole: int) -> str:
+    """Write a share as a percentage, `-` of nothing."""
+    return f"{part / whole:.0%}" if whole else "-"

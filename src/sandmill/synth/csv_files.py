@@ -1,0 +1,97 @@
+"""Draws of a mechanism as CSV bytes that are equal wherever they are written."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+import numpy as np
+import polars as pl
+
+from sandmill.mechanism.columns import Floats
+from sandmill.mechanism.row_numbers import RowNumbers
+from sandmill.models.mechanism import Categorical, Column, Date, Mechanism, MixedTypes, Unit
+from sandmill.models.package import TaskFacts
+from sandmill.models.structure import TargetKind
+from sandmill.rng import Streams
+
+_ID_LENGTH = 10
+_UNIT_LENGTH = 10
+
+
+def row_ids(streams: Streams, part: str, rows: range) -> list[str]:
+    """Names of rows that say nothing of order, part or target: keyed hashes of the row number."""
+    return streams.tokens(f"id {part}", rows, _ID_LENGTH)
+
+
+def feature_frame(mechanism: Mechanism, observed: Mapping[str, Floats], row_numbers: RowNumbers) -> pl.DataFrame:
+    """Visible cells with their types: whole numbers, decimals, level names, dates or names of units; gaps are null.
+
+    Args:
+        mechanism: declares the columns.
+        observed: cells of one part.
+        row_numbers: where the part's numbers come from: they name its units, and choose the numbers written as text.
+    """
+    mixed = {fault.column: fault for fault in mechanism.mixed_types()}
+    columns = [_series(column, observed[column.name], row_numbers.streams) for column in mechanism.columns]
+    return pl.DataFrame(
+        [_as_text(column, mixed[column.name], row_numbers) if column.name in mixed else column for column in columns]
+    )
+
+
+def target_frame(facts: TaskFacts, target: Floats) -> pl.DataFrame:
+    """Targets as the files write them: class names, 0/1 for labels, sets of names, or numbers."""
+    match facts.target:
+        case TargetKind.REGRESSION:
+            return pl.DataFrame({facts.target_column: target})
+        case TargetKind.BINARY | TargetKind.COUNT:
+            return pl.DataFrame({facts.target_column: target.astype(np.int64)})
+        case TargetKind.MULTI_TARGET:
+            return pl.DataFrame(dict(zip(facts.target_columns, target.T, strict=True)))
+        case TargetKind.MULTILABEL if facts.encoding == "label_probabilities":
+            return pl.DataFrame(dict(zip(facts.target_columns, target.T.astype(np.int64), strict=True)))
+        case TargetKind.MULTILABEL:
+            names = np.array(facts.classes)
+            cells = [" ".join(names[row]) for row in target == 1]
+            return pl.DataFrame({facts.target_column: cells})
+        case _:
+            return pl.DataFrame({facts.target_column: [facts.classes[int(code)] for code in target]})
+
+
+def csv_bytes(frame: pl.DataFrame) -> bytes:
+    """CSV with LF line ends, empty cells for gaps, shortest decimals that read back equal."""
+    return frame.with_columns(pl.col(pl.String).replace("", None)).write_csv().encode()
+
+
+def _series(column: Column, values: Floats, streams: Streams) -> pl.Series:
+    gap = np.isnan(values)
+    match column.distribution:
+        case Categorical(levels=levels):
+            return pl.Series(
+                column.name, [None if hole else levels[int(code)] for code, hole in zip(values, gap, strict=True)]
+            )
+        case Date(first=first):
+            return pl.Series(column.name, [(first + timedelta(days=int(day))).isoformat() for day in values])
+        case Unit(prefix=prefix):
+            names = {unit: prefix + streams.token(f"unit {unit:.0f}", _UNIT_LENGTH) for unit in np.unique(values)}
+            return pl.Series(column.name, [names[unit] for unit in values])
+        case _ if column.decimals == 0:
+            whole = pl.Series(column.name, np.where(gap, 0, values).astype(np.int64))
+            return (
+                whole.to_frame()
+                .select(pl.when(~pl.Series(gap)).then(pl.col(column.name)).alias(column.name))
+                .to_series()
+            )
+        case _:
+            return pl.Series(column.name, values).fill_nan(None)
+
+
+def _as_text(cells: pl.Series, fault: MixedTypes, row_numbers: RowNumbers) -> pl.Series:
+    """Write the unit behind some of the numbers."""
+    marked = row_numbers.uniforms("mixed types") < fault.rate
+    plain = cells.cast(pl.String)
+    return pl.Series(
+        cells.name,
+        [
+            f"{cell} {fault.suffix}" if mark and cell is not None else cell
+            for cell, mark in zip(plain, marked, strict=True)
+        ],
+    )

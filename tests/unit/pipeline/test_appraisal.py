@@ -1,0 +1,131 @@
+"""What is measured beside the board: on which rows, and what becomes of it. The measures themselves are stubs."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.unit.pipeline.ladders import made_up, rendered_of
+
+from sandmill.calibrate.lifts import DRAWS
+from sandmill.calibrate.panel import TRIVIAL, Panel, PanelRun, told_of
+from sandmill.errors import ItemRejected
+from sandmill.metrics import get_metric
+from sandmill.models.base import Part
+from sandmill.models.calibration import Tier
+from sandmill.models.spec import Sizes
+from sandmill.pipeline import appraisal
+from sandmill.pipeline.appraisal import MOST_FEEDBACK, MOST_FINAL, appraise
+from sandmill.rng import Streams
+from tests.designs import SECRET
+from tests.factories import CALIBRATION, make_package
+
+SMALL, LARGE = Sizes(train=120, feedback=300, final=900), Sizes(train=120, feedback=1700, final=3400)
+
+
+@pytest.fixture
+def calls(monkeypatch) -> dict[str, tuple]:
+    """Replace the measures by stubs; give what each was asked."""
+    asked: dict[str, tuple] = {}
+
+    def stub(name, answer):
+        monkeypatch.setattr(appraisal, name, lambda *given: asked.update({name: given}) or answer(*given))
+
+    def informed(panel, *_):
+        oracle = next(
+            rendered.oracle
+            for rendered in map(rendered_of, (SMALL, LARGE))
+            if len(rendered.oracle) == len(panel.table.ids)
+        )
+        return PanelRun("informed", Tier.SEARCH, [oracle], lambda columns: columns[0], None, 0.0)
+
+    stub("informed_run", informed)
+    stub("run_pipelines", lambda *_: [])
+    stub("solve_rate", lambda *_: CALIBRATION.solve_rate)
+    stub("measure_lifts", lambda *_: CALIBRATION.lifts)
+    return asked
+
+
+def appraised(sizes, tmp_path, change=lambda rendered: rendered):
+    rendered = change(rendered_of(sizes))
+    for name in ("train.csv", "test.csv"):
+        (tmp_path / name).write_bytes(rendered.package.public[name])
+    panel = Panel(tmp_path, told_of(rendered.package.facts))
+    (trivial,) = made_up(rendered.oracle, [TRIVIAL])
+    return appraise(CALIBRATION, panel, trivial, rendered, Streams(SECRET, "appraise"))
+
+
+def test_measures_are_added_and_the_board_is_left_alone(calls, tmp_path):
+    measured = appraised(SMALL, tmp_path)
+    assert measured.solve_rate == CALIBRATION.solve_rate
+    assert measured.lifts == CALIBRATION.lifts
+    assert 0 <= measured.no_data < 0.2
+    untouched = {"informed": None, "no_data": 0.0}
+    assert measured.model_copy(update=untouched) == CALIBRATION.model_copy(update=untouched)
+
+
+def test_the_informed_solver_is_scored_on_the_published_final_part(calls, tmp_path):
+    rendered = rendered_of(SMALL)
+    final = rendered.answers.part(Part.FINAL)
+    metric = get_metric(rendered.package.facts.metric)
+    assert appraised(SMALL, tmp_path).informed == metric.rounded(rendered.answers.truth[final], rendered.oracle[final])
+    assert calls["informed_run"][2:] == (rendered.train_draw.observed, rendered.test_draw.observed)
+
+
+def test_an_informed_solver_that_fails_leaves_its_score_out(calls, tmp_path, monkeypatch):
+    failed = PanelRun("informed", Tier.SEARCH, None, None, "no", 0.0)
+    monkeypatch.setattr(appraisal, "informed_run", lambda *_: failed)
+    assert appraised(SMALL, tmp_path).informed is None
+
+
+@pytest.mark.parametrize(
+    ("sizes", "feedback", "final"),
+    [(SMALL, SMALL.feedback, SMALL.final), (LARGE, MOST_FEEDBACK, MOST_FINAL)],
+    ids=["small", "large"],
+)
+def test_pipelines_answer_the_first_rows_of_each_part(calls, tmp_path, sizes, feedback, final):
+    appraised(sizes, tmp_path)
+    answers = rendered_of(sizes).answers
+    parts = (np.flatnonzero(answers.part(part)) for part in (Part.FEEDBACK, Part.FINAL))
+    rows = np.concatenate([part[:most] for part, most in zip(parts, (feedback, final), strict=True)])
+    np.testing.assert_array_equal(calls["run_pipelines"][2], rows)
+    _, truth, on_feedback, on_final, bronze, *_ = calls["solve_rate"]
+    np.testing.assert_array_equal(truth, answers.truth[rows])
+    assert (on_feedback, on_final) == (slice(0, feedback), slice(feedback, feedback + final))
+    assert bronze == CALIBRATION.thresholds.bronze
+
+
+def test_lifts_are_measured_on_fresh_training_rows_and_the_published_final_part(calls, tmp_path):
+    appraised(SMALL, tmp_path)
+    rendered = rendered_of(SMALL)
+    spec, _, draws, graded = calls["measure_lifts"]
+    assert spec.sizes == SMALL
+    assert len(draws) == DRAWS
+    assert all(len(draw.target) == SMALL.train for draw, _ in draws)
+    assert not any(np.array_equal(draw.target, rendered.train_draw.target) for draw, _ in draws)
+    np.testing.assert_array_equal(graded.truth, rendered.answers.truth[rendered.answers.part(Part.FINAL)])
+    np.testing.assert_array_equal(graded.cells.target, graded.truth)
+
+
+def test_a_test_whose_order_tells_the_answers_is_rejected(calls, tmp_path):
+    def sort(rendered):
+        order = np.argsort(rendered.answers.truth, kind="stable")
+        answers = replace(
+            rendered.answers, truth=rendered.answers.truth[order], is_final=rendered.answers.is_final[order]
+        )
+        return replace(rendered, answers=answers, test_draw=rendered.test_draw.take(order))
+
+    with pytest.raises(ItemRejected, match="no_data"):
+        appraised(SMALL, tmp_path, sort)
+
+
+def test_the_page_that_is_searched_for_numbers_is_the_published_one(calls, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(appraisal, "best_without_data", lambda page, *_: asked.append(page) or 0.01)
+    page = make_package().public["description.md"]
+
+    def change(rendered):
+        public = rendered.package.public | {"description.md": page}
+        return replace(rendered, package=rendered.package.model_copy(update={"public": public}))
+
+    assert appraised(SMALL, tmp_path, change).no_data == 0.01
+    assert asked == [page.decode()]

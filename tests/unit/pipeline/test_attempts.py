@@ -1,0 +1,132 @@
+from sandmill.models.base import Band, Stage
+from sandmill.models.plan import Slot
+from sandmill.models.reports import Rejection
+from sandmill.models.structure import MetricName, TargetKind
+from sandmill.pipeline.band_search import (
+    ATTEMPTS,
+    FAR,
+    OFF_BAND,
+    SETTLING,
+    STEERS,
+    STUCK_DESIGNS,
+    Attempt,
+    Measured,
+    SlotSearch,
+)
+from tests.designs import TASKS, make_seed
+
+SLOT = Slot(number=3, seed=make_seed(*TASKS[0]), band=Band.MEDIUM)
+
+
+def reject(search, reason):
+    search.note_rejection(
+        Rejection(slot=3, seed_id="s", stage=Stage.CALIBRATE, reason=reason, detail="d", attempt=search.tried)
+    )
+
+
+def miss(search, attempt, difficulty):
+    search.note_off_band(Measured(attempt, f"spec{attempt.number}", difficulty))
+    reject(search, OFF_BAND)
+
+
+def test_a_design_that_misses_its_band_is_steered_and_names_its_parent():
+    search = SlotSearch(SLOT, 0)
+    first = search.next_attempt()
+    miss(search, first, 0.1)
+    second = search.next_attempt()
+    assert second.hardness > first.hardness
+    assert second.variant == first.variant
+    assert second.parent == "spec1"
+    miss(search, second, 0.9)
+    third = search.next_attempt()
+    assert first.hardness < third.hardness < second.hardness
+
+
+def test_after_a_few_turns_a_fresh_design_is_tried():
+    search = SlotSearch(SLOT, 0)
+    for _ in range(STEERS):
+        miss(search, search.next_attempt(), 0.9)
+    fresh = search.next_attempt()
+    assert fresh.variant == 1
+    assert fresh.parent is None
+
+
+def test_a_fault_that_steering_cannot_mend_starts_over():
+    search = SlotSearch(SLOT, 0)
+    first = search.next_attempt()
+    reject(search, "twins")
+    assert search.next_attempt().variant == first.variant + 1
+
+
+def test_when_the_budget_is_spent_the_nearest_design_is_taken_whatever_its_band():
+    search = SlotSearch(SLOT, 0)
+    hardness = {}
+    for number in range(ATTEMPTS):
+        attempt = search.next_attempt()
+        assert not attempt.any_band
+        miss(search, attempt, 0.9 - 0.04 * (number == 4))
+        hardness[number] = (attempt.variant, attempt.hardness)
+    settled = search.next_attempt()
+    assert settled.any_band
+    assert (settled.variant, settled.hardness) == hardness[4]
+    for number in range(SETTLING - 1):
+        reject(search, "flat_board")
+        settled = search.next_attempt()
+        assert settled.any_band
+        assert (settled.variant, settled.hardness) == hardness[number]
+
+
+def test_a_slot_closes_when_filled_or_spent():
+    search = SlotSearch(SLOT, 0)
+    while search.is_open:
+        search.next_attempt()
+        reject(search, "error")
+    assert search.tried == ATTEMPTS + SETTLING
+    assert len(search.rejections) == search.tried
+    filled = SlotSearch(SLOT, 0, is_filled=True)
+    assert not filled.is_open
+
+
+BEYOND = Slot(number=3, seed=make_seed(TargetKind.BINARY, MetricName.LOG_LOSS), band=Band.EASY)
+"""Designs of this structure are seldom so easy: a search for them begins at the end of the knob."""
+
+
+def test_a_design_that_cannot_be_steered_further_makes_room_for_a_fresh_one():
+    search = SlotSearch(BEYOND, 0)
+    first = search.next_attempt()
+    assert first.hardness == 0
+    miss(search, first, 0.3)
+    second = search.next_attempt()
+    assert (second.hardness, second.variant, second.parent) == (0, 1, None)
+
+
+def test_a_band_beyond_the_end_of_the_knob_is_given_up_early():
+    search = SlotSearch(BEYOND, 0)
+    for number in range(STUCK_DESIGNS):
+        attempt = search.next_attempt()
+        assert not attempt.any_band
+        miss(search, attempt, 0.6 - 0.1 * (number == 1))
+    settled = search.next_attempt()
+    assert settled.any_band
+    assert settled.variant == 1
+    reject(search, "near_ties")
+    second = search.next_attempt()
+    assert second.any_band
+    assert second.variant == 0
+
+
+def test_a_band_that_is_nearly_reached_is_not_given_up():
+    search = SlotSearch(BEYOND, 0)
+    for _ in range(ATTEMPTS):
+        attempt = search.next_attempt()
+        assert not attempt.any_band
+        miss(search, attempt, 0.25 + FAR)
+    assert search.next_attempt().any_band
+
+
+def test_the_hard_end_of_the_knob_counts_as_well():
+    expert = SlotSearch(Slot(number=3, seed=make_seed(*TASKS[0]), band=Band.EXPERT), 0)
+    miss(expert, Attempt(expert.slot, 0, 1, 0, 1.0), 0.5)
+    assert expert.stuck == 1
+    miss(expert, Attempt(expert.slot, 0, 2, 0, 0.9), 0.5)
+    assert expert.stuck == 1

@@ -1,0 +1,248 @@
+"""A round of the llm designer: drafts before shards, refusals as data, nothing paid twice, no key anywhere."""
+
+import json
+import logging
+
+import pytest
+
+from sandmill.errors import BudgetExceeded, ReplayMiss, RequestError
+from sandmill.fingerprint import fingerprint
+from sandmill.models.base import Band
+from sandmill.models.reports import Funnel
+from sandmill.models.request import BuildRequest, RunSettings
+from sandmill.pipeline.designing import design_round
+from sandmill.pipeline.plan import plan_build
+from sandmill.pipeline.preflight import check_inputs
+from sandmill.pipeline.preview import forecast, preview_build
+from sandmill.pipeline.run import (
+    BuildReport,
+    _require_filled,
+    build_shard,
+    open_dataset,
+    plan_round,
+    publish_release,
+    unpaid_slots,
+)
+from sandmill.pipeline.shard import ShardBuild
+from sandmill.quality import load_suites
+from sandmill.seeds import ingest
+from sandmill.store.shards import read_shard_reports
+from tests.llm_playbook import Playbook
+from tests.llm_server import error, serve
+from tests.releases import EASY, REPOSITORY
+
+KEY = "planted-5e1d77-not-a-real-key"
+REQUEST = BuildRequest(
+    name="made", tasks=3, designer="llm", model=("openai/first",), revise=False, mix={Band.MEDIUM: 1.0}
+)
+SUITES = load_suites(REPOSITORY / "expectations")
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+def _settings(tmp_path, server, **more):
+    return RunSettings(root=str(tmp_path), workers=1, api_base=server.base, shard_size=2, **more)
+
+
+def _round(settings, request=REQUEST):
+    plan = plan_build(request, ingest(request.seeds))
+    return plan, design_round(plan, plan_round(plan, [], settings, SUITES), [], settings)
+
+
+def test_a_round_is_asked_for_once_whatever_becomes_of_the_run(tmp_path):
+    with serve(Playbook().serve) as server:
+        settings = _settings(tmp_path, server)
+        plan, shards = _round(settings)
+        asked = len(server.received)
+        _, again = _round(settings)
+    assert asked == len(server.received) == 5 * 3
+    assert [shard.key for shard in shards] == [shard.key for shard in again]
+    assert [shard.slots for shard in shards] == [shard.slots for shard in again]
+    assert all(slot.draft for shard in shards for slot in shard.slots)
+    assert {shard.designer for shard in shards} == {"llm"}
+    store = open_dataset(plan, settings)
+    assert len(store.list("llm/transcripts")) == 3
+    replayed = RunSettings(root=str(tmp_path / "other"), replay=f"{tmp_path}/made/llm", shard_size=2)
+    assert [shard.slots for shard in _round(replayed)[1]] == [shard.slots for shard in shards]
+
+
+def test_other_sheets_are_other_shards(tmp_path):
+    with serve(Playbook().serve) as server:
+        _, shards = _round(_settings(tmp_path / "a", server))
+    spoilt = Playbook(lambda role, times, a: {**a, "baselines": ["one"] * 3} if "baselines" in a else a)
+    with serve(lambda r: spoilt.serve(r)) as server:
+        _, same = _round(_settings(tmp_path / "b", server))
+    other = Playbook(lambda role, times, a: {**a, "title": "Another title"} if role == "writer" else a)
+    with serve(other.serve) as server:
+        _, others = _round(_settings(tmp_path / "c", server))
+    secretless = [[shard.key.rpartition("-")[2] for shard in found] for found in (shards, same, others)]
+    assert secretless[0] == secretless[1]
+    assert not set(secretless[0]) & set(secretless[2])
+
+
+def test_plans_of_the_grammar_pass_as_they_are(tmp_path):
+    request = BuildRequest(name="made", tasks=3)
+    settings = RunSettings(root=str(tmp_path))
+    plan = plan_build(request, ingest(()))
+    pending = plan_round(plan, [], settings, SUITES)
+    assert design_round(plan, pending, [], settings) == pending
+    assert "model" not in request.model_dump(exclude_defaults=True)
+    assert fingerprint(request) == fingerprint(request.model_copy(update={"repairs": 2}))
+    assert fingerprint(request) != fingerprint(request.model_copy(update={"repairs": 3}))
+
+
+def _refusing(received):
+    return error(500, "out of order")
+
+
+def test_a_slot_without_a_sheet_is_a_rejection_and_stays_empty(tmp_path, monkeypatch):
+    monkeypatch.setattr("sandmill.llm.client.FIRST_WAIT_S", 0.001)
+    with serve(_refusing) as server:
+        plan, shards = _round(_settings(tmp_path, server))
+    (first, *_) = shards
+    assert [rejection.reason for rejection in first.refusals] == ["no_answer"] * 2
+
+    class Nobody:
+        def map(self, function, items, timeout_s):
+            raise AssertionError("there is nothing to work on")
+
+    made = ShardBuild(first, b"s" * 32, "code", {}, Nobody()).run()
+    assert made.tasks == ()
+    assert [rejection.reason for rejection in made.rejections] == ["no_answer"] * 2
+    assert [report.attempts for report in made.slots] == [1, 1]
+    transcript = made.rejections[0].transcript
+    assert json.loads(open_dataset(plan, RunSettings(root=str(tmp_path))).read(transcript)) == []
+
+
+def test_what_a_sheet_cost_is_booked_even_where_no_task_comes_of_it(tmp_path):
+    with serve(Playbook().serve) as server:
+        _, shards = _round(_settings(tmp_path, server, price={"input": 10, "output": 20}))
+
+    class Broken:
+        def map(self, function, items, timeout_s):
+            return ((index, RuntimeError("no room")) for index, _ in enumerate(items))
+
+    made = ShardBuild(shards[0], b"s" * 32, "code", {}, Broken()).run()
+    assert made.tasks == ()
+    for slot in shards[0].slots:
+        of_slot = [one.usd for one in made.rejections if one.slot == slot.number]
+        assert len(of_slot) > 1
+        assert sum(of_slot) == pytest.approx(slot.authorship.usage.usd)
+        assert sum(of_slot) > 0
+
+
+def test_money_that_ends_leaves_the_rest_undesigned(tmp_path):
+    request = REQUEST.model_copy(update={"model": ("openai/gpt-4o-mini",)})
+    with serve(Playbook().serve) as server:
+        # One request may cost 6000 tokens of an answer, which is 0.0036: there is money for the first few alone.
+        settings = _settings(tmp_path, server, max_usd=0.0045, llm_calls=1)
+        plan, shards = _round(settings, request)
+        asked = len(server.received)
+        _round(settings, request)
+        assert len(server.received) == asked
+    reasons = [rejection.reason for shard in shards for rejection in shard.refusals]
+    assert set(reasons) == {"max_usd"}
+    assert asked < 15
+    refs = [build_shard(shard, settings, SUITES) for shard in shards]
+    rejections = [one for ref in refs for one in read_shard_reports(open_dataset(plan, settings), ref)[0]]
+    assert sum(one.usd for one in rejections) <= 0.0045
+    assert unpaid_slots(open_dataset(plan, settings), refs) == 3
+    with pytest.raises(BudgetExceeded, match="before any of 3 slots was filled"):
+        publish_release(plan, refs, settings, SUITES)
+
+
+def test_what_is_finished_when_money_ends_is_worth_publishing():
+    funnel = Funnel(slots=10, designed=4, rendered=4, calibrated=4, checked=4, verified=4, filled=4, tasks=4, in_band=4)
+    _require_filled(BuildReport(funnel, ()), 10, unpaid=6)
+    with pytest.raises(BudgetExceeded):
+        _require_filled(BuildReport(funnel, ()), 10, unpaid=3)
+    with pytest.raises(BudgetExceeded, match="--max-usd ended before any of 10 slots"):
+        _require_filled(BuildReport(funnel.model_copy(update={"filled": 0}), ()), 10, unpaid=10)
+
+
+def test_a_miss_in_replay_stops_the_build(tmp_path):
+    (tmp_path / "replies" / "ab").mkdir(parents=True)
+    (tmp_path / "replies" / "ab" / "x.json").write_text("{}")
+    settings = RunSettings(root=str(tmp_path / "root"), replay=str(tmp_path))
+    check_inputs(REQUEST, settings)
+    with pytest.raises(ReplayMiss, match=r"no reply of openai/first is recorded for strategist, slot [01] round 0"):
+        _round(settings)
+
+
+@pytest.mark.parametrize(
+    ("request_with", "settings_with", "where", "saw"),
+    [
+        ({}, {"replay": "nowhere"}, "--replay", "nowhere"),
+        ({"model": ("openai/nobodys-model",)}, {"max_usd": 1.0, "api_base": "http://x"}, "--max-usd", "no price known"),
+        ({"model": ("anthropic/claude-3-haiku-20240307",)}, {}, "--model", "without a key"),
+        ({"designer": "grammar", "model": ()}, {"preview": 2}, "--preview", "the grammar designer"),
+    ],
+)
+def test_what_would_keep_models_from_answering_is_told_before_any_work(
+    tmp_path, monkeypatch, request_with, settings_with, where, saw
+):
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    request = REQUEST.model_copy(update=request_with)
+    with pytest.raises(RequestError) as refused:
+        check_inputs(request, RunSettings(root=str(tmp_path), **settings_with))
+    (problem,) = refused.value.problems
+    assert problem.where == where
+    assert saw in problem.saw
+
+
+@pytest.mark.parametrize("fields", [{"designer": "llm"}, {"model": ("openai/x",)}])
+def test_the_llm_designer_and_models_need_each_other(fields):
+    with pytest.raises(ValueError, match="need each other"):
+        BuildRequest(name="x", **fields)
+
+
+def test_a_preview_shows_what_the_build_then_finds(tmp_path):
+    with serve(Playbook().serve) as server:
+        settings = _settings(tmp_path, server, preview=2, price={"input": 10, "output": 20})
+        preview = preview_build(REQUEST, settings)
+        asked = len(server.received)
+        _, shards = _round(settings)
+    assert asked == 5 * 2
+    assert len(server.received) == 5 * 3
+    assert [one.outcome.slot.draft for one in preview.shown] == [slot.draft for slot in shards[0].slots]
+    assert all("First rows of" in one.sample for one in preview.shown)
+    assert 0 < preview.low_usd < preview.high_usd
+    assert preview.low_usd <= 3 * sum(one.usage.usd for one in preview.shown) / 2 <= preview.high_usd
+
+
+def test_a_forecast_widens_with_doubt():
+    sure, unsure = forecast([1.0] * 20, 0, 100), forecast([1.0], 0, 100)
+    assert sure[0] == pytest.approx(100)
+    assert unsure[0] < sure[0] < sure[1] < unsure[1]
+    assert forecast([1.0] * 20, 10, 100)[1] > sure[1] * 1.3
+
+
+@pytest.mark.slow
+def test_a_release_says_who_designed_it_and_holds_no_key(tmp_path, caplog, capfd):
+    caplog.set_level(logging.DEBUG)
+    request = REQUEST.model_copy(update={"tasks": 2, "mix": EASY})
+    with serve(Playbook().serve) as server:
+        settings = _settings(tmp_path, server)
+        plan, shards = _round(settings, request)
+        refs = [build_shard(shard, settings, SUITES) for shard in shards]
+        manifest, _ = publish_release(plan, refs, settings, SUITES)
+    from sandmill.store.release import load
+
+    release = load(f"{tmp_path}/made@{manifest.version}")
+    for task_id in release.tasks["task_id"]:
+        lineage = release.record(task_id).lineage
+        assert lineage.designer == "llm"
+        assert lineage.authorship.models == ("openai/first",)
+        assert len(lineage.authorship.replies) == 5
+    (row,) = json.loads(release.report("designers.json"))
+    assert (row["designer"], row["models"], row["designs"]) == ("llm", ["openai/first"], 2)
+    shown = capfd.readouterr()
+    assert KEY not in caplog.text + shown.out + shown.err
+    for path in tmp_path.rglob("*"):
+        if path.is_file():
+            assert KEY.encode() not in path.read_bytes(), path
+    # Replies, receipts and transcripts are private: no published version holds any.
+    assert not [part.path for part in manifest.parts if "llm/" in part.path]

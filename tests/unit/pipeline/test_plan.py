@@ -1,0 +1,76 @@
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandmill.models.base import Band
+from sandmill.models.request import DEFAULT_MIX, BuildRequest
+from sandmill.models.seed import SeedIntake, SeedNote, SkippedSource
+from sandmill.pipeline.plan import band_counts, plan_build, plan_shards, plan_slots
+from tests.designs import TASKS, make_seed
+
+SEEDS = tuple(make_seed(*task) for task in TASKS)
+
+
+def plan(tasks=20, **request):
+    return plan_build(BuildRequest(name="d", tasks=tasks, **request), SeedIntake(supported=SEEDS))
+
+
+def shards(of, slots=None, **changes):
+    named = {"dataset": "r/d", "shard_size": 6, "code": "c", "secret_id": "s", **changes}
+    return plan_shards(of, plan_slots(of) if slots is None else slots, **named)
+
+
+@given(st.integers(1, 300), st.lists(st.integers(0, 9), min_size=4, max_size=4).filter(any))
+def test_bands_fill_the_mix_to_the_slot(total, weights):
+    mix = {band: weight / sum(weights) for band, weight in zip(Band, weights, strict=True)}
+    counts = band_counts(mix, total)
+    assert sum(counts.values()) == total
+    assert all(abs(counts[band] - mix[band] * total) < 1 for band in mix)
+
+
+def test_seeds_take_turns_and_bands_are_spread():
+    slots = plan_slots(plan(60))
+    assert set(Counter(slot.seed.id for slot in slots).values()) == {60 // len(SEEDS)}
+    assert Counter(slot.band for slot in slots) == band_counts(DEFAULT_MIX, 60)
+    assert [slot.band for slot in slots] != sorted((slot.band for slot in slots), key=list(Band).index)
+
+
+def test_a_plan_follows_from_content_and_not_from_names_or_order():
+    one = plan_build(BuildRequest(name="a", seeds=("x",)), SeedIntake(supported=SEEDS))
+    other = plan_build(BuildRequest(name="b", seeds=("y", "z")), SeedIntake(supported=SEEDS[::-1]))
+    assert one.fingerprint == other.fingerprint
+    assert plan_slots(one) == plan_slots(other)
+    assert plan(seed=1).fingerprint != plan(seed=2).fingerprint
+    fewer = plan_build(BuildRequest(name="a"), SeedIntake(supported=SEEDS[1:]))
+    assert fewer.fingerprint != one.fingerprint
+
+
+def test_shards_hold_all_slots_once_whatever_their_size():
+    of = plan(20)
+    for size in (1, 6, 100):
+        numbers = [slot.number for shard in shards(of, shard_size=size) for slot in shard.slots]
+        assert numbers == list(range(20))
+
+
+def test_a_shard_key_changes_with_everything_that_decides_its_content():
+    of = plan()
+    base = shards(of)[0].key
+    assert base == shards(plan())[0].key
+    changed = [
+        shards(plan(seed=9))[0].key,
+        shards(of, code="d")[0].key,
+        shards(of, secret_id="t")[0].key,
+        shards(of, round=1)[0].key,
+        shards(of, slots=plan_slots(of)[1:])[0].key,
+        shards(of, shard_size=7)[0].key,
+    ]
+    assert len({base, *changed}) == 7
+
+
+def test_what_was_noted_of_seeds_is_reported_and_changes_no_plan():
+    note, skipped = SeedNote(seed_id="a", text="rows left out"), SkippedSource(source="x.md", reason="a .md file")
+    plain = plan_build(BuildRequest(name="d"), SeedIntake(supported=SEEDS))
+    noted = plan_build(BuildRequest(name="d"), SeedIntake(supported=SEEDS, notes=(note,), skipped=(skipped,)))
+    assert (noted.notes, noted.skipped) == ((note,), (skipped,))
+    assert noted.fingerprint == plain.fingerprint

@@ -1,0 +1,25 @@
+"""Our own scripts run as an agent's code does, or plainly where nothing can isolate them."""
+
+import pytest
+
+from sandmill.errors import Problem
+from sandmill.models.reports import Outcome
+from sandmill.models.run import Isolation, RunResult
+from sandmill.pipeline import reference
+from sandmill.pipeline.reference import describe_ending, trusting_backend
+
+MISSING = (Problem("probe", "nothing", "something"),)
+
+
+@pytest.mark.parametrize(
+    ("lacking", "expected"), [((), "warm"), (("warm",), "bwrap"), (("warm", "bwrap"), "subprocess")]
+)
+def test_the_fastest_backend_that_isolates_is_taken(monkeypatch, lacking, expected):
+    monkeypatch.setattr(reference, "missing_for", lambda backend: MISSING if backend in lacking else ())
+    assert trusting_backend() == expected
+
+
+def test_an_ending_is_told_with_what_we_and_the_script_have_to_say():
+    run = RunResult(outcome=Outcome.RUNTIME_ERROR, isolation=Isolation.WARM, detail="exit code 1", stderr="no column\n")
+    assert describe_ending(run) == "runtime_error: exit code 1: no column"
+    assert describe_ending(RunResult(outcome=Outcome.OK, isolation=Isolation.NONE)) == "ok"

@@ -1,0 +1,207 @@
+"""A pulled task proves itself again, and every tampered fact is named."""
+
+from functools import cache
+
+import pytest
+from tests.unit.pipeline.proved import calibrated, proved, recalibrated, rescored
+
+from sandmill.calibrate.panel import TRIVIAL, run_panel
+from sandmill.pipeline import rerun, verify
+from sandmill.pipeline.provenance import numeric_versions
+from sandmill.pipeline.reference import run_reference
+from sandmill.pipeline.rerun import rerun_task
+from tests.designs import SECRET
+from tests.packages import put
+
+OTHER = b"another secret of 32 bytes......"
+BELOW_THE_MEDIAN = calibrated().board[-2].solver
+
+
+@pytest.fixture(autouse=True)
+def _run_once(monkeypatch):
+    """Run the same script or the same panel on the same files once for all tests."""
+    monkeypatch.setattr(
+        verify, "run_reference", lambda script, public, backend: _script(script, tuple(public.items()), backend)
+    )
+    monkeypatch.setattr(
+        rerun,
+        "run_panel",
+        lambda folder, told, names: _panel(tuple((p.name, p.read_bytes()) for p in folder.iterdir()), told, (*names,)),
+    )
+
+
+@cache
+def _script(script, public, backend):
+    return run_reference(script, dict(public), backend)
+
+
+@cache
+def _panel(public, told, names):
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory() as folder:
+        for name, content in public:
+            (Path(folder) / name).write_bytes(content)
+        return run_panel(Path(folder), told, names)
+
+
+def problems(record=None, package=None, secret=None):
+    return rerun_task(package or proved().package, record or proved().record, secret)
+
+
+def with_lineage(record, **update):
+    return record.model_copy(update={"lineage": record.lineage.model_copy(update=update)})
+
+
+@pytest.mark.parametrize("secret", [None, SECRET], ids=["without the secret", "with it"])
+def test_a_sound_task_proves_itself_again(secret):
+    assert problems(secret=secret) == []
+
+
+@pytest.mark.parametrize("part", ["final", "feedback"])
+def test_a_tampered_line_of_the_board_is_named_with_what_was_found(part):
+    entry = next(entry for entry in calibrated().board if entry.solver == BELOW_THE_MEDIAN)
+    score = round(getattr(entry, part) - 0.0001, 5)
+    (problem,) = problems(recalibrated(board=rescored(calibrated(), BELOW_THE_MEDIAN, **{part: score})))
+    assert problem.startswith(
+        f"solver {BELOW_THE_MEDIAN} scored {entry.final} final, {entry.feedback} feedback; the board has "
+    )
+    assert f"{score} {part}" in problem
+
+
+def test_scores_that_differ_by_rounding_agree():
+    entry = next(entry for entry in calibrated().board if entry.solver == BELOW_THE_MEDIAN)
+    near = round(entry.final - 1e-5, 5)
+    assert problems(recalibrated(board=rescored(calibrated(), BELOW_THE_MEDIAN, final=near))) == []
+
+
+def test_a_solver_that_fails_now_is_named(monkeypatch):
+    runs = rerun.run_panel
+
+    def failing(folder, told, names):
+        from dataclasses import replace
+
+        return [
+            replace(run, answer=None, failure="ValueError: no") if run.name == BELOW_THE_MEDIAN else run
+            for run in runs(folder, told, names)
+        ]
+
+    monkeypatch.setattr(rerun, "run_panel", failing)
+    assert problems() == [f"solver {BELOW_THE_MEDIAN} of the board failed: ValueError: no"]
+
+
+def test_a_solver_that_this_version_does_not_have_is_named():
+    board = tuple(
+        entry.model_copy(update={"solver": "soft_vote"}) if entry.solver == BELOW_THE_MEDIAN else entry
+        for entry in calibrated().board
+    )
+    assert problems(recalibrated(board=board)) == [
+        "solver soft_vote of the board is not in the panel of this version of sandmill"
+    ]
+
+
+@pytest.mark.parametrize("medal", ["silver", "bronze", "median"])
+def test_a_tampered_threshold_is_found(medal):
+    lower = round(getattr(calibrated().thresholds, medal) - 0.001, 5)
+    bars = calibrated().thresholds.model_copy(update={medal: lower})
+    assert problems(recalibrated(thresholds=bars)) == [
+        "thresholds do not follow from the board, or are too near each other"
+    ]
+
+
+def test_a_tampered_difficulty_is_found():
+    difficulty = calibrated().difficulty.model_copy(update={"value": 0.45, "high": 0.5})
+    assert problems(recalibrated(difficulty=difficulty)) == ["difficulty does not follow from the board"]
+
+
+def test_a_raised_gold_is_not_reached():
+    bars = calibrated().thresholds.model_copy(update={"gold": calibrated().thresholds.gold + 0.01})
+    found = problems(recalibrated(thresholds=bars))
+    assert any("does not reach gold" in problem and "it ran" in problem for problem in found)
+
+
+def test_a_tampered_oracle_is_found_with_the_secret():
+    record = recalibrated(oracle=round(calibrated().oracle + 0.001, 5))
+    assert problems(record, secret=SECRET) == [
+        f"the oracle scored {calibrated().oracle}; recorded is {record.calibration.oracle}"
+    ]
+    assert problems(record) == []
+
+
+def test_a_tampered_trivial_score_is_found():
+    assert problems(recalibrated(trivial=0.501)) == ["the trivial solver is recorded with 0.501; the board has 0.5"]
+
+
+def test_a_tampered_score_of_the_reference_is_found():
+    record = proved().record
+    facts = record.verification.model_copy(update={"reference_score": 0.9})
+    (problem,) = problems(record.model_copy(update={"verification": facts}))
+    assert problem == f"the reference solution scored {record.verification.reference_score}; recorded is 0.9"
+
+
+def test_a_changed_solution_is_found_with_what_it_said():
+    (problem,) = problems(package=put(proved().package, "solution.py", b"raise SystemExit('no')", "private"))
+    assert "does not reach gold: scored None; the script ended runtime_error: exit code 1: no" in problem
+
+
+def test_changed_training_rows_change_the_board():
+    header, first, *rows = proved().package.public["train.csv"].splitlines(keepends=True)
+    changed = put(proved().package, "train.csv", header + b"".join([first] * 50 + rows[49:]))
+    found = problems(package=changed)
+    assert any(problem.startswith("solver linear scored") for problem in found)
+    assert not any(problem.startswith(f"solver {TRIVIAL} failed") for problem in found)
+
+
+def test_another_secret_renders_other_bytes():
+    other, codes = problems(secret=OTHER)
+    assert other == "rendering the design again gives other bytes"
+    assert codes.startswith("the task was made by code 0.1.0, and this is sandmill ")
+    assert codes.endswith("other code may render other bytes")
+
+
+def test_other_versions_of_libraries_are_noted_where_something_does_not_hold():
+    tampered = recalibrated(thresholds=calibrated().thresholds.model_copy(update={"median": 0.7}))
+    note = problems(with_lineage(tampered, libraries=numeric_versions() | {"numpy": "0.1"}))[-1]
+    assert note == (
+        f"note: it was built with numpy 0.1 (here {numeric_versions()['numpy']}); "
+        "install those versions to compare exactly"
+    )
+    assert not any("note" in problem for problem in problems(tampered))
+
+
+def test_other_versions_are_no_problem_where_all_holds():
+    assert problems(with_lineage(proved().record, libraries={"numpy": "0.1"})) == []
+
+
+def test_a_library_that_is_not_here_is_not_compared():
+    tampered = recalibrated(thresholds=calibrated().thresholds.model_copy(update={"median": 0.7}))
+    assert len(problems(with_lineage(tampered, libraries={"no-such-package-here": "1"}))) == 1
+
+
+def test_a_solver_that_is_on_the_board_twice_is_named():
+    last = calibrated().board[-1]
+    board = (*calibrated().board, last)
+    assert f"solver {last.solver} is on the board 2 times" in problems(recalibrated(board=board))
+
+
+def test_a_solver_of_another_tier_than_in_the_panel_is_named():
+    board = rescored(calibrated(), "stump", tier="competent")
+    assert "solver stump is of tier naive; the board has competent" in problems(recalibrated(board=board))
+
+
+def test_a_board_in_another_order_is_named():
+    board = calibrated().board[::-1]
+    assert "the board is not in the order of its final scores" in problems(recalibrated(board=board))
+
+
+def test_a_metric_recorded_in_the_wrong_direction_is_named():
+    assert any("in the wrong direction" in problem for problem in problems(recalibrated(is_lower_better=True)))
+
+
+def test_the_panel_does_not_run_on_a_task_that_is_not_micro(monkeypatch):
+    ran = []
+    monkeypatch.setattr(rerun, "run_panel", lambda *_: ran.append("panel"))
+    monkeypatch.setattr(verify, "is_micro", lambda *_: False)
+    assert problems() == ["its rows are not those of its design, or the reference solution took too long"]
+    assert not ran

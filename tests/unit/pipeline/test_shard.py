@@ -1,0 +1,197 @@
+"""Shards made in this process: the same code as in workers, without processes."""
+
+from functools import cache
+from typing import Any, ClassVar
+
+from sandmill.design.grammar import MOST_FINAL
+from sandmill.fingerprint import files_digest
+from sandmill.metrics.gap import gap_closed
+from sandmill.models.base import Stage
+from sandmill.models.plan import ShardPlan
+from sandmill.models.request import BuildRequest
+from sandmill.models.seed import SeedIntake
+from sandmill.models.skills import skills_of
+from sandmill.models.spec import Knobs
+from sandmill.models.structure import MetricName, TargetKind
+from sandmill.pipeline.band_search import OFF_BAND
+from sandmill.pipeline.jobs import Done, VerifyJob, perform
+from sandmill.pipeline.measuring import calibrate_design
+from sandmill.pipeline.plan import plan_build, plan_shards, plan_slots
+from sandmill.pipeline.progress import Progress
+from sandmill.pipeline.rerun import rerun_task
+from sandmill.pipeline.shard import Shard, ShardBuild
+from sandmill.pipeline.truths import LUCK
+from tests.designs import SECRET, make_seed
+
+
+class Inline:
+    """Workers that are this process; items end in a chosen order. What was done for one build is known in the next."""
+
+    done: ClassVar[dict[tuple[Any, ...], Done]] = {}
+
+    def __init__(self, backwards=False):
+        self.backwards = backwards
+
+    def map(self, function, items, timeout_s):
+        numbered = list(enumerate(items))
+        for index, item in reversed(numbered) if self.backwards else numbered:
+            yield index, self.perform(*item) if function is perform else function(item)
+
+    def perform(self, function, job):
+        of = (job.package.task_id,) if isinstance(job, VerifyJob) else (job.attempt, job.attempt.replicate)
+        key = (function.__name__, *of)
+        if key not in self.done:
+            self.done[key] = perform((function, job))
+        return self.done[key]
+
+
+def plan() -> ShardPlan:
+    seeds = tuple(make_seed(*task) for task in (BINARY, NUMBER, UNKNOWN))
+    request = BuildRequest(name="d", tasks=len(seeds), seed=8, mix={"easy": 1.0}, replicates=2)
+    build = plan_build(request, SeedIntake(supported=seeds))
+    named = {"dataset": "r/d", "shard_size": 10, "code": "c", "secret_id": "s"}
+    return plan_shards(build, plan_slots(build), **named)[0]
+
+
+BINARY = (TargetKind.BINARY, MetricName.ROC_AUC)
+NUMBER = (TargetKind.REGRESSION, MetricName.RMSE)
+UNKNOWN = (TargetKind.RANKING, MetricName.MAP_AT_K)
+
+
+@cache
+def built() -> tuple[Shard, list[Progress]]:
+    heard: list[Progress] = []
+    return ShardBuild(plan(), SECRET, "c", {}, Inline(), heard.append).run(), heard
+
+
+def made() -> Shard:
+    return built()[0]
+
+
+def test_a_design_that_cannot_be_made_is_a_rejection_and_the_others_go_on():
+    shard = made()
+    filled = {task.record.lineage.slot for task in shard.tasks}
+    assert len(filled) == 2
+    (empty,) = [slot for slot in shard.slots if slot.slot not in filled]
+    assert empty.reached is None
+    lost = [rejection for rejection in shard.rejections if rejection.slot == empty.slot]
+    assert len(lost) == empty.attempts
+    assert {(rejection.stage, rejection.reason) for rejection in lost} == {(Stage.DESIGN, "error")}
+    assert "no words for a ranking target" in lost[0].detail
+
+
+def test_a_task_is_published_with_its_files_record_and_costs():
+    shard = made()
+    for task in shard.tasks:
+        package, record = task.package, task.record
+        assert set(package.private) == {"answers.csv", "task.json", "solution.py", "leaderboard.csv"}
+        assert record.digest == files_digest(package.public, package.private)
+        assert record.verification.holds
+        assert record.spec.fingerprint == record.lineage.spec_fingerprint
+        header, first, *_ = package.private["leaderboard.csv"].decode().splitlines()
+        assert header == "rank,score,solver,tier"
+        assert first.startswith(f"1,{record.calibration.board[0].final}")
+    slots = [slot for slot in shard.slots if slot.reached]
+    assert all(slot.seconds[Stage.CALIBRATE] > 0 and slot.seconds[Stage.VERIFY] > 0 for slot in slots)
+
+
+def test_the_order_in_which_workers_finish_changes_nothing():
+    other = ShardBuild(plan(), SECRET, "c", {}, Inline(backwards=True)).run()
+    assert len(made().tasks) == 4
+    assert other.tasks == made().tasks
+    reasons = [[(r.slot, r.attempt, r.reason, r.detail) for r in shard.rejections] for shard in (other, made())]
+    assert reasons[0] == reasons[1]
+
+
+def test_replicates_share_slot_design_and_side_of_the_split():
+    shard = made()
+    for slot in {task.record.lineage.slot for task in shard.tasks}:
+        first, second = (task for task in shard.tasks if task.record.lineage.slot == slot)
+        assert (first.record.replicate, second.record.replicate) == (0, 1)
+        assert second.record.spec == first.record.spec
+        assert second.record.split == first.record.split
+        assert second.package.task_id != first.package.task_id
+        assert second.package.public["train.csv"] != first.package.public["train.csv"]
+        assert second.record.spec.sizes.final == second.record.calibration.sizing.final_rows
+
+
+def test_no_public_file_holds_an_answer_a_threshold_or_the_secret():
+    for task in made().tasks:
+        public = b"".join(task.package.public.values())
+        bars = task.record.calibration.thresholds
+        assert not [bar for bar in (bars.gold, bars.silver, bars.bronze) if str(bar).encode() in public]
+        assert task.record.lineage.spec_fingerprint.encode() not in public
+        assert SECRET.hex().encode() not in public
+
+
+def test_a_pulled_task_proves_itself_again():
+    task = made().tasks[0]
+    assert rerun_task(task.package, task.record, SECRET) == []
+
+
+def test_a_task_is_measured_beside_its_board():
+    for task in made().tasks:
+        measured = task.record.calibration
+        assert {lift.skill for lift in measured.lifts} == set(skills_of(task.record.spec))
+        assert measured.solve_rate is not None
+        assert measured.solve_rate.low <= measured.solve_rate.value <= measured.solve_rate.high
+        assert measured.informed is not None
+        assert 0 < gap_closed(measured.informed, measured.trivial, measured.oracle) < 1 + LUCK
+        assert measured.no_data < 0.2
+
+
+def test_every_step_of_a_search_is_reported_with_its_knobs_and_what_came_of_it():
+    verified = {task.record.lineage.slot: task.record for task in made().tasks if not task.record.replicate}
+    for slot in made().slots:
+        assert [step.attempt for step in slot.path] == list(range(1, slot.attempts + 1))
+        assert all(step.knobs == Knobs.all_at(step.hardness) for step in slot.path)
+        missed = [step for step in slot.path if step.outcome == OFF_BAND]
+        assert all(step.difficulty is not None and step.train_rows is not None for step in missed)
+        if slot.reached:
+            last, record = slot.path[-1], verified[slot.slot]
+            assert (last.outcome, last.train_rows) == ("verified", record.spec.sizes.train)
+            assert last.difficulty == record.calibration.difficulty.value
+            assert last.panel_s is not None
+            assert last.knobs == record.spec.knobs
+        assert [step.outcome for step in slot.path if step.outcome != "verified"] == [
+            rejection.reason
+            for rejection in made().rejections
+            if rejection.slot == slot.slot and not rejection.replicate
+        ]
+    assert any(step.outcome == OFF_BAND for slot in made().slots for step in slot.path)
+
+
+def test_a_step_that_ends_before_it_is_measured_has_no_difficulty():
+    (empty,) = [slot for slot in made().slots if slot.reached is None]
+    for step in empty.path:
+        assert (step.outcome, step.difficulty, step.panel_s, step.train_rows) == ("error", None, None, None)
+
+
+def test_what_is_checked_is_what_was_calibrated():
+    """Gates judge the published bytes, so no package reaches them before its test has its size."""
+    stages = dict.fromkeys(progress.stage for progress in built()[1])
+    assert list(stages) == [Stage.GENERATE, Stage.CALIBRATE, Stage.CHECK, Stage.VERIFY]
+    assert all(task.package.spec.sizes.final < MOST_FINAL for task in made().tasks)
+
+
+def test_progress_is_told_for_every_verified_task():
+    told = [progress for progress in built()[1] if progress.task]
+    assert len(told) == len(made().tasks)
+    assert told[-1].slots == 3
+    assert told[-1].filled == 2
+
+
+def test_a_worker_that_is_lost_costs_one_attempt():
+    class Losing(Inline):
+        lost = False
+
+        def map(self, function, items, timeout_s):
+            for index, outcome in super().map(function, items, timeout_s):
+                if function is perform and not self.lost and items[index][0] is calibrate_design:
+                    self.lost, outcome = True, RuntimeError("the worker process ended (SIGKILL)")
+                yield index, outcome
+
+    shard = ShardBuild(plan(), SECRET, "c", {}, Losing()).run()
+    assert {task.record.lineage.slot for task in shard.tasks} == {task.record.lineage.slot for task in made().tasks}
+    (lost,) = [rejection for rejection in shard.rejections if "SIGKILL" in rejection.detail]
+    assert (lost.stage, lost.reason) == (Stage.CALIBRATE, "error")

@@ -1,0 +1,40 @@
+"""Splits of a release: siblings together, and held-out domains and motifs nowhere else."""
+
+from collections import Counter, defaultdict
+
+from sandmill.design.motifs import HIDDEN_KINDS
+from sandmill.pipeline.splits import held_out_motifs, split_of
+from tests.designs import SECRET, make_spec
+
+SPECS = [make_spec(slot=slot, hardness=0.7) for slot in range(60)]
+SPLITS = [split_of(spec, number, "plan", SECRET) for number, spec in enumerate(SPECS)]
+
+
+def test_no_task_of_train_or_validation_shows_what_is_held_out():
+    (motif,) = held_out_motifs(SECRET)
+    assert motif in HIDDEN_KINDS
+    domains = defaultdict(set)
+    for spec, split in zip(SPECS, SPLITS, strict=True):
+        domains[split].add(spec.domain)
+        assert split == "held_out_domain" or (motif in spec.mechanism.motif_names) == (split == "held_out_motif")
+    others = set().union(*(found for split, found in domains.items() if split != "held_out_domain"))
+    assert not domains["held_out_domain"] & others
+
+
+def test_most_tasks_are_for_training_and_all_splits_occur():
+    counts = Counter(
+        split_of(spec, number, "plan", bytes([turn]) * 32) for turn in range(12) for number, spec in enumerate(SPECS)
+    )
+    total = sum(counts.values())
+    assert set(counts) == {"train", "validation", "held_out_domain", "held_out_motif"}
+    assert counts["train"] > 0.5 * total
+    assert all(0.02 * total < counts[split] < 0.3 * total for split in counts if split != "train")
+
+
+def test_hold_outs_are_those_of_the_secret_whatever_the_plan():
+    held = [split for split in SPLITS if split.startswith("held_out")]
+    assert held
+    for number, (spec, split) in enumerate(zip(SPECS, SPLITS, strict=True)):
+        other = split_of(spec, number + 7, "another plan", SECRET)
+        assert (other == split) or not (other.startswith("held_out") or split.startswith("held_out"))
+    assert len({frozenset(held_out_motifs(bytes([turn]) * 32)) for turn in range(12)}) > 3

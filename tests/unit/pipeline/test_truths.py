@@ -1,0 +1,248 @@
+"""Every truth of a task holds for a sound one, and can be false."""
+
+import pytest
+from tests.unit.pipeline.proved import SIZES, calibrated, proved, rendered, rescored
+
+from sandmill.calibrate.panel import TRIVIAL
+from sandmill.models.base import Band
+from sandmill.models.reports import Outcome
+from sandmill.models.spec import Sizes
+from sandmill.pipeline.reference import trusting_backend
+from sandmill.pipeline.truths import (
+    LUCK,
+    PUBLIC_FILES,
+    STEP_LIMIT_S,
+    best_is_known,
+    difficulty_holds,
+    is_micro,
+    nothing_given_away,
+    thresholds_hold,
+)
+from sandmill.pipeline.verify import verify_task
+from tests.factories import FACTS, VERIFICATION
+from tests.packages import put
+
+ON_TOP = calibrated().board[0]
+
+
+def changed(**update):
+    return calibrated().model_copy(update=update)
+
+
+def bars(**update):
+    return calibrated().thresholds.model_copy(update=update)
+
+
+def measured(**update):
+    return changed(difficulty=calibrated().difficulty.model_copy(update=update))
+
+
+def described(text):
+    page = rendered().package.public["description.md"] + text.encode()
+    return put(rendered().package, "description.md", page)
+
+
+def verified(package=None, solution=None, calibration=None, again=None):
+    """The facts of the sound task with one thing changed."""
+    task = proved().package
+    solution = task.private["solution.py"].decode() if solution is None else solution
+    return verify_task(package or task, calibration or calibrated(), solution, again or task, trusting_backend())[0]
+
+
+def test_all_truths_hold_for_a_sound_task():
+    assert proved().record.verification.holds
+    assert list(VERIFICATION.truths) == [
+        *("micro-scale", "executed", "best score known", "thresholds apart"),
+        *("difficulty measured", "nothing given away", "same bytes again"),
+    ]
+
+
+@pytest.mark.parametrize("fact", FACTS)
+def test_each_fact_is_part_of_one_truth(fact):
+    broken = VERIFICATION.model_copy(update={fact: False})
+    assert VERIFICATION.holds
+    assert not broken.holds
+    assert list(broken.truths.values()).count(False) == 1
+
+
+@pytest.mark.parametrize("name", ["train.csv", "test.csv"])
+def test_a_task_with_other_rows_than_designed_is_not_micro(name):
+    package = rendered().package
+    shorter = b"\n".join(package.public[name].split(b"\n")[:-2]) + b"\n"
+    assert is_micro(package, 1.0)
+    assert not is_micro(put(package, name, shorter), 1.0)
+
+
+def test_a_task_whose_reference_takes_too_long_is_not_micro():
+    assert is_micro(rendered().package, STEP_LIMIT_S)
+    assert not is_micro(rendered().package, STEP_LIMIT_S + 0.01)
+
+
+def test_a_task_of_too_many_training_rows_is_not_micro():
+    package = rendered().package
+    sizes = Sizes.model_construct(train=250, feedback=SIZES.feedback, final=SIZES.final)
+    header, *rows = package.public["train.csv"].splitlines(keepends=True)
+    larger = put(package, "train.csv", header + b"".join((rows * 2)[:250]))
+    spec = package.spec.model_copy(update={"sizes": sizes})
+    assert not is_micro(larger.model_copy(update={"spec": spec}), 1.0)
+
+
+@pytest.mark.parametrize("lower", [False, True], ids=["higher", "lower"])
+def test_the_oracle_must_be_above_trivial(lower):
+    assert best_is_known(calibrated())
+    ends = (calibrated().oracle, calibrated().trivial)
+    assert not best_is_known(changed(trivial=ends[0], oracle=ends[1], is_lower_better=False))
+    assert not best_is_known(changed(trivial=0.5, oracle=0.5, is_lower_better=lower))
+
+
+@pytest.mark.parametrize("where", ["board", "informed"])
+def test_no_solver_may_be_above_the_oracle_by_more_than_luck(where):
+    def with_top(share):
+        top = calibrated().trivial + share * (calibrated().oracle - calibrated().trivial)
+        board = rescored(calibrated(), ON_TOP.solver, final=top)
+        return changed(board=board) if where == "board" else changed(informed=top)
+
+    assert best_is_known(with_top(1 + LUCK / 2))
+    assert not best_is_known(with_top(1 + 2 * LUCK))
+
+
+@pytest.mark.parametrize("name", ["gold", "silver", "bronze", "median"])
+def test_every_threshold_must_follow_from_the_board(name):
+    assert thresholds_hold(calibrated())
+    moved = {name: getattr(calibrated().thresholds, name) + 1e-5}
+    assert not thresholds_hold(changed(thresholds=bars(**moved)))
+    feedback = calibrated().feedback_thresholds
+    other = feedback.model_copy(update={name: getattr(feedback, name) + 1e-5})
+    assert not thresholds_hold(changed(feedback_thresholds=other))
+
+
+def test_thresholds_must_be_two_hundredths_of_the_gap_apart():
+    smallest = min(
+        calibrated().thresholds.gold - calibrated().thresholds.silver,
+        calibrated().thresholds.silver - calibrated().thresholds.bronze,
+    )
+    wide = calibrated().trivial + smallest / 0.019
+    assert not thresholds_hold(changed(oracle=wide))
+    assert thresholds_hold(changed(oracle=calibrated().trivial + smallest / 0.021))
+
+
+def test_the_order_of_thresholds_must_have_held():
+    steadiness = calibrated().steadiness.model_copy(update={"order_held": 0.949})
+    assert not thresholds_hold(changed(steadiness=steadiness))
+
+
+def test_a_board_without_thresholds_holds_none():
+    flat = tuple(entry.model_copy(update={"final": 0.7}) for entry in calibrated().board)
+    assert not thresholds_hold(changed(board=flat))
+    assert not thresholds_hold(changed(board=()))
+
+
+def test_difficulty_must_follow_from_the_competent_tier():
+    value = calibrated().difficulty.value
+    assert difficulty_holds(calibrated())
+    assert difficulty_holds(measured(value=value + 0.005, high=1.0))
+    assert not difficulty_holds(measured(value=value + 0.02, high=1.0))
+    assert not difficulty_holds(changed(board=rescored(calibrated(), "neighbours", final=0.7)))
+
+
+def test_difficulty_must_lie_in_its_interval():
+    value = calibrated().difficulty.value
+    assert not difficulty_holds(measured(low=value + 0.001))
+    assert not difficulty_holds(measured(high=value - 0.001))
+
+
+def test_difficulty_must_be_of_the_band_that_it_names():
+    assert calibrated().difficulty.band is Band.MEDIUM
+    assert not difficulty_holds(measured(band=Band.HARD))
+
+
+def test_measures_without_a_gap_or_a_competent_entry_hold_nothing():
+    no_gap = changed(oracle=calibrated().trivial)
+    nobody = changed(board=tuple(entry for entry in calibrated().board if entry.solver == TRIVIAL))
+    for broken in (no_gap, nobody, changed(board=())):
+        assert not thresholds_hold(broken)
+        assert not difficulty_holds(broken)
+    assert not best_is_known(no_gap)
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC_FILES))
+def test_public_holds_four_files_and_no_other(name):
+    assert nothing_given_away(rendered().package, calibrated())
+    assert not nothing_given_away(put(rendered().package, name, None), calibrated())
+    assert not nothing_given_away(put(rendered().package, "answers.csv", b"id\n"), calibrated())
+
+
+def test_the_test_rows_must_not_hold_the_target():
+    package = rendered().package
+    header, _, rest = package.public["test.csv"].partition(b"\n")
+    told = header + b"," + package.facts.target_column.encode() + b"\n" + rest
+    assert not nothing_given_away(put(package, "test.csv", told), calibrated())
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        *(f"{getattr(calibrated().thresholds, name):.5f}" for name in ("gold", "silver", "bronze", "median")),
+        *("encoding_search", "random_forest", "sandmill", rendered().package.task_id),
+        rendered().package.spec.fingerprint,
+    ],
+)
+def test_the_page_must_not_name_thresholds_solvers_or_the_design(word):
+    assert nothing_given_away(described("\nNothing.\n"), calibrated())
+    assert not nothing_given_away(described(f"\nThink of {word}.\n"), calibrated())
+
+
+def test_a_reference_below_gold_is_found():
+    facts = verified(solution=submitting(rendered().package.public["sample_submission.csv"]))
+    assert not facts.reference_is_gold
+    assert not facts.reference_matches_board
+    assert facts.sample_wins_nothing
+
+
+def test_a_reference_that_leaves_nothing_has_no_score():
+    facts = verified(solution="raise SystemExit('no')")
+    assert (facts.reference_score, facts.reference_is_gold, facts.reference_matches_board) == (None, False, False)
+
+
+def test_a_reference_that_scores_otherwise_than_on_the_board_is_found():
+    board = rescored(calibrated(), calibrated().reference, final=calibrated().thresholds.gold + 1e-5)
+    facts = verified(calibration=changed(board=board))
+    assert facts.reference_is_gold
+    assert not facts.reference_matches_board
+
+
+def test_a_sample_that_wins_something_is_found():
+    answers = rendered().package.private["answers.csv"].decode().splitlines()
+    target = rendered().package.facts.target_column
+    perfect = "\n".join([f"id,{target}", *(line.rpartition(",")[0] for line in answers[1:])]) + "\n"
+    package = put(proved().package, "sample_submission.csv", perfect.encode())
+    facts = verified(package, submitting(b""), again=package)
+    assert not facts.sample_wins_nothing
+    assert facts.renders_equal_bytes
+    assert not verified(put(package, "sample_submission.csv", b"id\n"), submitting(b"")).sample_wins_nothing
+
+
+@pytest.mark.parametrize(("name", "side"), [("train.csv", "public"), ("answers.csv", "private")])
+def test_another_rendering_is_found(name, side):
+    content = getattr(proved().package, side)[name]
+    other = put(proved().package, name, content[:-2] + b"7\n", side)
+    assert verified(solution=submitting(b"")).renders_equal_bytes
+    assert not verified(solution=submitting(b""), again=other).renders_equal_bytes
+
+
+def test_no_submission_that_wins_something_is_found(monkeypatch):
+    from sandmill.pipeline import verify
+
+    graded = verify.grade_submission
+
+    def generous(submission, *rest):
+        report = graded(submission, *rest)
+        return report if submission else report.model_copy(update={"outcome": Outcome.NO_SUBMISSION, "gap_closed": 0.1})
+
+    monkeypatch.setattr(verify, "grade_submission", generous)
+    assert not verified(solution=submitting(b"")).noop_wins_nothing
+
+
+def submitting(content):
+    """A script that writes some submission and loads nothing."""
+    return f"import pathlib, sys; pathlib.Path(sys.argv[2]).write_bytes({content!r})"

@@ -1,0 +1,182 @@
+"""Workers outlive faults: a dead, hanging or raising item costs itself and nothing else."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from tests.unit.pipeline import jobs
+
+from sandmill.errors import InvalidSubmission, ItemRejected, Problem
+from sandmill.pipeline import run
+from sandmill.pipeline.workers import MOST_KEPT_MB, WorkerFault, WorkerLost, WorkerPool, WorkerTimeout
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[WorkerPool]:
+    with WorkerPool(2) as pool:
+        yield pool
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def gone_soon(pids: list[int]) -> bool:
+    deadline = time.monotonic() + 20
+    while any(is_alive(pid) for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return not any(is_alive(pid) for pid in pids)
+
+
+def test_every_item_comes_back_once_under_its_index(pool: WorkerPool):
+    found = dict(pool.map(jobs.square, range(40), timeout_s=60))
+    assert found == {number: number**2 for number in range(40)}
+    assert list(pool.map(jobs.square, [], timeout_s=60)) == []
+
+
+def test_workers_live_on_and_are_not_this_process(pool: WorkerPool):
+    pids = {pid for _ in range(3) for _, pid in pool.map(jobs.pid, range(8), timeout_s=60)}
+    assert 1 <= len(pids) <= 2
+    assert os.getpid() not in pids
+
+
+def test_errors_of_an_item_are_its_result(pool: WorkerPool):
+    problem = InvalidSubmission("submission.csv", [Problem("line 1", "a", "b")])
+    errors = [ValueError("no"), ItemRejected("calibrate", "flat_board", "why"), problem]
+    found = dict(pool.map(jobs.throw, errors, timeout_s=60))
+    assert [(type(found[index]), str(found[index])) for index in range(3)] == [(type(e), str(e)) for e in errors]
+    assert found[1].reason == "flat_board"
+
+
+def test_a_killed_worker_loses_only_its_item(pool: WorkerPool):
+    found = dict(pool.map(jobs.die_if_negative, [1, -1, 2, -2, 3, 4], timeout_s=60))
+    assert [found[index] for index in (0, 2, 4, 5)] == [1, 2, 3, 4]
+    assert all(isinstance(found[index], WorkerLost) for index in (1, 3))
+    assert "SIGKILL" in str(found[1])
+    assert len(dict(pool.map(jobs.square, range(10), timeout_s=60))) == 10
+
+
+def test_a_worker_that_exits_is_lost_and_says_with_what(pool: WorkerPool):
+    ((_, lost),) = pool.map(jobs.leave, [3], timeout_s=60)
+    assert isinstance(lost, WorkerLost)
+    assert "exit code 3" in str(lost)
+
+
+def test_a_hanging_item_is_cut_off_with_all_that_it_started(pool: WorkerPool, tmp_path: Path):
+    note = tmp_path / "pids"
+    assert len(dict(pool.map(jobs.square, range(8), timeout_s=60))) == 8  # workers that have loaded what they need
+    found = dict(pool.map(jobs.hang_if_path, [str(note), "", ""], timeout_s=4))
+    assert isinstance(found[0], WorkerTimeout)
+    assert [found[1], found[2]] == ["done", "done"]
+    assert gone_soon([int(pid) for pid in note.read_text().split()])
+
+
+@pytest.mark.parametrize("job", [jobs.give_unpicklable, jobs.throw_unpicklable, jobs.throw_unreadable])
+def test_what_cannot_be_sent_back_is_a_fault_of_the_item(pool: WorkerPool, job):
+    ((_, fault),) = pool.map(job, [None], timeout_s=60)
+    assert isinstance(fault, WorkerFault)
+
+
+def test_what_cannot_be_sent_out_is_a_fault_of_the_item(pool: WorkerPool):
+    found = dict(pool.map(jobs.square, [lambda: None, 3], timeout_s=60))
+    assert isinstance(found[0], WorkerFault)
+    assert found[1] == 9
+
+
+def test_several_threads_share_a_pool(pool: WorkerPool):
+    def shift(start: int) -> dict[int, int]:
+        return dict(pool.map(jobs.square, range(start, start + 20), timeout_s=60))
+
+    with ThreadPoolExecutor(4) as threads:
+        results = list(threads.map(shift, range(0, 80, 20)))
+    assert results == [{i: (start + i) ** 2 for i in range(20)} for start in range(0, 80, 20)]
+
+
+def test_a_worker_computes_on_one_thread_and_ignores_ctrl_c(pool: WorkerPool):
+    ((_, seen),) = pool.map(jobs.describe, [None], timeout_s=60)
+    assert seen == {"omp": "1", "openblas": "1", "blas_threads": [1], "sigint_ignored": True}
+
+
+def test_a_large_item_and_result_pass(pool: WorkerPool):
+    ((_, echoed),) = pool.map(jobs.echo, [b"x" * 5_000_000], timeout_s=60)
+    assert len(echoed) == 5_000_000
+
+
+def test_a_worker_does_not_keep_what_its_largest_item_took():
+    with WorkerPool(1) as single:
+        first, second, third = (
+            next(single.map(jobs.resident_mb, [spent], timeout_s=60))[1] for spent in (300, MOST_KEPT_MB + 300, 0)
+        )
+    assert second > first + 250  # what is free is kept, up to a bound
+    assert third < MOST_KEPT_MB
+
+
+def test_leaving_early_drops_what_was_not_begun(pool: WorkerPool):
+    results = pool.map(jobs.square, range(200), timeout_s=60)
+    next(results)
+    results.close()
+    assert len(dict(pool.map(jobs.square, range(4), timeout_s=60))) == 4
+
+
+def test_closing_ends_the_processes_even_busy_ones(tmp_path: Path):
+    note = tmp_path / "pids"
+    with WorkerPool(1) as pool, ThreadPoolExecutor(1) as thread:
+        waiting = thread.submit(lambda: dict(pool.map(jobs.hang_if_path, [str(note), ""], timeout_s=600)))
+        while not note.exists() or len(note.read_text().split()) < 2:
+            time.sleep(0.02)
+        pool.close()
+        outcomes = waiting.result(timeout=60)
+    assert all(isinstance(outcome, WorkerLost) for outcome in outcomes.values())
+    assert gone_soon([int(pid) for pid in note.read_text().split()])
+
+
+_PARENT = """
+from sandmill.pipeline.workers import WorkerPool
+from tests.unit.pipeline import jobs
+list(WorkerPool(2).map(jobs.say_pid_and_sleep, range(2), timeout_s=600))
+"""
+
+
+def test_busy_workers_die_with_a_parent_that_is_killed():
+    paths = os.pathsep.join(path for path in sys.path if path)
+    with subprocess.Popen(
+        [sys.executable, "-c", _PARENT], stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": paths}
+    ) as parent:
+        assert parent.stdout is not None
+        pids = [int(parent.stdout.readline()) for _ in range(2)]
+        assert all(is_alive(pid) for pid in pids)
+        parent.send_signal(signal.SIGKILL)
+        parent.wait()
+    assert gone_soon(pids)
+
+
+def test_shards_that_begin_at_once_share_one_pool(monkeypatch):
+    hired = []
+
+    class Slow:
+        def __init__(self, workers: int) -> None:
+            hired.append(workers)
+            time.sleep(0.2)
+
+    monkeypatch.setattr(run, "WorkerPool", Slow)
+    run._hire_workers.cache_clear()
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            pools = set(threads.map(run.shared_workers, [1] * 4))
+    finally:
+        run._hire_workers.cache_clear()
+    assert (len(pools), hired) == (1, [1])
+
+
+def test_a_pool_needs_a_worker():
+    with pytest.raises(ValueError, match="at least 1"):
+        WorkerPool(0)
