@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import get_args
 
-from sandmill.metrics.support import GRADED
+from sandmill.metrics.support import ANSWER_FORMS
 from tests.submission_mutants import Verdict, judge, make_graded, mutate
 
 _SHOWN = 10
@@ -25,8 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     logging.disable(logging.CRITICAL)  # what the grader logs is counted as a fault below
     began, tallies, faults = time.perf_counter(), Counter[tuple[str, str]](), list[str]()
-    each = -(-given.count // len(GRADED))
-    for pair, encoding in sorted(GRADED.items()):
+    each = -(-given.count // len(ANSWER_FORMS))
+    for pair, encoding in sorted(ANSWER_FORMS.items()):
         task = make_graded(pair, given.seed)
         for number in range(each):
             content = mutate(task.honest, Random(f"{given.seed} {pair[0]} {pair[1]} {number}"))
@@ -35,7 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if detail:
                 faults.append(f"{verdict}, {pair[0]} {pair[1]}, mutant {number}: {detail}")
     seconds = time.perf_counter() - began
-    print(f"{tallies.total():,} mutated submissions of {len(GRADED)} pairs of target and metric, seed {given.seed}:")
+    print(
+        f"{tallies.total():,} mutated submissions of {len(ANSWER_FORMS)} pairs of target and metric, seed {given.seed}:"
+    )
     print(f"{tallies.total() / seconds:,.0f} a second.\n")
     print(_table(tallies))
     print("\n".join(faults[:_SHOWN]))

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from statistics import median
 
-from sandmill.metrics.support import ENCODINGS
+from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.base import Band
 from sandmill.models.plan import Slot
 from sandmill.models.seed import SeedTask
@@ -34,7 +34,7 @@ def measure(piece: tuple[SeedTask, int, float]) -> float:
 def seeds() -> list[list[SeedTask]]:
     """The bundled seeds of every target and metric; where there are none, those of the target with another's metric."""
     bundled = ingest(()).supported
-    return [_with_metric(bundled, target, metric) for target, metric in ENCODINGS]
+    return [_with_metric(bundled, target, metric) for target, metric in ANSWER_FORMS]
 
 
 def _with_metric(bundled: Sequence[SeedTask], target: TargetKind, metric: MetricName) -> list[SeedTask]:

@@ -17,14 +17,10 @@ CASES: tuple[dict[str, Any], ...] = tuple(
 
 FAMILIES: dict[str, tuple[TargetKind, MetricName]] = {
     "roc_auc": (TargetKind.BINARY, MetricName.ROC_AUC),
-    "roc_auc_pairs": (TargetKind.BINARY, MetricName.ROC_AUC_PAIRS),
+    "roc_auc_pairs": (TargetKind.BINARY, MetricName.ROC_AUC),
     "roc_auc_columns": (TargetKind.MULTILABEL, MetricName.ROC_AUC_COLUMNS),
-    "roc_auc_tpr_weighted": (TargetKind.BINARY, MetricName.ROC_AUC_TPR_WEIGHTED),
     "log_loss_binary": (TargetKind.BINARY, MetricName.LOG_LOSS),
     "log_loss_multiclass": (TargetKind.MULTICLASS, MetricName.LOG_LOSS),
-    "log_loss_weighted": (TargetKind.BINARY, MetricName.LOG_LOSS_WEIGHTED),
-    "kl_divergence": (TargetKind.DISTRIBUTION, MetricName.KL_DIVERGENCE),
-    "f1_probabilistic": (TargetKind.BINARY, MetricName.F1_PROBABILISTIC),
     "lwlrap": (TargetKind.MULTILABEL, MetricName.LWLRAP),
     "accuracy": (TargetKind.MULTICLASS, MetricName.ACCURACY),
     "top1_error": (TargetKind.MULTICLASS, MetricName.TOP1_ERROR),
@@ -39,10 +35,9 @@ FAMILIES: dict[str, tuple[TargetKind, MetricName]] = {
     "rmsle_columns": (TargetKind.MULTI_TARGET, MetricName.RMSLE_COLUMNS),
     "mae": (TargetKind.REGRESSION, MetricName.MAE),
     "mae_masked": (TargetKind.REGRESSION, MetricName.MAE),
-    "log_mae_by_group": (TargetKind.REGRESSION, MetricName.LOG_MAE_BY_GROUP),
     "pearson": (TargetKind.REGRESSION, MetricName.PEARSON),
     "spearman_columns": (TargetKind.MULTI_TARGET, MetricName.SPEARMAN_COLUMNS),
-    "map_at_k": (TargetKind.MULTILABEL, MetricName.MAP_AT_K),
+    "map_at_k": (TargetKind.MULTICLASS, MetricName.MAP_AT_K),
 }
 """Our target and metric for each family of cases."""
 
@@ -56,7 +51,7 @@ STATED_CLASSES = {
 STATED_RANGES = {"petfinder-pawpularity-score": (1.0, 100.0)}
 
 _ONE_HOT = frozenset({"log_loss_multiclass"})
-_WIDE = frozenset({"roc_auc_columns", "lwlrap", "kl_divergence", "rmse_columns", "rmsle_columns", "spearman_columns"})
+_WIDE = frozenset({"roc_auc_columns", "lwlrap", "rmse_columns", "rmsle_columns", "spearman_columns"})
 
 
 @dataclass(frozen=True)
@@ -83,7 +78,6 @@ def prepare(case: dict[str, Any]) -> Prepared:
         columns["target"] = [next(name for name in targets if answers[name][row] == 1) for row in range(rows)]
     else:
         columns |= {name: answers[name] for name in targets}
-    companion = _companion(params, answers, columns)
     facts = TaskFacts(
         id_column=id_column,
         target_column="target" if is_wide else targets[0],
@@ -92,7 +86,6 @@ def prepare(case: dict[str, Any]) -> Prepared:
         encoding=encoding_for(target, metric),
         classes=tuple(targets) if is_wide else _classes(case, targets[0]),
         submission_columns=tuple(targets),
-        companion_column=companion,
         value_range=STATED_RANGES.get(case["source"]),
         list_length=params.get("k"),
     )
@@ -109,24 +102,6 @@ def _unscored(params: dict[str, Any], answers: dict[str, list[Any]], targets: li
     if "unscored_value" in params:
         return {row for row in range(rows) if answers[targets[0]][row] == params["unscored_value"]}
     return set()
-
-
-def _companion(params: dict[str, Any], answers: dict[str, list[Any]], columns: dict[str, list[Any]]) -> str | None:
-    """Add the group, or the weight: by label and position, scaled so that every patient weighs the same."""
-    if "group" in params:
-        columns["group"] = answers[params["group"]]
-        return "group"
-    if "weights_positive" not in params:
-        return None
-    ids, labels = answers[params["id"]], answers[params["targets"][0]]
-    weights = []
-    for row_id, label in zip(ids, labels, strict=True):
-        by_column = params["weights_positive" if label else "weights_negative"]
-        weights.append(by_column[params["columns"].index(row_id.split("_", 1)[1])])
-    patients = [row_id.split("_", 1)[0] for row_id in ids]
-    totals = {p: sum(w for w, q in zip(weights, patients, strict=True) if q == p) for p in patients}
-    columns["weight"] = [w / totals[p] for w, p in zip(weights, patients, strict=True)]
-    return "weight"
 
 
 def _classes(case: dict[str, Any], target: str) -> tuple[str, ...]:

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sandmill.metrics.averages import LEVELS
 from sandmill.metrics.base import Array, Floats
-from sandmill.metrics.support import GRADED
+from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.package import TaskFacts
 from sandmill.models.predictive import (
     ClassPredictive,
@@ -21,7 +20,6 @@ Pair = tuple[TargetKind, MetricName]
 
 CLASSES = ("ash", "beech", "cedar", "damson")
 WIDTH = 3
-WITH_COMPANION = {MetricName.LOG_LOSS_WEIGHTED: "weight", MetricName.LOG_MAE_BY_GROUP: "group"}
 _NODES = 200
 
 
@@ -44,12 +42,11 @@ def classes_of(pair: Pair) -> tuple[str, ...]:
 
 def brief_for(pair: Pair) -> TaskFacts:
     """The facts of a made-up task."""
-    encoding, classes = GRADED[pair], classes_of(pair)
+    encoding, classes = ANSWER_FORMS[pair], classes_of(pair)
     columns = {
         "class_probabilities": classes,
         "label_probabilities": classes,
         "values": ("left", "middle", "right"),
-        "quantiles": ("low", "median", "high"),
     }.get(encoding, ("y",))
     return TaskFacts(
         id_column="id",
@@ -59,7 +56,6 @@ def brief_for(pair: Pair) -> TaskFacts:
         encoding=encoding,
         classes=classes,
         submission_columns=columns,
-        companion_column=WITH_COMPANION.get(pair[1]),
     )
 
 
@@ -72,20 +68,16 @@ def make_world(pair: Pair, rng: np.random.Generator, rows: int) -> World:
     if classes:
         chances = rng.dirichlet(np.linspace(1.2, 0.25, len(classes)), rows)
         codes = (rng.random((rows, 1)) > np.cumsum(chances, axis=1)).sum(axis=1).clip(0, len(classes) - 1)
-        truth: Array = codes
-        if target is TargetKind.DISTRIBUTION:
-            truth = np.array([rng.multinomial(7, row) for row in chances], dtype=float)
-        return World(ClassPredictive(chances), _beside(truth, pair[1], rng))
+        return World(ClassPredictive(chances), codes)
     if target is TargetKind.MULTI_TARGET:
         columns = [_number(target, rng, rows) for _ in range(WIDTH)]
         return World(NumbersPredictive(tuple(known for known, _ in columns)), np.column_stack([t for _, t in columns]))
-    predictive, number = _number(target, rng, rows)
-    return World(predictive, _beside(number, pair[1], rng))
+    return World(*_number(target, rng, rows))
 
 
 def guess(pair: Pair, rng: np.random.Generator, rows: int) -> Array:
     """A valid prediction that knows nothing, with ties."""
-    classes, encoding = classes_of(pair), GRADED[pair]
+    classes, encoding = classes_of(pair), ANSWER_FORMS[pair]
     match encoding:
         case "probability":
             return rng.choice([0.1, 0.3, 0.5, 0.9], rows)
@@ -99,7 +91,7 @@ def guess(pair: Pair, rng: np.random.Generator, rows: int) -> Array:
             return rng.integers(0, 2, (rows, len(classes)))
         case "ranked_list":
             return rng.integers(-1, len(classes), (rows, 3))
-        case "values" | "quantiles":
+        case "values":
             return rng.choice([0.5, 1.0, 2.0, 4.0], (rows, WIDTH))
         case _:
             return rng.choice([0.5, 1.0, 2.0, 4.0], rows)
@@ -107,18 +99,11 @@ def guess(pair: Pair, rng: np.random.Generator, rows: int) -> Array:
 
 def perfect(pair: Pair, truth: Array) -> Array:
     """The prediction that says the truth."""
-    truth = truth[:, 0] if pair[1] in WITH_COMPANION else truth
-    match GRADED[pair]:
-        case "class_probabilities" if truth.ndim == 1:
-            return np.equal.outer(truth, np.arange(len(classes_of(pair)))).astype(float)
+    match ANSWER_FORMS[pair]:
         case "class_probabilities":
-            return np.asarray(truth / truth.sum(axis=1, keepdims=True))
-        case "quantiles":
-            return np.column_stack([truth] * len(LEVELS))
-        case "ranked_list" if truth.ndim == 1:
-            return truth[:, None]
+            return np.equal.outer(truth, np.arange(len(classes_of(pair)))).astype(float)
         case "ranked_list":
-            return np.where(np.sort(-truth, axis=1) < 0, np.argsort(-truth, axis=1, kind="stable"), -1)
+            return truth[:, None]
         case "label" | "label_list":
             return truth
         case _:
@@ -142,11 +127,3 @@ def _number(target: TargetKind, rng: np.random.Generator, rows: int) -> tuple[Nu
         weights = np.full(_NODES, 1 / _NODES)
         truth = np.exp(middle + spread * rng.normal(size=(rows, 1)))[:, 0]
     return NumberPredictive.on_grid(values, weights), truth
-
-
-def _beside(truth: Array, metric: MetricName, rng: np.random.Generator) -> Array:
-    if metric is MetricName.LOG_LOSS_WEIGHTED:
-        return np.column_stack([truth, np.where(truth == 1, 2.0, 0.5) * rng.uniform(0.5, 1.5, len(truth))])
-    if metric is MetricName.LOG_MAE_BY_GROUP:
-        return np.column_stack([truth, rng.integers(0, 4, len(truth))])
-    return truth

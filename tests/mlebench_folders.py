@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import yaml
 
-from sandmill.metrics.support import ENCODINGS
+from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.seed import SeedIntake, SeedTask
 from sandmill.seeds import survey
 from sandmill.seeds.competition_data import ARCHIVES, NO_DATA, NO_INPUTS, OTHER_FILES
@@ -51,7 +51,7 @@ class Competition:
     @property
     def can_be_made(self) -> bool:
         """Whether the task is one table with a target and a metric that tasks can be made for."""
-        pairs = {(str(target), str(metric)) for target, metric in ENCODINGS}
+        pairs = {(str(target), str(metric)) for target, metric in ANSWER_FORMS}
         return self.inputs == ("table",) and (self.target, self.metric) in pairs
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from sandmill.metrics import get_metric
-from sandmill.metrics.support import GRADED
+from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.base import Band
 from sandmill.models.mechanism import (
     BinaryLink,
@@ -231,7 +231,7 @@ def make_package(
 def make_brief(kind: Kind | TargetKind) -> TaskFacts:
     """What a solver of the hand-made package is told."""
     kind = kind if isinstance(kind, Kind) else Kind(kind)
-    encoding, classes = GRADED[kind.target, kind.scored_by], class_names(_link(kind.target))
+    encoding, classes = ANSWER_FORMS[kind.target, kind.scored_by], class_names(_link(kind.target))
     wide = {"class_probabilities": classes, "label_probabilities": classes, "values": NUMBERS}
     return TaskFacts(
         id_column="journey_id",

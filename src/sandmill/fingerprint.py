@@ -21,8 +21,11 @@ EXCLUDED: Mapping[str, Mapping[str, str]] = {
 LATER: Mapping[str, Mapping[str, Any]] = {
     "BuildRequest": {"model": [], "repairs": 2, "max_tokens": 6000, "revise": True},
 }
-"""Fields that came after the first release, with the value at which they are left out, so that what was fingerprinted
-without them keeps its name."""
+"""Fields that were added later, by the model that holds them, with the value at which they are left out.
+
+The model may stand anywhere inside what is fingerprinted. What was fingerprinted before a field existed so keeps its
+name, and with it its random streams and task ids.
+"""
 
 FORMERLY: Mapping[str, Mapping[tuple[str, ...], Mapping[Any, Any]]] = {
     "SeedTask": {("structure", "split"): {None: "random", "random": "random, declared"}},
@@ -59,10 +62,27 @@ def fingerprint(value: BaseModel | Mapping[str, Any] | list[Any] | str) -> str:
 def _content(model: BaseModel) -> dict[str, Any]:
     kind = type(model).__name__
     data = model.model_dump(mode="json", exclude=set(EXCLUDED.get(kind, {})))
-    unset = LATER.get(kind, {})
     for path, names in FORMERLY.get(kind, {}).items():
         _rename(data, path, names)
-    return {name: value for name, value in data.items() if name not in unset or value != unset[name]}
+    _leave_out_unset(model, data)
+    return data
+
+
+def _leave_out_unset(value: Any, data: Any) -> None:
+    """Drop later fields at their default from dumped data, in every model that a value holds."""
+    if isinstance(value, BaseModel):
+        unset = LATER.get(type(value).__name__, {})
+        for name in list(data):
+            if name in unset and data[name] == unset[name]:
+                del data[name]
+            else:
+                _leave_out_unset(getattr(value, name), data[name])
+    elif isinstance(value, list | tuple):
+        for inner, dumped in zip(value, data, strict=True):
+            _leave_out_unset(inner, dumped)
+    elif isinstance(value, Mapping):
+        for inner, dumped in zip(value.values(), data.values(), strict=True):
+            _leave_out_unset(inner, dumped)
 
 
 def _rename(data: dict[str, Any], path: tuple[str, ...], names: Mapping[Any, Any]) -> None:

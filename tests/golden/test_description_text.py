@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sandmill.metrics.support import ENCODINGS
+from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
 from sandmill.synth import render
 from tests.designs import SECRET, make_spec
@@ -40,4 +40,4 @@ def test_a_description_reads_as_it_did(name):
 
 
 def test_every_encoding_that_is_made_has_its_text():
-    assert {ENCODINGS[target, metric] for target, metric, _, _ in CASES.values()} == set(ENCODINGS.values())
+    assert {ANSWER_FORMS[target, metric] for target, metric, _, _ in CASES.values()} == set(ANSWER_FORMS.values())

@@ -4,11 +4,12 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from sandmill.fingerprint import FINGERPRINT_VERSION, canonical_json, fingerprint
 from sandmill.models.request import BuildRequest
 from sandmill.models.structure import MetricName, SplitKind, TargetKind
-from tests.designs import make_seed
+from tests.designs import make_seed, make_spec
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -45,3 +46,43 @@ def test_seeds_with_different_splits_have_different_fingerprints_and_an_undeclar
     data["structure"]["split"] = "random"
     text = canonical_json({"version": FINGERPRINT_VERSION, "kind": "SeedTask", "data": data})
     assert fingerprint(undeclared) == hashlib.sha256(text.encode()).hexdigest()
+
+
+class Leaf(BaseModel):
+    name: str
+    added_later: int = 3
+
+
+class Branch(BaseModel):
+    one: Leaf
+    some: tuple[Leaf, ...]
+    named: dict[str, Leaf]
+
+
+leaves = st.builds(Leaf, name=st.text(max_size=3), added_later=st.just(3) | st.integers())
+
+
+@given(st.builds(Branch, one=leaves, some=st.lists(leaves, max_size=3), named=st.dictionaries(st.text(), leaves)))
+def test_a_default_that_a_nested_model_got_later_renames_nothing(branch):
+    def as_before(leaf):
+        return {"name": leaf.name} | ({} if leaf.added_later == 3 else {"added_later": leaf.added_later})
+
+    data = {
+        "one": as_before(branch.one),
+        "some": [as_before(leaf) for leaf in branch.some],
+        "named": {name: as_before(leaf) for name, leaf in branch.named.items()},
+    }
+    text = canonical_json({"version": FINGERPRINT_VERSION, "kind": "Branch", "data": data})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sandmill.fingerprint.LATER", {"Leaf": {"added_later": 3}})
+        assert fingerprint(branch) == hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_a_field_that_the_structure_of_a_design_got_later_keeps_ids_and_streams(monkeypatch):
+    spec = make_spec(TargetKind.BINARY, MetricName.ROC_AUC)
+    data = json.loads(canonical_json(spec.model_dump(mode="json")))
+    data["structure"]["split"] = data["structure"]["split"] or "random"
+    del data["structure"]["n_targets"]
+    text = canonical_json({"version": FINGERPRINT_VERSION, "kind": "TaskSpec", "data": data})
+    monkeypatch.setattr("sandmill.fingerprint.LATER", {"Structure": {"n_targets": 1}})
+    assert fingerprint(spec) == hashlib.sha256(text.encode()).hexdigest()

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandmill.metrics import get_metric, submission
-from sandmill.metrics.support import GRADED
+from sandmill.metrics.support import ANSWER_FORMS
 from tests.submission_mutants import BLANKS, BYTE_CLASSES, ROWS, judge, make_graded, mutate, write
 
-PAIRS = sorted(GRADED)
+PAIRS = sorted(ANSWER_FORMS)
 MUTANTS = 40
 EXTREMES = (0.0, -0.0, 5e-324, -5e-324, 1e-300, 1.0, -1.0, 1e16, 1e154, -1e155, 1e300, 1.7976931348623157e308, -1e308)
 
@@ -60,14 +60,14 @@ def test_only_spaces_and_tabs_may_surround_a_number(blank):
 
 @settings(max_examples=300, deadline=None)
 @given(
-    st.sampled_from([pair for pair in PAIRS if GRADED[pair] in ("value", "values", "quantiles", "probability")]),
+    st.sampled_from([pair for pair in PAIRS if ANSWER_FORMS[pair] in ("value", "values", "probability")]),
     st.lists(st.sampled_from(EXTREMES) | st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=6),
     st.integers(0, 2**32 - 1),
 )
 def test_extreme_numbers_have_a_finite_score_or_none(pair, numbers, seed):
     task = make_graded(pair)
     rng, width = np.random.default_rng(seed), len(task.facts.submission_columns)
-    if GRADED[pair] == "probability":
+    if ANSWER_FORMS[pair] == "probability":
         numbers = [min(abs(number), 1.0) for number in numbers]
     elif get_metric(pair[1]).is_nonnegative:
         numbers = [abs(number) for number in numbers]

@@ -11,7 +11,7 @@ from sandmill.mechanism import draw_rows, posterior
 from sandmill.mechanism.sampling import Draw
 from sandmill.metrics import Metric, get_metric
 from sandmill.metrics.base import Tuning
-from sandmill.metrics.support import ENCODINGS
+from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.mechanism import Categorical, Mechanism, Unit
 from sandmill.models.predictive import (
     ClassPredictive,
@@ -134,7 +134,7 @@ def family(target: TargetKind, first: MetricName, metrics: tuple[MetricName, ...
         for name, rows in (("train", TRAIN_ROWS), ("tuning", TRAIN_ROWS), ("test", TEST_ROWS))
     )
     known, known_of_tuning = posterior(spec.mechanism, test.observed), posterior(spec.mechanism, tuning.observed)
-    is_class = ENCODINGS[target, first] in CLASS_ENCODINGS
+    is_class = ANSWER_FORMS[target, first] in CLASS_ENCODINGS
     truth, of_tuning = (draw.target.astype(int) if is_class else draw.target for draw in (test, tuning))
     made: dict[MetricName | None, Predictive] = {}
     duels = []
@@ -167,8 +167,8 @@ def fight(name: str, metric: Metric, truth, oracle, solver, trivial) -> Duel:
 def families() -> list[tuple[TargetKind, MetricName, tuple[MetricName, ...]]]:
     """Metrics that share a design: all of a target, but those of ratios, which need positive numbers, by themselves."""
     found = []
-    for target in dict.fromkeys(target for target, _ in ENCODINGS):
-        metrics = [metric for kind, metric in ENCODINGS if kind is target]
+    for target in dict.fromkeys(target for target, _ in ANSWER_FORMS):
+        metrics = [metric for kind, metric in ANSWER_FORMS if kind is target]
         relative = [metric for metric in metrics if metric in RELATIVE and target is not TargetKind.COUNT]
         plain = [metric for metric in metrics if metric not in relative]
         found += [(target, group[0], tuple(group)) for group in (plain, relative) if group]

@@ -172,7 +172,7 @@ def told_of(facts: TaskFacts) -> Told:
 
 
 def _list_length(facts: TaskFacts) -> int | None:
-    """RowNumbers of a ranked list, as the reader of submissions counts them."""
+    """Places of a ranked list, as the reader of submissions counts them."""
     return facts.list_length or LIST_LENGTH if facts.encoding == "ranked_list" else facts.list_length
 
 

@@ -1,7 +1,7 @@
 """Rounding of feedback scores, so that one answer holds at most eight bits about the labels."""
 
 from dataclasses import dataclass
-from math import floor, isfinite, log, log10
+from math import floor, isfinite, log10
 
 from sandmill.errors import InputError, Problem
 from sandmill.metrics import get_metric
@@ -14,8 +14,6 @@ MOST_ANSWERS = 251
 _LEAST_STEPS = 100
 """Rounding steps from the baseline to a perfect score, at least; at most 250, as the first digits are 1, 2 or 5."""
 _DIGITS = (1, 2, 5)
-_PERFECT = {MetricName.LOG_MAE_BY_GROUP: log(1e-9)}
-"""Perfect scores that are neither 0 (lower is better) nor 1 (higher is better)."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ def rounding_of(calibration: Calibration, metric: MetricName) -> Rounding:
         raise InputError("feedback", [problem], "")
     is_lower_better = get_metric(metric).is_lower_better
     baseline = min(scores) if is_lower_better else max(scores)
-    perfect = _PERFECT.get(metric, 0.0 if is_lower_better else 1.0)
+    perfect = 0.0 if is_lower_better else 1.0
     largest = (abs(perfect - baseline) or 1.0) / _LEAST_STEPS
     power = floor(log10(largest))
     digit = max(digit for digit in _DIGITS if digit * 10.0**power <= largest * (1 + 1e-9))

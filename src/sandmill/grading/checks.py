@@ -5,7 +5,8 @@ from math import isfinite
 from typing import Any
 
 from sandmill.errors import Problem
-from sandmill.metrics.support import GRADED
+from sandmill.metrics.forms import form_of
+from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.calibration import Calibration
 from sandmill.models.package import TaskFacts
 from sandmill.models.task_file import TaskFile
@@ -13,41 +14,37 @@ from sandmill.models.task_file import TaskFile
 MOST_CLASSES = 10_000
 """Classes, labels or columns of a submission."""
 MOST_PLACES = 1000
-"""RowNumbers of a ranked list that count."""
+"""Places of a ranked list that count."""
 MOST_CELLS = 20_000_000
 """Numbers in one table that grading makes: 160 MB."""
 
 _SOME = 5
 """Numbers that are not finite that are named one by one."""
-_TABLES_OF_LABELS = frozenset({"label_list", "label_probabilities", "class_probabilities"})
 
 
 def task_problems(task: TaskFile) -> list[Problem]:
     """List what of a task cannot be graded; empty if it can."""
-    return [*_brief_problems(task.facts), *_calibration_problems(task.calibration)]
+    return [*_facts_problems(task.facts), *_calibration_problems(task.calibration)]
 
 
 def answers_problem(content: bytes, facts: TaskFacts) -> Problem | None:
     """Say whether answers have more cells than grading may take memory for. They are not read for it."""
     lines = content.count(b"\n") + content.count(b"\r") - content.count(b"\r\n")
     width = max(1, len(facts.submission_columns), len(facts.target_columns))
-    if facts.encoding in _TABLES_OF_LABELS:
-        width = max(width, len(facts.classes))
-    if facts.encoding == "ranked_list":
-        width = max(width, facts.list_length or 1)
-    cells = lines * width
-    if facts.encoding == "label":
-        # Metrics of labels count every pair of classes.
-        cells = max(cells, len(facts.classes) ** 2)
+    form = form_of(facts)
+    columns = form.shape(facts, lines)[1:]
+    width = max(width, *columns, len(facts.classes) if form.needs_every_class else 0)
+    # Metrics of named classes count every pair of classes.
+    cells = max(lines * width, 0 if columns else len(facts.classes) ** 2)
     if cells <= MOST_CELLS:
         return None
     return Problem("file", f"{lines} lines, {cells} cells to grade", f"at most {MOST_CELLS} cells")
 
 
-def _brief_problems(facts: TaskFacts) -> Iterator[Problem]:
-    encoding = GRADED.get((facts.target, facts.metric))
+def _facts_problems(facts: TaskFacts) -> Iterator[Problem]:
+    encoding = ANSWER_FORMS.get((facts.target, facts.metric))
     if encoding is None:
-        expected = ", ".join(sorted(metric for target, metric in GRADED if target is facts.target))
+        expected = ", ".join(sorted(metric for target, metric in ANSWER_FORMS if target is facts.target))
         yield Problem("facts.metric", f"{facts.metric} for a {facts.target} target", f"one of {expected}")
     elif encoding != facts.encoding:
         yield Problem("facts.encoding", facts.encoding, f"{encoding}, as {facts.metric} needs")

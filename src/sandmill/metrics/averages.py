@@ -10,12 +10,8 @@ from sandmill.metrics.base import Array, Floats, Resample
 RowLoss: TypeAlias = Callable[[Array, Array], Floats]
 """Truth and prediction to losses, shape (rows,) or (rows, columns)."""
 
-SHARE_FLOOR = 1e-15
-"""Clip of predicted shares, as the field's graders of soft labels do; plain log loss clips at machine epsilon."""
 RATE_FLOOR = float(np.finfo(np.float64).eps)
 """Least rate that the Poisson deviance knows: each row's prediction is raised to it, whatever the other rows hold."""
-LEVELS = (0.1, 0.5, 0.9)
-"""Quantile levels of the columns that the pinball loss asks for."""
 
 
 def mean_of(loss: RowLoss, finish: Callable[[Floats], Floats] | None = None) -> Resample:
@@ -65,24 +61,9 @@ def label_log_losses(truth: Array, prediction: Array) -> Floats:
     return _cost(np.where(truth == 1, prediction, 1 - prediction))
 
 
-def weighted_log_losses(truth: Array, prediction: Array) -> tuple[Floats, Floats]:
-    """Binary log loss times weight, and weight; truth columns are label and weight."""
-    label, weight = truth.T
-    clipped = np.clip(prediction, SHARE_FLOOR, 1 - SHARE_FLOOR)
-    return -weight * np.log(np.where(label == 1, clipped, 1 - clipped)), weight
-
-
 def squared_misses(truth: Array, prediction: Array) -> Floats:
     """Squared distance of a probability from the 0 or 1 that came."""
     return np.square(np.asarray(prediction - truth, dtype=np.float64))
-
-
-def divergences(truth: Array, prediction: Array) -> Floats:
-    """Kullback-Leibler divergence of the predicted shares from the true ones; truth may be votes and is normalised."""
-    shares = truth / truth.sum(axis=1, keepdims=True)
-    clipped = np.clip(prediction, SHARE_FLOOR, 1 - SHARE_FLOOR)
-    known = np.where(shares > 0, shares, 1.0)
-    return np.asarray((shares * np.log(known / clipped)).sum(axis=1), dtype=np.float64)
 
 
 def different_labels(truth: Array, prediction: Array) -> Floats:
@@ -100,7 +81,7 @@ def row_f1(truth: Array, prediction: Array) -> Floats:
 def shared_labels(truth: Array, prediction: Array) -> tuple[Floats, Floats]:
     """Twice what truth and prediction share, and what both hold: over rows, F1 over all pairs of row and label.
 
-    Class codes are sets of one label; probabilities give the probabilistic F1.
+    Class codes are sets of one label.
     """
     if truth.ndim == 1 and prediction.dtype.kind == "i":
         return 2.0 * (truth == prediction), np.full(len(truth), 2.0)
@@ -166,13 +147,6 @@ def poisson_deviances(truth: Array, prediction: Array) -> Floats:
     rate = np.maximum(prediction, RATE_FLOOR)
     ratio = np.where(truth > 0, truth / rate, 1.0)
     return np.asarray(2 * (truth * np.log(ratio) - truth + rate), dtype=np.float64)
-
-
-def pinball_losses(truth: Array, prediction: Array) -> Floats:
-    """Pinball loss of each quantile column, shape (rows, levels)."""
-    above = truth[:, None] - prediction
-    levels = np.array(LEVELS)
-    return np.asarray(np.maximum(levels * above, (levels - 1) * above), dtype=np.float64)
 
 
 def _cost(probability: Array) -> Floats:

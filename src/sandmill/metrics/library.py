@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sandmill.metrics.averages import LEVELS, RATE_FLOOR, SHARE_FLOOR
+from sandmill.metrics.averages import RATE_FLOOR
 from sandmill.metrics.base import Array
 from sandmill.models.structure import MetricName
 
@@ -68,14 +68,6 @@ def _log_loss_columns(truth: Array, prediction: Array) -> float:
     return float(np.mean([_log_loss(t, p) for t, p in zip(truth.T, prediction.T, strict=True)]))
 
 
-def _log_loss_weighted(truth: Array, prediction: Array) -> float:
-    from sklearn.metrics import log_loss
-
-    label, weight = truth.T
-    clipped = np.clip(prediction, SHARE_FLOOR, 1 - SHARE_FLOOR)
-    return float(log_loss(label, clipped, labels=[0, 1], sample_weight=weight))
-
-
 def _pairs(truth: Array, prediction: Array) -> float:
     from sklearn.metrics import roc_auc_score
 
@@ -97,13 +89,6 @@ def _f1_macro(truth: Array, prediction: Array) -> float:
         return float(f1_score(truth, prediction, average="macro"))
     known = (truth + prediction).any(axis=0)
     return float(f1_score(truth[:, known], prediction[:, known], average="macro"))
-
-
-def _pinball(truth: Array, prediction: Array) -> float:
-    from sklearn.metrics import mean_pinball_loss
-
-    losses = [mean_pinball_loss(truth, prediction[:, at], alpha=level) for at, level in enumerate(LEVELS)]
-    return float(np.mean(losses))
 
 
 def _poisson_deviance(truth: Array, prediction: Array) -> float:
@@ -150,7 +135,6 @@ _SCORERS: dict[MetricName, Scorer] = {
     _N.BALANCED_ACCURACY: _sklearn("balanced_accuracy_score"),
     _N.LOG_LOSS: _log_loss,
     _N.LOG_LOSS_COLUMNS: _log_loss_columns,
-    _N.LOG_LOSS_WEIGHTED: _log_loss_weighted,
     _N.BRIER: _sklearn("brier_score_loss"),
     _N.LWLRAP: _label_ranking,
     _N.F1: _sklearn("f1_score", zero_division=0),
@@ -174,8 +158,7 @@ _SCORERS: dict[MetricName, Scorer] = {
     _N.PEARSON: _pearson,
     _N.SPEARMAN: _spearman,
     _N.POISSON_DEVIANCE: _poisson_deviance,
-    _N.PINBALL: _pinball,
 }
 
 LIBRARY_METRICS = frozenset(_SCORERS)
-"""Metrics that a library has. The others are ours: gini, weighted AUC, MAP@k, SMAPE, divergences, errors by group."""
+"""Metrics that a library has. The others are ours: gini, MAP@k, SMAPE."""

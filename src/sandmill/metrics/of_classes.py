@@ -20,17 +20,6 @@ METRICS = (
         decision_is_exact=True,
     ),
     Metric(
-        name=MetricName.ROC_AUC_TPR_WEIGHTED,
-        title="weighted area under the ROC curve",
-        definition="the area under the ROC curve, the part with a true positive rate below 0.4 counting double, "
-        "divided by the largest possible value",
-        is_lower_better=False,
-        resample=k.roc_auc_tpr_weighted,
-        rule=u.positive_probability,
-        decision="P(positive)",
-        decision_is_exact=True,
-    ),
-    Metric(
         name=MetricName.AVERAGE_PRECISION,
         title="average precision",
         definition="the sum over distinct predicted values, from the highest down, of the precision among all rows "
@@ -64,18 +53,6 @@ METRICS = (
         decision_is_exact=True,
     ),
     Metric(
-        name=MetricName.LOG_LOSS_WEIGHTED,
-        title="weighted log loss",
-        definition="the sum over rows of -w * log(p), divided by the sum of w, where p is the probability given to "
-        "what was true and w is the row's weight",
-        is_lower_better=True,
-        resample=a.ratio_of(a.weighted_log_losses),
-        rule=u.reweighted_probability,
-        decision="P(positive), its odds multiplied by the weight of a positive over that of a negative",
-        decision_is_exact=False,
-        decision_is_tuned=True,
-    ),
-    Metric(
         name=MetricName.BRIER,
         title="Brier score",
         definition="the mean over rows of (p - y)^2, where p is the predicted probability and y is 1 or 0",
@@ -84,30 +61,6 @@ METRICS = (
         rule=u.positive_probability,
         decision="P(positive)",
         decision_is_exact=True,
-    ),
-    Metric(
-        name=MetricName.KL_DIVERGENCE,
-        title="Kullback-Leibler divergence",
-        definition="the mean over rows of the sum over classes of s * log(s / p), where s is the true share of a class "
-        "and p the predicted one",
-        is_lower_better=True,
-        resample=a.mean_of(a.divergences),
-        rule=u.all_shares,
-        decision="expected shares",
-        decision_is_exact=True,
-        difference="predicted shares sum to 1 within 1e-6; one benchmark grader allows 5e-6",
-    ),
-    Metric(
-        name=MetricName.F1_PROBABILISTIC,
-        title="probabilistic F1 score",
-        definition="2 * tp / (p + n), where tp is the sum of the predicted probabilities over positive rows, p their "
-        "sum over all rows and n the number of positive rows",
-        is_lower_better=False,
-        resample=a.ratio_of(a.shared_labels),
-        rule=u.certainty_above_cutoff,
-        decision="1 from a tuned cut-off on, else 0",
-        decision_is_exact=False,
-        decision_is_tuned=True,
     ),
     Metric(
         name=MetricName.ACCURACY,

@@ -45,18 +45,6 @@ METRICS = (
         decision_is_exact=False,
     ),
     Metric(
-        name=MetricName.LOG_MAE_BY_GROUP,
-        title="mean over groups of the logarithm of the mean absolute error",
-        definition="the mean over groups of log(e), where e is the mean of |prediction - truth| over the group's rows, "
-        "at least 1e-9",
-        is_lower_better=True,
-        resample=s.log_mae_by_group,
-        rule=u.median,
-        decision="median",
-        decision_is_exact=True,
-        difference="a perfect group scores log(1e-9); usual graders report minus infinity",
-    ),
-    Metric(
         name=MetricName.RMSLE,
         title="root mean squared logarithmic error (RMSLE)",
         definition="the square root of the mean over rows of (log(1 + prediction) - log(1 + truth))^2",
@@ -133,17 +121,6 @@ METRICS = (
         decision_is_exact=True,
         is_nonnegative=True,
         difference="a prediction below 2.2e-16 is taken as 2.2e-16, each row by itself; scikit-learn refuses a 0",
-    ),
-    Metric(
-        name=MetricName.PINBALL,
-        title="mean pinball loss of the 0.1, 0.5 and 0.9 quantiles",
-        definition="the mean over rows and over the levels q = 0.1, 0.5, 0.9 of max(q * d, (q - 1) * d), where d is "
-        "truth - predicted quantile",
-        is_lower_better=True,
-        resample=a.mean_of(a.pinball_losses),
-        rule=u.quantiles,
-        decision="quantiles",
-        decision_is_exact=True,
     ),
     Metric(
         name=MetricName.RMSE_COLUMNS,

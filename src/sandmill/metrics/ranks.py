@@ -5,8 +5,6 @@ from numpy.typing import NDArray
 
 from sandmill.metrics.base import Array, Floats, Resample
 
-TPR_BANDS = ((0.0, 0.4, 2.0), (0.4, 1.0, 1.0))
-"""Bands of the true positive rate and their weights, as in image steganalysis: low rates count double."""
 _CONSTANT = 1e-24
 """Variance over mean square below which values count as constant."""
 
@@ -26,22 +24,6 @@ def average_precision(truth: Array, prediction: Array, counts: Floats) -> Floats
     named = found + np.cumsum(negative, axis=1)
     precision = np.divide(found, named, out=np.zeros_like(found), where=named > 0)
     return _divide((positive * precision).sum(axis=1), found[:, -1])
-
-
-def roc_auc_tpr_weighted(truth: Array, prediction: Array, counts: Floats) -> Floats:
-    """Area under the ROC curve with weights by band of the true positive rate, scaled to 0..1."""
-    positive, negative = (side[:, ::-1] for side in _by_value(truth, prediction, counts))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        up = np.cumsum(positive, axis=1) / positive.sum(axis=1, keepdims=True)
-        width = negative / negative.sum(axis=1, keepdims=True)
-    before = np.column_stack([np.zeros(len(up)), up[:, :-1]])
-    step = up - before
-    areas = np.zeros(len(counts))
-    for low, high, weight in TPR_BANDS:
-        sloped = (_area_below(up, low, high) - _area_below(before, low, high)) / np.where(step > 0, step, 1.0)
-        height = np.where(step > 0, sloped, np.clip(up, low, high) - low)
-        areas += weight * (width * height).sum(axis=1)
-    return np.asarray(areas / sum(weight * (high - low) for low, high, weight in TPR_BANDS))
 
 
 def by_column(resample: Resample) -> Resample:
@@ -127,12 +109,6 @@ def _order(values: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     order = np.argsort(values, kind="stable")
     ranked = values[order]
     return order, np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]])
-
-
-def _area_below(rate: Floats, low: float, high: float) -> Floats:
-    """Integral of clip(x, low, high) - low from 0 to the rate."""
-    inside = np.clip(rate, low, high) - low
-    return np.square(inside) / 2 + (high - low) * np.maximum(rate - high, 0)
 
 
 def _covariance(left: Floats, right: Floats, counts: Floats) -> Floats:

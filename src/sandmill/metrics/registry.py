@@ -6,8 +6,7 @@ from types import MappingProxyType
 from sandmill.errors import Problem, RequestError
 from sandmill.metrics import of_classes, of_labels, of_numbers
 from sandmill.metrics.base import Metric
-from sandmill.metrics.support import GRADED
-from sandmill.models.package import Encoding
+from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.structure import MetricName, TargetKind
 
 METRICS: Mapping[MetricName, Metric] = MappingProxyType(
@@ -29,15 +28,15 @@ def get_metric(name: MetricName | str) -> Metric:
     return METRICS[MetricName(name)]
 
 
-def encoding_for(target: TargetKind, metric: MetricName) -> Encoding:
+def encoding_for(target: TargetKind, metric: MetricName) -> str:
     """Say what a submission's cells hold.
 
     Raises:
         RequestError: if the metric does not suit the target; lists those that do.
     """
     try:
-        return GRADED[target, metric]
+        return ANSWER_FORMS[target, metric]
     except KeyError:
-        fitting = ", ".join(name for kind, name in GRADED if kind is target) or "none yet"
+        fitting = ", ".join(name for kind, name in ANSWER_FORMS if kind is target) or "none yet"
         expected = f"a metric for this target: {fitting}"
         raise RequestError("metric", [Problem("metric", f"{target} with {metric}", expected)]) from None

@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sandmill.metrics.averages import LEVELS
 from sandmill.metrics.base import Array, DecisionRule, Floats, Tuning
 from sandmill.metrics.cutoffs import (
     class_weights,
@@ -41,24 +40,9 @@ def probabilities_as_asked(predictive: Predictive, tuning: Tuning | None = None)
     return probabilities[:, 1] if is_binary else probabilities
 
 
-def all_shares(predictive: Predictive, tuning: Tuning | None = None) -> Array:
-    """Expected shares of all classes, also of two."""
-    return _classes(predictive)
-
-
 def order_of(predictive: Predictive, tuning: Tuning | None = None) -> Array:
     """Something to rank by: P(positive) for classes, the mean for numbers."""
     return predictive.mean if isinstance(predictive, NumberPredictive) else positive_probability(predictive)
-
-
-def reweighted_probability(predictive: Predictive, tuning: Tuning | None = None) -> Array:
-    """P(positive) with the odds multiplied by how much heavier a positive weighs; the tuning truth holds weights."""
-    positive = _classes(predictive)[:, 1]
-    if tuning is None:
-        return positive
-    label, weight = tuning.truth.T
-    heavy, light = (float(weight[label == value].mean()) if (label == value).any() else 1.0 for value in (1, 0))
-    return np.asarray(heavy * positive / (heavy * positive + light * (1 - positive)), dtype=np.float64)
 
 
 def likeliest_class(predictive: Predictive, tuning: Tuning | None = None) -> Array:
@@ -100,11 +84,6 @@ def label_above_cutoff(predictive: Predictive, tuning: Tuning | None = None) -> 
     probabilities, truth = _sample(predictive, tuning)
     cutoff = f1_cutoff(probabilities[:, 1], truth[:, 1])
     return np.asarray(_classes(predictive)[:, 1] >= cutoff, dtype=np.int64)
-
-
-def certainty_above_cutoff(predictive: Predictive, tuning: Tuning | None = None) -> Array:
-    """0 or 1 as a probability: the probabilistic F1 rewards no doubt."""
-    return label_above_cutoff(predictive, tuning).astype(np.float64)
 
 
 def likely_labels(predictive: Predictive, tuning: Tuning | None = None) -> Array:
@@ -177,11 +156,6 @@ def relative_median(predictive: Predictive, tuning: Tuning | None = None) -> Arr
 def log_mean(predictive: Predictive, tuning: Tuning | None = None) -> Array:
     """exp(E log(1 + y)) - 1."""
     return np.asarray(np.expm1(_number(predictive).expect(np.log1p)), dtype=np.float64)
-
-
-def quantiles(predictive: Predictive, tuning: Tuning | None = None) -> Array:
-    """The posterior quantile of each level."""
-    return _number(predictive).quantiles(LEVELS)
 
 
 def least_expected(loss: Callable[[Array, Array], Floats]) -> DecisionRule:

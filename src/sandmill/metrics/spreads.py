@@ -1,12 +1,9 @@
-"""Metrics on numbers that are no plain average: explained variance, correlation, a median, errors by group."""
+"""Metrics on numbers that are no plain average: explained variance, correlation, a median."""
 
 import numpy as np
 
 from sandmill.metrics.base import Array, Floats
 from sandmill.metrics.ranks import correlation
-
-GROUP_FLOOR = 1e-9
-"""Least mean absolute error of a group, so that a perfect group has a logarithm."""
 
 
 def r_squared(truth: Array, prediction: Array, counts: Floats) -> Floats:
@@ -30,18 +27,6 @@ def median_error(truth: Array, prediction: Array, counts: Floats) -> Floats:
     half = below[:, -1:] / 2
     lower, upper = (below >= half).argmax(axis=1), (below > half).argmax(axis=1)
     return np.asarray((errors[order][lower] + errors[order][upper]) / 2, dtype=np.float64)
-
-
-def log_mae_by_group(truth: Array, prediction: Array, counts: Floats) -> Floats:
-    """Mean over groups of the logarithm of their mean absolute error; truth columns are value and group code."""
-    value, group = truth.T
-    member = np.equal.outer(group, np.unique(group)).astype(np.float64)
-    drawn = counts @ member
-    missed = counts @ (member * np.abs(value - prediction)[:, None])
-    there = drawn > 0
-    means = np.divide(missed, drawn, out=np.ones_like(drawn), where=there)
-    logs = np.log(np.maximum(means, GROUP_FLOOR))
-    return np.asarray((logs * there).sum(axis=1) / there.sum(axis=1), dtype=np.float64)
 
 
 def _scaled(values: Floats) -> Floats:

@@ -14,17 +14,15 @@ from operator import methodcaller
 from sandmill.errors import InvalidSubmission, Problem, shorten
 from sandmill.metrics.answers import Answers, read_answers
 from sandmill.metrics.base import Array
-from sandmill.metrics.cells import SUM_TOLERANCE, others, read_cells
 from sandmill.metrics.decoding import EXPECTED, decode_text, name_format
+from sandmill.metrics.forms import form_of
+from sandmill.metrics.forms.base import others
 from sandmill.models.package import TaskFacts
 
-__all__ = ["MAX_SUBMISSION_BYTES", "SUM_TOLERANCE", "Answers", "parse_submission", "read_answers"]
+__all__ = ["MAX_SUBMISSION_BYTES", "Answers", "parse_submission", "read_answers"]
 
 MAX_SUBMISSION_BYTES = 64 * 1024 * 1024
-_FLAT = frozenset({"probability", "label", "value"})
-_LISTS = frozenset({"label_list", "ranked_list"})
 _SHOWN = 3
-_NUMBER_BYTES = 32
 _SLACK = 4
 _SPARE_BYTES, _SPARE_ROWS = 1 << 16, 1000
 _UNUSUAL = ('"', "\r", "\n\n")
@@ -37,9 +35,7 @@ def parse_submission(content: bytes, facts: TaskFacts, ids: Sequence[str], sourc
     """Turn a submission's bytes into a prediction array in the order of `ids`.
 
     Returns:
-        probability, value: floats (rows,); label: class codes (rows,); class_probabilities, label_probabilities,
-        values, quantiles: floats (rows, columns); label_list: 0/1 (rows, classes); ranked_list: class codes
-        (rows, list length), -1 after the end of a list.
+        The prediction in the shape and type of the task's answer form.
 
     Raises:
         InvalidSubmission: with every problem found.
@@ -49,11 +45,11 @@ def parse_submission(content: bytes, facts: TaskFacts, ids: Sequence[str], sourc
     found = columns[header.index(facts.id_column)]
     is_in_order = found == tuple(ids) and len(set(found)) == len(found)
     by_id = {} if is_in_order else _index_rows(found, ids, problems)
-    values = read_cells([columns[header.index(name)] for name in facts.submission_columns], lines, facts, problems)
+    cells = [columns[header.index(name)] for name in facts.submission_columns]
+    values = form_of(facts).read(cells, lines, facts, problems)
     if problems:
         raise InvalidSubmission(source, problems)
-    aligned = values if is_in_order else values[list(map(by_id.__getitem__, ids))]
-    return aligned[:, 0] if facts.encoding in _FLAT else aligned
+    return values if is_in_order else values[list(map(by_id.__getitem__, ids))]
 
 
 def _read_table(
@@ -131,8 +127,7 @@ def _number_lines(text: str, most_rows: int) -> list[int]:
 
 def _most_bytes(facts: TaskFacts, ids: Sequence[str]) -> int:
     """Bound a file by what an honest one could hold at all, since reading takes many times the memory of its bytes."""
-    names = [len(name.encode()) + 1 for name in facts.classes]
-    cell = max([_NUMBER_BYTES, sum(names) if facts.encoding in _LISTS else max(names, default=0)])
+    cell = form_of(facts).cell_bytes(facts)
     rows = len("".join(ids).encode()) + len(ids) * len(facts.submission_columns) * cell
     return min(MAX_SUBMISSION_BYTES, _SLACK * rows + _SPARE_BYTES)
 

@@ -1,30 +1,12 @@
 """The rendered task: what an agent gets, what only the grader has."""
 
-from typing import Literal
+from typing import Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from sandmill.models.base import Frozen
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import MetricName, TargetKind
-
-Encoding = Literal[
-    "probability",
-    "label",
-    "class_probabilities",
-    "value",
-    "label_probabilities",
-    "label_list",
-    "values",
-    "quantiles",
-    "ranked_list",
-]
-"""What a submission's cells hold.
-
-P(positive); a class name; one probability column for each class, summing to 1; a number; one probability column for
-each label, independent of each other; names of labels separated by spaces; one number column for each target; one
-number column for each quantile level; class names separated by spaces, best first.
-"""
 
 LIST_LENGTH = 5
 """Places of a ranked list that count where the facts say nothing."""
@@ -38,26 +20,37 @@ class TaskFacts(Frozen):
     """Target in train.csv."""
     target: TargetKind
     metric: MetricName
-    encoding: Encoding
+    encoding: str
+    """Name of the answer form, one of `sandmill.metrics.forms.FORMS`."""
     classes: tuple[str, ...] = ()
     """Class or label names as written in train.csv, in submission order; empty for numbers. Binary: ("0", "1")."""
     submission_columns: tuple[str, ...]
     """Columns of a submission after the id column, in the sample's order."""
-    companion_column: str | None = None
-    """Column of answers.csv that the metric needs beside the target: the group or the weight of a row."""
     value_range: tuple[float, float] | None = None
     """Least and largest number that a submission may hold, where the task states them."""
     list_length: int | None = Field(default=None, ge=1)
-    """RowNumbers of a ranked list that count; later ones are ignored."""
+    """Places of a ranked list that count; later ones are ignored."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_former_field(cls, data: Any) -> Any:
+        """Older files hold a field that was always empty."""
+        if isinstance(data, dict) and data.get("companion_column", "") is None:
+            return {name: value for name, value in data.items() if name != "companion_column"}
+        return data
 
     @property
     def target_columns(self) -> tuple[str, ...]:
         """Columns of train.csv and answers.csv that hold the target: one, or one for each number or label."""
-        if self.target is TargetKind.MULTI_TARGET:
-            return self.submission_columns
-        if self.target is TargetKind.MULTILABEL and self.encoding == "label_probabilities":
-            return self.classes
-        return (self.target_column,)
+        is_wide = self.target is TargetKind.MULTI_TARGET or (
+            self.target is TargetKind.MULTILABEL and self.submission_columns == self.classes
+        )
+        return self.submission_columns if is_wide else (self.target_column,)
+
+    @property
+    def places(self) -> int:
+        """Places of a ranked list that count."""
+        return self.list_length or LIST_LENGTH
 
 
 class TaskPackage(Frozen):

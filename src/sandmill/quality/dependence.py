@@ -28,7 +28,7 @@ def rank(values: Array | Levels) -> Array:
 
 
 def _sort(values: Array | Levels) -> NDArray[np.intp]:
-    """RowNumbers of the values in rising order, equal ones as they stand."""
+    """Places of the values in rising order, equal ones as they stand."""
     if np.issubdtype(values.dtype, np.integer) and values.max() < _SMALL:
         return np.argsort(values.astype(np.uint16), kind="stable")
     return np.argsort(values, kind="stable")

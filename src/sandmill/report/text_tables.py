@@ -16,7 +16,7 @@ class TextTable:
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     numeric: frozenset[int] = frozenset()
-    """RowNumbers of the columns that are set flush right."""
+    """Places of the columns that are set flush right."""
 
 
 def ending_table(records: Iterable[TaskRecord], slots: Iterable[SlotReport]) -> TextTable:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sandmill.metrics.support import GRADED
+from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.seeds.competition_tables import ColumnRoles
 from sandmill.seeds.profile import ColumnFacts, measure
@@ -53,7 +53,7 @@ def settle_target(train: TableFile, columns: ColumnRoles, metric: MetricName) ->
 
 def kind_under(metric: MetricName, target: ColumnFacts) -> TargetKind | None:
     """Tell the kind of a target column that its cells and the metric agree on; None if they do not."""
-    possible = {kind for kind, graded in GRADED if graded is metric}
+    possible = {kind for kind, graded in ANSWER_FORMS if graded is metric}
     seen = infer_kind(target)
     if metric is MetricName.POISSON_DEVIANCE:
         return TargetKind.COUNT if target.is_whole else None
@@ -67,7 +67,7 @@ def kind_under(metric: MetricName, target: ColumnFacts) -> TargetKind | None:
 
 def _one(train: TableFile, column: str, metric: MetricName) -> TargetKind:
     facts = measure(train, (column,), labelled=column)[column]
-    may_be_list = (TargetKind.MULTILABEL, metric) in GRADED and facts.spaces > 0
+    may_be_list = (TargetKind.MULTILABEL, metric) in ANSWER_FORMS and facts.spaces > 0
     kind = None if may_be_list else kind_under(metric, facts)
     if kind is None:
         why = (
@@ -93,7 +93,7 @@ def _several(train: TableFile, answers: tuple[str, ...], metric: MetricName) -> 
         .collect(engine="streaming")
         .row(0, named=True)
     )
-    possible = {kind for kind, graded in GRADED if graded is metric}
+    possible = {kind for kind, graded in ANSWER_FORMS if graded is metric}
     may_be_classes = len(answers) >= _LEAST_CLASSES and _takes_class_columns(metric)
     found = (
         (TargetKind.MULTICLASS, row["bits"] and row["sums_to_one"] and may_be_classes),
@@ -109,7 +109,7 @@ def _several(train: TableFile, answers: tuple[str, ...], metric: MetricName) -> 
 
 def _takes_class_columns(metric: MetricName) -> bool:
     """Whether a submission scored by the metric has one column for each class."""
-    return GRADED.get((TargetKind.MULTICLASS, metric)) == "class_probabilities"
+    return ANSWER_FORMS.get((TargetKind.MULTICLASS, metric)) == "class_probabilities"
 
 
 def _names_classes(train: TableFile, column: str, answers: tuple[str, ...]) -> bool:

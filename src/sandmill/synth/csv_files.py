@@ -8,9 +8,9 @@ import polars as pl
 
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
+from sandmill.metrics.forms import form_of
 from sandmill.models.mechanism import Categorical, Column, Date, Mechanism, MixedTypes, Unit
 from sandmill.models.package import TaskFacts
-from sandmill.models.structure import TargetKind
 from sandmill.rng import Streams
 
 _ID_LENGTH = 10
@@ -39,21 +39,7 @@ def feature_frame(mechanism: Mechanism, observed: Mapping[str, Floats], row_numb
 
 def target_frame(facts: TaskFacts, target: Floats) -> pl.DataFrame:
     """Targets as the files write them: class names, 0/1 for labels, sets of names, or numbers."""
-    match facts.target:
-        case TargetKind.REGRESSION:
-            return pl.DataFrame({facts.target_column: target})
-        case TargetKind.BINARY | TargetKind.COUNT:
-            return pl.DataFrame({facts.target_column: target.astype(np.int64)})
-        case TargetKind.MULTI_TARGET:
-            return pl.DataFrame(dict(zip(facts.target_columns, target.T, strict=True)))
-        case TargetKind.MULTILABEL if facts.encoding == "label_probabilities":
-            return pl.DataFrame(dict(zip(facts.target_columns, target.T.astype(np.int64), strict=True)))
-        case TargetKind.MULTILABEL:
-            names = np.array(facts.classes)
-            cells = [" ".join(names[row]) for row in target == 1]
-            return pl.DataFrame({facts.target_column: cells})
-        case _:
-            return pl.DataFrame({facts.target_column: [facts.classes[int(code)] for code in target]})
+    return pl.DataFrame(dict(form_of(facts).write_truth(target, facts)))
 
 
 def csv_bytes(frame: pl.DataFrame) -> bytes:

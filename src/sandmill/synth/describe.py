@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 
 from sandmill.metrics import get_metric
+from sandmill.metrics.forms import form_of
+from sandmill.metrics.forms.base import listed
 from sandmill.models.layout import PUBLIC, SUBMISSION, public_path
 from sandmill.models.libraries import LIBRARIES
 from sandmill.models.mechanism import Categorical, Column, Date, Unit
@@ -44,26 +46,7 @@ def describe(spec: TaskSpec, facts: TaskFacts, sample_csv: bytes) -> str:
 
 
 def _aim(facts: TaskFacts) -> str:
-    """What is to be predicted, in a sentence."""
-    name, named = f"`{facts.target_column}`", listed(facts.submission_columns)
-    match facts.encoding:
-        case "probability":
-            what = f"the probability that {name} is 1"
-        case "label":
-            what = name
-        case "class_probabilities":
-            what = f"the probability of each value of {name}"
-        case "label_probabilities":
-            what = f"the probabilities that {named} are 1"
-        case "label_list":
-            what = f"{name}: which of {listed(facts.classes)} apply (none, one or several)"
-        case "ranked_list":
-            what = f"the {facts.list_length} likeliest values of {name}, best first"
-        case "values":
-            what = f"the numbers {named}"
-        case _:
-            what = f"the number {name}"
-    return f"For every row of {_TEST}, predict {what}."
+    return f"For every row of {_TEST}, predict {form_of(facts).aim(facts)}."
 
 
 def _files(spec: TaskSpec, facts: TaskFacts) -> str:
@@ -117,8 +100,8 @@ def _type(column: Column) -> str:
 
 
 def _target_type(facts: TaskFacts) -> str:
-    if facts.encoding == "label_list":
-        return "names, separated by spaces"
+    if (held := form_of(facts).target_type(facts)) is not None:
+        return held
     match facts.target:
         case TargetKind.BINARY | TargetKind.MULTILABEL:
             return "0 or 1"
@@ -169,40 +152,8 @@ def _submission(facts: TaskFacts, sample_csv: bytes, test_rows: int) -> str:
     example = "\n".join(["```csv", *lines, "```"])
     return (
         f"Write `{SUBMISSION}` into the working directory, with a header and {test_rows} rows, one for each "
-        f"`{facts.id_column}` of {_TEST}, in any order. {_cells(facts)}\n\n{example}"
+        f"`{facts.id_column}` of {_TEST}, in any order. {form_of(facts).cells(facts)}\n\n{example}"
     )
-
-
-def _cells(facts: TaskFacts) -> str:
-    name = f"`{facts.target_column}`"
-    match facts.encoding:
-        case "probability":
-            return f"{name} holds a probability from 0 to 1."
-        case "label":
-            one_of = " or ".join(facts.classes) if len(facts.classes) == 2 else f"one of {', '.join(facts.classes)}"
-            return f"{name} holds {one_of}."
-        case "class_probabilities":
-            return "There is a column for each class; each row holds probabilities that sum to 1."
-        case "label_probabilities":
-            return "There is a column for each label; it holds a probability from 0 to 1."
-        case "label_list":
-            return f"{name} holds names of labels, separated by spaces; an empty cell names none."
-        case "ranked_list":
-            return f"{name} holds up to {facts.list_length} classes, separated by spaces, the likeliest first."
-        case "values":
-            return f"{listed(facts.submission_columns)} hold finite numbers{_floor(facts)}."
-        case _:
-            return f"{name} holds a finite number{_floor(facts)}."
-
-
-def _floor(facts: TaskFacts) -> str:
-    return ", 0 or more" if get_metric(facts.metric).is_nonnegative else ""
-
-
-def listed(names: Sequence[str]) -> str:
-    """Column names in a sentence."""
-    quoted = [f"`{name}`" for name in names]
-    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
 
 
 def _table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:

@@ -1,5 +1,6 @@
 """Render a design: draw its rows and write its files."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,6 +12,7 @@ from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.mechanism.sampling import Draw
 from sandmill.metrics.base import Array
+from sandmill.metrics.forms import form_of
 from sandmill.metrics.submission import Answers
 from sandmill.models.base import Part
 from sandmill.models.mechanism import Mechanism
@@ -21,7 +23,6 @@ from sandmill.synth.csv_files import csv_bytes, feature_frame, row_ids, target_f
 from sandmill.synth.describe import describe
 from sandmill.synth.oracle import OracleRule
 from sandmill.synth.rows import PartRows, draw_test, draw_train
-from sandmill.synth.sample import sample_frame
 from sandmill.synth.task_facts import task_facts
 
 _TASK_ID_LENGTH = 12
@@ -77,7 +78,7 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0) -> Rendered:
     ids = row_ids(streams, "test", range(len(order)))
     test_ids = pl.Series(facts.id_column, ids).to_frame()
     named = pl.DataFrame({"part": [str(Part.FINAL if is_last else Part.FEEDBACK) for is_last in is_final]})
-    sample = csv_bytes(sample_frame(facts, ids, train.target))
+    sample = csv_bytes(sample_submission(facts, ids, as_codes(facts, train.draw.target)))
     package = TaskPackage(
         task_id=task_id(spec.fingerprint, replicate, secret),
         replicate=replicate,
@@ -101,7 +102,6 @@ class TrainingPart:
 
     csv: bytes
     """train.csv."""
-    target: pl.DataFrame
     draw: Draw
     """The same rows as numbers."""
 
@@ -112,7 +112,16 @@ def render_train(spec: TaskSpec, facts: TaskFacts, streams: Streams) -> Training
     order = shuffled(streams, "train", spec.sizes.train)
     features, target = (frame[order] for frame in frames_of(spec.mechanism, facts, rows))
     ids = pl.Series(facts.id_column, row_ids(streams, "train", range(spec.sizes.train))).to_frame()
-    return TrainingPart(csv_bytes(beside(ids, features, target)), target, rows.draw.take(order))
+    return TrainingPart(csv_bytes(beside(ids, features, target)), rows.draw.take(order))
+
+
+def sample_submission(facts: TaskFacts, ids: Sequence[str], train_target: Array) -> pl.DataFrame:
+    """Repeat one row that is right in form and no better than a guess."""
+    cells = form_of(facts).sample(facts, train_target)
+    columns = zip(facts.submission_columns, cells, strict=True)
+    return pl.DataFrame(
+        {facts.id_column: pl.Series(ids)} | {name: pl.Series([cell] * len(ids)) for name, cell in columns}
+    )
 
 
 def as_codes(facts: TaskFacts, truth: Floats) -> Array:

@@ -1,6 +1,7 @@
 """What a task asks for, derived from its design."""
 
 from sandmill.metrics import encoding_for
+from sandmill.metrics.forms import form_of
 from sandmill.models.mechanism import NumbersLink, class_names
 from sandmill.models.package import LIST_LENGTH, TaskFacts
 from sandmill.models.spec import TaskSpec
@@ -12,20 +13,14 @@ def task_facts(spec: TaskSpec) -> TaskFacts:
     """State id, target, metric and the form of a submission."""
     encoding, link = encoding_for(spec.target, spec.metric), spec.mechanism.link
     classes = class_names(link)
-    match encoding:
-        case "class_probabilities" | "label_probabilities":
-            columns = classes
-        case "values" if isinstance(link, NumbersLink):
-            columns = link.names
-        case _:
-            columns = (spec.story.target,)
-    return TaskFacts(
+    facts = TaskFacts(
         id_column=ID_COLUMN,
         target_column=spec.story.target,
         target=spec.target,
         metric=spec.metric,
         encoding=encoding,
         classes=classes,
-        submission_columns=columns,
+        submission_columns=link.names if isinstance(link, NumbersLink) else (spec.story.target,),
         list_length=min(LIST_LENGTH, 1 + len(classes) // 3) if encoding == "ranked_list" else None,
     )
+    return facts.model_copy(update={"submission_columns": form_of(facts).submission_columns(facts)})

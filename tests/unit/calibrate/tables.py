@@ -12,7 +12,7 @@ import pandas as pd
 from sandmill.calibrate import PanelRun, told_of
 from sandmill.calibrate.panel import NOTHING_FOUND
 from sandmill.calibrate.solvers.told import Told
-from sandmill.metrics.support import GRADED
+from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
 
@@ -180,7 +180,7 @@ def write_table(
     eta = strength * standard(rule(table))
     for name in ("height", "shade"):
         table.loc[rng.random(len(table)) < missing, name] = None
-    encoding = GRADED[TargetKind(target), MetricName(metric)]
+    encoding = ANSWER_FORMS[TargetKind(target), MetricName(metric)]
     names = class_names(target, classes)
     truth, oracle = draw(target, metric, eta, names, classes, strength, rng)
     facts = TaskFacts(

@@ -11,7 +11,7 @@ from sandmill.calibrate.solvers.competent import extra_trees, random_forest
 from sandmill.calibrate.solvers.designs import plain_scaled
 from sandmill.calibrate.solvers.table import Table
 from sandmill.metrics import get_metric
-from sandmill.metrics.support import ENCODINGS
+from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.calibration import Tier
 from tests.unit.calibrate.tables import ALL_PAIRS, Written, failures, off_the_board, straight, write_table
 
@@ -45,7 +45,7 @@ def test_every_entry_answers_and_every_default_beats_knowing_nothing(tmp_path: P
 
 
 def test_all_pairs_that_can_be_made_are_here():
-    assert {(str(target), str(metric)) for target, metric in ENCODINGS} <= set(ALL_PAIRS)
+    assert {(str(target), str(metric)) for target, metric in ANSWER_FORMS} <= set(ALL_PAIRS)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from sandmill.design.steering import AIM, first_hardness, steer
 from sandmill.design.vocabulary import choose_vocabulary
 from sandmill.mechanism import draw_rows
 from sandmill.mechanism.rule import evaluate_term, latent_score
-from sandmill.metrics.support import ENCODINGS
+from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.base import Band
 from sandmill.models.mechanism import (
     BinaryLink,
@@ -272,12 +272,12 @@ def test_steering_moves_towards_the_band_and_stays_between_what_was_tried(task):
 
 
 def test_curves_are_of_tasks_that_can_be_made_and_rise():
-    assert set(DIFFICULTY_CURVES) <= set(ENCODINGS)
+    assert set(DIFFICULTY_CURVES) <= set(ANSWER_FORMS)
     assert all(list(curve) == sorted(curve) and len(curve) == 5 for curve in DIFFICULTY_CURVES.values())
     assert all(0 <= step <= 1 for curve in DIFFICULTY_CURVES.values() for step in curve)
 
 
-@pytest.mark.parametrize("task", ENCODINGS, ids=lambda task: "-".join(task))
+@pytest.mark.parametrize("task", ANSWER_FORMS, ids=lambda task: "-".join(task))
 def test_a_task_without_a_curve_starts_from_a_straight_line(task):
     structure = make_seed(*task).structure
     starts = [first_hardness(structure, band) for band in Band]

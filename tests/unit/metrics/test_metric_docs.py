@@ -3,12 +3,11 @@
 import os
 import re
 from pathlib import Path
-from typing import get_args
 
-from sandmill.metrics.averages import LEVELS
+from sandmill.metrics.forms import FORMS
 from sandmill.metrics.registry import METRICS
-from sandmill.metrics.support import ENCODINGS, GRADED
-from sandmill.models.package import LIST_LENGTH, Encoding
+from sandmill.metrics.support import ANSWER_FORMS
+from sandmill.models.package import LIST_LENGTH
 from sandmill.models.structure import MetricName, TargetKind
 from tests.unit.metrics.test_parity import CASES, DEVIATIONS
 
@@ -26,17 +25,12 @@ def metric_table():
 
 
 def target_table():
-    rows = ["| target | submission holds | metrics | of these, designs are made for |", "|---|---|---|---|"]
+    rows = ["| target | submission holds | metrics |", "|---|---|---|"]
     for kind in TargetKind:
-        for encoding in get_args(Encoding):
-            pairs = [pair for pair, held in GRADED.items() if (pair[0], held) == (kind, encoding)]
-            graded, made = (", ".join(f"`{name}`" for _, name in some) for some in (pairs, _made(pairs)))
-            rows += [f"| `{kind}` | `{encoding}` | {graded} | {made} |"] * bool(pairs)
+        for encoding in FORMS:
+            pairs = [pair for pair, held in ANSWER_FORMS.items() if (pair[0], held) == (kind, encoding)]
+            rows += [f"| `{kind}` | `{encoding}` | {', '.join(f'`{name}`' for _, name in pairs)} |"] * bool(pairs)
     return "\n".join(rows)
-
-
-def _made(pairs):
-    return [pair for pair in pairs if pair in ENCODINGS]
 
 
 def difference_table():
@@ -66,9 +60,8 @@ def test_the_tables_of_the_page_are_those_of_the_registry():
 
 def test_the_page_explains_every_encoding_and_states_the_numbers_in_the_code():
     page = PAGE.read_text(encoding="utf-8")
-    assert [encoding for encoding in get_args(Encoding) if f"| `{encoding}` |" not in page.split("<!--")[0]] == []
+    assert [encoding for encoding in FORMS if f"| `{encoding}` |" not in page.split("<!--")[0]] == []
     assert f"the first {LIST_LENGTH} places" in page
-    assert ", ".join(str(level) for level in LEVELS) in page
     assert f"{len(CASES)} graded cases" in page
     assert f"{len(DEVIATIONS)} of them" in page
 

@@ -23,8 +23,6 @@ FINITE = "a constant column correlates with nothing and scores 0, so that every 
 UNSEEN = "a label that no row has counts as a false positive instead of being dropped"
 
 DEVIATIONS: dict[str, tuple[float | str, str]] = {
-    "alaska2-image-steganalysis/random+out_of_range": (REFUSED, RANGE),
-    "rsna-breast-cancer-detection/random+out_of_range": (REFUSED, RANGE),
     "jigsaw-toxic-comment-classification-challenge/random+out_of_range": (REFUSED, RANGE),
     "plant-pathology-2020-fgvc7/random+out_of_range": (REFUSED, RANGE),
     "playground-series-s3e18/random+out_of_range": (REFUSED, RANGE),
@@ -37,8 +35,6 @@ DEVIATIONS: dict[str, tuple[float | str, str]] = {
     "nomad2018-predict-transparent-conductors/random+unknown_id": (REFUSED, IDS),
     "nomad2018-predict-transparent-conductors/random+duplicate_id": (REFUSED, IDS),
     "google-quest-challenge/random+unknown_id": (REFUSED, IDS),
-    "champs-scalar-coupling/random+extra_row": (REFUSED, IDS),
-    "h-and-m-personalized-fashion-recommendations/random+extra_row": (REFUSED, IDS),
     "jigsaw-toxic-comment-classification-challenge/random+reordered_targets": (0.7109788359788359, ALIGNED),
     "nomad2018-predict-transparent-conductors/random+shuffled_rows": (0.1515132474815508, ALIGNED),
     "stanford-covid-vaccine/random+shuffled_rows": (0.3295229469606195, ALIGNED),
@@ -48,7 +44,6 @@ DEVIATIONS: dict[str, tuple[float | str, str]] = {
     "predict-volcanic-eruptions-ingv-oe/constant": (2161920.25, NOT_ROUNDED),
     "us-patent-phrase-to-phrase-matching/constant": (0.0, FINITE),
     "google-quest-challenge/constant_column": (0.7605761093661735, FINITE),
-    "champs-scalar-coupling/perfect": (math.log(1e-9), "a perfect group counts as an error of 1e-9, not of 0"),
     "facebook-recruiting-iii-keyword-extraction/unseen_tag": (11 / 15, UNSEEN),
     "imet-2020-fgvc7/unseen_tag": (8 / 15, UNSEEN),
     "plant-pathology-2021-fgvc8/unseen_tag": (20 / 31, UNSEEN),

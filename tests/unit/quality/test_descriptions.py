@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from sandmill.metrics import get_metric
-from sandmill.metrics.support import GRADED
+from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.mechanism import (
     Band,
     Column,
@@ -108,7 +108,7 @@ def test_words_of_the_new_motifs_links_and_faults_are_found(words):
 
 
 def test_no_metric_is_worded_like_a_mechanism():
-    for metric in {get_metric(name) for _, name in GRADED}:
+    for metric in {get_metric(name) for _, name in ANSWER_FORMS}:
         text = f"{metric.title} {metric.definition}".lower()
         assert [phrase for phrase in GIVEAWAYS if phrase in text] == []
 

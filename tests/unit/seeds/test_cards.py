@@ -7,7 +7,7 @@ import pytest
 from sandmill.errors import SeedError
 from sandmill.fingerprint import fingerprint
 from sandmill.metrics import encoding_for
-from sandmill.metrics.support import GRADED, SUPPORTED_TASKS
+from sandmill.metrics.support import ANSWER_FORMS, SUPPORTED_TASKS
 from sandmill.models.seed import SeedTask
 from sandmill.models.structure import MetricName, Modality, PathologyKind, SplitKind, Structure, TargetKind
 from sandmill.seeds import ingest, missing_support
@@ -105,7 +105,7 @@ def test_a_bundled_card_is_short_consistent_and_names_its_source(card):
     several = {TargetKind.MULTILABEL, TargetKind.MULTI_TARGET}
     assert (structure.n_targets > 1) == (structure.target in several)
     assert structure.n_classes or structure.target not in {TargetKind.MULTICLASS, TargetKind.ORDINAL}
-    is_graded = (structure.target, structure.metric) in GRADED
+    is_graded = (structure.target, structure.metric) in ANSWER_FORMS
     assert is_graded or structure.target in {TargetKind.MASK, TargetKind.SEQUENCE}
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from sandmill.metrics import get_metric
-from sandmill.metrics.support import ENCODINGS
+from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.libraries import LIBRARIES
 from sandmill.models.mechanism import Categorical, Date, Unit
 from sandmill.models.structure import PathologyKind, SplitKind, TargetKind
@@ -23,7 +23,7 @@ FAULTS = (
 SAMPLE = b"id,y\na,1\nb,1\nc,1\nd,1\n"
 
 
-@pytest.fixture(params=list(enumerate(ENCODINGS)), ids=lambda case: "-".join(case[1]))
+@pytest.fixture(params=list(enumerate(ANSWER_FORMS)), ids=lambda case: "-".join(case[1]))
 def described(request):
     """Every target and metric, splits in turn."""
     place, (target, metric) = request.param

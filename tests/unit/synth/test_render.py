@@ -14,7 +14,7 @@ import pytest
 
 from sandmill.metrics import get_metric
 from sandmill.metrics.submission import parse_submission, read_answers
-from sandmill.metrics.support import ENCODINGS
+from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.mechanism import Categorical, Cycle, Date, Unit
 from sandmill.models.spec import Sizes
 from sandmill.models.structure import PathologyKind, SplitKind
@@ -30,7 +30,7 @@ FAULTS = (
     PathologyKind.LABEL_NOISE,
 )
 FEEDBACK, FINAL = 400, 800
-FORMS = list(dict.fromkeys((target, encoding) for (target, _), encoding in ENCODINGS.items()))
+FORMS = list(dict.fromkeys((target, encoding) for (target, _), encoding in ANSWER_FORMS.items()))
 LEAST_LEAD = 0.02
 """Share of the way from the sample to a perfect score that the oracle leads by, at least."""
 
@@ -38,7 +38,7 @@ LEAST_LEAD = 0.02
 def cases():
     """Every form in every split, its metrics in turn."""
     for place, (target, encoding) in enumerate(FORMS):
-        metrics = [metric for (kind, metric), form in ENCODINGS.items() if (kind, form) == (target, encoding)]
+        metrics = [metric for (kind, metric), form in ANSWER_FORMS.items() if (kind, form) == (target, encoding)]
         for number, split in enumerate(SplitKind):
             yield target, metrics[(place + number) % len(metrics)], split
 
@@ -65,7 +65,7 @@ def rows(content):
 
 
 def test_every_form_is_tried_in_every_split():
-    tried = {(target, ENCODINGS[target, metric], split) for target, metric, split in cases()}
+    tried = {(target, ANSWER_FORMS[target, metric], split) for target, metric, split in cases()}
     assert tried == {(target, encoding, split) for target, encoding in FORMS for split in SplitKind}
     assert len(FORMS) == 12
 

@@ -6,9 +6,8 @@ from sandmill.design.conditions import WITH_STRATA, possible_splits
 from sandmill.design.llm.conversation import Conversation, fill
 from sandmill.design.llm.facts import tell_structure
 from sandmill.design.llm.strategist import Idea
-from sandmill.metrics.support import ENCODINGS, SUPPORTED_TASKS
+from sandmill.metrics.support import ANSWER_FORMS, SUPPORTED_TASKS
 from sandmill.models.base import Frozen
-from sandmill.models.package import Encoding
 from sandmill.models.plan import Slot
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, Structure
 
@@ -17,7 +16,7 @@ class Evaluation(Frozen):
     """What the engineer answers with."""
 
     metric: MetricName
-    submission: Encoding
+    submission: str
     split: SplitKind
     reason: str = Field(max_length=400)
 
@@ -30,7 +29,7 @@ async def choose_evaluation(conversation: Conversation, slot: Slot, idea: Idea) 
     """
     structure = slot.seed.structure
     forms = "\n".join(
-        f"- {metric}: {ENCODINGS[structure.target, metric]}" for metric in SUPPORTED_TASKS[structure.target]
+        f"- {metric}: {ANSWER_FORMS[structure.target, metric]}" for metric in SUPPORTED_TASKS[structure.target]
     )
     values = {
         "structure": tell_structure(structure),
@@ -57,8 +56,8 @@ def _judge(answer: Evaluation, structure: Structure) -> list[str]:
     problems, metrics = [], SUPPORTED_TASKS[structure.target]
     if answer.metric not in metrics:
         problems.append(f"metric: {answer.metric} cannot be used for {structure.target}; one of {', '.join(metrics)}")
-    elif answer.submission != ENCODINGS[structure.target, answer.metric]:
-        wanted = ENCODINGS[structure.target, answer.metric]
+    elif answer.submission != ANSWER_FORMS[structure.target, answer.metric]:
+        wanted = ANSWER_FORMS[structure.target, answer.metric]
         problems.append(f"submission: {answer.submission} is not what {answer.metric} scores; it is {wanted}")
     if answer.split not in splits_for(structure):
         problems.append(f"split: {answer.split} does not fit; one of {', '.join(splits_for(structure))}")

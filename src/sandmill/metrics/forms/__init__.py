@@ -1,0 +1,40 @@
+"""Answer forms: what a submission holds, one object a form, so that nothing else has to know which forms there are."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from sandmill.metrics.forms.base import AnswerForm
+from sandmill.metrics.forms.class_probabilities import ClassProbabilities
+from sandmill.metrics.forms.label import Label
+from sandmill.metrics.forms.label_list import LabelList
+from sandmill.metrics.forms.label_probabilities import LabelProbabilities
+from sandmill.metrics.forms.probability import Probability
+from sandmill.metrics.forms.ranked_list import RankedList
+from sandmill.metrics.forms.value import Value
+from sandmill.metrics.forms.values import Values
+from sandmill.models.package import TaskFacts
+
+__all__ = ["FORMS", "AnswerForm", "form_of"]
+
+FORMS: Mapping[str, AnswerForm] = MappingProxyType(
+    {
+        "probability": Probability(),
+        "label": Label(),
+        "class_probabilities": ClassProbabilities(),
+        "label_probabilities": LabelProbabilities(),
+        "label_list": LabelList(),
+        "ranked_list": RankedList(),
+        "value": Value(),
+        "values": Values(),
+    }
+)
+"""Forms by the name that `TaskFacts.encoding` holds. A new form is a module and a line here."""
+
+
+def form_of(facts: TaskFacts) -> AnswerForm:
+    """Return the form of a task's submissions.
+
+    Raises:
+        KeyError: if no form has the name that the facts hold.
+    """
+    return FORMS[facts.encoding]
