@@ -59,4 +59,5 @@ class RankedList(AnswerForm):
 
     def cells(self, facts: TaskFacts) -> str:
         """Say how names are ordered."""
-        return f"`{facts.target_column}` holds up to {facts.list_length} classes, separated by spaces, the likeliest first."
+        name, most = facts.target_column, facts.list_length
+        return f"`{name}` holds up to {most} classes, separated by spaces, the likeliest first."
