@@ -129,8 +129,8 @@ print(found)
 @pytest.mark.parametrize("inside", LIBRARIES, indirect=True)
 def test_a_task_among_shown_libraries_is_refused_before_anything_runs(inside, box, tmp_path, public):
     task = make_task(inside)
-    (tmp_path / "linked").symlink_to(task)
-    for path in (task, tmp_path / "linked"):
+    (tmp_path / "linked").symlink_to(task.parent)
+    for path in (task, tmp_path / "linked" / task.name):
         with pytest.raises(InputError, match=r"(?s)every run can read.*Nothing was run"):
             box.run("open('submission.csv', 'w').write('x')", public=path)
     with pytest.raises(InputError, match="scratch"):

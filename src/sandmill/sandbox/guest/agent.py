@@ -30,8 +30,9 @@ def be_agent(orders: socket.socket, link: socket.socket, init: int, spans: list[
     talk = socket.socket(fileno=stage)
     try:
         box.take_streams(stdout, stderr)
-        socket.send_fds(link, [b"job"], [job_at])
+        # Read first: an init that cannot read the job ends, and ends this process before it could say why.
         job = box.Job(job_at)
+        socket.send_fds(link, [b"job"], [job_at])
         box.be_first_to_die()
         box.keep_to(job.processors)
         _join(link, init, talk)
