@@ -20,6 +20,7 @@ EXCLUDED: Mapping[str, Mapping[str, str]] = {
 
 LATER: Mapping[str, Mapping[str, Any]] = {
     "BuildRequest": {"model": [], "repairs": 2, "max_tokens": 6000, "revise": True},
+    "TaskSpec": {"channel": None},
 }
 """Fields that were added later, by the model that holds them, with the value at which they are left out.
 

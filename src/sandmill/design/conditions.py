@@ -87,3 +87,8 @@ def possible_splits(structure: Structure, faults: Collection[PathologyKind]) -> 
         return (structure.split,)
     is_rare = PathologyKind.IMBALANCE in faults
     return (SplitKind.STRATIFIED,) if is_rare else (SplitKind.RANDOM, SplitKind.STRATIFIED)
+
+
+def no_faults(structure: Structure) -> Conditions:
+    """Conditions of a design whose columns are not in the files: nothing can be missing or wrong in them."""
+    return Conditions(structure.split or SplitKind.RANDOM, frozenset())

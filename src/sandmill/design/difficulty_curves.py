@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from sandmill.models.structure import MetricName, TargetKind
+from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
 
 HARDNESS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
@@ -68,3 +68,14 @@ DIFFICULTY_CURVES: Mapping[tuple[TargetKind, MetricName], tuple[float, ...]] = M
 
 A search that starts badly takes longer and ends no worse. `benchmarks/hardness.py` measures the curves.
 """
+
+TEXT_CURVES: Mapping[tuple[TargetKind, MetricName], tuple[float, ...]] = MappingProxyType(
+    {(TargetKind.MULTICLASS, MetricName.LOG_LOSS): (0.69, 0.72, 0.79, 0.84, 0.97)}
+)
+"""The same where the columns are seen through texts."""
+
+
+def difficulty_curve(structure: Structure) -> tuple[float, ...]:
+    """Typical difficulty of designs of a structure at each hardness; a straight line where it was never measured."""
+    curves = TEXT_CURVES if structure.modality is Modality.TEXT else DIFFICULTY_CURVES
+    return curves.get((structure.target, structure.metric), HARDNESS)

@@ -8,20 +8,21 @@ is what makes steering by one knob possible.
 import numpy as np
 
 from sandmill.design.columns import choose_columns, exact_shares
-from sandmill.design.conditions import Conditions, choose_conditions
+from sandmill.design.conditions import Conditions, choose_conditions, no_faults
 from sandmill.design.draft_rule import orient, rule_of
 from sandmill.design.faults import Severity, choose_faults
 from sandmill.design.lexicon import load_domains
 from sandmill.design.rule import choose_rule, variance_shares, weigh
 from sandmill.design.standardize import fit_link, standardize_terms
-from sandmill.design.story import write_story
+from sandmill.design.story import write_story, write_text_story
 from sandmill.design.targets import choose_target
+from sandmill.design.text_design import choose_text_channel, choose_text_vocabulary
 from sandmill.design.vocabulary import choose_vocabulary
 from sandmill.models.domain import Domain
 from sandmill.models.mechanism import CountLink, Link, Mechanism, MultilabelLink, class_names, output_count
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Knobs, Sizes, TaskSpec
-from sandmill.models.structure import MetricName, PathologyKind, Structure, TargetKind
+from sandmill.models.structure import MetricName, Modality, PathologyKind, Structure, TargetKind
 from sandmill.rng import Streams
 
 MOST_FEEDBACK, MOST_FINAL = 3000, 20_000
@@ -35,6 +36,8 @@ _SHARE_BLIND = frozenset({MetricName.ACCURACY, MetricName.TOP1_ERROR})
 _LOG_ODDS = {TargetKind.MULTICLASS: (10.0, 1.8)}
 _USUAL_LOG_ODDS = (6.0, 1.1)
 """Standard deviation of the rule on the log-odds scale at hardness 0 and 1, for class targets."""
+_HIDDEN_IN_TEXTS = 0.4
+"""Position of the skills knob in texts, in that of tables: what texts say of a column is noisy as it is."""
 _LOG_COUNTS = (0.9, 0.55)
 """The same on the scale of log counts. Numbers have 1, and noise that is turned instead."""
 
@@ -53,16 +56,20 @@ def design_task(
     """
     knobs = knobs or Knobs.all_at(hardness)
     draft, structure = slot.draft, slot.structure
-    domain = draft.domain if draft else _draw_domain(streams)
-    conditions = choose_conditions(structure, streams, draft.faults if draft else None)
+    texts = choose_text_vocabulary(streams) if structure.modality is Modality.TEXT else None
+    domain = draft.domain if draft else texts.domain if texts else _draw_domain(streams)
+    conditions = (
+        no_faults(structure) if texts else choose_conditions(structure, streams, draft.faults if draft else None)
+    )
     words = choose_vocabulary(domain, conditions, streams)
     target = choose_target(structure, domain.targets, knobs.signal, streams.generator("target"))
     draws = streams.generator("rule")
     drawn = rule_of(draft.motifs, words, conditions, draws) if draft else choose_rule(words, conditions, draws)
-    rule = drawn.at(knobs.skills)
+    hidden = knobs.skills * (_HIDDEN_IN_TEXTS if texts else 1)
+    rule = drawn.at(hidden)
     columns = choose_columns(structure, words, conditions, rule, knobs.distractors, streams)
     signal = _signal(target.link, structure.target, knobs.signal)
-    terms = weigh(rule, knobs.skills, output_count(target.link), signal, streams.generator("weights"))
+    terms = weigh(rule, hidden, output_count(target.link), signal, streams.generator("weights"))
     severity = Severity(knobs.faults, variance_shares(terms))
     unscaled = Mechanism(
         columns=columns,
@@ -77,7 +84,7 @@ def design_task(
         seed_id=slot.seed.id,
         structure=structure,
         domain=domain.name,
-        story=write_story(words, columns, target),
+        story=write_text_story(texts, target) if texts else write_story(words, columns, target),
         target=structure.target,
         metric=structure.metric,
         split=conditions.split,
@@ -91,6 +98,7 @@ def design_task(
         hardness=hardness,
         knobs=knobs,
         parent=parent,
+        channel=choose_text_channel(texts, columns, streams) if texts else None,
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sandmill.design.difficulty_curves import DIFFICULTY_CURVES, HARDNESS
+from sandmill.design.difficulty_curves import HARDNESS, difficulty_curve
 from sandmill.models.base import Band
 from sandmill.models.calibration import band_ends
 from sandmill.models.structure import Structure
@@ -31,7 +31,7 @@ def accepted_range(band: Band) -> tuple[float, float]:
 
 def beyond_reach(structure: Structure, band: Band) -> float:
     """How far a band lies beyond what designs of a structure typically reach; 0 where the knob gets there."""
-    curve = DIFFICULTY_CURVES.get((structure.target, structure.metric), HARDNESS)
+    curve = difficulty_curve(structure)
     low, high = accepted_range(band)
     return max(0.0, curve[0] - high - NEAR, low - NEAR - curve[-1])
 
@@ -65,5 +65,5 @@ def steer(structure: Structure, band: Band, tried: Sequence[tuple[float, float]]
 
 
 def _typical_hardness(structure: Structure, difficulty: float) -> float:
-    curve = DIFFICULTY_CURVES.get((structure.target, structure.metric), HARDNESS)
+    curve = difficulty_curve(structure)
     return float(np.interp(difficulty, curve, HARDNESS))

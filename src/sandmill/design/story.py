@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from sandmill.design.targets import Target
 from sandmill.design.vocabulary import Vocabulary
+from sandmill.models.channels import TextVocabulary
 from sandmill.models.domain import CategoricalWord, DateWord, NumericWord, UnitWord
 from sandmill.models.mechanism import Column
 from sandmill.models.spec import Story
@@ -27,4 +28,17 @@ def write_story(words: Vocabulary, columns: Sequence[Column], target: Target) ->
         target_meaning=target.meaning,
         column_meanings={column.name: meanings[column.name] for column in columns} | target.column_meanings,
         units=words.unit.plural if words.unit else None,
+    )
+
+
+def write_text_story(vocabulary: TextVocabulary, target: Target) -> Story:
+    """Tell the story of a task whose rows are texts: the latent columns are not named."""
+    domain = vocabulary.domain
+    return Story(
+        title=f"{domain.title}: predict {target.name}",
+        overview=" ".join(domain.overview),
+        row=domain.row,
+        target=target.name,
+        target_meaning=target.meaning,
+        column_meanings={vocabulary.column: vocabulary.meaning} | target.column_meanings,
     )

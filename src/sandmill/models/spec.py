@@ -6,6 +6,7 @@ from pydantic import Field
 
 from sandmill.fingerprint import fingerprint
 from sandmill.models.base import Band, Frozen
+from sandmill.models.channels import TextChannel
 from sandmill.models.mechanism import Mechanism, class_names, output_count
 from sandmill.models.structure import MetricName, SplitKind, Structure, TargetKind
 
@@ -74,6 +75,13 @@ class TaskSpec(Frozen):
     """What it was made with."""
     parent: str | None = None
     """Fingerprint of the design that this one was steered from."""
+    channel: TextChannel | None = None
+    """What turns the mechanism's columns into what an agent sees; None: the columns themselves are in the files."""
+
+    @property
+    def feature_columns(self) -> tuple[str, ...]:
+        """Names of the columns beside id and target that the files hold."""
+        return (self.channel.column,) if self.channel else tuple(column.name for column in self.mechanism.columns)
 
     @property
     def structure_label(self) -> str:

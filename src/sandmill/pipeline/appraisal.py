@@ -1,6 +1,7 @@
 """What is measured of a calibrated design beside its board: headroom, solve rate, lifts, and what needs no data."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sandmill.calibrate.informed import informed_run
 from sandmill.calibrate.lifts import DRAWS, GradedRows, measure_lifts
@@ -9,6 +10,7 @@ from sandmill.calibrate.panel import Panel, PanelRun, told_of
 from sandmill.calibrate.pipelines import run_pipelines
 from sandmill.calibrate.solve_rate import solve_rate
 from sandmill.metrics import get_metric
+from sandmill.metrics.base import Array
 from sandmill.models.base import Part
 from sandmill.models.calibration import Calibration, SolveRate
 from sandmill.rng import Streams
@@ -37,7 +39,7 @@ def appraise(
     package, answers = rendered.package, rendered.answers
     metric, final = get_metric(package.facts.metric), rendered.answers.part(Part.FINAL)
     truth, oracle = answers.truth[final], rendered.oracle[final]
-    informed = informed_run(panel, package.spec.mechanism, rendered.train_draw.observed, rendered.test_draw.observed)
+    informed = _informed_score(panel, rendered, truth, final)
     no_data = best_without_data(
         package.public["description.md"].decode(),
         package.facts,
@@ -49,14 +51,23 @@ def appraise(
     )
     graded = GradedRows.first(rendered.test_draw.take(np.flatnonzero(final)), truth, trivial.prediction[final], oracle)
     measured = {
-        "informed": metric.rounded(truth, informed.prediction[final]) if informed.has_run else None,
+        "informed": informed,
         "solve_rate": _solve_rate(calibration, rendered, panel, streams),
-        "lifts": measure_lifts(
-            package.spec, told_of(package.facts), fresh_training(package.spec, streams, DRAWS), graded
-        ),
+        "lifts": ()
+        if package.spec.channel
+        else measure_lifts(package.spec, told_of(package.facts), fresh_training(package.spec, streams, DRAWS), graded),
         "no_data": no_data,
     }
     return calibration.model_copy(update=measured)
+
+
+def _informed_score(panel: Panel, rendered: Rendered, truth: Array, final: NDArray[np.bool_]) -> float | None:
+    """Score of a solver that knows the form of the features; None where these are not in the files."""
+    spec = rendered.package.spec
+    if spec.channel:
+        return None
+    run = informed_run(panel, spec.mechanism, rendered.train_draw.observed, rendered.test_draw.observed)
+    return get_metric(spec.metric).rounded(truth, run.prediction[final]) if run.has_run else None
 
 
 def _solve_rate(calibration: Calibration, rendered: Rendered, panel: Panel, streams: Streams) -> SolveRate:

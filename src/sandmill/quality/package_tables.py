@@ -89,7 +89,7 @@ def read_package(package: TaskPackage) -> PackageTables:
     faults: list[str] = []
     facts, spec = package.facts, package.spec
     id_, targets = facts.id_column, facts.target_columns
-    features = [column.name for column in spec.mechanism.columns]
+    features = list(spec.feature_columns)
     train = _read_csv(package.public, TRAIN, faults)
     features = _in_order_of(train, features)
     _require(TRAIN, train, [id_, *features, *targets], faults)

@@ -3,7 +3,9 @@
 from sandmill.metrics.support import SUPPORTED_TASKS
 from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
 
-_MODALITIES = frozenset({Modality.TABULAR})
+_MODALITIES = frozenset({Modality.TABULAR, Modality.TEXT})
+_TEXT_TASKS = frozenset({(TargetKind.MULTICLASS, MetricName.LOG_LOSS)})
+"""What can be asked of texts."""
 _WIDE = frozenset({TargetKind.MULTI_TARGET, TargetKind.MULTILABEL})
 _METRICS = frozenset(metric for metrics in SUPPORTED_TASKS.values() for metric in metrics)
 
@@ -30,4 +32,6 @@ def missing_support(structure: Structure) -> tuple[str, ...]:
         needs.append(f"metric {structure.metric} with target {structure.target}")
     if structure.n_targets > 1 and structure.target in SUPPORTED_TASKS and structure.target not in _WIDE:
         needs.append(f"{structure.n_targets} targets")
+    if not needs and structure.modality is Modality.TEXT and (structure.target, structure.metric) not in _TEXT_TASKS:
+        needs.append(f"modality {structure.modality} with target {structure.target} and metric {structure.metric}")
     return tuple(needs)

@@ -76,7 +76,10 @@ def _split(spec: TaskSpec) -> str:
 
 def _columns(spec: TaskSpec, facts: TaskFacts) -> str:
     rows = [(f"`{facts.id_column}`", "text", "Identifier of the row, without meaning")]
-    rows += [(f"`{column.name}`", _type(column), _meaning(column, spec)) for column in spec.mechanism.columns]
+    if spec.channel:
+        rows.append((f"`{spec.channel.column}`", "text", spec.channel.meaning))
+    else:
+        rows += [(f"`{column.name}`", _type(column), _meaning(column, spec)) for column in spec.mechanism.columns]
     meanings = spec.story.column_meanings
     for name in facts.target_columns:
         meaning = meanings.get(name, spec.story.target_meaning)

@@ -57,7 +57,7 @@ def draw_pilot(spec: TaskSpec, secret: bytes, replicate: int = 0, rows: int = PI
         spec=spec,
         facts=facts,
         train=render_train(spec, facts, streams).csv,
-        test=csv_bytes(beside(ids, frames_of(spec.mechanism, facts, test)[0])),
+        test=csv_bytes(beside(ids, frames_of(spec, facts, test)[0])),
         truth=as_codes(facts, test.draw.target),
         observed=test.draw.observed,
         rule=OracleRule(spec, streams),

@@ -15,7 +15,6 @@ from sandmill.metrics.base import Array
 from sandmill.metrics.forms import form_of
 from sandmill.metrics.submission import Answers
 from sandmill.models.base import Part
-from sandmill.models.mechanism import Mechanism
 from sandmill.models.package import TaskFacts, TaskPackage
 from sandmill.models.spec import TaskSpec
 from sandmill.rng import Streams
@@ -24,6 +23,7 @@ from sandmill.synth.describe import describe
 from sandmill.synth.oracle import OracleRule
 from sandmill.synth.rows import PartRows, draw_test, draw_train
 from sandmill.synth.task_facts import task_facts
+from sandmill.synth.text_channel import render_texts
 
 _TASK_ID_LENGTH = 12
 
@@ -71,7 +71,7 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0) -> Rendered:
         for part, rows in ((Part.FEEDBACK, sizes.feedback), (Part.FINAL, sizes.final))
     ]
     order = shuffled(streams, "test", sizes.feedback + sizes.final)
-    tests = [frames_of(spec.mechanism, facts, part) for part in parts]
+    tests = [frames_of(spec, facts, part) for part in parts]
     test_frame, test_target = (pl.concat(frames)[order] for frames in zip(*tests, strict=True))
     is_final = order >= sizes.feedback
     drawn = parts[0].draw.followed_by(parts[1].draw).take(order)
@@ -110,7 +110,7 @@ def render_train(spec: TaskSpec, facts: TaskFacts, streams: Streams) -> Training
     """Draw the training rows and write train.csv, which does not depend on the size of the test."""
     rows = draw_train(spec.mechanism, spec.split, streams.child("train"), spec.sizes.train)
     order = shuffled(streams, "train", spec.sizes.train)
-    features, target = (frame[order] for frame in frames_of(spec.mechanism, facts, rows))
+    features, target = (frame[order] for frame in frames_of(spec, facts, rows))
     ids = pl.Series(facts.id_column, row_ids(streams, "train", range(spec.sizes.train))).to_frame()
     return TrainingPart(csv_bytes(beside(ids, features, target)), rows.draw.take(order))
 
@@ -134,12 +134,17 @@ def shuffled(streams: Streams, part: str, rows: int) -> NDArray[np.intp]:
     return np.argsort(streams.uniforms(f"order {part}", range(rows)), kind="stable")
 
 
-def frames_of(mechanism: Mechanism, facts: TaskFacts, rows: PartRows) -> tuple[pl.DataFrame, pl.DataFrame]:
+def frames_of(spec: TaskSpec, facts: TaskFacts, rows: PartRows) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Features and targets of one part, in the order drawn."""
-    return (
-        feature_frame(mechanism, rows.draw.observed, RowNumbers(rows.streams, rows.draw.numbers)),
-        target_frame(facts, rows.draw.target),
-    )
+    return _features(spec, rows), target_frame(facts, rows.draw.target)
+
+
+def _features(spec: TaskSpec, rows: PartRows) -> pl.DataFrame:
+    row_numbers = RowNumbers(rows.streams, rows.draw.numbers)
+    if spec.channel is None:
+        return feature_frame(spec.mechanism, rows.draw.observed, row_numbers)
+    texts = render_texts(spec.channel, rows.draw.observed, row_numbers)
+    return pl.DataFrame({spec.channel.column: texts})
 
 
 def beside(*frames: pl.DataFrame) -> pl.DataFrame:

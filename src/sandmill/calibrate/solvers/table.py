@@ -9,6 +9,7 @@ import pandas as pd
 
 from sandmill.calibrate.solvers.cells import Kinds, tidy, without_copies
 from sandmill.calibrate.solvers.targets import onto_scale, read_target, scale_of, told_of_column
+from sandmill.calibrate.solvers.texts import expand_texts
 from sandmill.calibrate.solvers.told import Told
 
 
@@ -48,6 +49,7 @@ class Table:
         train = pd.read_csv(folder / "train.csv", **reading)
         test = pd.read_csv(folder / "test.csv", **reading)
         features = [name for name in test.columns if name != told.id_column]
+        features = expand_texts(train, test, features)
         kinds = tidy(train, test, features)
         train = without_copies(train, test, features, told.target_columns)
         kept, train = train.index.to_numpy(), train.reset_index(drop=True)
