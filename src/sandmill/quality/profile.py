@@ -146,7 +146,8 @@ def _count_least_class(tables: PackageTables) -> int | None:
 
 def _describe_columns(tables: PackageTables) -> Iterator[Row]:
     facts = tables.facts
-    named = dict.fromkeys(facts.target_columns, "target") | {facts.id_column: "id"}
+    prose = (tables.spec.channel.column,) if tables.spec.channel else ()
+    named = dict.fromkeys(facts.target_columns, "target") | {facts.id_column: "id"} | dict.fromkeys(prose, "prose")
     dates = {column.name for column in date_columns(tables.spec)}
     for path, frame, roles, role in (
         (TRAIN, tables.train, named, "feature"),

@@ -43,5 +43,5 @@ def read_words(train: pd.DataFrame, test: pd.DataFrame, name: str) -> list[str]:
         along: Any = (part.toarray() - middle) @ directions.components_.T
         frame[names] = along
         frame[f"{name} length"] = size
-        frame.drop(columns=name, inplace=True)
+        del frame[name]
     return [*names, f"{name} length"]
