@@ -11,7 +11,7 @@ from sandmill.errors import NoAnswer, ReplayMiss, SpendLimit
 from sandmill.llm import Budget, LlmClient, Recordings
 from sandmill.llm import client as client_module
 from sandmill.llm.budget import Ledger
-from sandmill.llm.provider import Answered, load_litellm
+from sandmill.llm.provider import load_litellm
 from sandmill.models.llm import LlmSettings, Message, ModelChoice, Prompt
 from sandmill.store.files import Store
 from tests.llm_server import Answer, error, good, serve
@@ -129,58 +129,6 @@ def test_a_server_may_name_a_moment_in_place_of_seconds(store):
     # An hour is too long to wait for; a moment that were not understood would be tried again.
     assert [received.body["model"] for received in server.received] == ["first", "second"]
     assert reply.model == "openai/second"
-
-
-def test_litellm_keeps_no_log_of_a_request(store, monkeypatch):
-    litellm, heard = load_litellm(), []
-
-    class Listener(litellm.integrations.custom_logger.CustomLogger):
-        async def async_log_success_event(self, kwargs, response_obj, start_time, end_time):
-            heard.append(kwargs)
-
-        async def async_log_failure_event(self, kwargs, response_obj, start_time, end_time):
-            heard.append(kwargs)
-
-    async def ask(client):
-        reply = await client.ask(_prompt())
-        await asyncio.sleep(0.2)
-        return reply
-
-    monkeypatch.setattr(litellm, "callbacks", [Listener()])
-    with serve([error(500), good({"a": 3})]) as server:
-        asyncio.run(ask(_client(store, server)))
-    assert heard == []
-
-
-def test_litellm_works_out_no_price(store, monkeypatch):
-    """Ours are known; its own look-up is a quarter of its work."""
-    looked_up = []
-    monkeypatch.setattr(load_litellm(), "response_cost_calculator", lambda **asked: looked_up.append(asked))
-    with serve([good({"a": 3})]) as server:
-        (reply,) = _ask(_client(store, server), _prompt())
-    assert looked_up == []
-    assert reply.usage.usd > 0
-
-
-def test_requests_begin_apart():
-    starts = []
-
-    async def send(*_):
-        starts.append(time.monotonic())
-        return Answered("{}", 1, 1)
-
-    class Nowhere:
-        def list(self, prefix=""):
-            return []
-
-        def create(self, path, content, *, owner_only=False):
-            return True
-
-    client = LlmClient(ModelChoice(models=("m",)), LlmSettings(), Recordings(Nowhere()), given=PRICES, send=send)
-    asked = time.monotonic()
-    _ask(client, *(_prompt(draw=str(n)) for n in range(6)))
-    # Timers may ring a little early, by the clock's resolution.
-    assert all(start - asked > 0.9 * turn * client_module.APART_S for turn, start in enumerate(starts))
 
 
 def test_a_server_that_asks_for_too_much_time_is_passed_over(store):
