@@ -35,7 +35,7 @@ from tests.llm_server import Answer, Received, good, serve
 DESIGNS, CALLS, SECONDS = 100, 32, 0.2
 """What the time is measured with."""
 PRICES = {"input": 1.0, "output": 10.0}
-_HELD = [KnownDomain.of_domain(domain) for domain in load_domains()]
+_KNOWN = [KnownDomain.of_domain(domain) for domain in load_domains()]
 
 
 def main(arguments: list[str]) -> int:
@@ -70,7 +70,7 @@ def _design(
     client = LlmClient(ModelChoice(models=("openai/gpt-4o-mini",)), settings, Recordings(store), budget, PRICES)
     at_once = calls * (1 if max_usd is not None else DESIGNS_A_CALL)
     designer = LlmDesigner(client.ask, 2, GIVEAWAYS, at_once=at_once)
-    return asyncio.run(designer.design(_slots(count), _HELD, "round 0")), budget
+    return asyncio.run(designer.design(_slots(count), _KNOWN, "round 0")), budget
 
 
 def _slow(playbook: Playbook, seconds: float) -> Any:

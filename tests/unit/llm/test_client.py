@@ -242,7 +242,7 @@ def test_a_model_that_takes_no_form_is_told_the_schema_in_words(store, monkeypat
         ' \n{"a": 3} and so on',
     ],
 )
-def test_json_is_found_in_talk(store, text):
+def test_json_is_found_in_prose(store, text):
     with serve([Answer(text=text)]) as server:
         (reply,) = _ask(_client(store, server), _prompt())
     assert reply.value == {"a": 3}

@@ -130,7 +130,7 @@ def test_a_longer_key_that_holds_a_shorter_one_leaves_nothing_behind():
 
 
 @given(st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=5) | st.lists(st.booleans()), max_size=4))
-def test_json_is_read_back_in_whatever_talk_it_stands(value):
+def test_json_is_read_back_in_whatever_prose_it_stands(value):
     text = json.dumps(value)
     assert read_json(text) == value
     assert read_json(f"Here:\n```json\n{text}\n```\nBye") == value

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from tests.unit.pipeline.ladders import BAND, SIZES, job, made_up, pilot_of
 
 from sandmill.calibrate.panel import PANEL, TRIVIAL, Panel
 from sandmill.design.steering import ACCEPTED
@@ -15,6 +14,7 @@ from sandmill.pipeline import measuring
 from sandmill.pipeline.measuring import Calibrated, OffBand, calibrate_design, measure_difficulty, sized
 from sandmill.synth import render
 from tests.designs import SECRET
+from tests.unit.pipeline.ladders import BAND, SIZES, job, made_up, pilot_of
 
 PROBED = [TRIVIAL, *(entry.name for entry in PANEL if entry.tier is Tier.COMPETENT)]
 PILOT_ROWS = len(pilot_of().truth)
