@@ -1,13 +1,15 @@
 """One client over a real HTTP server: what is answered, what is tried again, what is passed over, what is paid."""
 
 import asyncio
+import subprocess
+import sys
 import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
 
-from sandmill.errors import NoAnswer, ReplayMiss, SpendLimit
+from sandmill.errors import NoAnswer, ReplayMiss, SpendLimit, StoreError
 from sandmill.llm import Budget, LlmClient, Recordings
 from sandmill.llm import client as client_module
 from sandmill.llm.budget import Ledger
@@ -79,6 +81,70 @@ def test_nothing_is_paid_twice(store):
     assert not first.is_recorded
     assert again.is_recorded
     assert again.paid.usd == 0
+
+
+def test_a_reply_without_a_receipt_is_not_recorded(tmp_path):
+    """Otherwise the next run would find the reply and not count its cost."""
+
+    class NoReceipts(Store):
+        def create(self, path, content, *, owner_only=False):
+            if "paid" in path:
+                raise StoreError(f"{path}: no space left")
+            return super().create(path, content, owner_only=owner_only)
+
+    store = NoReceipts(str(tmp_path))
+    with serve([good({"a": 3})]) as server, pytest.raises(StoreError):
+        _ask(_client(store, server, budget=Budget(1.0, Ledger(store, "llm/paid"))), _prompt())
+    assert store.list("llm/replies") == []
+
+
+def test_a_request_goes_on_when_one_of_its_askers_is_cancelled(store):
+    async def work(client):
+        gone, stays = (asyncio.create_task(client.ask(_prompt())) for _ in range(2))
+        await asyncio.sleep(0.05)
+        gone.cancel()
+        return await stays
+
+    with serve([good({"a": 3}, wait_s=0.2)]) as server:
+        assert asyncio.run(work(_client(store, server))).value == {"a": 3}
+    assert len(server.received) == 1
+
+
+_ASK_UNTIL_KILLED = """
+import sys
+from sandmill.store.files import Store
+from tests.unit.llm.test_client import ask_ten
+
+ask_ten(Store(sys.argv[1]), sys.argv[2])
+"""
+
+
+def ask_ten(store, base):
+    """Ask ten questions one after the other."""
+    client = LlmClient(
+        ModelChoice(models=("openai/first",), max_tokens=100),
+        LlmSettings(api_base=base),
+        Recordings(store),
+        Budget(1.0, Ledger(store, "llm/paid")),
+        PRICES,
+    )
+    for number in range(10):
+        _ask(client, _prompt(draw=str(number)))
+
+
+def test_a_killed_run_pays_again_only_for_what_was_in_flight(tmp_path):
+    store = Store(str(tmp_path))
+    with serve([good({"a": 3})] * 4 + [good({"a": 3}, wait_s=60)]) as server:
+        killed = subprocess.Popen([sys.executable, "-c", _ASK_UNTIL_KILLED, str(tmp_path), server.base])
+        while len(server.received) < 5 and killed.poll() is None:
+            time.sleep(0.01)
+        killed.kill()
+        killed.wait()
+    assert len(store.list("llm/replies")) == 4
+    assert Ledger(store, "llm/paid").total() == pytest.approx(0.008)
+    with serve([good({"a": 3})]) as server:
+        ask_ten(store, server.base)
+    assert len(server.received) == 6
 
 
 def test_equal_questions_asked_at_once_are_sent_once(store):
