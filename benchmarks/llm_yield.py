@@ -62,7 +62,7 @@ _ANYWHERE: tuple[Spoil, ...] = (
     lambda answer: Answer(text=f"Here it is:\n```json\n{json.dumps(answer, indent=1)}\n```\nShall I go on?"),
     lambda answer: {"answer": answer},
 )
-"""A field too many, a field too few, nothing in any, an end that is missing, talk around it, one object too many."""
+"""A field too many, a field too few, nothing in any, an end that is missing, prose around it, one object too many."""
 _OF_COLUMNS: tuple[Spoil, ...] = (
     lambda answer: _with(answer, {"kind": "normal", "mean": 1, "sd": 9}, "numeric", 0, "distribution"),
     lambda answer: _with(answer, ["no_such_column"], "motifs", 0, "columns"),

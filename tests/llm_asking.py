@@ -17,7 +17,7 @@ from sandmill.quality.giveaways import GIVEAWAYS
 from tests.designs import TASKS, make_seed
 from tests.llm_playbook import Playbook
 
-HELD = tuple(KnownDomain.of_domain(domain) for domain in load_domains())
+KNOWN = tuple(KnownDomain.of_domain(domain) for domain in load_domains())
 ONE = Usage(requests=1, prompt_tokens=100, answer_tokens=50, usd=0.002)
 
 
@@ -51,6 +51,6 @@ def make_slot(number: int = 0, task: int = 0, **seed: Any) -> Slot:
 
 
 def design(ask: Any, *slots: Slot, repairs: int = 2, look: Any = None) -> list[Designed | Refused]:
-    """Design slots with all that the library knows as held."""
+    """Design slots with all that the library knows as known domains."""
     designer = LlmDesigner(ask, repairs, GIVEAWAYS, look)
-    return asyncio.run(designer.design(slots or [make_slot()], HELD, "round 0"))
+    return asyncio.run(designer.design(slots or [make_slot()], KNOWN, "round 0"))

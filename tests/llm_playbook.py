@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from sandmill.design.lexicon import load_domains
-from sandmill.design.llm.strategist import FIELDS
+from sandmill.design.llm.strategist import AREAS
 from sandmill.models.llm import Prompt
 from sandmill.models.structure import TargetKind
 from tests.llm_server import Answer as ServerAnswer
@@ -20,21 +20,21 @@ FOLDER = Path(__file__).parent / "llm_drafts"
 
 _KEPT_UNDER = {TargetKind.MULTI_TARGET: "regression"}
 _STRUCTURE = re.compile(r"^- (metric|split|target): (\w+)$", re.MULTILINE)
-_FIELD = re.compile(r"near this field of life: (.+)\.$", re.MULTILINE)
+_AREA = re.compile(r"in or near this area: (.+)\.$", re.MULTILINE)
 
 Answer = dict[str, Any]
 
 
 @cache
-def load_sheets() -> tuple[Mapping[str, Any], ...]:
+def load_drafts() -> tuple[Mapping[str, Any], ...]:
     """Read all drafts, by file name."""
     return tuple(yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.yaml")))
 
 
 class Playbook:
-    """Answers every role's question from the draft whose turn it is: slot n takes draft n, round and round.
+    """Answers every role's question from the draft whose turn it is: slot n takes draft n modulo their number.
 
-    Strategists are told apart by the field of life that their slot was given, the others by what they are told of.
+    A strategist's question is recognised by the area of its slot, the others by the domain that they name.
 
     Args:
         spoil: changes an answer before it is given, by role and by how often that role was asked for the slot.
@@ -46,7 +46,7 @@ class Playbook:
     def answer(self, role: str, messages: list[Mapping[str, Any]]) -> Any:
         """Answer one question."""
         question = next(str(message["content"]) for message in messages if message["role"] == "user")
-        draft = _sheet_for(role, question)
+        draft = _draft_for(role, question)
         answer = _ANSWERS[role](draft, question)
         about = draft["domain"]["name"]
         times = self._asked[role, about] = self._asked.get((role, about), 0) + 1
@@ -63,12 +63,12 @@ class Playbook:
         return json.dumps(self.answer(prompt.role, [m.model_dump() for m in prompt.messages]))
 
 
-def _sheet_for(role: str, question: str) -> Mapping[str, Any]:
-    drafts = load_sheets()
+def _draft_for(role: str, question: str) -> Mapping[str, Any]:
+    drafts = load_drafts()
     if role == "strategist":
-        found = _FIELD.search(question)
-        place = FIELDS.index(found[1]) if found else 0
-        return drafts[place * pow(7, -1, len(FIELDS)) % len(FIELDS) % len(drafts)]
+        found = _AREA.search(question)
+        place = AREAS.index(found[1]) if found else 0
+        return drafts[place * pow(7, -1, len(AREAS)) % len(AREAS) % len(drafts)]
     return next(draft for draft in drafts if any(mark in question for mark in _marks(draft)))
 
 
@@ -115,14 +115,14 @@ def _targets(draft: Mapping[str, Any], kind: TargetKind) -> list[Answer]:
     return list(words[:3] if kind is TargetKind.MULTI_TARGET else words[:1])
 
 
-def _second(_: Mapping[str, Any], __: str) -> Answer:
+def _sample_review(_: Mapping[str, Any], __: str) -> Answer:
     return {"verdict": "keep", "reason": "The magnitudes are those of such places."}
 
 
 def _evaluation(_: Mapping[str, Any], question: str) -> Answer:
     asked = dict(_STRUCTURE.findall(question))
-    form = re.search(rf"^- {asked['metric']}: (\w+)$", question.partition("Metrics that")[2], re.MULTILINE)
-    split = re.search(r"Splits that can be used: (\w+)", question)
+    form = re.search(rf"^- {asked['metric']}: (\w+)$", question.partition("Supported metrics")[2], re.MULTILINE)
+    split = re.search(r"Supported splits: (\w+)", question)
     return {"metric": asked["metric"], "submission": form[1], "split": split[1], "reason": "As in the seed."}  # type: ignore[index]
 
 
@@ -139,7 +139,7 @@ def _review(_: Mapping[str, Any], __: str) -> Answer:
 _ANSWERS: dict[str, Callable[[Mapping[str, Any], str], Answer]] = {
     "strategist": _ideas,
     "developer": _columns,
-    "developer_second": _second,
+    "sample_reviewer": _sample_review,
     "engineer": _evaluation,
     "writer": _texts,
     "reviewer": _review,

@@ -1,8 +1,7 @@
-"""Questions to language models over LiteLLM: recorded, budgeted, replayable. Imported by nobody but the build."""
+"""Client for language models over LiteLLM: records every reply, limits the cost, replays. Only builds use it."""
 
 from sandmill.llm.budget import Budget
 from sandmill.llm.cache import Recordings
 from sandmill.llm.client import LlmClient
-from sandmill.llm.costs import Prices
 
-__all__ = ["Budget", "LlmClient", "Prices", "Recordings"]
+__all__ = ["Budget", "LlmClient", "Recordings"]

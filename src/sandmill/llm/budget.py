@@ -1,10 +1,9 @@
-"""A hard stop for money: what a request can cost at most is set aside before it is sent."""
+"""Spending limit of a build. The highest possible cost of a request is set aside before the request is sent."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import reduce
 
 from sandmill.errors import SpendLimit
 from sandmill.llm.cache import Files
@@ -15,19 +14,18 @@ _MICRO = 1_000_000
 
 @dataclass
 class Ledger:
-    """What a build has paid, over all its runs. A receipt's name holds its amount, so that one listing adds them up."""
+    """Receipts of a build over all its runs. A receipt's file name holds its amount, so one listing gives the total."""
 
     files: Files
     folder: str
 
     def total(self) -> float:
-        """Dollars paid so far."""
+        """Return the dollars paid so far."""
         names = (path.rpartition("/")[2] for path in self.files.list(self.folder))
         return sum(int(name.partition("-")[0]) for name in names) / _MICRO
 
-    def note(self, key: str, usages: Sequence[Usage]) -> None:
-        """Keep one receipt for all. Fractions of a millionth are rounded up, so that the sum never says too little."""
-        usage = reduce(Usage.plus, usages)
+    def add(self, key: str, usage: Usage) -> None:
+        """Write a receipt. Amounts are rounded up to a millionth of a dollar, so the total is never too low."""
         micro = -int(-usage.usd * _MICRO // 1)
         if not micro:
             return
@@ -39,15 +37,20 @@ class Ledger:
 
 @dataclass
 class Budget:
-    """Money of one build: paid, set aside for requests in flight, and the most that may be paid."""
+    """Money of one build: what is paid, what is set aside for requests in flight, and the limit.
+
+    Args:
+        max_usd: the limit over all runs of the build; None means no limit.
+        ledger: receipts of earlier runs and of this one; None keeps no receipts.
+    """
 
     max_usd: float | None = None
     ledger: Ledger | None = None
-    paid: Usage = field(default_factory=Usage)
-    """In this run."""
-    _before: float = field(init=False, default=0.0)
+    paid: Usage = field(init=False, default_factory=Usage)
+    """Usage of this run alone."""
+    _before: float = field(init=False)
     _in_flight: float = field(init=False, default=0.0)
-    _waiting: list["asyncio.Future[None]"] = field(init=False, default_factory=list)
+    _released: asyncio.Condition = field(init=False, default_factory=asyncio.Condition)
 
     def __post_init__(self) -> None:
         self._before = self.ledger.total() if self.ledger else 0.0
@@ -59,39 +62,32 @@ class Budget:
 
     @asynccontextmanager
     async def reserve(self, usd: float) -> AsyncIterator[None]:
-        """Set aside what a request can cost, for as long as it is in flight.
+        """Set aside the highest cost of a request while it is in flight.
 
-        Where it does not fit beside what is in flight, it waits until that is paid: most requests cost less than they
-        could.
+        Most requests cost less than their highest cost. A request that does not fit beside those in flight therefore
+        waits until one of them has ended.
 
         Raises:
-            SpendLimit: if it is more than what is left. Nothing was sent then.
+            SpendLimit: if the request could cost more than what is left. Nothing was sent then.
         """
-        while self.max_usd is not None and self.spent + self._in_flight + usd > self.max_usd:
-            if self.spent + usd > self.max_usd:
-                raise SpendLimit(f"spent {self.spent:.4f} of {self.max_usd:g} USD; the next request may cost {usd:.4f}")
-            await self._change()
-        self._in_flight += usd
+        async with self._released:
+            await self._released.wait_for(lambda: self._fits(usd))
+            self._in_flight += usd
         try:
             yield
         finally:
             self._in_flight -= usd
-            waiting, self._waiting = self._waiting, []
-            for future in waiting:
-                if not future.done():
-                    future.set_result(None)
+            async with self._released:
+                self._released.notify_all()
 
-    async def _change(self) -> None:
-        """Wait until a request in flight has ended."""
-        future = asyncio.get_running_loop().create_future()
-        self._waiting.append(future)
-        await future
+    def _fits(self, usd: float) -> bool:
+        if self.max_usd is None:
+            return True
+        if self.spent + usd > self.max_usd:
+            raise SpendLimit(f"spent {self.spent:.4f} of {self.max_usd:g} USD; the next request may cost {usd:.4f}")
+        return self.spent + self._in_flight + usd <= self.max_usd
 
-    def pay(self, usage: Usage) -> None:
-        """Book what an answered request cost, whether its answer was of use or not."""
-        self.paid = self.paid.plus(usage)
-
-    def note(self, key: str, usages: Sequence[Usage]) -> None:
-        """Keep the receipt of requests, named by the first of them, so that the next run knows of it."""
+    def add_receipt(self, key: str, usage: Usage) -> None:
+        """Write the receipt of a request, so that the next run counts it."""
         if self.ledger:
-            self.ledger.note(key, usages)
+            self.ledger.add(key, usage)

@@ -1,4 +1,4 @@
-"""Recorded replies: a request's content names its file, so that nothing is paid twice and a run can be played again."""
+"""Recorded replies, named by the hash of their request: no request is paid twice and a run can be replayed."""
 
 import builtins
 import json
@@ -9,33 +9,33 @@ from sandmill.errors import StoreError
 from sandmill.fingerprint import canonical_json, fingerprint
 from sandmill.models.llm import ModelChoice, Prompt, Reply
 
-_NOT_KEPT = {"key", "is_recorded", "value", "problem"}
-"""What follows from the rest."""
+_NOT_RECORDED = {"key", "is_recorded", "value", "problem"}
+"""Fields of a reply that follow from its other fields and from the file's name."""
 
 REQUEST_VERSION = 1
-"""Part of every key: raised when the way in which a prompt becomes a request changes."""
+"""Part of every key. Raise it when the same prompt is turned into another request."""
 
 
 class Files(Protocol):
-    """What a place for recordings must be able to do; `Store` does it, locally and on S3."""
+    """Storage for recordings and receipts. `Store` implements it for local folders and S3."""
 
     def read(self, path: str) -> bytes:
-        """Return the whole content."""
+        """Return the content of a file."""
 
     def exists(self, path: str) -> bool:
-        """Whether a file is there."""
+        """Return whether a file exists."""
 
     def create(self, path: str, content: bytes, *, owner_only: bool = False) -> bool:
-        """Put content under a path, whole or not at all, unless something is there."""
+        """Write a file atomically unless it exists. Return whether it was written."""
 
     def list(self, prefix: str = "") -> builtins.list[str]:
-        """Paths of all files below a folder."""
+        """Return the paths of all files below a folder."""
 
 
 def request_key(model: str, choice: ModelChoice, prompt: Prompt) -> str:
-    """Name a request by all that its answer depends on: model, parameters, messages, schema and its version.
+    """Hash all that an answer depends on: model, parameters, messages, schema and draw.
 
-    How it is sent is left out: server, time-outs, and the form in which JSON is asked for.
+    Server, time-outs and the answer form are left out: they change how a request is sent, not what it asks for.
     """
     identity = {
         "version": REQUEST_VERSION,
@@ -52,23 +52,18 @@ def request_key(model: str, choice: ModelChoice, prompt: Prompt) -> str:
 
 @dataclass(frozen=True)
 class Recordings:
-    """Complete replies in a store. Errors, refusals and answers that were cut off are never kept.
+    """Complete replies in a store. Errors, refusals and truncated answers are never recorded.
 
     Args:
-        files: where they lie.
-        folder: below which folder.
+        files: the store.
+        folder: the folder in the store.
     """
 
     files: Files
     folder: str = "llm/replies"
 
-    def keys(self) -> set[str]:
-        """Requests whose replies are there now, from one listing: it costs less than to look for each."""
-        names = (path.rpartition("/")[2] for path in self.files.list(self.folder))
-        return {name.removesuffix(".json") for name in names}
-
     def find(self, key: str) -> Reply | None:
-        """Return the reply to a request, if there is one.
+        """Return the recorded reply to a request, or None.
 
         Raises:
             StoreError: if the file is damaged.
@@ -77,20 +72,18 @@ class Recordings:
         if not self.files.exists(path):
             return None
         try:
-            kept = json.loads(self.files.read(path))
-            return Reply.model_validate({**kept["reply"], "key": key, "is_recorded": True})
+            recorded = json.loads(self.files.read(path))
+            return Reply.model_validate({**recorded["reply"], "key": key, "is_recorded": True})
         except (ValueError, KeyError, TypeError) as error:
-            raise StoreError(
-                f"{path}: this recorded reply is damaged. Remove it; it will be asked for again."
-            ) from error
+            raise StoreError(f"{path}: damaged recording. Delete it; the model will be asked again.") from error
 
-    def keep(self, prompt: Prompt, reply: Reply) -> Reply:
-        """Record a reply with its request. Of two that race, both go on with the one that was first."""
+    def add(self, prompt: Prompt, reply: Reply) -> Reply:
+        """Record a reply with its request and return it. If another process was first, return that reply."""
         content = {
             "role": prompt.role,
             "draw": prompt.draw,
             "messages": [message.model_dump() for message in prompt.messages],
-            "reply": reply.model_dump(mode="json", exclude=_NOT_KEPT),
+            "reply": reply.model_dump(mode="json", exclude=_NOT_RECORDED),
         }
         if self.files.create(self._path(reply.key), canonical_json(content).encode(), owner_only=True):
             return reply

@@ -1,38 +1,32 @@
-"""One client for all questions: recorded replies first, then models in turn, within limits of time and money."""
+"""The client for prompts: recorded replies first, then each model in turn, within limits of time and money."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+import random
+from collections.abc import Mapping
 
 from sandmill.errors import NoAnswer, ReplayMiss
 from sandmill.llm.budget import Budget
 from sandmill.llm.cache import Recordings, request_key
-from sandmill.llm.costs import Prices, count_tokens, most_it_can_cost, prices_of, usage_of
-from sandmill.llm.keeper import Keeper
-from sandmill.llm.provider import Answered, Fault, NoSuchForm, Passing, Wasted, complete
-from sandmill.llm.structured import FORMS, read_json, wire_messages
-from sandmill.models.llm import AnswerForm, LlmSettings, ModelChoice, Prompt, Reply, Usage
+from sandmill.llm.costs import prices_of
+from sandmill.llm.provider import RequestFailed, complete
+from sandmill.llm.structured import FORMS, read_json
+from sandmill.models.llm import AnswerForm, LlmSettings, ModelChoice, Prompt, Reply
 
 FIRST_WAIT_S = 0.5
-"""Before the second try; doubled each time."""
+"""Mean wait before the first retry; doubled for each further one."""
 LONGEST_WAIT_S = 60.0
-"""A server that asks for more is passed over."""
-APART_S = 0.004
-"""Between the turns of two requests to begin. LiteLLM works for milliseconds before one is on the wire: of many that
-begin together none is sent before all are prepared, and they would return and begin together from then on."""
-
-Complete = Callable[[str, ModelChoice, LlmSettings, Prompt, AnswerForm], Awaitable[Answered]]
+"""Longest wait before a retry. A model whose server asks for more is passed over."""
 
 
 class LlmClient:
-    """Answers prompts. Safe for many tasks of one event loop.
+    """Answers prompts. Concurrent tasks of one event loop may share a client.
 
     Args:
-        choice: models and parameters, part of every request's name.
+        choice: models and parameters; they are part of every request's key.
         settings: how requests are sent.
-        recordings: replies that were paid for already, and where new ones go.
-        budget: money; none means no limit.
-        given: dollars for a million tokens of `input` and `output`, in place of LiteLLM's table.
-        send: what sends one request; LiteLLM unless a test says otherwise.
+        recordings: replies that were paid for, and where new ones are written.
+        budget: spending limit; None means no limit.
+        prices: dollars per million tokens of `input` and `output`; they replace LiteLLM's table.
     """
 
     def __init__(
@@ -41,49 +35,42 @@ class LlmClient:
         settings: LlmSettings,
         recordings: Recordings,
         budget: Budget | None = None,
-        given: Mapping[str, float] | None = None,
-        send: Complete = complete,
+        prices: Mapping[str, float] | None = None,
     ) -> None:
-        self._choice, self._settings, self._recordings, self._send = choice, settings, recordings, send
+        self._choice, self._settings, self._recordings, self._prices = choice, settings, recordings, prices
         self.budget = budget or Budget()
-        self._keeper = Keeper(recordings, self.budget)
-        self._given = given
         self._slots = asyncio.Semaphore(settings.concurrency)
-        self._next_start = 0.0
-        self._known = recordings.keys()
-        """Requests answered before; what another process records meanwhile is seen when it comes to be kept."""
-        self._forms: dict[str, AnswerForm] = {}
-        """Strictest form that each model's server has not refused."""
-        self._asked: dict[str, asyncio.Future[Reply]] = {}
+        self._form_number: dict[str, int] = {}
+        """Place in `FORMS` of the strictest form that each model's server accepts."""
+        self._in_flight: dict[str, asyncio.Task[Reply]] = {}
 
     async def ask(self, prompt: Prompt) -> Reply:
-        """Answer a prompt. Equal prompts that are asked at once are sent once.
+        """Answer a prompt. Equal prompts that are asked at the same time are sent once.
 
         Raises:
             ReplayMiss: in replay, if the request is not recorded.
             SpendLimit: if the request could cost more than what is left.
-            NoAnswer: if every model failed; says how each did.
+            NoAnswer: if every model failed; the message says how each did.
         """
         keys = [request_key(model, self._choice, prompt) for model in self._choice.models]
-        if keys[0] in self._asked:
-            return (await asyncio.shield(self._asked[keys[0]])).model_copy(update={"is_recorded": True})
-        self._asked[keys[0]] = future = asyncio.get_running_loop().create_future()
-        try:
-            reply = _with_value(await self._answer(prompt, keys))
-            future.set_result(reply)
-        except BaseException as error:
-            future.set_exception(error)
-            future.exception()  # whoever waits for it hears it; if nobody does, that is no fault
-            raise
-        finally:
-            del self._asked[keys[0]]
-        return reply
+        if running := self._in_flight.get(keys[0]):
+            return (await asyncio.shield(running)).model_copy(update={"is_recorded": True})
+        task = self._in_flight[keys[0]] = asyncio.create_task(self._answer(prompt, keys))
+        task.add_done_callback(lambda _: self._in_flight.pop(keys[0]))
+        return await asyncio.shield(task)
 
     async def _answer(self, prompt: Prompt, keys: list[str]) -> Reply:
-        if (known := next((key for key in keys if key in self._known), None)) and (
-            found := await asyncio.to_thread(self._recordings.find, known)
-        ):
-            return found
+        reply = await self._find(keys) or await self._ask_models(prompt, keys)
+        found = read_json(reply.text)
+        return reply.model_copy(update={"problem": found} if isinstance(found, str) else {"value": found})
+
+    async def _find(self, keys: list[str]) -> Reply | None:
+        for key in keys:
+            if found := await asyncio.to_thread(self._recordings.find, key):
+                return found
+        return None
+
+    async def _ask_models(self, prompt: Prompt, keys: list[str]) -> Reply:
         if self._settings.is_replay:
             models = " or ".join(self._choice.models)
             raise ReplayMiss(
@@ -94,88 +81,53 @@ class LlmClient:
         for model, key in zip(self._choice.models, keys, strict=True):
             try:
                 reply = await self._ask_model(model, key, prompt)
-            except Fault as fault:
-                failures.append(f"{model}: {fault}")
+            except RequestFailed as failure:
+                failures.append(f"{model}: {failure}")
                 continue
             reply = reply.model_copy(update={"passed_over": tuple(failures)})
-            kept = await self._keeper.keep(prompt, reply)
-            self._known.add(reply.key)
-            return kept
+            return await asyncio.to_thread(self._record, prompt, reply)
         raise NoAnswer("; ".join(failures))
 
     async def _ask_model(self, model: str, key: str, prompt: Prompt) -> Reply:
-        """Ask one model in the strictest form that its server takes."""
-        forms = FORMS[FORMS.index(self._forms.get(model, FORMS[0])) :]
-        for form in forms:
+        """Ask one model in the strictest form that its server accepts."""
+        for number in range(self._form_number.get(model, 0), len(FORMS)):
             try:
-                answered, usage = await self._try_again(model, key, prompt, form)
-            except NoSuchForm:
-                if form == forms[-1]:
-                    raise
-                continue
-            if FORMS.index(form) > FORMS.index(self._forms.get(model, FORMS[0])):
-                self._forms[model] = form
-            return Reply(text=answered.text, model=model, form=form, usage=usage, key=key)
+                reply = await self._send_with_retries(model, key, prompt, FORMS[number])
+            except RequestFailed as failure:
+                if failure.may_be_form and FORMS[number] != FORMS[-1]:
+                    continue
+                raise
+            self._form_number[model] = max(number, self._form_number.get(model, 0))
+            return reply
         raise AssertionError("unreachable: the last form returns or raises")
 
-    async def _try_again(self, model: str, key: str, prompt: Prompt, form: AnswerForm) -> tuple[Answered, Usage]:
-        """Send until it goes well, with growing waits, or as long as the server asks."""
+    async def _send_with_retries(self, model: str, key: str, prompt: Prompt, form: AnswerForm) -> Reply:
         for attempt in range(self._settings.retries + 1):
             try:
-                return await self._pay_for(model, key, prompt, form)
-            except Passing as fault:
-                is_last = attempt == self._settings.retries
-                if is_last or (fault.after_s or 0.0) > LONGEST_WAIT_S:
-                    if _may_be_the_form(fault, form):
-                        raise NoSuchForm(str(fault)) from fault
+                return await self._send(model, key, prompt, form)
+            except RequestFailed as failure:
+                # The random factor spreads the retries of requests that failed together.
+                wait = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2**attempt * random.uniform(0.5, 1.5))
+                if failure.retry_after_s is not None:
+                    wait = failure.retry_after_s
+                if not failure.is_transient or attempt == self._settings.retries or wait > LONGEST_WAIT_S:
                     raise
-                await asyncio.sleep(fault.after_s if fault.after_s is not None else _wait(attempt, key))
+                await asyncio.sleep(wait)
         raise AssertionError("unreachable: the last attempt returns or raises")
 
-    async def _pay_for(self, model: str, key: str, prompt: Prompt, form: AnswerForm) -> tuple[Answered, Usage]:
-        prices = prices_of(model, self._given)
-        wasted = None
-        most = most_it_can_cost(prompt, prices, self._choice.max_tokens)
-        async with self._slots, self.budget.reserve(most):
-            await self._stand_apart()
-            try:
-                answered = await self._send(model, self._choice, self._settings, prompt, form)
-            except Wasted as fault:
-                wasted, answered = fault, Answered("", fault.prompt_tokens, fault.answer_tokens)
-            usage = _usage(prompt, form, answered, prices)
-            self.budget.pay(usage)
-        if wasted:
-            await asyncio.to_thread(self.budget.note, key, [usage])
-            raise wasted
-        return answered, usage
+    async def _send(self, model: str, key: str, prompt: Prompt, form: AnswerForm) -> Reply:
+        """Send a request once and book its cost, whether the answer is usable or not."""
+        prices = prices_of(model, self._prices)
+        async with self._slots, self.budget.reserve(prices.highest(prompt, self._choice.max_tokens)):
+            completion = await complete(model, self._choice, self._settings, prompt, form)
+            usage = prices.usage(prompt, form, completion)
+            self.budget.paid = self.budget.paid.plus(usage)
+        if completion.problem:
+            await asyncio.to_thread(self.budget.add_receipt, key, usage)
+            raise RequestFailed(completion.problem)
+        return Reply(text=completion.text, model=model, form=form, usage=usage, key=key)
 
-    async def _stand_apart(self) -> None:
-        """Wait for this request's turn to begin."""
-        now = asyncio.get_running_loop().time()
-        self._next_start = max(now, self._next_start + APART_S)
-        await asyncio.sleep(self._next_start - now)
-
-
-def _may_be_the_form(fault: Passing, form: AnswerForm) -> bool:
-    """Some servers answer a form that they do not know with an internal error: a plainer one gets its chance."""
-    is_internal = "InternalServerError" in str(fault) and "Connection error" not in str(fault)
-    return is_internal and form != FORMS[-1]
-
-
-def _wait(attempt: int, key: str) -> float:
-    """Seconds until the next try, spread by the request's name, so that many that failed at once do not return so."""
-    spread = 0.5 + int(key[:4], 16) / 0xFFFF
-    return min(LONGEST_WAIT_S, FIRST_WAIT_S * float(2**attempt) * spread)
-
-
-def _usage(prompt: Prompt, form: AnswerForm, answered: Answered, prices: Prices) -> Usage:
-    """What a request took as the server says, else as far as it can be told from the texts."""
-    asked, written = answered.prompt_tokens, answered.answer_tokens
-    if asked is None:
-        asked = sum(count_tokens(message["content"]) for message in wire_messages(prompt, form))
-    return usage_of(asked, count_tokens(answered.text) if written is None else written, prices)
-
-
-def _with_value(reply: Reply) -> Reply:
-    found = read_json(reply.text)
-    return reply.model_copy(update={"problem": found} if isinstance(found, str) else {"value": found, "problem": ""})
+    def _record(self, prompt: Prompt, reply: Reply) -> Reply:
+        """Write the receipt before the reply, so that no reply is found again whose cost is not counted."""
+        self.budget.add_receipt(reply.key, reply.usage)
+        return self._recordings.add(prompt, reply)

@@ -1,36 +1,49 @@
-"""What models cost: LiteLLM's own table, or prices that the operator gives where it has none."""
+"""Prices of models, from LiteLLM's table or from the operator, and what requests cost."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from sandmill.models.llm import Prompt, Usage
+from sandmill.llm.provider import Completion, load_litellm
+from sandmill.llm.structured import wire_messages
+from sandmill.models.llm import AnswerForm, Prompt, Usage
 
-_CHARACTERS_A_TOKEN = 3
-"""Cautious: English has about four, JSON a little more than three."""
-_A_MESSAGE = 8
-"""Tokens that a message costs beside its text."""
+_CHARACTERS_PER_TOKEN = 3
+"""Low on purpose, so that estimates are too high: English has about 4, JSON a little more than 3."""
+_TOKENS_PER_MESSAGE = 8
+"""Tokens that each message costs in addition to its text."""
 
 
 @dataclass(frozen=True)
 class Prices:
-    """Dollars for a token of the prompt and of the answer."""
+    """Dollars per token of the prompt and of the answer."""
 
     prompt: float = 0.0
     answer: float = 0.0
     is_known: bool = True
 
-    def of(self, prompt_tokens: int, answer_tokens: int) -> float:
-        """Dollars of one request."""
-        return self.prompt * prompt_tokens + self.answer * answer_tokens
+    def highest(self, prompt: Prompt, max_tokens: int) -> float:
+        """Return the highest cost of a request: its whole prompt and the longest answer."""
+        texts = sum(count_tokens(message.content) + _TOKENS_PER_MESSAGE for message in prompt.messages)
+        return self.prompt * (texts + count_tokens(str(prompt.answer))) + self.answer * max_tokens
+
+    def usage(self, prompt: Prompt, form: AnswerForm, completion: Completion) -> Usage:
+        """Return the usage of one request: the server's token counts, or estimates if it gives none."""
+        asked, answered = completion.prompt_tokens, completion.answer_tokens
+        if asked is None:
+            asked = sum(count_tokens(message["content"]) for message in wire_messages(prompt, form))
+        if answered is None:
+            answered = count_tokens(completion.text)
+        usd = round(self.prompt * asked + self.answer * answered, 9)
+        return Usage(requests=1, prompt_tokens=asked, answer_tokens=answered, usd=usd)
 
 
 def prices_of(model: str, given: Mapping[str, float] | None = None) -> Prices:
-    """Look up what a model costs.
+    """Return the prices of a model.
 
     Args:
-        model: name as LiteLLM writes it.
-        given: dollars for a million tokens of `input` and `output`, which go before the table.
+        model: name in LiteLLM's notation.
+        given: dollars per million tokens of `input` and `output`; they replace LiteLLM's table.
     """
     if given:
         return Prices(given.get("input", 0.0) / 1e6, given.get("output", 0.0) / 1e6)
@@ -39,8 +52,6 @@ def prices_of(model: str, given: Mapping[str, float] | None = None) -> Prices:
 
 @cache
 def _listed(model: str) -> Prices:
-    from sandmill.llm.provider import load_litellm
-
     try:
         info = load_litellm().get_model_info(model)
     except Exception:  # noqa: BLE001  LiteLLM raises a bare Exception for models that it does not list
@@ -49,17 +60,5 @@ def _listed(model: str) -> Prices:
 
 
 def count_tokens(text: str) -> int:
-    """Estimate without a tokenizer, on the high side, where a server does not say."""
-    return -(-len(text) // _CHARACTERS_A_TOKEN)
-
-
-def most_it_can_cost(prompt: Prompt, prices: Prices, max_tokens: int) -> float:
-    """Dollars that a request takes at the worst: its whole prompt, and an answer as long as it may be."""
-    asked = sum(count_tokens(message.content) + _A_MESSAGE for message in prompt.messages)
-    return prices.of(asked + count_tokens(str(prompt.answer)), max_tokens)
-
-
-def usage_of(prompt_tokens: int, answer_tokens: int, prices: Prices) -> Usage:
-    """What one answered request took."""
-    usd = round(prices.of(prompt_tokens, answer_tokens), 9)
-    return Usage(requests=1, prompt_tokens=prompt_tokens, answer_tokens=answer_tokens, usd=usd)
+    """Estimate the tokens of a text without a tokenizer. The estimate is too high rather than too low."""
+    return -(-len(text) // _CHARACTERS_PER_TOKEN)

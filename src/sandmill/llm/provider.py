@@ -1,7 +1,6 @@
-"""The one place that touches LiteLLM: a request in, an answer or a fault that says what to do next out."""
+"""The only module that calls LiteLLM: one request in, a completion or a classified failure out."""
 
 import asyncio
-import gc
 import logging
 import os
 from dataclasses import dataclass
@@ -9,98 +8,82 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import Any
-from uuid import uuid4
 
 from sandmill.llm.redact import redact
-from sandmill.llm.structured import wire_format, wire_messages
+from sandmill.llm.structured import response_format, wire_messages
 from sandmill.models.llm import AnswerForm, LlmSettings, ModelChoice, Prompt
 
 _LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "openai", "httpx", "httpcore", "aiohttp")
-"""They may write whole requests, headers included."""
-_MAY_PASS = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
-_NO_FORM = frozenset({400, 422})
-_LONGEST_WORDS = 300
+"""Loggers that may write whole requests, headers included."""
+_LONGEST_MESSAGE = 300
+"""Characters of a server's error message that are kept."""
 _NO_KEY = "none"
-"""Sent to a server of our own when no key is set: the client library insists on one."""
+"""API key for a local server if no key is set: OpenAI's client refuses to start without one."""
 
 
-class Fault(Exception):
-    """A request that brought no answer."""
+class RequestFailed(Exception):
+    """A request without a usable answer.
 
+    Args:
+        message: one line without keys.
+        is_transient: the same request may succeed later.
+        may_be_form: a plainer answer form may succeed.
+        retry_after_s: wait that the server asks for.
+    """
 
-class Passing(Fault):
-    """It may go well in a moment."""
-
-    def __init__(self, message: str, after_s: float | None = None) -> None:
-        self.after_s = after_s
-        super().__init__(message)
-
-
-class NoSuchForm(Fault):
-    """The server does not take the request as it is written; a plainer form of answer may do."""
-
-
-class Lasting(Fault):
-    """Trying again would bring the same."""
-
-
-class Wasted(Lasting):
-    """The answer was refused or cut off: it was paid for, and is of no use."""
-
-    def __init__(self, message: str, prompt_tokens: int | None, answer_tokens: int | None) -> None:
-        self.prompt_tokens, self.answer_tokens = prompt_tokens, answer_tokens
+    def __init__(
+        self,
+        message: str,
+        *,
+        is_transient: bool = False,
+        may_be_form: bool = False,
+        retry_after_s: float | None = None,
+    ) -> None:
+        self.is_transient, self.may_be_form, self.retry_after_s = is_transient, may_be_form, retry_after_s
         super().__init__(message)
 
 
 @dataclass(frozen=True)
-class Answered:
-    """A complete answer, with tokens where the server counts them."""
+class Completion:
+    """An answer that the server charges for."""
 
     text: str
-    prompt_tokens: int | None
-    answer_tokens: int | None
+    prompt_tokens: int | None = None
+    """None if the server does not count them."""
+    answer_tokens: int | None = None
+    problem: str = ""
+    """Why the answer is useless: refused, cut off or empty."""
 
 
 @cache
 def load_litellm() -> Any:
-    """Import LiteLLM without its look-up of a price map, its advice on the terminal and its logs of requests."""
+    """Import LiteLLM without its download of a price table, its terminal output and its logs of requests."""
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
-    # The way on which LiteLLM sends to all other providers, without OpenAI's client: a third less work a request.
-    os.environ.setdefault("EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER", "True")
     import litellm
 
     litellm.suppress_debug_info = True
-    litellm.telemetry = False
     litellm.drop_params = True
     for name in _LOGGERS:
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    # Half a million objects that stay for good: every full collection would look at them, and nobody is answered in the
-    # third of a second that this takes.
-    gc.collect()
-    gc.freeze()
     return litellm
 
 
 async def complete(
     model: str, choice: ModelChoice, settings: LlmSettings, prompt: Prompt, form: AnswerForm
-) -> Answered:
+) -> Completion:
     """Send one request, once.
 
     Raises:
-        Passing: after errors that may pass, and after the time-out.
-        NoSuchForm: if the server refuses the request as written.
-        Wasted: if the answer was refused by the model or cut off.
-        Lasting: after any other error.
+        RequestFailed: after an error, or if the whole answer has not come within the time-out.
     """
     litellm = load_litellm()
-    # In this task alone. LiteLLM then keeps no log of the request, neither of its success nor of its failure.
-    litellm.utils.is_internal_call.set(True)
-    how = _how(model, prompt, form)
+    options = {} if form == "text" else _format_options(model, response_format(prompt, form))
     if settings.api_base:
-        how |= {"api_base": settings.api_base}
+        options |= {"api_base": settings.api_base}
         if not os.environ.get("OPENAI_API_KEY"):
-            how |= {"api_key": _NO_KEY}
+            options |= {"api_key": _NO_KEY}
     try:
+        # LiteLLM's own time-out starts anew with every byte that comes.
         async with asyncio.timeout(settings.timeout_s):
             response = await litellm.acompletion(
                 model=model,
@@ -109,123 +92,91 @@ async def complete(
                 max_tokens=choice.max_tokens,
                 timeout=settings.timeout_s,
                 max_retries=0,
-                num_retries=0,
-                litellm_logging_obj=_unpriced(model),
-                **how,
+                **options,
             )
     except TimeoutError as error:
-        raise Passing(f"no whole answer within {settings.timeout_s:g} s") from error
+        raise RequestFailed(f"no whole answer within {settings.timeout_s:g} s", is_transient=True) from error
+    except litellm.ContentPolicyViolationError as error:
+        return Completion("", None, 0, f"refused: {_describe(error)}")
     except Exception as error:  # noqa: BLE001  LiteLLM raises errors of many libraries
-        # Their text and chain may hold headers: only a redacted line goes on.
-        raise _fault_of(error, form) from None
+        # The chain of causes may hold headers with keys.
+        raise _failure(error) from None
     return _read(response)
 
 
-def _unpriced(model: str) -> Any:
-    """What LiteLLM writes down about a request while it is under way, save its price.
-
-    It would look that up twice for every answer, a quarter of its work. Here money is counted before and after.
-    """
-    started, name = datetime.now(), str(uuid4())  # noqa: DTZ005  LiteLLM compares it with its own naive times
-    log = _unpriced_log()(model, [], False, "acompletion", started, name, "")
-    log.update_environment_variables(model=model, user="", optional_params={}, litellm_params={"api_base": ""})
-    return log
-
-
-@cache
-def _unpriced_log() -> Any:
-    from litellm.litellm_core_utils.litellm_logging import Logging
-
-    return type("Unpriced", (Logging,), {"response_cost_calculator": lambda *_, **__: None})
-
-
-def _how(model: str, prompt: Prompt, form: AnswerForm) -> dict[str, Any]:
-    """The form of the answer.
-
-    LiteLLM leaves out without a word what it thinks that a model does not know: nobody would tell the schema then. A
-    server with OpenAI's interface is sent it all the same and refuses by itself; of others LiteLLM is asked.
-    """
-    asked = wire_format(prompt, form)
-    if asked is None:
-        return {}
+def _format_options(model: str, asked: dict[str, Any]) -> dict[str, Any]:
+    """Pass the form on, or refuse it if LiteLLM would drop it, and the schema with it, without an error."""
     if model.startswith("openai/"):
+        # LiteLLM's list of models does not know what a server of one's own accepts; the server itself refuses.
         return {"extra_body": {"response_format": asked}}
-    if not _takes_forms(model):
-        raise NoSuchForm(f"{model} takes no form of answer")
+    if "response_format" not in (load_litellm().get_supported_openai_params(model) or ()):
+        raise RequestFailed(f"{model} has no response_format", may_be_form=True)
     return {"response_format": asked}
 
 
-@cache
-def _takes_forms(model: str) -> bool:
-    try:
-        return "response_format" in (load_litellm().get_supported_openai_params(model) or ())
-    except Exception:  # noqa: BLE001  an unknown provider is told when it is asked
-        return True
-
-
-def _read(response: Any) -> Answered:
+def _read(response: Any) -> Completion:
     try:
         choice, usage = response.choices[0], getattr(response, "usage", None)
         message, finish = choice.message, choice.finish_reason
     except (AttributeError, IndexError, TypeError) as error:
-        raise Passing(f"an answer without a choice: {type(error).__name__}") from error
-    prompt_tokens = getattr(usage, "prompt_tokens", None) or None
-    answer_tokens = getattr(usage, "completion_tokens", None) or None
+        raise RequestFailed(f"an answer without a choice: {type(error).__name__}", is_transient=True) from error
+    # The encoding replaces half of a surrogate pair, which no file can hold.
+    text = redact((message.content or "").encode(errors="replace").decode())
     special = getattr(message, "provider_specific_fields", None) or {}
-    refusal, text = getattr(message, "refusal", None) or special.get("refusal"), message.content or ""
+    refusal = getattr(message, "refusal", None) or special.get("refusal")
+    problem = ""
     if refusal or finish == "content_filter":
-        raise Wasted(f"refused: {_short(refusal or 'content filter')}", prompt_tokens, answer_tokens)
-    if finish == "length":
-        raise Wasted("cut off: the answer is longer than it may be", prompt_tokens, answer_tokens)
-    if not text.strip():
-        raise Wasted("an empty answer", prompt_tokens, answer_tokens)
-    # A half of a surrogate pair is no character: no file could hold it.
-    return Answered(redact(text.encode(errors="replace").decode()), prompt_tokens, answer_tokens)
+        problem = f"refused: {_one_line(refusal or 'content filter')}"
+    elif finish == "length":
+        problem = "cut off: the answer is longer than --max-tokens allows"
+    elif not text.strip():
+        problem = "an empty answer"
+    prompt_tokens = getattr(usage, "prompt_tokens", None) or None
+    return Completion(text, prompt_tokens, getattr(usage, "completion_tokens", None) or None, problem)
 
 
-def _fault_of(error: Exception, form: AnswerForm) -> Fault:
+def _failure(error: Exception) -> RequestFailed:
+    """Classify an error of LiteLLM by its HTTP status."""
     status, name = getattr(error, "status_code", None), type(error).__name__
-    message = f"{name}{f' {status}' if status else ''}: {_short(str(error))}"
-    if name == "ContentPolicyViolationError":
-        return Wasted(f"refused: {message}", None, 0)
-    if name in ("ContextWindowExceededError", "AuthenticationError", "PermissionDeniedError", "NotFoundError"):
-        return Lasting(message)
-    if status in _NO_FORM or name in ("UnsupportedParamsError", "JSONSchemaValidationError"):
-        return NoSuchForm(message) if form != "text" else Lasting(message)
-    if status in _MAY_PASS or status is None or "Timeout" in name or "Connection" in name:
-        return Passing(message, _retry_after(error))
-    return Lasting(message)
+    is_internal = name == "InternalServerError" and "Connection error" not in str(error)
+    return RequestFailed(
+        _describe(error),
+        is_transient=not isinstance(status, int) or status in (408, 409, 425, 429) or status >= 500,
+        # Some servers answer an unknown form with an internal error.
+        may_be_form=(status in (400, 422) and name != "ContextWindowExceededError") or is_internal,
+        retry_after_s=_retry_after(error),
+    )
 
 
 def _retry_after(error: Exception) -> float | None:
-    """Seconds that the server asks us to wait."""
-    headers: Any = getattr(error, "litellm_response_headers", None) or getattr(
-        getattr(error, "response", None), "headers", None
-    )
-    said = str((headers or {}).get("retry-after") or (headers or {}).get("Retry-After") or "")
+    """Read the Retry-After header: seconds or a date."""
+    response: Any = getattr(error, "response", None)
+    headers = getattr(error, "litellm_response_headers", None) or getattr(response, "headers", None) or {}
+    value = str(headers.get("retry-after") or "")
     try:
-        return max(0.0, float(said))
+        return max(0.0, float(value))
     except ValueError:
-        return _until(said)
-
-
-def _until(said: str) -> float | None:
+        pass
     try:
-        moment = parsedate_to_datetime(said)
+        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
     except (ValueError, TypeError):
         return None
-    return max(0.0, (moment - datetime.now(moment.tzinfo or UTC)).total_seconds())
 
 
-def _short(text: str) -> str:
+def _describe(error: Exception) -> str:
+    status = getattr(error, "status_code", None)
+    return f"{type(error).__name__}{f' {status}' if status else ''}: {_one_line(str(error))}"
+
+
+def _one_line(text: str) -> str:
     line = " ".join(redact(text).split())
-    return line if len(line) <= _LONGEST_WORDS else f"{line[:_LONGEST_WORDS]} ..."
+    return line if len(line) <= _LONGEST_MESSAGE else f"{line[:_LONGEST_MESSAGE]} ..."
 
 
 def missing_keys(model: str) -> list[str]:
-    """Name the variables of the environment that a model's provider needs and that are not set."""
+    """Return the environment variables that a model's provider needs and that are not set."""
     try:
         found = load_litellm().validate_environment(model)
-    except Exception:  # noqa: BLE001  an unknown provider is told when it is asked
+    except Exception:  # noqa: BLE001  an unknown provider: the first request reports it
         return []
     return [] if found.get("keys_in_environment") else [str(name) for name in found.get("missing_keys") or ()]

@@ -1,4 +1,4 @@
-"""What a language model settles of a design: words, magnitudes, which motif falls where. No number of the rule."""
+"""The part of a design that a language model chooses: texts, magnitudes, and which motif uses which columns."""
 
 from typing import Literal
 
@@ -34,7 +34,7 @@ FreeFault = Literal[
     PathologyKind.MIXED_TYPES,
     PathologyKind.HIGH_CARDINALITY,
 ]
-"""Faults that a design may have beside those of its seed."""
+"""Faults that a design may add to those of its seed."""
 
 
 class MotifChoice(Frozen):
@@ -42,14 +42,14 @@ class MotifChoice(Frozen):
 
     kind: MotifKind
     columns: tuple[str, ...] = Field(min_length=1, max_length=2)
-    """Ratio: numerator, denominator. Varying slope: quantity, category. Local rule: quantity, category that tells who
-    is likely to follow it. Difference: from the first the second is taken."""
+    """Ratio: numerator, denominator. Difference: minuend, subtrahend. Varying slope: quantity, category. Local rule:
+    quantity, category that hints at the rows that follow the rule."""
     rises: bool | None = None
-    """Whether the target rises with it, where the domain says so; None: drawn."""
+    """Whether the target rises with it; None if the domain does not say, then it is drawn."""
 
 
 class DesignDraft(Frozen):
-    """A design before its numbers: the grammar's machinery composes the mechanism from it and the slot's streams."""
+    """A design without its numbers. `design_task` composes the mechanism from it and the slot's random streams."""
 
     domain: Domain
     motifs: tuple[MotifChoice, ...] = Field(min_length=4)
@@ -57,7 +57,7 @@ class DesignDraft(Frozen):
     metric: MetricName
     split: SplitKind
     baselines: tuple[str, ...] = ()
-    """What a solver may try, of rising complexity, in words. Kept for the record; no part of the task."""
+    """Approaches that a solver may try, from simple to complex. Recorded, but no part of the task."""
 
     @model_validator(mode="after")
     def _no_column_serves_twice(self) -> "DesignDraft":
@@ -67,20 +67,20 @@ class DesignDraft(Frozen):
         return self
 
     def structure_of(self, seed: Structure) -> Structure:
-        """The seed's structure with the metric and the split that were chosen among those that fit it."""
+        """Return the seed's structure with the metric and split of this draft."""
         return seed.model_copy(update={"metric": self.metric, "split": self.split})
 
 
 class Authorship(Frozen):
-    """Who wrote a draft, and what that took."""
+    """Models that wrote a draft, and the cost."""
 
     models: tuple[str, ...]
-    """That answered, each once, in the order in which they did."""
+    """Models that answered, each once, in the order of their first answer."""
     replies: tuple[str, ...]
-    """Names of the recorded requests, in the order of the work."""
+    """Keys of the recorded replies, in order."""
     source: str = "model"
-    """`model`, or what else the replies are marked as, such as `fixture`."""
+    """`model`, or another mark of the replies such as `fixture`."""
     usage: Usage = Usage()
-    """Of all replies, when they were given."""
+    """Sum over all replies; recorded replies count with their original cost."""
     repairs: int = Field(default=0, ge=0)
-    """Answers that were sent back."""
+    """Number of invalid answers."""

@@ -1,4 +1,4 @@
-"""What is asked of language models, what they answered, and what it cost."""
+"""Prompts to language models, their replies and costs."""
 
 from typing import Any, Literal
 
@@ -8,61 +8,61 @@ from sandmill.models.base import Frozen
 
 
 class Message(Frozen):
-    """One turn of a conversation."""
+    """One message of a conversation."""
 
     role: Literal["system", "user", "assistant"]
     content: str
 
 
 class Prompt(Frozen):
-    """One question: everything that its answer may depend on, and nothing of how it is sent."""
+    """One question: everything that its answer may depend on, and nothing about how it is sent."""
 
     role: str
-    """Who asks, such as `strategist`; for reports."""
+    """Role that asks, such as `strategist`."""
     messages: tuple[Message, ...] = Field(min_length=1)
     answer: dict[str, Any]
     """JSON Schema of the answer."""
     answer_version: int = Field(default=1, ge=1)
-    """Raised when what is asked for changes while its schema does not."""
+    """Raise it when the meaning of the answer changes while its schema does not."""
     draw: str = ""
-    """Which of several equal questions this is: two slots must not be given one answer."""
+    """Distinguishes equal questions, so that two slots do not share one answer."""
 
 
 class ModelChoice(Frozen):
-    """What answers: models in the order in which they are tried, and how they are asked to write."""
+    """Models in the order in which they are tried, and their sampling parameters."""
 
     models: tuple[str, ...] = Field(min_length=1)
-    """Names as LiteLLM writes them, such as `openai/gpt-4o-mini`."""
+    """Names in LiteLLM's notation, such as `openai/gpt-4o-mini`."""
     temperature: float = Field(default=0.7, ge=0, le=2)
     max_tokens: int = Field(default=6000, ge=16)
-    """Of one answer."""
+    """Most tokens of one answer."""
 
 
 class LlmSettings(Frozen):
-    """How questions are sent. Nothing here changes what an answer is."""
+    """How requests are sent. No setting changes the content of an answer."""
 
     concurrency: int = Field(default=8, ge=1, le=256)
     timeout_s: float = Field(default=120.0, gt=0)
-    """Of one request, whether bytes trickle or not."""
+    """Deadline for the whole answer to one request."""
     retries: int = Field(default=3, ge=0, le=20)
-    """Further tries after an error that may pass by itself."""
+    """Retries after a transient error."""
     api_base: str | None = None
-    """Server with OpenAI's interface, for models named `openai/...`; none: the provider's own."""
+    """Address of a server with OpenAI's interface, for models named `openai/...`; None means the provider's own."""
     is_replay: bool = False
-    """Answer from recorded replies alone."""
+    """Answer from recorded replies only."""
 
 
 class Usage(Frozen):
-    """What one or several requests took."""
+    """Tokens and cost of one or several requests."""
 
     requests: int = Field(default=0, ge=0)
-    """Sent and paid for; recorded replies count as none."""
+    """Requests that were answered; recorded replies do not count."""
     prompt_tokens: int = Field(default=0, ge=0)
     answer_tokens: int = Field(default=0, ge=0)
     usd: float = Field(default=0.0, ge=0)
 
     def plus(self, other: "Usage") -> "Usage":
-        """Add up."""
+        """Return the sum of both."""
         return Usage(
             requests=self.requests + other.requests,
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
@@ -72,32 +72,32 @@ class Usage(Frozen):
 
 
 AnswerForm = Literal["json_schema", "json_object", "text"]
-"""How a server is made to answer in JSON, the strictest first."""
+"""How a server is asked for JSON."""
 
 
 class Reply(Frozen):
-    """A complete answer. Whether it is a right one is for the role to judge that asked."""
+    """A complete answer. The role that asked checks its content."""
 
     text: str
     model: str
-    """That answered, which need not be the first that was asked."""
+    """Model that answered; earlier models may have failed."""
     form: AnswerForm
     usage: Usage
-    """What the answer cost when it was given."""
+    """Original cost of the answer."""
     key: str
-    """Of the recorded request, 64 hexadecimal digits."""
+    """Key of the request, 64 hexadecimal digits."""
     source: str = "model"
-    """Who wrote it: `model`, or for recordings written by hand a word such as `fixture`."""
+    """Author: `model`, or a word such as `fixture` for recordings that were written by hand."""
     is_recorded: bool = False
-    """It came from the recordings and cost nothing now."""
+    """Whether it came from the recordings or from an equal request, and cost nothing."""
     passed_over: tuple[str, ...] = ()
-    """Models that were tried before and why they did not answer."""
+    """Models that failed before, each with its reason."""
     value: dict[str, Any] | None = None
-    """The JSON object of the text; None if there is none."""
+    """JSON object of the text, or None."""
     problem: str = ""
-    """Why there is none, in words that its writer can act on."""
+    """Why the text has no JSON object, in words that the model can act on."""
 
     @property
     def paid(self) -> Usage:
-        """What this reply cost in this run."""
+        """Cost of this reply in this run."""
         return Usage() if self.is_recorded else self.usage

@@ -1,4 +1,4 @@
-"""The part of a build that asks language models: drafts for all slots of a round, before any shard is made."""
+"""Drafts by language models for all slots of a round, before any shard is built."""
 
 import asyncio
 from collections.abc import Sequence
@@ -20,18 +20,18 @@ from sandmill.pipeline.sample_preview import preview_sample
 from sandmill.quality.giveaways import GIVEAWAYS
 
 DESIGNS_A_CALL = 4
-"""Designs in the making for every call that may be open, so that a call that ends is followed by another at once. Where
-money may end there is one: each design that is in the making then is paid for in part and of no use."""
+"""Designs in progress per concurrent call, so that another request follows at once when a call ends. With `--max-usd`
+it is 1: designs that are in progress when the limit is reached are paid for in part and lost."""
 PREVIEW_TIMEOUT_S = 120.0
-"""Wall-clock limit of rendering one sample and of its first scores."""
+"""Wall-clock limit in seconds for rendering one sample and scoring it."""
 
 
 def design_round(
     plan: BuildPlan, pending: Sequence[ShardPlan], done: Sequence[ShardRef], settings: RunSettings
 ) -> tuple[ShardPlan, ...]:
-    """Settle the drafts of a round; plans of the grammar pass as they are.
+    """Return the shard plans of a round with drafts. Plans of the grammar designer are returned unchanged.
 
-    What was answered in an earlier run is found in the recordings, so a killed round goes on where it was.
+    Replies of earlier runs are recorded, so a killed round continues where it stopped.
 
     Raises:
         ReplayMiss: in replay, if a request of the first round is not recorded.
@@ -57,22 +57,22 @@ def settle(
     client: LlmClient,
     draw: str,
 ) -> list[Designed | Refused]:
-    """Design for slots, knowing what the library and the finished shards hold."""
+    """Draft designs for slots that differ from the domains of the library and of finished shards."""
     store = open_dataset(plan, settings)
-    held = [KnownDomain.of_domain(domain) for domain in load_domains()]
-    held += [KnownDomain.of_spec(record.spec) for record in iterate_records(store, done)]
-    # Which slots are tried again depends on the release secret, so no recording can foresee later rounds.
+    known = [KnownDomain.of_domain(domain) for domain in load_domains()]
+    known += [KnownDomain.of_spec(record.spec) for record in iterate_records(store, done)]
+    # The release secret decides which slots later rounds try again, so no recording can cover them.
     forgives = settings.replay is not None and bool(done)
     at_once = settings.llm_calls * (1 if settings.max_usd is not None else DESIGNS_A_CALL)
-    # Threads of their own: those that asyncio lends to everybody must be there for replies to be kept meanwhile.
-    with ThreadPoolExecutor(settings.workers, thread_name_prefix="look") as threads:
+    # Separate threads: asyncio's default threads must stay free to write replies.
+    with ThreadPoolExecutor(settings.workers, thread_name_prefix="sample") as threads:
         look = partial(_look, threads, settings.workers) if plan.request.revise else None
         designer = LlmDesigner(client.ask, plan.request.repairs, GIVEAWAYS, look, at_once, forgives)
-        return asyncio.run(designer.design(slots, held, draw))
+        return asyncio.run(designer.design(slots, known, draw))
 
 
 async def _look(threads: Executor, workers: int, slot: Slot) -> str:
-    """Render a sample in a worker; what cannot be rendered is said, for the developer to mend."""
+    """Render a sample in a worker process. If that fails, return the error for the developer to repair."""
 
     def work() -> str:
         ((_, outcome),) = shared_workers(workers).map(preview_sample, [slot], PREVIEW_TIMEOUT_S)

@@ -1,4 +1,4 @@
-"""Who answers the llm designer in a build: the client, with the dataset's recordings, receipts and limit of money."""
+"""The language model client of a build, with the dataset's recordings, receipts and spending limit."""
 
 from sandmill.errors import Problem
 from sandmill.llm import Budget, LlmClient, Recordings
@@ -10,11 +10,11 @@ from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.store.files import Store
 
 FOLDER = "llm"
-"""Of the dataset, private: recordings name rules. Below it lie replies, receipts and transcripts."""
+"""Folder of the dataset with replies, receipts and transcripts. It is private: they name motifs."""
 
 
 def open_client(plan: BuildPlan, settings: RunSettings, store: Store) -> LlmClient:
-    """Make the client of a build. In replay the recordings lie elsewhere, and nobody is asked."""
+    """Create the client of a build. In replay it reads recordings from `settings.replay` and sends no request."""
     recordings = (
         Recordings(Store(settings.replay), "replies") if settings.replay else Recordings(store, f"{FOLDER}/replies")
     )
@@ -30,7 +30,7 @@ def open_client(plan: BuildPlan, settings: RunSettings, store: Store) -> LlmClie
 
 
 def llm_problems(request: BuildRequest, settings: RunSettings) -> list[Problem]:
-    """What would keep language models from being asked, told before any work."""
+    """List problems that would keep models from answering; called before any work."""
     if request.designer != "llm":
         return [Problem("--preview", "the grammar designer", "--designer llm and --model")] if settings.preview else []
     if settings.replay is not None:

@@ -1,4 +1,4 @@
-"""What a build would be like and cost, from its first few designs; these are kept, so that they are paid for once."""
+"""Preview of a build: its first designs and a cost forecast. The build reuses these designs without paying again."""
 
 import math
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from sandmill.pipeline.sample_preview import preview_sample
 from sandmill.seeds import ingest
 
 _SPREAD_OF_ONE = 0.5
-"""Relative uncertainty of a cost that was seen once."""
+"""Relative standard error of the mean cost if only one design was seen."""
 
 
 @dataclass(frozen=True)
@@ -30,18 +30,18 @@ class Shown:
 
 @dataclass(frozen=True)
 class Preview:
-    """The first designs, and what all of them would cost."""
+    """The first designs and the cost forecast for all."""
 
     shown: tuple[Shown, ...]
     slots: int
     low_usd: float
     high_usd: float
     paid_usd: float
-    """So far, over all runs of this build."""
+    """Paid so far over all runs of this build."""
 
 
 def preview_build(request: BuildRequest, settings: RunSettings) -> Preview:
-    """Design the first slots of a build as the build would, render them, and forecast the cost of the whole."""
+    """Design and render the first slots of a build and forecast the cost of all."""
     plan = plan_build(request, ingest(request.seeds))
     slots = plan_slots(plan)
     client = open_client(plan, settings, open_dataset(plan, settings))
@@ -52,12 +52,12 @@ def preview_build(request: BuildRequest, settings: RunSettings) -> Preview:
 
 
 def forecast(costs: list[float], refused: int, slots: int) -> tuple[float, float]:
-    """Dollars between which the build will cost, about nine times in ten.
+    """Return a range of dollars that contains the cost of the build in about 90 % of cases.
 
     Args:
-        costs: of the designs seen, refused ones included.
-        refused: how many of them no draft came of; their slots are tried again in later rounds.
-        slots: of the whole build.
+        costs: dollars of each design seen, refused ones included.
+        refused: number of refused designs; later rounds try their slots again.
+        slots: number of slots of the build.
     """
     mean, seen = fmean(costs), len(costs)
     error = stdev(costs) / math.sqrt(seen) if seen > 1 else _SPREAD_OF_ONE * mean

@@ -1,4 +1,4 @@
-"""One look at a design before it is settled: a few rows, and how the first solvers do on them."""
+"""Sample of a draft for its developer: a few rows and the scores of a few solvers."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,16 +15,16 @@ from sandmill.synth import render
 
 ROWS_SHOWN = 5
 _TEST_ROWS = 500
-_TRIAL = b"a look at a design is no secret: it is shown to whoever designs"
-"""Never the release secret: what is drawn here leaves the house."""
+_SAMPLE_SECRET = b"a look at a design is no secret: it is shown to whoever designs"
+"""Used in place of the release secret, because the model provider sees the sample."""
 
 
 def preview_sample(slot: Slot) -> str:
-    """Render a slot's draft with throw-away draws and write down rows and scores."""
-    streams = Streams(_TRIAL, fingerprint(slot.draft) if slot.draft else "")
+    """Render a slot's draft with draws that no task uses, and return rows and scores as text."""
+    streams = Streams(_SAMPLE_SECRET, fingerprint(slot.draft) if slot.draft else "")
     spec = design_task(slot, streams, first_hardness(slot.structure, slot.band))
     sizes = Sizes(train=spec.sizes.train, feedback=_TEST_ROWS, final=_TEST_ROWS)
-    rendered = render(spec.model_copy(update={"sizes": sizes}), _TRIAL)
+    rendered = render(spec.model_copy(update={"sizes": sizes}), _SAMPLE_SECRET)
     train = rendered.package.public["train.csv"].decode().splitlines()
     rows = "\n".join(train[: ROWS_SHOWN + 1])
     metric, answers = get_metric(spec.metric), rendered.answers
@@ -35,9 +35,9 @@ def preview_sample(slot: Slot) -> str:
         runs = run_panel(Path(name), told_of(rendered.package.facts), _entries())
     scores = {run.name: metric.rounded(answers.truth[final], run.prediction[final]) for run in runs if run.has_run}
     scores["the best that is possible"] = metric.rounded(answers.truth[final], rendered.oracle[final])
-    told = "\n".join(f"- {solver.replace('_', ' ')}: {score:.2f}" for solver, score in scores.items())
+    lines = "\n".join(f"- {solver.replace('_', ' ')}: {score:.2f}" for solver, score in scores.items())
     better = "lower" if metric.is_lower_better else "higher"
-    return f"First rows of {spec.sizes.train}:\n{rows}\n\nScores ({spec.metric}, {better} is better):\n{told}"
+    return f"First rows of {spec.sizes.train}:\n{rows}\n\nScores ({spec.metric}, {better} is better):\n{lines}"
 
 
 def _entries() -> list[str]:

@@ -65,34 +65,18 @@ def test_what_is_kept_is_found_again_with_its_question(place, tmp_path, request)
     store = Store(root)
     recordings = Recordings(store)
     assert recordings.find("ab" * 32) is None
-    recordings.keep(PROMPT, _reply(text='{"a": 1}'))
+    recordings.add(PROMPT, _reply(text='{"a": 1}'))
     found = recordings.find("ab" * 32)
     assert (found.text, found.is_recorded, found.usage.usd) == ('{"a": 1}', True, 0.001)
     (path,) = store.list("llm/replies")
     assert json.loads(store.read(path))["messages"][0]["content"] == "how many?"
 
 
-def test_one_receipt_says_what_all_of_its_answers_cost(tmp_path):
-    store = Store(str(tmp_path))
-    Ledger(store, "paid").note("ab" * 32, [Usage(requests=1, prompt_tokens=3, usd=0.25)] * 4)
-    assert Ledger(store, "paid").total() == 1.0
-    (path,) = store.list("paid")
-    assert json.loads(store.read(path)) == {"requests": 4, "prompt_tokens": 12, "answer_tokens": 0, "usd": 1.0}
-
-
-def test_keys_are_those_of_the_replies_that_are_there(tmp_path):
-    recordings = Recordings(Store(str(tmp_path)))
-    assert recordings.keys() == set()
-    for key in ("ab" * 32, "cd" * 32):
-        recordings.keep(PROMPT, _reply(key))
-    assert recordings.keys() == {"ab" * 32, "cd" * 32}
-
-
 def test_of_two_that_answer_at_once_both_go_on_with_the_first(tmp_path):
     recordings = Recordings(Store(str(tmp_path)))
     kept = []
     threads = [
-        threading.Thread(target=lambda n=n: kept.append(recordings.keep(PROMPT, _reply(text=str(n))))) for n in range(8)
+        threading.Thread(target=lambda n=n: kept.append(recordings.add(PROMPT, _reply(text=str(n))))) for n in range(8)
     ]
     for thread in threads:
         thread.start()
@@ -105,17 +89,17 @@ def test_of_two_that_answer_at_once_both_go_on_with_the_first(tmp_path):
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"reply": {"text": "x"}}', b"\xff"])
 def test_a_damaged_recording_is_an_error_that_names_the_file(tmp_path, damage):
     store = Store(str(tmp_path))
-    Recordings(store).keep(PROMPT, _reply())
+    Recordings(store).add(PROMPT, _reply())
     (path,) = store.list("llm")
     (tmp_path / path).write_bytes(damage)
-    with pytest.raises(StoreError, match="reply is damaged"):
+    with pytest.raises(StoreError, match="damaged recording"):
         Recordings(store).find("ab" * 32)
 
 
 def test_nobody_else_may_read_recordings(tmp_path):
     store = Store(str(tmp_path))
-    Recordings(store).keep(PROMPT, _reply())
-    Ledger(store, "llm/paid").note("ab" * 32, [Usage(requests=1, usd=0.5)])
+    Recordings(store).add(PROMPT, _reply())
+    Ledger(store, "llm/paid").add("ab" * 32, Usage(requests=1, usd=0.5))
     assert {Path(tmp_path, path).stat().st_mode & 0o077 for path in store.list("llm")} == {0}
 
 
@@ -131,7 +115,7 @@ def test_receipts_never_say_less_than_was_paid(amounts):
     files = Kept()
     ledger = Ledger(files, "paid/p")
     for amount in amounts:
-        ledger.note("ab" * 32, [Usage(requests=1, usd=amount)])
+        ledger.add("ab" * 32, Usage(requests=1, usd=amount))
     assert sum(amounts) - 1e-9 <= ledger.total() <= sum(amounts) + 1e-6 * len(amounts) + 1e-9
 
 
@@ -146,7 +130,7 @@ def test_a_longer_key_that_holds_a_shorter_one_leaves_nothing_behind():
 
 
 @given(st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=5) | st.lists(st.booleans()), max_size=4))
-def test_json_is_read_back_in_whatever_talk_it_stands(value):
+def test_json_is_read_back_in_whatever_prose_it_stands(value):
     text = json.dumps(value)
     assert read_json(text) == value
     assert read_json(f"Here:\n```json\n{text}\n```\nBye") == value

@@ -69,7 +69,7 @@ def test_a_round_is_asked_for_once_whatever_becomes_of_the_run(tmp_path):
     assert [shard.slots for shard in _round(replayed)[1]] == [shard.slots for shard in shards]
 
 
-def test_other_sheets_are_other_shards(tmp_path):
+def test_other_drafts_are_other_shards(tmp_path):
     with serve(Playbook().serve) as server:
         _, shards = _round(_settings(tmp_path / "a", server))
     spoilt = Playbook(lambda role, times, a: {**a, "baselines": ["one"] * 3} if "baselines" in a else a)
@@ -98,7 +98,7 @@ def _refusing(received):
     return error(500, "out of order")
 
 
-def test_a_slot_without_a_sheet_is_a_rejection_and_stays_empty(tmp_path, monkeypatch):
+def test_a_slot_without_a_draft_is_a_rejection_and_stays_empty(tmp_path, monkeypatch):
     monkeypatch.setattr("sandmill.llm.client.FIRST_WAIT_S", 0.001)
     with serve(_refusing) as server:
         plan, shards = _round(_settings(tmp_path, server))
@@ -117,7 +117,7 @@ def test_a_slot_without_a_sheet_is_a_rejection_and_stays_empty(tmp_path, monkeyp
     assert json.loads(open_dataset(plan, RunSettings(root=str(tmp_path))).read(transcript)) == []
 
 
-def test_what_a_sheet_cost_is_booked_even_where_no_task_comes_of_it(tmp_path):
+def test_what_a_draft_cost_is_booked_even_where_no_task_comes_of_it(tmp_path):
     with serve(Playbook().serve) as server:
         _, shards = _round(_settings(tmp_path, server, price={"input": 10, "output": 20}))
 

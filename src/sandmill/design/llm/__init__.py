@@ -1,4 +1,4 @@
-"""Design by language models: five roles that settle words, magnitudes and motifs, each judged before it is believed."""
+"""Design by language models: five roles choose words, magnitudes and motifs, and code checks every answer."""
 
 from sandmill.design.llm.designer import MONEY_SPENT, Designed, LlmDesigner, Refused
 from sandmill.design.llm.diversity import KnownDomain

@@ -1,4 +1,4 @@
-"""A conversation with one role: a question, an answer that is judged, and the exact problems back until it holds."""
+"""Conversation with a role: a question, an answer that code checks, and repairs until the answer is valid."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -14,22 +14,22 @@ from sandmill.models.llm import Message, Prompt, Reply, Usage
 Answer = TypeVar("Answer", bound=BaseModel)
 
 MOST_PROBLEMS = 12
-"""Told at once: a longer list is not read."""
+"""Problems that one repair request lists; models do not read longer lists."""
 LONGEST_ANSWER = 40_000
-"""Characters of an answer that are given back with its problems."""
+"""Characters of an invalid answer that a repair request repeats."""
 _LONGEST_VALUE = 80
-_PLACE = re.compile(r"\{\{(\w+)\}\}")
+_PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
 
 class Ask(Protocol):
-    """Whoever answers prompts: the client of `sandmill.llm`, passed in by the build."""
+    """Answers prompts. The pipeline passes in the client of `sandmill.llm`."""
 
     def __call__(self, prompt: Prompt) -> Awaitable[Reply]:
         """Answer one prompt."""
 
 
 class GivenUp(Exception):
-    """A role did not come to an answer that holds."""
+    """A role gave no valid answer within its repairs."""
 
     def __init__(self, role: str, problems: list[str]) -> None:
         self.role, self.problems = role, problems
@@ -38,7 +38,7 @@ class GivenUp(Exception):
 
 @dataclass(frozen=True)
 class Exchange:
-    """One question, its answer and what was wrong with it."""
+    """A question, its answer and the problems of the answer."""
 
     role: str
     question: str
@@ -48,22 +48,22 @@ class Exchange:
 
 @dataclass
 class Conversation:
-    """Everything that was said over one design, and what it took."""
+    """All exchanges about one design, with their cost."""
 
     ask: Ask
     repairs: int
-    """Times that a role may mend its answer."""
+    """Most repair requests per question."""
     draw: str
     exchanges: list[Exchange] = field(default_factory=list)
 
     @property
     def usage(self) -> Usage:
-        """Of all replies, when they were given."""
+        """Sum over all replies; recorded replies count with their original cost."""
         return _sum(exchange.reply.usage for exchange in self.exchanges)
 
     @property
-    def sent_back(self) -> int:
-        """Answers that did not hold."""
+    def repairs_made(self) -> int:
+        """Number of invalid answers."""
         return sum(bool(exchange.problems) for exchange in self.exchanges)
 
     async def settle(
@@ -72,21 +72,21 @@ class Conversation:
         question: str,
         answer: type[Answer],
         judge: Callable[[Answer], list[str]],
-        ask_others: Callable[[Answer], Awaitable[list[str]]] | None = None,
+        review: Callable[[Answer], Awaitable[list[str]]] | None = None,
     ) -> Answer:
-        """Ask a role until its answer holds.
+        """Ask a role until its answer is valid.
 
         Args:
-            role: names the prompt file of its standing orders.
-            question: what is asked this time, facts and data included.
+            role: name of the prompt file with its instructions.
+            question: the question with its facts and data.
             answer: schema of the answer.
-            judge: lists what is wrong with a well-formed answer.
-            ask_others: does the same by asking another role; only of what the judge found no fault with.
+            judge: lists the problems of a well-formed answer.
+            review: lists problems by asking another role; called only if `judge` finds none.
 
         Raises:
-            GivenUp: after as many repairs as allowed; holds the last problems.
+            GivenUp: if the answer after the last repair is invalid; holds its problems.
         """
-        messages = [Message(role="system", content=orders_of(role)), Message(role="user", content=question)]
+        messages = [Message(role="system", content=instructions_for(role)), Message(role="user", content=question)]
         for attempt in range(self.repairs + 1):
             prompt = Prompt(role=role, messages=tuple(messages), answer=_schema_of(answer), draw=self.draw)
             reply = await self.ask(prompt)
@@ -95,8 +95,8 @@ class Conversation:
                 problems = judge(found)
             place = len(self.exchanges)
             self.exchanges.append(Exchange(role, messages[-1].content, reply, tuple(problems)))
-            if found is not None and not problems and ask_others:
-                problems = await ask_others(found)
+            if found is not None and not problems and review:
+                problems = await review(found)
                 self.exchanges[place] = Exchange(role, messages[-1].content, reply, tuple(problems))
             if found is not None and not problems:
                 return found
@@ -104,7 +104,7 @@ class Conversation:
                 raise GivenUp(role, problems)
             messages += [
                 Message(role="assistant", content=reply.text[:LONGEST_ANSWER]),
-                Message(role="user", content=_send_back(problems)),
+                Message(role="user", content=_repair_request(problems)),
             ]
         raise AssertionError("unreachable: the last attempt returns or raises")
 
@@ -120,18 +120,18 @@ def _schema_of(answer: type[BaseModel]) -> dict[str, Any]:
 
 
 @cache
-def orders_of(role: str) -> str:
-    """The standing orders of a role: the same for every design, so no data can change them."""
+def instructions_for(role: str) -> str:
+    """Return a role's instructions. They are the same for every design, so no data can change them."""
     return f"{_template('common')}\n\n{_template(role)}"
 
 
 def fill(name: str, values: Mapping[str, str]) -> str:
-    """Fill a prompt file. What is put in is never read as a template again.
+    """Fill the placeholders of a prompt file. Values are inserted as they are, placeholders in them included.
 
     Raises:
-        KeyError: if the file has a place that no value is given for.
+        KeyError: if a placeholder has no value.
     """
-    return _PLACE.sub(lambda place: values[place[1]], _template(name))
+    return _PLACEHOLDER.sub(lambda found: values[found[1]], _template(name))
 
 
 def _read(reply: Reply, answer: type[Answer]) -> tuple[Answer | None, list[str]]:
@@ -140,10 +140,10 @@ def _read(reply: Reply, answer: type[Answer]) -> tuple[Answer | None, list[str]]
     try:
         return answer.model_validate(reply.value), []
     except ValidationError as error:
-        return None, [_told(dict(detail)) for detail in error.errors(include_url=False)]
+        return None, [_problem(dict(detail)) for detail in error.errors(include_url=False)]
 
 
-def _told(detail: dict[str, Any]) -> str:
+def _problem(detail: dict[str, Any]) -> str:
     where = ".".join(str(part) for part in detail["loc"]) or "the answer"
     if detail["type"] == "extra_forbidden":
         return f"{where}: there is no such field; leave it out"
@@ -153,11 +153,11 @@ def _told(detail: dict[str, Any]) -> str:
     return f"{where}: {detail['msg']}; saw {saw if len(saw) <= _LONGEST_VALUE else saw[:_LONGEST_VALUE] + ' ...'}"
 
 
-def _send_back(problems: list[str]) -> str:
-    told = "\n".join(f"- {problem}" for problem in problems[:MOST_PROBLEMS])
+def _repair_request(problems: list[str]) -> str:
+    listed = "\n".join(f"- {problem}" for problem in problems[:MOST_PROBLEMS])
     rest = len(problems) - MOST_PROBLEMS
     more = f"\n- and {rest} more of the same kinds" if rest > 0 else ""
-    return fill("repair", {"problems": told + more})
+    return fill("repair", {"problems": listed + more})
 
 
 def _sum(usages: Any) -> Usage:

@@ -1,4 +1,4 @@
-"""Five roles in a row for every slot: what comes out is a draft that the grammar's machinery composes, or a refusal."""
+"""Five roles in turn design each slot. The result is a draft, from which the design is composed, or a refusal."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -8,7 +8,7 @@ from typing import TypeVar
 from pydantic_core import to_json
 
 from sandmill.design.llm.conversation import Ask, Conversation, GivenUp
-from sandmill.design.llm.developer import develop, look_again
+from sandmill.design.llm.developer import develop, review_sample
 from sandmill.design.llm.diversity import KnownDomain, choose_idea
 from sandmill.design.llm.engineer import choose_evaluation
 from sandmill.design.llm.strategist import Idea, propose
@@ -20,48 +20,48 @@ from sandmill.models.llm import Usage
 from sandmill.models.plan import Slot
 
 MONEY_SPENT = "max_usd"
-"""Reason of a refusal that is nobody's fault: the money that may be spent is spent."""
+"""Reason of a refusal because the spending limit is reached; it does not count as a failed design."""
 _LONGEST_DETAIL = 600
 
 Result = TypeVar("Result")
 
 Look = Callable[[Slot], Awaitable[str]]
-"""Renders a sample of a slot's design and says how the first solvers score on it."""
+"""Renders a sample of a slot's design and returns its rows and the scores of a few solvers as text."""
 
 
 @dataclass(frozen=True)
 class Designed:
-    """A slot with its draft, and everything that was said over it."""
+    """A slot with its draft and the transcript of its conversation."""
 
     slot: Slot
     transcript: str
-    """Private: it names the rule."""
+    """Private: it names the motifs."""
 
 
 @dataclass(frozen=True)
 class Refused:
-    """A slot that no draft came of."""
+    """A slot without a draft."""
 
     slot: Slot
     reason: str
     detail: str
-    """Says nothing of the rule that was meant."""
+    """Names no motif: it is published."""
     usage: Usage
-    """Of all replies, when they were given."""
+    """Sum over all replies; recorded replies count with their original cost."""
     transcript: str
 
 
 @dataclass(frozen=True)
 class LlmDesigner:
-    """Settles the drafts of slots, all at once. Equal slots, names and replies give equal drafts.
+    """Drafts designs for slots concurrently. Equal slots, known domains and replies give equal drafts.
 
     Args:
         ask: answers prompts.
-        repairs: times that a role may mend its answer.
-        giveaways: phrases that no text may hold.
-        look: shows a design before it is settled; none: the developer is not shown any.
-        at_once: designs in the making at a time; which idea each takes does not depend on it.
-        forgives_misses: refuse what replay has no answer for, instead of stopping the run.
+        repairs: most repair requests per question.
+        giveaways: phrases that no text may contain.
+        look: renders a sample for the developer to review; None skips the review.
+        at_once: number of designs in progress at a time; it does not change any draft.
+        forgives_misses: in replay, refuse a slot whose request is not recorded instead of stopping the run.
     """
 
     ask: Ask
@@ -69,27 +69,25 @@ class LlmDesigner:
     giveaways: tuple[str, ...]
     look: Look | None = None
     at_once: int = 8
-    """Designs in the making; each asks one question at a time, and waits once, for earlier ones to take their idea."""
     forgives_misses: bool = False
-    """Refuse a slot that replay has no answer for, where which slots are asked for was not known to the recording."""
 
-    async def design(self, slots: Sequence[Slot], held: Sequence[KnownDomain], draw: str) -> list[Designed | Refused]:
-        """Design for every slot.
+    async def design(self, slots: Sequence[Slot], known: Sequence[KnownDomain], draw: str) -> list[Designed | Refused]:
+        """Draft a design for every slot.
 
-        Ideas are taken in the order of the slots, each as far as possible from those that are held and from those of
-        earlier slots, so no answer depends on which came first. Designs are begun in that order too, and few at a time:
-        money that ends leaves few of them unfinished.
+        Ideas are chosen in the order of the slots, each as far as possible from known domains and from the ideas of
+        earlier slots, so the order of replies changes nothing. Designs start in the same order and few at a time:
+        when the spending limit is reached, few are unfinished.
 
         Args:
-            slots: to be designed.
-            held: what the release and the library have already.
-            draw: which round this is; equal questions of another round are other questions.
+            slots: the slots to design.
+            known: domains of the library and of finished tasks.
+            draw: name of the round; equal questions of two rounds are different requests.
 
         Raises:
             ReplayMiss: in replay, if a request is not recorded and misses are not forgiven.
         """
-        taken, gate = list(held), asyncio.Semaphore(self.at_once)
-        names = [one.name for one in held]
+        taken, gate = list(known), asyncio.Semaphore(self.at_once)
+        names = [one.name for one in known]
         turns = [asyncio.Event() for _ in slots]
 
         async def one(place: int, slot: Slot) -> Designed | Refused:
@@ -110,7 +108,7 @@ class LlmDesigner:
         return await asyncio.gather(*(one(place, slot) for place, slot in enumerate(slots)))
 
     async def _try(self, slot: Slot, conversation: Conversation, work: Awaitable[Result]) -> Result | Refused:
-        """Turn whatever one design fails with into a refusal."""
+        """Turn the failure of one design into a refusal."""
         try:
             return await work
         except GivenUp as error:
@@ -141,7 +139,7 @@ class LlmDesigner:
 
         if self.look is not None:
             sample = await self.look(slot.model_copy(update={"draft": draft_of(domain)}))
-            revised = await look_again(conversation, slot, idea, columns, sample, self.giveaways)
+            revised = await review_sample(conversation, slot, idea, columns, sample, self.giveaways)
             domain, columns = revised or (domain, columns)
         domain = await write(conversation, domain, columns.motifs, self.giveaways)
         designed = slot.model_copy(update={"draft": draft_of(domain), "authorship": _authorship(conversation)})
@@ -149,11 +147,11 @@ class LlmDesigner:
 
 
 def _without_rule(error: GivenUp) -> str:
-    """The problems that are told outside: those that speak of motifs stay in the transcript."""
-    told = [problem for problem in error.problems if "motif" not in problem and error.role != "writer"]
+    """Describe the problems without those that name motifs, which stay in the transcript."""
+    public = [problem for problem in error.problems if "motif" not in problem and error.role != "writer"]
     count = len(error.problems)
     problems = f"{count} problem" + ("s" if count != 1 else "")
-    return f"{error.role}: {problems} left after all repairs" + (f": {'; '.join(told)}" if told else "")
+    return f"{error.role}: {problems} left after all repairs" + (f": {'; '.join(public)}" if public else "")
 
 
 def _authorship(conversation: Conversation) -> Authorship:
@@ -164,12 +162,12 @@ def _authorship(conversation: Conversation) -> Authorship:
         replies=tuple(reply.key for reply in replies),
         source=" and ".join(sources),
         usage=conversation.usage,
-        repairs=conversation.sent_back,
+        repairs=conversation.repairs_made,
     )
 
 
 def _transcript(conversation: Conversation) -> str:
-    said = [
+    exchanges = [
         {
             "role": exchange.role,
             "question": exchange.question,
@@ -182,4 +180,4 @@ def _transcript(conversation: Conversation) -> str:
         }
         for exchange in conversation.exchanges
     ]
-    return to_json(said, indent=1).decode()
+    return to_json(exchanges, indent=1).decode()

@@ -1,4 +1,4 @@
-"""The ML developer: an idea in, columns with plausible magnitudes and the final motifs out; one look at a sample."""
+"""The ML developer: turns an idea into columns with plausible magnitudes and motifs, and reviews a sample once."""
 
 import json
 from collections.abc import Callable
@@ -43,13 +43,13 @@ _TARGETS: dict[TargetKind, tuple[str, type[Frozen]]] = {
     TargetKind.REGRESSION: ("regression", NumberTarget),
     TargetKind.MULTI_TARGET: ("regression", NumberTarget),
 }
-"""Words that a target of each kind takes, and where a domain keeps them."""
+"""For each kind of target, the field of `TargetWords` that holds its words, and their type."""
 _MOST_NUMBERS = 3
-_MANY_LEVELS = 30
+_LEVELS = 30
 
 
 class Columns(Frozen):
-    """What the developer answers with; a subclass for each kind of target adds `targets`."""
+    """Columns of a task and the motifs that act on its target."""
 
     numeric: tuple[NumericWord, ...] = Field(min_length=10, max_length=22)
     categorical: tuple[CategoricalWord, ...] = Field(min_length=3, max_length=8)
@@ -60,8 +60,8 @@ class Columns(Frozen):
     motifs: tuple[MotifChoice, ...] = Field(min_length=5, max_length=7)
 
 
-class Second(Frozen):
-    """What the developer says after looking at a sample."""
+class SampleReview(Frozen):
+    """Decision about the columns after a look at a sample."""
 
     verdict: Literal["keep", "revise"]
     reason: str = Field(max_length=400)
@@ -69,7 +69,7 @@ class Second(Frozen):
 
 @cache
 def answer_for(kind: TargetKind) -> type[Columns]:
-    """The schema of the developer's answer for a kind of target."""
+    """Return the schema of the answer for a kind of target; it adds the field `targets`."""
     word = _TARGETS[kind][1]
     most = _MOST_NUMBERS if kind is TargetKind.MULTI_TARGET else 1
     least = 2 if kind is TargetKind.MULTI_TARGET else 1
@@ -83,30 +83,30 @@ async def develop(
     """Ask for the columns of an idea.
 
     Raises:
-        GivenUp: if none came that hold.
+        GivenUp: if no answer is valid.
     """
     values = {"idea": idea.model_dump_json(indent=1), "target": slot.seed.structure.target}
     return await _settle(conversation, slot, idea, fill("developer_question", values), giveaways)
 
 
-async def look_again(
+async def review_sample(
     conversation: Conversation, slot: Slot, idea: Idea, columns: Columns, sample: str, giveaways: tuple[str, ...]
 ) -> tuple[Domain, Columns] | None:
-    """Show a rendered sample and the first scores; the developer keeps the columns or writes them anew, once.
+    """Show a rendered sample with first scores. The developer keeps the columns or revises them once.
 
     Returns:
-        The new columns; None if the old ones are kept.
+        The revised columns; None if the developer keeps the old ones.
 
     Raises:
-        GivenUp: if it revises and the new ones do not hold.
+        GivenUp: if the revised columns are invalid.
     """
     written = columns.model_dump_json(indent=1)
-    question = fill("developer_look", {"columns": written, "sample": sample})
-    second = await conversation.settle("developer_second", question, Second, lambda _: [])
-    if second.verdict == "keep":
+    question = fill("sample_reviewer_question", {"columns": written, "sample": sample})
+    review = await conversation.settle("sample_reviewer", question, SampleReview, lambda _: [])
+    if review.verdict == "keep":
         return None
     values = {"idea": idea.model_dump_json(indent=1), "target": slot.seed.structure.target}
-    again = fill("developer_again", {"columns": written, "sample": sample, "reason": json.dumps(second.reason)})
+    again = fill("developer_again", {"columns": written, "sample": sample, "reason": json.dumps(review.reason)})
     question = f"{fill('developer_question', values)}\n\n{again}"
     return await _settle(conversation, slot, idea, question, giveaways)
 
@@ -124,7 +124,7 @@ async def _settle(
 
 
 def domain_of(idea: Idea, columns: Columns, kind: TargetKind) -> Domain:
-    """Put an idea's words and its columns together. Whether they fit is judged afterwards."""
+    """Combine the texts of an idea with its columns, without validation."""
     targets = TargetWords.model_construct(
         **{**dict.fromkeys(TargetWords.model_fields, ()), _TARGETS[kind][0]: columns.targets}  # type: ignore[attr-defined]
     )
@@ -146,7 +146,7 @@ def domain_of(idea: Idea, columns: Columns, kind: TargetKind) -> Domain:
 
 
 def columns_problems(domain: Domain, motifs: tuple[MotifChoice, ...], giveaways: tuple[str, ...]) -> list[str]:
-    """Whatever is wrong with a domain or with what its motifs are to do."""
+    """List the problems of a domain and of its motifs."""
     problems = domain_problems(domain, giveaways)
     used = [column for choice in motifs for column in choice.columns]
     if twice := sorted({column for column in used if used.count(column) > 1}):
@@ -155,8 +155,8 @@ def columns_problems(domain: Domain, motifs: tuple[MotifChoice, ...], giveaways:
     problems += [f"periods: {name} is not a numeric column" for name in sorted(unknown)]
     if problems:
         return problems
-    # Which names high-cardinality columns will have is drawn later; here it matters that they have many.
-    many = tuple(f"name_{number}" for number in range(_MANY_LEVELS))
+    # The levels of high-cardinality columns are drawn later; these stand in for them.
+    many = tuple(f"name_{number}" for number in range(_LEVELS))
     high_cardinality = tuple(
         CategoricalWord(name=word.name, meaning=word.meaning, levels=many) for word in domain.high_cardinality
     )

@@ -1,4 +1,4 @@
-"""Which of a strategist's candidates to take: the one that is least like anything that the release holds."""
+"""Choice among a strategist's candidates: the one least similar to the known domains."""
 
 import re
 from collections.abc import Sequence
@@ -13,38 +13,38 @@ _WORD = re.compile(r"[a-z]{3,}")
 
 @dataclass(frozen=True)
 class KnownDomain:
-    """A domain that exists, as a bag of words."""
+    """A domain that exists already, as a bag of words."""
 
     name: str
     words: frozenset[str]
 
     @classmethod
     def of_domain(cls, domain: Domain) -> "KnownDomain":
-        """Read the words of a domain."""
+        """Collect the words of a domain."""
         columns: list[Named] = [*domain.numeric, *domain.categorical]
         texts = [domain.title, domain.row, *domain.overview, *(word.name for word in columns)]
         return cls(domain.name, _words(texts))
 
     @classmethod
     def of_spec(cls, spec: TaskSpec) -> "KnownDomain":
-        """Read the words of a task that was made."""
+        """Collect the words of a finished task."""
         story = spec.story
         return cls(spec.domain, _words([story.title, story.row, story.overview, *story.column_meanings]))
 
     @classmethod
     def of_idea(cls, idea: Idea) -> "KnownDomain":
-        """Read the words of an idea."""
+        """Collect the words of an idea."""
         texts = [idea.title, idea.row, *idea.overview, *idea.quantities, *idea.categories, idea.target_name]
         return cls(idea.name, _words(texts))
 
 
-def choose_idea(candidates: Sequence[Idea], held: Sequence[KnownDomain]) -> Idea:
-    """Take the candidate whose nearest neighbour is farthest; of equals the first."""
-    return max(candidates, key=lambda idea: (distance(KnownDomain.of_idea(idea), held), -candidates.index(idea)))
+def choose_idea(candidates: Sequence[Idea], known: Sequence[KnownDomain]) -> Idea:
+    """Return the candidate whose nearest known domain is farthest; the first one of equals."""
+    return max(candidates, key=lambda idea: (distance(KnownDomain.of_idea(idea), known), -candidates.index(idea)))
 
 
 def distance(one: KnownDomain, others: Sequence[KnownDomain]) -> float:
-    """1 less the largest overlap of words with any other; a name that exists counts as the same."""
+    """Return 1 minus the largest Jaccard similarity to any other domain; equal names count as similarity 1."""
     return 1 - max((1.0 if one.name == other.name else _overlap(one.words, other.words) for other in others), default=0)
 
 

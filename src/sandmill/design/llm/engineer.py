@@ -1,10 +1,10 @@
-"""The MLOps engineer: metric, form of a submission and split, each from our registries and never as code."""
+"""The MLOps engineer: chooses metric, submission form and split from the supported ones."""
 
 from pydantic import Field
 
 from sandmill.design.conditions import WITH_STRATA, possible_splits
 from sandmill.design.llm.conversation import Conversation, fill
-from sandmill.design.llm.facts import tell_structure
+from sandmill.design.llm.facts import describe_structure
 from sandmill.design.llm.strategist import Idea
 from sandmill.metrics.support import ANSWER_FORMS, SUPPORTED_TASKS
 from sandmill.models.base import Frozen
@@ -13,7 +13,7 @@ from sandmill.models.structure import MetricName, PathologyKind, SplitKind, Stru
 
 
 class Evaluation(Frozen):
-    """What the engineer answers with."""
+    """How a task is scored and split."""
 
     metric: MetricName
     submission: str
@@ -22,17 +22,17 @@ class Evaluation(Frozen):
 
 
 async def choose_evaluation(conversation: Conversation, slot: Slot, idea: Idea) -> Evaluation:
-    """Ask how the task is to be scored and split.
+    """Ask how to score and split the task.
 
     Raises:
-        GivenUp: if the answer is not among what can be made.
+        GivenUp: if no answer is supported.
     """
     structure = slot.seed.structure
     forms = "\n".join(
         f"- {metric}: {ANSWER_FORMS[structure.target, metric]}" for metric in SUPPORTED_TASKS[structure.target]
     )
     values = {
-        "structure": tell_structure(structure),
+        "structure": describe_structure(structure),
         "title": idea.title,
         "row": idea.row,
         "target": f"{idea.target_name}: {idea.target_meaning}",
@@ -45,7 +45,7 @@ async def choose_evaluation(conversation: Conversation, slot: Slot, idea: Idea) 
 
 
 def splits_for(structure: Structure) -> tuple[SplitKind, ...]:
-    """Splits that a structure can have: the declared one, or any that fits where none is declared."""
+    """Return the splits that a structure allows: the declared one, or every suitable one if none is declared."""
     if structure.split is not None or PathologyKind.GROUPS in structure.pathologies:
         return possible_splits(structure, structure.pathologies)
     strata = (SplitKind.STRATIFIED,) if structure.target in WITH_STRATA else ()

@@ -1,4 +1,4 @@
-"""What roles are told of a seed: its structure as facts, its words as quoted data that nobody can step out of."""
+"""What roles learn about a seed: its structure as facts, its texts as one quoted line of data."""
 
 import json
 
@@ -6,16 +6,16 @@ from sandmill.models.seed import SeedTask
 from sandmill.models.structure import SplitKind, Structure
 
 LONGEST_TEXT = 500
-"""Characters of a seed's own words that are passed on; a giant text would only cost money."""
+"""Characters of a seed's text that are passed on; longer texts only cost money."""
 
 
 def quote_seed(seed: SeedTask) -> str:
-    """Write a seed's title and summary as one line of JSON, shortened; control characters are escaped."""
+    """Return a seed's shortened title and summary as one line of JSON. Control characters are escaped."""
     return json.dumps({"title": _short(seed.title), "summary": _short(seed.summary)}, ensure_ascii=True)
 
 
-def tell_structure(structure: Structure) -> str:
-    """List what must be preserved. Numbers and fixed words alone: no text of anybody is in it."""
+def describe_structure(structure: Structure) -> str:
+    """List what a design must preserve. The list holds numbers and fixed words only, no text of the seed."""
     faults = ", ".join(sorted(structure.pathologies)) or "none"
     lines = [
         f"modality: {structure.modality}",

@@ -1,4 +1,4 @@
-"""The data strategist: a seed's structure in, candidate tasks in new domains out."""
+"""The data strategist: proposes tasks in new domains for the structure of a seed."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -7,7 +7,7 @@ from pydantic import Field
 
 from sandmill.design.draft_rule import FEWEST_PLAIN, MOST_PLAIN
 from sandmill.design.llm.conversation import Conversation, fill
-from sandmill.design.llm.facts import quote_seed, tell_structure
+from sandmill.design.llm.facts import describe_structure, quote_seed
 from sandmill.design.motifs import FINDABLE_KINDS, HIDDEN_KINDS, PLAIN_KINDS
 from sandmill.design.rule import HIDDEN_MOTIFS
 from sandmill.models.base import Frozen
@@ -16,7 +16,7 @@ from sandmill.models.plan import Slot
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{1,39}$")]
 
-FIELDS = (
+AREAS = (
     *("farming", "fishing", "forestry", "mining", "energy", "water supply", "waste and recycling", "construction"),
     *("textiles", "food processing", "chemistry", "electronics", "machine tools", "printing", "shipbuilding", "rail"),
     *("roads", "air traffic", "space flight", "post and freight", "shops and markets", "restaurants", "tourism"),
@@ -25,13 +25,13 @@ FIELDS = (
     *("nursing", "pharmacy", "laboratories", "astronomy", "geology", "oceans", "weather", "wildlife", "archaeology"),
     *("fire brigades", "mountain rescue", "telephony", "software operations", "video games", "repair shops", "crafts"),
 )
-"""Fields of life, one for each slot in turn, so that strategists who cannot see each other do not all choose alike."""
-MOST_HELD = 40
-"""Domains of the release that a strategist is told of."""
+"""Areas for domains, one per slot in turn, so that concurrent strategists choose different domains."""
+MOST_KNOWN = 40
+"""Known domains that a question lists; the latest ones."""
 
 
 class Idea(Frozen):
-    """One candidate: what is predicted of what, and which columns plausibly act on it in which way."""
+    """One candidate task: its domain, target and columns, and how the columns act on the target."""
 
     name: Name
     title: str = Field(min_length=3, max_length=51)
@@ -47,55 +47,55 @@ class Idea(Frozen):
 
 
 class Ideas(Frozen):
-    """What the strategist answers with."""
+    """Candidate tasks."""
 
     candidates: tuple[Idea, ...] = Field(min_length=2, max_length=3)
 
 
-async def propose(conversation: Conversation, slot: Slot, held: Sequence[str]) -> tuple[Idea, ...]:
-    """Ask for candidates in new domains, and leave out those that do not hold.
+async def propose(conversation: Conversation, slot: Slot, known: Sequence[str]) -> tuple[Idea, ...]:
+    """Ask for candidates in new domains and return the valid ones.
 
     Args:
-        conversation: of this design.
-        slot: its place in the release.
-        held: names of domains that exist already.
+        conversation: the conversation about this design.
+        slot: the slot to design.
+        known: names of domains that exist already.
 
     Raises:
-        GivenUp: if none came that holds.
+        GivenUp: if no candidate is valid.
     """
     question = fill(
         "strategist_question",
         {
-            "structure": tell_structure(slot.seed.structure),
+            "structure": describe_structure(slot.seed.structure),
             "seed": quote_seed(slot.seed),
-            "field": FIELDS[(slot.number * 7) % len(FIELDS)],
-            "held": ", ".join(held[-MOST_HELD:]) or "none",
+            "area": AREAS[(slot.number * 7) % len(AREAS)],
+            "known": ", ".join(known[-MOST_KNOWN:]) or "none",
         },
     )
-    answer = await conversation.settle("strategist", question, Ideas, lambda ideas: _judge(ideas, held))
-    return tuple(idea for idea in answer.candidates if not _problems(idea, held))
+    answer = await conversation.settle("strategist", question, Ideas, lambda ideas: _judge(ideas, known))
+    return tuple(idea for idea in answer.candidates if not _problems(idea, known))
 
 
-def _judge(ideas: Ideas, held: Sequence[str]) -> list[str]:
-    """Nothing, where one of the candidates holds: to ask again for the sake of the others would only cost money."""
-    if not all(_problems(idea, held) for idea in ideas.candidates):
+def _judge(ideas: Ideas, known: Sequence[str]) -> list[str]:
+    """List all problems, or none if one candidate is valid: a repair of the others would only cost money."""
+    if not all(_problems(idea, known) for idea in ideas.candidates):
         return []
     return [
         f"candidates.{place} ({idea.name}): {problem}"
         for place, idea in enumerate(ideas.candidates)
-        for problem in _problems(idea, held)
+        for problem in _problems(idea, known)
     ]
 
 
-def _problems(idea: Idea, held: Sequence[str]) -> list[str]:
-    problems = [f"the domain {idea.name} exists already; choose another one"] if idea.name in held else []
-    known = {*idea.quantities, *idea.categories}
+def _problems(idea: Idea, known: Sequence[str]) -> list[str]:
+    problems = [f"the domain {idea.name} exists already; choose another one"] if idea.name in known else []
+    columns = {*idea.quantities, *idea.categories}
     used = [column for choice in idea.motifs for column in choice.columns]
-    if unknown := sorted(set(used) - known):
+    if unknown := sorted(set(used) - columns):
         problems.append(f"motifs use {', '.join(unknown)}, which are neither quantities nor categories")
     if twice := sorted({column for column in used if used.count(column) > 1}):
         problems.append(f"{', '.join(twice)} in two motifs; a column serves one")
-    if idea.target_name in known:
+    if idea.target_name in columns:
         problems.append(f"{idea.target_name} is the target and a column; it can be one of them")
     kinds = [choice.kind for choice in idea.motifs]
     plain, hidden = sum(kind in PLAIN_KINDS for kind in kinds), sum(kind in HIDDEN_KINDS for kind in kinds)

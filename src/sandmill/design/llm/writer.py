@@ -1,4 +1,4 @@
-"""The technical writer, who is never told the rule, and the reviewer, who is, to see whether a text gives it away."""
+"""The technical writer, who does not know the motifs, and the reviewer, who searches the texts for hints at them."""
 
 import json
 from functools import cache, partial
@@ -15,14 +15,14 @@ from sandmill.models.domain import Domain
 
 
 class NamedMeaning(Frozen):
-    """What one column or target holds, in a phrase."""
+    """Meaning of one column or target, as a phrase."""
 
     name: str
     meaning: str
 
 
 class Texts(Frozen):
-    """What the writer answers with."""
+    """Texts of a task."""
 
     title: str
     row: str
@@ -31,7 +31,7 @@ class Texts(Frozen):
 
 
 class Objection(Frozen):
-    """One thing that the reviewer would not publish."""
+    """One problem of the texts."""
 
     kind: Literal["leak", "ambiguity", "contradiction"]
     where: str = Field(max_length=80)
@@ -39,7 +39,7 @@ class Objection(Frozen):
 
 
 class Review(Frozen):
-    """What the reviewer answers with; nothing to object to is an empty list."""
+    """Problems of the texts; an empty list approves them."""
 
     objections: tuple[Objection, ...] = Field(max_length=10)
 
@@ -47,23 +47,23 @@ class Review(Frozen):
 async def write(
     conversation: Conversation, domain: Domain, motifs: tuple[MotifChoice, ...], giveaways: tuple[str, ...]
 ) -> Domain:
-    """Ask for the words of a task, and have them reviewed.
+    """Ask for the texts of a task and have them reviewed.
 
     Returns:
-        The domain with its new words.
+        The domain with its new texts.
 
     Raises:
-        GivenUp: if the words do not hold, or the reviewer still objects.
+        GivenUp: if the texts stay invalid or the reviewer still objects.
     """
-    question = fill("writer_question", {"domain": tell_domain(domain)})
+    question = fill("writer_question", {"domain": describe_domain(domain)})
     worded = cache(partial(with_texts, domain))
 
     def judge(texts: Texts) -> list[str]:
         return _names_problems(domain, texts) or domain_problems(worded(texts), giveaways)
 
     async def review(texts: Texts) -> list[str]:
-        rule = json.dumps([choice.model_dump(mode="json") for choice in motifs])
-        asked = fill("reviewer_question", {"domain": tell_domain(worded(texts)), "rule": rule})
+        listed = json.dumps([choice.model_dump(mode="json") for choice in motifs])
+        asked = fill("reviewer_question", {"domain": describe_domain(worded(texts)), "motifs": listed})
         answer = await conversation.settle("reviewer", asked, Review, lambda _: [])
         return [f"{found.kind} in {found.where}: {found.what}" for found in answer.objections]
 
@@ -71,23 +71,23 @@ async def write(
     return worded(texts)
 
 
-def tell_domain(domain: Domain) -> str:
-    """All that a reader of the task will be told, as JSON."""
+def describe_domain(domain: Domain) -> str:
+    """Return everything that a solver will read about the task, as JSON."""
     columns = {
         **{word.name: {"meaning": word.meaning, "kind": "number"} for word in domain.numeric},
         **{w.name: {"meaning": w.meaning, "kind": "category", "levels": list(w.levels)} for w in domain.categorical},
     }
     rest = {name: {"meaning": meaning} for name, meaning in named_meanings(domain) if name not in columns}
-    told = {"title": domain.title, "row": domain.row, "overview": list(domain.overview), "names": {**columns, **rest}}
-    return to_json(told, indent=1).decode()
+    facts = {"title": domain.title, "row": domain.row, "overview": list(domain.overview), "names": {**columns, **rest}}
+    return to_json(facts, indent=1).decode()
 
 
 def with_texts(domain: Domain, texts: Texts) -> Domain:
-    """Put new words into a domain; names and numbers stay."""
-    said = {named.name: named.meaning for named in texts.meanings}
+    """Replace the texts of a domain; names and numbers stay."""
+    meanings = {named.name: named.meaning for named in texts.meanings}
 
     def renewed(words: tuple[Frozen, ...]) -> tuple[Frozen, ...]:
-        return tuple(word.model_copy(update={"meaning": said.get(word.name, word.meaning)}) for word in words)  # type: ignore[attr-defined]
+        return tuple(word.model_copy(update={"meaning": meanings.get(word.name, word.meaning)}) for word in words)  # type: ignore[attr-defined]
 
     columns = {
         name: renewed(getattr(domain, name))
@@ -100,8 +100,8 @@ def with_texts(domain: Domain, texts: Texts) -> Domain:
 
 
 def _names_problems(domain: Domain, texts: Texts) -> list[str]:
-    wanted, said = [name for name, _ in named_meanings(domain)], [named.name for named in texts.meanings]
-    problems = [f"meanings: {name} is left out" for name in wanted if name not in said]
-    problems += [f"meanings: there is no column {name[:60]}" for name in said if name not in wanted]
-    twice = sorted({name for name in said if said.count(name) > 1})
-    return problems + [f"meanings: {name} is told twice" for name in twice]
+    wanted, given = [name for name, _ in named_meanings(domain)], [named.name for named in texts.meanings]
+    problems = [f"meanings: {name} is left out" for name in wanted if name not in given]
+    problems += [f"meanings: there is no column {name[:60]}" for name in given if name not in wanted]
+    twice = sorted({name for name in given if given.count(name) > 1})
+    return problems + [f"meanings: {name} is there twice" for name in twice]

@@ -7,17 +7,17 @@ from types import SimpleNamespace
 import pytest
 
 from sandmill.design.llm import LlmDesigner
-from sandmill.design.llm.strategist import FIELDS
+from sandmill.design.llm.strategist import AREAS
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline import designing
 from sandmill.pipeline.designing import DESIGNS_A_CALL
 from sandmill.pipeline.plan import plan_build
 from sandmill.quality.giveaways import GIVEAWAYS
 from sandmill.seeds import ingest
-from tests.llm_asking import HELD, Scripted, make_slot
+from tests.llm_asking import KNOWN, Scripted, make_slot
 
-SLOTS = [make_slot(number, number % 3) for number in (0, 1, len(FIELDS), 2, 2 * len(FIELDS), len(FIELDS) + 1)]
-"""Some of them in one field of life: they are offered the same ideas, so that each depends on what the others took."""
+SLOTS = [make_slot(number, number % 3) for number in (0, 1, len(AREAS), 2, 2 * len(AREAS), len(AREAS) + 1)]
+"""Some share an area and get the same candidates, so that their drafts depend on each other."""
 
 
 class Late(Scripted):
@@ -35,11 +35,11 @@ class Late(Scripted):
 
 def _design(ask, at_once, slots=SLOTS):
     designer = LlmDesigner(ask, 2, GIVEAWAYS, at_once=at_once)
-    return asyncio.run(designer.design(slots, HELD, "round 0"))
+    return asyncio.run(designer.design(slots, KNOWN, "round 0"))
 
 
 @pytest.mark.parametrize(("seed", "at_once"), [(1, 1), (2, 2), (3, 6), (4, 6), (5, 6)])
-def test_neither_order_nor_number_changes_a_sheet(seed, at_once):
+def test_neither_order_nor_number_changes_a_draft(seed, at_once):
     calm = _design(Scripted(), 8)
     assert len({one.slot.draft.domain.name for one in calm}) == len(SLOTS) - 1  # three share two ideas
     hurried = _design(Late(seed, 3), at_once)
@@ -67,7 +67,7 @@ def test_more_designs_than_calls_are_in_the_making_unless_money_may_end(max_usd,
     made = []
 
     class Noted(LlmDesigner):
-        async def design(self, slots, held, draw):
+        async def design(self, slots, known, draw):
             made.append(self)
             return []
 

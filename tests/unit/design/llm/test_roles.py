@@ -7,9 +7,9 @@ import pytest
 
 from sandmill.design import design_task
 from sandmill.design.llm import Designed, LlmDesigner, Refused
-from sandmill.design.llm.conversation import fill, orders_of
+from sandmill.design.llm.conversation import fill, instructions_for
 from sandmill.design.llm.engineer import splits_for
-from sandmill.design.llm.strategist import FIELDS
+from sandmill.design.llm.strategist import AREAS
 from sandmill.errors import NoAnswer, ReplayMiss, SpendLimit
 from sandmill.models.motifs import columns_of
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
@@ -23,7 +23,7 @@ STREAMS = Streams(SECRET, "slot")
 
 
 @pytest.mark.parametrize("task", range(len(TASKS)))
-def test_a_sheet_becomes_a_design_of_the_seeds_structure(task):
+def test_a_draft_becomes_a_design_of_the_seeds_structure(task):
     (designed,) = design(Scripted(), make_slot(0, task))
     assert isinstance(designed, Designed)
     slot = designed.slot
@@ -37,14 +37,14 @@ def test_a_sheet_becomes_a_design_of_the_seeds_structure(task):
     assert design_task(slot, STREAMS, 0.9).fingerprint == spec.fingerprint
 
 
-def test_a_design_from_a_sheet_passes_the_gates_of_any_other():
+def test_a_design_from_a_draft_passes_the_gates_of_any_other():
     (designed,) = design(Scripted())
     spec = design_task(designed.slot, STREAMS, 0.5)
     small = spec.model_copy(update={"sizes": spec.sizes.model_copy(update={"feedback": 1500, "final": 3000})})
     assert [str(finding) for finding in check_package(render(small, SECRET).package)] == []
 
 
-def test_directions_of_the_sheet_are_kept():
+def test_directions_of_the_draft_are_kept():
     (designed,) = design(Scripted())
     for variant in range(4):
         spec = design_task(designed.slot, STREAMS.child(str(variant)), 0.9)
@@ -71,7 +71,7 @@ def test_each_role_is_asked_once_and_the_writer_is_not_told_the_rule():
 SPOILT = {
     ("strategist", "no JSON"): (lambda a: "I would rather talk.", "not a JSON object"),
     ("strategist", "another schema"): (lambda a: {"tool": "rm -rf"}, "tool: there is no such field"),
-    ("strategist", "a held domain"): (lambda a: _change_all(a, "bakery", "name"), "bakery exists already"),
+    ("strategist", "a known domain"): (lambda a: _change_all(a, "bakery", "name"), "bakery exists already"),
     ("strategist", "an unknown column"): (
         lambda a: _change_all(a, ["nothing_m"], "motifs", 0, "columns"),
         "motifs use nothing_m",
@@ -208,7 +208,7 @@ def test_the_developer_sees_a_sample_and_may_revise_once():
         return f"sample of {slot.draft.domain.name}"
 
     def spoil(role, times, answer):
-        if role == "developer_second":
+        if role == "sample_reviewer":
             return {"verdict": "revise", "reason": "too high"}
         return (
             _change(answer, 31.5, "numeric", 0, "distribution", "median")
@@ -222,7 +222,7 @@ def test_the_developer_sees_a_sample_and_may_revise_once():
 
     ask = Scripted(spoil)
     (designed,) = design(ask, look=look)
-    assert "sample of lighthouses" in ask.asked("developer_second")[0].messages[-1].content
+    assert "sample of lighthouses" in ask.asked("sample_reviewer")[0].messages[-1].content
     assert "too high" in ask.asked("developer")[1].messages[-1].content
     assert designed.slot.draft.domain.numeric[0].distribution.median == 31.5
     keeping = Scripted()
@@ -240,7 +240,7 @@ def test_of_the_candidates_the_one_unlike_the_release_is_taken():
 
 
 def test_what_one_slot_took_counts_for_the_next():
-    first, second = design(Scripted(), make_slot(0), make_slot(len(FIELDS)))
+    first, second = design(Scripted(), make_slot(0), make_slot(len(AREAS)))
     # Both are offered the same two; the second takes the other one.
     assert [one.slot.draft.domain.name for one in (first, second)] == ["lighthouses", "lighthouses_by_post"]
 
@@ -272,9 +272,9 @@ def test_the_engineers_split_is_what_is_made(split):
     assert spec.structure.split == split
 
 
-def test_standing_orders_hold_no_place_for_data():
-    for role in ("strategist", "developer", "developer_second", "engineer", "writer", "reviewer"):
-        assert "{{" not in orders_of(role)
+def test_instructions_hold_no_placeholder_for_data():
+    for role in ("strategist", "developer", "sample_reviewer", "engineer", "writer", "reviewer"):
+        assert "{{" not in instructions_for(role)
     with pytest.raises(KeyError):
         fill("repair", {})
     assert "{{structure}}" in fill("repair", {"problems": "{{structure}}"})
