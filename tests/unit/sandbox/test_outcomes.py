@@ -76,8 +76,8 @@ class Ended:
     pids = ()
 
     def __init__(self, channels: Channels, work: Path) -> None:
-        self.over = os.eventfd(1)
-        self._far = socket.socket(fileno=os.dup(channels.given[-1]))
+        self.end_descriptor = os.eventfd(1)
+        self._far = socket.socket(fileno=os.dup(channels.guest_descriptors[-1]))
         self._folder = os.open(work, os.O_RDONLY)
         self._speaking = Thread(target=self._speak)
         self._speaking.start()
@@ -92,7 +92,7 @@ class Ended:
 
     def finish(self) -> Ending:
         self._far.close()
-        for descriptor in (self.over, self._folder):
+        for descriptor in (self.end_descriptor, self._folder):
             os.close(descriptor)
         return Ending(0, 5.0, 1.0)
 
