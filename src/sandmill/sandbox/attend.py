@@ -167,12 +167,12 @@ class _RunSupervisor:
                 self._copied_in = fill(self._order.scratch, self._work_folder, int(words[1]), caps)
                 self._earlier_submission = self._read_submission().fingerprint
             setup_socket.send(b"go")
-            said = setup_socket.recv(1 << 12)
+            reply = setup_socket.recv(1 << 12)
         except OSError as error:
             return f"the run ended before the script started: {error}"
-        name, _, seconds = said.partition(b" ")
+        name, _, seconds = reply.partition(b" ")
         if name != b"started":
-            return _setup_error(said)
+            return _setup_error(reply)
         if self._isolation is Isolation.WARM:
             self._cpu_before = float(seconds)
         return ""

@@ -1,4 +1,4 @@
-"""What a run leaves, brought out and in again: always within what a run has room for."""
+"""Files are copied out of a run and into the next one, always within the limits of a run."""
 
 import os
 from pathlib import Path
@@ -16,7 +16,7 @@ def caps_of(blocks, entries=100, names=100_000):
 
 @pytest.fixture
 def places(tmp_path):
-    """The caller's folder and a run's, the latter by descriptor as well."""
+    """Return the caller's folder, a run's folder, and a descriptor of the latter."""
     scratch, work = tmp_path / "scratch", tmp_path / "work"
     scratch.mkdir()
     work.mkdir()

@@ -1,4 +1,4 @@
-"""Whatever lies in a run's folder, bringing it out and in again ends, within bounds, and with nothing lost unsaid."""
+"""Copying hostile folder trees ends within bounds, and every skipped path is reported."""
 
 import errno
 import os
@@ -23,7 +23,7 @@ WIDE = Caps(1 << 30, 20_000, 4 << 20)
 
 
 def make_deep(folder: Path, levels: int, name: str = "d") -> None:
-    """Make folders in folders, as deep as no single path could name."""
+    """Create nested folders, deeper than one path can name."""
     at = os.open(folder, os.O_RDONLY)
     for _ in range(levels):
         os.mkdir(name, dir_fd=at)
@@ -219,7 +219,7 @@ TIMES = (0, -1, -(10**18), 2**62 * 2, 10**19, 1)
 
 
 def grow(chance: random.Random, folder: int, depth: int) -> None:
-    """Fill a folder with whatever an agent's code can make."""
+    """Fill a folder with random entries of every type that an agent's code can create."""
     for number in range(chance.randrange(7)):
         name = chance.choice(HOSTILE_NAMES) if chance.random() < 0.5 else b"%d" % number
         with suppress(OSError, OverflowError):
@@ -264,7 +264,7 @@ def make_one(chance: random.Random, folder: int, name: bytes, depth: int) -> Non
 
 
 def contents(folder: int, depth: int = 0) -> dict[str, object]:
-    """Regular files and folders as far as they are carried, by name: size of a file, contents of a folder."""
+    """Return the regular files and folders that are copied: the size of a file, the contents of a folder, by name."""
     found: dict[str, object] = {}
     for name in os.listdir(folder) if depth < 33 else ():
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)

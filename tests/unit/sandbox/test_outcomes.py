@@ -1,4 +1,4 @@
-"""Every ending has its code, whatever isolates, and nothing that the code says changes it."""
+"""Every way in which a run ends has its outcome in every backend, and output of the code cannot change it."""
 
 import os
 import socket
@@ -71,7 +71,7 @@ def test_what_the_caller_holds_is_not_the_run_s(box, public):
 
 
 class Ended:
-    """A run that says it has used 2 s when its code starts, and of which the kernel says 5 s."""
+    """A fake run that reports 2 s of processor time at its start, and for which the kernel reports 5 s at its end."""
 
     pids = ()
 

@@ -1,4 +1,4 @@
-"""A public folder holds public files alone, at any depth, whatever it is called."""
+"""A public folder is accepted only if it holds public files alone, at any depth."""
 
 import os
 

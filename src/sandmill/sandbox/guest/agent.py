@@ -26,8 +26,8 @@ def run_agent_process(job_socket: socket.socket, init_socket: socket.socket, ini
     message, descriptors, _, _ = socket.recv_fds(job_socket, 16, 4)
     if not message:
         os._exit(0)
-    job_at, stdout, stderr, stage = descriptors
-    setup_socket = socket.socket(fileno=stage)
+    job_at, stdout, stderr, setup_at = descriptors
+    setup_socket = socket.socket(fileno=setup_at)
     try:
         box.take_streams(stdout, stderr)
         # Parse the job before sending it: an init process that cannot parse it ends, and this process with it, so that

@@ -24,7 +24,7 @@ def serve_init_requests(requests: socket.socket, root: str, is_root: bool) -> No
     """
     close_all_but(requests.fileno())
     kernel.die_with_parent()
-    own = os.open("/proc/self/ns/pid", os.O_RDONLY)
+    own_namespace = os.open("/proc/self/ns/pid", os.O_RDONLY)
     inits: dict[int, int] = {}
     poller = select.poll()
     poller.register(requests, select.POLLIN)
@@ -40,7 +40,7 @@ def serve_init_requests(requests: socket.socket, root: str, is_root: bool) -> No
                 os._exit(0)
             (agent_socket,) = descriptors
             try:
-                pid = _fork_init(own, agent_socket, root, is_root)
+                pid = _fork_init(own_namespace, agent_socket, root, is_root)
             except OSError as error:
                 requests.send(f"error {error}".encode())
             else:
@@ -51,15 +51,15 @@ def serve_init_requests(requests: socket.socket, root: str, is_root: bool) -> No
             os.close(agent_socket)
 
 
-def _fork_init(own: int, agent_socket: int, root: str, is_root: bool) -> int:
-    """Fork an init process into a new PID namespace. `own` is the keeper's PID namespace."""
+def _fork_init(own_namespace: int, agent_socket: int, root: str, is_root: bool) -> int:
+    """Fork an init process into a new PID namespace. `own_namespace` is the keeper's PID namespace."""
     kernel.unshare(kernel.CLONE_NEWPID)
     try:
         pid = os.fork()
         if not pid:
             _run_init(socket.socket(fileno=agent_socket), root, is_root)
     finally:
-        kernel.enter_namespace(own, kernel.CLONE_NEWPID)
+        kernel.enter_namespace(own_namespace, kernel.CLONE_NEWPID)
     return pid
 
 

@@ -152,10 +152,10 @@ class _Server:
 
     def _fork(self) -> _RunProcesses:
         """Have the keeper fork an init process, then fork the agent process into its PID namespace."""
-        link, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        agent_end, init_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         job_socket, agent_job_socket = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with link, far, agent_job_socket:
-            socket.send_fds(self._init_requests, [b"init"], [far.fileno()])
+        with agent_end, init_end, agent_job_socket:
+            socket.send_fds(self._init_requests, [b"init"], [init_end.fileno()])
             answer, descriptors, _, _ = socket.recv_fds(self._init_requests, 1 << 12, 1)
             if not descriptors:
                 job_socket.close()
@@ -165,7 +165,7 @@ class _Server:
             try:
                 pid = os.fork()
                 if not pid:
-                    run_agent_process(agent_job_socket, link, init, self._spans)
+                    run_agent_process(agent_job_socket, agent_end, init, self._spans)
             finally:
                 kernel.enter_namespace(self._own_pid_namespace, kernel.CLONE_NEWPID)
         run = _RunProcesses(init, os.pidfd_open(pid), pid, job_socket)
