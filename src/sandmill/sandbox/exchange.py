@@ -51,12 +51,12 @@ class Caps:
 
     @classmethod
     def out(cls, disk_bytes: int, inodes: int) -> "Caps":
-        """Return the limits for copying out of a run: 15/16 of its disk and inodes. So new files fit later."""
+        """Return the limits for copying out of a run: 15/16 of its room. The rest is for new files in the next run."""
         return cls._with_reserve(disk_bytes, inodes, _RESERVED_DIVISOR)
 
     @classmethod
     def into(cls, disk_bytes: int, inodes: int) -> "Caps":
-        """Return the limits for copying into a run: 31/32 of its disk and inodes.
+        """Return the limits for copying into a run: 31/32 of its room (disk and inodes).
 
         This is more than `out` allows, so the caller can add files. The rest is for the script and the run's folders.
         """
