@@ -41,11 +41,11 @@ _MODULES = {
     "prompt": "sandmill.episodes.prompt",
     "score": "sandmill.episodes.score",
 }
-"""Module of each public name."""
+"""Public names and the modules that define them."""
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that `import sandmill` stays light."""
+    """Import a public name at its first use, so that `import sandmill` is fast."""
     if name == "__version__":
         from importlib.metadata import version
 

@@ -1,4 +1,4 @@
-"""One vocabulary of failures, by boundary, so that every caller can tell whose fault it was and what to do next."""
+"""All exceptions of Sandmill. The type tells the caller who caused the failure and what can be done about it."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -6,14 +6,13 @@ from dataclasses import dataclass
 
 
 def visible(text: str, keep: str = "") -> str:
-    """Write characters that steer a terminal as escapes, so that text of a stranger can be shown.
+    """Escape all characters that are not printable, so that untrusted text can be shown on a terminal.
 
-    Escaped are all characters that are not printable: control characters, ESC included, and marks that turn the
-    direction of writing.
+    These include control characters, such as ESC, and marks that change the direction of writing.
 
     Args:
-        text: what is to be shown.
-        keep: characters that stay as they are, such as a line feed.
+        text: the text to show.
+        keep: characters that are not escaped, such as a line feed.
     """
     if text.isprintable():
         return text
@@ -23,13 +22,13 @@ def visible(text: str, keep: str = "") -> str:
 
 
 def shorten(text: str, limit: int = 80) -> str:
-    """Cut text of a stranger to a length that a message has room for, and make its control characters visible."""
+    """Cut untrusted text to a length that fits into a message, and escape its control characters."""
     return visible(text if len(text) <= limit else f"{text[:limit]}...")
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing wrong with an input: where, what was seen, what was expected, what to do next."""
+    """One error in an input: where it is, what was found, what was expected, and what to do."""
 
     where: str
     saw: str
@@ -42,9 +41,9 @@ class Problem:
 
 
 class SandmillError(Exception):
-    """Anything Sandmill raises on purpose. The message alone is meant for people; no traceback is needed.
+    """Base class of all exceptions that Sandmill raises on purpose. Users see the message, without a traceback.
 
-    A message may quote names from a release or a submission; shown as text, its control characters are visible.
+    A message may quote untrusted names from a release or a submission. `str` escapes their control characters.
     """
 
     exit_code = 1
@@ -54,7 +53,7 @@ class SandmillError(Exception):
 
 
 class InputError(SandmillError):
-    """An argument or file given by a person is wrong. Lists every problem at once; exit code 2."""
+    """An argument or an input file is wrong. The message lists all problems at once. Exit code 2."""
 
     exit_code = 2
 
@@ -71,22 +70,22 @@ class InputError(SandmillError):
 
 
 class RequestError(InputError):
-    """The build request or run settings cannot be honoured."""
+    """The build request or the run settings cannot be fulfilled."""
 
 
 class SeedError(InputError):
-    """A seed source cannot be read or says something impossible."""
+    """A seed source cannot be read, or its content is invalid."""
 
 
 class InvalidSubmission(InputError):
-    """A submission does not have the rows, columns and values that the task asks for."""
+    """A submission does not have the rows, columns and values that the task requires."""
 
     def __init__(self, source: str, problems: Sequence[Problem], footer: str = "No score.") -> None:
         super().__init__(source, problems, footer)
 
 
 class StoreError(SandmillError):
-    """The store holds something unexpected, or lacks something that must be there."""
+    """The store holds an unexpected object, or lacks a required one."""
 
 
 class ReleaseNotFound(InputError):
@@ -94,16 +93,16 @@ class ReleaseNotFound(InputError):
 
 
 class IntegrityError(SandmillError):
-    """Stored bytes differ from the recorded hash, or a recorded fact does not hold when repeated."""
+    """Stored bytes differ from their recorded hash, or a recorded fact could not be reproduced."""
 
 
 class SandboxUnavailable(SandmillError):
-    """This machine cannot run an agent's code as asked. Lists what is missing and how to get it."""
+    """This machine cannot run code with the requested backend. The message says what is missing and what to do."""
 
     def __init__(self, source: str, problems: Sequence[Problem]) -> None:
         self.source, self.problems = source, tuple(problems)
         super().__init__(
-            "\n".join([f"{source} is not available here:", *(f"  {problem}" for problem in self.problems)])
+            "\n".join([f"{source} is not available on this machine:", *(f"  {problem}" for problem in self.problems)])
         )
 
     def __reduce__(self) -> tuple[type["SandboxUnavailable"], tuple[str, tuple[Problem, ...]]]:
@@ -111,46 +110,48 @@ class SandboxUnavailable(SandmillError):
 
 
 class DegenerateTask(SandmillError):
-    """Trivial and oracle score alike, so no solver can be told from another."""
+    """The trivial solver and the oracle have the same score, so scores cannot be put on the scale between them."""
 
     def __init__(self, trivial: float, oracle: float) -> None:
         self.trivial, self.oracle = trivial, oracle
-        super().__init__(f"trivial scores {trivial:.5f} and oracle {oracle:.5f}; the oracle must be better")
+        super().__init__(
+            f"the trivial solver scores {trivial:.5f} and the oracle {oracle:.5f}; expected the oracle to be better"
+        )
 
     def __reduce__(self) -> tuple[type["DegenerateTask"], tuple[float, float]]:
         return type(self), (self.trivial, self.oracle)
 
 
 class BudgetExceeded(SandmillError):
-    """Too many slots stayed empty for the release to mean what was asked for."""
+    """More slots stayed empty than the settings allow."""
 
 
 class MixMissed(SandmillError):
-    """A band of difficulty got fewer slots than were asked for, and the settings demand the exact mix."""
+    """A difficulty band got fewer tasks than requested, and the settings require the exact mix."""
 
 
 class LlmError(SandmillError):
-    """A language model gave no answer that could be used."""
+    """A language model returned no usable answer."""
 
 
 class NoAnswer(LlmError):
-    """Every model of the chain failed on one request, each in its own way."""
+    """All models of the chain failed on one request. The message lists the error of each."""
 
 
 class ReplayMiss(LlmError):
-    """A request is not among the recorded replies, and replay asks nobody."""
+    """No recorded reply matches a request, and replay mode calls no model."""
 
 
 class SpendLimit(LlmError):
-    """The next request could cost more than what is left of the money that may be spent."""
+    """The next request could cost more than the rest of the budget."""
 
 
 class LeakyRelease(SandmillError):
-    """Names and texts of a release give away what its columns do, so agents could learn that by heart."""
+    """Column names and texts of a release predict the role of columns, so agents could memorise it."""
 
 
 class ItemRejected(SandmillError):
-    """One design or package failed at a stage. The build turns it into a `Rejection` and goes on."""
+    """One design or package failed at a stage. The build records it as a `Rejection` and continues."""
 
     def __init__(self, stage: str, reason: str, detail: str) -> None:
         self.stage, self.reason, self.detail = stage, reason, detail
@@ -162,7 +163,7 @@ class ItemRejected(SandmillError):
 
 @contextmanager
 def boundary(stage: str) -> Iterator[None]:
-    """Turn any fault inside one item's work into `ItemRejected`, so that a bad item is data and not a crash."""
+    """Turn any exception in the work on one item into `ItemRejected`, so that one bad item does not end the build."""
     try:
         yield
     except ItemRejected:

@@ -1,1 +1,1 @@
-"""One episode of an agent on one task: its prompt, metered feedback on the way, and the score at the end."""
+"""One episode of an agent on one task: the prompt, limited feedback during the episode, and the final score."""

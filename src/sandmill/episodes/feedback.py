@@ -1,9 +1,9 @@
-"""Scores that an agent may see during an episode: of the feedback part, few and rounded.
+"""Feedback for an agent during an episode: few scores, rounded, and on the feedback part only.
 
-Every answer about labels is information about labels. An agent that gets exact scores often enough reads the labels of
-the feedback rows one by one and trains on them. The meter bounds what all answers of an episode can say together: each
-of `max_submissions` valid submissions gets one of at most 251 answers, so no strategy learns more than
-`8 * max_submissions` bits. The final part never answers.
+Every score reveals information about labels. An agent that gets many exact scores can infer the labels of the feedback
+rows one by one and train on them. `Feedback` bounds this information: each of `max_submissions` valid submissions gets
+one of at most 251 answers, so no strategy learns more than `8 * max_submissions` bits. Labels of the final part are
+never used.
 """
 
 from math import nan
@@ -26,52 +26,52 @@ from sandmill.models.run import RunResult
 
 
 class Feedback:
-    """Answers the submissions of one episode. Make one for each episode, and show the agent nothing else.
+    """Answers the submissions of one episode. Create one object for each episode, and show the agent no other scores.
 
-    Safe to use from several threads.
+    Thread-safe.
     """
 
     def __init__(self, task: Path | str, max_submissions: int = 5, *, max_unscored: int = 20) -> None:
-        """Open the private half of a task.
+        """Read the private half of a task.
 
         Args:
             task: folder of a pulled task with its private half.
-            max_submissions: valid submissions that are answered.
-            max_unscored: failed runs and invalid submissions that are answered. Their answers do not depend on labels,
-                so they do not count as submissions.
+            max_submissions: number of valid submissions that are answered.
+            max_unscored: number of failed runs and invalid submissions that are answered. Their answers do not depend
+                on labels, so they do not count as submissions.
 
         Raises:
-            InputError: if the folder is not such a task, or a number is below 1.
+            InputError: if the folder is not such a task, or if a number is below 1.
         """
         limits = {"max_submissions": max_submissions, "max_unscored": max_unscored}
         if problems := [Problem(name, str(n), "a whole number from 1 up") for name, n in limits.items() if n < 1]:
             raise InputError("feedback", problems, "")
         facts, self._answers = read_private(Path(task))
-        self._brief = facts.facts
+        self._facts = facts.facts
         self._rounding = rounding_of(facts.calibration, facts.facts.metric)
         self._left, self._unscored_left = max_submissions, max_unscored
         self._lock = Lock()
         self.max_submissions = max_submissions
-        """Valid submissions that are answered in all."""
+        """Number of valid submissions that are answered in one episode."""
 
     @property
     def step(self) -> float:
-        """Scores are rounded to multiples of this."""
+        """Scores are rounded to multiples of this number."""
         return self._rounding.step
 
     @property
     def submissions_left(self) -> int:
-        """Valid submissions that will still be answered."""
+        """Number of valid submissions that will still be answered."""
         return self._left if self._unscored_left else 0
 
     def submit(self, result: RunResult) -> FeedbackAnswer:
-        """Answer the submission of a run. Every valid one counts, also one that was answered before.
+        """Answer the submission of a run. Every valid submission counts, also a repeated one.
 
         Args:
-            result: what `Sandbox.run` returned.
+            result: the return value of `Sandbox.run`.
 
         Raises:
-            InputError: if `result` is anything but a result of a run.
+            InputError: if `result` is not a `RunResult`.
         """
         submission = submission_of(result)
         with self._lock:
@@ -81,22 +81,22 @@ class Feedback:
                 outcome = Outcome.NO_SUBMISSION if result.outcome is Outcome.OK else result.outcome
                 return self._answer_unscored(outcome)
             try:
-                prediction = parse_submission(submission, self._brief, self._answers.ids)
+                prediction = parse_submission(submission, self._facts, self._answers.ids)
             except InvalidSubmission as error:
                 problems = tuple(str(problem) for problem in error.problems)
                 return self._answer_unscored(Outcome.INVALID_SUBMISSION, problems)
-            # From here on the answer depends on labels: whatever the score is, the submission counts.
+            # From here on the answer depends on labels, so the submission counts, also if it has no score.
             self._left -= 1
             score = self._rounding.round(self._feedback_score(prediction))
             status = FeedbackStatus.BELOW_BASELINE if score is None else FeedbackStatus.SCORED
             return self._answer(status, Outcome.OK, score=score)
 
     def _feedback_score(self, prediction: Array) -> float:
-        """Score of the feedback rows alone; not a number if it cannot be computed."""
+        """Return the score of the feedback rows, or NaN if it cannot be computed."""
         rows = self._answers.part(Part.FEEDBACK)
         with np.errstate(all="ignore"):
             try:
-                return get_metric(self._brief.metric).score(self._answers.truth[rows], prediction[rows])
+                return get_metric(self._facts.metric).score(self._answers.truth[rows], prediction[rows])
             except (ValueError, ArithmeticError):
                 return nan
 

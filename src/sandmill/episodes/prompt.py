@@ -1,4 +1,4 @@
-"""The whole prompt of a task: its description, and how code runs here, with the limits that the sandbox enforces."""
+"""Build the prompt of a task: its description, how code runs, and the limits that the sandbox enforces."""
 
 from pathlib import Path
 
@@ -10,38 +10,38 @@ from sandmill.sandbox.agent_env import find_agent_env
 from sandmill.sandbox.pins import pinned_versions
 
 _TORCH = "torch"
-_MOST_TEXT = 1 << 20
-"""Bytes of a description."""
-_PULL = "Pull it with: sandmill pull RELEASE --to DIR"
+_MAX_DESCRIPTION_BYTES = 1 << 20
+"""Largest description, in bytes."""
+_PULL_HINT = "Pull it with: sandmill pull RELEASE --to DIR"
 
 
 def prompt(
     task: Path | str, *, timeout: float = 30.0, limits: RunLimits | None = None, submissions: int | None = None
 ) -> str:
-    """Write what an agent is told at the start of an episode.
+    """Return the prompt for the start of an episode.
 
-    Give it the values that the sandbox and the feedback meter get, so that the text and the limits agree.
+    Pass the values that you pass to `Sandbox` and `Feedback`, so that the text states the real limits.
 
     Args:
         task: folder of a pulled task; its public half is enough.
-        timeout: seconds of wall time of one run, as given to `Sandbox.run`.
-        limits: as given to `Sandbox`; the defaults if none.
-        submissions: number of submissions that are scored during the episode, as given to `Feedback`; none: the
-            prompt does not speak of feedback.
+        timeout: wall time of one run in seconds, as passed to `Sandbox.run`.
+        limits: as passed to `Sandbox`. None means the defaults.
+        submissions: number of submissions that are scored during the episode, as passed to `Feedback`. With None the
+            prompt does not mention feedback.
 
     Raises:
-        InputError: if the folder holds no description, or a number is out of range.
+        InputError: if the folder holds no description, or if a number is out of range.
     """
     _check_numbers(timeout, submissions)
     sections = [
         _read_description(Path(task)).rstrip("\n"),
         "## How code runs",
-        _running(),
-        _limits_table(timeout, limits or RunLimits()),
-        f"Libraries: {_libraries()}.",
+        _describe_runs(),
+        _list_limits(timeout, limits or RunLimits()),
+        f"Libraries: {_list_libraries()}.",
     ]
     if submissions is not None:
-        sections += ["## Feedback", _feedback(submissions)]
+        sections += ["## Feedback", _describe_feedback(submissions)]
     return "\n\n".join(sections) + "\n"
 
 
@@ -56,17 +56,17 @@ def _check_numbers(timeout: float, submissions: int | None) -> None:
 
 
 def _read_description(task: Path) -> str:
-    # The grader loads numpy, which `import sandmill` and the name `prompt` must not.
+    # Imported here because the grader loads numpy, which `import sandmill` and `sandmill.prompt` must not do.
     from sandmill.grading.reading import read_pulled_file
 
     try:
-        return read_pulled_file(task, PUBLIC, "description.md", _MOST_TEXT, _PULL).decode("utf-8")
+        return read_pulled_file(task, PUBLIC, "description.md", _MAX_DESCRIPTION_BYTES, _PULL_HINT).decode("utf-8")
     except UnicodeDecodeError:
-        problem = Problem(f"{PUBLIC}/description.md", "bytes that are not UTF-8", "a pulled task", _PULL)
+        problem = Problem(f"{PUBLIC}/description.md", "bytes that are not UTF-8", "a pulled task", _PULL_HINT)
         raise InputError(str(task), [problem], "") from None
 
 
-def _running() -> str:
+def _describe_runs() -> str:
     return (
         f"Each step runs one script in a new process, as `{COMMAND}`, in a working directory that holds the folder "
         f"`{PUBLIC}`. Variables are lost between steps. Files that a step writes into the working directory are there "
@@ -76,7 +76,7 @@ def _running() -> str:
     )
 
 
-def _limits_table(timeout: float, limits: RunLimits) -> str:
+def _list_limits(timeout: float, limits: RunLimits) -> str:
     rows = {
         "wall time": f"{timeout:g} s",
         "processor time of one process": f"{limits.cpu_seconds(timeout)} s",
@@ -94,17 +94,17 @@ def _limits_table(timeout: float, limits: RunLimits) -> str:
     )
 
 
-def _libraries() -> str:
-    """Name the importable libraries with their versions: pinned, so the same wherever the sandbox runs."""
+def _list_libraries() -> str:
+    """Return the importable libraries with their versions. These are pinned, so they are equal on all machines."""
     env = find_agent_env()
     packages = {name.lower(): version for name, version in (env.packages if env else pinned_versions()).items()}
     names = [*LIBRARIES, *([_TORCH] if _TORCH in packages else [])]
     return ", ".join(f"{name} {packages[name.lower()]}" for name in names)
 
 
-def _feedback(submissions: int) -> str:
+def _describe_feedback(submissions: int) -> str:
     number = f"{submissions} submissions are" if submissions > 1 else "1 submission is"
     return (
         f"At most {number} scored before the end. Feedback scores are rounded, and come from a part of the test rows "
-        "that the final score leaves out. A score that is no better than that of a constant prediction is not told."
+        "that the final score leaves out. A score that is no better than that of a constant prediction is not shown."
     )

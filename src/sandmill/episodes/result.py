@@ -1,4 +1,4 @@
-"""The submission of a run, from its result alone, so that no caller has to read a file that an agent can write."""
+"""Take the submission from the result of a run. Callers never read files that an agent can write."""
 
 from sandmill.errors import InputError, Problem
 from sandmill.models.reports import Outcome
@@ -6,10 +6,10 @@ from sandmill.models.run import RunResult
 
 
 def submission_of(result: RunResult) -> bytes | None:
-    """Give the bytes that the sandbox took out of a run, or None unless the run ended with `ok`.
+    """Return the content of submission.csv, or None if the outcome of the run is not `ok`.
 
     Raises:
-        InputError: if `result` is anything but a result of a run, such as a path.
+        InputError: if `result` is not a `RunResult`, for example a path.
     """
     if isinstance(result, RunResult):
         return result.submission if result.outcome is Outcome.OK else None

@@ -1,4 +1,4 @@
-"""Rounding of feedback scores, so that one answer holds at most eight bits about the labels."""
+"""Rounding of feedback scores. One answer reveals at most eight bits about the labels."""
 
 from dataclasses import dataclass
 from math import floor, isfinite, log10
@@ -9,30 +9,31 @@ from sandmill.models.calibration import Calibration, Tier
 from sandmill.models.structure import MetricName
 
 MOST_ANSWERS = 251
-"""Different answers to a valid submission: 250 steps and `no better than the baseline`. Just under 8 bits."""
+"""Number of different answers to a valid submission: 250 rounded scores and `below_baseline`. Just under 8 bits."""
 
-_LEAST_STEPS = 100
-"""Rounding steps from the baseline to a perfect score, at least; at most 250, as the first digits are 1, 2 or 5."""
+_MIN_STEPS = 100
+"""Smallest number of rounding steps from the baseline to a perfect score. With `_DIGITS` the largest number is 250."""
 _DIGITS = (1, 2, 5)
+"""First digits of a rounding step."""
 
 
 @dataclass(frozen=True)
 class Rounding:
     """A grid of scores from the trivial baseline to a perfect score.
 
-    It depends on the baseline's feedback score alone, which anyone can estimate from the training targets. A grid tied
-    to the oracle or to thresholds would give those away.
+    The grid depends only on the baseline's feedback score, which anyone can estimate from the training targets. A grid
+    that depended on the oracle or on thresholds would reveal them.
     """
 
     step: float
-    """A round number: scores are shown as multiples of it."""
+    """Rounding step, a round number. Scores are shown as multiples of it."""
     baseline: int
     """Score of the trivial solver on the feedback part, in steps."""
     perfect: int
     """Best possible score, in steps."""
 
     def round(self, score: float) -> float | None:
-        """Round a score; None if it is then no better than the baseline, or not a finite number."""
+        """Round a score. Returns None if it is not finite, or if the rounded score is no better than the baseline."""
         if not isfinite(score):
             return None
         steps, sign = round(score / self.step), 1 if self.perfect > self.baseline else -1
@@ -43,19 +44,19 @@ class Rounding:
 
 
 def rounding_of(calibration: Calibration, metric: MetricName) -> Rounding:
-    """Choose the grid of a task.
+    """Return the rounding grid of a task.
 
     Raises:
         InputError: if the leaderboard has no trivial solver.
     """
     scores = [entry.feedback for entry in calibration.board if entry.tier is Tier.TRIVIAL]
     if not scores:
-        problem = Problem("calibration.board", "no entry of the trivial tier", "a task as it was published")
+        problem = Problem("calibration.board", "no entry of the trivial tier", "an unchanged published task")
         raise InputError("feedback", [problem], "")
     is_lower_better = get_metric(metric).is_lower_better
     baseline = min(scores) if is_lower_better else max(scores)
     perfect = 0.0 if is_lower_better else 1.0
-    largest = (abs(perfect - baseline) or 1.0) / _LEAST_STEPS
+    largest = (abs(perfect - baseline) or 1.0) / _MIN_STEPS
     power = floor(log10(largest))
     digit = max(digit for digit in _DIGITS if digit * 10.0**power <= largest * (1 + 1e-9))
     step = float(f"{digit}e{power}")

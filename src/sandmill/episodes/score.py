@@ -1,4 +1,4 @@
-"""The reward of a run, from the submission that the sandbox took out after every process of the run was dead."""
+"""Score a run. The sandbox has read the submission after every process of the run was dead."""
 
 from pathlib import Path
 
@@ -12,17 +12,17 @@ from sandmill.rewards import reward_of
 
 
 def score(task: Path | str, result: RunResult, preset: str = "gap") -> Score:
-    """Score a run on the final part of the task. Call it once, for the run that ends the episode.
+    """Score a run on the final part of the task. Call this once, for the run that ends the episode.
 
-    A run that did not end with `ok` keeps its outcome and is worth 0, whatever files it or earlier runs left.
+    A run whose outcome is not `ok` keeps its outcome and gets reward 0, regardless of files in the scratch folder.
 
     Args:
         task: folder of a pulled task with its private half.
-        result: what `Sandbox.run` returned. Paths and bytes are refused: an agent can write files.
-        preset: rule from grade to reward; `gap` is the share of the gap closed, clipped to 0 and 1.
+        result: the return value of `Sandbox.run`. Paths and bytes are refused, since an agent can write files.
+        preset: how the reward follows from the grade. `gap` is `gap_closed`, clipped to 0..1.
 
     Raises:
-        InputError: if the folder, the result or the preset is not what is expected.
+        InputError: if the folder is not such a task, `result` is not a `RunResult`, or the preset is unknown.
     """
     submission = submission_of(result)
     facts, answers = read_private(Path(task))

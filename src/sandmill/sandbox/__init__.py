@@ -1,4 +1,4 @@
-"""Running code that nobody vouches for, apart from us and over public files alone."""
+"""Run untrusted code in isolation, with only the public files of a task visible."""
 
 from sandmill.sandbox.aio import AsyncSandbox
 from sandmill.sandbox.sandbox import Sandbox

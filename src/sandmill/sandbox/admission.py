@@ -1,6 +1,6 @@
-"""What concurrent runs share of this process: descriptors, for which they queue, and processors, which are dealt out.
+"""Limit concurrent runs by the descriptors of this process, and assign processors to runs.
 
-The limits are those of the whole process, so all sandboxes of a process share one queue.
+The limits apply to the whole process, so all sandboxes of a process share one queue.
 """
 
 import os
@@ -12,41 +12,43 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 RUN_DESCRIPTORS = 16
-"""Descriptors that one run may have open here at a time. Six while its code runs, most while it starts or is copied."""
+"""Largest number of descriptors that one run has open in this process. Six are open while its code runs; starting the
+run and copying its files take more."""
 _CALLERS_SHARE = 4
-"""Runs leave this part of the process's descriptors, a quarter, to everything else that it does."""
+"""Divisor: one quarter of the descriptors is reserved for other work of this process."""
 _CANCEL_CHECK_S = 0.1
+"""Interval at which a waiting run checks whether it was cancelled, in seconds."""
 
 
 class Cancelled(Exception):
-    """The caller gave up a run that was still waiting for its turn."""
+    """A run was cancelled while it waited in the queue."""
 
 
 class Admission:
-    """Lets as many runs in at a time as there are descriptors for, and hands out processors."""
+    """Queue of runs. It admits as many at a time as descriptors allow, and assigns their processors."""
 
     def __init__(self) -> None:
         self.forget()
 
     def forget(self) -> None:
-        """Start from nothing, as a forked copy of us does: it has none of our runs."""
+        """Reset to no runs. A forked child calls this, since it does not own the runs of its parent."""
         self._changed = threading.Condition()
         self._running = 0
         self._users: Counter[int] = Counter()
 
     @contextmanager
     def admit(self, cores: int | None, cancel: int = -1) -> Iterator[tuple[int, ...]]:
-        """Wait for a turn, and hold it.
+        """Wait until the run is admitted, and count it until the block ends.
 
         Args:
-            cores: processors that the run may use; none: all.
-            cancel: descriptor that becomes readable when the run is no longer wanted; negative: there is none.
+            cores: number of processors that the run may use; None means all.
+            cancel: descriptor that becomes readable when the run is cancelled; negative means that there is none.
 
         Yields:
-            Numbers of the processors, those with the fewest runs; empty if it may use all.
+            Numbers of the processors with the fewest runs; empty if the run may use all.
 
         Raises:
-            Cancelled: if the run was cancelled before its turn came.
+            Cancelled: if the run was cancelled before it was admitted.
         """
         with self._changed:
             while self._running >= most_runs():
@@ -68,14 +70,14 @@ class Admission:
         allowed = sorted(os.sched_getaffinity(0))
         if cores is None or cores >= len(allowed):
             return ()
-        # Among equals, processes of one machine start at different places.
+        # Ties are broken by process id, so that several processes on one machine choose different processors.
         first = os.getpid() % len(allowed)
         turned = allowed[first:] + allowed[:first]
         return tuple(sorted(turned, key=lambda processor: self._users[processor])[:cores])
 
 
 def most_runs() -> int:
-    """How many runs there can be at a time under this process's limit of descriptors."""
+    """Return how many concurrent runs the descriptor limit of this process (`ulimit -n`) allows."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return 1 << 16
@@ -91,5 +93,5 @@ def _is_readable(descriptor: int) -> bool:
 
 
 ADMISSION = Admission()
-"""The queue of this process."""
+"""The only queue of this process."""
 os.register_at_fork(after_in_child=ADMISSION.forget)

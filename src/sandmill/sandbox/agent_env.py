@@ -1,7 +1,7 @@
-"""The interpreter of the agent's code: a virtual environment of its own, pinned, without sandmill in it.
+"""Create and find the agent environment: a virtual environment with pinned libraries and without sandmill.
 
-It lies in `$SANDMILL_AGENT_ENV`, else in a cache folder named after its pins and its Python, so that two versions of
-the pins never meet. It is made beside its place and moved there whole.
+The environment lies in `$SANDMILL_AGENT_ENV`. Otherwise it lies in a cache folder that is named after a hash of the
+pins and of the Python version, so that other pins use another folder. It is created in a temporary folder and renamed.
 """
 
 import fcntl
@@ -22,38 +22,41 @@ from sandmill.errors import InputError, Problem, SandboxUnavailable
 from sandmill.models.libraries import LIBRARIES
 
 COMMAND = "sandmill agent-env create"
+"""Command that creates the environment, for messages."""
 
 _VARIABLE = "SANDMILL_AGENT_ENV"
 _MARKER = "sandmill-agent-env.json"
+"""File that describes a complete environment. It is written last."""
 _HERE = Path(__file__).parent
 _PINS = (_HERE / "requirements-agent.txt", _HERE / "requirements-torch.txt")
-_PROVE = " ".join(LIBRARIES.values())
+_IMPORTS_TO_TEST = " ".join(LIBRARIES.values())
+"""Modules that a new environment must be able to import."""
 
 
 @dataclass(frozen=True)
 class AgentEnv:
-    """An environment that is there and complete."""
+    """A complete agent environment."""
 
     path: Path
     base_prefix: Path
-    """The Python installation that it borrows the standard library from."""
+    """Python installation whose standard library the environment uses."""
     python_version: str
     packages: dict[str, str]
-    """Version by name."""
+    """Installed packages: version by name."""
 
     @property
     def python(self) -> Path:
-        """The interpreter."""
+        """Path of the interpreter."""
         return self.path / "bin" / "python"
 
     @property
     def mount_point(self) -> Path:
-        """An empty folder on which roots of runs are mounted, each in mounts of its own."""
+        """Empty folder on which each warm interpreter mounts the root of its runs, in its own mount namespace."""
         return self.path / "root"
 
 
 def default_place(has_torch: bool = False) -> Path:
-    """Say where the environment lies unless a place is given."""
+    """Return the folder of the environment if the caller names none."""
     if place := os.environ.get(_VARIABLE):
         return Path(place).absolute()
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
@@ -61,35 +64,37 @@ def default_place(has_torch: bool = False) -> Path:
 
 
 def find_agent_env(path: Path | None = None) -> AgentEnv | None:
-    """Open an environment if it is there and complete; without a path one with torch will do too."""
+    """Return an environment if it exists and is complete. Without a path, one that includes torch is accepted too."""
     places = [path.absolute()] if path else [default_place(), default_place(has_torch=True)]
     return next((env for place in places if (env := _read(place))), None)
 
 
 def require_agent_env(path: Path | None = None) -> AgentEnv:
-    """Open an environment.
+    """Return an environment.
 
     Raises:
-        SandboxUnavailable: if it is not there; says how to make it.
+        SandboxUnavailable: if it does not exist. The message names the command that creates it.
     """
     if env := find_agent_env(path):
         return env
     place = path or default_place()
     command = f"{COMMAND} --path {place}" if path else COMMAND
-    problem = Problem(str(place), "no environment made by this version", "the agent's interpreter", f"Type: {command}")
+    problem = Problem(
+        str(place), "no agent environment of this version", "a complete agent environment", f"Type: {command}"
+    )
     raise SandboxUnavailable("agent environment", [problem])
 
 
 def create_agent_env(path: Path | None = None, has_torch: bool = False) -> AgentEnv:
-    """Make the environment unless it is there; takes a minute and 1 GB.
+    """Create the environment unless it exists. This takes about a minute and 1 GB of disk.
 
     Args:
-        path: where, if not in the default place.
-        has_torch: add PyTorch.
+        path: folder to create. None means the default place.
+        has_torch: whether to install PyTorch too.
 
     Raises:
-        InputError: if something else lies there.
-        SandboxUnavailable: if an installation fails; says what the installer said.
+        InputError: if the folder holds anything else.
+        SandboxUnavailable: if an installation fails. The message holds the last lines of the installer's output.
     """
     place = path.absolute() if path else default_place(has_torch)
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -97,7 +102,7 @@ def create_agent_env(path: Path | None = None, has_torch: bool = False) -> Agent
         if (env := _read(place)) and (not has_torch or "torch" in env.packages):
             return env
         if place.exists() and not (place / _MARKER).is_file() and any(place.iterdir()):
-            problem = Problem(str(place), "a folder with something else in it", "an empty or absent folder")
+            problem = Problem(str(place), "a folder that holds something else", "an empty folder or none")
             raise InputError("agent environment", [problem])
         draft = place.with_name(f"{place.name}.{os.getpid()}.draft")
         try:
@@ -112,20 +117,20 @@ def create_agent_env(path: Path | None = None, has_torch: bool = False) -> Agent
 def _make(draft: Path, has_torch: bool) -> None:
     base = getattr(sys, "_base_executable", None) or sys.executable
     pins = _PINS if has_torch else _PINS[:1]
-    wanted = [word for file in pins for word in ("-r", str(file))]
+    requirements = [word for file in pins for word in ("-r", str(file))]
     python = str(draft / "bin" / "python")
     if uv := shutil.which("uv"):
         _call(uv, "venv", "--quiet", "--python", base, str(draft))
-        _call(uv, "pip", "install", "--quiet", "--no-deps", "--compile-bytecode", "--python", python, *wanted)
+        _call(uv, "pip", "install", "--quiet", "--no-deps", "--compile-bytecode", "--python", python, *requirements)
     elif importlib.util.find_spec("pip"):
         _call(base, "-m", "venv", "--without-pip", str(draft))
-        _call(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", *wanted)
+        _call(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", *requirements)
     else:
         _call(base, "-m", "venv", str(draft))
-        _call(python, "-m", "pip", "install", "--quiet", "--no-deps", *wanted)
+        _call(python, "-m", "pip", "install", "--quiet", "--no-deps", *requirements)
     (draft / "root").mkdir()
     (draft / _MARKER).write_text(
-        _call(python, "-I", "-c", _FACTS, f"{_PROVE}{' torch' if has_torch else ''}", _pins_hash())
+        _call(python, "-I", "-c", _FACTS, f"{_IMPORTS_TO_TEST}{' torch' if has_torch else ''}", _pins_hash())
     )
 
 
@@ -141,14 +146,14 @@ print(json.dumps(facts, indent=2, sort_keys=True))
 
 def _call(*command: str) -> str:
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, env=kept, stdin=subprocess.DEVNULL)
-    if ran.returncode:
-        said = "\n".join((ran.stderr or ran.stdout).strip().splitlines()[-6:])
+    result = subprocess.run(command, capture_output=True, text=True, check=False, env=kept, stdin=subprocess.DEVNULL)
+    if result.returncode:
+        last_lines = "\n".join((result.stderr or result.stdout).strip().splitlines()[-6:])
         name = " ".join([Path(command[0]).name, *command[1:4]])
         raise SandboxUnavailable(
-            "agent environment", [Problem(name, f"exit code {ran.returncode}: {said}", "exit code 0")]
+            "agent environment", [Problem(name, f"exit code {result.returncode}: {last_lines}", "exit code 0")]
         )
-    return ran.stdout
+    return result.stdout
 
 
 def _read(place: Path) -> AgentEnv | None:
@@ -166,8 +171,8 @@ def _pins_hash() -> str:
 
 
 def _key(has_torch: bool) -> str:
-    told = [_pins_hash(), platform.python_version(), platform.machine(), sys.base_prefix, str(has_torch)]
-    return hashlib.sha256("\0".join(told).encode()).hexdigest()[:16]
+    parts = [_pins_hash(), platform.python_version(), platform.machine(), sys.base_prefix, str(has_torch)]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
 @contextmanager

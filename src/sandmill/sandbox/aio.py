@@ -1,4 +1,4 @@
-"""The sandbox for an event loop: the same names, runs awaited, the loop never blocked."""
+"""Asynchronous version of the sandbox: the same methods, as coroutines that do not block the event loop."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ from sandmill.sandbox.sandbox import Sandbox
 
 
 class AsyncSandbox:
-    """A `Sandbox` whose runs are awaited. A run whose task is cancelled is killed."""
+    """A `Sandbox` with coroutine methods. Cancelling the asyncio task of a run kills the run."""
 
     def __init__(
         self,
@@ -34,8 +34,8 @@ class AsyncSandbox:
             backend: as for `Sandbox`.
             limits: as for `Sandbox`.
             agent_env: as for `Sandbox`.
-            concurrency: runs at a time, fewer if this process may not open enough files; further ones wait their turn,
-                and their time-outs wait with them.
+            concurrency: largest number of runs at a time. It is lower if this process may not open enough files.
+                Further runs wait, and their time-outs start when they start.
         """
         self._box = Sandbox(backend, limits=limits, agent_env=agent_env)
         self._threads = ThreadPoolExecutor(min(concurrency, most_runs()), thread_name_prefix="sandmill-run")
@@ -47,21 +47,21 @@ class AsyncSandbox:
 
     @property
     def isolation(self) -> Isolation:
-        """What stands between the code and the machine."""
+        """How the agent's code is isolated from the machine."""
         return self._box.isolation
 
     @property
     def limits(self) -> RunLimits:
-        """What a run may use."""
+        """Limits of each run."""
         return self._box.limits
 
     @property
     def agent_env(self) -> AgentEnv:
-        """The agent's interpreter."""
+        """The environment with the agent's interpreter."""
         return self._box.agent_env
 
     async def start(self) -> None:
-        """Have the warm interpreter ready."""
+        """Start the warm interpreter, so that the first run does not wait for it."""
         await asyncio.get_running_loop().run_in_executor(self._threads, self._box.start)
 
     async def run(
@@ -70,16 +70,16 @@ class AsyncSandbox:
         """Run code; see `Sandbox.run`."""
         cancellation = _Cancellation()
         call = partial(self._box.run, code, public=public, scratch=scratch, timeout=timeout)
-        working = asyncio.get_running_loop().run_in_executor(self._threads, cancellation.attached_to, call)
+        future = asyncio.get_running_loop().run_in_executor(self._threads, cancellation.run_cancellable, call)
         try:
-            return await asyncio.shield(working)
+            return await asyncio.shield(future)
         except asyncio.CancelledError:
             cancellation.set()
-            working.cancel()
+            future.cancel()
             raise
 
     async def close(self) -> None:
-        """End what runs and let go of everything."""
+        """End all runs and release all resources."""
         await asyncio.get_running_loop().run_in_executor(None, self._box.close)
         self._threads.shutdown(wait=False)
 
@@ -94,7 +94,7 @@ class AsyncSandbox:
 
 
 class _Cancellation:
-    """Tells a run that it is no longer wanted. A run that waits for a thread costs no descriptor."""
+    """Cancels one run through a descriptor. The descriptor exists only while the run has a thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -102,14 +102,14 @@ class _Cancellation:
         self._is_set = False
 
     def set(self) -> None:
-        """Cancel the run, whether it is running or still waiting to start."""
+        """Cancel the run, also if it has not started yet."""
         with self._lock:
             self._is_set = True
             if self._descriptor >= 0:
                 os.eventfd_write(self._descriptor, 1)
 
-    def attached_to(self, call: Callable[..., RunResult]) -> RunResult:
-        """Make a run with a descriptor that becomes readable when it is cancelled."""
+    def run_cancellable(self, call: Callable[..., RunResult]) -> RunResult:
+        """Call `Sandbox.run` with a descriptor that becomes readable when the run is cancelled."""
         with self._lock:
             self._descriptor = os.eventfd(int(self._is_set), os.EFD_CLOEXEC)
         try:

@@ -1,4 +1,8 @@
-"""One run from its start to its result: the same for every backend, and nothing believed that the agent can say."""
+"""Supervise one run from its start to its result, for every backend.
+
+The agent's code is untrusted. The outcome comes from the kernel (exit status, limits, files), never from what the code
+writes.
+"""
 
 import json
 import logging
@@ -18,21 +22,22 @@ from sandmill.sandbox.exchange import Caps, Copied, collect, fill
 from sandmill.sandbox.memory import MemoryWatch
 from sandmill.sandbox.submission import Submission, read_submission
 
-_START_S = 20.0
+_SETUP_TIMEOUT_S = 20.0
+"""Longest wait for one message of the guest before the script starts, in seconds."""
 _EXIT_OUT_OF_MEMORY = 86
-"""`guest/script.py` exits with it after an uncaught MemoryError."""
+"""Exit code of `guest/script.py` after an uncaught MemoryError."""
 _SIGKILL, _SIGXCPU = 128 + 9, 128 + 24
 _DRAIN_READS = 64
-"""More than a pipe holds."""
+"""Reads of 64 KiB after the end of a run. Together they are larger than a pipe."""
 _MB = 1 << 20
 _FLOOD_BYTES = 16 * _MB
-"""Output of one stream that is read as fast as it comes."""
+"""Bytes of one output stream that are read at once. Output beyond that is read only at each memory check."""
 _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be run."""
+    """One run as the caller requested it."""
 
     code: str
     public: Path
@@ -42,15 +47,15 @@ class Order:
     cancel: int = -1
     """Descriptor that becomes readable when the caller no longer wants the run."""
     processors: tuple[int, ...] = ()
-    """Numbers of the processors that it may use; empty: all."""
+    """Numbers of the processors that the run may use. Empty means all."""
 
     @property
     def cpu_s(self) -> int:
-        """Processor seconds of one process."""
+        """Limit of processor time of one process, in seconds."""
         return self.limits.cpu_seconds(self.timeout_s)
 
     def job(self) -> bytes:
-        """Write down what the guest needs to know."""
+        """Return the JSON that the guest code reads to set up the run."""
         limits = self.limits
         place = self.public.stat()
         facts = {
@@ -72,10 +77,15 @@ class Order:
 
 
 def attend(order: Order, isolation: Isolation, launch: Callable[[Channels], Launched]) -> RunResult:
-    """Launch a run, shut nothing out of sight until it is over, and say how it ended.
+    """Run one script to its end and return its result. Processes and descriptors are always closed, also on errors.
+
+    Args:
+        order: the script, its folders and its limits.
+        isolation: isolation of the backend, recorded in the result.
+        launch: starts the processes of the run.
 
     Raises:
-        ServerGone: if nothing was started; the caller may try again.
+        ServerGone: if the warm interpreter ended before the run started. The caller may try again.
     """
     with ExitStack() as stack:
         try:
@@ -83,32 +93,36 @@ def attend(order: Order, isolation: Isolation, launch: Callable[[Channels], Laun
             stack.callback(channels.close)
             launched = launch(channels)
         except OSError as error:
-            # Nothing of the agent's was run: this machine or this process has run out of something.
-            return RunResult(outcome=Outcome.INFRA_ERROR, isolation=isolation, detail=f"cannot be started: {error}")
-        channels.close_given()
-        return _Attendance(order, isolation, channels, launched).result()
+            # The agent's code has not started: this machine or this process lacks a resource.
+            detail = f"the run could not be started: {error}"
+            return RunResult(outcome=Outcome.INFRA_ERROR, isolation=isolation, detail=detail)
+        channels.close_guest_ends()
+        return _RunSupervisor(order, isolation, channels, launched).result()
 
 
-class _Attendance:
+class _RunSupervisor:
+    """Watches one launched run: copies files in and out, reads output, enforces limits, determines the outcome."""
+
     def __init__(self, order: Order, isolation: Isolation, channels: Channels, launched: Launched) -> None:
         self._order, self._isolation = order, isolation
         self._channels, self._launched = channels, launched
         limit = order.limits.output_kb * 1024
-        self._tails = {channels.stdout: _Tail(limit), channels.stderr: _Tail(limit)}
-        self._work = -1
+        self._tails = {channels.stdout: _OutputTail(limit), channels.stderr: _OutputTail(limit)}
+        self._work_folder = -1
         self._cpu_before = 0.0
-        """Of a process that was there before the run was: not the run's."""
-        self._filled = Copied()
-        self._before: object = None
-        """Fingerprint of the submission of an earlier run."""
+        """CPU seconds that a forked process had used before this run started; subtracted from the result."""
+        self._copied_in = Copied()
+        self._earlier_submission: object = None
+        """Fingerprint of the submission.csv that was copied in from the scratch folder, if any."""
 
     def result(self) -> RunResult:
+        """Run the script to its end and build the result."""
         ending: Ending | None = None
         started = 0.0
         stopped: Outcome | None = None
         peak = cpu_s = 0.0
         try:
-            fault = self._see_it_start()
+            fault = self._start_script()
             started = time.monotonic()
             if not fault:
                 watch = MemoryWatch(self._launched.pids, self._order.limits.memory_mb * _MB)
@@ -118,13 +132,13 @@ class _Attendance:
             self._launched.kill()
             ending = self._launched.finish()
             self._drain()
-            outcome, detail, content = self._judge(fault, stopped, ending)
+            outcome, detail, content = self._classify(fault, stopped, ending)
         finally:
             if ending is None:
                 self._launched.kill()
                 self._launched.finish()
-            if self._work >= 0:
-                os.close(self._work)
+            if self._work_folder >= 0:
+                os.close(self._work_folder)
         return RunResult(
             outcome=outcome,
             isolation=self._isolation,
@@ -137,51 +151,55 @@ class _Attendance:
             detail=detail,
         )
 
-    def _see_it_start(self) -> str:
-        """Receive the working directory, fill it, and give the word. Gives what went wrong, if anything."""
-        stage = self._channels.stage
-        stage.settimeout(_START_S)
+    def _start_script(self) -> str:
+        """Receive the working directory, copy files into it, and start the script. Returns the error, else empty."""
+        setup_socket = self._channels.setup_socket
+        setup_socket.settimeout(_SETUP_TIMEOUT_S)
         try:
-            message, descriptors, _, _ = socket.recv_fds(stage, 1 << 12, 1)
+            message, descriptors, _, _ = socket.recv_fds(setup_socket, 1 << 12, 1)
             words = message.decode(errors="replace").split()
             if descriptors:
-                (self._work,) = descriptors
-            if words[:1] != ["ready"] or self._work < 0:
-                return _fault(message)
+                (self._work_folder,) = descriptors
+            if words[:1] != ["ready"] or self._work_folder < 0:
+                return _setup_error(message)
             if self._order.scratch:
                 caps = Caps.into(self._order.limits.disk_mb * _MB, self._order.limits.inodes)
-                self._filled = fill(self._order.scratch, self._work, int(words[1]), caps)
-                self._before = self._read_submission().fingerprint
-            stage.send(b"go")
-            said = stage.recv(1 << 12)
+                self._copied_in = fill(self._order.scratch, self._work_folder, int(words[1]), caps)
+                self._earlier_submission = self._read_submission().fingerprint
+            setup_socket.send(b"go")
+            reply = setup_socket.recv(1 << 12)
         except OSError as error:
-            return f"ended before the script started: {error}"
-        name, _, seconds = said.partition(b" ")
+            return f"the run ended before the script started: {error}"
+        name, _, seconds = reply.partition(b" ")
         if name != b"started":
-            return _fault(said)
+            return _setup_error(reply)
         if self._isolation is Isolation.WARM:
             self._cpu_before = float(seconds)
         return ""
 
     def _wait_safely(self, watch: MemoryWatch, started: float) -> Outcome | None:
-        """Wait for the end. If waiting itself fails, the run has failed: its code must not be able to cause a fault."""
+        """Wait for the end of the run.
+
+        An error of our own counts as a failed run. Otherwise the agent's code could cause an `infra_error`, which is
+        left out of the training loss.
+        """
         try:
             return self._wait(watch, started)
-        except Exception:  # noqa: BLE001 - whatever it is, it ends as an outcome that pays nothing
-            _LOG.exception("Watching a run failed. This is a bug of the sandbox: please report it with the script.")
+        except Exception:  # noqa: BLE001 - every error becomes an outcome without reward
+            _LOG.exception("Watching a run failed. This is a bug of the sandbox. Please report it with the script.")
             return Outcome.RUNTIME_ERROR
 
     def _wait(self, watch: MemoryWatch, started: float) -> Outcome | None:
-        """Wait for the end; gives the limit for which the run has to be ended, if any."""
+        """Wait for the end of the run. Returns the outcome of an exceeded limit, or None if the run ended by itself."""
         poller = select.poll()
-        over, cancel = self._launched.over, self._order.cancel
-        for descriptor in (over, *self._tails, *([cancel] if cancel >= 0 else [])):
+        end, cancel = self._launched.end_descriptor, self._order.cancel
+        for descriptor in (end, *self._tails, *([cancel] if cancel >= 0 else [])):
             poller.register(descriptor, select.POLLIN)
         paused: list[int] = []
         deadline = started + self._order.timeout_s
         while (left := deadline - time.monotonic()) > 0:
             ready = {descriptor for descriptor, _ in poller.poll(max(1.0, 1000 * min(left, watch.pause_s)))}
-            if over in ready or cancel in ready:
+            if end in ready or cancel in ready:
                 return None
             for descriptor in ready:
                 tail = self._tails[descriptor]
@@ -191,7 +209,7 @@ class _Attendance:
                 if is_open and tail.is_flooded:
                     paused.append(descriptor)
             if not watch.pause_s:
-                # The pipe is full by now, so that the writer waits for us, and reading takes little of our time.
+                # The pipes are full, so the writer is blocked and reading them takes little time.
                 while paused:
                     poller.register(paused.pop(), select.POLLIN)
             if watch.is_over():
@@ -199,16 +217,18 @@ class _Attendance:
         return Outcome.TIMEOUT
 
     def _drain(self) -> None:
+        """Read what is left in the output pipes."""
         for descriptor, tail in self._tails.items():
             for _ in range(_DRAIN_READS):
                 if not tail.read(descriptor):
                     break
 
-    def _judge(self, fault: str, stopped: Outcome | None, ending: Ending) -> tuple[Outcome, str, bytes | None]:
+    def _classify(self, fault: str, stopped: Outcome | None, ending: Ending) -> tuple[Outcome, str, bytes | None]:
+        """Return the outcome, the detail, and the content of the submission if the outcome is `ok`."""
         if fault:
             return Outcome.INFRA_ERROR, fault, None
-        left = self._bring_out()
-        outcome, detail = self._ended(stopped, ending)
+        left = self._copy_files_out()
+        outcome, detail = self._classify_exit(stopped, ending)
         if outcome is not Outcome.OK:
             return outcome, detail + left, None
         found = self._read_submission()
@@ -216,52 +236,55 @@ class _Attendance:
             return Outcome.TAMPER, found.tampered + left, None
         if found.content is None:
             return Outcome.NO_SUBMISSION, "no submission.csv in the working directory" + left, None
-        if self._before and found.fingerprint == self._before:
-            return Outcome.NO_SUBMISSION, "submission.csv is that of an earlier run" + left, None
+        if self._earlier_submission and found.fingerprint == self._earlier_submission:
+            return Outcome.NO_SUBMISSION, "submission.csv is unchanged since an earlier run" + left, None
         return Outcome.OK, left.removeprefix("; "), found.content
 
-    def _bring_out(self) -> str:
-        """Bring the files out. Gives what did not come in or out, if anything."""
+    def _copy_files_out(self) -> str:
+        """Copy files to the scratch folder. Returns a message on files that were not copied in or out, else empty."""
         if not self._order.scratch:
             return ""
         caps = Caps.out(self._order.limits.disk_mb * _MB, self._order.limits.inodes)
-        kept = collect(self._work, self._order.scratch, self._filled, caps)
+        kept = collect(self._work_folder, self._order.scratch, self._copied_in, caps)
         return "".join(
-            f"; {copied.left} path{'s were' if copied.left > 1 else ' was'} not {what}, first {copied.first_left}"
-            for copied, what in ((self._filled, "brought in"), (kept, "kept"))
-            if copied.left
+            f"; {copied.skipped} path{'s were' if copied.skipped > 1 else ' was'} not {what}, first "
+            f"{copied.first_skipped}"
+            for copied, what in ((self._copied_in, "brought in"), (kept, "kept"))
+            if copied.skipped
         )
 
     def _read_submission(self) -> Submission:
-        return read_submission(self._work, self._order.limits.submission_mb * _MB)
+        return read_submission(self._work_folder, self._order.limits.submission_mb * _MB)
 
-    def _ended(self, stopped: Outcome | None, ending: Ending) -> tuple[Outcome, str]:
+    def _classify_exit(self, stopped: Outcome | None, ending: Ending) -> tuple[Outcome, str]:
+        """Return the outcome and the detail for the way in which the processes ended."""
         limits, code = self._order.limits, ending.code
         if stopped is Outcome.TIMEOUT:
-            return stopped, f"over {self._order.timeout_s:g} s of wall time"
+            return stopped, f"more than {self._order.timeout_s:g} s of wall time"
         if stopped is Outcome.OOM:
-            return stopped, f"over {limits.memory_mb} MB of memory in all processes"
+            return stopped, f"more than {limits.memory_mb} MB of memory in all processes together"
         if stopped is Outcome.RUNTIME_ERROR:
             return stopped, "the sandbox could not watch the run to its end"
         if code is None:
-            return Outcome.RUNTIME_ERROR, "the server that had forked the run is gone"
+            return Outcome.RUNTIME_ERROR, "the warm interpreter that had forked the run is gone"
         if code == 0:
             return Outcome.OK, ""
         if code == _EXIT_OUT_OF_MEMORY:
             return Outcome.OOM, "an uncaught MemoryError"
         if code == _SIGXCPU or (code == _SIGKILL and ending.cpu_s >= self._order.cpu_s):
-            return Outcome.TIMEOUT, f"over {self._order.cpu_s} s of processor time"
+            return Outcome.TIMEOUT, f"more than {self._order.cpu_s} s of processor time"
         if code == _SIGKILL:
-            return Outcome.OOM, "killed, by the kernel for want of memory or by itself"
+            return Outcome.OOM, "killed by SIGKILL: the kernel was out of memory, or the run killed itself"
         return Outcome.RUNTIME_ERROR, f"exit code {code}" if code < 128 else f"ended by signal {code - 128}"
 
 
-def _fault(message: bytes) -> str:
-    return message.decode(errors="replace").removeprefix("error ") or "ended before the script started"
+def _setup_error(message: bytes) -> str:
+    """Return the error that the guest reported, or a default text if it sent nothing."""
+    return message.decode(errors="replace").removeprefix("error ") or "the run ended before the script started"
 
 
-class _Tail:
-    """The last bytes of a stream that may be endless."""
+class _OutputTail:
+    """Keeps the last bytes of an output stream of any length."""
 
     def __init__(self, limit: int) -> None:
         self._limit, self._kept = limit, bytearray()
@@ -269,11 +292,11 @@ class _Tail:
 
     @property
     def is_flooded(self) -> bool:
-        """Whether there was so much that the rest is read only now and then: reading takes our time, not the run's."""
+        """Whether the stream exceeds `_FLOOD_BYTES`. The rest is read seldom, since reading uses our processor time."""
         return self._seen > _FLOOD_BYTES
 
     def read(self, descriptor: int) -> bool:
-        """Take what is there; False at the end of the stream or if nothing more is there."""
+        """Read up to 64 KiB. Returns False if nothing was available or the stream has ended."""
         try:
             data = os.read(descriptor, 1 << 16)
         except BlockingIOError:
@@ -285,4 +308,5 @@ class _Tail:
         return bool(data)
 
     def text(self) -> str:
+        """Return the last `limit` bytes as text."""
         return self._kept[-self._limit :].decode(errors="replace")

@@ -1,4 +1,4 @@
-"""What this machine can do, and what to type where it cannot."""
+"""Find out which backends work on this machine, and what is missing for the others."""
 
 import json
 import platform
@@ -16,35 +16,36 @@ BackendName = Literal["auto", "warm", "bwrap", "subprocess"]
 BACKENDS: tuple[BackendName, ...] = ("auto", "warm", "bwrap", "subprocess")
 
 _PROBE_S = 30
+"""Time-out of the probe, in seconds."""
 _NEEDS = "Linux 5.12 or newer on x86_64 or aarch64, as root or with user namespaces"
 _HELP = (
-    "Be root (in a container with CAP_SYS_ADMIN and seccomp=unconfined), or allow user namespaces: "
+    "Run as root (in a container with CAP_SYS_ADMIN and seccomp=unconfined), or allow user namespaces: "
     "sysctl user.max_user_namespaces=10000 kernel.unprivileged_userns_clone=1 "
-    "kernel.apparmor_restrict_unprivileged_userns=0, as far as the machine knows them"
+    "kernel.apparmor_restrict_unprivileged_userns=0 (leave out settings that this kernel does not have)"
 )
 _BWRAP_HELP = "Debian and Ubuntu: apt-get install bubblewrap; Fedora: dnf install bubblewrap"
 
 
 @dataclass(frozen=True)
 class Capability:
-    """Whether and how namespaces can be made here."""
+    """Whether and how namespaces can be created on this machine."""
 
     is_root: bool
-    """By root, without user namespaces."""
+    """Whether they are created as root, without user namespaces."""
     problems: tuple[Problem, ...]
-    """What failed; empty if isolation works."""
+    """What failed. Empty if isolation works."""
 
 
 @cache
 def probe() -> Capability:
-    """Make every namespace, mount and filter that a run needs, in a process of their own."""
+    """Create every namespace, mount and filter that a run needs, in a separate process, and report what fails."""
     if platform.system() != "Linux":
         return Capability(False, (Problem("system", platform.system(), _NEEDS),))
     command = [sys.executable, "-I", "-S", str(GUEST / "start.py"), "probe"]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_PROBE_S)
-    if ran.returncode or not ran.stdout:
-        return Capability(False, (Problem("probe", ran.stderr.strip()[-300:] or "no answer", _NEEDS, _HELP),))
-    facts = json.loads(ran.stdout)
+    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_PROBE_S)
+    if result.returncode or not result.stdout:
+        return Capability(False, (Problem("probe", result.stderr.strip()[-300:] or "no answer", _NEEDS, _HELP),))
+    facts = json.loads(result.stdout)
     problems = [Problem(way, saw, _NEEDS, "") for way, saw in facts["missing"].items()]
     if problems:
         problems[-1] = Problem(problems[-1].where, problems[-1].saw, _NEEDS, _HELP)
@@ -52,26 +53,26 @@ def probe() -> Capability:
 
 
 def missing_for(backend: BackendName) -> tuple[Problem, ...]:
-    """List what a backend lacks on this machine."""
+    """Return what a backend needs and this machine lacks. Empty if the backend works."""
     if backend == "subprocess":
         return ()
     missing = probe().problems
     if backend == "bwrap" and not shutil.which("bwrap"):
-        missing += (Problem("bwrap", "no such programme on PATH", "bubblewrap 0.8 or newer", _BWRAP_HELP),)
+        missing += (Problem("bwrap", "no such program on PATH", "bubblewrap 0.8 or newer", _BWRAP_HELP),)
     return missing
 
 
-def choose_backend(asked: BackendName) -> Literal["warm", "bwrap", "subprocess"]:
-    """Give the backend that was asked for, or the fastest one that isolates.
+def choose_backend(requested: BackendName) -> Literal["warm", "bwrap", "subprocess"]:
+    """Return the requested backend. For `auto`, return the fastest backend that isolates.
 
     Raises:
-        SandboxUnavailable: if it cannot work here. Nothing less than what was asked for is ever used instead.
+        SandboxUnavailable: if it does not work on this machine. A backend with less isolation is never used instead.
     """
-    if asked not in BACKENDS:
-        problem = Problem("backend", repr(asked), f"one of {', '.join(BACKENDS)}")
+    if requested not in BACKENDS:
+        problem = Problem("backend", repr(requested), f"one of {', '.join(BACKENDS)}")
         raise SandboxUnavailable("sandbox", [problem])
-    if asked == "auto":
-        asked = "warm" if not missing_for("warm") else "bwrap"
-    if missing := missing_for(asked):
-        raise SandboxUnavailable(f"backend {asked}", missing)
-    return asked
+    if requested == "auto":
+        requested = "warm" if not missing_for("warm") else "bwrap"
+    if missing := missing_for(requested):
+        raise SandboxUnavailable(f"backend {requested}", missing)
+    return requested

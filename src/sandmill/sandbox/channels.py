@@ -1,4 +1,4 @@
-"""The descriptors of one run: what the run gets, what we keep, and how a started run is ended."""
+"""Descriptors that connect us to one run, and the interface of a started run."""
 
 import os
 import socket
@@ -8,9 +8,9 @@ from typing import Protocol
 
 
 class Channels:
-    """Two pipes for output, a socket for the time before the agent's code starts, a memory file with the job.
+    """Two output pipes, a socket for the set-up, and a memory file that holds the job.
 
-    None of them but the write ends of the pipes is open in the run when the agent's code starts.
+    When the agent's code starts, only the write ends of the two pipes are still open in the run.
     """
 
     def __init__(self, job: bytes) -> None:
@@ -22,62 +22,62 @@ class Channels:
             raise
 
     def _open(self, job: bytes) -> None:
-        self.job = self._held(self._theirs, os.memfd_create("sandmill-job", os.MFD_CLOEXEC))
+        self.job = self._close_with(self._theirs, os.memfd_create("sandmill-job", os.MFD_CLOEXEC))
         with open(self.job, "wb", closefd=False) as file:
             file.write(job)
-        self.stdout, self._stdout_far = self._pipe()
-        self.stderr, self._stderr_far = self._pipe()
-        self.stage, self._stage_far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._ours.callback(self.stage.close)
-        self._theirs.callback(self._stage_far.close)
+        self.stdout, self._guest_stdout = self._pipe()
+        self.stderr, self._guest_stderr = self._pipe()
+        self.setup_socket, self._guest_socket = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._ours.callback(self.setup_socket.close)
+        self._theirs.callback(self._guest_socket.close)
 
     def _pipe(self) -> tuple[int, int]:
         near, far = os.pipe()
         os.set_blocking(near, False)
-        return self._held(self._ours, near), self._held(self._theirs, far)
+        return self._close_with(self._ours, near), self._close_with(self._theirs, far)
 
-    def _held(self, stack: ExitStack, descriptor: int) -> int:
+    def _close_with(self, stack: ExitStack, descriptor: int) -> int:
         stack.callback(os.close, descriptor)
         return descriptor
 
     @property
-    def given(self) -> tuple[int, int, int, int]:
-        """Descriptors for the run: job, standard output, standard error, stage."""
-        return self.job, self._stdout_far, self._stderr_far, self._stage_far.fileno()
+    def guest_descriptors(self) -> tuple[int, int, int, int]:
+        """Descriptors for the run: job, standard output, standard error, set-up socket."""
+        return self.job, self._guest_stdout, self._guest_stderr, self._guest_socket.fileno()
 
-    def close_given(self) -> None:
-        """Let go of the run's ends, so that we see when the run does."""
+    def close_guest_ends(self) -> None:
+        """Close our copies of the run's descriptors. Only then do we see the end of a stream that the run closes."""
         self._theirs.close()
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Close all descriptors."""
         self._theirs.close()
         self._ours.close()
 
 
 @dataclass(frozen=True)
 class Ending:
-    """What the kernel said of a run that is over."""
+    """Exit status and resource usage of an ended run, as the kernel reported them."""
 
     code: int | None
-    """Exit code, 128 + signal after a signal; None if nobody could say."""
+    """Exit code, or 128 + signal number after a signal. None if it is unknown."""
     cpu_s: float = 0.0
     peak_mb: float = 0.0
 
 
 class Launched(Protocol):
-    """A run that was started, whatever started it."""
+    """A started run of any backend."""
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """Processes of which all others of the run descend."""
+        """Processes of the run. All others descend from them."""
 
     @property
-    def over(self) -> int:
-        """Descriptor that becomes readable when the run is over."""
+    def end_descriptor(self) -> int:
+        """Descriptor that becomes readable when the run has ended."""
 
     def kill(self) -> None:
-        """End every process of the run."""
+        """Kill every process of the run."""
 
     def finish(self) -> Ending:
-        """Wait for the end and let go of everything."""
+        """Wait for the end, close all descriptors, and return how the run ended."""

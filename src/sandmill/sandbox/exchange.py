@@ -1,8 +1,8 @@
-"""Copying files between the caller's scratch folder and a run's working directory.
+"""Copy files between the caller's scratch folder and a run's working directory.
 
-The agent's side is only read after every process of the run is dead, so nothing changes under our hands. Whatever lies
-there, a copy ends: what cannot be copied is left, counted, and its first path named. Descriptors and memory that a copy
-takes do not grow with the tree's depth or with the length of its names.
+The working directory is read only after every process of the run is dead, so no file changes during the copy. A copy
+never fails because of the files: those that cannot be copied are skipped and counted, and the first path is reported.
+The number of descriptors and the memory do not grow with the depth of the tree or with the length of its names.
 """
 
 import errno
@@ -16,85 +16,89 @@ from pathlib import Path
 from sandmill.models.layout import PUBLIC, SCRIPT
 from sandmill.sandbox.tree import FOLDER, ROOT, Folder, Tree, list_names
 
-_OURS = frozenset({PUBLIC, SCRIPT})
-"""Names at the top that a run lays out by itself: they are not carried from run to run."""
+_MADE_BY_EACH_RUN = frozenset({PUBLIC, SCRIPT})
+"""Names at the top of the working directory that every run creates itself. They are not copied."""
 
-_DEEPEST = 32
-_LONGEST = 2048
-"""Bytes of a path that is carried, so that a caller whose own folder is not deeper can name it in one call (4096)."""
-_BLOCK = 4096
-"""In which the run's file system counts: many small files take more room than they have bytes."""
-_RESERVED = 16
-"""One part in so many of a run's room is never brought out."""
+_MAX_DEPTH = 32
+"""Deepest folder that is copied."""
+_MAX_PATH_BYTES = 2048
+"""Longest path that is copied, in bytes. It is half of what one system call accepts (4096), so that the path of the
+scratch folder itself fits in front."""
+_BLOCK_BYTES = 4096
+"""Block size of the run's file system. A small file takes a whole block."""
+_RESERVED_DIVISOR = 16
+"""Divisor: 1/16 of the disk limit and of the inode limit is never copied out of a run."""
 _OWN_INODES = 8
+"""Inodes that a run needs for its own folders and its script."""
 _NAME_BYTES = 200
-"""Bytes of names for each entry that may be kept, on average. Names of a whole folder are in memory at a time."""
-_SHOWN = 80
+"""Average length of a name, in bytes; it bounds the memory for names, as all names of one folder are in memory."""
+_MAX_SHOWN_CHARS = 80
+"""Characters of a path that a message shows."""
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True)
 class Caps:
-    """How much a copy may take along."""
+    """Limits of one copy."""
 
     bytes: int
-    """Of files, counted in blocks and as if they had no holes, since the caller's file system may not know holes."""
+    """Bytes of all files, in whole blocks. Holes count, since the caller's file system may not support them."""
     entries: int
-    """Files and folders."""
+    """Number of files and folders."""
     names: int
     """Bytes of all names."""
 
     @classmethod
     def out(cls, disk_bytes: int, inodes: int) -> "Caps":
-        """What is brought out of a run with so much room: less than fits in again, with room for what is new."""
-        return cls._less(disk_bytes, inodes, _RESERVED)
+        """Return the limits for copying out of a run: 15/16 of its room. The rest is for new files in the next run."""
+        return cls._with_reserve(disk_bytes, inodes, _RESERVED_DIVISOR)
 
     @classmethod
     def into(cls, disk_bytes: int, inodes: int) -> "Caps":
-        """What is brought into a run with so much room: half of what `out` leaves free is for files of the caller's.
+        """Return the limits for copying into a run: 31/32 of its room (disk and inodes).
 
-        The rest is for the script and the folders of the run.
+        This is more than `out` allows, so the caller can add files. The rest is for the script and the run's folders.
         """
-        return cls._less(disk_bytes, inodes, 2 * _RESERVED)
+        return cls._with_reserve(disk_bytes, inodes, 2 * _RESERVED_DIVISOR)
 
     @classmethod
-    def _less(cls, disk_bytes: int, inodes: int, part: int) -> "Caps":
+    def _with_reserve(cls, disk_bytes: int, inodes: int, part: int) -> "Caps":
         entries = inodes - inodes // part - _OWN_INODES
         return cls(disk_bytes - disk_bytes // part, entries, entries * _NAME_BYTES)
 
 
 @dataclass
 class Copied:
-    """What a copy took along, and what it left."""
+    """Result of a copy: what was copied and what was skipped."""
 
     keys: set[bytes] = field(default_factory=set)
-    """Hashes of the paths of files and folders that are there now."""
+    """Hashes of the paths of the copied files and folders."""
     bytes: int = 0
-    left: int = 0
-    """Number of paths that were left. What lies in a folder that was left is not counted."""
-    first_left: str = ""
-    """Path of the first, and why it was left, fit to be shown: the path is the agent's word."""
+    skipped: int = 0
+    """Number of skipped paths. The contents of a skipped folder are not counted."""
+    first_skipped: str = ""
+    """First skipped path and the reason. The agent chose the path, so it is shortened and escaped for display."""
 
-    def leave(self, path: str, reason: str, number: int = 1) -> None:
-        """Count paths that were left; the path is that of the first."""
-        if not self.left:
-            shown = path if len(path) <= _SHOWN else f"{path[:_SHOWN]}..."
-            self.first_left = f"{shown if shown.isprintable() else ascii(shown)} ({reason})"
-        self.left += number
+    def skip(self, path: str, reason: str, number: int = 1) -> None:
+        """Count skipped paths. `path` is the first of them."""
+        if not self.skipped:
+            shown = path if len(path) <= _MAX_SHOWN_CHARS else f"{path[:_MAX_SHOWN_CHARS]}..."
+            self.first_skipped = f"{shown if shown.isprintable() else ascii(shown)} ({reason})"
+        self.skipped += number
 
 
 def fill(scratch: Path, work: int, uid: int, caps: Caps) -> Copied:
     """Copy regular files and folders from the scratch folder into a run's working directory.
 
-    What does not fit is left in the scratch folder, and `collect` does not touch it. Taken first is what lies in the
-    folder itself, in the order of the names, then what lies in its folders.
+    Entries of a folder are copied in the order of their names, then the contents of its folders. Files that exceed the
+    caps are skipped; `collect` does not change them.
 
     Args:
         scratch: the caller's folder.
         work: descriptor of the working directory.
-        uid: owner of the copies; 0 or less: ourselves.
-        caps: how much a run has room for.
+        uid: owner of the copies. 0 or less means the current user.
+        caps: limits of the copy.
 
     Raises:
         OSError: if the scratch folder itself cannot be opened.
@@ -106,21 +110,27 @@ def fill(scratch: Path, work: int, uid: int, caps: Caps) -> Copied:
 
 
 def collect(work: int, scratch: Path, filled: Copied, caps: Caps) -> Copied:
-    """Make the scratch folder hold what the run left, as far as it is regular files and folders within the caps.
+    """Copy regular files and folders from the working directory back into the scratch folder, within the caps.
 
-    Files that `fill` brought and the run did not change stay in any case, and count first. Others follow in the order
-    of `fill`. What `fill` brought and the run removed, or changed beyond the caps, is removed. What `fill` did not
-    bring (links, devices, what did not fit) is left alone.
+    Files that `fill` copied and the run did not change stay in place and count first. Other files follow in the order
+    of `fill`. A file that `fill` copied is removed from the scratch folder if the run removed it, or if the changed
+    version exceeds the caps. Entries that `fill` did not copy (links, devices, files that did not fit) stay unchanged.
+
+    Args:
+        work: descriptor of the working directory.
+        scratch: the caller's folder.
+        filled: result of `fill` for this run.
+        caps: limits of the copy.
     """
     copied = Copied()
     try:
         with _trees(scratch, work) as (target, source):
             if filled.keys:
                 _keep_unchanged(source, target, filled, caps, copied)
-                _remove(target, filled.keys, filled.keys - copied.keys)
+                _remove_stale(target, filled.keys, filled.keys - copied.keys)
             _copy(source, target, 0, caps, copied)
     except OSError as error:
-        copied.leave("the scratch folder", _reason(error))
+        copied.skip("the scratch folder", _reason(error))
     return copied
 
 
@@ -136,7 +146,7 @@ def _trees(scratch: Path, work: int) -> Iterator[tuple[Tree, Tree]]:
 
 
 def _copy(source: Tree, target: Tree, uid: int, caps: Caps, copied: Copied) -> None:
-    """Copy what `copied` does not have yet."""
+    """Copy all entries that `copied` does not contain yet, and add them to it."""
     waiting = [ROOT]
     names_left = caps.names
     while waiting:
@@ -145,18 +155,18 @@ def _copy(source: Tree, target: Tree, uid: int, caps: Caps, copied: Copied) -> N
             with source.open(folder) as inner, target.open(folder) as outer:
                 names, size, passed = list_names(inner, names_left)
                 names_left -= size
-                found = [name for name in names if _take(folder, name, inner, outer, uid, caps, copied)]
+                found = [name for name in names if _copy_entry(folder, name, inner, outer, uid, caps, copied)]
         except OSError as error:
-            copied.leave(folder.path_of("."), _reason(error))
+            copied.skip(folder.path_of("."), _reason(error))
             continue
         if passed:
-            copied.leave(folder.path_of("*"), f"names of more than {caps.names} bytes", passed)
+            copied.skip(folder.path_of("*"), f"names of more than {caps.names} bytes", passed)
         waiting += [folder.child(name) for name in reversed(found)]
 
 
-def _take(folder: Folder, name: str, inner: int, outer: int, uid: int, caps: Caps, copied: Copied) -> bool:
-    """Copy a file, or make a folder. Gives whether it is a folder that is to be entered."""
-    if folder is ROOT and name in _OURS:
+def _copy_entry(folder: Folder, name: str, inner: int, outer: int, uid: int, caps: Caps, copied: Copied) -> bool:
+    """Copy a file or create a folder. Returns whether it is a folder whose contents are to be copied."""
+    if folder is ROOT and name in _MADE_BY_EACH_RUN:
         return False
     key = folder.key_of(name)
     try:
@@ -166,32 +176,32 @@ def _take(folder: Folder, name: str, inner: int, outer: int, uid: int, caps: Cap
             return False
         if key in copied.keys:
             return is_folder
-        size = _room(status)
-        if reason := _beyond(folder, name, size, caps, copied):
-            copied.leave(folder.path_of(name), reason)
+        size = _bytes_on_disk(status)
+        if reason := _exceeded_cap(folder, name, size, caps, copied):
+            copied.skip(folder.path_of(name), reason)
             return False
         if is_folder:
             _make_folder(outer, name, uid)
         else:
             _copy_file(inner, outer, name, status, uid)
     except (OSError, OverflowError) as error:
-        copied.leave(folder.path_of(name), _reason(error))
+        copied.skip(folder.path_of(name), _reason(error))
         return False
     copied.keys.add(key)
     copied.bytes += size
     return is_folder
 
 
-def _room(status: os.stat_result) -> int:
-    return 0 if stat.S_ISDIR(status.st_mode) else -(-status.st_size // _BLOCK) * _BLOCK
+def _bytes_on_disk(status: os.stat_result) -> int:
+    return 0 if stat.S_ISDIR(status.st_mode) else -(-status.st_size // _BLOCK_BYTES) * _BLOCK_BYTES
 
 
-def _beyond(folder: Folder, name: str, size: int, caps: Caps, copied: Copied) -> str:
-    """Say which cap an entry is beyond, if any."""
-    if folder.depth >= _DEEPEST:
-        return f"deeper than {_DEEPEST} folders"
-    if folder.prefix_bytes + len(os.fsencode(name)) > _LONGEST:
-        return f"a path of more than {_LONGEST} bytes"
+def _exceeded_cap(folder: Folder, name: str, size: int, caps: Caps, copied: Copied) -> str:
+    """Return the limit that an entry would exceed, as a text; else empty."""
+    if folder.depth >= _MAX_DEPTH:
+        return f"deeper than {_MAX_DEPTH} folders"
+    if folder.prefix_bytes + len(os.fsencode(name)) > _MAX_PATH_BYTES:
+        return f"a path of more than {_MAX_PATH_BYTES} bytes"
     if len(copied.keys) >= caps.entries:
         return f"more than {caps.entries} files and folders"
     if copied.bytes + size > caps.bytes:
@@ -204,7 +214,7 @@ def _reason(error: Exception) -> str:
 
 
 def _keep_unchanged(source: Tree, target: Tree, filled: Copied, caps: Caps, copied: Copied) -> None:
-    """Count what was brought in and is as it was: it stays where it is."""
+    """Add the files that `fill` copied and the run did not change. Their originals stay in place."""
     waiting = [ROOT]
     while waiting:
         folder = waiting.pop()
@@ -216,15 +226,15 @@ def _keep_unchanged(source: Tree, target: Tree, filled: Copied, caps: Caps, copi
                     continue
                 with suppress(OSError):
                     status = os.stat(name, dir_fd=inner, follow_symlinks=False)
-                    if _is_same(outer, name, status):
+                    if _is_unchanged(outer, name, status):
                         copied.keys.add(key)
-                        copied.bytes += _room(status)
+                        copied.bytes += _bytes_on_disk(status)
                         if stat.S_ISDIR(status.st_mode):
                             waiting.append(folder.child(name))
 
 
-def _is_same(folder: int, name: str, status: os.stat_result) -> bool:
-    """Whether an entry was neither written nor exchanged: who fakes this only keeps an old file of his own."""
+def _is_unchanged(folder: int, name: str, status: os.stat_result) -> bool:
+    """Whether an entry has the same type, size and time as before. An agent that fakes this only keeps an old file."""
     there = os.stat(name, dir_fd=folder, follow_symlinks=False)
     if stat.S_ISDIR(there.st_mode) or stat.S_ISDIR(status.st_mode):
         return stat.S_ISDIR(there.st_mode) and stat.S_ISDIR(status.st_mode)
@@ -232,8 +242,8 @@ def _is_same(folder: int, name: str, status: os.stat_result) -> bool:
     return is_regular and (there.st_size, there.st_mtime_ns) == (status.st_size, status.st_mtime_ns)
 
 
-def _remove(tree: Tree, brought: set[bytes], stale: set[bytes]) -> None:
-    """Remove stale files and folders; a folder that still holds what was not brought stays."""
+def _remove_stale(tree: Tree, brought: set[bytes], stale: set[bytes]) -> None:
+    """Remove stale files and folders. A folder that holds other entries stays."""
     waiting, stale_folders = [ROOT] if stale else [], []
     while waiting:
         folder = waiting.pop()
@@ -254,7 +264,7 @@ def _remove(tree: Tree, brought: set[bytes], stale: set[bytes]) -> None:
 
 
 def _make_folder(outer: int, name: str, uid: int) -> None:
-    """Make a folder, or use the one that is there; anything else of that name goes."""
+    """Create a folder unless it exists. Anything else of that name is removed."""
     try:
         os.mkdir(name, 0o755, dir_fd=outer)
     except FileExistsError:
@@ -266,10 +276,10 @@ def _make_folder(outer: int, name: str, uid: int) -> None:
 
 
 def _copy_file(inner: int, outer: int, name: str, status: os.stat_result, uid: int) -> None:
-    """Copy a file in place of anything of that name but a folder. One that cannot be copied whole is not left in part.
+    """Copy a file and replace anything of that name except a folder. A partial copy is removed.
 
     Raises:
-        OSError: if it cannot be read or written, or a folder is in its place.
+        OSError: if the file cannot be read or written, or a folder has that name.
     """
     reader = os.open(name, _READ, dir_fd=inner)
     try:
@@ -292,7 +302,7 @@ def _copy_file(inner: int, outer: int, name: str, status: os.stat_result, uid: i
 
 
 def _copy_data(reader: int, writer: int, size: int) -> None:
-    """Copy what a file holds and keep its holes, so that it takes no more room than it did."""
+    """Copy the data of a file and keep its holes, so that the copy takes no more disk space."""
     os.ftruncate(writer, size)
     at = 0
     while at < size:
@@ -300,7 +310,7 @@ def _copy_data(reader: int, writer: int, size: int) -> None:
             at = os.lseek(reader, at, os.SEEK_DATA)
         except OSError as error:
             if error.errno == errno.ENXIO:
-                # Nothing but a hole is left.
+                # The rest of the file is a hole.
                 return
             raise
         end = min(size, os.lseek(reader, at, os.SEEK_HOLE))

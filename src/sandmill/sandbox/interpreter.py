@@ -1,4 +1,4 @@
-"""How the agent's interpreter is called: fixed flags, a small fixed environment, our guest code by its path."""
+"""Command line and environment variables of the agent's interpreter. Both are fixed."""
 
 import os
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 from sandmill.sandbox.agent_env import AgentEnv
 
 GUEST = Path(__file__).parent / "guest"
+"""Folder of the code that the agent's interpreter executes for us."""
 
 _ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
@@ -23,19 +24,19 @@ _ENVIRONMENT = {
     "RAYON_NUM_THREADS": "1",
 }
 _CPU_KERNELS = ("OPENBLAS_CORETYPE",)
-"""Variables that choose numerical kernels: carried over, so that a script computes as the panel did."""
+"""Variables that choose numerical kernels. They are passed on, so that a script gets the same numbers as the panel."""
 
 
 def guest_environment(**changes: str) -> dict[str, str]:
-    """Give the whole environment of the agent's interpreter: what it holds is the same for every run."""
+    """Return all environment variables of the agent's interpreter: the fixed ones, with these changes."""
     kernels = {name: os.environ[name] for name in _CPU_KERNELS if name in os.environ}
     return {**_ENVIRONMENT, **kernels, **changes}
 
 
 def guest_command(env: AgentEnv, *arguments: str, guest: Path = GUEST) -> list[str]:
-    """Give the command that runs our guest code in the agent's interpreter.
+    """Return the command that runs our guest code in the agent's interpreter.
 
-    The flags are inherited by interpreters that the agent's code starts, so they keep what its code needs: its
-    packages (no `-S`) and the fixed hash seed (no `-E`).
+    Interpreters that the agent's code starts inherit the flags. Therefore `-S` is absent, since it would hide the
+    packages, and so is `-E`, since it would ignore the fixed hash seed.
     """
     return [str(env.python), "-s", "-P", "-B", "-X", "utf8", str(guest / "start.py"), *arguments]

@@ -1,4 +1,4 @@
-"""Watching the memory of all processes of a run together, which no resource limit of the kernel counts."""
+"""Measure the memory of all processes of a run together. The resource limits of the kernel count each process alone."""
 
 import os
 import re
@@ -8,113 +8,113 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-_LEAST_PAUSE_S = 0.05
-_COST_SHARE = 10
-"""A look pauses for this many times its processor time, so that watching takes a tenth of one processor at most.
-
-Time in which a look waited does not count: it waits for memory that a run is filling, and would then look least often.
+_MIN_PAUSE_S = 0.05
+"""Shortest time between two measurements, in seconds."""
+_COST_FACTOR = 10
+"""The pause is at least this many times the processor time of a measurement, so that measuring takes at most a tenth of
+one processor. Waiting time does not count: a measurement waits longest while a run allocates memory fast.
 """
 
 _RESIDENT = ("RssAnon", "RssShmem", "VmSwap")
 _OWN_SHARE = ("Pss_Anon", "Pss_Shmem", "SwapPss")
 _FIELDS = frozenset({"VmRSS", "VmHWM", "Pss", *_RESIDENT, *_OWN_SHARE})
-"""Lines of /proc/PID/status and smaps_rollup that are read. The agent's code writes others, such as `Name`."""
+"""Lines of /proc/PID/status and smaps_rollup that are read. Other lines, such as `Name`, hold text from the agent."""
 _SIZE = re.compile(rb"(\w+):\s*([0-9]+) kB")
 
 
 class MemoryWatch:
-    """Looks now and then; a run is over its limit when its own memory is.
+    """Measures the memory of a run at intervals and tells whether the run exceeds its limit.
 
-    What counts is what the kernel holds for the run's processes: resident anonymous and shared memory, and what of it
-    was moved to swap. Memory that no process would be charged for cannot be had inside (see `guest/filter.py`).
+    It counts resident anonymous memory, shared memory and swap of the run's processes. The seccomp filter refuses
+    memory that is charged to no process (see `guest/filter.py`).
 
-    Between two looks a run can take more: at worst, every process fills the address space that its own limit allows.
-    Memory that a process shares with the warm interpreter is not the run's; memory that its processes share with each
-    other counts once (proportional set size), so forking does not hide it.
+    Between two measurements a run can use more: in the worst case every process fills its address space limit. Memory
+    shared with the warm interpreter counts only in part. Memory that processes of the run share with each other counts
+    once (proportional set size), so forking does not hide it.
     """
 
     def __init__(self, pids: Sequence[int], limit_bytes: int) -> None:
         self._pids, self._limit = pids, limit_bytes
         self.peak_bytes = 0
-        """Largest process that was seen, or all together where a close look was taken, if that was more."""
+        """Peak memory of the largest process, or the total of all processes where that was measured and is larger."""
         self.cpu_s = 0.0
-        """Most processor time that living processes were seen to have used, with those that they had waited for."""
-        self._next = time.monotonic() + _LEAST_PAUSE_S
+        """Largest processor time that was measured for all living processes and the children that they waited for."""
+        self._next = time.monotonic() + _MIN_PAUSE_S
 
     @property
     def pause_s(self) -> float:
-        """Until the next look is due."""
+        """Seconds until the next measurement is due."""
         return max(0.0, self._next - time.monotonic())
 
     def is_over(self) -> bool:
-        """Look, if it is time to."""
+        """Measure if a measurement is due. Returns whether the run exceeds its limit."""
         started = time.monotonic()
         if started < self._next:
             return False
         used = time.thread_time()
-        pids = _family(self._pids)
-        seen = [_look_at(pid) for pid in pids]
+        pids = _process_tree(self._pids)
+        seen = [_measure(pid) for pid in pids]
         self.peak_bytes = max([self.peak_bytes, *(process.peak_bytes for process in seen)])
         self.cpu_s = max(self.cpu_s, sum(map(_cpu_seconds, pids)))
         total = 0
-        if sum(process.rough_bytes for process in seen) > self._limit:
-            total = sum(map(_own_bytes, seen))
+        if sum(process.upper_bound_bytes for process in seen) > self._limit:
+            total = sum(map(_charged_bytes, seen))
             self.peak_bytes = max(self.peak_bytes, total)
         cost = time.thread_time() - used
-        self._next = time.monotonic() + max(_LEAST_PAUSE_S, _COST_SHARE * cost)
+        self._next = time.monotonic() + max(_MIN_PAUSE_S, _COST_FACTOR * cost)
         return total > self._limit
 
 
 @dataclass(frozen=True)
 class _Process:
-    """Memory of one process at one look."""
+    """Memory of one process at one measurement."""
 
-    place: str
-    """Folder in /proc of a thread that still has the memory."""
-    rough_bytes: int = 0
-    """All that is resident or swapped, memory shared with other processes included."""
+    folder: str
+    """Folder in /proc of a living thread of the process."""
+    upper_bound_bytes: int = 0
+    """All resident and swapped memory, including memory shared with other processes."""
     peak_bytes: int = 0
 
 
-def _look_at(pid: int) -> _Process:
-    """Read the memory of a process, also when its first thread has ended and others live on.
+def _measure(pid: int) -> _Process:
+    """Read the memory of a process, also if its main thread has ended and other threads live.
 
-    The kernel shows no memory for an ended first thread, although the memory of the process is still there.
+    The kernel shows no memory for an ended main thread, although the process still uses its memory.
     """
-    place = f"/proc/{pid}"
-    fields = _read_fields(f"{place}/status")
+    folder = f"/proc/{pid}"
+    fields = _read_fields(f"{folder}/status")
     if "VmRSS" not in fields:
         with suppress(OSError):
             for task in Path(f"/proc/{pid}/task").iterdir():
                 found = _read_fields(f"{task}/status")
                 if "VmRSS" in found:
-                    place, fields = str(task), found
+                    folder, fields = str(task), found
                     break
-    rough = sum(fields.get(name, 0) for name in _RESIDENT)
-    return _Process(place, rough, fields.get("VmHWM", 0))
+    upper_bound = sum(fields.get(name, 0) for name in _RESIDENT)
+    return _Process(folder, upper_bound, fields.get("VmHWM", 0))
 
 
-def _own_bytes(process: _Process) -> int:
-    """Give a process's share of memory that it has with others, or all of it where we may not look closely.
+def _charged_bytes(process: _Process) -> int:
+    """Return the memory of a process, where memory shared by n processes counts 1/n for each.
 
-    As an ordinary user we may not look closely at a process that has made itself undumpable.
+    An ordinary user cannot read the shares of a process that has made itself undumpable. Its memory counts in full.
     """
-    fields = _read_fields(f"{process.place}/smaps_rollup")
+    fields = _read_fields(f"{process.folder}/smaps_rollup")
     if "Pss" not in fields:
-        return process.rough_bytes
+        return process.upper_bound_bytes
     return sum(fields.get(name, 0) for name in _OWN_SHARE)
 
 
-def peak_of_ended(booked_bytes: int) -> int:
-    """Largest memory of a process that we started, as the kernel booked it; 0 where that is our own.
+def peak_of_ended(recorded_bytes: int) -> int:
+    """Return the peak memory of an ended child process, or 0 if the recorded value is that of this process.
 
-    A program that is started begins in our memory, and the kernel books on it what we held at most until then.
+    A child starts with our memory, so the kernel records our own peak for it until the child uses more.
     """
-    return booked_bytes if booked_bytes > _read_fields("/proc/self/status").get("VmHWM", 0) else 0
+    return recorded_bytes if recorded_bytes > _read_fields("/proc/self/status").get("VmHWM", 0) else 0
 
 
-def _family(roots: Sequence[int]) -> list[int]:
-    """List processes and their descendants: orphans belong to the init of their namespace, so none is missed."""
+def _process_tree(roots: Sequence[int]) -> list[int]:
+    """List processes and their descendants. Orphans become children of the init process, so none is missed."""
     found: list[int] = []
     waiting = list(roots)
     while waiting:
@@ -127,16 +127,16 @@ def _family(roots: Sequence[int]) -> list[int]:
 
 def _cpu_seconds(pid: int) -> float:
     with suppress(OSError):
-        # The name in brackets is the agent's: any bytes, brackets and line ends among them.
+        # The agent chooses the name in brackets. It can hold any bytes, brackets and line feeds included.
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
         return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
     return 0.0
 
 
 def _read_fields(path: str) -> dict[str, int]:
-    """Read the sizes in one of the kernel's tables, in bytes; nothing if the process is gone.
+    """Read sizes in bytes from a status file in /proc. Returns an empty dictionary if the process has ended.
 
-    The line `Name` is the agent's, and the kernel escapes only line feeds in it. So lines end at line feeds alone.
+    The agent chooses the line `Name`, and the kernel escapes only line feeds in it. So only line feeds end a line.
     """
     fields: dict[str, int] = {}
     with suppress(OSError):

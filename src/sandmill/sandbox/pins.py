@@ -1,4 +1,4 @@
-"""Versions in the agent environment as they are pinned, for machines on which it has not been created."""
+"""Read the pinned versions of the agent environment, for machines on which it has not been created."""
 
 import re
 import sys
@@ -11,13 +11,13 @@ _LINE = re.compile(
 
 
 def pinned_versions(python: tuple[int, int] = sys.version_info[:2]) -> dict[str, str]:
-    """Give the pinned version of each package.
+    """Return the pinned version of each package.
 
     Args:
-        python: version of the interpreter, on which some pins depend.
+        python: version of the interpreter. Some pins depend on it.
 
     Raises:
-        ValueError: if a line of the pins has another form than this reader knows.
+        ValueError: if a line has a form that this function does not know.
     """
     lines = (line.strip() for line in _PINS.read_text(encoding="utf-8").splitlines())
     versions: dict[str, str] = {}

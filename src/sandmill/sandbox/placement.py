@@ -1,4 +1,4 @@
-"""Refuse to run where a task's files lie in a folder that every run can read: its answers would be readable too."""
+"""Refuse to run a task whose files lie in a folder that every run can read: runs could read its answers."""
 
 import os
 from collections.abc import Mapping
@@ -10,18 +10,18 @@ from sandmill.errors import InputError, Problem
 from sandmill.sandbox.view import is_inside
 
 _MOUNTS = Path("/proc/self/mountinfo")
-_ADVICE = "Move it, or the agent environment if that is the folder it lies in"
+_ADVICE = "Move it to another folder. If it lies in the agent environment, move that instead"
 
 
 def refuse_exposed(places: Mapping[str, Path], shown: tuple[Path, ...]) -> None:
-    """Check that no run could read these places through what it is shown, under whatever name.
+    """Check that no run can read these paths through the folders that every run sees, also under another name.
 
     Args:
-        places: absolute paths by what they are called in the message. Those that do not exist are passed over.
+        places: absolute paths, by their name in messages. Paths that do not exist are ignored.
         shown: files and folders of the machine that every run can read.
 
     Raises:
-        InputError: if one of the places lies in one of them.
+        InputError: if a path lies in one of the shown folders.
     """
     problems = []
     mounts = _MOUNTS.read_bytes()
@@ -30,7 +30,7 @@ def refuse_exposed(places: Mapping[str, Path], shown: tuple[Path, ...]) -> None:
             status = path.stat()
         except FileNotFoundError:
             continue
-        if through := _exposing(path, (status.st_dev, status.st_ino), shown, mounts):
+        if through := _find_exposing_folder(path, (status.st_dev, status.st_ino), shown, mounts):
             saw = f"{path}, which lies in {through}" if path.is_relative_to(through) else f"{path}, a part of {through}"
             problems.append(Problem(name, saw, "a place outside the folders that every run can read", _ADVICE))
     if problems:
@@ -38,13 +38,15 @@ def refuse_exposed(places: Mapping[str, Path], shown: tuple[Path, ...]) -> None:
 
 
 @lru_cache(maxsize=4096)
-def _exposing(path: Path, identity: tuple[int, int], shown: tuple[Path, ...], listed: bytes) -> Path | None:
-    """Name the shown folder through which a path can be reached, if there is one.
+def _find_exposing_folder(
+    path: Path, identity: tuple[int, int], shown: tuple[Path, ...], mount_list: bytes
+) -> Path | None:
+    """Return the shown folder through which a path can be read, or None.
 
-    It is looked up anew only if the path is another folder by now or the list of mounts has changed.
+    The result is cached until the path is another folder or the list of mounts changes.
     """
-    real, place = path.resolve(), _locate(path, _parse_mounts(listed))
-    for tree in _locate_trees(shown, listed):
+    real, place = path.resolve(), _locate(path, _parse_mounts(mount_list))
+    for tree in _locate_trees(shown, mount_list):
         is_part = place and any(place.is_inside(part) for part in tree.parts)
         if is_part or is_inside(real, (tree.path, tree.real)):
             return tree.path
@@ -53,11 +55,11 @@ def _exposing(path: Path, identity: tuple[int, int], shown: tuple[Path, ...], li
 
 @dataclass(frozen=True)
 class _Place:
-    """A folder, independent of where it is mounted."""
+    """A folder in a file system, independent of where that is mounted."""
 
     device: str
     path: Path
-    """From the root of the file system."""
+    """Path from the root of the file system."""
 
     def is_inside(self, other: "_Place") -> bool:
         return self.device == other.device and self.path.is_relative_to(other.path)
@@ -65,23 +67,27 @@ class _Place:
 
 @dataclass(frozen=True)
 class _Mount:
+    """A mount: the folder of the file system that is mounted, and where."""
+
     root: _Place
     at: Path
 
 
 @dataclass(frozen=True)
 class _Tree:
+    """A file or folder that every run can read."""
+
     path: Path
     real: Path
-    """Without links on the way."""
+    """The path with all links resolved."""
     parts: tuple[_Place, ...]
-    """Where it lies: its top, and whatever is mounted below it."""
+    """The folder itself and everything that is mounted below it."""
 
 
 @lru_cache(maxsize=8)
-def _locate_trees(shown: tuple[Path, ...], listed: bytes) -> tuple[_Tree, ...]:
-    """Find where shown files and folders lie, for one state of the list of mounts."""
-    mounts = _parse_mounts(listed)
+def _locate_trees(shown: tuple[Path, ...], mount_list: bytes) -> tuple[_Tree, ...]:
+    """Find the file systems in which shown files and folders lie, for one state of the list of mounts."""
+    mounts = _parse_mounts(mount_list)
     found = []
     for path in shown:
         real, place = path.resolve(), _locate(path, mounts)
@@ -91,7 +97,7 @@ def _locate_trees(shown: tuple[Path, ...], listed: bytes) -> tuple[_Tree, ...]:
 
 
 def _locate(path: Path, mounts: Mapping[int, _Mount]) -> _Place | None:
-    """Find the place of a path in its file system; None if its mount is not listed, as in a changed root."""
+    """Find the place of a path in its file system. Returns None if its mount is not listed, as after a chroot."""
     descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
         facts = Path(f"/proc/self/fdinfo/{descriptor}").read_text().splitlines()
@@ -106,15 +112,15 @@ def _locate(path: Path, mounts: Mapping[int, _Mount]) -> _Place | None:
 
 
 @lru_cache(maxsize=8)
-def _parse_mounts(listed: bytes) -> dict[int, _Mount]:
-    """Read a list of mounts, as /proc/self/mountinfo gives it, by number."""
+def _parse_mounts(mount_list: bytes) -> dict[int, _Mount]:
+    """Parse the content of /proc/self/mountinfo. Returns mounts by their number."""
     found = {}
-    for line in listed.splitlines():
+    for line in mount_list.splitlines():
         number, _, device, root, at, *_ = line.split()
         found[int(number)] = _Mount(_Place(device.decode(), _unescape(root)), _unescape(at))
     return found
 
 
 def _unescape(field: bytes) -> Path:
-    """Undo the escapes of spaces, line ends and backslashes, which are octal numbers."""
+    """Decode the octal escapes that mountinfo uses for spaces, line feeds and backslashes."""
     return Path(os.fsdecode(field.decode("unicode_escape").encode("latin-1") if b"\\" in field else field))

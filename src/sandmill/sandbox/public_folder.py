@@ -1,4 +1,4 @@
-"""The folder of public files of a run: checked before it is shown to the agent's code, and readable for it."""
+"""Check the folder of public files before a run, and make it readable for the run."""
 
 import os
 import shutil
@@ -11,13 +11,13 @@ from tempfile import TemporaryDirectory
 from sandmill.errors import InputError, Problem, shorten
 
 MOST_ENTRIES = 10_000
-"""Files and folders in a public folder. The check looks at each of them before every run."""
+"""Largest number of files and folders in a public folder. Each is checked before every run."""
 DEEPEST = 8
-"""Folders below each other in a public folder."""
+"""Largest depth of folders in a public folder."""
 
 _PRIVATE = frozenset({"private", "secret", "shards", "answers.csv", "task.json", "manifest.json"})
-"""Names of what only the grader or the owner of a release may see. No public folder holds one of them."""
-_EXPECTED = "a folder of public files alone: regular files and folders, no links, nothing private"
+"""Names of files and folders that only the grader or the owner of a release may see. A public folder holds none."""
+_EXPECTED = "a folder of public files alone: regular files and folders, no links, no private names"
 _HINT = "Pass the folder public/ of the task."
 
 
@@ -28,12 +28,13 @@ def check_public(public: Path) -> bool:
         Whether every user of the machine may read all of it.
 
     Raises:
-        InputError: if it is no folder, is a link, or holds a private name, a link, a special file or too much.
+        InputError: if the path is a link or not a folder, or if the folder holds a private name, a link, a special
+            file, too many entries or too deep folders.
     """
     try:
         status = public.lstat()
         if not stat.S_ISDIR(status.st_mode):
-            saw = f"{public}, a symbolic link" if stat.S_ISLNK(status.st_mode) else f"{public}, no folder"
+            saw = f"{public}, a symbolic link" if stat.S_ISLNK(status.st_mode) else f"{public}, which is not a folder"
             raise _refusal(saw)
         if (name := public.resolve().name) in _PRIVATE:
             raise _refusal(f"{public}, a folder called {name}")
@@ -41,15 +42,15 @@ def check_public(public: Path) -> bool:
         for entry in _walk(public):
             is_open = _is_open(entry) and is_open
     except (OSError, ValueError) as error:
-        # A path with a zero byte is a ValueError.
+        # A path with a zero byte causes a ValueError.
         missing = isinstance(error, FileNotFoundError | NotADirectoryError)
-        saw = "no folder" if missing else getattr(error, "strerror", None) or str(error)
+        saw = "which does not exist" if missing else getattr(error, "strerror", None) or str(error)
         raise _refusal(f"{public}, {saw}") from None
     return is_open
 
 
 def _walk(public: Path) -> Iterator[os.stat_result]:
-    """Give the status of every file and folder, and refuse what may not be there."""
+    """Yield the status of every file and folder. Raises InputError at the first entry that is not allowed."""
     waiting = [(os.fspath(public), 1)]
     number = 0
     while waiting:
@@ -58,20 +59,21 @@ def _walk(public: Path) -> Iterator[os.stat_result]:
             for entry in entries:
                 number += 1
                 status = entry.stat(follow_symlinks=False)
-                if reason := _fault(entry.name, status.st_mode, depth, number):
+                if reason := _reason_to_refuse(entry.name, status.st_mode, depth, number):
                     raise _refusal(f"{public}, which holds {shorten(os.path.relpath(entry.path, public))}: {reason}")
                 if stat.S_ISDIR(status.st_mode):
                     waiting.append((entry.path, depth + 1))
                 yield status
 
 
-def _fault(name: str, mode: int, depth: int, number: int) -> str:
+def _reason_to_refuse(name: str, mode: int, depth: int, number: int) -> str:
+    """Return why an entry is not allowed, or an empty string."""
     if name in _PRIVATE:
         return "a name of private files"
     if stat.S_ISLNK(mode):
         return "a symbolic link"
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        return "no regular file"
+        return "not a regular file"
     if depth > DEEPEST:
         return f"deeper than {DEEPEST} folders"
     return f"more than {MOST_ENTRIES} files and folders" if number > MOST_ENTRIES else ""
@@ -83,7 +85,7 @@ def _refusal(saw: str) -> InputError:
 
 @contextmanager
 def readable(public: Path, is_readable: bool) -> Iterator[Path]:
-    """Give the public files, or a copy that every user may read if the run could not read them."""
+    """Yield the public folder, or a copy that every user may read if the run could not read the original."""
     if is_readable:
         yield public
         return

@@ -1,4 +1,4 @@
-"""The sandbox as a trainer uses it: `with Sandbox() as box: box.run(code, public=...)`."""
+"""Public interface of the sandbox: `with Sandbox() as box: box.run(code, public=...)`."""
 
 from dataclasses import replace
 from os import PathLike
@@ -14,43 +14,47 @@ from sandmill.sandbox.admission import ADMISSION, Cancelled
 from sandmill.sandbox.agent_env import require_agent_env
 from sandmill.sandbox.attend import Order, attend
 from sandmill.sandbox.backends import BackendName, choose_backend, probe
-from sandmill.sandbox.cold import Bare, Bubblewrap
+from sandmill.sandbox.cold import Bubblewrap, PlainSubprocess
 from sandmill.sandbox.placement import refuse_exposed
 from sandmill.sandbox.public_folder import check_public, readable
 from sandmill.sandbox.tree import remove_tree
 from sandmill.sandbox.view import shown_trees
 from sandmill.sandbox.warm import ServerGone, WarmServer
 
-_MOST_CODE = 1 << 20
-"""Bytes of a script. More could take so long to hand over that it looked like a fault of ours."""
-_TRIES = 3
+_MAX_CODE_BYTES = 1 << 20
+"""Largest script, in bytes. A larger one could exceed the time-out of the set-up and look like an `infra_error`."""
+_MAX_LAUNCHES = 3
+"""Attempts to start a run while the warm interpreter ends before it takes the run."""
 
 
 class Sandbox:
-    """Runs code that nobody vouches for, over a task's public files and nothing else.
+    """Runs untrusted code that sees only the public files of a task.
 
-    Each run is a new process with namespaces, limits and, as root, a uid of its own; see docs/sandbox.md for what is
-    claimed. Memory: all processes of a run together are looked at twenty times a second and end with it when over
-    `limits.memory_mb`; between two looks each of `limits.processes` processes can at worst fill the address space that
-    its own limit allows, `limits.memory_mb` each, and files take `limits.disk_mb` of memory more.
+    Each run is a new process with its own namespaces and limits and, as root, its own uid. docs/sandbox.md states what
+    is guaranteed.
 
-    Safe to use from several threads; runs are concurrent, as many as this process has descriptors for, and further ones
-    wait. One scratch folder serves one run at a time.
+    Memory of all processes of a run is measured about twenty times a second. A run above `limits.memory_mb` is killed.
+    Between two measurements each of `limits.processes` processes can allocate up to `limits.memory_mb` in the worst
+    case. Files use up to `limits.disk_mb` of memory in addition.
+
+    A sandbox is thread-safe. Runs are concurrent up to the descriptor limit of this process; further runs wait. Do not
+    use one scratch folder for two runs at the same time.
     """
 
     def __init__(
         self, backend: BackendName = "auto", *, limits: RunLimits | None = None, agent_env: Path | None = None
     ) -> None:
-        """Choose a backend and find the agent's interpreter; nothing is started yet.
+        """Choose a backend and find the agent environment. No process is started yet.
 
         Args:
-            backend: `warm` (forks of a warm interpreter), `bwrap` (a cold interpreter in bubblewrap), `subprocess` (no
-                isolation: for development), or `auto`: warm, else bwrap.
-            limits: what a run may use.
-            agent_env: environment made by `sandmill agent-env create --path`, if not in the default place.
+            backend: `warm` (forks of an interpreter with imported libraries), `bwrap` (a new interpreter in
+                bubblewrap), `subprocess` (no isolation, for development only), `auto` (warm if possible, else bwrap).
+            limits: limits of each run. None means the defaults.
+            agent_env: folder that `sandmill agent-env create --path` made. None means the default place.
 
         Raises:
-            SandboxUnavailable: if the machine cannot isolate or the environment is missing; says what to type.
+            SandboxUnavailable: if this machine cannot isolate runs or the agent environment is missing. The message
+                names the command that helps.
         """
         self.backend = choose_backend(backend)
         self.limits = limits or RunLimits()
@@ -58,17 +62,17 @@ class Sandbox:
         is_root = self.backend != "subprocess" and probe().is_root
         self._warm = WarmServer(self.agent_env, is_root) if self.backend == "warm" else None
         self._bwrap = Bubblewrap(self.agent_env, is_root) if self.backend == "bwrap" else None
-        self._bare = Bare(self.agent_env)
+        self._plain = PlainSubprocess(self.agent_env)
         self._is_root = is_root
         self._shown = () if self.backend == "subprocess" else shown_trees(self.agent_env)
 
     @property
     def isolation(self) -> Isolation:
-        """What stands between the code and the machine; every result says it too."""
+        """How the agent's code is isolated from the machine. Every `RunResult` records it too."""
         return {"warm": Isolation.WARM, "bwrap": Isolation.BWRAP, "subprocess": Isolation.NONE}[self.backend]
 
     def start(self) -> None:
-        """Have the warm interpreter ready, so that the first run does not wait for it."""
+        """Start the warm interpreter, so that the first run does not wait for it."""
         if self._warm:
             self._warm.start()
 
@@ -85,40 +89,40 @@ class Sandbox:
 
         Args:
             code: Python source.
-            public: the task's public files, seen read-only: a folder of regular files and folders, no links, nothing
-                called as private files are, at most 8 folders deep and 10,000 files and folders in all.
-            scratch: folder whose files are there at the start, and which afterwards holds what the run left: regular
-                files and folders. What is too much for the run's limits is not brought in or out, and `detail` of the
-                result says so. Without one nothing is kept.
-            timeout: seconds of wall time, at most a day.
-            cancel: descriptor that becomes readable when the run is no longer wanted.
+            public: folder of the task's public files, mounted read-only. It holds regular files and folders only, no
+                links and no name of a private file, at most 8 folders deep and 10,000 entries in all.
+            scratch: folder whose files are copied into the working directory before the run. After the run it holds
+                the regular files and folders of the working directory. What exceeds the limits is not copied, and
+                `detail` of the result reports it. None means that no files are kept.
+            timeout: limit of wall time in seconds, at most one day.
+            cancel: descriptor that becomes readable when the run is cancelled.
 
         Raises:
-            InputError: if an argument is of another type or out of range, a folder is not there or lies where every run
-                could read it, or `public` is anything but a folder of public files.
+            InputError: if an argument has a wrong type or value, a folder does not exist or lies where every run could
+                read it, or `public` holds anything but public files.
             SandboxUnavailable: if the warm interpreter cannot be started.
         """
         _check_types(code, public, scratch, timeout)
         public, scratch, timeout = Path(public), None if scratch is None else Path(scratch), float(timeout)
         is_open = _check_folders(public, scratch)
-        refuse_exposed(_own_places(public, scratch), self._shown)
+        refuse_exposed(_paths_to_protect(public, scratch), self._shown)
         if not code.strip():
-            return RunResult(outcome=Outcome.NO_CODE, isolation=self.isolation, detail="no code")
-        if (size := len(code.encode("utf-8", "replace"))) > _MOST_CODE:
-            detail = f"code of {size} bytes, more than {_MOST_CODE}"
+            return RunResult(outcome=Outcome.NO_CODE, isolation=self.isolation, detail="the script is empty")
+        if (size := len(code.encode("utf-8", "replace"))) > _MAX_CODE_BYTES:
+            detail = f"the script has {size} bytes, more than the limit of {_MAX_CODE_BYTES}"
             return RunResult(outcome=Outcome.RUNTIME_ERROR, isolation=self.isolation, detail=detail)
         with readable(public.resolve(), is_open or not self._is_root) as files:
             order = Order(code, files, scratch, timeout, self.limits, cancel)
             try:
                 with ADMISSION.admit(self.limits.cores, cancel) as processors:
-                    return self._attend_with_retries(replace(order, processors=processors))
+                    return self._run_with_retries(replace(order, processors=processors))
             except Cancelled:
                 return RunResult(
-                    outcome=Outcome.INFRA_ERROR, isolation=self.isolation, detail="cancelled before it began"
+                    outcome=Outcome.INFRA_ERROR, isolation=self.isolation, detail="cancelled before the run started"
                 )
 
     def close(self) -> None:
-        """End what runs and let go of everything."""
+        """End all runs and release all resources."""
         for part in (self._warm, self._bwrap):
             if part:
                 part.close()
@@ -132,16 +136,17 @@ class Sandbox:
     ) -> None:
         self.close()
 
-    def _attend_with_retries(self, order: Order) -> RunResult:
-        for tries_left in reversed(range(_TRIES)):
+    def _run_with_retries(self, order: Order) -> RunResult:
+        """Run once. Start again, with a new warm interpreter, if the old one ended before it took the run."""
+        for tries_left in reversed(range(_MAX_LAUNCHES)):
             try:
-                return self._attend(order)
+                return self._run_once(order)
             except ServerGone as error:
                 if not tries_left:
                     return RunResult(outcome=Outcome.INFRA_ERROR, isolation=self.isolation, detail=str(error))
         raise AssertionError("unreachable")
 
-    def _attend(self, order: Order) -> RunResult:
+    def _run_once(self, order: Order) -> RunResult:
         if self._warm:
             return attend(order, self.isolation, self._warm.launch)
         if self._bwrap:
@@ -149,7 +154,7 @@ class Sandbox:
             return attend(order, self.isolation, lambda channels: bubblewrap.launch(channels, order.public))
         folder = Path(mkdtemp(prefix="sandmill-run-"))
         try:
-            return attend(order, self.isolation, lambda channels: self._bare.launch(channels, order.public, folder))
+            return attend(order, self.isolation, lambda channels: self._plain.launch(channels, order.public, folder))
         finally:
             remove_tree(folder)
 
@@ -173,10 +178,10 @@ def _type_of(value: object) -> str:
 
 
 def _check_folders(public: Path, scratch: Path | None) -> bool:
-    """Check both folders, and give whether every user may read the public one."""
+    """Check both folders. Returns whether every user may read the public one."""
     problems = []
     if scratch is not None and not scratch.is_dir():
-        problems.append(Problem("scratch", f"{scratch}, no folder", "a folder that is there"))
+        problems.append(Problem("scratch", f"{scratch}, which is not a folder", "an existing folder"))
     try:
         is_open = check_public(public)
     except InputError as error:
@@ -186,8 +191,8 @@ def _check_folders(public: Path, scratch: Path | None) -> bool:
     return is_open
 
 
-def _own_places(public: Path, scratch: Path | None) -> dict[str, Path]:
-    """List what no other run may see: a task's files, answers that lie beside them, and what a run leaves."""
+def _paths_to_protect(public: Path, scratch: Path | None) -> dict[str, Path]:
+    """Return the folders that other runs must not see, by their name in messages."""
     places = {"public": public.absolute(), "temporary folder (TMPDIR)": Path(gettempdir())}
     for folder in {public.absolute().parent, public.resolve().parent}:
         places[f"answers of {folder}"] = folder / "private"

@@ -1,4 +1,4 @@
-"""Reading the one file that a run hands in."""
+"""Read submission.csv from the working directory of a run."""
 
 import os
 import stat
@@ -12,24 +12,29 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 @dataclass(frozen=True)
 class Submission:
-    """What lies in the place of the submission."""
+    """What the working directory holds under the name submission.csv."""
 
     content: bytes | None = None
     identity: tuple[int, int] | None = None
-    """Changes whenever the file is written."""
+    """Inode number and change time. They differ whenever the file has been written."""
     tampered: str = ""
-    """What is wrong with it, if it is something else than a regular file of its own within the limit."""
+    """Why the file is refused, if it is not a regular file with one name within the size limit; else empty."""
 
     @property
     def fingerprint(self) -> tuple[tuple[int, int], bytes] | None:
-        """Identity and hash of the content, to compare with later without keeping the content."""
+        """Identity and hash of the content. Two reads can be compared by it without keeping the content."""
         if self.content is None or self.identity is None:
             return None
         return self.identity, blake2b(self.content).digest()
 
 
 def read_submission(work: int, limit: int) -> Submission:
-    """Read submission.csv without following links or waiting on pipes."""
+    """Read submission.csv. Links are not followed, and a pipe does not block.
+
+    Args:
+        work: descriptor of the working directory.
+        limit: largest size in bytes.
+    """
     try:
         descriptor = os.open(SUBMISSION, _READ, dir_fd=work)
     except FileNotFoundError:
@@ -39,11 +44,11 @@ def read_submission(work: int, limit: int) -> Submission:
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            return Submission(tampered=f"submission.csv is no regular file: {stat.filemode(status.st_mode)}")
+            return Submission(tampered=f"submission.csv is not a regular file: {stat.filemode(status.st_mode)}")
         if status.st_nlink != 1:
-            return Submission(tampered=f"submission.csv has {status.st_nlink} names")
+            return Submission(tampered=f"submission.csv has {status.st_nlink} names (hard links), expected one")
         if status.st_size > limit:
-            return Submission(tampered=f"submission.csv has {status.st_size} bytes, more than {limit}")
+            return Submission(tampered=f"submission.csv has {status.st_size} bytes, more than the limit of {limit}")
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             return Submission(file.read(limit + 1), (status.st_ino, status.st_ctime_ns))
     finally:

@@ -1,7 +1,7 @@
-"""Folder trees of any depth, read and written with a few descriptors and without keeping their paths.
+"""Read, write and remove folder trees of any depth with few descriptors and little memory.
 
-What an agent's code leaves may be deep, and paths in it longer than the kernel takes in one call. So a folder is opened
-from the root, name by name and never through a link, and a path is remembered as a hash of fixed size.
+An agent's code can create paths that are longer than the kernel accepts in one call. So a folder is opened from the
+root, name by name and never through a link, and a path is stored as a hash of fixed size.
 """
 
 import os
@@ -15,31 +15,33 @@ from itertools import count
 from pathlib import Path
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+"""Flags that open a folder, and nothing else, without following a link."""
 _KEY_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Folder:
-    """A place in a tree."""
+    """A folder in a tree, linked to its parent."""
 
     parent: "Folder | None"
     name: str
     depth: int
     prefix_bytes: int
-    """Length of the path of the folder with the slash that follows it."""
+    """Length of the folder's path, including the slash at its end."""
     key: bytes
+    """Hash of the folder's path."""
 
     def key_of(self, name: str) -> bytes:
-        """Hash the path of an entry: equal for equal paths, whichever tree they are in."""
+        """Return the hash of an entry's path. Equal relative paths in different trees have equal hashes."""
         return blake2b(os.fsencode(name), key=self.key, digest_size=_KEY_BYTES).digest()
 
     def child(self, name: str) -> "Folder":
-        """Give the folder of this name in this one."""
+        """Return the folder of this name in this folder."""
         length = self.prefix_bytes + len(os.fsencode(name)) + 1
         return Folder(self, name, self.depth + 1, length, self.key_of(name))
 
     def path_of(self, name: str) -> str:
-        """Spell the path of an entry out."""
+        """Return the path of an entry, relative to the root."""
         names, at = [name], self
         while at.parent:
             names.append(at.name)
@@ -51,19 +53,19 @@ ROOT = Folder(None, "", 0, 0, b"")
 
 
 class Tree:
-    """Opens the folders below a root, which stays the caller's. Holds one descriptor of its own between two calls."""
+    """Opens the folders below a root descriptor, which the caller owns. Keeps at most one more descriptor open."""
 
     def __init__(self, root: int) -> None:
         self._root = root
         self._near, self._near_at = ROOT, root
-        """The parent of the folder that was opened last: most often the next one lies in it or close to it."""
+        """Parent of the folder that was opened last, and its descriptor. The next folder often lies close to it."""
 
     @contextmanager
     def open(self, folder: Folder) -> Iterator[int]:
         """Open a folder.
 
         Raises:
-            OSError: if it is not there, is no folder (a link is none), or may not be read.
+            OSError: if the folder does not exist or may not be read, or if it is something else, such as a link.
         """
         if folder.parent is None:
             yield self._root
@@ -75,20 +77,20 @@ class Tree:
             os.close(descriptor)
 
     def remove(self, folder: Folder) -> None:
-        """Remove a folder that is empty.
+        """Remove an empty folder.
 
         Raises:
-            OSError: if it is not empty or cannot be removed.
+            OSError: if the folder is not empty or cannot be removed.
         """
         if folder.parent:
             os.rmdir(folder.name, dir_fd=self._approach(folder.parent))
 
     def close(self) -> None:
-        """Let go of the descriptor in between."""
+        """Close the kept descriptor."""
         self._hold(ROOT, self._root)
 
     def _approach(self, folder: Folder) -> int:
-        """Open a folder and hold it in place of the one that was held."""
+        """Open a folder, keep its descriptor, and close the one that was kept before."""
         names: list[str] = []
         at = folder
         while at is not self._near and at.parent:
@@ -113,10 +115,10 @@ class Tree:
 
 
 def list_names(folder: int, most_bytes: int) -> tuple[list[str], int, int]:
-    """List a folder in order, as far as the names have no more bytes together than that.
+    """List the names in a folder, up to `most_bytes` bytes of names.
 
     Returns:
-        The names, their bytes, and how many names were passed over.
+        The sorted names, their total bytes, and how many names were skipped.
     """
     names: list[str] = []
     size = passed = 0
@@ -132,10 +134,10 @@ def list_names(folder: int, most_bytes: int) -> tuple[list[str], int, int]:
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a folder and what is in it, as far as that can be removed; never an exception.
+    """Remove a folder and its contents. Entries that cannot be removed stay; no exception is raised.
 
-    `shutil.rmtree` goes one call and one descriptor deeper for each level, and fails in a tree that is deep enough.
-    Here a folder in a folder is moved up to the root before its parent is removed, so nothing is ever deep.
+    `shutil.rmtree` recurses and opens a descriptor for each level, so it fails in a very deep tree. This function moves
+    each inner folder up to the root before it removes the parent, so the depth stays constant.
     """
     with suppress(OSError):
         path.chmod(0o700)
@@ -163,7 +165,7 @@ def remove_tree(path: Path) -> None:
 
 
 def _unlink_files(folder: int) -> list[str]:
-    """Remove all files of a folder, and unlock and list its folders."""
+    """Remove all files of a folder, make its inner folders writable, and return their names."""
     folders: list[str] = []
     for name in os.listdir(folder):
         with suppress(OSError):

@@ -1,7 +1,7 @@
-"""What the agent's code sees of the machine: programs and libraries of the system, the interpreter, its packages.
+"""List what the agent's code sees of the machine: system programs and libraries, the interpreter, its packages.
 
-It is a list of what is shown, never of what is hidden: of `/usr` and of the interpreter's installation only the folders
-that programs and the standard library need. A task that lies in one of those is refused, see `placement.py`.
+The list is an allow-list. Of `/usr` and of the Python installation it contains only the folders that programs and the
+standard library need. `placement.py` refuses a task that lies in one of these folders.
 """
 
 import os
@@ -11,13 +11,13 @@ from typing import Any
 
 from sandmill.sandbox.agent_env import AgentEnv
 
-_SYSTEM = (
+_SYSTEM_FOLDERS = (
     *(f"{top}/{name}" for top in ("/usr", "") for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32")),
     "/usr/share/zoneinfo",
 )
-_SETTINGS = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime")
-_OF_ENVIRONMENT = ("bin", "lib", "lib64", "pyvenv.cfg")
-_OF_INSTALLATION = (
+_SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime")
+_ENVIRONMENT_PATHS = ("bin", "lib", "lib64", "pyvenv.cfg")
+_INSTALLATION_PATHS = (
     "bin/python",
     "bin/python3",
     "bin/python{version}",
@@ -26,11 +26,13 @@ _OF_INSTALLATION = (
     "share/zoneinfo",
 )
 _LIBRARIES = "lib/*.so*"
-"""Shared libraries beside the standard library, for an installation that is not the system's own."""
+"""Pattern of shared libraries of a Python installation that is not the one of the system."""
 _OTHER_PACKAGES = ("lib/python3*/site-packages", "lib/python3*/dist-packages")
-_MOST_LINKS = 16
+"""Patterns of packages of other interpreters, which are hidden."""
+_MAX_LINKS = 16
+"""Longest chain of symbolic links from the environment's interpreter to the program."""
 DEVICES = {"null": "null", "zero": "full", "full": "full", "random": "random", "urandom": "urandom"}
-"""Equal to DEVICES of `guest/template.py`."""
+"""Devices in the run, by name, and the device of the machine behind each. Equal to DEVICES of `guest/template.py`."""
 
 FILES = {
     "/etc/passwd": "root:x:0:0::/:/usr/sbin/nologin\nagent:x:1000:1000::/box/home:/bin/sh\n",
@@ -49,18 +51,20 @@ _LINKS = {
 
 
 def view_of(env: AgentEnv) -> dict[str, Any]:
-    """Plan the read-only part of the root: `steps`, then `folders`, `links` and `files` (see `guest/template.py`).
+    """Return the plan of the read-only root: `steps`, `folders`, `links` and `files` (see `guest/template.py`).
 
-    Packages of other interpreters are masked, and so is our own code, should it lie below a folder that is shown:
-    what the agent's code can import is the pinned environment and the standard library.
+    Packages of other interpreters are hidden, and so is our own code if it lies in a shown folder. The agent's code can
+    import only the pinned environment and the standard library.
     """
-    system = [*map(Path, _SYSTEM), *map(Path, _SETTINGS), *_installation(env)]
+    system = [*map(Path, _SYSTEM_FOLDERS), *map(Path, _SYSTEM_FILES), *_installation(env)]
     shown = _outermost(path for path in system if path.exists() and not path.is_symlink())
-    own = _outermost(path for name in _OF_ENVIRONMENT if (path := env.path / name).exists() and not path.is_symlink())
+    own = _outermost(
+        path for name in _ENVIRONMENT_PATHS if (path := env.path / name).exists() and not path.is_symlink()
+    )
     hidden = [*_other_packages(env, shown), *_own_code(shown)]
     links = {
         str(path): str(path.readlink())
-        for path in [*system, *(env.path / name for name in _OF_ENVIRONMENT)]
+        for path in [*system, *(env.path / name for name in _ENVIRONMENT_PATHS)]
         if path.is_symlink() and not is_inside(path, [*shown, *own])
     }
     links |= _LINKS
@@ -79,7 +83,7 @@ def view_of(env: AgentEnv) -> dict[str, Any]:
 
 
 def shown_trees(env: AgentEnv) -> tuple[Path, ...]:
-    """List the files and folders of the machine that every run can read."""
+    """Return the files and folders of the machine that every run can read."""
     return tuple(Path(path) for kind, path in view_of(env)["steps"] if kind == "tree")
 
 
@@ -89,9 +93,9 @@ def is_inside(path: Path, folders: Iterable[Path]) -> bool:
 
 
 def _installation(env: AgentEnv) -> Iterator[Path]:
-    """List what the interpreter needs of the Python installation that its environment was made from."""
+    """Yield the paths of the Python installation that the interpreter of the environment needs."""
     version = ".".join(env.python_version.split(".")[:2])
-    for name in _OF_INSTALLATION:
+    for name in _INSTALLATION_PATHS:
         yield env.base_prefix / name.format(version=version)
     if env.base_prefix != Path("/usr"):
         yield from sorted(env.base_prefix.glob(_LIBRARIES))
@@ -99,8 +103,8 @@ def _installation(env: AgentEnv) -> Iterator[Path]:
 
 
 def _links_to_program(link: Path) -> Iterator[Path]:
-    """Follow the links from the environment's interpreter to the program, and list each place on the way."""
-    for _ in range(_MOST_LINKS):
+    """Follow the links from the environment's interpreter to the program. Yields each path on the way."""
+    for _ in range(_MAX_LINKS):
         yield link
         if not link.is_symlink():
             return
@@ -108,12 +112,13 @@ def _links_to_program(link: Path) -> Iterator[Path]:
 
 
 def _outermost(paths: Iterable[Path]) -> list[Path]:
-    """Leave out what lies in another one of the paths."""
+    """Drop duplicates and paths that lie inside another one of the paths."""
     found = list(dict.fromkeys(paths))
     return [path for path in found if not is_inside(path, [other for other in found if other != path])]
 
 
 def _other_packages(env: AgentEnv, shown: list[Path]) -> list[Path]:
+    """Find package folders of other interpreters inside the shown folders."""
     return [
         found
         for prefix in (Path("/usr"), Path("/"), Path("/usr/local"), env.base_prefix)
@@ -124,6 +129,7 @@ def _other_packages(env: AgentEnv, shown: list[Path]) -> list[Path]:
 
 
 def _own_code(shown: list[Path]) -> list[Path]:
+    """Return the checkout or installation folder of sandmill if it lies inside a shown folder."""
     library = Path(__file__).resolve().parents[1]
     checkout = library.parents[1] if library.parent.name == "src" else library.parent
     return [checkout] if is_inside(checkout, shown) else []

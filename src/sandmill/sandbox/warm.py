@@ -1,4 +1,4 @@
-"""The parent's side of the warm interpreter: start it, hand it runs, replace it when it has died."""
+"""Start the warm interpreter, send it requests for runs, and replace it when it has died."""
 
 import json
 import os
@@ -17,74 +17,79 @@ from sandmill.sandbox.channels import Channels, Ending
 from sandmill.sandbox.interpreter import GUEST, guest_command, guest_environment
 from sandmill.sandbox.view import view_of
 
-_START_S = 120.0
-_REPORT_S = 15.0
-_STOP_S = 5.0
+_START_TIMEOUT_S = 120.0
+"""Longest start of the warm interpreter, which imports all libraries, in seconds."""
+_REPORT_TIMEOUT_S = 15.0
+"""Longest wait for the report of a started or killed run, in seconds."""
+_STOP_TIMEOUT_S = 5.0
+"""Longest wait until the warm interpreter ends by itself before it is killed, in seconds."""
 
 
 class ServerGone(Exception):
-    """The warm interpreter ended before it took a run; another one can be started."""
+    """The warm interpreter ended before it took a run. The caller may try again with a new one."""
 
 
 class WarmServer:
-    """Keeps one warm interpreter alive. Safe to use from several threads; a forked copy of us starts its own."""
+    """Keeps one warm interpreter running. Thread-safe. A forked child of this process starts its own interpreter."""
 
     def __init__(self, env: AgentEnv, is_root: bool) -> None:
         self._env, self._is_root = env, is_root
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
-        self._owner = os.getpid()
+        self._owner_pid = os.getpid()
 
     @property
     def pid(self) -> int | None:
-        """Process id of the warm interpreter, if it runs."""
+        """Process id of the warm interpreter, or None if it does not run."""
         return self._process.pid if self._process and self._process.poll() is None else None
 
     def start(self) -> None:
-        """Have a warm interpreter: start one unless one runs.
+        """Start the warm interpreter unless it runs.
 
         Raises:
-            SandboxUnavailable: if it cannot be started; says why.
+            SandboxUnavailable: if it cannot be started. The message says why.
         """
         with self._lock:
-            self._ensure()
+            self._ensure_running()
 
     def launch(self, channels: Channels) -> "WarmRun":
-        """Fork a run.
+        """Fork the processes of a run.
 
         Raises:
-            ServerGone: if the interpreter died meanwhile; try again.
+            ServerGone: if the interpreter died meanwhile. The caller may try again.
         """
         near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        near.settimeout(_REPORT_S)
+        near.settimeout(_REPORT_TIMEOUT_S)
         try:
             with far, self._lock:
-                control = self._ensure()
-                socket.send_fds(control, [b"run"], [*channels.given, far.fileno()])
+                control = self._ensure_running()
+                socket.send_fds(control, [b"run"], [*channels.guest_descriptors, far.fileno()])
             return WarmRun(near)
         except (OSError, ServerGone) as error:
             near.close()
             raise ServerGone(str(error)) from error
 
     def close(self) -> None:
-        """End the interpreter and with it every run."""
+        """End the warm interpreter and all of its runs."""
         with self._lock:
             self._stop()
 
-    def _ensure(self) -> socket.socket:
-        if self._owner != os.getpid():
-            # We are a forked copy: the interpreter belongs to the process that started it.
-            self._process, self._control, self._owner = None, None, os.getpid()
+    def _ensure_running(self) -> socket.socket:
+        """Return the control socket of a running interpreter. Starts one if needed."""
+        if self._owner_pid != os.getpid():
+            # This process was forked. The interpreter belongs to its parent.
+            self._process, self._control, self._owner_pid = None, None, os.getpid()
         if self._control is None or self._process is None or self._process.poll() is not None:
             self._stop()
             self._control = self._start()
         return self._control
 
     def _start(self) -> socket.socket:
+        """Start an interpreter, wait until it is ready, and return its control socket."""
         near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        complaints = os.memfd_create("sandmill-server")
-        # By a descriptor, so that neither its command line nor its code objects tell runs where we are installed.
+        stderr_file = os.memfd_create("sandmill-server")
+        # A descriptor hides our installation path from runs, which see the command line and the code objects.
         guest = os.open(GUEST, os.O_PATH | os.O_DIRECTORY)
         try:
             with far:
@@ -95,28 +100,28 @@ class WarmServer:
                     cwd="/",
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
-                    stderr=complaints,
+                    stderr=stderr_file,
                     pass_fds=[far.fileno(), guest],
                     start_new_session=True,
                 )
-            hello = {"is_root": self._is_root, "root": str(self._env.mount_point), "view": view_of(self._env)}
-            near.settimeout(_START_S)
-            near.send(json.dumps(hello).encode())
+            settings = {"is_root": self._is_root, "root": str(self._env.mount_point), "view": view_of(self._env)}
+            near.settimeout(_START_TIMEOUT_S)
+            near.send(json.dumps(settings).encode())
             answer = json.loads(near.recv(1 << 16) or b"{}")
             if "ready" not in answer:
-                said = answer.get("error") or os.pread(complaints, 2000, 0).decode(errors="replace")
+                reason = answer.get("error") or os.pread(stderr_file, 2000, 0).decode(errors="replace")
                 self._stop()
                 raise SandboxUnavailable(
                     "backend warm",
-                    [Problem("warm interpreter", said.strip() or "no answer", "an interpreter ready to fork")],
+                    [Problem("warm interpreter", reason.strip() or "no answer", "an interpreter ready to fork")],
                 )
         except BaseException:
             near.close()
             raise
         finally:
-            os.close(complaints)
+            os.close(stderr_file)
             os.close(guest)
-        near.settimeout(_REPORT_S)
+        near.settimeout(_REPORT_TIMEOUT_S)
         return near
 
     def _stop(self) -> None:
@@ -125,7 +130,7 @@ class WarmServer:
             self._control = None
         if self._process is not None:
             try:
-                self._process.wait(_STOP_S)
+                self._process.wait(_STOP_TIMEOUT_S)
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
@@ -133,7 +138,7 @@ class WarmServer:
 
 
 class WarmRun:
-    """One fork, as the warm interpreter reports it."""
+    """A started run of the warm interpreter."""
 
     def __init__(self, report: socket.socket) -> None:
         self._report = report
@@ -147,26 +152,26 @@ class WarmRun:
         report.settimeout(None)
 
     @property
-    def over(self) -> int:
-        """Readable when the interpreter has reported the end, or is gone."""
+    def end_descriptor(self) -> int:
+        """Readable when the interpreter has reported the end of the run, or has itself ended."""
         return self._report.fileno()
 
     def kill(self) -> None:
-        """Kill the init of the namespace: the kernel then ends all other processes in it."""
+        """Kill the init process of the run. The kernel then kills all other processes of its namespace."""
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._init, signal.SIGKILL)
 
     def finish(self) -> Ending:
-        """Read the interpreter's report of the end."""
+        """Read the interpreter's report, and wait until all processes of the run are dead."""
         try:
             message = self._report.recv(1 << 12)
         except OSError:
             message = b""
         self.kill()
-        # Readable when the init is dead, and an init dies last: nobody writes any more when we collect.
+        # The pidfd is readable when the init process is dead. It dies last, so no process can write files afterwards.
         waiting = select.poll()
         waiting.register(self._init, select.POLLIN)
-        waiting.poll(1000 * _REPORT_S)
+        waiting.poll(1000 * _REPORT_TIMEOUT_S)
         self._report.close()
         os.close(self._init)
         if not message:
@@ -177,6 +182,6 @@ class WarmRun:
 
 
 def _pid_of(pidfd: int) -> int:
-    """Give the process id of a pidfd as we see it; the warm interpreter has process ids of its own."""
+    """Return the process id of a pidfd in our namespace, which differs from that in the warm interpreter's."""
     facts = dict(line.split(":") for line in Path(f"/proc/self/fdinfo/{pidfd}").read_text().splitlines())
     return int(facts["Pid"])

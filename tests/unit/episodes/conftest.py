@@ -1,4 +1,4 @@
-"""Tasks as pulled folders; sandboxes over the agent environment, which is slow to make."""
+"""Fixtures: tasks as pulled folders, and sandboxes with the agent environment, which is slow to create."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,12 +25,12 @@ def box(agent_env) -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="session")
 def task(tmp_path_factory) -> Path:
-    """A task whose submissions hold probabilities and are judged by log loss."""
+    """A task whose submissions hold probabilities and are scored by log loss."""
     return write_task(tmp_path_factory.mktemp("pulled"), TargetKind.BINARY, MetricName.LOG_LOSS)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What runs in the agent environment may have to make it first."""
+    """Mark tests that need the agent environment as slow, since they may have to create it."""
     for item in items:
         if "agent_env" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.slow)

@@ -1,4 +1,4 @@
-"""README.md and docs/ state the layout, limits and answers as the code has them, and their example runs."""
+"""README.md and docs/ state the same layout, limits and fields as the code, and their example runs."""
 
 import inspect
 import re

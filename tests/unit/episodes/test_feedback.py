@@ -1,4 +1,4 @@
-"""The meter tells an agent little: few answers, coarse ones, of the feedback rows alone."""
+"""Feedback gives an agent few answers, rounded, and on the feedback rows only."""
 
 from concurrent.futures import ThreadPoolExecutor
 from math import inf, log2, nan
@@ -27,7 +27,7 @@ S = FeedbackStatus
 
 @pytest.fixture(scope="module")
 def regression(tmp_path_factory):
-    """A task judged by MAPE, whose score overflows or not, depending on the labels."""
+    """A task scored by MAPE. Whether its score overflows depends on the labels."""
     return write_task(tmp_path_factory.mktemp("pulled"), TargetKind.REGRESSION, MetricName.MAPE)
 
 
@@ -43,7 +43,7 @@ def csv_of(task, values) -> bytes:
 
 
 def half_right(task) -> np.ndarray:
-    """Probabilities that lean to the truth."""
+    """Probabilities that are better than chance."""
     return np.where(read_private(task)[1].truth == 1, 0.7, 0.3)
 
 
@@ -112,7 +112,7 @@ def test_an_answer_does_not_depend_on_the_final_rows(task):
 
 
 def test_whether_a_score_overflows_is_no_free_answer(regression):
-    """Whether 1e308 over the truth is a finite number tells the label, of final rows too."""
+    """Whether 1e308 divided by the label overflows reveals the label, also in final rows."""
     answers = read_private(regression)[1]
     for rows in (answers.is_final, ~answers.is_final):
         meter, values = sandmill.Feedback(regression), answers.truth.copy()

@@ -1,4 +1,4 @@
-"""What the description says of files is what a script meets in the sandbox."""
+"""The description states the files that a script finds in the sandbox."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""The prompt states the limits that the sandbox gets, in numbers that come from the same object."""
+"""The prompt states the limits of the sandbox. Both take the numbers from the same object."""
 
 import inspect
 import os
@@ -131,7 +131,7 @@ def test_a_prompt_has_the_same_longest_wall_time_as_a_run(task):
 
 
 def description_as(kind, folder):
-    """Lay something else in the place of the description."""
+    """Write a task folder that has something else in place of the description."""
     public = folder / "task" / "public"
     public.mkdir(parents=True)
     (folder / "secret").mkdir()

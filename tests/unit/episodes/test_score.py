@@ -1,4 +1,4 @@
-"""A run is paid for the submission that the sandbox took out of it, never for a file that lies somewhere."""
+"""The reward depends on the submission in the run's result, never on a file in a folder."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def result_of(outcome: Outcome = Outcome.OK, submission: bytes | None = None) ->
 
 @pytest.fixture(scope="module")
 def answers(task) -> bytes:
-    """A submission that is far better than the oracle."""
+    """A submission that scores far better than the oracle."""
     lines = (task / "private" / "answers.csv").read_text().splitlines()
     rows = [line.split(",") for line in lines]
     return "".join(f"{row_id},{truth}\n" for row_id, truth, _ in rows).encode()
@@ -87,7 +87,7 @@ STORIES = {
 
 @pytest.mark.parametrize("story", STORIES)
 def test_a_file_left_in_the_scratch_folder_pays_nobody(story, task, answers, box, tmp_path):
-    """The file that lies in scratch would have been paid in full."""
+    """The file in the scratch folder would get the full reward if it were graded."""
     steps, outcome = STORIES[story]
     (tmp_path / "hoard.csv").write_bytes(answers)
     results = [box.run(code, public=task / "public", scratch=tmp_path) for code in steps]

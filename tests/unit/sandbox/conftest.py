@@ -1,4 +1,4 @@
-"""Sandboxes over one agent environment, which is made once in its default place whoever comes first."""
+"""Fixtures: sandboxes that share one agent environment. The first test process creates it in its default place."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ def public(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def open_box(agent_env) -> Iterator[Callable[[str], Sandbox]]:
-    """Give one sandbox a name: a backend, `without root` to have root do what an ordinary user would."""
+    """Open a sandbox by name: a backend, or `without root` to make root use the ways of an ordinary user."""
     opened: dict[str, Sandbox] = {}
 
     def give(name: str) -> Sandbox:
@@ -64,7 +64,7 @@ def box(request, open_box) -> Sandbox:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What runs in the agent environment takes its making, a gigabyte, before it: it is slow."""
+    """Mark tests that need the agent environment as slow, since creating it takes a gigabyte of downloads."""
     for item in items:
         if "agent_env" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.slow)

@@ -1,4 +1,4 @@
-"""Runs share the descriptors of their parent by queueing, and its processors by spreading."""
+"""Concurrent runs wait for descriptors of their parent, and are spread over its processors."""
 
 import os
 import resource

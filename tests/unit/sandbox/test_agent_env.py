@@ -1,4 +1,4 @@
-"""The agent's interpreter: pinned as the rest is, whole or absent, and missed with words."""
+"""The agent environment: its pins match the project, it is complete or absent, and messages say how to create it."""
 
 import json
 import shutil

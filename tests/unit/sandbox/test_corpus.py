@@ -1,4 +1,4 @@
-"""Honest scripts do the same with and without isolation."""
+"""Ordinary scripts give the same results with and without isolation."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a run leaves, brought out and in again: always within what a run has room for."""
+"""Files are copied out of a run and into the next one, always within the limits of a run."""
 
 import os
 from pathlib import Path
@@ -16,7 +16,7 @@ def caps_of(blocks, entries=100, names=100_000):
 
 @pytest.fixture
 def places(tmp_path):
-    """The caller's folder and a run's, the latter by descriptor as well."""
+    """Return the caller's folder, a run's folder, and a descriptor of the latter."""
     scratch, work = tmp_path / "scratch", tmp_path / "work"
     scratch.mkdir()
     work.mkdir()
@@ -35,7 +35,7 @@ def test_small_files_take_the_room_that_a_run_gives_them(places):
         (work / f"f{number:02}").write_text("x")
     copied = collect(at, scratch, fill(scratch, at, 0, caps_of(10)), caps_of(10))
     assert len(copied.keys) == len(names(scratch)) == 10
-    assert (copied.left, copied.first_left) == (10, "f10 (more than 40960 bytes)")
+    assert (copied.skipped, copied.first_skipped) == (10, "f10 (more than 40960 bytes)")
 
 
 def test_what_is_over_the_caps_is_what_the_run_wrote_last(places):
@@ -44,7 +44,7 @@ def test_what_is_over_the_caps_is_what_the_run_wrote_last(places):
     filled = fill(scratch, at, 0, caps_of(10))
     for name in "ab":
         (work / name).write_bytes(bytes(4 * BLOCK))
-    assert collect(at, scratch, filled, caps_of(10)).first_left.startswith("b ")
+    assert collect(at, scratch, filled, caps_of(10)).first_skipped.startswith("b ")
     assert names(scratch) == ["a", "z"]
 
 
@@ -54,7 +54,7 @@ def test_what_the_run_changed_and_is_over_the_caps_does_not_stay_behind(places):
     filled = fill(scratch, at, 0, caps_of(10))
     for name in "az":
         (work / name).write_bytes(bytes(7 * BLOCK))
-    assert collect(at, scratch, filled, caps_of(10)).left == 1
+    assert collect(at, scratch, filled, caps_of(10)).skipped == 1
     assert names(scratch) == ["a"]
 
 
@@ -63,7 +63,7 @@ def test_what_the_caller_has_beyond_the_caps_is_left_out_and_stays_the_callers(p
     (scratch / "new\nline").write_bytes(bytes(3 * BLOCK))
     (scratch / "small").write_bytes(bytes(BLOCK))
     filled = fill(scratch, at, 0, caps_of(2))
-    assert (filled.left, filled.first_left) == (1, r"'new\nline' (more than 8192 bytes)")
+    assert (filled.skipped, filled.first_skipped) == (1, r"'new\nline' (more than 8192 bytes)")
     assert names(work) == ["small"]
     collect(at, scratch, filled, caps_of(2))
     assert names(scratch) == ["new\nline", "small"]
@@ -114,5 +114,5 @@ def test_a_name_is_shown_in_signs_that_do_nothing(places, name):
     scratch, work, at = places
     (work / os.fsdecode(name)).write_bytes(bytes(9 * BLOCK))
     copied = collect(at, scratch, fill(scratch, at, 0, caps_of(1)), caps_of(1))
-    assert copied.first_left.isprintable()
-    assert len(copied.first_left) < 120
+    assert copied.first_skipped.isprintable()
+    assert len(copied.first_skipped) < 120

@@ -1,4 +1,4 @@
-"""Whatever lies in a run's folder, bringing it out and in again ends, within bounds, and with nothing lost unsaid."""
+"""Copying hostile folder trees ends within bounds, and every skipped path is reported."""
 
 import errno
 import os
@@ -23,7 +23,7 @@ WIDE = Caps(1 << 30, 20_000, 4 << 20)
 
 
 def make_deep(folder: Path, levels: int, name: str = "d") -> None:
-    """Make folders in folders, as deep as no single path could name."""
+    """Create nested folders, deeper than one path can name."""
     at = os.open(folder, os.O_RDONLY)
     for _ in range(levels):
         os.mkdir(name, dir_fd=at)
@@ -49,7 +49,7 @@ def test_a_deep_tree_takes_few_descriptors(places, name):
         filled = fill(scratch, at, 0, WIDE)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert (copied.left, filled.left, len(copied.keys), len(filled.keys)) == (0, 0, 31, 31)
+    assert (copied.skipped, filled.skipped, len(copied.keys), len(filled.keys)) == (0, 0, 31, 31)
     assert open_descriptors() == before
 
 
@@ -63,7 +63,7 @@ def test_holes_stay_holes_on_the_way_out_and_in(places):
     assert copied.bytes == 300 << 20
     (work / "sparse").unlink()
     filled = fill(scratch, at, 0, WIDE)
-    assert filled.left == 0
+    assert filled.skipped == 0
     for folder in (scratch, work):
         status = (folder / "sparse").stat()
         assert (status.st_size, status.st_blocks * 512 < 1 << 20) == (300 << 20, True)
@@ -77,7 +77,7 @@ def test_files_in_the_sum_of_their_lengths_are_bounded_even_if_they_are_all_hole
         with (work / str(number)).open("wb") as file:
             file.truncate(30 << 20)
     copied = collect(at, scratch, fill(scratch, at, 0, WIDE), Caps(100 << 20, 100, 1000))
-    assert (copied.left, len(names(scratch))) == (7, 3)
+    assert (copied.skipped, len(names(scratch))) == (7, 3)
 
 
 MEASURE = """
@@ -120,8 +120,8 @@ def test_paths_that_a_caller_could_not_name_are_left(places):
     scratch, work, at = places
     make_deep(work, 20, "d" * 255)
     copied = collect(at, scratch, fill(scratch, at, 0, WIDE), WIDE)
-    assert (copied.left, len(names(scratch))) == (1, 8)
-    assert copied.first_left.endswith("(a path of more than 2048 bytes)")
+    assert (copied.skipped, len(names(scratch))) == (1, 8)
+    assert copied.first_skipped.endswith("(a path of more than 2048 bytes)")
 
 
 def test_names_beyond_their_cap_are_left_and_counted(places):
@@ -129,7 +129,7 @@ def test_names_beyond_their_cap_are_left_and_counted(places):
     for number in range(100):
         (work / f"{number:010}").touch()
     copied = collect(at, scratch, fill(scratch, at, 0, caps_of(100)), caps_of(100, names=500))
-    assert (copied.left, copied.first_left) == (50, "* (names of more than 500 bytes)")
+    assert (copied.skipped, copied.first_skipped) == (50, "* (names of more than 500 bytes)")
     assert len(names(scratch)) == 50
 
 
@@ -149,7 +149,7 @@ def test_a_full_disk_leaves_what_does_not_fit_and_no_half_file(places, monkeypat
     filled = fill(scratch, at, 0, WIDE)
     monkeypatch.setattr(os, "sendfile", send_until_full)
     copied = collect(at, scratch, filled, WIDE)
-    assert (copied.left, copied.first_left) == (1, "b (No space left on device)")
+    assert (copied.skipped, copied.first_skipped) == (1, "b (No space left on device)")
     assert names(scratch) == ["a", "c"]
 
 
@@ -161,7 +161,7 @@ def test_a_file_where_the_caller_has_a_folder_of_his_own_is_left(places):
     (work / "d").rmdir()
     (work / "d").write_text("x")
     copied = collect(at, scratch, filled, WIDE)
-    assert copied.first_left.startswith("d (")
+    assert copied.first_skipped.startswith("d (")
     assert names(scratch) == ["d", "d/link"]
 
 
@@ -170,7 +170,7 @@ def test_a_scratch_folder_that_is_gone_is_said_and_no_exception(places):
     filled = fill(scratch, at, 0, WIDE)
     (work / "a").write_text("x")
     scratch.rmdir()
-    assert collect(at, scratch, filled, WIDE).first_left == "the scratch folder (No such file or directory)"
+    assert collect(at, scratch, filled, WIDE).first_skipped == "the scratch folder (No such file or directory)"
 
 
 SMALL_VOLUME = """
@@ -186,7 +186,7 @@ kernel.mount("small", str(scratch), "tmpfs", 0, "size=1m,nr_inodes=20")
 at = os.open(work, os.O_RDONLY)
 caps = Caps(1 << 30, 1000, 1 << 20)
 copied = collect(at, scratch, fill(scratch, at, 0, caps), caps)
-print(copied.left, copied.first_left, len(list(scratch.iterdir())))
+print(copied.skipped, copied.first_skipped, len(list(scratch.iterdir())))
 """
 
 
@@ -219,7 +219,7 @@ TIMES = (0, -1, -(10**18), 2**62 * 2, 10**19, 1)
 
 
 def grow(chance: random.Random, folder: int, depth: int) -> None:
-    """Fill a folder with whatever an agent's code can make."""
+    """Fill a folder with random entries of every type that an agent's code can create."""
     for number in range(chance.randrange(7)):
         name = chance.choice(HOSTILE_NAMES) if chance.random() < 0.5 else b"%d" % number
         with suppress(OSError, OverflowError):
@@ -264,7 +264,7 @@ def make_one(chance: random.Random, folder: int, name: bytes, depth: int) -> Non
 
 
 def contents(folder: int, depth: int = 0) -> dict[str, object]:
-    """Regular files and folders as far as they are carried, by name: size of a file, contents of a folder."""
+    """Return the regular files and folders that are copied: the size of a file, the contents of a folder, by name."""
     found: dict[str, object] = {}
     for name in os.listdir(folder) if depth < 33 else ():
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)
@@ -300,11 +300,11 @@ def test_a_tree_at_random_comes_out_goes_in_and_comes_out_again(tmp_path, seed):
         copied = collect(at, scratch, filled, caps)
         outside = os.open(scratch, os.O_RDONLY)
         kept = contents(outside)
-        if not copied.left:
+        if not copied.skipped:
             assert kept == contents(at)
         assert size_of(kept) <= caps.bytes
-        assert copied.first_left.isprintable()
-        assert bool(copied.first_left) == bool(copied.left)
+        assert copied.first_skipped.isprintable()
+        assert bool(copied.first_skipped) == bool(copied.skipped)
         os.close(outside)
         os.close(at)
     assert open_descriptors() == before

@@ -1,4 +1,4 @@
-"""The seccomp programme, read by an interpreter of our own for both processors."""
+"""The seccomp program, executed by a BPF interpreter of the test for both processors."""
 
 import errno
 import fcntl

@@ -1,4 +1,4 @@
-"""What the code can see and touch: an allow-list, tried from inside."""
+"""What the agent's code can see and change, tested from inside a run."""
 
 import ast
 import ctypes
@@ -17,7 +17,7 @@ from tests.releases import REPOSITORY
 
 
 def seen(box, public, code, **settings):
-    """Run code that prints one literal, and give it."""
+    """Run code that prints one literal, and return the literal."""
     result = box.run(code, public=public, **settings)
     assert result.outcome is Outcome.NO_SUBMISSION, result
     return ast.literal_eval(result.stdout)

@@ -1,4 +1,4 @@
-"""What a run may use, and that nothing of it lives on."""
+"""Limits of a run hold, and no process survives its end."""
 
 import os
 import resource
@@ -14,7 +14,7 @@ from tests.unit.sandbox.conftest import make_box
 
 
 def living(marker: str) -> list[str]:
-    """Processes of the machine whose command line or environment names the marker."""
+    """Return processes of the machine whose command line or environment contains the marker."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -142,7 +142,7 @@ def test_zeros_can_still_be_read(box, public):
 
 
 def test_memory_of_threads_that_outlive_the_first_one_is_bounded(agent_env, public):
-    """Each process is within its address space, so nothing but the look at all of them ends the run."""
+    """Each process is within its address space limit, so only the measurement of all processes ends the run."""
     code = """
 import ctypes, os, threading, time
 os.fork(); os.fork()

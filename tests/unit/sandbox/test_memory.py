@@ -1,4 +1,4 @@
-"""What counts as memory of a run, whatever its processes do to look small."""
+"""Memory of a run is counted, also if its processes try to hide it."""
 
 import os
 import subprocess
@@ -25,7 +25,7 @@ def running(code: str) -> Iterator[int]:
 
 
 def is_over(pid: int, limit_mb: int) -> bool:
-    """Look until the memory was seen, for some seconds on a busy machine."""
+    """Measure until the memory appears, which takes some seconds on a busy machine."""
     watch = MemoryWatch([pid], limit_mb * MB)
     for _ in range(100):
         time.sleep(watch.pause_s)
@@ -72,7 +72,7 @@ def test_memory_behind_an_ended_first_thread_counts_whatever_it_was_named(name):
 
 
 def test_memory_that_was_moved_to_swap_counts(tmp_path, monkeypatch):
-    """Written by hand, since this machine may have no swap."""
+    """The status files are written by the test, since this machine may have no swap."""
     tables = {
         "status": {"VmRSS": 10, "RssAnon": 10, "RssShmem": 0, "VmSwap": 300 * MB, "VmHWM": 300 * MB},
         "smaps_rollup": {"Pss": 10, "Pss_Anon": 10, "Pss_Shmem": 0, "SwapPss": 300 * MB},
@@ -88,7 +88,7 @@ def test_memory_that_was_moved_to_swap_counts(tmp_path, monkeypatch):
 
 
 def test_a_process_that_hides_its_shares_is_charged_in_full(monkeypatch):
-    """As an ordinary user we may not read the shares of a process that made itself undumpable."""
+    """An ordinary user cannot read the shares of a process that made itself undumpable."""
     read = memory._read_fields
     monkeypatch.setattr(memory, "_read_fields", lambda path: {} if path.endswith("smaps_rollup") else read(path))
     with running("time.sleep(60)") as pid:

@@ -1,4 +1,4 @@
-"""Every ending has its code, whatever isolates, and nothing that the code says changes it."""
+"""Every way in which a run ends has its outcome in every backend, and output of the code cannot change it."""
 
 import os
 import socket
@@ -71,13 +71,13 @@ def test_what_the_caller_holds_is_not_the_run_s(box, public):
 
 
 class Ended:
-    """A run that says it has used 2 s when its code starts, and of which the kernel says 5 s."""
+    """A fake run that reports 2 s of processor time at its start, and for which the kernel reports 5 s at its end."""
 
     pids = ()
 
     def __init__(self, channels: Channels, work: Path) -> None:
-        self.over = os.eventfd(1)
-        self._far = socket.socket(fileno=os.dup(channels.given[-1]))
+        self.end_descriptor = os.eventfd(1)
+        self._far = socket.socket(fileno=os.dup(channels.guest_descriptors[-1]))
         self._folder = os.open(work, os.O_RDONLY)
         self._speaking = Thread(target=self._speak)
         self._speaking.start()
@@ -92,7 +92,7 @@ class Ended:
 
     def finish(self) -> Ending:
         self._far.close()
-        for descriptor in (self.over, self._folder):
+        for descriptor in (self.end_descriptor, self._folder):
             os.close(descriptor)
         return Ending(0, 5.0, 1.0)
 

@@ -1,4 +1,4 @@
-"""A task whose answers every run could read is refused, under whatever name it lies there."""
+"""A task in a folder that every run can read is refused, also under another name of the folder."""
 
 import os
 import shutil
@@ -83,7 +83,7 @@ refuse_exposed({{"public": Path({str(tmp_path / "outside")!r})}}, ())
 
 
 def make_task(folder: Path) -> Path:
-    """Lay out a task as `pull` does, for everyone to read, and give its public folder."""
+    """Write a world-readable task in the layout of `pull`, and return its public folder."""
     folder.chmod(0o755)
     public = write_public(folder)
     (folder / "private").mkdir()
@@ -97,7 +97,7 @@ LIBRARIES = ("/usr/lib", "{base}/lib/python{version}", "{env}/lib")
 
 @pytest.fixture
 def inside(request, agent_env) -> Iterator[Path]:
-    """A folder of our own in one of the machine's own folders, gone afterwards."""
+    """A temporary folder inside a system folder or an installation folder."""
     version = ".".join(agent_env.python_version.split(".")[:2])
     place = Path(request.param.format(base=agent_env.base_prefix, env=agent_env.path, version=version))
     try:

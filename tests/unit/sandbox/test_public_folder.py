@@ -1,4 +1,4 @@
-"""A public folder holds public files alone, at any depth, whatever it is called."""
+"""A public folder is accepted only if it holds public files alone, at any depth."""
 
 import os
 
@@ -55,7 +55,7 @@ def test_a_link_is_no_public_folder_and_none_holds_one(public, tmp_path):
 
 def test_a_pipe_is_no_public_file(public):
     os.mkfifo(public / "pipe")
-    with pytest.raises(InputError, match="which holds pipe: no regular file"):
+    with pytest.raises(InputError, match="which holds pipe: not a regular file"):
         check_public(public)
 
 

@@ -1,4 +1,4 @@
-"""What a run is spared: faults for memory that every script touches, and questions that libraries ask once."""
+"""A warm run has few page faults in its first fit, and the caches of libraries are filled before it."""
 
 import platform
 import socket
@@ -29,7 +29,7 @@ HELD = [(4096 * n, 4096, True) for n in range(200)]
 
 
 def faults(box, public):
-    """Fewest faults of a fit in some runs, each of which is given the time to be forked ahead."""
+    """Return the smallest number of page faults of a fit in several runs, each prepared in advance."""
     found = []
     for _ in range(5):
         time.sleep(0.5)

@@ -1,4 +1,4 @@
-"""The warm interpreter: many runs at a time, none that takes it down, none that leaves something."""
+"""The warm interpreter: concurrent runs, crashes of runs and of the server, and no leftovers."""
 
 import asyncio
 import multiprocessing
@@ -32,11 +32,11 @@ def family(pid: int) -> list[int]:
 
 
 IDLE = 3
-"""Below a server that waits: the keeper, and the two processes of a run that was forked ahead."""
+"""Child processes of an idle server: the keeper, and the two processes of the prepared run."""
 
 
 def calm(server: int) -> int:
-    """How many processes a server has below it when no run is left, or after some seconds."""
+    """Return the number of descendants of a server, once it is idle or after some seconds."""
     for _ in range(100):
         if len(family(server)) == IDLE:
             break
@@ -45,13 +45,13 @@ def calm(server: int) -> int:
 
 
 def facts(temporary: Path, server: int) -> tuple[int, int, int, int]:
-    """Descriptors of ours, mounts of the machine and of the server, files in the temporary folder."""
+    """Return our descriptors, the mounts of the machine and of the server, and the files in the temporary folder."""
     mounts = (len(Path(f"/proc/{pid}/mounts").read_text().splitlines()) for pid in (os.getpid(), server))
     return count("/proc/self/fd"), *mounts, count(str(temporary))
 
 
 def resident_kb(pid: int) -> int:
-    """Memory that a process has and no file holds, with what it shares with its forks: that part comes and goes."""
+    """Return the anonymous memory of a process, including the memory that it shares with its forks."""
     text = Path(f"/proc/{pid}/smaps_rollup").read_text()
     return sum(int(line.split()[1]) for line in text.splitlines() if line.startswith("Anonymous:"))
 
@@ -258,7 +258,7 @@ def test_a_run_is_as_random_as_in_a_new_interpreter(warm, public):
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_after_many_runs_nothing_is_left(agent_env, public, tmp_path, monkeypatch):
-    """With SANDMILL_RUNS=10000 this takes a quarter of an hour."""
+    """SANDMILL_RUNS sets the number of runs; 10000 take a quarter of an hour."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     runs = int(os.environ.get("SANDMILL_RUNS", "400"))
     kinds = [WRITE, "1/0", "import os; os.fork(); import time; time.sleep(0.05)", "import numpy as np; np.ones(10**6)"]

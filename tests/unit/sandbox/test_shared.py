@@ -1,4 +1,4 @@
-"""What runs share (files of the system, devices, public files, the warm interpreter) carries nothing between them."""
+"""Runs cannot pass data through what they share: system files, devices, public files, the warm interpreter."""
 
 import os
 from pathlib import Path

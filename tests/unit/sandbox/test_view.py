@@ -1,4 +1,4 @@
-"""What a run is shown of the machine: a short list, whatever else lies in the folders that it is taken from."""
+"""A run sees a short list of files of the machine, and nothing else that lies next to them."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from sandmill.sandbox.view import view_of
 
 @pytest.fixture
 def env(tmp_path) -> AgentEnv:
-    """An environment made from an installation that has more in it than Python."""
+    """An environment whose Python installation also holds other files."""
     base, place = tmp_path / "opt", tmp_path / "env"
     for path in (
         "bin/python3.11",
@@ -37,7 +37,7 @@ def env(tmp_path) -> AgentEnv:
 
 
 def is_readable(path: Path, env: AgentEnv) -> bool:
-    """Whether the last step that speaks of a path shows it, as mounts on top of each other do."""
+    """Whether the last step for a path shows it, since later mounts cover earlier ones."""
     speaking = [kind for kind, place in view_of(env)["steps"] if path.is_relative_to(place)]
     return bool(speaking) and speaking[-1] == "tree"
 

@@ -1,4 +1,4 @@
-"""The process in which the agent's code runs: a fork of the warm interpreter that joins the namespaces of its init."""
+"""The agent process: a fork of the warm interpreter that joins the namespaces of its run and runs the agent's code."""
 
 import os
 import socket
@@ -10,34 +10,35 @@ from sandmill.sandbox.guest.keeper import close_all_but
 from sandmill.sandbox.guest.rehearsal import Span, touch_ahead
 
 
-def be_agent(orders: socket.socket, link: socket.socket, init: int, spans: list[Span]) -> NoReturn:
-    """Wait for a job and run it. Everything up to the fork of the code may have been done before there was a job.
+def run_agent_process(job_socket: socket.socket, init_socket: socket.socket, init: int, spans: list[Span]) -> NoReturn:
+    """Wait for a job and run it. The process may be forked before the job exists.
 
     Args:
-        orders: brings descriptors of the job, standard output, standard error and the stage socket.
-        link: leads to the init of the run.
-        init: its pidfd.
+        job_socket: receives the descriptors of the job, standard output, standard error and the set-up socket.
+        init_socket: connects to the init process of the run.
+        init: pidfd of the init process.
         spans: memory to touch while there is no job.
     """
-    close_all_but(orders.fileno(), link.fileno(), init)
+    close_all_but(job_socket.fileno(), init_socket.fileno(), init)
     kernel.die_with_parent()
     os.setsid()
-    touch_ahead(spans, orders)
-    message, descriptors, _, _ = socket.recv_fds(orders, 16, 4)
+    touch_ahead(spans, job_socket)
+    message, descriptors, _, _ = socket.recv_fds(job_socket, 16, 4)
     if not message:
         os._exit(0)
-    job_at, stdout, stderr, stage = descriptors
-    talk = socket.socket(fileno=stage)
+    job_at, stdout, stderr, setup_at = descriptors
+    setup_socket = socket.socket(fileno=setup_at)
     try:
         box.take_streams(stdout, stderr)
-        # Read first: an init that cannot read the job ends, and ends this process before it could say why.
+        # Parse the job before sending it: an init process that cannot parse it ends, and this process with it, so that
+        # nobody would report the error.
         job = box.Job(job_at)
-        socket.send_fds(link, [b"job"], [job_at])
-        box.be_first_to_die()
-        box.keep_to(job.processors)
-        _join(link, init, talk)
+        socket.send_fds(init_socket, [b"job"], [job_at])
+        box.prefer_as_oom_victim()
+        box.restrict_to_processors(job.processors)
+        _join_namespaces(init_socket, init, setup_socket)
     except BaseException as error:
-        talk.send(f"error {type(error).__name__}: {error}".encode())
+        setup_socket.send(f"error {type(error).__name__}: {error}".encode())
         os._exit(1)
     try:
         kernel.set_dumpable(True)
@@ -50,18 +51,19 @@ def be_agent(orders: socket.socket, link: socket.socket, init: int, spans: list[
     script.run_script(job.code)
 
 
-def _join(link: socket.socket, init: int, talk: socket.socket) -> None:
-    said = link.recv(1 << 12).decode(errors="replace")
-    if not said.startswith("furnished "):
-        raise ConnectionError(said.removeprefix("error ") or "the init of the run is gone")
-    uid = int(said.split()[1])
+def _join_namespaces(init_socket: socket.socket, init: int, setup_socket: socket.socket) -> None:
+    """Join the namespaces of the run, let the parent copy files in, and drop all rights."""
+    reply = init_socket.recv(1 << 12).decode(errors="replace")
+    if not reply.startswith("furnished "):
+        raise ConnectionError(reply.removeprefix("error ") or "the init process of the run is gone")
+    uid = int(reply.split()[1])
     kernel.enter_namespace(init, box.OWN_NAMESPACES)
     if not uid:
         kernel.enter_namespace(init, kernel.CLONE_NEWUSER)
-    link.send(b"joined")
+    init_socket.send(b"joined")
     box.close_input()
-    box.report_ready(talk, uid)
+    box.report_ready(setup_socket, uid)
     box.become_agent(uid)
     kernel.die_with_parent()
-    box.say_started(talk)
+    box.send_started(setup_socket)
     close_all_but()

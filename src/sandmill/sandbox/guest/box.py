@@ -1,7 +1,7 @@
-"""What one run sees and may use: its own folders, the public files, limits, and no way back.
+"""Steps that confine one run: its own folders, the public files, limits, and the irreversible loss of rights.
 
-Layout inside: `/box/work` is the working directory with `public/` in it; `/tmp`, the home folder and `/dev/shm` lie
-in the same size-limited file system beside it.
+Inside a run, `/box/work` is the working directory and contains `public/`. `/tmp`, the home folder and `/dev/shm` are
+folders of the same size-limited file system.
 """
 
 import json
@@ -21,18 +21,20 @@ WORK = "/box/work"
 FOLDERS = ("work", "tmp", "home", "shm")
 AGENT_UID = 1000
 FIRST_UID = 1 << 30
-"""As root, a run has the uid FIRST_UID + pid of its init: its own as long as it lives, with nothing to give back."""
+"""As root, a run has the uid FIRST_UID + pid of its init process. It is unique while the run lives, and needs no
+allocation."""
 
 OWN_NAMESPACES = (
     kernel.CLONE_NEWNS | kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC | kernel.CLONE_NEWUTS | kernel.CLONE_NEWCGROUP
 )
+"""Namespaces of each run, besides those of processes and of users."""
 
 
 class Job:
-    """One run as the parent describes it: limits, places and code, read from a memory file after the fork."""
+    """One run as the parent describes it: limits, folders and code. It is read from a memory file after the fork."""
 
     def __init__(self, descriptor: int) -> None:
-        # Two processes read the same open file, so neither may move its position.
+        # Two processes share this open file and its position, so it is read with pread.
         facts: dict[str, Any] = json.loads(os.pread(descriptor, os.fstat(descriptor).st_size, 0))
         self.code: str = facts["code"]
         self.public: str = facts["public"]
@@ -42,19 +44,19 @@ class Job:
 
 
 def leave_namespaces() -> None:
-    """Start namespaces of our own; that of processes was made before the fork, that of users comes last."""
+    """Create the run's namespaces, except that of processes (made before the fork) and that of users (made last)."""
     kernel.unshare(OWN_NAMESPACES)
 
 
-def furnish(public: int, job: Job) -> None:
-    """Mount the run's own file system and put the public files into it.
+def mount_run_folders(public: int, job: Job) -> None:
+    """Mount the run's own file system and attach the public files in it.
 
     Args:
-        public: copied mounts of the public files.
-        job: says how large, and which folder the parent meant.
+        public: descriptor of the copied mounts of the public folder.
+        job: holds the limits of the file system and the identity of the public folder.
 
     Raises:
-        OSError: also if `public` is not the folder that the parent meant, seen from our mounts.
+        OSError: if a mount fails, or if `public` is another folder than the parent named.
     """
     limits = job.limits
     options = f"size={limits['disk_bytes']},nr_inodes={limits['inodes']},mode=755"
@@ -71,27 +73,27 @@ def furnish(public: int, job: Job) -> None:
     kernel.restrict_mounts(target)
 
 
-def name_host() -> None:
-    """Give the run a host name and a loopback of its own, so that nothing tells where it runs."""
+def set_host_identity() -> None:
+    """Set a neutral host name and switch on the loopback of the run's network namespace."""
     socket.sethostname("sandbox")
     kernel.raise_loopback()
 
 
-def report_ready(stage: socket.socket, uid: int, folder: str = WORK) -> None:
-    """Hand the working directory to the parent, who fills it, and wait for its word.
+def report_ready(setup_socket: socket.socket, uid: int, folder: str = WORK) -> None:
+    """Send the working directory to the parent, and wait until the parent has copied files into it.
 
     Raises:
         ConnectionError: if the parent is gone.
     """
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    socket.send_fds(stage, [f"ready {uid}".encode()], [descriptor])
+    socket.send_fds(setup_socket, [f"ready {uid}".encode()], [descriptor])
     os.close(descriptor)
-    if stage.recv(16) != b"go":
+    if setup_socket.recv(16) != b"go":
         raise ConnectionError("the parent is gone")
 
 
 def claim_folders(uid: int) -> None:
-    """Give the run's folders to its uid, if it has one of its own."""
+    """Make the run's uid the owner of its folders. A uid of 0 means that the run has no uid of its own."""
     os.umask(0o022)
     if uid:
         for folder in FOLDERS:
@@ -99,48 +101,48 @@ def claim_folders(uid: int) -> None:
 
 
 def make_user(proc_self: int) -> None:
-    """Start a user namespace of the run's own.
+    """Create the run's user namespace.
 
     Args:
-        proc_self: our folder in a writable /proc.
+        proc_self: descriptor of this process's folder in a writable /proc.
     """
     kernel.unshare(kernel.CLONE_NEWUSER)
     kernel.map_user(proc_self, AGENT_UID, 0, 0)
 
 
 def become_agent(uid: int) -> None:
-    """Give up every right for good: as root for a uid of the run's own, else within its user namespace."""
+    """Drop all rights irreversibly: switch to the run's uid (as root), drop capabilities, and install the filter."""
     if uid:
         os.setgroups([])
         os.setresgid(uid, uid, uid)
         os.setresuid(uid, uid, uid)
     kernel.drop_capabilities()
     kernel.forbid_new_privileges()
-    kernel.install_filter(_program())
+    kernel.install_filter(_filter_program())
 
 
 @cache
-def _program() -> bytes:
+def _filter_program() -> bytes:
     return build_filter(platform.machine())
 
 
 def prepare_filter() -> None:
-    """Assemble the filter once, for all forks to come."""
-    _program()
+    """Assemble the filter once, so that forks inherit it."""
+    _filter_program()
 
 
-def be_first_to_die() -> None:
-    """Have the kernel end us, and what we start, before anything else when memory runs out."""
+def prefer_as_oom_victim() -> None:
+    """Make the kernel kill this process and its children first when the machine runs out of memory."""
     with open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")
 
 
 def set_limits(limits: dict[str, int]) -> None:
-    """Bound what one process may use; memory counts from what the interpreter holds already."""
+    """Set the resource limits of one process. Its address space limit is added to what the interpreter uses already."""
     with open("/proc/self/statm", "rb") as file:
-        held = int(file.read().split()[0]) * resource.getpagesize()
+        mapped_bytes = int(file.read().split()[0]) * resource.getpagesize()
     for kind, value in (
-        (resource.RLIMIT_AS, held + limits["memory_bytes"]),
+        (resource.RLIMIT_AS, mapped_bytes + limits["memory_bytes"]),
         (resource.RLIMIT_CPU, limits["cpu_s"]),
         (resource.RLIMIT_FSIZE, limits["file_bytes"]),
         (resource.RLIMIT_NOFILE, limits["open_files"]),
@@ -149,42 +151,42 @@ def set_limits(limits: dict[str, int]) -> None:
         (resource.RLIMIT_MSGQUEUE, 0),
         (resource.RLIMIT_NICE, 0),
         (resource.RLIMIT_RTPRIO, 0),
-        # With 0 the machine's handler of crashes, if it has one, would still be given the memory; not with 1.
+        # A limit of 0 does not stop a crash handler that reads cores from a pipe. A limit of 1 does.
         (resource.RLIMIT_CORE, 1),
     ):
         _, hard = resource.getrlimit(kind)
         lowered = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        # A second between SIGXCPU, which tells why, and SIGKILL, which cannot be ignored.
+        # SIGXCPU tells the reason, and SIGKILL cannot be ignored. There is one second between them.
         grace = 1 if kind == resource.RLIMIT_CPU and lowered == value else 0
         resource.setrlimit(kind, (lowered, lowered + grace))
 
 
-def keep_to(processors: list[int]) -> None:
-    """Run on these processors only; the filter of system calls, which comes later, refuses to change it again."""
+def restrict_to_processors(processors: list[int]) -> None:
+    """Run on these processors only. The seccomp filter, installed later, refuses to change this."""
     if processors:
         os.sched_setaffinity(0, processors)
 
 
 def take_streams(stdout: int, stderr: int) -> None:
-    """Put the parent's pipes in place of our output."""
+    """Replace standard output and standard error by the parent's pipes."""
     for source, target in ((stdout, 1), (stderr, 2)):
         os.dup2(source, target)
         os.close(source)
 
 
 def close_input() -> None:
-    """Put nothing in place of our input: the null device of our own root, not of a mount that we should not hold."""
+    """Replace standard input by the null device of the run's own root, so that no mount of the host stays open."""
     nothing = os.open("/dev/null", os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
 
 
-def say_started(stage: socket.socket) -> None:
-    """Say that the code is about to start, and what processor time went before: a warm run has used some for us."""
-    stage.send(f"started {time.process_time():.6f}".encode())
+def send_started(setup_socket: socket.socket) -> None:
+    """Report that the code starts now, with the processor time that this process has used for the set-up."""
+    setup_socket.send(f"started {time.process_time():.6f}".encode())
 
 
-def report_started(stage: socket.socket) -> None:
-    """Say that all faults from here on are the agent's, and leave its code no descriptor of ours."""
-    say_started(stage)
+def report_started(setup_socket: socket.socket) -> None:
+    """Report that the code starts now, and close all of our descriptors. Later errors count as the agent's."""
+    send_started(setup_socket)
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))

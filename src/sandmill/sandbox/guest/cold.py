@@ -1,4 +1,4 @@
-"""A run in an interpreter of its own: inside bubblewrap, which made namespaces and root, or with no isolation."""
+"""Guest side of a run in a new interpreter: inside bubblewrap, which made namespaces and root, or without isolation."""
 
 import os
 import socket
@@ -8,28 +8,28 @@ from sandmill.sandbox.guest import box, kernel, script
 from sandmill.sandbox.guest.template import DEVICES
 
 PUBLIC = "/.public"
-"""Where bubblewrap puts the public files, for us to bind them into the run's own file system."""
+"""Where bubblewrap mounts the public files. We bind them into the run's own file system."""
 
 
 def main(arguments: list[str]) -> None:
     """Run one job.
 
     Args:
-        arguments: `bwrap` or `bare`, the run's uid as root else 0, descriptors of the job and of the stage socket,
-            and for bwrap the folder of this file.
+        arguments: `bwrap` or `bare`; the run's uid, 0 if not root; the descriptors of the job and of the set-up socket;
+            for bwrap also the folder of this file.
     """
-    kind, uid, job_at, stage_at, *here = arguments
-    talk = socket.socket(fileno=int(stage_at))
+    kind, uid, job_at, setup_at, *guest_folder = arguments
+    setup_socket = socket.socket(fileno=int(setup_at))
     try:
         job = box.Job(int(job_at))
-        box.keep_to(job.processors)
+        box.restrict_to_processors(job.processors)
         if kind == "bwrap":
-            _shut_in(job, int(uid), talk, here[0])
+            _enter_box(job, int(uid), setup_socket, guest_folder[0])
         else:
-            box.report_ready(talk, -1, ".")
-        box.report_started(talk)
+            box.report_ready(setup_socket, -1, ".")
+        box.report_started(setup_socket)
     except BaseException as error:
-        talk.send(f"error {type(error).__name__}: {error}".encode())
+        setup_socket.send(f"error {type(error).__name__}: {error}".encode())
         os._exit(1)
     os.chdir(box.WORK if kind == "bwrap" else ".")
     try:
@@ -41,18 +41,19 @@ def main(arguments: list[str]) -> None:
     script.run_script(job.code)
 
 
-def _shut_in(job: box.Job, uid: int, talk: socket.socket, here: str) -> None:
-    box.be_first_to_die()
-    box.furnish(kernel.copy_mounts(PUBLIC), job)
+def _enter_box(job: box.Job, uid: int, setup_socket: socket.socket, guest_folder: str) -> None:
+    """Finish the isolation that bubblewrap has begun, and drop all rights."""
+    box.prefer_as_oom_victim()
+    box.mount_run_folders(kernel.copy_mounts(PUBLIC), job)
     proc_self = _open_writable_self()
-    for path in (PUBLIC, here):
+    for path in (PUBLIC, guest_folder):
         kernel.detach(path)
     kernel.restrict_mounts("/proc")
     for device in DEVICES:
         kernel.restrict_mounts(f"/dev/{device}", has_devices=True)
     box.close_input()
     box.claim_folders(uid)
-    box.report_ready(talk, uid)
+    box.report_ready(setup_socket, uid)
     if not uid:
         box.make_user(proc_self)
     box.become_agent(uid)
@@ -61,7 +62,7 @@ def _shut_in(job: box.Job, uid: int, talk: socket.socket, here: str) -> None:
 
 
 def _open_writable_self() -> int:
-    """Open our folder in a mount of /proc of its own, out of sight: the map of users is written through it later."""
+    """Open this process's folder in a separate, hidden mount of /proc. The uid map is written through it later."""
     aside = f"{box.BOX}/proc"
     os.mkdir(aside, 0o700)
     kernel.mount("/proc", aside, None, kernel.MS_BIND | kernel.MS_REC)

@@ -1,4 +1,4 @@
-"""The seccomp program: an allow-list in classic BPF that answers with error numbers and never kills."""
+"""Build the seccomp program: an allow-list in classic BPF. A refused call returns an error and never kills."""
 
 import errno
 import struct
@@ -7,11 +7,13 @@ from sandmill.sandbox.guest import kernel
 from sandmill.sandbox.guest.syscalls import ALLOWED, CHECKED, REFUSED, numbers
 
 _LOAD, _AND, _JUMP_EQUAL, _JUMP_ABOVE, _JUMP_ANY, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x45, 0x06
+"""BPF operations. _JUMP_ABOVE tests for greater or equal, _JUMP_ANY for any common bit."""
 _NUMBER, _MACHINE, _ARGUMENT = 0, 4, 16
-"""Offsets in struct seccomp_data; arguments are 8 bytes each, the low half first on both processors."""
+"""Offsets in struct seccomp_data. An argument has 8 bytes, and both processors store the low half first."""
 
 _AUDIT_ARCH = {"x86_64": 0xC000_003E, "aarch64": 0xC000_00B7}
 _X32 = 0x4000_0000
+"""Numbers from here on are calls of the x32 interface, which are all refused."""
 _ALLOW, _ERRNO = 0x7FFF_0000, 0x0005_0000
 
 _NAMESPACES = (
@@ -24,46 +26,51 @@ _NAMESPACES = (
     | kernel.CLONE_NEWNET
 )
 _CLONE_PTRACE, _CLONE_UNTRACED = 0x2000, 0x0080_0000
-_UNIX, _INTERNET = 1, (2, 10)
-"""Families AF_UNIX, and AF_INET and AF_INET6: local to the run's own network namespace. Others need not be."""
-_UNIX_TYPES, _INTERNET_TYPES = (1, 2, 5), (1, 2)
-"""SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET; never SOCK_RAW or SOCK_PACKET."""
+_UNIX, _INET = 1, (2, 10)
+"""Families AF_UNIX, and AF_INET and AF_INET6. They are confined to the run's network namespace; others may not be."""
+_UNIX_TYPES, _INET_TYPES = (1, 2, 5), (1, 2)
+"""Allowed types: SOCK_STREAM, SOCK_DGRAM, and SOCK_SEQPACKET for AF_UNIX. SOCK_RAW and SOCK_PACKET are refused."""
 _TYPE_BITS = 0xF
-"""Bits of the argument that hold the socket type; the others are the flags SOCK_NONBLOCK and SOCK_CLOEXEC."""
+"""Bits of the argument that hold the socket type. The others are the flags SOCK_NONBLOCK and SOCK_CLOEXEC."""
 _PROTOCOLS = (0, 6, 17)
-"""The default, TCP, UDP. Rarer ones (MPTCP, UDP-Lite, SCTP, SMC) are code of the kernel that no script needs."""
+"""Allowed protocols: the default, TCP, UDP. Rarer ones (MPTCP, UDP-Lite, SCTP, SMC) are kernel code that no script
+needs."""
 _LEVELS = (0, 1, 6, 17, 41)
-"""Socket options of IP, of any socket, of TCP, UDP and IPv6."""
-_OF_ANY_SOCKET, _OF_TCP = 1, 6
+"""Allowed levels of socket options: IP, SOL_SOCKET, TCP, UDP, IPv6."""
+_LEVEL_SOCKET, _LEVEL_TCP = 1, 6
+"""Levels of which some options are refused: SOL_SOCKET and IPPROTO_TCP."""
 _SOCKET_PROGRAMS = (26, 50, 51, 52)
-"""SO_ATTACH_FILTER, SO_ATTACH_BPF and both for groups of sockets: programs that the kernel would run."""
+"""Refused: SO_ATTACH_FILTER, SO_ATTACH_BPF and the same for SO_REUSEPORT groups. The kernel would run a program."""
 _TCP_UPPER_LAYER = (31,)
-"""TCP_ULP puts another protocol, such as the kernel's TLS, on a socket."""
+"""Refused: TCP_ULP, which adds another protocol to a socket, such as the TLS of the kernel."""
 _FILE_COMMANDS = (*range(12), 15, 16, *range(36, 39), 1027, 1030, 1032, 1033, 1034)
-"""Duplicates, flags, record locks (of processes and of open files), signals for readiness, sizes of pipes, seals.
+"""Allowed commands of fcntl: duplicates, flags, record locks (of processes and of open files), signals for readiness,
+reading the size of a pipe, seals.
 
-Not among them: F_SETLEASE and F_NOTIFY, which tell of and delay others' use of a shared file; F_SET_RW_HINT, which
-leaves a number at a shared file for later runs to read; F_SETPIPE_SZ, which takes kernel memory.
+Refused: F_SETLEASE and F_NOTIFY, which report and delay other runs' use of a shared file; F_SET_RW_HINT, which stores a
+number at a shared file that later runs can read; F_SETPIPE_SZ, which uses kernel memory.
 """
 _NO_OWNER = 0xFFFF_FFFF
-"""As new owner and new group it changes nothing but the file's time of change, which takes no right to the file: not
-even to one of the namespaces that all runs share."""
-_TERMINAL_TRICKS = (0x5412, 0x541C)
-"""TIOCSTI and TIOCLINUX put characters into the input of a terminal."""
+"""Owner or group -1: chown leaves it as it is. A call with -1 for both still changes the change time of the file, and
+needs no right to it. Therefore a call must name an owner or a group."""
+_TERMINAL_INPUT_COMMANDS = (0x5412, 0x541C)
+"""Refused: TIOCSTI and TIOCLINUX, which insert characters into the input of a terminal."""
 _PERSONALITIES = (0, 0xFFFF_FFFF)
+"""Allowed arguments of personality: the default, and -1, which only reads it."""
 _MAP_SHARED, _MAP_ANONYMOUS, _MAP_HUGETLB = 1, 0x20, 0x4_0000
-"""Shared anonymous memory stays in use after MADV_DONTNEED or a partial munmap, but no process is charged for it any
-more. Memory from the machine's pool of huge pages is never part of a process's resident set. `memory_mb` could count
-neither, so neither can be had. MAP_SHARED_VALIDATE (3) has the bit of MAP_SHARED too."""
+"""Flags of mmap. Shared anonymous memory stays allocated after MADV_DONTNEED or a partial munmap, but then no process
+is charged for it. Huge pages from the machine's pool are never part of a resident set. `memory_mb` can count neither,
+so both are refused. MAP_SHARED_VALIDATE (3) includes the bit of MAP_SHARED."""
 _PRCTL = (1, 2, 3, 4, 7, 14, 15, 16, 21, 23, 29, 30, 36, 37, 38, 39, 41, 42, 64, 0x53564D41)
-"""Names, parent-death signal, dumpability, timer slack, reaping, huge pages, no-new-privs, names of memory areas."""
+"""Allowed options of prctl: process names, parent-death signal, dumpability, timer slack, child subreaper, huge pages,
+no-new-privs, names of memory areas."""
 
 
 def build_filter(machine: str) -> bytes:
-    """Assemble the program for a processor.
+    """Return the program for a processor.
 
     Raises:
-        KeyError: if we do not know the processor's system calls.
+        KeyError: if the system calls of the processor are unknown.
     """
     unknown, refused = _ERRNO | errno.ENOSYS, _ERRNO | errno.EPERM
     code = [
@@ -80,19 +87,19 @@ def build_filter(machine: str) -> bytes:
         code += [_step(_JUMP_EQUAL, number, 0, 1), _step(_RETURN, refused)]
     checked = numbers(CHECKED, machine)
     for name, body in (
-        ("clone", _without_bits(_NAMESPACES | _CLONE_PTRACE | _CLONE_UNTRACED)),
-        ("chown", _with_owner(1)),
-        ("lchown", _with_owner(1)),
-        ("fchown", _with_owner(1)),
-        ("fchownat", _with_owner(2)),
-        ("fcntl", [*_demand(1, _FILE_COMMANDS), _PASS]),
-        ("socket", [*_if_equal(0, _UNIX, _of_unix()), *_demand(0, _INTERNET), *_of_internet()]),
-        ("socketpair", [*_demand(0, (_UNIX,)), *_of_unix()]),
-        ("setsockopt", _socket_option()),
-        ("ioctl", [*_refuse(1, _TERMINAL_TRICKS), _PASS]),
-        ("mmap", _countable_mapping()),
-        ("personality", [*_demand(0, _PERSONALITIES), _PASS]),
-        ("prctl", [*_demand(0, _PRCTL), _PASS]),
+        ("clone", _refuse_bits(_NAMESPACES | _CLONE_PTRACE | _CLONE_UNTRACED)),
+        ("chown", _refuse_owner_change(1)),
+        ("lchown", _refuse_owner_change(1)),
+        ("fchown", _refuse_owner_change(1)),
+        ("fchownat", _refuse_owner_change(2)),
+        ("fcntl", [*_require_one_of(1, _FILE_COMMANDS), _PASS]),
+        ("socket", [*_if_equal(0, _UNIX, _check_unix_socket()), *_require_one_of(0, _INET), *_check_internet_socket()]),
+        ("socketpair", [*_require_one_of(0, (_UNIX,)), *_check_unix_socket()]),
+        ("setsockopt", _check_socket_option()),
+        ("ioctl", [*_refuse_any_of(1, _TERMINAL_INPUT_COMMANDS), _PASS]),
+        ("mmap", _check_mapping()),
+        ("personality", [*_require_one_of(0, _PERSONALITIES), _PASS]),
+        ("prctl", [*_require_one_of(0, _PRCTL), _PASS]),
     ):
         if name in checked:
             code += [_step(_JUMP_EQUAL, checked[name], 0, len(body)), *body]
@@ -111,51 +118,51 @@ def _load(argument: int) -> bytes:
     return _step(_LOAD, _ARGUMENT + 8 * argument)
 
 
-def _without_bits(bits: int) -> list[bytes]:
+def _refuse_bits(bits: int) -> list[bytes]:
     return [_load(0), _step(_JUMP_ANY, bits, 0, 1), _DENY, _PASS]
 
 
-def _demand(argument: int, values: tuple[int, ...], bits: int = 0) -> list[bytes]:
-    """Refuse the call unless an argument, or these bits of it, is one of the values; else go on with the next step."""
+def _require_one_of(argument: int, values: tuple[int, ...], bits: int = 0) -> list[bytes]:
+    """Refuse the call unless an argument, or these bits of it, is one of the values. Otherwise continue."""
     jumps = [_step(_JUMP_EQUAL, value, left) for left, value in zip(range(len(values), 0, -1), values, strict=True)]
     return [_load(argument), *([_step(_AND, bits)] if bits else []), *jumps, _DENY]
 
 
-def _refuse(argument: int, values: tuple[int, ...]) -> list[bytes]:
-    """Refuse the call if an argument is one of the values; else go on with the next step."""
+def _refuse_any_of(argument: int, values: tuple[int, ...]) -> list[bytes]:
+    """Refuse the call if an argument is one of the values. Otherwise continue."""
     return [_load(argument), *(step for value in values for step in (_step(_JUMP_EQUAL, value, 0, 1), _DENY))]
 
 
 def _if_equal(argument: int, value: int, body: list[bytes]) -> list[bytes]:
-    """Do these steps if an argument is the value."""
+    """Execute `body` if an argument is the value. Otherwise skip it."""
     return [_load(argument), _step(_JUMP_EQUAL, value, 0, len(body)), *body]
 
 
-def _with_owner(argument: int) -> list[bytes]:
-    """Refuse a change of owner without an owner or a group; they are this argument and the next."""
+def _refuse_owner_change(argument: int) -> list[bytes]:
+    """Refuse a chown that names neither an owner nor a group. These are this argument and the next."""
     is_given = [_step(_JUMP_EQUAL, _NO_OWNER, 1, 0), _PASS]
     return [_load(argument), *is_given, _load(argument + 1), *is_given, _DENY]
 
 
-def _of_unix() -> list[bytes]:
-    return [*_demand(1, _UNIX_TYPES, _TYPE_BITS), *_demand(2, (0,)), _PASS]
+def _check_unix_socket() -> list[bytes]:
+    return [*_require_one_of(1, _UNIX_TYPES, _TYPE_BITS), *_require_one_of(2, (0,)), _PASS]
 
 
-def _of_internet() -> list[bytes]:
-    return [*_demand(1, _INTERNET_TYPES, _TYPE_BITS), *_demand(2, _PROTOCOLS), _PASS]
+def _check_internet_socket() -> list[bytes]:
+    return [*_require_one_of(1, _INET_TYPES, _TYPE_BITS), *_require_one_of(2, _PROTOCOLS), _PASS]
 
 
-def _socket_option() -> list[bytes]:
+def _check_socket_option() -> list[bytes]:
     return [
-        *_demand(1, _LEVELS),
-        *_if_equal(1, _OF_ANY_SOCKET, _refuse(2, _SOCKET_PROGRAMS)),
-        *_if_equal(1, _OF_TCP, _refuse(2, _TCP_UPPER_LAYER)),
+        *_require_one_of(1, _LEVELS),
+        *_if_equal(1, _LEVEL_SOCKET, _refuse_any_of(2, _SOCKET_PROGRAMS)),
+        *_if_equal(1, _LEVEL_TCP, _refuse_any_of(2, _TCP_UPPER_LAYER)),
         _PASS,
     ]
 
 
-def _countable_mapping() -> list[bytes]:
-    """Refuse MAP_HUGETLB, and MAP_ANONYMOUS together with MAP_SHARED; flags are the fourth argument."""
+def _check_mapping() -> list[bytes]:
+    """Refuse MAP_HUGETLB, and MAP_ANONYMOUS together with MAP_SHARED. The flags are the fourth argument."""
     return [
         _load(3),
         _step(_JUMP_ANY, _MAP_HUGETLB, 2, 0),

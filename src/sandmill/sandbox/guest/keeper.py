@@ -1,6 +1,7 @@
-"""Inits of runs: small processes that make a run's namespaces, hold them, and take all processes along when they end.
+"""The keeper, and the init processes that it forks: one for each run.
 
-They are forked from the keeper, which was forked before the libraries were imported, so that they cost next to nothing.
+An init process (PID 1 of its PID namespace) creates and holds the namespaces of a run. When it ends, the kernel kills
+all other processes in it. The keeper is forked before the libraries are imported, so it is small and forks fast.
 """
 
 import os
@@ -12,20 +13,21 @@ from typing import NoReturn
 from sandmill.sandbox.guest import box, kernel
 
 
-def keep(asks: socket.socket, root: str, is_root: bool) -> NoReturn:
-    """Fork an init for every request of the server, and collect those that ended.
+def serve_init_requests(requests: socket.socket, root: str, is_root: bool) -> NoReturn:
+    """Fork an init process for every request of the warm interpreter, and reap those that have ended.
 
     Args:
-        asks: a request brings the socket by which the init talks with the agent's process; the answer brings a pidfd.
-        root: folder of the template.
-        is_root: whether runs get uids of their own, and not user namespaces.
+        requests: socket of the requests. A request holds the socket that connects the init process to the agent
+            process; the reply holds the pidfd of the init process.
+        root: folder on which the shared root is mounted.
+        is_root: whether each run gets its own uid. Otherwise it gets its own user namespace.
     """
-    close_all_but(asks.fileno())
+    close_all_but(requests.fileno())
     kernel.die_with_parent()
-    own = os.open("/proc/self/ns/pid", os.O_RDONLY)
+    own_namespace = os.open("/proc/self/ns/pid", os.O_RDONLY)
     inits: dict[int, int] = {}
     poller = select.poll()
-    poller.register(asks, select.POLLIN)
+    poller.register(requests, select.POLLIN)
     while True:
         for descriptor, _ in poller.poll():
             if descriptor in inits:
@@ -33,48 +35,49 @@ def keep(asks: socket.socket, root: str, is_root: bool) -> NoReturn:
                 os.waitpid(inits.pop(descriptor), 0)
                 os.close(descriptor)
                 continue
-            message, descriptors, _, _ = socket.recv_fds(asks, 16, 1)
+            message, descriptors, _, _ = socket.recv_fds(requests, 16, 1)
             if not message:
                 os._exit(0)
-            (link,) = descriptors
+            (agent_socket,) = descriptors
             try:
-                pid = _fork_init(own, link, root, is_root)
+                pid = _fork_init(own_namespace, agent_socket, root, is_root)
             except OSError as error:
-                asks.send(f"error {error}".encode())
+                requests.send(f"error {error}".encode())
             else:
-                held = os.pidfd_open(pid)
-                inits[held] = pid
-                poller.register(held, select.POLLIN)
-                socket.send_fds(asks, [b"made"], [held])
-            os.close(link)
+                init_fd = os.pidfd_open(pid)
+                inits[init_fd] = pid
+                poller.register(init_fd, select.POLLIN)
+                socket.send_fds(requests, [b"made"], [init_fd])
+            os.close(agent_socket)
 
 
-def _fork_init(own: int, link: int, root: str, is_root: bool) -> int:
+def _fork_init(own_namespace: int, agent_socket: int, root: str, is_root: bool) -> int:
+    """Fork an init process into a new PID namespace. `own_namespace` is the keeper's PID namespace."""
     kernel.unshare(kernel.CLONE_NEWPID)
     try:
         pid = os.fork()
         if not pid:
-            _be_init(socket.socket(fileno=link), root, is_root)
+            _run_init(socket.socket(fileno=agent_socket), root, is_root)
     finally:
-        kernel.enter_namespace(own, kernel.CLONE_NEWPID)
+        kernel.enter_namespace(own_namespace, kernel.CLONE_NEWPID)
     return pid
 
 
-def _be_init(link: socket.socket, root: str, is_root: bool) -> NoReturn:
+def _run_init(agent_socket: socket.socket, root: str, is_root: bool) -> NoReturn:
     try:
-        close_all_but(link.fileno())
+        close_all_but(agent_socket.fileno())
         kernel.die_with_parent()
-        _prepare(link, root, is_root)
+        _prepare_namespaces(agent_socket, root, is_root)
     except BaseException as error:
         try:
-            link.send(f"error {type(error).__name__}: {error}".encode())
+            agent_socket.send(f"error {type(error).__name__}: {error}".encode())
         finally:
             os._exit(1)
     _collect_orphans()
 
 
 def _collect_orphans() -> NoReturn:
-    """Collect the agent's orphans until we are killed; its first process is the server's child, not ours."""
+    """Reap orphans of the run until this process is killed. The agent process is a child of the warm interpreter."""
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
     while True:
         try:
@@ -85,36 +88,37 @@ def _collect_orphans() -> NoReturn:
         signal.sigwait([signal.SIGCHLD])
 
 
-def _prepare(link: socket.socket, root: str, is_root: bool) -> None:
+def _prepare_namespaces(agent_socket: socket.socket, root: str, is_root: bool) -> None:
+    """Create the namespaces and the root of a run, wait for the job, add its folders, and drop all rights."""
     proc_self = os.open("/proc/self", os.O_RDONLY | os.O_DIRECTORY)
-    host = os.open("/proc/self/ns/mnt", os.O_RDONLY)
+    host_mounts = os.open("/proc/self/ns/mnt", os.O_RDONLY)
     uid = box.FIRST_UID + int(os.readlink("/proc/self")) if is_root else 0
-    box.be_first_to_die()
+    box.prefer_as_oom_victim()
     box.leave_namespaces()
     kernel.mount("proc", f"{root}/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
     kernel.restrict_mounts(f"{root}/proc")
-    box.name_host()
-    own = os.open("/proc/self/ns/mnt", os.O_RDONLY)
+    box.set_host_identity()
+    own_mounts = os.open("/proc/self/ns/mnt", os.O_RDONLY)
     kernel.swap_root(root)
-    # All of the above was done before there was a job; what follows, a run waits for.
-    message, descriptors, _, _ = socket.recv_fds(link, 16, 1)
+    # The steps above do not need the job, so they are done ahead. A run waits for the steps below.
+    message, descriptors, _, _ = socket.recv_fds(agent_socket, 16, 1)
     if not message:
         os._exit(0)
     job = box.Job(descriptors[0])
-    kernel.enter_namespace(host, kernel.CLONE_NEWNS)
+    kernel.enter_namespace(host_mounts, kernel.CLONE_NEWNS)
     public = kernel.copy_mounts(job.public)
-    kernel.enter_namespace(own, kernel.CLONE_NEWNS)
-    for descriptor in (host, own, descriptors[0]):
+    kernel.enter_namespace(own_mounts, kernel.CLONE_NEWNS)
+    for descriptor in (host_mounts, own_mounts, descriptors[0]):
         os.close(descriptor)
-    box.furnish(public, job)
+    box.mount_run_folders(public, job)
     box.claim_folders(uid)
     if not uid:
         box.make_user(proc_self)
     os.close(proc_self)
-    link.send(f"furnished {uid}".encode())
-    if link.recv(16) != b"joined":
+    agent_socket.send(f"furnished {uid}".encode())
+    if agent_socket.recv(16) != b"joined":
         os._exit(0)
-    link.close()
+    agent_socket.close()
     box.become_agent(uid)
     kernel.set_dumpable(False)
     kernel.die_with_parent()
@@ -123,7 +127,7 @@ def _prepare(link: socket.socket, root: str, is_root: bool) -> None:
 
 
 def close_all_but(*kept: int) -> None:
-    """Let go of every descriptor but the streams and these."""
+    """Close all descriptors except 0, 1, 2 and these."""
     low = 3
     for descriptor in sorted(kept):
         os.closerange(low, descriptor)

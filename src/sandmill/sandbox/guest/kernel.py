@@ -1,4 +1,4 @@
-"""The system calls that the standard library of Python 3.11 lacks, each raising OSError with the name of the call."""
+"""System calls that the standard library of Python 3.11 lacks. Each raises OSError with the name of the call."""
 
 import ctypes
 import fcntl
@@ -9,7 +9,7 @@ import struct
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
-MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_RDONLY = 2, 4, 8, 1
+MS_NOSUID, MS_NODEV, MS_NOEXEC = 2, 4, 8
 MS_BIND, MS_REC, MS_PRIVATE, MS_SLAVE = 1 << 12, 1 << 14, 1 << 18, 1 << 19
 MNT_DETACH = 2
 _ATTR_RDONLY, _ATTR_NOSUID, _ATTR_NODEV = 1, 2, 4
@@ -29,7 +29,7 @@ _CAPABILITY_VERSION_3 = 0x2008_0522
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
 
 MACHINES = tuple(_PIVOT_ROOT)
-"""Processors whose system calls we know."""
+"""Supported processors."""
 
 
 def _check(result: int, call: str, subject: str = "") -> None:
@@ -43,13 +43,13 @@ def _path(path: str | None) -> bytes | None:
 
 
 def mount(source: str | None, target: str, kind: str | None, flags: int, options: str = "") -> None:
-    """Attach a file system or bind a folder."""
+    """Mount a file system or bind a folder."""
     data = options.encode() or None
     _check(_libc.mount(_path(source), _path(target), _path(kind), ctypes.c_ulong(flags), data), "mount", target)
 
 
 def copy_mounts(source: str) -> int:
-    """Copy a folder's mounts without a place: the descriptor is the only way to them, from any namespace of mounts."""
+    """Copy the mounts of a folder. They are attached nowhere and reachable only through the returned descriptor."""
     flags = _OPEN_TREE_CLONE | _OPEN_TREE_CLOEXEC | _AT_RECURSIVE
     made = _libc.syscall(ctypes.c_long(_OPEN_TREE), ctypes.c_int(_AT_FDCWD), _path(source), ctypes.c_uint(flags))
     _check(made, "open_tree", source)
@@ -57,7 +57,7 @@ def copy_mounts(source: str) -> int:
 
 
 def attach_mounts(copied: int, target: str) -> None:
-    """Give copied mounts their place."""
+    """Attach copied mounts to a folder."""
     result = _libc.syscall(
         ctypes.c_long(_MOVE_MOUNT),
         ctypes.c_int(copied),
@@ -70,22 +70,22 @@ def attach_mounts(copied: int, target: str) -> None:
 
 
 def detach(target: str) -> None:
-    """Take a mount and all below it out of sight."""
+    """Unmount a folder and all mounts below it, as soon as nobody uses them."""
     _check(_libc.umount2(_path(target), MNT_DETACH), "umount2", target)
 
 
 def restrict_mounts(target: str, has_devices: bool = False) -> None:
-    """Make a mount and all mounts below it read-only, without set-uid and, unless asked, without devices."""
+    """Make a mount and all mounts below it read-only, without set-uid and, unless `has_devices`, without devices."""
     _set_attributes(target, _ATTR_RDONLY | _ATTR_NOSUID | (0 if has_devices else _ATTR_NODEV), 0, _AT_RECURSIVE)
 
 
 def freeze_mounts(target: str) -> None:
-    """Make a mount and all mounts below it read-only, and leave them otherwise as they are."""
+    """Make a mount and all mounts below it read-only. Other attributes stay."""
     _set_attributes(target, _ATTR_RDONLY, 0, _AT_RECURSIVE)
 
 
 def unfreeze_mount(target: str) -> None:
-    """Make one mount writable again that was not read-only when its namespace began."""
+    """Make one mount writable again. This works only if it was writable when the mount namespace was created."""
     _set_attributes(target, 0, _ATTR_RDONLY, 0)
 
 
@@ -103,7 +103,7 @@ def _set_attributes(target: str, added: int, removed: int, flags: int) -> None:
 
 
 def swap_root(new_root: str) -> None:
-    """Make a mounted folder the root, and let go of everything else."""
+    """Make a mounted folder the root, and unmount the old root."""
     os.chdir(new_root)
     _check(_libc.syscall(ctypes.c_long(_PIVOT_ROOT[platform.machine()]), b".", b"."), "pivot_root", new_root)
     detach(".")
@@ -111,12 +111,12 @@ def swap_root(new_root: str) -> None:
 
 
 def unshare(flags: int) -> None:
-    """Leave namespaces for new ones."""
+    """Create new namespaces and enter them."""
     _check(_libc.unshare(ctypes.c_int(flags)), "unshare")
 
 
 def enter_namespace(descriptor: int, kind: int) -> None:
-    """Join a namespace that is held by a descriptor."""
+    """Join the namespace of a descriptor."""
     _check(_libc.setns(ctypes.c_int(descriptor), ctypes.c_int(kind)), "setns")
 
 
@@ -126,22 +126,22 @@ def _prctl(option: int, value: int, call: str) -> None:
 
 
 def die_with_parent() -> None:
-    """Be killed when the thread that forked us ends. A change of uid or capabilities switches this off again."""
+    """Die when the thread that forked this process ends. A change of uid or capabilities resets this setting."""
     _prctl(_PR_SET_PDEATHSIG, 9, "prctl(PR_SET_PDEATHSIG)")
 
 
 def set_dumpable(is_dumpable: bool) -> None:
-    """Say whether processes of the same uid may look into this one through /proc."""
+    """Set whether processes of the same uid may inspect this process through /proc."""
     _prctl(_PR_SET_DUMPABLE, int(is_dumpable), "prctl(PR_SET_DUMPABLE)")
 
 
 def forbid_new_privileges() -> None:
-    """Make set-uid programmes powerless from here on."""
+    """Ignore set-uid bits of programs from here on."""
     _prctl(_PR_SET_NO_NEW_PRIVS, 1, "prctl(PR_SET_NO_NEW_PRIVS)")
 
 
 def install_filter(program: bytes) -> None:
-    """Filter system calls with a classic BPF program, for this process and all that it makes."""
+    """Filter the system calls of this process and its future children with a classic BPF program."""
     code = ctypes.create_string_buffer(program, len(program))
     header = ctypes.create_string_buffer(struct.pack("@HP", len(program) // 8, ctypes.addressof(code)))
     zero = ctypes.c_ulong(0)
@@ -150,27 +150,27 @@ def install_filter(program: bytes) -> None:
 
 
 def populate(low: int, size: int, is_written: bool) -> bool:
-    """Have memory there as if it had been read or written; says whether it is, which needs Linux 5.14."""
+    """Fault in memory as if it had been read or written. Returns whether this worked, which needs Linux 5.14."""
     advice = _MADV_POPULATE_WRITE if is_written else _MADV_POPULATE_READ
     return bool(_libc.madvise(ctypes.c_void_p(low), ctypes.c_size_t(size), ctypes.c_int(advice)) == 0)
 
 
 def drop_capabilities() -> None:
-    """Give up every capability in this user namespace."""
+    """Drop all capabilities in this user namespace."""
     header = struct.pack("=Ii", _CAPABILITY_VERSION_3, 0)
     _check(_libc.syscall(ctypes.c_long(_CAPSET[platform.machine()]), header, bytes(24)), "capset")
 
 
 def raise_loopback() -> None:
-    """Switch on the network namespace's own loopback, which leads nowhere."""
+    """Switch on the loopback device of the network namespace."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        asked = fcntl.ioctl(any_socket, _SIOCGIFFLAGS, struct.pack("16sH14x", b"lo", 0))
-        (flags,) = struct.unpack_from("H", asked, 16)
+        request = fcntl.ioctl(any_socket, _SIOCGIFFLAGS, struct.pack("16sH14x", b"lo", 0))
+        (flags,) = struct.unpack_from("H", request, 16)
         fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", flags | _IFF_UP))
 
 
 def map_user(proc_self: int, inside: int, outside_uid: int, outside_gid: int) -> None:
-    """Name our uid and gid in the user namespace that we just made."""
+    """Map our uid and gid into the user namespace that this process has just created."""
     for name, line in (
         ("setgroups", "deny"),
         ("uid_map", f"{inside} {outside_uid} 1"),

@@ -1,8 +1,8 @@
-"""Start the warm interpreter again from read-only mounts, so that its forks can write to nothing of the host.
+"""Restart the interpreter from read-only mounts, and become the warm interpreter.
 
-A process reaches the file of its own program through /proc/self/exe. That leads to the mount that the program was
-started from, even when the process has another root by now. On a writable mount, a run could change the file's mode,
-times and attributes if its user owns the interpreter, as an ordinary user often does.
+A process can open its own program through /proc/self/exe. The link leads to the mount that the program was started
+from, even after a change of root. On a writable mount a run could change mode, times and attributes of the file if its
+user owns the interpreter, as ordinary users often do.
 """
 
 import json
@@ -18,13 +18,13 @@ def main(arguments: list[str]) -> None:
     """Become the warm interpreter.
 
     Args:
-        arguments: descriptor of the control socket, and `root` or `user`: whether we may do without a user namespace.
+        arguments: descriptor of the control socket; `root`, or `user` if a user namespace is needed.
     """
     control_at, right = arguments
     try:
         leave_host(right == "root")
         kernel.freeze_mounts("/")
-        # Maps of users and the order of dying are written there.
+        # The uid map and the OOM score are written there.
         kernel.unfreeze_mount("/proc")
         os.execv(sys.executable, [*sys.orig_argv[: -len(arguments) - 1], "serve", control_at])
     except Exception as error:

@@ -1,6 +1,6 @@
-"""What the warm interpreter imports once, so that runs do not: imports and lookups, never a fit.
+"""Import the libraries once in the warm interpreter, so that runs need not.
 
-A parallel region of OpenMP here would hang the children, which inherit its locks and not its threads.
+No model is fitted here. A parallel region of OpenMP would hang the forks, which inherit its locks without its threads.
 """
 
 from contextlib import suppress
@@ -31,16 +31,16 @@ LIBRARIES = (
 
 
 LOOKUPS = "narwhals.plugins:_discover_entrypoints pandas.io.common:_get_binary_io_classes"
-"""Questions about what is installed, which the libraries ask once, at their first table, and whose answer they keep."""
+"""Cached functions that find installed plug-ins. Libraries call them at the first table."""
 
 
 def preload() -> None:
-    """Import everything that is there; what is not there fails in the agent's code as it would anywhere."""
+    """Import all modules that exist, and fill the caches. A missing module fails later, in the agent's code."""
     for name in f"{STANDARD} {LIBRARIES}".split():
         with suppress(ImportError):
             import_module(name)
     for place in LOOKUPS.split():
         name, _, question = place.partition(":")
-        # Other versions of a library may not ask it.
+        # Other versions of a library may lack the function.
         with suppress(ImportError, AttributeError):
             getattr(import_module(name), question)()

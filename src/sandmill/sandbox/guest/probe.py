@@ -1,4 +1,4 @@
-"""Try everything that isolation needs and say what fails, in the order in which a run would meet it."""
+"""Try every step of the isolation in the order of a run, and report the first that fails."""
 
 import json
 import os
@@ -11,12 +11,12 @@ from sandmill.sandbox.guest.template import leave_host
 
 
 def main(arguments: list[str]) -> None:
-    """Write one JSON object: `is_root`, and in `missing` what failed for each way; empty if one way works."""
+    """Print one JSON object: `is_root`, and `missing`, the error of each way to isolate; empty if one works."""
     missing: dict[str, str] = {}
     for is_root in [True, False] if os.geteuid() == 0 else [False]:
         failure = _try_in_child(is_root)
         if not (failure or is_root or _is_counted()):
-            failure = "works, but for uid 0 without its rights there is no limit of processes: be an ordinary user"
+            failure = "works, but the kernel does not limit processes of uid 0: run as an ordinary user"
         if not failure:
             sys.stdout.write(json.dumps({"is_root": is_root, "missing": {}}))
             return
@@ -25,12 +25,13 @@ def main(arguments: list[str]) -> None:
 
 
 def _is_counted() -> bool:
-    """Whether the kernel counts our processes: those of the machine's own uid 0 it does not."""
+    """Whether the kernel limits the number of our processes. It does not for uid 0 of the machine."""
     with open("/proc/self/uid_map", encoding="ascii") as file:
         return os.geteuid() != 0 or file.read().split()[:2] != ["0", "0"]
 
 
 def _try_in_child(is_root: bool) -> str:
+    """Try the isolation in a forked process. Returns the error, or an empty string."""
     with tempfile.TemporaryDirectory(prefix="sandmill-probe-") as root:
         reader, writer = os.pipe()
         pid = os.fork()
@@ -38,15 +39,15 @@ def _try_in_child(is_root: bool) -> str:
             _try(is_root, root, writer)
         os.close(writer)
         with open(reader, encoding="utf-8") as file:
-            said = file.read()
+            message = file.read()
         _, status = os.waitpid(pid, 0)
-    return "" if said == "done" else said or f"the probe ended with status {status}"
+    return "" if message == "done" else message or f"the probe ended with status {status}"
 
 
 def _try(is_root: bool, root: str, writer: int) -> None:
     try:
         if platform.machine() not in kernel.MACHINES:
-            raise OSError(f"processor {platform.machine()} is none of {', '.join(kernel.MACHINES)}")
+            raise OSError(f"processor {platform.machine()} is not supported, only {', '.join(kernel.MACHINES)}")
         leave_host(is_root)
         kernel.freeze_mounts("/")
         kernel.unfreeze_mount("/proc")
@@ -65,7 +66,7 @@ def _try(is_root: bool, root: str, writer: int) -> None:
         kernel.mount("proc", f"{root}/proc", "proc", 0)
         kernel.restrict_mounts(f"{root}/proc")
         kernel.swap_root(root)
-        box.name_host()
+        box.set_host_identity()
         box.claim_folders(uid)
         if not uid:
             box.make_user(proc_self)

@@ -1,9 +1,9 @@
-"""Memory that nearly every script touches, found by a rehearsal and made a run's own before there is a job.
+"""Find the memory pages that most scripts touch, and fault them in before a run has a job.
 
-A fork shares all memory with the warm interpreter, and each page that the script touches first costs a fault: some
-thousands for the first model that it fits, which takes longer than a small model. A fork at the start fits models in
-the warm interpreter's stead, says which pages it touched, and ends; a run that was forked ahead touches the same ones
-while it waits. Nothing but addresses comes out of the rehearsal, so the warm interpreter still has fitted nothing.
+A fork shares its memory with the warm interpreter, so the first access to each page causes a page fault. The first fit
+of a model causes thousands of faults, which take longer than a small fit. Therefore, at the start, one fork fits some
+models, reports which pages it touched, and ends. Each run that is forked ahead touches the same pages while it waits
+for its job. Only addresses leave the rehearsal, so the warm interpreter itself never fits a model.
 """
 
 import array
@@ -18,7 +18,7 @@ from typing import NoReturn
 from sandmill.sandbox.guest import kernel
 
 Span = tuple[int, int, bool]
-"""First byte, number of bytes, whether they were written."""
+"""A range of memory: first byte, number of bytes, whether it is writable."""
 
 _SCRIPT = """
 import pandas as pd
@@ -32,61 +32,65 @@ for model in (LogisticRegression(), HistGradientBoostingClassifier(max_iter=3), 
     table[["id", "label"]].to_csv(FILE, index=False)
 """
 _ROWS = 150
+"""Rows of the table that the rehearsal fits."""
 _WAIT_MS = 30_000
+"""Time-out of the rehearsal, in milliseconds."""
 _PAGE = os.sysconf("SC_PAGESIZE")
 _PRESENT, _OF_FILE, _UNSHARED = 63, 61, 56
-"""Bits of an entry of /proc/PID/pagemap."""
-_SPANS_AT_ONCE = 64
+"""Bit numbers in an entry of /proc/PID/pagemap."""
+_SPANS_PER_CHECK = 64
+"""Ranges that are touched between two checks for a job."""
 
 
 def rehearse() -> list[Span]:
-    """Give what a typical script touches of the memory that it inherits; nothing if that cannot be found out."""
+    """Return the inherited memory that a typical script touches. Returns an empty list if the rehearsal fails."""
     reader, writer = os.pipe()
     pid = os.fork()
     if not pid:
-        _play(writer)
+        _run_rehearsal(writer)
     os.close(writer)
     waiting = select.poll()
     waiting.register(reader, select.POLLIN)
     if not waiting.poll(_WAIT_MS):
         os.kill(pid, signal.SIGKILL)
     with open(reader, "rb") as file:
-        told = file.read()
+        report = file.read()
     os.waitpid(pid, 0)
     try:
-        return [(low, size, is_written) for low, size, is_written in json.loads(told)]
+        return [(low, size, is_written) for low, size, is_written in json.loads(report)]
     except ValueError:
-        # It failed, or was killed while it spoke. A run is only slower without it.
+        # The rehearsal failed or was killed while it wrote. Runs are slower without it.
         return []
 
 
-def touch_ahead(spans: Iterable[Span], orders: socket.socket) -> None:
-    """Touch what a script will touch, unless a job is there: then it is faster to begin."""
+def touch_ahead(spans: Iterable[Span], job_socket: socket.socket) -> None:
+    """Touch the memory that a script will touch. Stop when a job arrives, since starting it is then faster."""
     waiting = select.poll()
-    waiting.register(orders, select.POLLIN)
+    waiting.register(job_socket, select.POLLIN)
     for number, (low, size, is_written) in enumerate(spans):
-        if number % _SPANS_AT_ONCE == 0 and waiting.poll(0):
+        if number % _SPANS_PER_CHECK == 0 and waiting.poll(0):
             return
         kernel.populate(low, size, is_written)
 
 
-def _play(writer: int) -> NoReturn:
+def _run_rehearsal(writer: int) -> NoReturn:
+    """Run the script in this forked process, write the touched ranges to the pipe, and exit."""
     try:
         kernel.die_with_parent()
-        before = _mapped()
+        before = _list_mappings()
         file = os.memfd_create("sandmill-rehearsal")
         rows = (f"{n},{n * 37 % 100 / 50},{n * 61 % 100 / 30},{n * 7 % 2}\n" for n in range(_ROWS))
         os.write(file, "".join(["id,a,b,label\n", *rows]).encode())
         exec(compile(_SCRIPT, "solution.py", "exec"), {"__name__": "__main__", "FILE": f"/proc/self/fd/{file}"})
-        said = json.dumps(_find_touched(before)).encode()
+        report = json.dumps(_find_touched(before)).encode()
         with open(writer, "wb") as pipe:
-            pipe.write(said)
+            pipe.write(report)
     finally:
         os._exit(0)
 
 
-def _mapped() -> list[tuple[int, int, bool]]:
-    """List first page, page behind the last, and whether it can be written, of all memory that has a name or none."""
+def _list_mappings() -> list[tuple[int, int, bool]]:
+    """List readable mappings except special ones: first page, page after the last, and whether it is writable."""
     found = []
     with open("/proc/self/maps", encoding="utf-8") as file:
         lines = file.read().splitlines()
@@ -100,7 +104,7 @@ def _mapped() -> list[tuple[int, int, bool]]:
 
 
 def _find_touched(areas: list[tuple[int, int, bool]]) -> list[Span]:
-    """Find pages of our own in what can be written, and pages that are there in the rest."""
+    """Find touched pages: private copies in writable mappings, and present pages in the others."""
     found: list[Span] = []
     with open("/proc/self/pagemap", "rb", buffering=0) as file:
         for low, high, is_writable in areas:

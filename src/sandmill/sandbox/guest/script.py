@@ -1,4 +1,4 @@
-"""Run the agent's code as `python solution.py public submission.csv` would, in a process that is already warm."""
+"""Run the agent's code like `python solution.py public submission.csv`, but in a running interpreter."""
 
 import atexit
 import builtins
@@ -13,13 +13,13 @@ from types import ModuleType
 from typing import NoReturn
 
 OUT_OF_MEMORY = 86
-"""Exit code after an uncaught MemoryError. The agent can fake it, and gains nothing: both are failures."""
+"""Exit code after an uncaught MemoryError. The agent can fake it without gain, since both outcomes are failures."""
 
 _SCRIPT = "solution.py"
 
 
 def write_script(code: str) -> None:
-    """Put the code where tracebacks and new interpreters look for it."""
+    """Write the code to the working directory, where tracebacks and new interpreters find it."""
     if os.path.lexists(_SCRIPT):
         os.unlink(_SCRIPT)
     with open(_SCRIPT, "w", encoding="utf-8") as file:
@@ -27,19 +27,19 @@ def write_script(code: str) -> None:
 
 
 def run_script(code: str) -> NoReturn:
-    """Run the code in the working directory and end the process with its exit code."""
-    _freshen()
+    """Run the code in the working directory and exit with its exit code."""
+    _reset_inherited_state()
     main = ModuleType("__main__")
     main.__dict__.update(__file__=os.path.abspath(_SCRIPT), __builtins__=builtins)
     sys.modules["__main__"] = main
     sys.argv = [_SCRIPT, "public", "submission.csv"]
     sys.path.insert(0, os.getcwd())
-    status = _ending_of(code, main)
-    os._exit(_finish(main, status))
+    status = _execute(code, main)
+    os._exit(_shut_down(main, status))
 
 
-def _freshen() -> None:
-    """Undo what the interpreter remembers from before the fork."""
+def _reset_inherited_state() -> None:
+    """Reset signal handlers, random generators and caches that were inherited by the fork."""
     for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGXCPU):
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -49,24 +49,25 @@ def _freshen() -> None:
     if numpy := sys.modules.get("numpy"):
         numpy.random.seed()
     if process := sys.modules.get("multiprocessing.process"):
-        # It is drawn at the import, so all runs of a warm interpreter would have the same.
+        # The key is drawn at the import, so without this all forks would share one key.
         process.current_process().authkey = os.urandom(32)
     gc.enable()
 
 
-def _ending_of(code: str, main: ModuleType) -> int:
+def _execute(code: str, main: ModuleType) -> int:
+    """Execute the code and return the exit code of the script."""
     try:
         exec(compile(code, main.__dict__["__file__"], "exec", dont_inherit=True), main.__dict__)
     except SystemExit as ending:
         return _exit_code(ending)
     except BaseException as error:
         trace = error.__traceback__
-        _show(error.with_traceback(trace.tb_next if trace else None))
+        _print_traceback(error.with_traceback(trace.tb_next if trace else None))
         return OUT_OF_MEMORY if isinstance(error, MemoryError) else 1
     return 0
 
 
-def _show(error: BaseException) -> None:
+def _print_traceback(error: BaseException) -> None:
     try:
         sys.excepthook(type(error), error, error.__traceback__)
     except BaseException:
@@ -82,8 +83,8 @@ def _exit_code(ending: SystemExit) -> int:
     return 1
 
 
-def _finish(main: ModuleType, status: int) -> int:
-    """Do what the end of an interpreter does for a script, without taking hundreds of imported modules apart."""
+def _shut_down(main: ModuleType, status: int) -> int:
+    """Shut down like an interpreter (threads, atexit, streams), but skip the slow clean-up of imported modules."""
     try:
         threading._shutdown()  # type: ignore[attr-defined]
         atexit._run_exitfuncs()
@@ -93,7 +94,7 @@ def _finish(main: ModuleType, status: int) -> int:
     except SystemExit as ending:
         status = _exit_code(ending)
     except BaseException as error:
-        _show(error)
+        _print_traceback(error)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

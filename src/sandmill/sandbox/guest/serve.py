@@ -1,7 +1,7 @@
-"""The warm interpreter: imports the libraries once, then forks a run for every request, from its only thread.
+"""The warm interpreter: import the libraries once, then fork the processes of a run for every request.
 
-It holds no secret and never reads a job: descriptors pass through it, and only the processes of the run read it. When
-it has nothing to do it forks one run ahead, so that the next request need not wait for that.
+It has one thread and holds no secret. It passes the descriptor of a job on without reading it; only the processes of
+the run read it. When it is idle, it prepares the processes of one run in advance, so that the next request starts fast.
 """
 
 import gc
@@ -15,30 +15,31 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from sandmill.sandbox.guest import box, kernel
-from sandmill.sandbox.guest.agent import be_agent
-from sandmill.sandbox.guest.keeper import keep
+from sandmill.sandbox.guest.agent import run_agent_process
+from sandmill.sandbox.guest.keeper import serve_init_requests
 from sandmill.sandbox.guest.preload import preload
 from sandmill.sandbox.guest.rehearsal import Span, rehearse
 from sandmill.sandbox.guest.template import build_template
 
 _PARENT_CHECK_MS = 1000
-_SHORT_RUN_MS = 250
-"""How long a run that was just handed over is given to end, before another one is forked ahead: forking copies the page
-tables of a large process, and the report of an end would wait for that."""
+"""Interval at which the guard checks that the parent still lives, in milliseconds."""
+_FORK_AHEAD_DELAY_MS = 250
+"""Wait after a run has started before the next one is prepared, in milliseconds. A fork copies the page tables of a
+large process, and would delay the report of a short run's end."""
 
 
 def main(arguments: list[str]) -> None:
-    """Serve the control socket whose descriptor is the first argument until the other end closes. See `launch.py`."""
+    """Serve the control socket until its other end closes. Its descriptor is the first argument, from `launch.py`."""
     control = socket.socket(fileno=int(arguments[0]))
-    hello: dict[str, Any] = json.loads(control.recv(1 << 16))
+    settings: dict[str, Any] = json.loads(control.recv(1 << 16))
     try:
         if server := os.fork():
             control.close()
             _guard(server)
         kernel.die_with_parent()
-        build_template(hello["root"], hello["view"])
+        build_template(settings["root"], settings["view"])
         box.prepare_filter()
-        asks = _fork_keeper(hello["root"], hello["is_root"])
+        init_requests = _fork_keeper(settings["root"], settings["is_root"])
         preload()
     except Exception as error:
         control.send(json.dumps({"error": f"{type(error).__name__}: {error}"}).encode())
@@ -47,14 +48,14 @@ def main(arguments: list[str]) -> None:
     gc.freeze()
     spans = rehearse()
     control.send(b'{"ready": true}')
-    _Server(control, asks, spans).serve()
+    _Server(control, init_requests, spans).serve()
     os._exit(0)
 
 
 def _guard(server: int) -> NoReturn:
-    """Stay outside as long as the server lives, and end it when whoever started us is gone.
+    """Wait for the server to end, and kill it when our parent has ended.
 
-    The server is the init of its own processes: when it ends, the kernel ends every run.
+    The server is the init process of its PID namespace. When it ends, the kernel kills every run.
     """
     parent = os.getppid()
     poller = select.poll()
@@ -69,127 +70,134 @@ def _guard(server: int) -> NoReturn:
 def _fork_keeper(root: str, is_root: bool) -> socket.socket:
     near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     if not os.fork():
-        keep(far, root, is_root)
+        serve_init_requests(far, root, is_root)
     far.close()
     return near
 
 
 @dataclass
-class _Cell:
-    """The processes of one run: an init that holds its namespaces, and a fork of us in them."""
+class _RunProcesses:
+    """The processes of one run: an init process that holds its namespaces, and the agent process inside them."""
 
     init: int
-    """Pidfd."""
+    """Pidfd of the init process."""
     agent: int
-    """Pidfd."""
+    """Pidfd of the agent process."""
     pid: int
-    """Of the agent's process, for us."""
-    orders: socket.socket
+    """Process id of the agent process, in the namespace of the server."""
+    job_socket: socket.socket
+    """Sends the job to the agent process."""
     report: socket.socket | None = None
-    facts: dict[str, Any] | None = None
-    """How the agent's process ended, kept until the init has ended too."""
+    """Reports the start and the end of the run to the parent. None before the run has a job."""
+    exit_facts: dict[str, Any] | None = None
+    """How the agent process ended. It is reported when the init process has ended too."""
 
 
 class _Server:
-    """Forks on request and reports how each run ended, each over a socket of its own."""
+    """Forks the processes of a run on request. Reports each end over the socket that came with the request."""
 
-    def __init__(self, control: socket.socket, asks: socket.socket, spans: list[Span]) -> None:
-        self._control, self._asks, self._spans = control, asks, spans
-        self._processes = os.open("/proc/self/ns/pid", os.O_RDONLY)
-        self._cells: dict[int, _Cell] = {}
-        self._spare: _Cell | None = None
+    def __init__(self, control: socket.socket, init_requests: socket.socket, spans: list[Span]) -> None:
+        self._control, self._init_requests, self._spans = control, init_requests, spans
+        self._own_pid_namespace = os.open("/proc/self/ns/pid", os.O_RDONLY)
+        self._runs: dict[int, _RunProcesses] = {}
+        self._prepared_run: _RunProcesses | None = None
         self._may_fork_ahead = True
         self._pause_ms = 0
         self._poller = select.poll()
 
     def serve(self) -> None:
+        """Handle requests and ends of runs until the control socket closes."""
         self._poller.register(self._control, select.POLLIN)
         while True:
-            is_idle = self._may_fork_ahead and self._spare is None
+            is_idle = self._may_fork_ahead and self._prepared_run is None
             events = self._poller.poll(self._pause_ms if is_idle else None)
             if not events and is_idle:
                 self._fork_ahead()
             for descriptor, _ in events:
-                if descriptor in self._cells:
-                    self._see_end(descriptor)
+                if descriptor in self._runs:
+                    self._handle_exit(descriptor)
                 elif not self._accept():
                     return
 
     def _fork_ahead(self) -> None:
         try:
-            self._spare = self._fork()
+            self._prepared_run = self._fork()
         except OSError:
-            # Whatever it is, the next request meets it too and reports it.
+            # The next request meets the same error and reports it.
             self._may_fork_ahead = False
 
     def _accept(self) -> bool:
+        """Start a run for one request. Returns False if the control socket is closed."""
         message, descriptors, _, _ = socket.recv_fds(self._control, 16, 8)
         if not message:
             return False
-        *given, report_at = descriptors
+        *guest_descriptors, report_at = descriptors
         report = socket.socket(fileno=report_at)
         try:
-            cell, self._spare = self._spare or self._fork(), None
+            run, self._prepared_run = self._prepared_run or self._fork(), None
             self._may_fork_ahead = True
-            self._pause_ms = _SHORT_RUN_MS
-            socket.send_fds(cell.orders, [b"run"], given)
-            cell.orders.close()
-            cell.report = report
-            _tell(report, {"forked": True}, [cell.init, cell.agent])
+            self._pause_ms = _FORK_AHEAD_DELAY_MS
+            socket.send_fds(run.job_socket, [b"run"], guest_descriptors)
+            run.job_socket.close()
+            run.report = report
+            _send_if_open(report, {"forked": True}, [run.init, run.agent])
         except OSError as error:
-            self._spare = None
-            _tell(report, {"error": str(error)}, [])
+            self._prepared_run = None
+            _send_if_open(report, {"error": str(error)}, [])
             report.close()
         finally:
-            for descriptor in given:
+            for descriptor in guest_descriptors:
                 os.close(descriptor)
         return True
 
-    def _fork(self) -> _Cell:
-        """Have an init made, then fork into its namespace of processes."""
-        link, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        orders, orders_far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with link, far, orders_far:
-            socket.send_fds(self._asks, [b"init"], [far.fileno()])
-            answer, descriptors, _, _ = socket.recv_fds(self._asks, 1 << 12, 1)
+    def _fork(self) -> _RunProcesses:
+        """Have the keeper fork an init process, then fork the agent process into its PID namespace."""
+        agent_end, init_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        job_socket, agent_job_socket = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with agent_end, init_end, agent_job_socket:
+            socket.send_fds(self._init_requests, [b"init"], [init_end.fileno()])
+            answer, descriptors, _, _ = socket.recv_fds(self._init_requests, 1 << 12, 1)
             if not descriptors:
-                orders.close()
+                job_socket.close()
                 raise OSError(answer.decode(errors="replace") or "the keeper is gone")
             (init,) = descriptors
             kernel.enter_namespace(init, kernel.CLONE_NEWPID)
             try:
                 pid = os.fork()
                 if not pid:
-                    be_agent(orders_far, link, init, self._spans)
+                    run_agent_process(agent_job_socket, agent_end, init, self._spans)
             finally:
-                kernel.enter_namespace(self._processes, kernel.CLONE_NEWPID)
-        cell = _Cell(init, os.pidfd_open(pid), pid, orders)
-        self._cells[cell.agent] = cell
-        self._poller.register(cell.agent, select.POLLIN)
-        return cell
+                kernel.enter_namespace(self._own_pid_namespace, kernel.CLONE_NEWPID)
+        run = _RunProcesses(init, os.pidfd_open(pid), pid, job_socket)
+        self._runs[run.agent] = run
+        self._poller.register(run.agent, select.POLLIN)
+        return run
 
-    def _see_end(self, descriptor: int) -> None:
-        """Collect the agent's process, end its init, and report when that has ended: the init ends last."""
-        cell = self._cells.pop(descriptor)
+    def _handle_exit(self, descriptor: int) -> None:
+        """Handle the end of an agent process or of an init process.
+
+        When the agent process has ended, kill the init process. When that has ended too, report the end of the run.
+        """
+        run = self._runs.pop(descriptor)
         self._poller.unregister(descriptor)
         os.close(descriptor)
-        if cell.facts is None:
-            _, status, used = os.wait4(cell.pid, 0)
-            cell.facts = {"status": status, "cpu_s": used.ru_utime + used.ru_stime, "peak_kb": used.ru_maxrss}
+        if run.exit_facts is None:
+            _, status, used = os.wait4(run.pid, 0)
+            run.exit_facts = {"status": status, "cpu_s": used.ru_utime + used.ru_stime, "peak_kb": used.ru_maxrss}
             with suppress(ProcessLookupError):
-                signal.pidfd_send_signal(cell.init, signal.SIGKILL)
-            self._cells[cell.init] = cell
-            self._poller.register(cell.init, select.POLLIN)
-            if cell is self._spare:
-                self._spare = None
-                cell.orders.close()
-        elif cell.report:
-            _tell(cell.report, cell.facts, [])
-            cell.report.close()
+                signal.pidfd_send_signal(run.init, signal.SIGKILL)
+            self._runs[run.init] = run
+            self._poller.register(run.init, select.POLLIN)
+            if run is self._prepared_run:
+                self._prepared_run = None
+                run.job_socket.close()
+        elif run.report:
+            _send_if_open(run.report, run.exit_facts, [])
+            run.report.close()
             self._pause_ms = 0
 
 
-def _tell(to: socket.socket, what: dict[str, Any], descriptors: list[int]) -> None:
-    """Send if anyone still listens."""
+def _send_if_open(to: socket.socket, what: dict[str, Any], descriptors: list[int]) -> None:
+    """Send a message, and ignore a closed socket."""
     with suppress(OSError):
         socket.send_fds(to, [json.dumps(what).encode()], descriptors)

@@ -1,4 +1,4 @@
-"""Entry of the agent's interpreter: `python start.py probe|launch|serve|cold ...`. It does not need sandmill there."""
+"""Entry script of the agent's interpreter: `python start.py probe|launch|serve|cold ...`. It works without sandmill."""
 
 import sys
 from pathlib import Path
@@ -8,7 +8,7 @@ _PARENTS = ("sandmill", "sandmill.sandbox")
 
 
 def _load(name: str) -> ModuleType:
-    """Import a sibling under its full name, then take every trace out of `sys.modules`."""
+    """Import a module of this folder under its full name, then remove all sandmill modules from `sys.modules`."""
     from importlib import import_module
 
     for parent in _PARENTS:

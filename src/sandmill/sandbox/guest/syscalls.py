@@ -1,8 +1,8 @@
-"""Which system calls exist for the agent's code: name, number on x86_64, number on aarch64 ("-": none there).
+"""Tables of system calls for the seccomp filter: name, number on x86_64, number on aarch64 ("-" means none).
 
-What is in no list does not exist inside (ENOSYS), so that C libraries fall back as they do on an older kernel: among
-them clone3, System V and POSIX queues and segments, memfd_create, whose memory belongs to nobody's account, and
-inotify: its watches on shared files tell of other runs, and its instances are counted for all processes of a user.
+A call that is in no table fails with ENOSYS, so that C libraries fall back as on an older kernel. Examples are clone3,
+System V and POSIX queues and segments, memfd_create (its memory is charged to no process), and inotify (it can watch
+other runs through shared files, and the kernel counts its instances for all processes of a user together).
 """
 
 ALLOWED = """
@@ -44,7 +44,7 @@ timer_settime:223:110 timerfd_create:283:85 timerfd_gettime:287:87 timerfd_setti
 tkill:200:130 truncate:76:45 umask:95:166 uname:63:160 unlink:87:- unlinkat:263:35 utime:132:- utimensat:280:88
 utimes:235:- vfork:58:- wait4:61:260 waitid:247:95 write:1:64 writev:20:66
 """
-"""Allowed with any argument."""
+"""Calls that are allowed with any argument."""
 
 REFUSED = """
 acct:163:89 add_key:248:217 adjtimex:159:171 bpf:321:280 capset:126:91 chroot:161:51 clock_adjtime:305:266
@@ -61,17 +61,17 @@ seccomp:317:277 set_mempolicy_home_node:450:450 setdomainname:171:162 setgroups:
 setns:308:268 settimeofday:164:170 swapoff:168:225 swapon:167:224 syslog:103:116 umount2:166:39 unshare:272:97
 userfaultfd:323:282 vhangup:153:58 vmsplice:278:75
 """
-"""Known, and refused with EPERM."""
+"""Calls that are refused with EPERM."""
 
 CHECKED = """
 chown:92:- clone:56:220 fchown:93:55 fchownat:260:54 fcntl:72:25 ioctl:16:29 lchown:94:- mmap:9:222
 personality:135:92 prctl:157:167 setsockopt:54:208 socket:41:198 socketpair:53:199
 """
-"""Allowed with some arguments: see `filter.py`."""
+"""Calls that are allowed with certain arguments; see `filter.py`."""
 
 
 def numbers(table: str, machine: str) -> dict[str, int]:
-    """Read one of the lists for a processor."""
+    """Parse one of the tables for a processor. Returns call numbers by name."""
     column = {"x86_64": 1, "aarch64": 2}[machine]
     rows = (entry.split(":") for entry in table.split())
     return {row[0]: int(row[column]) for row in rows if row[column] != "-"}

@@ -1,6 +1,6 @@
-"""The root that all runs of a warm interpreter share: operating system, interpreter, libraries, all read-only.
+"""Mount the root that all runs of a warm interpreter share: system, interpreter and libraries, all read-only.
 
-It is mounted once; a run copies the mounts (some microseconds each) and adds its own folders.
+It is mounted once. Each run copies the mounts, which takes some microseconds each, and adds its own folders.
 """
 
 import os
@@ -9,14 +9,14 @@ from typing import Any
 from sandmill.sandbox.guest import kernel
 
 DEVICES = {"null": "null", "zero": "full", "full": "full", "random": "random", "urandom": "urandom"}
-"""Devices by name, and the machine's device behind each. /dev/full reads as zeros too, but it cannot be mapped: a
-shared mapping of the real /dev/zero would be memory that `memory_mb` does not count (see `filter.py`)."""
+"""Devices in the run, by name, and the device of the machine behind each. /dev/zero is /dev/full of the machine: it
+also reads as zeros, but cannot be mapped. `memory_mb` would miss a shared mapping of /dev/zero: see `filter.py`."""
 
 
 def leave_host(is_root: bool) -> None:
-    """Leave the host's mounts, for our children its processes, and without root its users.
+    """Create a mount namespace, a PID namespace for our children, and without root a user namespace.
 
-    What the host mounts later still arrives.
+    Later mounts of the host still appear in the new mount namespace.
     """
     uid, gid = os.getuid(), os.getgid()
     kernel.unshare(kernel.CLONE_NEWNS | kernel.CLONE_NEWPID | (0 if is_root else kernel.CLONE_NEWUSER))
@@ -31,10 +31,10 @@ def build_template(root: str, view: dict[str, Any]) -> None:
     """Mount the shared root on an empty folder.
 
     Args:
-        root: the folder.
-        view: `steps` in order (`tree`: a file, or a folder with all below it, shown at the same path; `mask`: a folder
-            shown empty); then `folders` to be there, `links` and `files` by path. None of these three may lie in a
-            tree: they would be made on the host.
+        root: the empty folder.
+        view: `steps`, in order: `tree` shows a file or folder of the host at the same path, `mask` hides the contents
+            of a folder. Then `folders` to create, `links` and `files` by path. None of these three may lie in a shown
+            tree, since they would be created on the host.
     """
     kernel.mount("sandmill", root, "tmpfs", kernel.MS_NOSUID, "size=4m,nr_inodes=4096,mode=755")
     for kind, path in view["steps"]:
@@ -52,11 +52,11 @@ def build_template(root: str, view: dict[str, Any]) -> None:
         with open(root + path, "w", encoding="utf-8") as file:
             file.write(text)
     kernel.restrict_mounts(root)
-    # From here on, what the host mounts below a tree that is shown stays out.
+    # From here on, new mounts of the host below a shown tree do not appear here.
     kernel.mount(None, root, None, kernel.MS_REC | kernel.MS_PRIVATE)
     for device, source in DEVICES.items():
-        # Mounted when the rest has lost its devices. Reading and writing work on a read-only mount; changing the times
-        # of the node, which all runs share, does not.
+        # Devices are mounted after restrict_mounts has disabled devices elsewhere. On a read-only mount, reading and
+        # writing a device work, but its times, which all runs share, cannot be changed.
         kernel.mount(f"/dev/{source}", f"{root}/dev/{device}", None, kernel.MS_BIND)
         kernel.restrict_mounts(f"{root}/dev/{device}", has_devices=True)
 
