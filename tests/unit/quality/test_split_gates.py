@@ -8,7 +8,7 @@ import pytest
 
 from sandmill.models.mechanism import Duplicates, MixedTypes
 from sandmill.models.structure import SplitKind
-from sandmill.quality.dependence import level, overhang_p_value, rank, same_spread_p_value
+from sandmill.quality.dependence import correlate_ranks, level, overhang_p_value, same_spread_p_value
 from sandmill.quality.gates import check_package
 from sandmill.quality.package_tables import read_package
 from tests.packages import (
@@ -248,9 +248,10 @@ def test_spread_and_ends_see_what_the_other_does_not():
     assert same_spread_p_value(cut, wide) > 1e-5
 
 
-def test_levels_are_ranked_as_the_values_they_stand_for():
+def test_levels_stand_in_the_order_of_their_values():
     values = np.random.default_rng(6).integers(-20, 20, 200) / 7
-    assert rank(level(values)).tolist() == rank(values).tolist()
+    assert correlate_ranks(level(values), values)[0] == pytest.approx(1)
+    assert correlate_ranks(level(values), np.exp(values))[1] < 1e-30
 
 
 def test_ends_are_judged_by_exact_chance():
