@@ -15,6 +15,9 @@ from sandmill.seeds.source_problems import SourceProblem, Unsound, gathered
 TEXT_LIMITS = {"id": 100, "title": 200, "summary": 2000, "source": 500, "licence": 500}
 """Characters. Longer texts are refused: a card states facts, and what it says may be shown to a model."""
 
+PROFILE_NOTE = "the field profile is ignored, since designs do not use it; delete it"
+"""Warning for cards that still describe single columns."""
+
 
 class Card(SeedTask):
     """A seed whose file cannot claim to be measured from a table."""
@@ -30,12 +33,13 @@ def read_card(path: Path, file: str) -> Reading:
     """
     document = read_document(path, file)
     findings = text_findings(document)
+    notes = (PROFILE_NOTE,) if document.data.pop("profile", None) else ()
     card = None
     with gathered(findings):
         card = document.parse(Card)
     if card is None or findings:
         raise Unsound(findings)
-    return Reading(SeedTask.model_validate(card.model_dump()))
+    return Reading(SeedTask.model_validate(card.model_dump()), notes)
 
 
 def text_findings(document: Document) -> list[SourceProblem]:

@@ -16,7 +16,7 @@ from sandmill.seeds.competition_target import CompetitionTarget, Unsettled, sett
 from sandmill.seeds.profile import ColumnFacts, count_present, measure
 from sandmill.seeds.source_problems import SourceProblem
 from sandmill.seeds.table_files import TableFile
-from sandmill.seeds.tabular import Profiled, Wish, column_profile, describe_inputs, profile_table
+from sandmill.seeds.tabular import Profiled, Wish, describe_inputs, profile_table
 
 NO_DATA = "data in prepared/public (without them the target cannot be known)"
 OTHER_FILES = "inputs from more files than the training table"
@@ -65,9 +65,7 @@ def understand(public: Path, file: str, metric: MetricName | None, sample_name: 
         return Understood(needs=(str(unsettled),))
     profiled = _profile(train, columns, target, metric)
     rows_test = count_present(test, test.columns[0])[0]
-    return Understood(
-        Profiled(profiled.structure.model_copy(update={"rows_test": rows_test}), profiled.columns, profiled.notes)
-    )
+    return Understood(Profiled(profiled.structure.model_copy(update={"rows_test": rows_test}), profiled.notes))
 
 
 def _not_one_table(
@@ -106,4 +104,4 @@ def _profile(train: TableFile, columns: ColumnRoles, target: CompetitionTarget, 
         pathologies=inputs.pathologies,
         rows_train=count_present(train, target.columns[0])[0],
     )
-    return Profiled(structure, tuple(column_profile(column, None) for column in facts.values()))
+    return Profiled(structure)

@@ -19,8 +19,6 @@ def open_engine() -> "duckdb.DuckDBPyConnection":
             "memory_limit": "700MB",
             "temp_directory": tempfile.gettempdir(),
             "autoinstall_known_extensions": False,
-            # Parquet statistics leave NaN out, and the optimizer would then take isnan for always false.
-            "disabled_optimizers": "statistics_propagation",
         }
     )
 
@@ -30,6 +28,11 @@ def quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def literal(path: Path) -> str:
-    """Write a path as an SQL string that means this one file."""
-    return "'" + glob.escape(str(path)).replace("'", "''") + "'"
+def literal(text: str) -> str:
+    """Write an SQL string."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def file_pattern(path: Path) -> str:
+    """Write a path as an SQL string that matches this one file, whatever characters its name has."""
+    return literal(glob.escape(str(path)))

@@ -74,7 +74,6 @@ def read_folder(path: Path, file: str) -> Reading:
         source=seed.source,
         licence=seed.licence,
         origin="folder",
-        profile=profiled.columns,
     )
     return Reading(task, profiled.notes)
 

@@ -95,7 +95,6 @@ def _reading(config: CompetitionConfig, metric: MetricName | None, summary: str,
         source=f"MLE-bench competition {config.id}",
         licence="competition rules",
         origin="mlebench",
-        profile=profiled.columns,
     )
     return Reading(seed, profiled.notes)
 

@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sandmill.seeds.cell_size import MAX_CELL, large_cell
-from sandmill.seeds.engine import literal, open_engine, quote
+from sandmill.seeds.engine import file_pattern, open_engine, quote
 from sandmill.seeds.source_problems import SourceProblem, Unsound
 from sandmill.seeds.wording import shorten
 
 if TYPE_CHECKING:
-    import duckdb
     from pyarrow.parquet import FileMetaData
 
 MAX_COLUMNS = 2000
@@ -52,7 +51,7 @@ def check_parquet(path: Path, file: str) -> None:
 
     with open_engine() as connection:
         try:
-            source = f"read_parquet({literal(path)})"
+            source = f"read_parquet({file_pattern(path)})"
             kinds = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
             lengths = {name: _length(name, kind) for name, kind, *_ in kinds if kind in ("VARCHAR", "BLOB")}
             asked = ", ".join(f"max({length}), sum({length})" for length in lengths.values())
@@ -65,15 +64,6 @@ def check_parquet(path: Path, file: str) -> None:
         raise Unsound([large_cell(file, name) for name in found])
     if sum(filter(None, sums)) > MAX_DECODED:
         raise Unsound([_too_much(file)])
-
-
-def parquet_relation(path: Path, connection: "duckdb.DuckDBPyConnection") -> str:
-    """Give the query that reads a Parquet file, NaN as empty, as the profile does."""
-    source = f"read_parquet({literal(path)})"
-    kinds = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
-    floats = [quote(name) for name, kind, *_ in kinds if kind in ("FLOAT", "DOUBLE")]
-    cleaned = ", ".join(f"CASE WHEN NOT isnan({name}) THEN {name} END AS {name}" for name in floats)
-    return f"SELECT * {f'REPLACE ({cleaned})' if cleaned else ''} FROM {source}"
 
 
 def _oversized(footer: "FileMetaData", file: str) -> Iterator[SourceProblem]:

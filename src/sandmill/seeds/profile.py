@@ -1,6 +1,5 @@
 """Measure the columns of a table in one lazy pass: figures only, no value of a row is kept."""
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -44,7 +43,6 @@ class ColumnFacts:
     is_date: bool
     spaces: float
     """Mean number of spaces in a cell; 0 for columns that are not text."""
-    skew: float | None
 
     @property
     def missing_share(self) -> float:
@@ -134,7 +132,6 @@ def _expressions(number: int, name: str, dtype: "pl.DataType") -> "list[pl.Expr]
         "whole": (values == values.round()).sum(),
         "dates": (looks_dated & present).sum(),
         "spaces": text.str.count_matches(" ", literal=True).mean(),
-        "skew": values.drop_nulls().skew(),
     }
     return [expr.alias(f"{number}:{what}") for what, expr in asked.items()]
 
@@ -170,12 +167,9 @@ def count_present(table: TableFile, column: str) -> tuple[int, int, int]:
 
 
 def _facts(name: str, number: int, row: dict[str, Any]) -> ColumnFacts:
-    value = {
-        what: row[f"{number}:{what}"] for what in ("present", "distinct", "numbers", "whole", "dates", "spaces", "skew")
-    }
+    value = {what: row[f"{number}:{what}"] for what in ("present", "distinct", "numbers", "whole", "dates", "spaces")}
     present = value["present"] or 0
     is_number = bool(present) and value["numbers"] == present
-    skew = value["skew"]
     return ColumnFacts(
         name=name,
         rows=row["rows"],
@@ -185,5 +179,4 @@ def _facts(name: str, number: int, row: dict[str, Any]) -> ColumnFacts:
         is_whole=is_number and value["whole"] == present,
         is_date=bool(present) and value["dates"] == present,
         spaces=0.0 if is_number else value["spaces"] or 0.0,
-        skew=round(skew, 4) if is_number and skew is not None and math.isfinite(skew) else None,
     )

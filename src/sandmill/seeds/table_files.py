@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sandmill.seeds.cell_size import find_large_cell, large_cell
-from sandmill.seeds.engine import literal, open_engine, quote
-from sandmill.seeds.parquet import MAX_COLUMNS, check_parquet, parquet_columns, parquet_relation
+from sandmill.seeds.engine import file_pattern, literal, open_engine, quote
+from sandmill.seeds.parquet import MAX_COLUMNS, check_parquet, parquet_columns
 from sandmill.seeds.regular import require_regular
 from sandmill.seeds.source_problems import SourceProblem, Unsound
 from sandmill.seeds.wording import shorten, show
 
 if TYPE_CHECKING:
-    import duckdb
     import polars as pl
 
 TABLE_SUFFIXES = frozenset({".csv", ".parquet"})
@@ -57,23 +56,6 @@ class TableFile:
             with_column_names=lambda _: list(self.columns),
         )
 
-    @contextmanager
-    def connect(self, columns: Sequence[str]) -> Iterator["duckdb.DuckDBPyConnection"]:
-        """Open some columns as `cells` in DuckDB; cells of a CSV are text, empty ones NULL.
-
-        A CSV is read once, into a table that DuckDB spills to disk where it is large: each query would otherwise
-        read the whole file. Parquet gives single columns cheaply and stays a view.
-        """
-        names = ", ".join(map(quote, columns))
-        with open_engine() as connection:
-            if self.is_csv:
-                source = _csv_relation(self.path, self.columns)
-                connection.execute(f"CREATE TEMP TABLE cells AS SELECT {names} FROM ({source})")
-            else:
-                source = parquet_relation(self.path, connection)
-                connection.execute(f"CREATE VIEW cells AS SELECT {names} FROM ({source})")
-            yield connection
-
 
 def open_table(path: Path, file: str) -> TableFile:
     """Check a table's header and row widths.
@@ -103,30 +85,18 @@ def open_table(path: Path, file: str) -> TableFile:
 
 @contextmanager
 def readable(file: str) -> Iterator[None]:
-    """Report what the table engines refuse as a problem of the file: that a table opens does not prove all of it sound.
+    """Report what Polars cannot read as a problem of the file: a table that opens may still have broken rows.
 
     Raises:
-        Unsound: if an engine cannot go on.
+        Unsound: if the file cannot be read to its end.
     """
-    import duckdb
     import polars as pl
 
     try:
         yield
-    except (OSError, duckdb.Error, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         saw = shorten((str(error).splitlines() or [type(error).__name__])[0], 120)
         raise Unsound([SourceProblem(file, saw, "tables that can be read")]) from None
-
-
-def _csv_relation(path: Path, columns: Sequence[str], extra: str = "") -> str:
-    fields = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in columns)
-    nulls = ", ".join(_text(word) for word in MISSING_WORDS)
-    options = f"auto_detect=false, delim=',', quote='\"', escape='\"', header=true, nullstr=[{nulls}], strict_mode=true"
-    return f"SELECT * FROM read_csv({literal(path)}, columns={{{fields}}}, {options}{extra})"
-
-
-def _text(word: str) -> str:
-    return "'" + word.replace("'", "''") + "'"
 
 
 def _csv_columns(path: Path, file: str) -> tuple[str, ...]:
@@ -160,12 +130,14 @@ def _check_rows(path: Path, file: str, columns: Sequence[str]) -> None:
     """Let DuckDB stream the whole file; only if it refuses a line, look for the exact lines more slowly."""
     import duckdb
 
-    select = _csv_relation(path, columns, ", store_rejects=true, rejects_limit=100")
+    fields = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in columns)
+    options = "auto_detect=false, delim=',', quote='\"', escape='\"', header=true, strict_mode=true"
+    source = f"read_csv({file_pattern(path)}, columns={{{fields}}}, {options}, store_rejects=true, rejects_limit=100)"
     with open_engine() as connection:
         try:
             # A sum of all counts would be an expression as deep as the table is wide, which the parser refuses.
             present = ", ".join(f"count({quote(name)})" for name in columns)
-            rows = connection.execute(f"SELECT count(*), {present} FROM ({select})").fetchall()[0][0]
+            rows = connection.execute(f"SELECT count(*), {present} FROM {source}").fetchall()[0][0]
             rejects = connection.execute("SELECT line, error_type FROM reject_errors ORDER BY line").fetchall()
         except duckdb.Error as error:
             saw = shorten(str(error).splitlines()[0], 120)

@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 
-from sandmill.models.seed import ColumnProfile
 from sandmill.models.structure import ColumnMix, MetricName, Modality, PathologyKind, Structure, TargetKind
-from sandmill.seeds.dependence import dependences
 from sandmill.seeds.profile import ColumnFacts, count_present, measure
 from sandmill.seeds.source_problems import SourceProblem, Unsound
 from sandmill.seeds.table_files import TableFile
@@ -37,10 +35,9 @@ class Wish:
 
 @dataclass(frozen=True)
 class Profiled:
-    """A table's structure and the figures of its columns."""
+    """A table's structure."""
 
     structure: Structure
-    columns: tuple[ColumnProfile, ...]
     notes: tuple[str, ...] = ()
     """Warnings about the table."""
 
@@ -78,9 +75,7 @@ def profile_table(table: TableFile, wish: Wish, at: SourceProblem) -> Profiled:
     if not inputs:
         raise Unsound([SourceProblem(table.file, "no column besides target and ids", "at least one input column")])
     shares = class_shares(table, wish.target) if kind in CLASS_KINDS else {}
-    measured = dependences(table, target, inputs, classes=bool(shares))
-    columns = tuple(column_profile(column, measured.get(name)) for name, column in facts.items())
-    return Profiled(_structure(kind, metric, target, describe_inputs(inputs), shares), columns, notes)
+    return Profiled(_structure(kind, metric, target, describe_inputs(inputs), shares), notes)
 
 
 def describe_inputs(inputs: dict[str, ColumnFacts]) -> Inputs:
@@ -99,18 +94,6 @@ def describe_inputs(inputs: dict[str, ColumnFacts]) -> Inputs:
         missing_share=min(round(missing, 6), 0.999999),
         pathologies=tuple(kind for kind, present in found if present),
         is_mostly_text=kinds.count("text") * 2 > len(kinds),
-    )
-
-
-def column_profile(facts: ColumnFacts, dependence: float | None) -> ColumnProfile:
-    """Keep the figures of a column that a seed carries."""
-    return ColumnProfile(
-        name=facts.name,
-        kind=facts.kind,
-        distinct=facts.distinct,
-        missing_share=round(facts.missing_share, 6),
-        skew=facts.skew if facts.kind == "numeric" else None,
-        dependence=dependence,
     )
 
 

@@ -10,7 +10,6 @@ import pytest
 from sandmill.errors import SeedError
 from sandmill.seeds import ingest, survey
 from sandmill.seeds.parquet import MAX_COLUMNS, MAX_DECODED, MAX_PARQUET_ROWS
-from sandmill.seeds.table_files import open_table
 
 SECRET = "The key of the safe is 4711."
 
@@ -117,14 +116,6 @@ def test_a_table_with_too_many_columns_is_told_their_number(written, suffix):
         _parquet(written, {name: [1] for name in names})
     with pytest.raises(SeedError, match=f"saw {len(names)} columns; expected at most {MAX_COLUMNS}"):
         ingest(("seed",))
-
-
-def test_a_csv_is_read_once_for_all_queries_about_its_columns(written):
-    written.table("seed", "x,late\n" + "1,yes\n2,no\n" * 20)
-    table = open_table(Path("seed/table.csv"), "table.csv")
-    with table.connect(("x", "late")) as connection:
-        Path("seed/table.csv").unlink()
-        assert connection.execute("SELECT count(x) FROM cells").fetchone() == (40,)
 
 
 def test_a_leaderboard_with_very_many_columns_is_refused_and_short_rows_are_named(written):
