@@ -23,8 +23,13 @@ def visible(text: str, keep: str = "") -> str:
 
 
 def shorten(text: str, limit: int = 80) -> str:
-    """Cut text of a stranger to a length that a message has room for, and make its control characters visible."""
+    """Cut untrusted text to `limit` characters, and make its control characters visible."""
     return visible(text if len(text) <= limit else f"{text[:limit]}...")
+
+
+def count(number: int, noun: str) -> str:
+    """Write a number with its noun, which gets an s unless the number is 1."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 @dataclass(frozen=True)
@@ -62,8 +67,7 @@ class InputError(SandmillError):
         self.source = source
         self.problems = tuple(problems)
         self.footer = footer
-        count = f"{len(self.problems)} problem" + ("s" if len(self.problems) != 1 else "")
-        lines = [f"{source}: {count}", *(f"  {problem}" for problem in self.problems)]
+        lines = [f"{source}: {count(len(self.problems), 'problem')}", *(f"  {problem}" for problem in self.problems)]
         super().__init__("\n".join([*lines, footer] if footer else lines))
 
     def __reduce__(self) -> tuple[type["InputError"], tuple[str, tuple[Problem, ...], str]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from sandmill.cli.app import INTERRUPTED, INTERRUPTED_CODE
 from sandmill.cli.screen import open_console
+from sandmill.errors import count
 from sandmill.models.reports import Funnel, Rejection, SlotReport
 from sandmill.models.seed import SeedNote, SkippedSource, UnsupportedSeed
 from sandmill.report import ending_table, funnel_table, to_rich
@@ -32,7 +33,7 @@ def show_ending(reference: str, message: str) -> None:
     shown = release.tasks["task_id"].to_list()[:_MOST_TASKS]
     console.print(to_rich(ending_table((release.record(task_id) for task_id in shown), release.slot_reports())))
     if len(release.tasks) > _MOST_TASKS:
-        console.print(f"and {len(release.tasks) - _MOST_TASKS} more tasks")
+        console.print(f"and {count(len(release.tasks) - _MOST_TASKS, 'more task')}")
     console.print(to_rich(funnel_table(Funnel.model_validate_json(release.report("funnel.json") or b"{}"))))
     for line in (
         *_empty_slots(release),
@@ -72,7 +73,7 @@ def sum_up_notes(notes: Sequence[SeedNote]) -> list[str]:
     """Show the warnings about seeds, the first few in full; no line if there are none."""
     more = len(notes) - _MOST_NOTES
     lines = [f"Warning, seed {note.seed_id}: {note.text}." for note in notes[:_MOST_NOTES]]
-    return [*lines, f"and {more} more warnings in reports/seeds.json"] if more > 0 else lines
+    return [*lines, f"and {count(more, 'more warning')} in reports/seeds.json"] if more > 0 else lines
 
 
 def sum_up_skipped(skipped: Sequence[SkippedSource]) -> list[str]:

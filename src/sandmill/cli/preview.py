@@ -2,6 +2,7 @@
 
 from sandmill.cli.screen import open_console
 from sandmill.design.llm import Refused
+from sandmill.errors import count
 from sandmill.pipeline.preview import Preview, Shown
 
 
@@ -24,7 +25,7 @@ def show_preview(preview: Preview) -> None:
 def _lines(one: Shown) -> list[str]:
     slot = one.outcome.slot
     tokens = one.usage.prompt_tokens + one.usage.answer_tokens
-    cost = f"{one.usage.requests} requests, {tokens} tokens, {one.usage.usd:.4f} USD"
+    cost = f"{count(one.usage.requests, 'request')}, {count(tokens, 'token')}, {one.usage.usd:.4f} USD"
     head = f"Slot {slot.number}, from {slot.seed.id}, wanted {slot.band}: {cost}"
     if isinstance(one.outcome, Refused):
         return [head, f"  refused: {one.outcome.reason}: {one.outcome.detail}", ""]

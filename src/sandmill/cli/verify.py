@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sandmill.cli.screen import JsonOption, ReleaseArgument, TaskOption, show_progress, write_json, write_text
-from sandmill.errors import InputError, Problem, SandboxUnavailable, visible
+from sandmill.errors import InputError, Problem, SandboxUnavailable, count, visible
 
 if TYPE_CHECKING:
     from sandmill.store.release import Release
@@ -65,21 +65,21 @@ def verify(
     if rerun and not problems:
         chosen = tuple(task) if task else opened.task_ids
         problems = _rerun(opened, chosen, secret, unconfined)
-    count = len(chosen)
     if as_json:
         facts = {"release": opened.ref, "holds": not problems, "problems": problems}
-        write_json({**facts, "parts": len(opened.manifest.parts), "tasks": opened.manifest.tasks, "rerun": count})
+        write_json({**facts, "parts": len(opened.manifest.parts), "tasks": opened.manifest.tasks, "rerun": len(chosen)})
     elif problems:
         listed = (f"  {visible(line)}" for line in problems)
-        write_text("\n".join([f"{opened.ref}: {len(problems)} problems", *listed]), to_stderr=True)
+        write_text("\n".join([f"{opened.ref}: {count(len(problems), 'problem')}", *listed]), to_stderr=True)
     else:
         rendered = (
             "rendered from the design" if secret else "not rendered again: that takes the release secret, --secret-file"
         )
-        ran = f", {count} tasks ran again ({rendered})" if rerun else ""
+        ran = f", {count(len(chosen), 'task')} ran again ({rendered})" if rerun else ""
         half = "public half of " if public_only else ""
         read = sum(not (public_only and part.path.startswith("private/")) for part in opened.manifest.parts)
-        write_text(f"{opened.ref}: {half}{opened.manifest.tasks} tasks in {read} files: all holds{ran}")
+        checked = f"{count(opened.manifest.tasks, 'task')} in {count(read, 'file')}"
+        write_text(f"{opened.ref}: {half}{checked}: all holds{ran}")
     if problems:
         raise typer.Exit(1)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from sandmill.errors import InputError, Problem
+from sandmill.errors import InputError, Problem, count
 from sandmill.quality.findings import Finding, name_some
 from sandmill.quality.profile import KEYS
 from sandmill.quality.suites import Expectation, read_suite
@@ -99,8 +99,7 @@ def findings_by_task(results: SuiteResults) -> dict[str, list[Finding]]:
     for verdict in results.verdicts:
         for task_id, names in verdict.failing.items():
             where = f" ({name_some(sorted(set(filter(None, names))))})" if any(names) else ""
-            count = f"{len(names)} row" + ("s" if len(names) != 1 else "")
-            finding = Finding(task_id, "expectations", f"{verdict.label}: {count}{where}")
+            finding = Finding(task_id, "expectations", f"{verdict.label}: {count(len(names), 'row')}{where}")
             found.setdefault(task_id, []).append(finding)
     return found
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from sandmill.errors import Problem, SandboxUnavailable
+from sandmill.errors import InputError, Problem, SandboxUnavailable
 from sandmill.sandbox.interpreter import GUEST
 
 BackendName = Literal["auto", "warm", "bwrap", "subprocess"]
@@ -65,11 +65,13 @@ def choose_backend(asked: BackendName) -> Literal["warm", "bwrap", "subprocess"]
     """Give the backend that was asked for, or the fastest one that isolates.
 
     Raises:
+        InputError: if there is no backend of this name.
         SandboxUnavailable: if it cannot work here. Nothing less than what was asked for is ever used instead.
     """
     if asked not in BACKENDS:
-        problem = Problem("backend", repr(asked), f"one of {', '.join(BACKENDS)}")
-        raise SandboxUnavailable("sandbox", [problem])
+        raise InputError(
+            "sandbox", [Problem("backend", repr(asked), f"one of {', '.join(BACKENDS)}")], "Nothing was run."
+        )
     if asked == "auto":
         asked = "warm" if not missing_for("warm") else "bwrap"
     if missing := missing_for(asked):

@@ -4,9 +4,9 @@ import re
 import unicodedata
 from pathlib import Path
 
+from sandmill.errors import shorten
 from sandmill.seeds.document import read_text
 from sandmill.seeds.source_problems import SourceProblem, Unsound
-from sandmill.seeds.wording import shorten
 
 MAX_SUMMARY = 600
 """Characters of the first paragraph that are kept."""

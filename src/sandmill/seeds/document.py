@@ -9,10 +9,11 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from sandmill.errors import shorten
 from sandmill.seeds.explain import Loc, Refusal, explain
 from sandmill.seeds.regular import read_regular
 from sandmill.seeds.source_problems import SourceProblem, Unsound
-from sandmill.seeds.wording import shorten, show
+from sandmill.seeds.wording import show
 from sandmill.seeds.yaml_loader import CORE, MAX_DIGITS, compose, read_scalar
 
 MAX_BYTES = 256 * 1024

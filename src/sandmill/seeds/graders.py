@@ -4,9 +4,9 @@ import difflib
 import re
 from types import MappingProxyType
 
+from sandmill.errors import shorten
 from sandmill.metrics.registry import METRICS
 from sandmill.models.structure import MetricName
-from sandmill.seeds.wording import shorten
 
 _ALIASES = {
     MetricName.ROC_AUC: (

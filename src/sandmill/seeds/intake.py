@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
+from sandmill.errors import count, shorten
 from sandmill.models.seed import SeedIntake, SeedNote, SeedTask, UnsupportedSeed
 from sandmill.seeds.reading import Reading
 from sandmill.seeds.source_problems import SourceProblem, Unsound, seed_error
 from sandmill.seeds.sources import Source, find_sources
 from sandmill.seeds.support import missing_support
-from sandmill.seeds.wording import shorten
 
 _MOST_PROBLEMS = 3
 """Problems of one unreadable competition that are listed."""
@@ -80,19 +80,19 @@ def _unreadable(source: Source, unsound: Unsound) -> UnsupportedSeed:
     """Set a competition aside that cannot be read, under the name of its folder."""
     shown = unsound.findings[:_MOST_PROBLEMS]
     more = len(unsound.findings) - len(shown)
-    needs = [_mended(finding, source) for finding in shown]
+    needs = [_fixed(finding, source) for finding in shown]
     return UnsupportedSeed(
         id=shorten(source.path.name),
-        needs=(*needs, *([f"{more} more problems mended"] if more else [])),
+        needs=(*needs, *([f"{count(more, 'more problem')} fixed"] if more else [])),
         hint=next((finding.hint for finding in shown if finding.hint), ""),
     )
 
 
-def _mended(finding: SourceProblem, source: Source) -> str:
+def _fixed(finding: SourceProblem, source: Source) -> str:
     place = finding.place(with_file=False)
     where = f"{place}: " if finding.line or finding.field else ""
     name = finding.file.removeprefix(f"{source.file}/")
-    return f"{name} mended ({where}saw {finding.saw}, expected {finding.expected})"
+    return f"{name} fixed ({where}saw {finding.saw}, expected {finding.expected})"
 
 
 def _repeated_ids(read: Sequence[tuple[Source, Reading]]) -> list[SourceProblem]:

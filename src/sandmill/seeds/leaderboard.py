@@ -5,9 +5,10 @@ import io
 from itertools import islice
 from pathlib import Path
 
+from sandmill.errors import shorten
 from sandmill.seeds.regular import read_regular
 from sandmill.seeds.source_problems import SourceProblem, Unsound
-from sandmill.seeds.wording import shorten, show
+from sandmill.seeds.wording import show
 
 _LFS_POINTER = "version https://git-lfs"
 _MAX_ROWS = 200_000

@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from sandmill.errors import shorten
 from sandmill.models.seed import SeedTask, UnsupportedSeed
 from sandmill.models.structure import MetricName
 from sandmill.seeds.cards import bundled_cards
@@ -18,7 +19,6 @@ from sandmill.seeds.regular import require_folder
 from sandmill.seeds.source_problems import SourceProblem, Unsound, gathered
 from sandmill.seeds.support import missing_metric
 from sandmill.seeds.table_files import readable
-from sandmill.seeds.wording import shorten
 
 COMPETITION_FILES = frozenset({"config.yaml", "description.md", "leaderboard.csv", "grade.py", "prepare.py"})
 """Two of these, config.yaml among them, make a folder a competition. The programmes are never read or run."""

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sandmill.errors import shorten
 from sandmill.seeds.cell_size import MAX_CELL, large_cell
 from sandmill.seeds.engine import file_pattern, open_engine, quote
 from sandmill.seeds.source_problems import SourceProblem, Unsound
-from sandmill.seeds.wording import shorten
 
 if TYPE_CHECKING:
     from pyarrow.parquet import FileMetaData

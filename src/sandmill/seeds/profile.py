@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from sandmill.errors import shorten
 from sandmill.seeds.source_problems import SourceProblem, Unsound
 from sandmill.seeds.table_files import TableFile
-from sandmill.seeds.wording import shorten
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 
-from sandmill.errors import Problem, SeedError
+from sandmill.errors import Problem, SeedError, count
 
 MAX_SHOWN = 100
 """Problems of one file that a message lists: a file that is wrong all through would fill the terminal."""
@@ -38,7 +38,7 @@ class Unsound(Exception):
     """One source cannot be used. Carries all its problems to `gathered`; never leaves the package."""
 
     def __init__(self, findings: Sequence[SourceProblem]) -> None:
-        super().__init__(f"{len(findings)} problems")
+        super().__init__(count(len(findings), "problem"))
         self.findings = tuple(findings)
 
 
@@ -67,4 +67,4 @@ def _limited(findings: Sequence[SourceProblem]) -> Iterator[SourceProblem]:
         of_file = list(group)
         yield from of_file[:MAX_SHOWN]
         if (more := len(of_file) - MAX_SHOWN) > 0:
-            yield SourceProblem(file, f"{more} more problems", "none", hint="Mend the ones above first.")
+            yield SourceProblem(file, count(more, "more problem"), "none", hint="Fix the ones above first.")

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sandmill.errors import shorten
 from sandmill.models.seed import SkippedSource
 from sandmill.seeds.cards import bundled_cards, read_card
 from sandmill.seeds.folder import read_folder
@@ -11,7 +12,7 @@ from sandmill.seeds.mlebench import COMPETITION_FILES, read_competition
 from sandmill.seeds.reading import Reading
 from sandmill.seeds.source_problems import SourceProblem, Unsound
 from sandmill.seeds.table_files import TABLE_SUFFIXES
-from sandmill.seeds.wording import did_you_mean, shorten
+from sandmill.seeds.wording import did_you_mean
 
 FORMS = (
     "a card (*.yaml), a folder with one CSV or Parquet table and seed.yaml, "

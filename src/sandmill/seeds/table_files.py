@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sandmill.errors import count, shorten
 from sandmill.seeds.cell_size import find_large_cell, large_cell
 from sandmill.seeds.engine import file_pattern, literal, open_engine, quote
 from sandmill.seeds.parquet import MAX_COLUMNS, check_parquet, parquet_columns
 from sandmill.seeds.regular import require_regular
 from sandmill.seeds.source_problems import SourceProblem, Unsound
-from sandmill.seeds.wording import shorten, show
+from sandmill.seeds.wording import show
 
 if TYPE_CHECKING:
     import polars as pl
@@ -163,10 +164,8 @@ def _ragged(path: Path, file: str, width: int) -> Iterator[SourceProblem]:
                 if row and len(row) != width:
                     wrong += 1
                     if wrong <= _LISTED:
-                        yield SourceProblem(
-                            file, f"{len(row)} cell{'s' if len(row) != 1 else ''}", f"{width}, as in the header", line
-                        )
+                        yield SourceProblem(file, count(len(row), "cell"), f"{width}, as in the header", line)
         except csv.Error as error:
             yield SourceProblem(file, shorten(str(error)), "a CSV table", start)
     if wrong > _LISTED:
-        yield SourceProblem(file, f"{wrong - _LISTED} more such lines", "rows as wide as the header")
+        yield SourceProblem(file, count(wrong - _LISTED, "more such line"), "rows as wide as the header")

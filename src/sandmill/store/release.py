@@ -134,10 +134,10 @@ class Release:
         public_only: bool = False,
         progress: Callable[[int, int], None] | None = None,
         *,
-        split: Collection[str] = (),
-        band: Collection[str] = (),
-        metric: Collection[str] = (),
-        structure: Collection[str] = (),
+        split: str | Collection[str] = (),
+        band: str | Collection[str] = (),
+        metric: str | Collection[str] = (),
+        structure: str | Collection[str] = (),
     ) -> list[Path]:
         """Write tasks as folders `<to>/<task_id>/{public,private}/`, each there whole or not at all.
 
@@ -184,10 +184,10 @@ class Release:
     def select(
         self,
         *,
-        split: Collection[str] = (),
-        band: Collection[str] = (),
-        metric: Collection[str] = (),
-        structure: Collection[str] = (),
+        split: str | Collection[str] = (),
+        band: str | Collection[str] = (),
+        metric: str | Collection[str] = (),
+        structure: str | Collection[str] = (),
     ) -> tuple[str, ...]:
         """Give the ids of the tasks that have one of the values of every argument that is given.
 
@@ -198,7 +198,8 @@ class Release:
 
         wanted = {"split": split, "band": band, "metric": metric, "structure": structure}
         facts = self._join_facts(leave_out=("prompt",))
-        return select_ids(facts, self.ref, {column: values for column, values in wanted.items() if values})
+        listed = {column: [values] if isinstance(values, str) else values for column, values in wanted.items()}
+        return select_ids(facts, self.ref, {column: values for column, values in listed.items() if values})
 
     def check_ids(self, task_ids: Iterable[str]) -> None:
         """Refuse ids that the release does not have, all at once."""

@@ -31,7 +31,7 @@ def test_a_file_of_a_competition_that_is_a_link_is_not_read(written, name):
     private = written.file("private.txt", (folder / name).read_text() + SECRET)
     (folder / name).unlink()
     (folder / name).symlink_to(private.absolute())
-    assert f"{name} mended (saw a link" in _needs(str(folder))
+    assert f"{name} fixed (saw a link" in _needs(str(folder))
     with pytest.raises(SeedError, match=f"linked/{name}.*saw a link|linked/{name}: 1 problem\n  file: saw a link"):
         ingest((str(folder),))
 
