@@ -20,10 +20,6 @@ class Checked:
     suites: tuple[dict[str, Any], ...]
     """One row an expectation: counts of rows and tasks, no values. JSON-able, for the release's reports."""
 
-    def is_sound(self, task_id: str) -> bool:
-        """Whether a task may be calibrated."""
-        return not self.findings[task_id]
-
 
 GateRunner = Callable[[Sequence[TaskPackage]], Iterable[Sequence[Finding]]]
 """Runs the gates on packages and gives findings in the same order."""

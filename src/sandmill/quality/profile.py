@@ -12,9 +12,8 @@ import polars as pl
 
 from sandmill.fingerprint import digest
 from sandmill.models.base import Part
-from sandmill.models.package import TaskPackage
 from sandmill.quality.cells import date_columns
-from sandmill.quality.package_tables import DESCRIPTION, PART, SAMPLE, TEST, TRAIN, PackageTables, read_package
+from sandmill.quality.package_tables import DESCRIPTION, PART, SAMPLE, TEST, TRAIN, PackageTables
 from sandmill.quality.targets import reads_sets
 
 SCHEMAS: Mapping[str, Mapping[str, type[pl.DataType]]] = {
@@ -83,11 +82,6 @@ KEYS: Mapping[str, tuple[str, ...]] = {
 """What names a failing row in a finding. Ids of test rows are left out: a finding says nothing of an answer."""
 
 Row = dict[str, Any]
-
-
-def shard_tables(packages: Iterable[TaskPackage]) -> dict[str, pl.DataFrame]:
-    """Lay the packages of a shard out as the tables that the suites speak of."""
-    return lay_out([read_package(package) for package in packages])
 
 
 def lay_out(parsed: Sequence[PackageTables]) -> dict[str, pl.DataFrame]:

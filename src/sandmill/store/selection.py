@@ -8,9 +8,6 @@ from sandmill.errors import Problem, RequestError, shorten
 if TYPE_CHECKING:
     import polars as pl
 
-PRIVATE_FACTS = frozenset({"band", "structure"})
-"""Facts that only the private half of a release has."""
-
 _LISTED = 20
 
 

@@ -11,7 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from sandmill.errors import IntegrityError, ReleaseNotFound, RequestError
-from sandmill.store import parquet, tables
+from sandmill.store import arrow_tables as tables
+from sandmill.store import parquet
 from sandmill.store.files import Store
 from sandmill.store.pull import pull_tasks
 from sandmill.store.release import Release, load
