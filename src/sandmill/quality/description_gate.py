@@ -1,72 +1,17 @@
-"""The gate on the words: a description says all that a solver needs and nothing of how the data came about."""
+"""Gate on the description: it says all that a solver needs, and nothing about how the data were generated."""
 
 import re
 from collections.abc import Iterator, Mapping
 
+from sandmill.metrics import get_metric
 from sandmill.models.layout import SUBMISSION, public_path
-from sandmill.models.structure import MetricName, SplitKind, TargetKind
+from sandmill.models.structure import SplitKind, TargetKind
 from sandmill.quality.findings import name_some
-from sandmill.quality.giveaways import GIVEAWAYS, MOTIF_NUMBERS, secret_numbers
+from sandmill.quality.giveaways import GIVEAWAYS, secret_numbers
 from sandmill.quality.package_tables import DESCRIPTION, SAMPLE, TEST, TRAIN, PackageTables
-
-__all__ = ["GIVEAWAYS", "METRIC_WORDS", "MOTIF_NUMBERS", "check_description"]
 
 HEADINGS = ("Overview", "Files", "Columns", "Evaluation", "Submission")
 EXAMPLE_LINES = 3
-
-METRIC_WORDS: dict[MetricName, tuple[str, ...]] = {
-    MetricName.ROC_AUC: ("area under the roc curve", "area under the receiver operating characteristic", "roc auc"),
-    MetricName.ROC_AUC_COLUMNS: (
-        "area under the roc curve",
-        "area under the receiver operating characteristic",
-        "roc auc",
-    ),
-    MetricName.ROC_AUC_PAIRS: (
-        "area under the roc curve",
-        "area under the receiver operating characteristic",
-        "roc auc",
-    ),
-    MetricName.ROC_AUC_TPR_WEIGHTED: ("weighted area under the roc curve", "weighted auc"),
-    MetricName.AVERAGE_PRECISION: ("average precision",),
-    MetricName.GINI: ("gini",),
-    MetricName.ACCURACY: ("accuracy", "share of correct", "fraction of correct"),
-    MetricName.BALANCED_ACCURACY: ("balanced accuracy",),
-    MetricName.TOP1_ERROR: ("classification error", "error rate"),
-    MetricName.LOG_LOSS: ("log loss", "logarithmic loss", "cross-entropy", "cross entropy"),
-    MetricName.LOG_LOSS_COLUMNS: ("log loss", "logarithmic loss", "cross-entropy", "cross entropy"),
-    MetricName.LOG_LOSS_WEIGHTED: ("weighted log loss", "weighted logarithmic loss", "weighted cross-entropy"),
-    MetricName.BRIER: ("brier score",),
-    MetricName.KL_DIVERGENCE: ("kullback-leibler", "kl divergence"),
-    MetricName.LWLRAP: ("label-ranking average precision", "lwlrap"),
-    MetricName.F1: ("f1",),
-    MetricName.F1_MACRO: ("macro-averaged f1", "macro f1"),
-    MetricName.F1_MICRO: ("micro-averaged f1", "micro f1"),
-    MetricName.F1_SAMPLES: ("sample-averaged f1",),
-    MetricName.F1_PROBABILISTIC: ("probabilistic f1",),
-    MetricName.MCC: ("matthews correlation",),
-    MetricName.QWK: ("quadratic weighted kappa", "quadratically weighted kappa"),
-    MetricName.COHEN_KAPPA: ("cohen's kappa",),
-    MetricName.HAMMING_LOSS: ("hamming loss",),
-    MetricName.EXACT_MATCH: ("exact match",),
-    MetricName.RMSE: ("root mean squared error", "root mean square error", "rmse"),
-    MetricName.RMSE_COLUMNS: ("root mean squared error", "mcrmse"),
-    MetricName.RMSLE: ("root mean squared logarithmic error", "rmsle"),
-    MetricName.RMSLE_COLUMNS: ("root mean squared logarithmic error", "rmsle"),
-    MetricName.MAE: ("mean absolute error",),
-    MetricName.MAE_COLUMNS: ("mean absolute error",),
-    MetricName.MEDAE: ("median absolute error",),
-    MetricName.LOG_MAE_BY_GROUP: ("logarithm of the mean absolute error", "log of the mean absolute error"),
-    MetricName.MAPE: ("mean absolute percentage error",),
-    MetricName.SMAPE: ("symmetric mean absolute percentage error",),
-    MetricName.R2: ("coefficient of determination", "r squared"),
-    MetricName.PEARSON: ("pearson correlation",),
-    MetricName.SPEARMAN: ("spearman",),
-    MetricName.SPEARMAN_COLUMNS: ("spearman",),
-    MetricName.POISSON_DEVIANCE: ("poisson deviance",),
-    MetricName.PINBALL: ("pinball loss", "quantile loss"),
-    MetricName.MAP_AT_K: ("mean average precision",),
-}
-"""Wordings that name a metric, lower case. A metric without an entry must be named by its own name."""
 
 _BY = {SplitKind.GROUPED: "unit", SplitKind.TEMPORAL: "time"}
 _APART = {
@@ -92,8 +37,8 @@ def check_description(tables: PackageTables) -> Iterator[str]:
     yield from _check_names(tables, text)
     if not _says_split(_FENCE.sub("", text), tables.spec.split):
         yield f"{DESCRIPTION}: does not say that train and test are apart by {_BY[tables.spec.split]}"
-    words = METRIC_WORDS.get(tables.facts.metric, (str(tables.facts.metric),))
-    if not any(word in sections.get("Evaluation", "").lower() for word in words):
+    title = get_metric(tables.facts.metric).title.partition(" (")[0]
+    if title.lower() not in sections.get("Evaluation", "").lower():
         yield f"{DESCRIPTION}: its evaluation section does not name the metric {tables.facts.metric}"
     yield from _check_example(tables, sections.get("Submission", ""))
     yield from _check_giveaways(tables, text)

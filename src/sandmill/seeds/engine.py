@@ -1,4 +1,4 @@
-"""DuckDB as the seeds use it: little memory, spilling to disk, and no extension ever fetched."""
+"""DuckDB with limited memory, without downloads of extensions."""
 
 import glob
 import tempfile
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def open_engine() -> "duckdb.DuckDBPyConnection":
-    """Open an engine that spills to the system's temporary folder and never fetches an extension."""
+    """Open an engine that spills to the system's temporary folder."""
     import duckdb
 
     return duckdb.connect(

@@ -1,4 +1,4 @@
-"""Read the scores of a competition's leaderboard, in time that grows with its bytes and not with its columns."""
+"""Read the scores of a competition's leaderboard."""
 
 import csv
 import io
@@ -14,7 +14,7 @@ _LFS_POINTER = "version https://git-lfs"
 _MAX_ROWS = 200_000
 _MAX_COLUMNS = 1000
 _MAX_BYTES = 1 << 26
-"""Real leaderboards have less than a hundredth of this; a larger file is none."""
+"""Real leaderboards have less than a hundredth of this."""
 
 
 def read_leaderboard(path: Path, file: str) -> tuple[float, float]:
@@ -44,7 +44,7 @@ def read_leaderboard(path: Path, file: str) -> tuple[float, float]:
 
 
 def _scores(text: str, file: str) -> list[tuple[int, str]]:
-    """Take line and score of each row."""
+    """Return line and score of each row."""
     if text.startswith(_LFS_POINTER):
         hint = "Run git lfs pull in the clone of MLE-bench."
         raise Unsound([SourceProblem(file, "a Git LFS pointer", "the leaderboard itself", 1, hint=hint)])

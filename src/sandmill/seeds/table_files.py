@@ -1,4 +1,4 @@
-"""Open a CSV or Parquet table that may be huge or broken: its shape is checked by streaming, never by loading it."""
+"""Open a CSV or Parquet table. Its shape is checked by streaming, since it may be huge or broken."""
 
 import csv
 import io
@@ -31,7 +31,7 @@ _LISTED = 5
 
 @dataclass(frozen=True)
 class TableFile:
-    """A table whose header is sound and whose rows all have the header's width."""
+    """A table whose header and row widths were checked."""
 
     path: Path
     file: str
@@ -67,15 +67,15 @@ def open_table(path: Path, file: str) -> TableFile:
     require_regular(path, file)
     columns = _csv_columns(path, file) if path.suffix == ".csv" else parquet_columns(path, file)
     repeated = [name for name, count in Counter(name.casefold() for name in columns).items() if count > 1]
-    findings = [SourceProblem(file, f"column {show(name)} more than once", "each column once", 1) for name in repeated]
+    problems = [SourceProblem(file, f"column {show(name)} more than once", "each column once", 1) for name in repeated]
     if "" in columns:
-        findings.append(
+        problems.append(
             SourceProblem(file, f"no name for column {columns.index('') + 1}", "a name for every column", 1)
         )
     if len(columns) > MAX_COLUMNS:
-        findings.append(SourceProblem(file, f"{len(columns)} columns", f"at most {MAX_COLUMNS}"))
-    if findings:
-        raise Unsound(findings)
+        problems.append(SourceProblem(file, f"{len(columns)} columns", f"at most {MAX_COLUMNS}"))
+    if problems:
+        raise Unsound(problems)
     if path.suffix == ".csv":
         _check_csv_cells(path, file, columns)
         _check_rows(path, file, columns)
@@ -128,7 +128,7 @@ def _check_csv_cells(path: Path, file: str, columns: Sequence[str]) -> None:
 
 
 def _check_rows(path: Path, file: str, columns: Sequence[str]) -> None:
-    """Let DuckDB stream the whole file; only if it refuses a line, look for the exact lines more slowly."""
+    """Stream the whole file with DuckDB. Only if it rejects a line, find the exact lines with the slower csv module."""
     import duckdb
 
     fields = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in columns)
