@@ -1,4 +1,4 @@
-"""The last screen of a build: what was made, what was lost on the way, what to type next."""
+"""The last screen of a build: tasks, empty slots, seeds that were set aside, and next commands."""
 
 import json
 import os
@@ -23,11 +23,11 @@ _MOST_NOTES = 5
 
 
 def show_ending(reference: str, message: str) -> None:
-    """Print a release's tasks and funnel, what the build ended in, and the next commands.
+    """Print a release's tasks and funnel, the outcome of the build, and the next commands.
 
     Args:
         reference: <root>/<dataset>@<version>, as the build gives it.
-        message: what the build ended in: whether the version is new, and whether its mix was missed.
+        message: outcome of the build: whether the version is new, and whether its mix was missed.
     """
     console, release = open_console(), load(reference)
     shown = release.tasks["task_id"].to_list()[:_MOST_TASKS]
@@ -48,16 +48,16 @@ def show_ending(reference: str, message: str) -> None:
 
 
 def end_at_once(*_signal: object) -> None:
-    """Answer Ctrl-C without waiting for shards: Ctrl-C also ends Prefect's temporary server, and shards wait for it.
+    """End the process on Ctrl-C at once. Ctrl-C also ends Prefect's temporary server, and shards would wait for it.
 
-    Ending hard is safe, since finished shards and published versions outlive a kill at any moment.
+    This is safe, since finished shards and published versions survive a kill at any moment.
     """
     print(f"\n{INTERRUPTED}", file=sys.stderr, flush=True)
     os._exit(INTERRUPTED_CODE)
 
 
 def sum_up_set_aside(seeds: Sequence[UnsupportedSeed]) -> list[str]:
-    """Tell in two lines, however many seeds wait, who they are and what they wait for; no line if none wait."""
+    """Return two lines on the seeds that were set aside and their needs; none if there are none."""
     if not seeds:
         return []
     counts = Counter(need for seed in seeds for need in seed.needs)
@@ -70,21 +70,21 @@ def sum_up_set_aside(seeds: Sequence[UnsupportedSeed]) -> list[str]:
 
 
 def sum_up_notes(notes: Sequence[SeedNote]) -> list[str]:
-    """Show the warnings about seeds, the first few in full; no line if there are none."""
+    """Return the first warnings about seeds, and the number of the others."""
     more = len(notes) - _MOST_NOTES
     lines = [f"Warning, seed {note.seed_id}: {note.text}." for note in notes[:_MOST_NOTES]]
     return [*lines, f"and {count(more, 'more warning')} in reports/seeds.json"] if more > 0 else lines
 
 
 def sum_up_skipped(skipped: Sequence[SkippedSource]) -> list[str]:
-    """Name in one line what lay in folders of seeds and is no seed; no line if there is none."""
+    """Return one line on skipped files and folders; none if there are none."""
     if not skipped:
         return []
     return [f"Skipped, no seeds: {len(skipped)}: {_first([one.source for one in skipped], _MOST_SEEDS)}."]
 
 
 def sum_up_empty(slots: Iterable[SlotReport], rejections: Iterable[Rejection]) -> list[str]:
-    """Tell how many slots stayed empty and what each failed with at last; no line if all are filled."""
+    """Return lines on empty slots and their last rejections; none if all are filled."""
     filled = {slot.slot for slot in slots if slot.reached}
     last = {one.slot: one for one in sorted(rejections, key=lambda one: (one.round, one.attempt))}
     reasons = Counter(f"{one.stage} {one.reason}" for slot, one in last.items() if slot not in filled)
@@ -125,7 +125,7 @@ def _commands(reference: str, task_id: str) -> list[str]:
 
 
 def _programme() -> str:
-    """What to type for `sandmill`: its path in the environment that runs, unless the shell finds it by name."""
+    """Return `sandmill`, or its path in this environment if the shell does not find it."""
     if shutil.which("sandmill"):
         return "sandmill"
     return os.path.relpath(Path(sys.executable).parent / "sandmill")

@@ -1,4 +1,4 @@
-"""The screen of a preview: designs, samples of them, and what the build may cost."""
+"""The screen of a preview: designs, samples of their rows, and the cost of the build."""
 
 from sandmill.cli.screen import open_console
 from sandmill.design.llm import Refused
@@ -7,7 +7,7 @@ from sandmill.pipeline.preview import Preview, Shown
 
 
 def show_preview(preview: Preview) -> None:
-    """Print what the operator decides on. It names rules, as whoever pays for them may know."""
+    """Print designs, rules included, and costs."""
     console = open_console()
     for one in preview.shown:
         for line in _lines(one):

@@ -1,4 +1,4 @@
-"""sandmill verify: is a release what it says it is."""
+"""sandmill verify: check a release against its hashes, and repeat its runs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -85,9 +85,9 @@ def verify(
 
 
 def _secret(release: "Release", secret_file: Path | None) -> bytes | None:
-    """Read the secret that the user gives. One that lies beside the release is not taken unasked.
+    """Read the secret that the user gives. A secret in the release's own folder is not used.
 
-    Whoever made the release may have put it there, for a design that takes our own code for ever to render.
+    An untrusted release may have one for a design that takes forever to render.
 
     Raises:
         InputError: if the release was made with another one.
@@ -104,7 +104,7 @@ def _secret(release: "Release", secret_file: Path | None) -> bytes | None:
 
 
 def _check_sandbox(unconfined: bool) -> None:
-    """Make sure that the release's scripts can be confined, before time is spent on anything else.
+    """Check that the release's scripts can be confined.
 
     Raises:
         SandboxUnavailable: they cannot, and --unconfined was not given.

@@ -1,4 +1,4 @@
-"""Check what a pulled task asks of the grader before anything is graded: the folder may come from a stranger."""
+"""Check the facts of a pulled task before grading, since the folder is untrusted."""
 
 from collections.abc import Iterator
 from math import isfinite
@@ -13,22 +13,22 @@ from sandmill.models.task_file import TaskFile
 MOST_CLASSES = 10_000
 """Classes, labels or columns of a submission."""
 MOST_PLACES = 1000
-"""RowNumbers of a ranked list that count."""
+"""Entries of a ranked list that count."""
 MOST_CELLS = 20_000_000
-"""Numbers in one table that grading makes: 160 MB."""
+"""Numbers in one table of the grader: 160 MB."""
 
 _SOME = 5
-"""Numbers that are not finite that are named one by one."""
+"""Numbers that are listed one by one if they are not finite."""
 _TABLES_OF_LABELS = frozenset({"label_list", "label_probabilities", "class_probabilities"})
 
 
 def task_problems(task: TaskFile) -> list[Problem]:
-    """List what of a task cannot be graded; empty if it can."""
+    """Return the reasons why a task cannot be graded; empty if it can."""
     return [*_brief_problems(task.facts), *_calibration_problems(task.calibration)]
 
 
 def answers_problem(content: bytes, facts: TaskFacts) -> Problem | None:
-    """Say whether answers have more cells than grading may take memory for. They are not read for it."""
+    """Return a problem if answers have too many cells to grade. Lines are counted without parsing."""
     lines = content.count(b"\n") + content.count(b"\r") - content.count(b"\r\n")
     width = max(1, len(facts.submission_columns), len(facts.target_columns))
     if facts.encoding in _TABLES_OF_LABELS:
@@ -77,7 +77,7 @@ def _calibration_problems(calibration: Calibration) -> Iterator[Problem]:
 
 
 def _not_finite(where: str, value: Any) -> Iterator[Problem]:
-    """Name every number that is infinite or none at all, however deep it lies."""
+    """Yield every number that is infinite or NaN, at any depth."""
     if isinstance(value, float) and not isfinite(value):
         yield Problem(where, str(value), "a finite number")
     elif isinstance(value, dict):

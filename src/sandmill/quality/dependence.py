@@ -33,7 +33,7 @@ def correlate_ranks(left: Array | Levels, right: Array | Levels) -> tuple[float,
 
 
 def clustering_p_value(marks: NDArray[np.bool_]) -> float:
-    """Test whether marked rows stand in clumps or alternate: the runs test, exact, so that rare rows are judged fairly.
+    """Test whether marked rows form clusters or alternate: the exact runs test, which holds for rare marks too.
 
     The number of runs of marked rows under random order is hypergeometric: m marked rows fall into the n - m + 1 gaps
     between the others (Wald and Wolfowitz 1940). Two-sided by doubling the smaller tail.
@@ -49,7 +49,7 @@ def clustering_p_value(marks: NDArray[np.bool_]) -> float:
 
 
 def split_marks(target: Array, is_class: bool) -> list[NDArray[np.bool_]]:
-    """View a target as yes-or-no marks: one view for each class, or above the median for numbers."""
+    """Return a target as boolean marks: one array for each class, or above the median for numbers."""
     if not is_class:
         return [target > np.median(target)]
     codes = np.unique(target)
@@ -71,7 +71,7 @@ def area_under_curve(values: Array | Levels, marks: NDArray[np.bool_]) -> float:
     return max(area, 1 - area)
 
 
-def share_told_by_neighbour(values: Array | Levels, target: Array | Levels, is_class: bool) -> float:
+def share_by_neighbour(values: Array | Levels, target: Array | Levels, is_class: bool) -> float:
     """Return how much of the target a rule of one column alone could predict, whatever the form of the rule.
 
     Rows are sorted by the column, and each target is guessed from the row before. 1 means that the column determines
@@ -93,10 +93,10 @@ def share_told_by_neighbour(values: Array | Levels, target: Array | Levels, is_c
     return 0.0 if chance == 1 else (1 - breaks / (len(ordered) - 1) - chance) / (1 - chance)
 
 
-def share_told_by_level(levels: Levels, target: Array, is_class: bool) -> float:
-    """Measure how much of the target the best table level -> target tells, on the rows it is made from.
+def share_by_level(levels: Levels, target: Array, is_class: bool) -> float:
+    """Return how much of the target the best table level -> target predicts on its own rows.
 
-    1 means that every level has one target. Meant for columns of few levels: with many, any table fits.
+    1 means that every level has one target. Use it for columns of few levels; with many, any table fits.
     """
     if not is_class:
         sums, counts = np.bincount(levels, target), np.bincount(levels)

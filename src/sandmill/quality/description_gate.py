@@ -18,7 +18,7 @@ _APART = {
     SplitKind.GROUPED: (re.compile(r"\b(no|none|never|different)\b"), re.compile(r"\b(occurs?|appears?|shared?)\b")),
     SplitKind.TEMPORAL: (re.compile(r"\b(later|after|earlier|before)\b"),),
 }
-"""What one sentence that names train.csv and test.csv must hold, so that a reader knows how to validate: `No ward of
+"""Words that one sentence with train.csv and test.csv must contain, so that a reader knows how to validate: `No ward of
 train.csv occurs in test.csv.` or `All rows of test.csv are later than those of train.csv.`"""
 
 _FENCE = re.compile(r"^```csv[ \t]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -26,7 +26,7 @@ _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w])")
 
 
 def check_description(tables: PackageTables) -> Iterator[str]:
-    """A reader learns every file, every column, the metric and the form of a submission, and not the rule."""
+    """Check that files, columns, metric and the form of a submission are described, and the rule is not."""
     text = tables.description
     if not text:
         return
@@ -45,7 +45,7 @@ def check_description(tables: PackageTables) -> Iterator[str]:
 
 
 def _check_paths(sections: Mapping[str, str]) -> Iterator[str]:
-    """Paths must be those of the sandbox, so that a script written from the description alone finds its files."""
+    """Check that paths are those of the sandbox."""
     paths = [public_path(name) for name in (TRAIN, TEST, SAMPLE)]
     if unnamed := [path for path in paths if not _names(sections.get("Files", ""), path)]:
         yield f"{DESCRIPTION}: its files section does not name the paths {name_some(unnamed)}"
@@ -54,7 +54,7 @@ def _check_paths(sections: Mapping[str, str]) -> Iterator[str]:
 
 
 def _check_names(tables: PackageTables, text: str) -> Iterator[str]:
-    """Names that the example of a submission shows count for the submission's columns alone."""
+    """Check that columns and labels are named. The example of a submission counts only for its own columns."""
     prose = _FENCE.sub("", text)
     if unnamed := [name for name in _columns(tables) if not _names(prose, name)]:
         yield f"{DESCRIPTION}: does not name the columns {name_some(unnamed)}"
@@ -65,7 +65,7 @@ def _check_names(tables: PackageTables, text: str) -> Iterator[str]:
 
 
 def _columns(tables: PackageTables) -> list[str]:
-    """Columns of train.csv, and those it should have had."""
+    """Return the columns of train.csv, and the target columns even if they are missing there."""
     return list(dict.fromkeys([*tables.train.columns, *tables.facts.target_columns]))
 
 
@@ -74,7 +74,7 @@ def _labels(tables: PackageTables) -> tuple[str, ...]:
 
 
 def _says_split(prose: str, split: SplitKind) -> bool:
-    """Whether one sentence says how rows were told apart; a random split needs no words."""
+    """Whether one sentence says how train and test were split. A random split needs none."""
     if split not in _APART:
         return True
     sentences = re.split(r"(?<=[.;:!?|])\s|\n\s*\n", prose.lower().replace("`", ""))
@@ -85,7 +85,7 @@ def _says_split(prose: str, split: SplitKind) -> bool:
 
 
 def split_sections(text: str) -> dict[str, str]:
-    """Cut Markdown at its second-level headings: heading -> the text below it."""
+    """Split Markdown at its second-level headings: text by heading."""
     pieces = re.split(r"^## +(.+?) *$", text, flags=re.MULTILINE)
     return dict(zip(pieces[1::2], pieces[2::2], strict=True))
 

@@ -1,4 +1,4 @@
-"""Which tasks of a release have the wanted facts."""
+"""Select tasks of a release by facts."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ _LISTED = 20
 
 
 def select_ids(facts: "pl.DataFrame", ref: str, wanted: Mapping[str, Collection[str]]) -> tuple[str, ...]:
-    """Give the tasks that have one of the wanted values in each column.
+    """Return the tasks that have one of the wanted values in each column.
 
     Args:
         facts: a row a task, as `Release.tasks` has it.
@@ -42,7 +42,7 @@ def select_ids(facts: "pl.DataFrame", ref: str, wanted: Mapping[str, Collection[
 
 
 def require_some(ref: str, task_ids: Sequence[str]) -> None:
-    """Refuse a selection that nothing is in.
+    """Refuse an empty selection.
 
     Raises:
         RequestError: there is no task.
