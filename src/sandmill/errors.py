@@ -1,6 +1,6 @@
 """One vocabulary of failures, by boundary, so that every caller can tell whose fault it was and what to do next."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -30,6 +30,13 @@ def shorten(text: str, limit: int = 80) -> str:
 def count(number: int, noun: str) -> str:
     """Write a number with its noun, which gets an s unless the number is 1."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def name_some(names: Iterable[str], shown: int = 3) -> str:
+    """List the first names, and the number of the others."""
+    listed = list(names)
+    more = f" and {len(listed) - shown} more" if len(listed) > shown else ""
+    return ", ".join(listed[:shown]) + more
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sandmill.cli.app import INTERRUPTED, INTERRUPTED_CODE
 from sandmill.cli.screen import open_console
-from sandmill.errors import count
+from sandmill.errors import count, name_some
 from sandmill.models.reports import Funnel, Rejection, SlotReport
 from sandmill.models.seed import SeedNote, SkippedSource, UnsupportedSeed
 from sandmill.report import ending_table, funnel_table, to_rich
@@ -36,7 +36,7 @@ def show_ending(reference: str, message: str) -> None:
         console.print(f"and {count(len(release.tasks) - _MOST_TASKS, 'more task')}")
     console.print(to_rich(funnel_table(Funnel.model_validate_json(release.report("funnel.json") or b"{}"))))
     for line in (
-        *_empty_slots(release),
+        *sum_up_empty(release.slot_reports(), release.rejections()),
         *_seeds(release),
         "",
         *message.splitlines(),
@@ -64,8 +64,8 @@ def sum_up_set_aside(seeds: Sequence[UnsupportedSeed]) -> list[str]:
     needs = [f"{need} ({count})" for need, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
     ids = [seed.id for seed in seeds]
     return [
-        f"Seeds set aside: {len(ids)}, each with its needs in reports/seeds.json: {_first(ids, _MOST_SEEDS)}.",
-        f"They need {_first(needs, _MOST_NEEDS)}.",
+        f"Seeds set aside: {len(ids)}, each with its needs in reports/seeds.json: {name_some(ids, _MOST_SEEDS)}.",
+        f"They need {name_some(needs, _MOST_NEEDS)}.",
     ]
 
 
@@ -80,7 +80,7 @@ def sum_up_skipped(skipped: Sequence[SkippedSource]) -> list[str]:
     """Return one line on skipped files and folders; none if there are none."""
     if not skipped:
         return []
-    return [f"Skipped, no seeds: {len(skipped)}: {_first([one.source for one in skipped], _MOST_SEEDS)}."]
+    return [f"Skipped, no seeds: {len(skipped)}: {name_some([one.source for one in skipped], _MOST_SEEDS)}."]
 
 
 def sum_up_empty(slots: Iterable[SlotReport], rejections: Iterable[Rejection]) -> list[str]:
@@ -91,19 +91,10 @@ def sum_up_empty(slots: Iterable[SlotReport], rejections: Iterable[Rejection]) -
     if not reasons:
         return []
     told = [f"{reason} ({count})" for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0]))]
-    lines = [f"Slots that stayed empty: {reasons.total()}; they failed at last with {_first(told, _MOST_NEEDS)}."]
+    lines = [f"Slots that stayed empty: {reasons.total()}; they failed at last with {name_some(told, _MOST_NEEDS)}."]
     if any(reason.endswith(" max_usd") for reason in reasons):
         lines.append("The money of --max-usd is spent. With more of it, what was answered is not paid for again.")
     return lines
-
-
-def _first(words: Sequence[str], shown: int) -> str:
-    more = f" and {len(words) - shown} more" if len(words) > shown else ""
-    return ", ".join(words[:shown]) + more
-
-
-def _empty_slots(release: Release) -> list[str]:
-    return sum_up_empty(release.slot_reports(), release.rejections())
 
 
 def _seeds(release: Release) -> list[str]:

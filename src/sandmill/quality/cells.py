@@ -2,9 +2,9 @@
 
 import polars as pl
 
+from sandmill.errors import name_some
 from sandmill.models.mechanism import Categorical, Column, Date, Unit
 from sandmill.models.spec import TaskSpec
-from sandmill.quality.findings import name_some
 
 _ISO = r"^\d{4}-\d{2}-\d{2}$"
 

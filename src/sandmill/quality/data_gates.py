@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
+from sandmill.errors import count, name_some
 from sandmill.metrics import get_metric
 from sandmill.models.base import Part
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.quality.dependence import Array, clustering_p_value, correlate_ranks
-from sandmill.quality.findings import name_some
 from sandmill.quality.package_tables import ANSWERS, TEST, TRAIN, PackageTables
 from sandmill.quality.targets import Target, name_target
 
@@ -44,7 +44,7 @@ def check_targets(tables: PackageTables) -> Iterator[str]:
         for target in targets:
             what = f"{where}: {target.name}" if len(targets) > 1 else where
             if broken := int((~target.is_known).sum()):
-                yield f"{what}: {broken} rows without a valid target"
+                yield f"{what}: {count(broken, 'row')} without a valid target"
             if target.is_class:
                 yield from _check_classes(what, target.known(), LEAST_ROWS_OF_A_CLASS if where == TRAIN else 1)
             else:
@@ -55,8 +55,9 @@ def check_targets(tables: PackageTables) -> Iterator[str]:
 
 def _check_classes(where: str, target: Target, least: int) -> Iterator[str]:
     counts = np.bincount(target.values.astype(np.int64), minlength=len(target.classes))
-    if rare := [name for name, count in zip(target.classes, counts, strict=True) if count < least]:
-        yield f"{where}: fewer than {least} rows of {len(rare)} classes ({name_some(rare)})"
+    if rare := [name for name, rows in zip(target.classes, counts, strict=True) if rows < least]:
+        noun = "class" if len(rare) == 1 else "classes"
+        yield f"{where}: fewer than {count(least, 'row')} of {noun} {name_some(rare)}"
 
 
 def _check_numbers(where: str, values: Array, facts: TaskFacts) -> Iterator[str]:
@@ -64,11 +65,11 @@ def _check_numbers(where: str, values: Array, facts: TaskFacts) -> Iterator[str]
     if not len(values) or values.min() == values.max():
         yield f"{where}: the target is constant"
     if facts.target is TargetKind.COUNT and (odd := int(((values < 0) | (values != np.round(values))).sum())):
-        yield f"{where}: {odd} rows whose target is no count"
+        yield f"{where}: {count(odd, 'row')} whose target is no count"
     if get_metric(facts.metric).is_nonnegative and (below := int((values < 0).sum())):
-        yield f"{where}: {below} negative targets, which {facts.metric} cannot score"
+        yield f"{where}: {count(below, 'negative target')}, which {facts.metric} cannot score"
     if facts.metric in NO_ZEROS and (zeros := int((values == 0).sum())):
-        yield f"{where}: {zeros} targets of zero, which {facts.metric} cannot score"
+        yield f"{where}: {count(zeros, 'target')} of zero, which {facts.metric} cannot score"
 
 
 def check_twins(tables: PackageTables) -> Iterator[str]:

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator, Mapping
 
+from sandmill.errors import name_some
 from sandmill.metrics import get_metric
 from sandmill.models.layout import SUBMISSION, public_path
 from sandmill.models.structure import SplitKind, TargetKind
-from sandmill.quality.findings import name_some
 from sandmill.quality.giveaways import GIVEAWAYS, secret_numbers
 from sandmill.quality.package_tables import DESCRIPTION, SAMPLE, TEST, TRAIN, PackageTables
 

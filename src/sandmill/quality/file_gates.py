@@ -7,11 +7,11 @@ from itertools import chain, islice
 import numpy as np
 import polars as pl
 
+from sandmill.errors import count, name_some
 from sandmill.mechanism.columns import standardize
 from sandmill.models.base import Part
 from sandmill.models.mechanism import Categorical, Missing
 from sandmill.quality.dependence import Array, Levels, clustering_p_value, correlate_ranks, level
-from sandmill.quality.findings import name_some
 from sandmill.quality.package_tables import ANSWERS, PART, PUBLIC_FILES, SAMPLE, TEST, TRAIN, PackageTables
 from sandmill.quality.targets import Target, name_target
 
@@ -57,11 +57,11 @@ def check_ids(tables: PackageTables) -> Iterator[str]:
     train, test = tables.train[name], tables.test[name]
     for path, ids in ((TRAIN, train), (TEST, test)):
         if empty := ids.null_count():
-            yield f"{path}: {empty} rows without an id"
+            yield f"{path}: {count(empty, 'row')} without an id"
         if repeated := ids.len() - ids.n_unique():
-            yield f"{path}: {repeated} ids occur more than once"
+            yield f"{path}: {count(repeated, 'id')} more than once"
     if shared := len(set(train) & set(test)):
-        yield f"{shared} ids occur in both {TRAIN} and {TEST}"
+        yield f"{count(shared, 'id')} in both {TRAIN} and {TEST}"
     for path, frame in ((SAMPLE, tables.sample), (ANSWERS, tables.answers)):
         if not frame[name].equals(test):
             yield f"{path}: its ids are not those of {TEST} in the same order"
@@ -115,7 +115,7 @@ def check_missing(tables: PackageTables) -> Iterator[str]:
                 yield f"{path}: column {name} is empty"
             elif name not in declared:
                 if gaps:
-                    yield f"{path}: column {name} has {gaps} gaps; none are declared"
+                    yield f"{path}: column {name} has {count(gaps, 'gap')}; none are declared"
             else:
                 low, high = _expected_gaps(tables, declared[name], frame)
                 if not low <= gaps <= high:

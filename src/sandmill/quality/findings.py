@@ -1,6 +1,5 @@
 """The result type of gates and suites."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -15,10 +14,3 @@ class Finding:
 
     def __str__(self) -> str:
         return f"{self.gate}: {self.detail}"
-
-
-def name_some(names: Iterable[str], shown: int = 3) -> str:
-    """Return the first names, and the number of the others."""
-    listed = list(names)
-    more = f" and {len(listed) - shown} more" if len(listed) > shown else ""
-    return ", ".join(listed[:shown]) + more

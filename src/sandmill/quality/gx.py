@@ -15,8 +15,8 @@ from typing import Any
 
 import polars as pl
 
-from sandmill.errors import InputError, Problem, count
-from sandmill.quality.findings import Finding, name_some
+from sandmill.errors import InputError, Problem, count, name_some
+from sandmill.quality.findings import Finding
 from sandmill.quality.profile import KEYS
 from sandmill.quality.suites import Expectation, read_suite
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from sandmill.errors import name_some
 from sandmill.models.structure import TargetKind
 from sandmill.quality.dependence import (
     Levels,
@@ -14,7 +15,6 @@ from sandmill.quality.dependence import (
     share_by_level,
     share_by_neighbour,
 )
-from sandmill.quality.findings import name_some
 from sandmill.quality.package_tables import PackageTables
 from sandmill.quality.targets import Target, name_target
 

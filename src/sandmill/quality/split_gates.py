@@ -6,13 +6,13 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
+from sandmill.errors import count, name_some
 from sandmill.models.base import Part
 from sandmill.models.mechanism import Column, Date
 from sandmill.models.structure import SplitKind
 from sandmill.quality.cells import date_columns
 from sandmill.quality.dependence import Array, overhang_p_value, same_spread_p_value
 from sandmill.quality.file_gates import ID_ALPHA, id_views, read_ids
-from sandmill.quality.findings import name_some
 from sandmill.quality.package_tables import TEST, TRAIN, PackageTables
 from sandmill.quality.targets import Target
 
@@ -34,11 +34,11 @@ def check_units(tables: PackageTables) -> Iterator[str]:
     parts |= {f"part {part} of {TEST}": tables.test[name].filter(tables.test_parts == str(part)) for part in Part}
     for (first, here), (second, there) in combinations(parts.items(), 2):
         if shared := len(set(here.drop_nulls()) & set(there.drop_nulls())):
-            yield f"{shared} units of column {name} occur in both {first} and {second}"
+            yield f"{count(shared, 'unit')} of column {name} in both {first} and {second}"
     for where, cells in parts.items():
         units = cells.n_unique()
         if units < LEAST_UNITS:
-            yield f"{where}: column {name} has {units} units; at least {LEAST_UNITS}"
+            yield f"{where}: column {name} has {count(units, 'unit')}; at least {LEAST_UNITS}"
         elif units > MOST_UNITS * cells.len():
             yield f"{where}: column {name} has {units} units for {cells.len()} rows; rows must share them"
     for where, frame, targets in ((TRAIN, tables.train, tables.train_targets), (TEST, tables.test, _with_part(tables))):
@@ -89,7 +89,7 @@ def check_time(tables: PackageTables) -> Iterator[str]:
         if column.name not in parting:
             yield from _compare_spans(f"{TRAIN} and {TEST}: column {column.name}", train, test)
         elif len(train) and len(test) and (early := int((test <= train.max()).sum())):
-            yield f"{early} rows of {TEST} are not later than all of {TRAIN} by column {column.name}"
+            yield f"{count(early, 'row')} of {TEST} not later than all of {TRAIN} by column {column.name}"
         feedback, final = (_days(tables.test.filter(tables.test_parts == str(part)), column) for part in Part)
         yield from _compare_spans(f"parts of {TEST}: column {column.name}", feedback, final)
 
@@ -105,7 +105,7 @@ def _check_span(tables: PackageTables, column: Column) -> Iterator[str]:
     for path, frame in ((TRAIN, tables.train), (TEST, tables.test)):
         days = frame[column.name].drop_nulls()
         if outside := int(((days < 0) | (days >= column.distribution.days)).sum()):
-            yield f"{path}: {outside} cells of column {column.name} are outside the declared span"
+            yield f"{path}: {count(outside, 'cell')} of column {column.name} outside the declared span"
 
 
 def _days(frame: pl.DataFrame, column: Column) -> Array:

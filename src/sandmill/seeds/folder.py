@@ -4,6 +4,7 @@ from pathlib import Path
 
 from pydantic import Field
 
+from sandmill.errors import name_some
 from sandmill.models.base import Frozen
 from sandmill.models.seed import SeedTask
 from sandmill.models.structure import MetricName, SplitKind, TargetKind
@@ -107,6 +108,4 @@ def _absent_columns(document: Document, seed: TableSeed, table: TableFile) -> li
 
 
 def _columns_hint(name: str, table: TableFile) -> str:
-    listed = ", ".join(show(column) for column in table.columns[:8])
-    more = f" and {len(table.columns) - 8} more" if len(table.columns) > 8 else ""
-    return did_you_mean(name, table.columns) or f"It has {listed}{more}."
+    return did_you_mean(name, table.columns) or f"It has {name_some(map(show, table.columns), 8)}."

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sandmill.errors import shorten
+from sandmill.errors import name_some, shorten
 from sandmill.models.seed import SkippedSource
 from sandmill.seeds.cards import bundled_cards, read_card
 from sandmill.seeds.folder import read_folder
@@ -139,10 +139,7 @@ def _visible(path: Path) -> dict[str, Path]:
 
 
 def _listing(names: list[str]) -> str:
-    if not names:
-        return "an empty folder"
-    rest = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return f"a folder with {', '.join(shorten(name) for name in names[:_LISTED])}{rest}"
+    return f"a folder with {name_some(map(shorten, names), _LISTED)}" if names else "an empty folder"
 
 
 def _nearby(path: Path) -> str:

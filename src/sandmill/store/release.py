@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from sandmill.errors import IntegrityError, Problem, ReleaseNotFound, StoreError
+from sandmill.errors import IntegrityError, Problem, ReleaseNotFound, StoreError, count, name_some
 from sandmill.fingerprint import digest
 from sandmill.models.names import MOST_FAULTS, path_faults
 from sandmill.models.package import TaskPackage
@@ -46,7 +46,7 @@ class Release:
     manifest: Manifest
 
     def __repr__(self) -> str:
-        return f"Release({self.ref!r}, {self.manifest.tasks} tasks)"
+        return f"Release({self.ref!r}, {count(self.manifest.tasks, 'task')})"
 
     @property
     def version(self) -> str:
@@ -204,8 +204,7 @@ class Release:
         """Raise ReleaseNotFound if the release lacks some of the ids, with all of them."""
         unknown = [task_id for task_id in task_ids if task_id not in self._group_of]
         if unknown:
-            some = ", ".join(self.task_ids[:5]) + (" ..." if len(self.task_ids) > 5 else "")
-            expected = f"one of the {len(self.task_ids)} tasks of this release ({some})"
+            expected = f"a task of this release ({name_some(self.task_ids, 5)})"
             footer = f"List them with: sandmill show {self.ref}"
             raise ReleaseNotFound(self.ref, [Problem("task", repr(name), expected) for name in unknown], footer)
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from sandmill.errors import Problem, RequestError, shorten
+from sandmill.errors import Problem, RequestError, name_some, shorten
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,7 +31,7 @@ def select_ids(facts: "pl.DataFrame", ref: str, wanted: Mapping[str, Collection[
             problems.append(Problem(f"--{column}", "no private half that is readable here", "one", hint))
             continue
         known = facts[column].drop_nulls().unique().sort().to_list()
-        expected = f"one of {', '.join(map(shorten, known[:_LISTED]))}{' ...' if len(known) > _LISTED else ''}"
+        expected = f"one of {name_some(map(shorten, known), _LISTED)}"
         problems += [Problem(f"--{column}", shorten(repr(value)), expected) for value in values if value not in known]
     if problems:
         raise RequestError(ref, problems, "Nothing was selected.")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from itertools import groupby
 
-from sandmill.errors import SandmillError, StoreError
+from sandmill.errors import SandmillError, StoreError, count
 from sandmill.fingerprint import digest, digest_of_hashes
 from sandmill.models.names import path_faults
 from sandmill.models.release import PartFile
@@ -59,7 +59,7 @@ def verify_hashes(release: Release, *, public_only: bool = False) -> list[str]:
     for _, parts in sorted(groups.items()):
         problems += _check_shard(release, parts, digests, seen)
     if len(seen) != release.manifest.tasks:
-        problems.append(f"manifest.json: says {release.manifest.tasks} tasks; {len(seen)} could be read")
+        problems.append(f"manifest.json: says {count(release.manifest.tasks, 'task')}; {len(seen)} could be read")
     elif not public_only and content_of(digests) != release.manifest.content:
         problems.append("manifest.json: its content hash is not that of the tasks")
     return problems

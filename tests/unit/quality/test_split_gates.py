@@ -56,14 +56,14 @@ def test_a_unit_of_train_in_a_part_is_found():
     other = cells(GROUPED, "test.csv", "stable")[0]
     part = cells(GROUPED, "answers.csv", "part")[0]
     broken = recell(GROUPED, "test.csv", "stable", lambda cell: unit if cell == other else cell)
-    assert f"1 units of column stable occur in both train.csv and part {part} of test.csv" in details(broken, "units")
+    assert f"1 unit of column stable in both train.csv and part {part} of test.csv" in details(broken, "units")
 
 
 def test_a_unit_of_both_parts_is_found():
     units, parts = cells(GROUPED, "test.csv", "stable"), cells(GROUPED, "answers.csv", "part")
     first, other = units[0], units.filter(parts != parts[0])[0]
     broken = recell(GROUPED, "test.csv", "stable", lambda cell: first if cell == other else cell)
-    assert "occur in both part feedback of test.csv and part final of test.csv" in details(broken, "units")
+    assert "in both part feedback of test.csv and part final of test.csv" in details(broken, "units")
 
 
 def test_units_of_one_row_each_are_no_units():
@@ -83,7 +83,7 @@ def test_a_grouped_split_without_a_unit_column_is_found():
 def test_units_are_looked_at_whatever_the_split_is_called():
     unit = cells(GROUPED, "train.csv", "stable")[0]
     broken = put_column(redesign(GROUPED, split=SplitKind.RANDOM), "test.csv", "stable", [unit] * 600)
-    assert "occur in both train.csv" in details(broken, "units")
+    assert "in both train.csv" in details(broken, "units")
 
 
 def test_names_of_units_that_tell_the_target_are_found():
@@ -121,7 +121,7 @@ def read_target(package):
 def test_a_test_row_that_is_not_later_than_all_of_train_is_found():
     last = max(cells(TEMPORAL, "train.csv", "day"))
     broken = put_column(TEMPORAL, "test.csv", "day", [last, *cells(TEMPORAL, "test.csv", "day")[1:]])
-    assert details(broken, "time") == "1 rows of test.csv are not later than all of train.csv by column day"
+    assert details(broken, "time") == "1 row of test.csv not later than all of train.csv by column day"
 
 
 def test_parts_of_different_time_are_found():
@@ -147,7 +147,7 @@ def test_a_temporal_split_without_a_parting_date_is_found():
 
 def test_dates_outside_the_declared_span_are_found():
     broken = put_column(DATED, "test.csv", "day", [day(DAYS), *cells(DATED, "test.csv", "day")[1:]])
-    assert "test.csv: 1 cells of column day are outside the declared span" in details(broken, "time")
+    assert "test.csv: 1 cell of column day outside the declared span" in details(broken, "time")
 
 
 def test_rows_of_a_unit_that_share_a_date_count_once():
