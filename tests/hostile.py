@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from sandmill.cli.app import app
 from sandmill.fingerprint import digest_of_hashes
-from sandmill.store import tables
+from sandmill.store import arrow_tables as tables
 from sandmill.store.files import Store
 from sandmill.store.parquet import write_rows
 from sandmill.store.publish import content_of

@@ -1,6 +1,6 @@
 """All exceptions of Sandmill. The type tells the caller who caused the failure and what can be done about it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -24,6 +24,18 @@ def visible(text: str, keep: str = "") -> str:
 def shorten(text: str, limit: int = 80) -> str:
     """Cut untrusted text to a length that fits into a message, and escape its control characters."""
     return visible(text if len(text) <= limit else f"{text[:limit]}...")
+
+
+def count(number: int, noun: str) -> str:
+    """Write a number with its noun, which gets an s unless the number is 1."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def name_some(names: Iterable[str], shown: int = 3) -> str:
+    """List the first names, and the number of the others."""
+    listed = list(names)
+    more = f" and {len(listed) - shown} more" if len(listed) > shown else ""
+    return ", ".join(listed[:shown]) + more
 
 
 @dataclass(frozen=True)
@@ -61,8 +73,7 @@ class InputError(SandmillError):
         self.source = source
         self.problems = tuple(problems)
         self.footer = footer
-        count = f"{len(self.problems)} problem" + ("s" if len(self.problems) != 1 else "")
-        lines = [f"{source}: {count}", *(f"  {problem}" for problem in self.problems)]
+        lines = [f"{source}: {count(len(self.problems), 'problem')}", *(f"  {problem}" for problem in self.problems)]
         super().__init__("\n".join([*lines, footer] if footer else lines))
 
     def __reduce__(self) -> tuple[type["InputError"], tuple[str, tuple[Problem, ...], str]]:

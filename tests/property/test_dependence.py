@@ -11,8 +11,8 @@ from sandmill.quality.dependence import (
     area_under_curve,
     clustering_p_value,
     correlate_ranks,
-    share_told_by_level,
-    share_told_by_neighbour,
+    share_by_level,
+    share_by_neighbour,
 )
 
 FLOATS = st.lists(st.integers(-1000, 1000).map(float), min_size=5, max_size=60)
@@ -56,15 +56,15 @@ def test_a_column_tells_itself_wholly(values):
         assert correlate_ranks(column, column)[0] == pytest.approx(1)
         assert area_under_curve(column, column > column.min()) == 1
         levels = np.unique(column, return_inverse=True)[1]
-        assert share_told_by_level(levels, column, is_class=False) == pytest.approx(1)
-        assert share_told_by_level(levels, levels.astype(float), is_class=True) == pytest.approx(1)
-        assert share_told_by_neighbour(column, levels.astype(float), is_class=True) == pytest.approx(1)
+        assert share_by_level(levels, column, is_class=False) == pytest.approx(1)
+        assert share_by_level(levels, levels.astype(float), is_class=True) == pytest.approx(1)
+        assert share_by_neighbour(column, levels.astype(float), is_class=True) == pytest.approx(1)
 
 
 @given(st.integers(0, 10_000))
 def test_noise_tells_nothing(seed):
     rng = np.random.default_rng(seed)
     column, target = rng.normal(size=2000), rng.integers(0, 3, 2000).astype(float)
-    assert abs(share_told_by_neighbour(column, target, is_class=True)) < 0.2
-    assert abs(share_told_by_neighbour(column, rng.normal(size=2000), is_class=False)) < 0.2
+    assert abs(share_by_neighbour(column, target, is_class=True)) < 0.2
+    assert abs(share_by_neighbour(column, rng.normal(size=2000), is_class=False)) < 0.2
     assert area_under_curve(column, target > 0) < 0.6

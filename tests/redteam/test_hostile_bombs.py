@@ -13,7 +13,7 @@ import pytest
 
 import sandmill
 from sandmill.errors import IntegrityError
-from sandmill.store import tables
+from sandmill.store import arrow_tables as tables
 from sandmill.store.footer import read_footer
 from sandmill.store.pages import column_bytes
 from sandmill.store.parquet import TableReader

@@ -1,4 +1,4 @@
-"""The console script `sandmill`: look at releases, pull them, grade, verify. Building is done from the clone."""
+"""The console script `sandmill`: show, pull, run, grade and verify. Building needs a clone."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""sandmill agent-env: the interpreter that the agent's code gets."""
+"""sandmill agent-env: the Python environment of the agent's code."""
 
 from pathlib import Path
 from typing import Annotated, Literal

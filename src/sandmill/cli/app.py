@@ -1,4 +1,4 @@
-"""How commands are found and how they fail; each command is a file of its own, imported when it is asked for."""
+"""The list of commands, and how errors end them. Each command is a module that is imported when it runs."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,27 +17,27 @@ COMMANDS = ("seeds", "show", "pull", "run", "grade", "verify", "agent-env", "doc
 
 INTERRUPTED = "Interrupted. What was finished stays; run the same command again to go on."
 INTERRUPTED_CODE = 130
-"""Exit code of a programme that Ctrl-C ended, as shells give it."""
+"""Exit code after Ctrl-C, as in shells."""
 
 
 class LazyCommands(typer.core.TyperGroup):
-    """Imports one command at a time, and turns our errors into a message and an exit code, without a traceback."""
+    """Imports one command at a time, and prints SandmillErrors without a traceback."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Name the commands in reading order."""
+        """Return the commands in reading order."""
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Import the command that is asked for."""
+        """Import a command."""
         return _load_command(cmd_name) if cmd_name in COMMANDS else None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command; the names are filled in for the suggestions after a typing mistake."""
+        """Find the command. The names are filled in for suggestions after a typing mistake."""
         self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command and report what is not a bug as a message."""
+        """Run the command, and print errors that are not bugs."""
         try:
             return super().invoke(ctx)
         except SandmillError as error:

@@ -1,34 +1,38 @@
-"""One command line for one or more models: their fields are the options, their docstrings the help."""
+"""One command line for one or more models: their fields are the options, their docstrings the help.
+
+argparse splits the line and writes the help, pydantic reads the values. pydantic-settings is not used: it takes lists
+as JSON or as repeated options, and it stops at the first option that it does not know.
+"""
 
 import argparse
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from pathlib import Path
 from textwrap import indent
-from typing import Any
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
 
-from sandmill.cli.options import Option, options_of
 from sandmill.errors import Problem, RequestError
-from sandmill.seeds.explain import describe, explain
-from sandmill.seeds.wording import did_you_mean, show
+from sandmill.seeds.explain import choices_of, describe, explain, unwrapped
+from sandmill.seeds.wording import any_of, did_you_mean, show
 
-_NUMBER = re.compile(r"-\.?\d")
+_METAVARS: Mapping[Any, str] = {int: "N", float: "X", str: "TEXT", Path: "PATH", bool: "[true|false]"}
 
 
 def parse_models(
     argv: Sequence[str], prog: str, description: str, examples: str, *models: type[BaseModel]
 ) -> tuple[Any, ...]:
-    """Read a command line so that a person sees all mistakes at once and no value is read two ways.
+    """Read a command line into models, and report all mistakes at once.
 
-    Options are the fields of the models, underscores as dashes, written out in full and given once. A tuple takes
-    several values; a mapping takes `key=value` pairs joined by commas or spaces; a switch
-    alone means true.
+    Options are the fields of the models, with dashes for underscores, written out in full and given once. A tuple takes
+    several values. A mapping takes `key=value` pairs joined by commas or spaces. A switch alone means true.
 
     Args:
-        argv: arguments after the programme's name.
-        prog: how the programme is called, for the usage line.
+        argv: arguments after the program's name.
+        prog: how the program is called, for the usage line.
         description: what it does, one sentence.
         examples: commands that work, one a line; they end the help.
         models: pydantic models with no field name in common.
@@ -39,114 +43,175 @@ def parse_models(
     Raises:
         RequestError: with one problem for every value, option and combination that is wrong; exit code 2.
         SystemExit: with code 0, after `--help` was printed.
+        ValueError: if two models share a field name, since one option cannot mean both.
     """
-    options = options_of(models)
-    if any(word in ("-h", "--help") for word in argv):
-        print(_help(prog, description, examples, options), end="")
-        raise SystemExit(0)
-    line = _split(argv)
-    problems = [*_strays(line, options), *_repeats(line, options)]
+    options: dict[str, _Option] = {}
+    for model in models:
+        for name, field in model.model_fields.items():
+            if name in options:
+                raise ValueError(f"two models have a field {name}; one option cannot mean both")
+            options[name] = _Option(name, field)
+    parser = _parser(prog, description, examples, options)
+    if not {"-h", "--help"}.isdisjoint(argv):
+        parser.parse_args(["--help"])
+    problems: list[Problem] = []
+    try:
+        given, rest = parser.parse_known_args(list(argv))
+    except argparse.ArgumentError as error:
+        given, rest = argparse.Namespace(), []
+        problems.append(Problem(error.argument_name or "command line", error.message, "an option that --help lists"))
+    problems += _unknown(rest, [option.flag for option in options.values()])
     values: dict[str, Any] = {}
-    for option in options.values():
-        if option.flag in line.given:
-            found = option.read(line.given[option.flag][0])
-            if isinstance(found, Problem):
-                problems.append(found)
-            else:
-                values[option.name] = found.value
+    for name, words in vars(given).items():
+        value = options[name].read(words)
+        if isinstance(value, Problem):
+            problems.append(value)
+        else:
+            values[name] = value
+    reported = {problem.where for problem in problems}
     instances = []
     for model in models:
-        refused = {problem.where for problem in problems}
-        outcome = _instance(model, values, options)
-        if isinstance(outcome, list):
-            problems += [problem for problem in outcome if problem.where not in refused]
-        else:
-            instances.append(outcome)
+        try:
+            instances.append(model.model_validate({name: values[name] for name in model.model_fields.keys() & values}))
+        except ValidationError as error:
+            found = [
+                Problem(_where(refusal.loc, options), refusal.saw, refusal.expected, refusal.hint)
+                for refusal in explain(error, model)
+            ]
+            problems += [problem for problem in found if problem.where not in reported]
     if problems:
         raise RequestError(prog, problems, f"Nothing was done. {prog} --help lists every option.")
     return tuple(instances)
 
 
-@dataclass
-class _Line:
-    """A command line cut at its options."""
+@dataclass(frozen=True)
+class _Option:
+    """One field, set with `--flag`."""
 
-    given: dict[str, list[list[str]]] = field(default_factory=dict)
-    """Words after each option, one list for each time it was given."""
-    strays: list[str] = field(default_factory=list)
-    """Words before the first option."""
+    name: str
+    field: FieldInfo
+
+    @property
+    def flag(self) -> str:
+        return "--" + self.name.replace("_", "-")
+
+    @property
+    def annotation(self) -> Any:
+        return unwrapped(self.field.annotation)
+
+    @property
+    def is_list(self) -> bool:
+        return get_origin(self.annotation) in (tuple, list)
+
+    @property
+    def is_mapping(self) -> bool:
+        return get_origin(self.annotation) is dict
+
+    @property
+    def is_switch(self) -> bool:
+        return self.annotation is bool
+
+    @property
+    def metavar(self) -> str:
+        """The name of the value in the help."""
+        if self.is_mapping:
+            return "KEY=VALUE,..."
+        item = get_args(self.annotation)[0] if self.is_list else self.annotation
+        word = "|".join(choices_of(item)) or _METAVARS.get(item, "VALUE")
+        return f"{word} [{word} ...]" if self.is_list else word
+
+    @property
+    def help(self) -> str:
+        """The field's docstring on one line, its limits and its default."""
+        accepted = describe(self.field)
+        limits = f"{accepted}; " if any(word in accepted for word in (" from ", " of ", " above ", " to ")) else ""
+        default = "required" if self.field.is_required() else f"default: {self._default()}"
+        return f"{' '.join((self.field.description or '').split())} ({limits}{default})".replace("%", "%%")
+
+    def _default(self) -> str:
+        value = self.field.get_default(call_default_factory=True, validated_data={})
+        if value is None or value is PydanticUndefined or value in ((), [], {}):
+            return "none"
+        if isinstance(value, Mapping):
+            return ",".join(f"{key}={item}" for key, item in value.items())
+        if self.is_switch:
+            return str(value).lower()
+        return " ".join(map(str, value)) if self.is_list else str(value)
+
+    def read(self, uses: Sequence[Sequence[str]]) -> Any:
+        """Return plain data for the model to validate, or a `Problem`. Each use of the flag has its own words."""
+        words = uses[0]
+        if len(uses) > 1:
+            hint = "Give all values after one" if self.is_list else ""
+            return Problem(self.flag, f"the option {len(uses)} times", "it once", hint)
+        if self.is_mapping:
+            return self._read_pairs([part for word in words for part in word.split(",") if part])
+        if self.is_switch and not words:
+            return True
+        if self.is_list and words:
+            return tuple(words)
+        if len(words) > 1:
+            saw = f"{len(words)} values: {', '.join(map(show, words[:4]))}"
+            return Problem(self.flag, saw, describe(self.field))
+        if not words or not words[0]:
+            return Problem(self.flag, "no value", "one or more values" if self.is_list else describe(self.field))
+        return words[0]
+
+    def _read_pairs(self, parts: Sequence[str]) -> Mapping[str, str] | Problem:
+        keys = choices_of(get_args(self.annotation)[0])
+        pairs = [part.partition("=") for part in parts]
+        wrong = [part for part, (_, equals, value) in zip(parts, pairs, strict=True) if not equals or not value]
+        names = [key for key, _, _ in pairs]
+        if not parts or wrong:
+            expected = f"pairs such as {keys[0] if keys else 'key'}=0.5 joined by commas"
+            return Problem(self.flag, ", ".join(map(show, wrong)) or "no value", expected)
+        if repeated := sorted({name for name in names if names.count(name) > 1}):
+            return Problem(self.flag, f"{', '.join(map(show, repeated))} more than once", "each key once")
+        if keys and (unknown := [name for name in names if name not in keys]):
+            return Problem(self.flag, ", ".join(map(show, unknown)), any_of(keys), did_you_mean(unknown[0], keys))
+        return {key: value for key, _, value in pairs}
 
 
-def _split(argv: Sequence[str]) -> _Line:
-    """Cut at every word that starts with a dash and is no number; argparse would stop at the first mistake."""
-    line, words = _Line(), None
-    for word in argv:
-        if word.startswith("-") and not _NUMBER.match(word):
-            flag, equals, value = word.partition("=")
-            words = [value] if equals else []
-            line.given.setdefault(flag, []).append(words)
-        elif words is None:
-            line.strays.append(word)
-        else:
-            words.append(word)
-    return line
-
-
-def _strays(line: _Line, options: Mapping[str, Option]) -> Iterator[Problem]:
-    flags = [option.flag for option in options.values()]
-    for flag in line.given:
-        if flag not in flags:
-            yield Problem(flag, "an unknown option", "an option that --help lists", did_you_mean(flag, flags))
-    for word in line.strays:
-        hint = did_you_mean(f"--{word}", flags)
-        yield Problem("command line", f"{show(word)} before any option", "options first, such as --name value", hint)
-
-
-def _repeats(line: _Line, options: Mapping[str, Option]) -> Iterator[Problem]:
-    for option in options.values():
-        times = len(line.given.get(option.flag, ()))
-        if times > 1:
-            hint = "Give all values after one" if option.is_list else ""
-            yield Problem(option.flag, f"the option {times} times", "it once", hint)
-
-
-def _instance(
-    model: type[BaseModel], values: Mapping[str, Any], options: Mapping[str, Option]
-) -> BaseModel | list[Problem]:
-    try:
-        return model.model_validate({name: values[name] for name in model.model_fields if name in values})
-    except ValidationError as error:
-        return [
-            Problem(_where(refusal.loc, options), refusal.saw, refusal.expected, refusal.hint)
-            for refusal in explain(error, model)
-        ]
-
-
-def _where(loc: tuple[str | int, ...], options: Mapping[str, Option]) -> str:
-    if not loc:
-        return "command line"
-    option = options[str(loc[0])]
-    inside = "".join(f" {part}" for part in loc[1:] if part != "[key]")
-    return option.flag if option.is_list else option.flag + inside
-
-
-def _help(prog: str, description: str, examples: str, options: Mapping[str, Option]) -> str:
+def _parser(prog: str, description: str, examples: str, options: Mapping[str, _Option]) -> argparse.ArgumentParser:
+    """Make a parser that collects the words of every use of every option, so that no mistake ends the parsing."""
     parser = argparse.ArgumentParser(
         prog=prog,
         usage=f"{prog} [options]",
         description=description,
         epilog="examples:\n" + indent(examples, "  "),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_HelpFormatter,
         allow_abbrev=False,
+        exit_on_error=False,
+        argument_default=argparse.SUPPRESS,
     )
     for option in options.values():
-        words = "+" if option.is_list else "?" if option.is_switch else None
-        text = f"{option.text} {_limits(option)}".replace("%", "%%")
-        parser.add_argument(option.flag, nargs=words, metavar=option.metavar, help=text)
-    return parser.format_help()
+        parser.add_argument(option.flag, nargs="*", action="append", metavar=option.metavar, help=option.help)
+    return parser
 
 
-def _limits(option: Option) -> str:
-    taken = describe(option.field)
-    limits = f"{taken}; " if any(mark in taken for mark in (" from ", " of ", " above ", " to ")) else ""
-    return f"({limits}{'required' if option.field.is_required() else f'default: {option.default}'})"
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Shows the name of a value once, though the parser takes any number of words."""
+
+    def _format_args(self, action: argparse.Action, default_metavar: str) -> str:
+        return str(action.metavar) if action.nargs == "*" else super()._format_args(action, default_metavar)
+
+
+def _unknown(rest: Sequence[str], flags: Sequence[str]) -> Iterator[Problem]:
+    """Report unknown options, and words before any option. Words after an unknown option are its values."""
+    is_value = False
+    for word in rest:
+        flag = word.partition("=")[0]
+        if word.startswith("-") and len(word) > 1:
+            is_value = True
+            yield Problem(flag, "an unknown option", "an option that --help lists", did_you_mean(flag, flags))
+        elif not is_value:
+            expected = "options first, such as --name value"
+            yield Problem("command line", f"{show(word)} before any option", expected, did_you_mean(f"--{word}", flags))
+
+
+def _where(loc: tuple[str | int, ...], options: Mapping[str, _Option]) -> str:
+    if not loc:
+        return "command line"
+    option = options[str(loc[0])]
+    inside = "".join(f" {part}" for part in loc[1:] if part != "[key]")
+    return option.flag if option.is_list else option.flag + inside

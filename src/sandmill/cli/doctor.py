@@ -1,6 +1,5 @@
-"""sandmill doctor: is this machine ready, and if not, what to type."""
+"""sandmill doctor: check whether this machine is ready, and say what to install if not."""
 
-import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 import typer
+from packaging.requirements import Requirement
 
 from sandmill.cli.screen import JsonOption, open_console, write_json
 
@@ -21,53 +21,48 @@ PIPELINE_COMMAND = "pip install -c constraints.txt -e '.[pipeline]'"
 _AGENT_ENV = "agent environment"
 _PYTHON_FLOOR = (3, 11)
 _DISK_FLOOR_GB = 1.0
-_REQUIREMENT = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?\s*([^;]*)(?:;\s*(.*))?$")
-_PIPELINE = re.compile(r"extra\s*==\s*['\"]pipeline['\"]")
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing looked at."""
+    """The result of one check."""
 
     what: str
     status: Literal["ok", "info", "bad"]
-    """info: optional, and its absence is no fault."""
+    """`info` is optional; its absence is not an error."""
     saw: str
     do: str = ""
-    """What to type or know; empty if nothing is to be done."""
+    """What to do next; empty if nothing is to be done."""
 
 
 def doctor(as_json: JsonOption = False) -> None:
     """Check Python, packages, the sandbox and free disk.
 
-    Exit code 1 if something must be mended.
+    The exit code is 1 if something is bad.
     """
-    findings = [_check_python(), *_check_base(), *_check_pipeline(), *_check_sandbox(), _check_disk()]
-    is_ready = all(finding.status != "bad" for finding in findings)
+    checks = [_check_python(), *_check_base(), *_check_pipeline(), *_check_sandbox(), _check_disk()]
+    is_ready = all(check.status != "bad" for check in checks)
     if as_json:
-        write_json({"ready": is_ready, "findings": [asdict(finding) for finding in findings]})
+        write_json({"ready": is_ready, "findings": [asdict(check) for check in checks]})
     else:
-        _print_findings(findings, is_ready)
+        _print_checks(checks, is_ready)
     if not is_ready:
         raise typer.Exit(1)
 
 
-def check_requirement(requirement: str, extra: str = "") -> Check | None:
-    """Compare one line of the package's requirements with what is installed; None if the line is not of this extra."""
-    parsed = _REQUIREMENT.match(requirement)
-    if parsed is None:
-        return None
-    name, bounds, marker = parsed[1], parsed[2].strip(), parsed[3] or ""
-    if bool(_PIPELINE.search(marker)) != (extra == "pipeline") or ("extra" in marker and not extra):
+def check_requirement(line: str, extra: str = "") -> Check | None:
+    """Compare one requirement of the package with what is installed; None if the requirement is not of this extra."""
+    requirement = Requirement(line)
+    name, bounds, marker = requirement.name, str(requirement.specifier), requirement.marker
+    is_base = marker is None or marker.evaluate({"extra": ""})
+    if is_base == bool(extra) or (marker is not None and not marker.evaluate({"extra": extra})):
         return None
     try:
         installed = version(name)
     except PackageNotFoundError:
         return Check(name, "bad", "not installed", f"needs {bounds or 'any version'}")
-    broken = [bound for bound in bounds.split(",") if bound.strip() and not _satisfies(installed, bound.strip())]
-    if broken:
-        wanted = f"{name}{bounds}"
-        return Check(name, "bad", installed, f"pip install '{wanted}'")
+    if not requirement.specifier.contains(installed, prereleases=True):
+        return Check(name, "bad", installed, f"pip install '{name}{bounds}'")
     return Check(name, "ok", f"{installed} ({bounds})" if bounds else installed)
 
 
@@ -79,20 +74,20 @@ def _check_python() -> Check:
 
 
 def _check_base() -> Iterator[Check]:
-    yield from (finding for line in requires("sandmill") or () if (finding := check_requirement(line)))
+    yield from (check for line in requires("sandmill") or () if (check := check_requirement(line)))
 
 
 def _check_pipeline() -> Iterator[Check]:
-    found = [f for line in requires("sandmill") or () if (f := check_requirement(line, "pipeline"))]
-    if all(finding.what != "prefect" or finding.saw == "not installed" for finding in found):
+    found = [c for line in requires("sandmill") or () if (c := check_requirement(line, "pipeline"))]
+    if all(check.what != "prefect" or check.saw == "not installed" for check in found):
         yield Check("pipeline", "info", "not installed; needed for building only", f"in a clone: {PIPELINE_COMMAND}")
         return
-    bad = [finding for finding in found if finding.status == "bad"]
+    bad = [check for check in found if check.status == "bad"]
     if not bad:
         yield Check("pipeline", "ok", "installed")
-    yield from (Check(f"pipeline: {f.what}", f.status, f.saw, f"in a clone: {PIPELINE_COMMAND}") for f in bad)
-    # A wrong version of these two breaks Prefect, the second without any error: the schedule just never fires.
-    yield from (f for f in found if f.what in ("fastapi", "sqlalchemy") and f.status == "ok")
+    yield from (Check(f"pipeline: {c.what}", c.status, c.saw, f"in a clone: {PIPELINE_COMMAND}") for c in bad)
+    # A wrong fastapi breaks Prefect with an error. A wrong sqlalchemy breaks it silently: schedules never fire.
+    yield from (c for c in found if c.what in ("fastapi", "sqlalchemy") and c.status == "ok")
 
 
 def _check_sandbox() -> Iterator[Check]:
@@ -117,31 +112,17 @@ def _check_disk() -> Check:
     return Check("free disk here", "ok", f"{free:.1f} GB")
 
 
-def _satisfies(installed: str, bound: str) -> bool:
-    operator, wanted = re.match(r"([<>=!~]+)\s*(.*)", bound).groups()  # type: ignore[union-attr]
-    have, need = _numbers(installed), _numbers(wanted)
-    width = max(len(have), len(need))
-    have, need = have + (0,) * (width - len(have)), need + (0,) * (width - len(need))
-    results = {">=": have >= need, "<": have < need, "<=": have <= need, ">": have > need, "==": have == need}
-    return results.get(operator, True)
-
-
-def _numbers(text: str) -> tuple[int, ...]:
-    """Read the release part of a version: 3.1.0rc1 counts as 3.1.0."""
-    return tuple(int(part) for part in re.match(r"\d+(?:\.\d+)*", text)[0].split("."))  # type: ignore[index]
-
-
-def _print_findings(findings: list[Check], is_ready: bool) -> None:
+def _print_checks(checks: list[Check], is_ready: bool) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, show_header=False)
     for column in ("what", "status", "saw", "do"):
         table.add_column(column, overflow="fold")
-    for finding in findings:
-        table.add_row(finding.what, finding.status, finding.saw, finding.do)
+    for check in checks:
+        table.add_row(check.what, check.status, check.saw, check.do)
     console = open_console()
     console.print(table)
     ready = "Ready."
-    if any(finding.what == _AGENT_ENV and finding.status != "ok" for finding in findings):
+    if any(check.what == _AGENT_ENV and check.status != "ok" for check in checks):
         ready = "Ready, except for running code: sandmill agent-env create"
-    console.print(f"\n{ready}" if is_ready else "\nNot ready: mend what is bad above.")
+    console.print(f"\n{ready}" if is_ready else "\nNot ready: fix what is bad above.")

@@ -1,4 +1,4 @@
-"""The last screen of a build: what was made, what was lost on the way, what to type next."""
+"""The last screen of a build: tasks, empty slots, seeds that were set aside, and next commands."""
 
 import json
 import os
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from sandmill.cli.app import INTERRUPTED, INTERRUPTED_CODE
 from sandmill.cli.screen import open_console
+from sandmill.errors import count, name_some
 from sandmill.models.reports import Funnel, Rejection, SlotReport
 from sandmill.models.seed import SeedNote, SkippedSource, UnsupportedSeed
 from sandmill.report import ending_table, funnel_table, to_rich
@@ -22,20 +23,20 @@ _MOST_NOTES = 5
 
 
 def show_ending(reference: str, message: str) -> None:
-    """Print a release's tasks and funnel, what the build ended in, and the next commands.
+    """Print a release's tasks and funnel, the outcome of the build, and the next commands.
 
     Args:
         reference: <root>/<dataset>@<version>, as the build gives it.
-        message: what the build ended in: whether the version is new, and whether its mix was missed.
+        message: outcome of the build: whether the version is new, and whether its mix was missed.
     """
     console, release = open_console(), load(reference)
     shown = release.tasks["task_id"].to_list()[:_MOST_TASKS]
     console.print(to_rich(ending_table((release.record(task_id) for task_id in shown), release.slot_reports())))
     if len(release.tasks) > _MOST_TASKS:
-        console.print(f"and {len(release.tasks) - _MOST_TASKS} more tasks")
+        console.print(f"and {count(len(release.tasks) - _MOST_TASKS, 'more task')}")
     console.print(to_rich(funnel_table(Funnel.model_validate_json(release.report("funnel.json") or b"{}"))))
     for line in (
-        *_empty_slots(release),
+        *sum_up_empty(release.slot_reports(), release.rejections()),
         *_seeds(release),
         "",
         *message.splitlines(),
@@ -47,62 +48,53 @@ def show_ending(reference: str, message: str) -> None:
 
 
 def end_at_once(*_signal: object) -> None:
-    """Answer Ctrl-C without waiting for shards: Ctrl-C also ends Prefect's temporary server, and shards wait for it.
+    """End the process on Ctrl-C at once. Ctrl-C also ends Prefect's temporary server, and shards would wait for it.
 
-    Ending hard is safe, since finished shards and published versions outlive a kill at any moment.
+    This is safe, since finished shards and published versions survive a kill at any moment.
     """
     print(f"\n{INTERRUPTED}", file=sys.stderr, flush=True)
     os._exit(INTERRUPTED_CODE)
 
 
 def sum_up_set_aside(seeds: Sequence[UnsupportedSeed]) -> list[str]:
-    """Tell in two lines, however many seeds wait, who they are and what they wait for; no line if none wait."""
+    """Return two lines on the seeds that were set aside and their needs; none if there are none."""
     if not seeds:
         return []
     counts = Counter(need for seed in seeds for need in seed.needs)
     needs = [f"{need} ({count})" for need, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
     ids = [seed.id for seed in seeds]
     return [
-        f"Seeds set aside: {len(ids)}, each with its needs in reports/seeds.json: {_first(ids, _MOST_SEEDS)}.",
-        f"They need {_first(needs, _MOST_NEEDS)}.",
+        f"Seeds set aside: {len(ids)}, each with its needs in reports/seeds.json: {name_some(ids, _MOST_SEEDS)}.",
+        f"They need {name_some(needs, _MOST_NEEDS)}.",
     ]
 
 
 def sum_up_notes(notes: Sequence[SeedNote]) -> list[str]:
-    """Show the warnings about seeds, the first few in full; no line if there are none."""
+    """Return the first warnings about seeds, and the number of the others."""
     more = len(notes) - _MOST_NOTES
     lines = [f"Warning, seed {note.seed_id}: {note.text}." for note in notes[:_MOST_NOTES]]
-    return [*lines, f"and {more} more warnings in reports/seeds.json"] if more > 0 else lines
+    return [*lines, f"and {count(more, 'more warning')} in reports/seeds.json"] if more > 0 else lines
 
 
 def sum_up_skipped(skipped: Sequence[SkippedSource]) -> list[str]:
-    """Name in one line what lay in folders of seeds and is no seed; no line if there is none."""
+    """Return one line on skipped files and folders; none if there are none."""
     if not skipped:
         return []
-    return [f"Skipped, no seeds: {len(skipped)}: {_first([one.source for one in skipped], _MOST_SEEDS)}."]
+    return [f"Skipped, no seeds: {len(skipped)}: {name_some([one.source for one in skipped], _MOST_SEEDS)}."]
 
 
 def sum_up_empty(slots: Iterable[SlotReport], rejections: Iterable[Rejection]) -> list[str]:
-    """Tell how many slots stayed empty and what each failed with at last; no line if all are filled."""
+    """Return lines on empty slots and their last rejections; none if all are filled."""
     filled = {slot.slot for slot in slots if slot.reached}
     last = {one.slot: one for one in sorted(rejections, key=lambda one: (one.round, one.attempt))}
     reasons = Counter(f"{one.stage} {one.reason}" for slot, one in last.items() if slot not in filled)
     if not reasons:
         return []
     told = [f"{reason} ({count})" for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0]))]
-    lines = [f"Slots that stayed empty: {reasons.total()}; they failed at last with {_first(told, _MOST_NEEDS)}."]
+    lines = [f"Slots that stayed empty: {reasons.total()}; they failed at last with {name_some(told, _MOST_NEEDS)}."]
     if any(reason.endswith(" max_usd") for reason in reasons):
         lines.append("The money of --max-usd is spent. With more of it, what was answered is not paid for again.")
     return lines
-
-
-def _first(words: Sequence[str], shown: int) -> str:
-    more = f" and {len(words) - shown} more" if len(words) > shown else ""
-    return ", ".join(words[:shown]) + more
-
-
-def _empty_slots(release: Release) -> list[str]:
-    return sum_up_empty(release.slot_reports(), release.rejections())
 
 
 def _seeds(release: Release) -> list[str]:
@@ -124,7 +116,7 @@ def _commands(reference: str, task_id: str) -> list[str]:
 
 
 def _programme() -> str:
-    """What to type for `sandmill`: its path in the environment that runs, unless the shell finds it by name."""
+    """Return `sandmill`, or its path in this environment if the shell does not find it."""
     if shutil.which("sandmill"):
         return "sandmill"
     return os.path.relpath(Path(sys.executable).parent / "sandmill")

@@ -1,4 +1,4 @@
-"""sandmill grade: one submission, one verdict."""
+"""sandmill grade: grade one submission."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,7 +37,7 @@ def _task_problems(task_dir: Path) -> Iterator[Problem]:
 
 
 def _submission_problems(submission: Path) -> Iterator[Problem]:
-    """Find out whether there is a file at all: a run may leave none, but a person who names one means it."""
+    """Report a missing file. For a run it would be a grade, but a user who names a file expects it to exist."""
     try:
         submission.lstat()
     except OSError as error:

@@ -1,12 +1,13 @@
-"""The screen of a preview: designs, samples of them, and what the build may cost."""
+"""The screen of a preview: designs, samples of their rows, and the cost of the build."""
 
 from sandmill.cli.screen import open_console
 from sandmill.design.llm import Refused
+from sandmill.errors import count
 from sandmill.pipeline.preview import Preview, Shown
 
 
 def show_preview(preview: Preview) -> None:
-    """Print what the operator decides on. It names rules, as whoever pays for them may know."""
+    """Print designs, rules included, and costs."""
     console = open_console()
     for one in preview.shown:
         for line in _lines(one):
@@ -24,7 +25,7 @@ def show_preview(preview: Preview) -> None:
 def _lines(one: Shown) -> list[str]:
     slot = one.outcome.slot
     tokens = one.usage.prompt_tokens + one.usage.answer_tokens
-    cost = f"{one.usage.requests} requests, {tokens} tokens, {one.usage.usd:.4f} USD"
+    cost = f"{count(one.usage.requests, 'request')}, {count(tokens, 'token')}, {one.usage.usd:.4f} USD"
     head = f"Slot {slot.number}, from {slot.seed.id}, wanted {slot.band}: {cost}"
     if isinstance(one.outcome, Refused):
         return [head, f"  refused: {one.outcome.reason}: {one.outcome.detail}", ""]

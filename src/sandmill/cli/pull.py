@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from sandmill.cli.screen import JsonOption, ReleaseArgument, TaskOption, show_progress, write_json, write_text
+from sandmill.errors import count
 
 EXAMPLES = (
     "Examples: `sandmill pull s3://bucket/releases/micro@3 --to tasks --public-only` · "
@@ -35,13 +36,13 @@ def pull(
         typer.Option("--structure", metavar="NAME", help=f"Only this structure{_PRIVATE}.", show_default=False),
     ] = None,
     public_only: Annotated[
-        bool, typer.Option("--public-only", help="Leave answers, thresholds and solution out.")
+        bool, typer.Option("--public-only", help="Without answers, thresholds and solution.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Write tasks as folders DIR/TASK/public and DIR/TASK/private.
 
-    Each task is there whole or not at all. Run again, it leaves what is equal and goes on with the rest.
+    Each task is written whole or not at all. Run it again to continue: tasks that are there already are left alone.
 
     A task is taken if it has one of the values of every option that is given.
     """
@@ -63,5 +64,4 @@ def pull(
         write_json({"release": opened.ref, "tasks": [str(folder) for folder in folders]})
     else:
         half = "public half of " if public_only else ""
-        noun = "task" if len(folders) == 1 else "tasks"
-        write_text(f"{opened.ref}: {half}{len(folders)} {noun} in {to}")
+        write_text(f"{opened.ref}: {half}{count(len(folders), 'task')} in {to}")

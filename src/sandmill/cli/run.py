@@ -1,4 +1,4 @@
-"""sandmill run: one script in the sandbox, graded outside."""
+"""sandmill run: run one script in the sandbox and grade its submission."""
 
 from pathlib import Path
 from threading import Thread
@@ -50,7 +50,7 @@ def run(
     from sandmill.models.run import RunLimits
     from sandmill.sandbox import Sandbox
 
-    # A folder that cannot be graded is an error before anything runs.
+    # Raises for a folder that cannot be graded, before anything runs.
     read_private(task_dir)
     # The sandbox starts in another process meanwhile.
     Thread(target=load_libraries).start()

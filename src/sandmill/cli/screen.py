@@ -1,7 +1,6 @@
-"""What the commands share in speaking to a person or to a programme."""
+"""Arguments and output that the commands share."""
 
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,8 +15,8 @@ from sandmill.errors import visible
 
 RELEASE_HELP = "Folder or S3 prefix of a dataset, with @version if not the latest."
 
-_PIPE_WIDTH = 160
-"""Columns when the output goes to a file or a programme, which have no width."""
+_PIPE_WIDTH = 1000
+"""Characters of a line where the output is no terminal, so that no cell of a table is cut."""
 
 ReleaseArgument = Annotated[str, typer.Argument(metavar="RELEASE", help=RELEASE_HELP, show_default=False)]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
@@ -27,25 +26,25 @@ TaskOption = Annotated[
 
 
 _LINES = "\n\t"
-"""Characters that a text of several lines may have; all others that do not print are shown as escapes."""
+"""Characters that are written as they are. All others that do not print are shown as escapes."""
 
 
 class PlainConsole(Console):
-    """A console for text of strangers: nothing in a string is markup, and nothing steers the terminal."""
+    """A console for untrusted text: no markup, and no control characters reach the terminal."""
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Take a string as it is, with control characters made visible. Cells of tables come through here too."""
+        """Make control characters visible. Cells of tables pass through here too."""
         return super().render_str(visible(text, keep=_LINES), **options)
 
 
 def open_console() -> PlainConsole:
-    """Give a console for standard output that cuts nothing off in a pipe and takes no bracket for markup."""
-    has_width = sys.stdout.isatty() or "COLUMNS" in os.environ
-    return PlainConsole(highlight=False, markup=False, emoji=False, width=None if has_width else _PIPE_WIDTH)
+    """Return a console for standard output: as wide as the terminal, and wide enough for every line in a pipe."""
+    width = None if sys.stdout.isatty() else _PIPE_WIDTH
+    return PlainConsole(highlight=False, markup=False, emoji=False, width=width)
 
 
 def write_text(text: str, to_stderr: bool = False) -> None:
-    """Write text that may quote a stranger, with control characters made visible."""
+    """Write untrusted text, with control characters made visible."""
     typer.echo(visible(text, keep=_LINES), err=to_stderr)
 
 
@@ -57,7 +56,7 @@ def write_json(value: Any) -> None:
 
 @contextmanager
 def show_progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar on standard error while work is done, only if someone watches."""
+    """Show a progress bar on standard error, if that is a terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True) as bar:
         task = bar.add_task(what, total=None)

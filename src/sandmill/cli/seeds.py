@@ -1,4 +1,4 @@
-"""sandmill seeds: what was understood of seed sources, before anything is built from them."""
+"""sandmill seeds: show seeds before anything is built from them."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 

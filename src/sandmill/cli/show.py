@@ -1,12 +1,12 @@
-"""sandmill show: what is in a release, and everything about one of its tasks."""
+"""sandmill show: the tasks of a release, and all facts of one task."""
 
 from collections import Counter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from sandmill.cli.screen import JsonOption, ReleaseArgument, open_console, write_json, write_text
-from sandmill.errors import IntegrityError, shorten, visible
+from sandmill.errors import InputError, IntegrityError, Problem, count, shorten, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,8 +21,11 @@ EXAMPLES = "Examples: `sandmill show releases/micro` · `sandmill show releases/
 
 _COLUMNS = ("task_id", "split", "domain", "structure", "metric", "band", "difficulty", "trivial", "gold", "oracle")
 
+_ROWS = 50
+_ID_WIDTH = 16
+"""Characters of a task id. A narrow terminal cuts other columns first."""
 _LONGEST = 200
-"""Characters of one cell or one line that a release fills."""
+"""Characters of one cell or line whose text comes from a release."""
 
 FUNNEL_REPORT = "funnel.json"
 """Report with a `Funnel`, if the release has one."""
@@ -33,26 +36,47 @@ def show(
     task: Annotated[
         str | None, typer.Argument(metavar="TASK", help="Id of one task, to see all of it.", show_default=False)
     ] = None,
-    lineage: Annotated[bool, typer.Option("--lineage", help="With TASK: from what and with what it was made.")] = False,
-    limit: Annotated[int, typer.Option(min=1, help="Tasks listed at most; --json lists all.")] = 50,
+    lineage: Annotated[
+        bool, typer.Option("--lineage", help="With TASK: seed, design, code and model that it came from.")
+    ] = False,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, help=f"Rows listed at most; default {_ROWS}. --json lists all.", show_default=False),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a release holds, one task of it, or the datasets that lie in a folder.
 
-    One task: its story, thresholds, oracle and leaderboard. This is the private view; do not paste it where an agent
-    reads.
+    With TASK the private view is shown; do not paste it where an agent reads. Its words:
+
+    - trivial, oracle: score of the best guess without features, and the best score that is possible
+
+    - informed: score of a model that knows the form of every feature and learns the weights
+
+    - reference: the solver that is published as the solution, and its score
+
+    - order held: share of bootstraps in which the thresholds keep their order; steps: distances between thresholds,
+    as shares of the gap from trivial to oracle
+
+    - solve rate: share of simulated agents that reach bronze
+
+    - skills: gap that a solver closes with a skill, less the gap without it
     """
     from sandmill.store.release import load
 
-    if task is None and _show_datasets(release, limit, as_json):
+    _check_options(task is not None, lineage, limit is not None, as_json)
+    if task is None and _show_datasets(release, limit or _ROWS, as_json):
         return
     opened = load(release)
     if task is None:
         facts = _describe_release(opened)
-        write_json(facts) if as_json else _print_release(facts, limit)
+        write_json(facts) if as_json else _print_release(facts, limit or _ROWS)
         return
     opened.check_ids([task])
     if not opened.has_private:
+        if lineage:
+            problem = Problem("--lineage", "no private half that is readable here", "private/ of the release")
+            raise InputError(opened.ref, [problem], "")
         prompt = opened.prompt(task)
         write_json({"task_id": task, "prompt": prompt}) if as_json else write_text(prompt)
         return
@@ -60,8 +84,23 @@ def show(
     write_json(record.model_dump(mode="json")) if as_json else _print_task(record, lineage)
 
 
+def _check_options(has_task: bool, lineage: bool, has_limit: bool, as_json: bool) -> None:
+    """Refuse options that would have no effect."""
+    problems = []
+    if lineage and not has_task:
+        problems.append(Problem("--lineage", "no TASK", "the id of a task beside it"))
+    if lineage and as_json:
+        problems.append(Problem("--lineage", "--json", "only one of them", "--json has the lineage."))
+    if has_limit and has_task:
+        problems.append(Problem("--limit", "a TASK", "only one of them", "It limits lists of tasks."))
+    if has_limit and as_json:
+        problems.append(Problem("--limit", "--json", "only one of them", "--json lists all."))
+    if problems:
+        raise InputError("sandmill show", problems, "Nothing was shown.")
+
+
 def _show_datasets(place: str, limit: int, as_json: bool) -> bool:
-    """List the datasets in a folder. False, and nothing is written, if the place is a dataset or holds none."""
+    """List the datasets in a folder. Return False, and write nothing, if the place is a dataset or holds none."""
     from dataclasses import asdict
 
     from sandmill.store.files import Store
@@ -81,7 +120,7 @@ def _print_datasets(place: str, found: list["DatasetFacts"], limit: int) -> None
     from rich.table import Table
 
     console = open_console()
-    console.print(f"{place}: {len(found)} dataset{'s' if len(found) != 1 else ''}", style="bold")
+    console.print(f"{place}: {count(len(found), 'dataset')}", style="bold")
     table = Table("dataset", "versions", "latest", "tasks", "created", box=None, pad_edge=False, header_style="bold")
     for one in found[:limit]:
         tasks = "-" if one.tasks is None else str(one.tasks)
@@ -140,11 +179,13 @@ def _print_release(facts: dict[str, Any], limit: int) -> None:
     console, rows = open_console(), facts["tasks"]
     console.print(f"{facts['dataset']} {facts['version']}, published {visible(facts['created'])}", style="bold")
     made_by = visible(facts["code_version"])
-    console.print(f"{len(rows)} tasks from {len(facts['seeds'])} seeds, made by sandmill {made_by}\n")
+    made_of = f"{count(len(rows), 'task')} from {count(len(facts['seeds']), 'seed')}"
+    console.print(f"{made_of}, made by sandmill {made_by}\n")
     columns = [name for name in _COLUMNS if rows and name in rows[0]]
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in columns:
-        table.add_column(name, justify="right" if isinstance(rows[0][name], float) else "left", no_wrap=True)
+        justify: Literal["left", "right"] = "right" if isinstance(rows[0][name], float) else "left"
+        table.add_column(name, justify=justify, no_wrap=True, min_width=_ID_WIDTH if name == "task_id" else None)
     for row in rows[:limit]:
         table.add_row(*(_short(row[name]) for name in columns))
     console.print(table)

@@ -1,4 +1,4 @@
-"""sandmill verify: is a release what it says it is."""
+"""sandmill verify: check a release against its hashes, and repeat its runs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sandmill.cli.screen import JsonOption, ReleaseArgument, TaskOption, show_progress, write_json, write_text
-from sandmill.errors import InputError, Problem, SandboxUnavailable, visible
+from sandmill.errors import InputError, Problem, SandboxUnavailable, count, visible
 
 if TYPE_CHECKING:
     from sandmill.store.release import Release
@@ -65,29 +65,29 @@ def verify(
     if rerun and not problems:
         chosen = tuple(task) if task else opened.task_ids
         problems = _rerun(opened, chosen, secret, unconfined)
-    count = len(chosen)
     if as_json:
         facts = {"release": opened.ref, "holds": not problems, "problems": problems}
-        write_json({**facts, "parts": len(opened.manifest.parts), "tasks": opened.manifest.tasks, "rerun": count})
+        write_json({**facts, "parts": len(opened.manifest.parts), "tasks": opened.manifest.tasks, "rerun": len(chosen)})
     elif problems:
         listed = (f"  {visible(line)}" for line in problems)
-        write_text("\n".join([f"{opened.ref}: {len(problems)} problems", *listed]), to_stderr=True)
+        write_text("\n".join([f"{opened.ref}: {count(len(problems), 'problem')}", *listed]), to_stderr=True)
     else:
         rendered = (
             "rendered from the design" if secret else "not rendered again: that takes the release secret, --secret-file"
         )
-        ran = f", {count} tasks ran again ({rendered})" if rerun else ""
+        ran = f", {count(len(chosen), 'task')} ran again ({rendered})" if rerun else ""
         half = "public half of " if public_only else ""
         read = sum(not (public_only and part.path.startswith("private/")) for part in opened.manifest.parts)
-        write_text(f"{opened.ref}: {half}{opened.manifest.tasks} tasks in {read} files: all holds{ran}")
+        checked = f"{count(opened.manifest.tasks, 'task')} in {count(read, 'file')}"
+        write_text(f"{opened.ref}: {half}{checked}: all holds{ran}")
     if problems:
         raise typer.Exit(1)
 
 
 def _secret(release: "Release", secret_file: Path | None) -> bytes | None:
-    """Read the secret that the user gives. One that lies beside the release is not taken unasked.
+    """Read the secret that the user gives. A secret in the release's own folder is not used.
 
-    Whoever made the release may have put it there, for a design that takes our own code for ever to render.
+    An untrusted release may have one for a design that takes forever to render.
 
     Raises:
         InputError: if the release was made with another one.
@@ -104,7 +104,7 @@ def _secret(release: "Release", secret_file: Path | None) -> bytes | None:
 
 
 def _check_sandbox(unconfined: bool) -> None:
-    """Make sure that the release's scripts can be confined, before time is spent on anything else.
+    """Check that the release's scripts can be confined.
 
     Raises:
         SandboxUnavailable: they cannot, and --unconfined was not given.

@@ -1,4 +1,4 @@
-"""Submissions to grades, outside the sandbox, failing closed."""
+"""Grade submissions outside the sandbox."""
 
 from sandmill.grading.grade import grade_folder, grade_submission
 

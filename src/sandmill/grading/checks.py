@@ -1,4 +1,4 @@
-"""Check what a pulled task asks of the grader before anything is graded: the folder may come from a stranger."""
+"""Check the facts of a pulled task before grading, since the folder is untrusted."""
 
 from collections.abc import Iterator
 from math import isfinite
@@ -16,7 +16,7 @@ MOST_CLASSES = 10_000
 MOST_PLACES = 1000
 """Places of a ranked list that count."""
 MOST_CELLS = 20_000_000
-"""Numbers in one table that grading makes: 160 MB."""
+"""Numbers in one table of the grader: 160 MB."""
 
 _SOME = 5
 """Numbers that are not finite that are named one by one."""
@@ -28,7 +28,7 @@ def task_problems(task: TaskFile) -> list[Problem]:
 
 
 def answers_problem(content: bytes, facts: TaskFacts) -> Problem | None:
-    """Say whether answers have more cells than grading may take memory for. They are not read for it."""
+    """Return a problem if answers have too many cells to grade. Lines are counted without parsing."""
     lines = content.count(b"\n") + content.count(b"\r") - content.count(b"\r\n")
     width = max(1, len(facts.submission_columns), len(facts.target_columns))
     form = form_of(facts)
@@ -74,7 +74,7 @@ def _calibration_problems(calibration: Calibration) -> Iterator[Problem]:
 
 
 def _not_finite(where: str, value: Any) -> Iterator[Problem]:
-    """Name every number that is infinite or none at all, however deep it lies."""
+    """Yield every number that is infinite or NaN, at any depth."""
     if isinstance(value, float) and not isfinite(value):
         yield Problem(where, str(value), "a finite number")
     elif isinstance(value, dict):

@@ -23,7 +23,7 @@ from sandmill.models.reports import GradeReport, Outcome
 from sandmill.models.task_file import TaskFile
 
 GRADER_FAULT = "grader"
-"""Where a problem lies that is a bug of the grader and not a fault of the submission."""
+"""Place of a problem that is a bug of the grader."""
 
 _PULL_AGAIN = "Pull it with: sandmill pull RELEASE --to DIR (without --public-only)."
 _MOST_FACTS = 16 << 20
@@ -31,14 +31,14 @@ _MOST_FACTS = 16 << 20
 _MOST_ANSWERS = 64 << 20
 """Bytes of answers.csv."""
 _KEPT = 64
-"""Tasks whose answers stay in memory: at most some ten megabytes."""
+"""Tasks whose answers are cached: tens of megabytes at most."""
 _LOG = logging.getLogger(__name__)
 
 
 def grade_submission(
     submission: bytes | None, answers: Answers, facts: TaskFacts, calibration: Calibration
 ) -> GradeReport:
-    """Grade bytes that were already taken out of the sandbox.
+    """Grade the bytes of a submission.
 
     Args:
         submission: content of submission.csv, or None if there was none.
@@ -83,8 +83,8 @@ def _score_parts(submission: bytes, answers: Answers, facts: TaskFacts) -> tuple
     """Read a submission and score its final and its feedback part.
 
     Raises:
-        InvalidSubmission: with what is wrong with the file. Also if reading or scoring fails in a way that nobody
-            foresaw: one file must not stop a whole training run, so that it is logged and earns nothing.
+        InvalidSubmission: with the problems of the file. Unexpected errors of reading or scoring are logged and
+            raised as this too, so that one file does not stop a training run.
     """
     try:
         prediction = parse_submission(submission, facts, answers.ids)
@@ -131,7 +131,7 @@ def grade_folder(task_dir: Path, submission: Path) -> GradeReport:
 
 
 def read_private(task_dir: Path) -> tuple[TaskFile, Answers]:
-    """Read what a grade needs, or give it again as long as neither file was written or exchanged.
+    """Read task.json and answers.csv. Results are cached until one of the files changes.
 
     Raises:
         InputError: if the folder is not a pulled task with its private half.
@@ -139,7 +139,7 @@ def read_private(task_dir: Path) -> tuple[TaskFile, Answers]:
     try:
         states = tuple(_state_of(task_dir / "private" / name) for name in ("task.json", "answers.csv"))
     except OSError:
-        # Reading says what is not there.
+        # Reading raises an error that names the missing file.
         return _read_private(task_dir)
     return _keep_private(task_dir, states)
 
@@ -169,13 +169,13 @@ def _read_private(task_dir: Path) -> tuple[TaskFile, Answers]:
         raise InputError(str(path), [Problem("file", "no rows", "the file as pulled", _PULL_AGAIN)], "")
     for column in (answers.truth, answers.is_final, answers.is_scored):
         if column is not None:
-            # Every later grade looks at the same arrays.
+            # The arrays are cached and shared.
             column.setflags(write=False)
     return task, answers
 
 
 def read_task_file(task_dir: Path) -> TaskFile:
-    """Read what the grader needs to know from private/task.json.
+    """Read and check private/task.json.
 
     Raises:
         InputError: if the folder is not a pulled task with its private half, or no task that can be graded.

@@ -1,4 +1,4 @@
-"""Take a file out of reach of whoever wrote it: regular files only, no links followed, size capped."""
+"""Read files of untrusted writers: regular files only, no links, limited size."""
 
 import errno
 import os
@@ -13,10 +13,10 @@ _KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a dev
 
 
 def read_regular_file(path: Path, limit: int = MAX_SUBMISSION_BYTES) -> bytes | None:
-    """Read a submission without following links or waiting on pipes.
+    """Read a submission, without following links or blocking on pipes.
 
     Returns:
-        At most `limit + 1` bytes, so that a reader can tell that the file was too large; None if there is no file.
+        At most `limit + 1` bytes, so that the caller sees that a file is too large; None if there is no file.
 
     Raises:
         InputError: if the path is a link, a folder, a device or a pipe.
@@ -40,7 +40,7 @@ def read_regular_file(path: Path, limit: int = MAX_SUBMISSION_BYTES) -> bytes | 
 
 
 def read_pulled_file(task: Path, side: str, name: str, limit: int, hint: str = "") -> bytes:
-    """Read a file of a pulled task without following links or waiting on pipes: others may have written the folder.
+    """Read a file of a pulled task, without following links or blocking on pipes.
 
     Args:
         task: folder of the task; the path to it may hold links.
@@ -70,7 +70,7 @@ def read_pulled_file(task: Path, side: str, name: str, limit: int, hint: str = "
 
 
 class _Unfit(Exception):
-    """What was found in place of a regular file of a bearable size."""
+    """A file is not regular or too large."""
 
 
 def _read_capped(folder: int, name: str, limit: int) -> bytes:
@@ -91,7 +91,7 @@ def _read_capped(folder: int, name: str, limit: int) -> bytes:
 
 
 def _reason(error: OSError | ValueError) -> str:
-    """Say why a path cannot be opened. A path with a zero byte is a ValueError."""
+    """Return why a path cannot be opened. A path with a zero byte is a ValueError."""
     number = getattr(error, "errno", None)
     if number == errno.ELOOP:
         return "a symbolic link"

@@ -5,20 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from sandmill.models.base import Frozen
-from sandmill.models.structure import MOST_ROWS, Structure
-
-
-class ColumnProfile(Frozen):
-    """What one column of a real table looks like: figures only, never values of rows."""
-
-    name: str
-    kind: Literal["numeric", "categorical", "date", "text", "identifier"]
-    distinct: int = Field(ge=0, le=MOST_ROWS)
-    missing_share: float = Field(ge=0, le=1)
-    skew: float | None = None
-    """Third standardised moment, numeric columns only."""
-    dependence: float | None = Field(default=None, ge=0, le=1)
-    """Correlation ratio or absolute correlation with the target; None where it cannot be computed."""
+from sandmill.models.structure import Structure
 
 
 class SeedTask(Frozen):
@@ -33,7 +20,8 @@ class SeedTask(Frozen):
     licence: str = Field(min_length=1)
     """Terms of the real data. Its rows are never copied into a task."""
     origin: Literal["card", "folder", "mlebench"] = "card"
-    profile: tuple[ColumnProfile, ...] = ()
+    profile: tuple[()] = ()
+    """Always empty. It stays because it is part of a seed's fingerprint."""
 
 
 class UnsupportedSeed(Frozen):

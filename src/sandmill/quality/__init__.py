@@ -1,4 +1,4 @@
-"""Checks before calibration: pure gates on each package, and suites of expectations over a whole shard's tables."""
+"""Check packages: gates on each package, and expectation suites over the tables of a shard."""
 
 from sandmill.quality.check import Checked, add_summaries, check_packages
 from sandmill.quality.findings import Finding

@@ -1,19 +1,19 @@
-"""Feature cells as the design declares them: numbers, days or names, with every cell that is neither named a fault."""
+"""Read feature cells as the design declares them: numbers, days or names. Other cells are faults."""
 
 import polars as pl
 
+from sandmill.errors import name_some
 from sandmill.models.mechanism import Categorical, Column, Date, Unit
 from sandmill.models.spec import TaskSpec
-from sandmill.quality.findings import name_some
 
 _ISO = r"^\d{4}-\d{2}-\d{2}$"
 
 
 def type_features(path: str, frame: pl.DataFrame, spec: TaskSpec, faults: list[str]) -> pl.DataFrame:
-    """Turn the text of a file's feature columns into what it stands for.
+    """Convert the feature columns of a file from text.
 
-    Numbers become floats, without the unit that the design says may stand behind them; dates become days after the
-    first day of their column; names of categories and units stay text. Gaps stay gaps.
+    Numbers become floats, without the unit that the design may add to them. Dates become days after the first day of
+    their column. Categories and units stay text, and missing cells stay missing.
     """
     suffixes = {fault.column: f" {fault.suffix}" for fault in spec.mechanism.mixed_types()}
     typed: list[pl.Expr] = []

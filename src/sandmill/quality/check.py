@@ -1,4 +1,4 @@
-"""The stage's front door: suites once over a shard, gates once for each package, one list of findings a task."""
+"""Check the packages of a shard: gates on each package, expectation suites once over all tables."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,24 +13,20 @@ from sandmill.quality.profile import lay_out
 
 @dataclass(frozen=True)
 class Checked:
-    """What the checks of one shard found."""
+    """Findings of one shard."""
 
     findings: Mapping[str, tuple[Finding, ...]]
-    """For every task that was checked; empty if nothing is wrong with it."""
+    """By task id; empty for a task with nothing wrong."""
     suites: tuple[dict[str, Any], ...]
-    """One row an expectation: counts of rows and tasks, no values. JSON-able, for the release's reports."""
-
-    def is_sound(self, task_id: str) -> bool:
-        """Whether a task may be calibrated."""
-        return not self.findings[task_id]
+    """One JSON-able row for each expectation: counts of rows and tasks, no values."""
 
 
 GateRunner = Callable[[Sequence[TaskPackage]], Iterable[Sequence[Finding]]]
-"""Runs the gates on packages and gives findings in the same order."""
+"""Runs the gates on packages and returns findings in the same order."""
 
 
 def run_gates(packages: Sequence[TaskPackage]) -> Iterable[Sequence[Finding]]:
-    """Run the gates here, one package after another."""
+    """Run the gates in this process, one package after another."""
     return map(check_package, packages)
 
 
@@ -61,7 +57,7 @@ def check_packages(
 
 
 def add_summaries(shards: Iterable[Iterable[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    """Add up the suites' rows of many shards, so that a release reports each expectation once."""
+    """Sum the suite results of many shards, one row for each expectation."""
     total: dict[tuple[object, ...], dict[str, Any]] = {}
     for row in (row for shard in shards for row in shard):
         key = (row["table"], row["line"], row["expectation"], tuple(row["columns"]))

@@ -1,4 +1,4 @@
-"""Gates on what the rows say: targets, twins and order. Each yields what is wrong as text."""
+"""Gates on the rows: targets, repeated rows and order. Each yields findings as text."""
 
 import math
 from collections import Counter
@@ -7,34 +7,34 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
+from sandmill.errors import count, name_some
 from sandmill.metrics import get_metric
 from sandmill.models.base import Part
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.quality.dependence import Array, clustering_p_value, correlate_ranks
-from sandmill.quality.findings import name_some
 from sandmill.quality.package_tables import ANSWERS, TEST, TRAIN, PackageTables
 from sandmill.quality.targets import Target, name_target
 
 ROWS_PER_CLASS = 4
-"""Classes are at most a quarter of the training rows."""
+"""Training rows for each class, at least."""
 LEAST_ROWS_OF_A_CLASS = 2
-"""In train; one in each part of the test set. Of a label, rows with it and rows without it count alike."""
+"""In train; each part of the test set needs one. For labels, rows with and rows without it are counted."""
 
 NO_ZEROS = frozenset({MetricName.MAPE})
-"""Metrics that a truth of zero makes meaningless."""
+"""Metrics that are undefined where the true value is zero."""
 
 TWINS_ACROSS = 0.01
-"""Share of test rows that may have an equal row of features in train."""
+"""Largest share of test rows whose features equal those of a training row."""
 TWINS_WITHIN = 0.02
-"""Share of training rows that may repeat an earlier one without being a declared copy."""
+"""Largest share of training rows that repeat the features of an earlier one, without declared copies."""
 COPIES_SIGMAS = 5.0
 
 ORDER_ALPHA = 1e-4
 
 
 def check_targets(tables: PackageTables) -> Iterator[str]:
-    """Every class and label can be learnt and is asked for in both parts; numbers are numbers and they differ."""
+    """Check that classes occur often enough in every part, and that numbers are valid and differ."""
     facts, rows = tables.facts, tables.train.height
     sets: dict[str, tuple[Target, ...]] = {TRAIN: tables.train_targets}
     for part in Part:
@@ -44,7 +44,7 @@ def check_targets(tables: PackageTables) -> Iterator[str]:
         for target in targets:
             what = f"{where}: {target.name}" if len(targets) > 1 else where
             if broken := int((~target.is_known).sum()):
-                yield f"{what}: {broken} rows without a valid target"
+                yield f"{what}: {count(broken, 'row')} without a valid target"
             if target.is_class:
                 yield from _check_classes(what, target.known(), LEAST_ROWS_OF_A_CLASS if where == TRAIN else 1)
             else:
@@ -55,24 +55,25 @@ def check_targets(tables: PackageTables) -> Iterator[str]:
 
 def _check_classes(where: str, target: Target, least: int) -> Iterator[str]:
     counts = np.bincount(target.values.astype(np.int64), minlength=len(target.classes))
-    if rare := [name for name, count in zip(target.classes, counts, strict=True) if count < least]:
-        yield f"{where}: fewer than {least} rows of {len(rare)} classes ({name_some(rare)})"
+    if rare := [name for name, rows in zip(target.classes, counts, strict=True) if rows < least]:
+        noun = "class" if len(rare) == 1 else "classes"
+        yield f"{where}: fewer than {count(least, 'row')} of {noun} {name_some(rare)}"
 
 
 def _check_numbers(where: str, values: Array, facts: TaskFacts) -> Iterator[str]:
-    """Numbers differ, counts are counts, and the metric is defined for all of them."""
+    """Check that numbers differ, that counts are whole, and that the metric is defined for all of them."""
     if not len(values) or values.min() == values.max():
         yield f"{where}: the target is constant"
     if facts.target is TargetKind.COUNT and (odd := int(((values < 0) | (values != np.round(values))).sum())):
-        yield f"{where}: {odd} rows whose target is no count"
+        yield f"{where}: {count(odd, 'row')} whose target is no count"
     if get_metric(facts.metric).is_nonnegative and (below := int((values < 0).sum())):
-        yield f"{where}: {below} negative targets, which {facts.metric} cannot score"
+        yield f"{where}: {count(below, 'negative target')}, which {facts.metric} cannot score"
     if facts.metric in NO_ZEROS and (zeros := int((values == 0).sum())):
-        yield f"{where}: {zeros} targets of zero, which {facts.metric} cannot score"
+        yield f"{where}: {count(zeros, 'target')} of zero, which {facts.metric} cannot score"
 
 
 def check_twins(tables: PackageTables) -> Iterator[str]:
-    """No row of test.csv can be answered by looking up its equal in train.csv; copies within it are declared ones."""
+    """Check that test rows do not repeat training rows, and that training rows repeat only as declared."""
     train = tables.train.select(tables.features).hash_rows()
     test = tables.test.select(tables.features).hash_rows()
     across = int(test.is_in(train.implode()).sum()) / max(1, test.len())
@@ -88,12 +89,12 @@ def check_twins(tables: PackageTables) -> Iterator[str]:
 
 
 def _count_repeats(frame: pl.DataFrame, columns: list[str]) -> int:
-    """Rows beyond the first of their kind."""
+    """Count the rows that repeat an earlier one."""
     return sum(count - 1 for count in Counter(frame.select(columns).hash_rows()).values())
 
 
 def _most_copies(tables: PackageTables) -> int:
-    """Copies that the declared rate makes at most, five standard deviations of luck included."""
+    """Return the largest plausible number of declared copies: five standard deviations above the mean."""
     if (declared := tables.spec.mechanism.duplicates()) is None:
         return 0
     rows, rate = tables.train.height, declared.rate
@@ -101,9 +102,9 @@ def _most_copies(tables: PackageTables) -> int:
 
 
 def check_order(tables: PackageTables) -> Iterator[str]:
-    """The place of a row says nothing about its targets, neither as a trend nor as clumps.
+    """Check that the order of rows does not depend on the targets, neither by a trend nor by clusters.
 
-    All views of all targets are looked at, and p-values are multiplied by their number.
+    All views of all targets are tested, and p-values are multiplied by their number.
     """
     for path, targets in ((TRAIN, tables.train_targets), (ANSWERS, tables.test_targets)):
         known = [target.known() for target in targets if target.is_known.sum() >= 3]

@@ -1,58 +1,39 @@
-"""Small-sample tests of dependence that gates share: cheap, deterministic, and honest for rare classes."""
+"""Small-sample tests of dependence that gates share. Their p-values hold for classes of few rows too."""
 
 import math
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-Levels = NDArray[np.int64]
-"""Whole numbers from 0 on that stand for values in their order: they are ranked and sorted by counting."""
-
-_SMALL = 1 << 16
-"""Numbers below it are sorted by counting."""
+Levels = NDArray[np.integer[Any]]
+"""Dense ranks from 0 on, of the smallest unsigned type: numpy sorts 16 bits several times as fast as 64."""
 
 
 def level(values: Array | pl.Series) -> Levels:
-    """Replace values by whole numbers of the same order, once for all the measures that read nothing but order."""
-    return pl.Series(values).rank("dense").to_numpy().astype(np.int64) - 1
-
-
-def rank(values: Array | Levels) -> Array:
-    """Replace numbers by their ranks, ties sharing the average, so that only order counts."""
-    if not np.issubdtype(values.dtype, np.integer):
-        return pl.Series(values).rank("average").to_numpy().astype(np.float64)
-    counts = np.bincount(values.astype(np.int64, copy=False))
-    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[values])
-
-
-def _sort(values: Array | Levels) -> NDArray[np.intp]:
-    """Places of the values in rising order, equal ones as they stand."""
-    if np.issubdtype(values.dtype, np.integer) and values.max() < _SMALL:
-        return np.argsort(values.astype(np.uint16), kind="stable")
-    return np.argsort(values, kind="stable")
+    """Return the dense ranks of values, texts included. The measures below read only the order of a column."""
+    ranks = pl.Series(values).rank("dense").to_numpy() - 1
+    return ranks.astype(np.min_scalar_type(len(ranks)))
 
 
 def correlate_ranks(left: Array | Levels, right: Array | Levels) -> tuple[float, float]:
-    """Measure monotone dependence: Spearman's rho and its two-sided p-value by the normal approximation.
+    """Return Spearman's rho and its two-sided p-value by the normal approximation.
 
-    The variance 1/(n - 1) is exact under permutation, with or without ties; only the tail's shape is approximate, and
-    conservative for a class of few rows. A constant column gives (0, 1).
+    The p-value is not scipy's: the variance 1/(n - 1) is exact under permutation, with or without ties, and the normal
+    tail is conservative for a class of few rows, where the t distribution is not. A constant column gives (0, 1).
     """
-    if len(left) < 3:
+    from scipy.stats import rankdata
+
+    if len(left) < 3 or np.ptp(left) == 0 or np.ptp(right) == 0:
         return 0.0, 1.0
-    x, y = rank(left), rank(right)
-    x, y = x - x.mean(), y - y.mean()
-    norm = math.sqrt(float(x @ x) * float(y @ y))
-    if norm == 0:
-        return 0.0, 1.0
-    rho = float(x @ y) / norm
-    return rho, math.erfc(abs(rho) * math.sqrt((len(x) - 1) / 2))
+    rho = float(np.corrcoef(rankdata(left), rankdata(right))[0, 1])
+    return rho, math.erfc(abs(rho) * math.sqrt((len(left) - 1) / 2))
 
 
 def clustering_p_value(marks: NDArray[np.bool_]) -> float:
-    """Test whether marked rows stand in clumps or alternate: the runs test, exact, so that rare rows are judged fairly.
+    """Test whether marked rows form clusters or alternate: the exact runs test, which holds for rare marks too.
 
     The number of runs of marked rows under random order is hypergeometric: m marked rows fall into the n - m + 1 gaps
     between the others (Wald and Wolfowitz 1940). Two-sided by doubling the smaller tail.
@@ -68,7 +49,7 @@ def clustering_p_value(marks: NDArray[np.bool_]) -> float:
 
 
 def split_marks(target: Array, is_class: bool) -> list[NDArray[np.bool_]]:
-    """View a target as yes-or-no marks: one view for each class, or above the median for numbers."""
+    """Return a target as boolean marks: one array for each class, or above the median for numbers."""
     if not is_class:
         return [target > np.median(target)]
     codes = np.unique(target)
@@ -76,26 +57,33 @@ def split_marks(target: Array, is_class: bool) -> list[NDArray[np.bool_]]:
 
 
 def area_under_curve(values: Array | Levels, marks: NDArray[np.bool_]) -> float:
-    """Share of (marked, unmarked) pairs that a column orders one way: 0.5 says nothing, 1 separates. Folded at 0.5."""
+    """Return the area under the ROC curve of a column for marked rows, or of its reverse if that is larger.
+
+    By ranks, since scikit-learn's `roc_auc_score` takes three times as long (measured on 23,000 rows).
+    """
+    from scipy.stats import rankdata
+
     positives, negatives = int(marks.sum()), int((~marks).sum())
     if not positives or not negatives:
         return 0.5
-    ranks = rank(values)[marks].sum() - positives * (positives + 1) / 2
-    area = float(ranks) / (positives * negatives)
+    ranks = float(rankdata(values)[marks].sum()) - positives * (positives + 1) / 2
+    area = ranks / (positives * negatives)
     return max(area, 1 - area)
 
 
-def share_told_by_neighbour(values: Array | Levels, target: Array | Levels, is_class: bool) -> float:
-    """Measure how much of the target any rule of one column alone could tell, without choosing the rule's form.
+def share_by_neighbour(values: Array | Levels, target: Array | Levels, is_class: bool) -> float:
+    """Return how much of the target a rule of one column alone could predict, whatever the form of the rule.
 
-    Rows are sorted by the column and each target is guessed from the row before: 1 means that the column determines the
-    target through some map with few breaks, 0 that it tells nothing. For numbers this is 1 - von Neumann's ratio / 2 of
-    their ranks (ranks, so that one break costs little), an estimate of R squared; for classes, agreement beyond chance,
-    with the breaks that as many classes need forgiven.
+    Rows are sorted by the column, and each target is guessed from the row before. 1 means that the column determines
+    the target through a map with few breaks, 0 that it says nothing. For numbers the result is 1 - von Neumann's
+    ratio / 2 of the target's ranks, an estimate of R squared; ranks make one break cost little. For classes it is the
+    agreement beyond chance. As many breaks as there are classes, less one, do not count.
     """
+    from scipy.stats import rankdata
+
     if len(target) < 3:
         return 0.0
-    ordered = (target if is_class else rank(target))[_sort(values)]
+    ordered = (target if is_class else rankdata(target))[np.argsort(values, kind="stable")]
     if not is_class:
         variance = float(np.var(ordered))
         return 0.0 if variance == 0 else 1 - float(np.mean(np.diff(ordered) ** 2)) / (2 * variance)
@@ -105,10 +93,10 @@ def share_told_by_neighbour(values: Array | Levels, target: Array | Levels, is_c
     return 0.0 if chance == 1 else (1 - breaks / (len(ordered) - 1) - chance) / (1 - chance)
 
 
-def share_told_by_level(levels: Levels, target: Array, is_class: bool) -> float:
-    """Measure how much of the target the best table level -> target tells, on the rows it is made from.
+def share_by_level(levels: Levels, target: Array, is_class: bool) -> float:
+    """Return how much of the target the best table level -> target predicts on its own rows.
 
-    1 means that every level has one target. Meant for columns of few levels: with many, any table fits.
+    1 means that every level has one target. Use it for columns of few levels; with many, any table fits.
     """
     if not is_class:
         sums, counts = np.bincount(levels, target), np.bincount(levels)
@@ -123,41 +111,26 @@ def share_told_by_level(levels: Levels, target: Array, is_class: bool) -> float:
 
 
 def same_spread_p_value(left: Array, right: Array) -> float:
-    """Test whether two samples lie alike on the line, wherever they may differ: Kolmogorov and Smirnov's test.
+    """Return the p-value of the two-sample Kolmogorov-Smirnov test. Ties make it conservative."""
+    from scipy.stats import ks_2samp
 
-    The tail is the asymptotic one with Stephens' correction for small samples; ties make it conservative.
-    """
-    if not len(left) or not len(right):
-        return 1.0
-    row_numbers = np.concatenate([left, right])
-    steps = [np.searchsorted(np.sort(side), row_numbers, side="right") / len(side) for side in (left, right)]
-    root = math.sqrt(len(left) * len(right) / (len(left) + len(right)))
-    score = (root + 0.12 + 0.11 / root) * float(np.max(np.abs(steps[0] - steps[1])))
-    tail = 2 * sum((-1) ** (k - 1) * math.exp(-2 * (k * score) ** 2) for k in range(1, 101))
-    return min(1.0, max(0.0, tail)) if score > 0.2 else 1.0
+    return float(ks_2samp(left, right, method="asymp").pvalue) if len(left) and len(right) else 1.0
 
 
 def overhang_p_value(left: Array, right: Array) -> float:
-    """Test whether two samples have the same ends: how unlikely it is that so many of one lie beyond all of the other.
+    """Test whether two samples have the same ends, by the number of values of one beyond all of the other.
 
-    With k of m values above (or below) all n others, chance puts the k extremes of n + m on one side with probability
-    m / (n + m) * (m - 1) / (n + m - 1) * ...; the smallest of the four, times four.
+    Chance puts the k largest (or smallest) of n + m values into one sample with a hypergeometric probability. The
+    result is the smallest of the four probabilities, times four.
     """
+    from scipy.stats import hypergeom
+
     if not len(left) or not len(right):
         return 1.0
+    total = len(left) + len(right)
     chances = [
-        _chance_of_extremes(beyond, len(side), len(left) + len(right))
+        float(hypergeom.pmf(beyond, total, len(side), beyond))
         for side, other in ((left, right), (right, left))
         for beyond in (int((side > other.max()).sum()), int((side < other.min()).sum()))
     ]
     return min(1.0, 4 * min(chances))
-
-
-def _chance_of_extremes(count: int, own: int, total: int) -> float:
-    logs = (
-        math.lgamma(own + 1),
-        -math.lgamma(own - count + 1),
-        -math.lgamma(total + 1),
-        math.lgamma(total - count + 1),
-    )
-    return math.exp(min(0.0, math.fsum(logs)))

@@ -1,73 +1,24 @@
-"""The gate on the words: a description says all that a solver needs and nothing of how the data came about."""
+"""Gate on the description: it says all that a solver needs, and nothing about how the data were generated."""
 
 import re
 from collections.abc import Iterator, Mapping
 
+from sandmill.errors import name_some
+from sandmill.metrics import get_metric
 from sandmill.models.layout import SUBMISSION, public_path
-from sandmill.models.structure import MetricName, SplitKind, TargetKind
-from sandmill.quality.findings import name_some
-from sandmill.quality.giveaways import GIVEAWAYS, MOTIF_NUMBERS, secret_numbers
+from sandmill.models.structure import SplitKind, TargetKind
+from sandmill.quality.giveaways import GIVEAWAYS, secret_numbers
 from sandmill.quality.package_tables import DESCRIPTION, SAMPLE, TEST, TRAIN, PackageTables
-
-__all__ = ["GIVEAWAYS", "METRIC_WORDS", "MOTIF_NUMBERS", "check_description"]
 
 HEADINGS = ("Overview", "Files", "Columns", "Evaluation", "Submission")
 EXAMPLE_LINES = 3
-
-METRIC_WORDS: dict[MetricName, tuple[str, ...]] = {
-    MetricName.ROC_AUC: ("area under the roc curve", "area under the receiver operating characteristic", "roc auc"),
-    MetricName.ROC_AUC_COLUMNS: (
-        "area under the roc curve",
-        "area under the receiver operating characteristic",
-        "roc auc",
-    ),
-    MetricName.ROC_AUC_PAIRS: (
-        "area under the roc curve",
-        "area under the receiver operating characteristic",
-        "roc auc",
-    ),
-    MetricName.AVERAGE_PRECISION: ("average precision",),
-    MetricName.GINI: ("gini",),
-    MetricName.ACCURACY: ("accuracy", "share of correct", "fraction of correct"),
-    MetricName.BALANCED_ACCURACY: ("balanced accuracy",),
-    MetricName.TOP1_ERROR: ("classification error", "error rate"),
-    MetricName.LOG_LOSS: ("log loss", "logarithmic loss", "cross-entropy", "cross entropy"),
-    MetricName.LOG_LOSS_COLUMNS: ("log loss", "logarithmic loss", "cross-entropy", "cross entropy"),
-    MetricName.BRIER: ("brier score",),
-    MetricName.LWLRAP: ("label-ranking average precision", "lwlrap"),
-    MetricName.F1: ("f1",),
-    MetricName.F1_MACRO: ("macro-averaged f1", "macro f1"),
-    MetricName.F1_MICRO: ("micro-averaged f1", "micro f1"),
-    MetricName.F1_SAMPLES: ("sample-averaged f1",),
-    MetricName.MCC: ("matthews correlation",),
-    MetricName.QWK: ("quadratic weighted kappa", "quadratically weighted kappa"),
-    MetricName.COHEN_KAPPA: ("cohen's kappa",),
-    MetricName.HAMMING_LOSS: ("hamming loss",),
-    MetricName.EXACT_MATCH: ("exact match",),
-    MetricName.RMSE: ("root mean squared error", "root mean square error", "rmse"),
-    MetricName.RMSE_COLUMNS: ("root mean squared error", "mcrmse"),
-    MetricName.RMSLE: ("root mean squared logarithmic error", "rmsle"),
-    MetricName.RMSLE_COLUMNS: ("root mean squared logarithmic error", "rmsle"),
-    MetricName.MAE: ("mean absolute error",),
-    MetricName.MAE_COLUMNS: ("mean absolute error",),
-    MetricName.MEDAE: ("median absolute error",),
-    MetricName.MAPE: ("mean absolute percentage error",),
-    MetricName.SMAPE: ("symmetric mean absolute percentage error",),
-    MetricName.R2: ("coefficient of determination", "r squared"),
-    MetricName.PEARSON: ("pearson correlation",),
-    MetricName.SPEARMAN: ("spearman",),
-    MetricName.SPEARMAN_COLUMNS: ("spearman",),
-    MetricName.POISSON_DEVIANCE: ("poisson deviance",),
-    MetricName.MAP_AT_K: ("mean average precision",),
-}
-"""Wordings that name a metric, lower case. A metric without an entry must be named by its own name."""
 
 _BY = {SplitKind.GROUPED: "unit", SplitKind.TEMPORAL: "time"}
 _APART = {
     SplitKind.GROUPED: (re.compile(r"\b(no|none|never|different)\b"), re.compile(r"\b(occurs?|appears?|shared?)\b")),
     SplitKind.TEMPORAL: (re.compile(r"\b(later|after|earlier|before)\b"),),
 }
-"""What one sentence that names train.csv and test.csv must hold, so that a reader knows how to validate: `No ward of
+"""Words that one sentence with train.csv and test.csv must contain, so that a reader knows how to validate: `No ward of
 train.csv occurs in test.csv.` or `All rows of test.csv are later than those of train.csv.`"""
 
 _FENCE = re.compile(r"^```csv[ \t]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -75,7 +26,7 @@ _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w])")
 
 
 def check_description(tables: PackageTables) -> Iterator[str]:
-    """A reader learns every file, every column, the metric and the form of a submission, and not the rule."""
+    """Check that files, columns, metric and the form of a submission are described, and the rule is not."""
     text = tables.description
     if not text:
         return
@@ -86,15 +37,15 @@ def check_description(tables: PackageTables) -> Iterator[str]:
     yield from _check_names(tables, text)
     if not _says_split(_FENCE.sub("", text), tables.spec.split):
         yield f"{DESCRIPTION}: does not say that train and test are apart by {_BY[tables.spec.split]}"
-    words = METRIC_WORDS.get(tables.facts.metric, (str(tables.facts.metric),))
-    if not any(word in sections.get("Evaluation", "").lower() for word in words):
+    title = get_metric(tables.facts.metric).title.partition(" (")[0]
+    if title.lower() not in sections.get("Evaluation", "").lower():
         yield f"{DESCRIPTION}: its evaluation section does not name the metric {tables.facts.metric}"
     yield from _check_example(tables, sections.get("Submission", ""))
     yield from _check_giveaways(tables, text)
 
 
 def _check_paths(sections: Mapping[str, str]) -> Iterator[str]:
-    """Paths must be those of the sandbox, so that a script written from the description alone finds its files."""
+    """Check that paths are those of the sandbox."""
     paths = [public_path(name) for name in (TRAIN, TEST, SAMPLE)]
     if unnamed := [path for path in paths if not _names(sections.get("Files", ""), path)]:
         yield f"{DESCRIPTION}: its files section does not name the paths {name_some(unnamed)}"
@@ -103,7 +54,7 @@ def _check_paths(sections: Mapping[str, str]) -> Iterator[str]:
 
 
 def _check_names(tables: PackageTables, text: str) -> Iterator[str]:
-    """Names that the example of a submission shows count for the submission's columns alone."""
+    """Check that columns and labels are named. The example of a submission counts only for its own columns."""
     prose = _FENCE.sub("", text)
     if unnamed := [name for name in _columns(tables) if not _names(prose, name)]:
         yield f"{DESCRIPTION}: does not name the columns {name_some(unnamed)}"
@@ -114,7 +65,7 @@ def _check_names(tables: PackageTables, text: str) -> Iterator[str]:
 
 
 def _columns(tables: PackageTables) -> list[str]:
-    """Columns of train.csv, and those it should have had."""
+    """Return the columns of train.csv, and the target columns even if they are missing there."""
     return list(dict.fromkeys([*tables.train.columns, *tables.facts.target_columns]))
 
 
@@ -123,7 +74,7 @@ def _labels(tables: PackageTables) -> tuple[str, ...]:
 
 
 def _says_split(prose: str, split: SplitKind) -> bool:
-    """Whether one sentence says how rows were told apart; a random split needs no words."""
+    """Whether one sentence says how train and test were split. A random split needs none."""
     if split not in _APART:
         return True
     sentences = re.split(r"(?<=[.;:!?|])\s|\n\s*\n", prose.lower().replace("`", ""))
@@ -134,7 +85,7 @@ def _says_split(prose: str, split: SplitKind) -> bool:
 
 
 def split_sections(text: str) -> dict[str, str]:
-    """Cut Markdown at its second-level headings: heading -> the text below it."""
+    """Split Markdown at its second-level headings: text by heading."""
     pieces = re.split(r"^## +(.+?) *$", text, flags=re.MULTILINE)
     return dict(zip(pieces[1::2], pieces[2::2], strict=True))
 

@@ -1,4 +1,4 @@
-"""Gates on a package's form: files, ids and gaps. Each yields what is wrong as text; `gates` adds task and name."""
+"""Gates on a package's files, ids and missing cells. Each yields findings as text."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -7,33 +7,32 @@ from itertools import chain, islice
 import numpy as np
 import polars as pl
 
+from sandmill.errors import count, name_some
 from sandmill.mechanism.columns import standardize
 from sandmill.models.base import Part
 from sandmill.models.mechanism import Categorical, Missing
 from sandmill.quality.dependence import Array, Levels, clustering_p_value, correlate_ranks, level
-from sandmill.quality.findings import name_some
 from sandmill.quality.package_tables import ANSWERS, PART, PUBLIC_FILES, SAMPLE, TEST, TRAIN, PackageTables
 from sandmill.quality.targets import Target, name_target
 
 PRIVATE_FILES = frozenset({ANSWERS, "task.json", "solution.py", "leaderboard.csv"})
-"""What may lie on the private side; all but the answers come with calibration."""
+"""Private files of a package. All but the answers are added by calibration."""
 
 ID_ALPHA = 1e-5
-"""p-value below which ids or positions are taken to speak. About ten tests a task: it costs 1 sound task in 10,000.
-
-Targets of several columns or labels share it."""
+"""p-value below which ids or positions depend on a target. With ten tests it rejects 1 sound task in 10,000. Several
+targets share it."""
 
 MISSING_SIGMAS = 5.0
 _LAST_NUMBER = re.compile(r"(\d{1,15})$")
 
 
 def check_files(tables: PackageTables) -> Iterator[str]:
-    """The public and the private side hold the files that the task is about, with the rows the design asked for."""
+    """Check that both sides have exactly the expected files, with the numbers of rows that the design declares."""
     yield from tables.faults
-    if strangers := sorted(set(tables.package.public) - set(PUBLIC_FILES)):
-        yield f"public side holds files that no agent should get: {name_some(strangers)}"
-    if strangers := sorted(set(tables.package.private) - PRIVATE_FILES):
-        yield f"private side holds unknown files: {name_some(strangers)}"
+    if unknown := sorted(set(tables.package.public) - set(PUBLIC_FILES)):
+        yield f"public side holds files that no agent should get: {name_some(unknown)}"
+    if unknown := sorted(set(tables.package.private) - PRIVATE_FILES):
+        yield f"private side holds unknown files: {name_some(unknown)}"
     if tables.faults:
         return
     sizes = tables.spec.sizes
@@ -53,16 +52,16 @@ def check_files(tables: PackageTables) -> Iterator[str]:
 
 
 def check_ids(tables: PackageTables) -> Iterator[str]:
-    """An id names a row and says nothing else: not its target, not its part; nor does the order of test.csv."""
+    """Check that ids are unique, and that neither ids nor the order of test.csv depend on targets or parts."""
     name = tables.facts.id_column
     train, test = tables.train[name], tables.test[name]
     for path, ids in ((TRAIN, train), (TEST, test)):
         if empty := ids.null_count():
-            yield f"{path}: {empty} rows without an id"
+            yield f"{path}: {count(empty, 'row')} without an id"
         if repeated := ids.len() - ids.n_unique():
-            yield f"{path}: {repeated} ids occur more than once"
+            yield f"{path}: {count(repeated, 'id')} more than once"
     if shared := len(set(train) & set(test)):
-        yield f"{shared} ids occur in both {TRAIN} and {TEST}"
+        yield f"{count(shared, 'id')} in both {TRAIN} and {TEST}"
     for path, frame in ((SAMPLE, tables.sample), (ANSWERS, tables.answers)):
         if not frame[name].equals(test):
             yield f"{path}: its ids are not those of {TEST} in the same order"
@@ -86,7 +85,7 @@ def _read_targets(path: str, ids: pl.Series, targets: tuple[Target, ...]) -> Ite
 
 
 def read_ids(what: str, views: Mapping[str, Levels], values: Array | Levels, alpha: float) -> Iterator[str]:
-    """Tell the first way in which names speak of a number."""
+    """Yield the first way in which names depend on a number."""
     for view, numbers in views.items():
         rho, p = correlate_ranks(numbers, values)
         if p < alpha:
@@ -95,7 +94,7 @@ def read_ids(what: str, views: Mapping[str, Levels], values: Array | Levels, alp
 
 
 def id_views(ids: pl.Series) -> dict[str, Levels]:
-    """Read names as an attacker would: by alphabet, by the number they end with, by their length."""
+    """Return numeric views of names: by alphabet, by the number at the end, by length."""
     texts = ids.fill_null("")
     views = {"as text": level(texts)}
     endings = [_LAST_NUMBER.search(text) for text in texts]
@@ -106,7 +105,7 @@ def id_views(ids: pl.Series) -> dict[str, Levels]:
 
 
 def check_missing(tables: PackageTables) -> Iterator[str]:
-    """Gaps are where the design declares them, about as often as it says, and nowhere else."""
+    """Check that cells are missing where the design declares it, about as often as declared, and nowhere else."""
     declared = {gap.column: gap for gap in tables.spec.mechanism.missing()}
     id_column, features = tables.facts.id_column, tables.features
     for path, frame in ((TRAIN, tables.distinct_train), (TEST, tables.test)):
@@ -116,7 +115,7 @@ def check_missing(tables: PackageTables) -> Iterator[str]:
                 yield f"{path}: column {name} is empty"
             elif name not in declared:
                 if gaps:
-                    yield f"{path}: column {name} has {gaps} gaps; none are declared"
+                    yield f"{path}: column {name} has {count(gaps, 'gap')}; none are declared"
             else:
                 low, high = _expected_gaps(tables, declared[name], frame)
                 if not low <= gaps <= high:
@@ -124,7 +123,7 @@ def check_missing(tables: PackageTables) -> Iterator[str]:
 
 
 def _expected_gaps(tables: PackageTables, gap: Missing, frame: pl.DataFrame) -> tuple[float, float]:
-    """Bounds on the number of gaps: five standard deviations of the binomial that the declaration gives each row."""
+    """Return bounds on the number of missing cells: five standard deviations around the declared mean."""
     given = tables.spec.mechanism.column_by_name[gap.given]
     cells = frame[gap.given]
     if isinstance(given.distribution, Categorical):

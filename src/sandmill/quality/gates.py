@@ -1,4 +1,4 @@
-"""Pure gates: what must hold of one package before anybody spends a solver's time on it."""
+"""The list of gates: checks on the files of one package."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,15 +15,15 @@ from sandmill.quality.split_gates import check_time, check_units
 
 @dataclass(frozen=True)
 class Gate:
-    """One thing to be checked, by the name under which its findings are reported."""
+    """One check, with the name under which its findings are reported."""
 
     name: str
     check: Callable[[PackageTables], Iterator[str]]
     needs_rows: bool = True
-    """Whether it reads rows. Such a gate is left out when files could not be read; `files` has said so already."""
+    """Whether it reads rows. Such a gate is skipped if a file cannot be read, which the gate `files` reports."""
 
     def find(self, tables: PackageTables) -> list[Finding]:
-        """List what is wrong. A gate that fails itself is a finding, so that one odd package stops nobody else."""
+        """Return the findings. An exception in the gate is a finding, so that other packages go on."""
         if self.needs_rows and tables.faults:
             return []
         try:
@@ -47,10 +47,10 @@ GATES: tuple[Gate, ...] = (
 
 
 def check_package(package: TaskPackage) -> list[Finding]:
-    """Say everything that is wrong with a package at once; an empty list means that it may be calibrated."""
+    """Return all findings on a package; an empty list means that it passes."""
     return check_tables(read_package(package))
 
 
 def check_tables(tables: PackageTables) -> list[Finding]:
-    """Run every gate over tables that are parsed already."""
+    """Run every gate on parsed tables."""
     return [finding for gate in GATES for finding in gate.find(tables)]

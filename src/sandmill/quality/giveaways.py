@@ -1,4 +1,4 @@
-"""What a description must not say: the vocabulary of how data come about, and the numbers of the mechanism."""
+"""Texts that a description must not contain: terms of the mechanism, and its parameters."""
 
 import math
 from collections.abc import Iterator
@@ -82,21 +82,21 @@ GIVEAWAYS = (
     "softmax(",
     "logistic(",
 )
-"""Phrases of the mechanism's vocabulary. Words that also live in ordinary prose (ratio, cycle, noise) are left out."""
+"""Terms of the mechanism, lower case. Words of ordinary prose (ratio, cycle, noise) are left out."""
 
 MOTIF_NUMBERS = ("cut", "period", "phase", "effects", "weights", "center", "scale", "intercept", "intercepts")
 OTHER_NUMBERS = (
     *("noise", "rate", "slope", "slopes", "shares", "per_year", "amounts", "sigma", "steepness", "factor", "spread"),
     *("cuts", "starts", "levels", "dispersion", "low", "high"),
 )
-"""Fields whose numbers are secret. The first are words that no column should be named after; these may be."""
+"""Fields whose numbers are secret. No column may be named after a field of `MOTIF_NUMBERS`."""
 
 DISTINCT_DIGITS = 3
-"""Significant digits from which on a number is no coincidence."""
+"""Significant digits that a number needs to count; fewer may be a coincidence."""
 
 
 def secret_numbers(spec: TaskSpec) -> frozenset[str]:
-    """Write the mechanism's parameters as a careless writer would: in full and rounded to 1 to 4 decimals.
+    """Return the mechanism's parameters as text: in full and rounded to 1 to 4 decimals.
 
     Only numbers of three or more significant digits count, and none that are public anyway.
     """
@@ -106,7 +106,7 @@ def secret_numbers(spec: TaskSpec) -> frozenset[str]:
 
 
 def public_numbers(spec: TaskSpec) -> frozenset[str]:
-    """What may be said: numbers of rows, the ends of a cycle such as the days of a year, years and days of dates."""
+    """Return numbers that may be published: rows, the ends of a cycle such as the days of a year, years and days."""
     sizes = spec.sizes
     public = {sizes.train, sizes.feedback, sizes.final, sizes.feedback + sizes.final}
     for column in spec.mechanism.columns:
@@ -123,7 +123,7 @@ def public_numbers(spec: TaskSpec) -> frozenset[str]:
 
 def _walk(value: object, field: str = "") -> Iterator[float]:
     if isinstance(value, Uniform):
-        return  # Its ends show in the files.
+        return  # Its ends can be seen in the files.
     if isinstance(value, BaseModel):
         for name in type(value).model_fields:
             yield from _walk(getattr(value, name), name)

@@ -1,4 +1,4 @@
-"""A package's files, parsed once, so that every gate reads the same rows and none of them meets a malformed file."""
+"""Parse the files of a package once for all gates."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ PART = "part"
 
 @dataclass(frozen=True)
 class PackageTables:
-    """The tables of one package: ids, names and targets as text, numbers and days as floats, gaps as nulls."""
+    """The tables of one package: ids, names and targets as text, numbers and days as floats, missing cells as nulls."""
 
     package: TaskPackage
     description: str
@@ -32,7 +32,7 @@ class PackageTables:
     sample: pl.DataFrame
     answers: pl.DataFrame
     faults: tuple[str, ...]
-    """What kept a file from being read as the facts say. The frames may be relied on only if there is none."""
+    """Reasons why files cannot be read as the facts say. The frames are valid only if there are none."""
 
     @property
     def task_id(self) -> str:
@@ -46,7 +46,7 @@ class PackageTables:
 
     @property
     def facts(self) -> TaskFacts:
-        """What a solver is told."""
+        """Facts that a solver gets."""
         return self.package.facts
 
     @property
@@ -73,7 +73,7 @@ class PackageTables:
 
     @cached_property
     def distinct_train(self) -> pl.DataFrame:
-        """Training rows without the copies that the design declares, so that tests may take rows for independent."""
+        """Training rows without the declared copies, so that rows are independent."""
         if self.spec.mechanism.duplicates() is None:
             return self.train
         return self.train.unique([*self.features, *self.facts.target_columns], keep="first", maintain_order=True)
@@ -85,7 +85,7 @@ class PackageTables:
 
 
 def read_package(package: TaskPackage) -> PackageTables:
-    """Parse every file of a package; what cannot be parsed becomes a fault and an empty table, never an exception."""
+    """Parse every file of a package. A file that cannot be parsed becomes a fault and an empty table."""
     faults: list[str] = []
     facts, spec = package.facts, package.spec
     id_, targets = facts.id_column, facts.target_columns
@@ -135,7 +135,7 @@ def _read_text(files: Mapping[str, bytes], path: str, faults: list[str]) -> str:
 
 
 def _in_order_of(frame: pl.DataFrame | None, names: list[str]) -> list[str]:
-    """Features may stand in any order that train.csv chose, as long as test.csv chooses the same."""
+    """Return names in the order of a frame. The order of features is free, but the same in train and test."""
     if frame is None or not set(names) <= set(frame.columns):
         return names
     return [name for name in frame.columns if name in set(names)]

@@ -1,7 +1,7 @@
-"""Tables over all packages of a shard at once, so that one run of a suite speaks for every task.
+"""Tables over all packages of a shard, so that each suite runs once for all tasks.
 
-Each row belongs to one task. What a suite should say of a whole file (rows, gaps, range) is a cell here, since a
-table-level expectation over many tasks could not be traced back to one of them.
+Each row belongs to one task. Facts of a whole file (rows, missing cells, range) are cells here, since a table-level
+expectation over many tasks could not be traced back to one of them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,9 +12,8 @@ import polars as pl
 
 from sandmill.fingerprint import digest
 from sandmill.models.base import Part
-from sandmill.models.package import TaskPackage
 from sandmill.quality.cells import date_columns
-from sandmill.quality.package_tables import DESCRIPTION, PART, SAMPLE, TEST, TRAIN, PackageTables, read_package
+from sandmill.quality.package_tables import DESCRIPTION, PART, SAMPLE, TEST, TRAIN, PackageTables
 from sandmill.quality.targets import reads_sets
 
 SCHEMAS: Mapping[str, Mapping[str, type[pl.DataType]]] = {
@@ -80,20 +79,15 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "answers": ("task_id", "column"),
     "files": ("task_id", "side", "path"),
 }
-"""What names a failing row in a finding. Ids of test rows are left out: a finding says nothing of an answer."""
+"""Columns that name a failing row in a finding. Ids of test rows are left out, since findings are not private."""
 
 Row = dict[str, Any]
 
 
-def shard_tables(packages: Iterable[TaskPackage]) -> dict[str, pl.DataFrame]:
-    """Lay the packages of a shard out as the tables that the suites speak of."""
-    return lay_out([read_package(package) for package in packages])
-
-
 def lay_out(parsed: Sequence[PackageTables]) -> dict[str, pl.DataFrame]:
-    """Lay out packages that are parsed already.
+    """Return the tables of the suites for parsed packages.
 
-    A file that cannot be read gives null cells or no rows, never an exception: the gate `files` reports it.
+    A file that cannot be read gives null cells or no rows; the gate `files` reports it.
 
     Returns:
         One frame for each entry of `SCHEMAS`, with exactly its columns, even when no package gives a row.
@@ -165,7 +159,7 @@ def _describe_columns(tables: PackageTables) -> Iterator[Row]:
 
 
 def describe_column(column: pl.Series, is_date: bool = False) -> Row:
-    """Sum up one column of one file in the figures that suites bound."""
+    """Summarize one column of one file in the figures that suites check."""
     is_number = column.dtype.is_numeric()
     numbers = column.drop_nulls().cast(pl.Float64) if is_number else None
     lengths = None if is_number else column.str.len_chars()

@@ -1,56 +1,56 @@
-"""The gate on columns that are the target in another form: by name, by value, or by where their gaps are."""
+"""Gate on columns that determine the target: by name, by value, or by their missing cells."""
 
 from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sandmill.errors import name_some
 from sandmill.models.structure import TargetKind
 from sandmill.quality.dependence import (
     Levels,
     area_under_curve,
     correlate_ranks,
     level,
-    share_told_by_level,
-    share_told_by_neighbour,
+    share_by_level,
+    share_by_neighbour,
 )
-from sandmill.quality.findings import name_some
 from sandmill.quality.package_tables import PackageTables
 from sandmill.quality.targets import Target, name_target
 
 PROXY = 0.995
-"""Area under the curve, share of the target told or |correlation| at which one column is as good as the target."""
+"""Area under the curve, share of the target or |correlation| from which on a column determines the target."""
 PROXY_LEAST_ROWS = 50
 PROXY_LEAST_MARKED = 5
-"""Rows of the rarer of two classes: with fewer, some column separates them by luck."""
+"""Rows of the rarer class, at least. With fewer, some column separates the classes by chance."""
 FEW_LEVELS = 0.1
 """A table level -> target is tried for columns with fewer distinct values than this share of the rows."""
 
 
 def check_proxy(tables: PackageTables) -> Iterator[str]:
-    """No feature bears a target's name, and no single one, nor its gaps, tells any target."""
+    """Check that no feature has a target's name, and that none determines a target, alone or by its missing cells."""
     facts = tables.facts
     labels = facts.classes if facts.target is TargetKind.MULTILABEL else ()
     taken = {facts.target_column, *facts.target_columns, *labels}
     if named := [name for name in tables.features if name in taken]:
         yield f"columns have the name of a target: {name_some(named)}"
-    # Each column and target is put in order once; the measures read little else.
+    # Each column and target is ranked once for all measures.
     orders = [level(target.values) for target in tables.test_targets]
     for name in tables.features:
         column = tables.test[name]
         gaps, levels = column.is_null().to_numpy(), level(column.fill_null(strategy="min"))
         for target, order in zip(tables.test_targets, orders, strict=True):
             what, there = name_target(target, tables.test_targets), target.is_known & ~gaps
-            told = _tell(levels[there], target.only(there), order[there])
-            if told >= PROXY:
-                yield f"column {name} alone tells {what} ({told:.4f}, at most {PROXY})"
-            told = _tell_by_gaps(gaps[target.is_known], target.known()) if gaps.any() else 0.0
-            if told >= PROXY:
-                yield f"the gaps of column {name} tell {what} ({told:.4f}, at most {PROXY})"
+            share = _share_by_column(levels[there], target.only(there), order[there])
+            if share >= PROXY:
+                yield f"column {name} alone tells {what} ({share:.4f}, at most {PROXY})"
+            share = _share_by_gaps(gaps[target.is_known], target.known()) if gaps.any() else 0.0
+            if share >= PROXY:
+                yield f"the gaps of column {name} tell {what} ({share:.4f}, at most {PROXY})"
 
 
-def _tell(levels: Levels, target: Target, order: Levels) -> float:
-    """Best of several measures of how far one column alone settles a target; 1 is wholly.
+def _share_by_column(levels: Levels, target: Target, order: Levels) -> float:
+    """Return the best of several measures of how well one column predicts a target; 1 is perfect.
 
     Args:
         levels: cells of the column, in their order.
@@ -64,18 +64,18 @@ def _tell(levels: Levels, target: Target, order: Levels) -> float:
     is_two = target.is_class and len(counts) == 2
     if is_two and counts.min() < PROXY_LEAST_MARKED:
         return 0.0
-    told = [share_told_by_neighbour(levels, order, target.is_class)]
+    shares = [share_by_neighbour(levels, order, target.is_class)]
     if is_two:
-        told.append(area_under_curve(levels, order == order.max()))
+        shares.append(area_under_curve(levels, order == order.max()))
     if not target.is_class:
-        told.append(abs(correlate_ranks(levels, order)[0]))
+        shares.append(abs(correlate_ranks(levels, order)[0]))
     if np.count_nonzero(np.bincount(levels)) <= FEW_LEVELS * len(levels):
-        told.append(share_told_by_level(levels, target.values, target.is_class))
-    return max(told)
+        shares.append(share_by_level(levels, target.values, target.is_class))
+    return max(shares)
 
 
-def _tell_by_gaps(gaps: NDArray[np.bool_], target: Target) -> float:
-    """How well gaps single out one class."""
+def _share_by_gaps(gaps: NDArray[np.bool_], target: Target) -> float:
+    """Return how well missing cells separate one class from the others."""
     if not target.is_class:
         return 0.0
     shown = gaps.astype(np.int64)

@@ -1,4 +1,4 @@
-"""Gates on how train and test were told apart: by unit, by time, or by neither. Each yields what is wrong as text."""
+"""Gates on the split of train and test by unit or by time. Each yields findings as text."""
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
@@ -6,25 +6,25 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
+from sandmill.errors import count, name_some
 from sandmill.models.base import Part
 from sandmill.models.mechanism import Column, Date
 from sandmill.models.structure import SplitKind
 from sandmill.quality.cells import date_columns
 from sandmill.quality.dependence import Array, overhang_p_value, same_spread_p_value
 from sandmill.quality.file_gates import ID_ALPHA, id_views, read_ids
-from sandmill.quality.findings import name_some
 from sandmill.quality.package_tables import TEST, TRAIN, PackageTables
 from sandmill.quality.targets import Target
 
 LEAST_UNITS = 4
-"""In train and in each part: with fewer, units cannot be held out to validate on."""
+"""Units in train and in each part, at least. With fewer, none can be held out for validation."""
 MOST_UNITS = 0.75
-"""Units for each row: with more, rows hardly share one."""
+"""Units for each row, at most. With more, rows hardly share units."""
 TIME_ALPHA = 1e-5
 
 
 def check_units(tables: PackageTables) -> Iterator[str]:
-    """What rows belong to is never met again in another part, is shared by rows, and has a name that says nothing."""
+    """Check that units are in one part only, have several rows, and have names that do not depend on targets."""
     name = tables.spec.mechanism.unit_column()
     if name is None:
         if tables.spec.split is SplitKind.GROUPED:
@@ -34,11 +34,11 @@ def check_units(tables: PackageTables) -> Iterator[str]:
     parts |= {f"part {part} of {TEST}": tables.test[name].filter(tables.test_parts == str(part)) for part in Part}
     for (first, here), (second, there) in combinations(parts.items(), 2):
         if shared := len(set(here.drop_nulls()) & set(there.drop_nulls())):
-            yield f"{shared} units of column {name} occur in both {first} and {second}"
+            yield f"{count(shared, 'unit')} of column {name} in both {first} and {second}"
     for where, cells in parts.items():
         units = cells.n_unique()
         if units < LEAST_UNITS:
-            yield f"{where}: column {name} has {units} units; at least {LEAST_UNITS}"
+            yield f"{where}: column {name} has {count(units, 'unit')}; at least {LEAST_UNITS}"
         elif units > MOST_UNITS * cells.len():
             yield f"{where}: column {name} has {units} units for {cells.len()} rows; rows must share them"
     for where, frame, targets in ((TRAIN, tables.train, tables.train_targets), (TEST, tables.test, _with_part(tables))):
@@ -47,7 +47,7 @@ def check_units(tables: PackageTables) -> Iterator[str]:
 
 
 def _check_shared_cells(where: str, frame: pl.DataFrame, unit: str, columns: Sequence[Column]) -> Iterator[str]:
-    """Columns that the design declares the same for all rows of a unit are so; two units of one name show here too."""
+    """Check that columns of a unit are equal in all its rows. This also finds two units of one name."""
     shared = [column.name for column in columns if column.unit == unit]
     counts = frame.group_by(unit).agg(pl.col(shared).n_unique())
     if varying := [name for name in shared if counts[name].max() != 1]:
@@ -68,14 +68,14 @@ def _with_part(tables: PackageTables) -> tuple[Target, ...]:
 
 
 def _mean_by_unit(units: pl.Series, target: Target) -> tuple[pl.Series, Array]:
-    """One row a unit: rows of a unit are no independent witnesses."""
+    """Average a target by unit, since rows of a unit are not independent."""
     frame = pl.DataFrame({"unit": units, "value": target.values}).filter(pl.Series(target.is_known)).drop_nulls()
     means = frame.group_by("unit", maintain_order=True).mean()
     return means["unit"], means["value"].to_numpy()
 
 
 def check_time(tables: PackageTables) -> Iterator[str]:
-    """Test dates come after train dates if the split is by time, and else cover the same span; parts always do."""
+    """Check that test dates are later if the split is by time. Otherwise, and between parts, spans must agree."""
     dates = date_columns(tables.spec)
     split = tables.spec.split
     parting = [column.name for column in dates if _train_days(column) is not None]
@@ -89,7 +89,7 @@ def check_time(tables: PackageTables) -> Iterator[str]:
         if column.name not in parting:
             yield from _compare_spans(f"{TRAIN} and {TEST}: column {column.name}", train, test)
         elif len(train) and len(test) and (early := int((test <= train.max()).sum())):
-            yield f"{early} rows of {TEST} are not later than all of {TRAIN} by column {column.name}"
+            yield f"{count(early, 'row')} of {TEST} not later than all of {TRAIN} by column {column.name}"
         feedback, final = (_days(tables.test.filter(tables.test_parts == str(part)), column) for part in Part)
         yield from _compare_spans(f"parts of {TEST}: column {column.name}", feedback, final)
 
@@ -99,17 +99,17 @@ def _train_days(column: Column) -> int | None:
 
 
 def _check_span(tables: PackageTables, column: Column) -> Iterator[str]:
-    """Days are counted from the column's first day on, so the declared span is 0 to days - 1."""
+    """Check that days are in the declared span. They count from the column's first day, 0."""
     if not isinstance(column.distribution, Date):
         return
     for path, frame in ((TRAIN, tables.train), (TEST, tables.test)):
         days = frame[column.name].drop_nulls()
         if outside := int(((days < 0) | (days >= column.distribution.days)).sum()):
-            yield f"{path}: {outside} cells of column {column.name} are outside the declared span"
+            yield f"{path}: {count(outside, 'cell')} of column {column.name} outside the declared span"
 
 
 def _days(frame: pl.DataFrame, column: Column) -> Array:
-    """Days of rows that may be taken for independent: one row a unit, where all rows of a unit share the date."""
+    """Return the days of independent rows: one row for each unit, if all rows of a unit share the date."""
     chosen = frame.unique(column.unit, keep="first", maintain_order=True) if column.unit else frame
     return chosen[column.name].drop_nulls().to_numpy().astype(np.float64)
 

@@ -1,4 +1,4 @@
-"""Suites of expectations as files that data people edit: read here, and every mistake found before any work is done."""
+"""Read expectation suites from JSON files, and report every mistake in them before any work."""
 
 import difflib
 import json
@@ -33,22 +33,22 @@ ROW_EXPECTATIONS: Mapping[str, frozenset[str]] = {
     "expect_column_pair_values_to_be_in_set": _PAIR | {"value_pairs_set", "ignore_row_if"},
     "expect_compound_columns_to_be_unique": _LIST | {"ignore_row_if"},
 }
-"""Expectations that judge rows, and so tasks, each with its arguments. Those that judge a whole table are left out, and
-so is `mostly`: whether a task passes must not depend on which others are in its shard."""
+"""Expectations on rows, each with its arguments. Expectations on whole tables and the argument `mostly` are left out:
+whether a task passes must not depend on the other tasks of its shard."""
 
 CONDITION = "row_condition"
 """Argument that limits an expectation to some rows, allowed everywhere: {"type": "comparison", "column": {"name": ...},
 "operator": ..., "parameter": ...}. Great Expectations deprecates conditions written as text."""
 
 _SETTING_SHOWN = 120
-"""Characters of an argument that a finding quotes; the suite itself has the rest."""
+"""Characters of an argument that a finding quotes."""
 
 _PLACES = ("column", "column_A", "column_B", "column_list")
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """One line of a suite, and where it stands in its file."""
+    """One expectation of a suite, with its line in the file."""
 
     type: str
     kwargs: Mapping[str, Any]
@@ -56,7 +56,7 @@ class Expectation:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Columns it speaks of."""
+        """Columns that it checks."""
         named = [self.kwargs[place] for place in _PLACES if place in self.kwargs]
         return tuple(str(name) for item in named for name in (item if isinstance(item, list) else [item]))
 
@@ -67,13 +67,13 @@ class Expectation:
 
     @property
     def settings(self) -> str:
-        """Its other arguments in a line."""
+        """Its other arguments on one line."""
         shown = {name: value for name, value in self.kwargs.items() if name not in _PLACES}
         return ", ".join(f"{name} {_show(value)}" for name, value in shown.items())
 
 
 def load_suites(folder: Path) -> dict[str, bytes]:
-    """Read every suite of a folder, unchanged byte for byte, for runs and for the release's own copy.
+    """Read and check every suite of a folder. The bytes are also copied into releases.
 
     Returns:
         Content of `<table>.json` by table name.
@@ -105,7 +105,7 @@ def read_suite(name: str, content: bytes) -> list[Expectation]:
 
 
 def find_problems(name: str, content: bytes) -> list[Problem]:
-    """List what is wrong with a suite's file: JSON, table, expectations, arguments and columns."""
+    """List the mistakes in a suite's file: JSON, table, expectations, arguments and columns."""
     file = f"{name}.json"
     if name not in SCHEMAS:
         return [Problem(file, f"table {name}", f"one of {', '.join(SCHEMAS)}", _suggest(name, SCHEMAS))]

@@ -1,4 +1,4 @@
-"""What is predicted, as numbers: one view for each target column, or for each label of a column that holds sets."""
+"""Targets as numbers: one for each target column, or for each label of a column that holds sets."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from sandmill.models.structure import TargetKind
 from sandmill.quality.dependence import Array, Levels, level, split_marks
 
 YES_OR_NO = ("0", "1")
-"""Classes of one label: absent, present."""
+"""Class names of one label: absent, present."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """One thing that is predicted, with its value in every row, so that gates need not know how files write it."""
+    """One target with its value in every row, independent of its form in the files."""
 
     name: str
     """Target column, or label of a column that holds sets of labels."""
@@ -28,7 +28,7 @@ class Target:
 
     @property
     def is_class(self) -> bool:
-        """Whether values are codes, whose order and distance mean nothing."""
+        """Whether values are class codes."""
         return bool(self.classes)
 
     @property
@@ -37,24 +37,24 @@ class Target:
         return np.isfinite(self.values)
 
     def only(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> "Target":
-        """Look at some rows, by mask or by place."""
+        """Select rows, by mask or by index."""
         return Target(self.name, self.values[rows], self.classes)
 
     def known(self) -> "Target":
-        """Look at the rows with a valid value."""
+        """Select the rows with a valid value."""
         return self.only(self.is_known)
 
     def marks(self) -> list[NDArray[np.bool_]]:
-        """View valid values as yes-or-no marks: one view for each class, or above the median for numbers."""
+        """Return valid values as boolean marks: one array for each class, or above the median for numbers."""
         return split_marks(self.values, self.is_class)
 
     def orders(self) -> list[Levels]:
-        """View valid values as what can be ranked: the numbers in their order, or one 0/1 view for each class."""
+        """Return rankable arrays of valid values: the ranks of numbers, or 0/1 for each class."""
         return [mark.astype(np.int64) for mark in self.marks()] if self.is_class else [level(self.values)]
 
 
 def name_target(target: Target, among: Sequence[Target]) -> str:
-    """Name a target in a finding: by its column or label only where there are several."""
+    """Name a target in a finding, with its column or label if there are several."""
     return f"the target {target.name}" if len(among) > 1 else "the target"
 
 
@@ -72,7 +72,7 @@ def read_targets(frame: pl.DataFrame, facts: TaskFacts) -> tuple[Target, ...]:
 
 
 def match_rows(target: Target, places: NDArray[np.int64]) -> Target:
-    """Reorder a target to the rows of another file; place -1 is a row that it lacks."""
+    """Reorder a target to the rows of another file; index -1 is a missing row."""
     return Target(target.name, np.append(target.values, np.nan)[places], target.classes)
 
 
@@ -86,7 +86,7 @@ def _read_cells(cells: pl.Series, classes: Sequence[str]) -> Array:
 
 
 def _read_sets(cells: pl.Series, labels: Sequence[str]) -> tuple[Target, ...]:
-    """One 0/1 view for each label. A set with a stranger or a repeated label in it is not valid for any of them."""
+    """Return one 0/1 target for each label. A set with an unknown or repeated label is invalid for all of them."""
     codes = {name: code for code, name in enumerate(labels)}
     wide = np.zeros((cells.len(), len(labels)))
     for row, cell in enumerate(cells.fill_null("")):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from sandmill.errors import Problem, SandboxUnavailable
+from sandmill.errors import InputError, Problem, SandboxUnavailable
 from sandmill.sandbox.interpreter import GUEST
 
 BackendName = Literal["auto", "warm", "bwrap", "subprocess"]
@@ -66,11 +66,12 @@ def choose_backend(requested: BackendName) -> Literal["warm", "bwrap", "subproce
     """Return the requested backend. For `auto`, return the fastest backend that isolates.
 
     Raises:
+        InputError: if there is no backend of this name.
         SandboxUnavailable: if it does not work on this machine. A backend with less isolation is never used instead.
     """
     if requested not in BACKENDS:
         problem = Problem("backend", repr(requested), f"one of {', '.join(BACKENDS)}")
-        raise SandboxUnavailable("sandbox", [problem])
+        raise InputError("sandbox", [problem], "Nothing was run.")
     if requested == "auto":
         requested = "warm" if not missing_for("warm") else "bwrap"
     if missing := missing_for(requested):

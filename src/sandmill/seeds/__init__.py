@@ -1,4 +1,4 @@
-"""Real tasks in: cards, tables and MLE-bench competitions are read, checked and profiled into `SeedTask`s."""
+"""Read real tasks as `SeedTask`s: cards, tables and MLE-bench competitions."""
 
 from sandmill.seeds.intake import ingest, survey
 from sandmill.seeds.support import missing_support

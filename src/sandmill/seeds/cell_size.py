@@ -1,4 +1,4 @@
-"""Find a cell of a CSV that is too large, without ever holding it: the readers that follow load cells whole."""
+"""Find cells of a CSV that are too large. Polars and DuckDB load whole cells, so the check reads blocks of bytes."""
 
 import re
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def _blocks(path: Path) -> Iterator[bytes]:
 
 
 def _is_suspicious(path: Path) -> bool:
-    """Tell quickly whether a whole block may lie inside one cell, so that most files are read only once here.
+    """Return whether a block may lie inside one cell. Most files have no such block, and are not read again.
 
     Inside a plain cell there is no comma and no line end. Inside a quoted one, quotes come only in pairs; a pair may be
     cut by the end of a block, so quotes at its ends prove nothing.
@@ -49,7 +49,7 @@ def _is_suspicious(path: Path) -> bool:
 
 
 def _locate(path: Path) -> tuple[int, int] | None:
-    """Walk over every comma, quote and line end. A quote opens a cell only at its beginning; elsewhere it is text."""
+    """Scan every comma, quote and line end. A quote opens a cell only at its start; elsewhere it is text."""
     line, column, begin, begin_line, offset = 1, 1, 0, 1, 0
     is_quoted = is_open = False
     for block in _blocks(path):
@@ -71,6 +71,6 @@ def _locate(path: Path) -> tuple[int, int] | None:
 
 
 def large_cell(file: str, name: str, line: int = 0) -> SourceProblem:
-    """Report such a cell; line 0 where the file has no lines."""
+    """Return the problem for a large cell. Line 0 means that the file has no lines."""
     saw = f"a cell of more than {MAX_CELL >> 20} MB in the column {show(name)}"
     return SourceProblem(file, saw, f"cells of at most {MAX_CELL >> 20} MB", line)

@@ -1,4 +1,4 @@
-"""The prepared public data of a competition: what can be told of the task from files, columns and cells."""
+"""Infer the task of a competition from its prepared public data: files, columns and cells."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +16,7 @@ from sandmill.seeds.competition_target import CompetitionTarget, Unsettled, sett
 from sandmill.seeds.profile import ColumnFacts, count_present, measure
 from sandmill.seeds.source_problems import SourceProblem
 from sandmill.seeds.table_files import TableFile
-from sandmill.seeds.tabular import Profiled, Wish, column_profile, describe_inputs, profile_table
+from sandmill.seeds.tabular import Profiled, Wish, describe_inputs, profile_table
 
 NO_DATA = "data in prepared/public (without them the target cannot be known)"
 OTHER_FILES = "inputs from more files than the training table"
@@ -26,19 +26,19 @@ ARCHIVES = "unpacked archives"
 
 @dataclass(frozen=True)
 class Understood:
-    """What a competition's data tell: a profile, or what stands against one."""
+    """The task that a competition's data make, or what is missing to know it."""
 
     profiled: Profiled | None = None
     needs: tuple[str, ...] = field(default=())
 
 
 def understand(public: Path, file: str, metric: MetricName | None, sample_name: str) -> Understood:
-    """Profile the training table, if it holds the whole task and its target is beyond doubt.
+    """Profile the training table, if it holds all inputs and its target can be inferred.
 
     Args:
         public: folder `prepared/public` of the competition.
-        file: its name in messages.
-        metric: None if the grader's name is none of ours; the modality can be told all the same.
+        file: name of the folder, for messages.
+        metric: None if the grader is unknown. The modality is inferred all the same.
         sample_name: name of the sample submission as the configuration has it; may be empty.
 
     Raises:
@@ -65,15 +65,13 @@ def understand(public: Path, file: str, metric: MetricName | None, sample_name: 
         return Understood(needs=(str(unsettled),))
     profiled = _profile(train, columns, target, metric)
     rows_test = count_present(test, test.columns[0])[0]
-    return Understood(
-        Profiled(profiled.structure.model_copy(update={"rows_test": rows_test}), profiled.columns, profiled.notes)
-    )
+    return Understood(Profiled(profiled.structure.model_copy(update={"rows_test": rows_test}), profiled.notes))
 
 
 def _not_one_table(
     files: PublicFiles, tables: CompetitionTables, facts: dict[str, ColumnFacts], columns: ColumnRoles
 ) -> str:
-    """Say why the training table alone is not the task; empty if it is."""
+    """Return why the training table alone is not the task; empty if it is."""
     kinds = [column.kind for name, column in facts.items() if name not in columns.keys or column.kind == "text"]
     texts, inputs = kinds.count("text"), len(kinds) - kinds.count("identifier")
     has_numbers = bool({"numeric", "date"} & set(kinds))
@@ -106,4 +104,4 @@ def _profile(train: TableFile, columns: ColumnRoles, target: CompetitionTarget, 
         pathologies=inputs.pathologies,
         rows_train=count_present(train, target.columns[0])[0],
     )
-    return Profiled(structure, tuple(column_profile(column, None) for column in facts.values()))
+    return Profiled(structure)

@@ -1,4 +1,4 @@
-"""What lies in the public folder of a competition, judged by the names of files: nothing is opened here."""
+"""Classify the files in the public folder of a competition by their names. No file is opened."""
 
 import os
 from collections import Counter
@@ -18,10 +18,10 @@ _MODALITY_OF = {suffix: modality for modality, suffixes in _SUFFIXES.items() for
 _ARCHIVES = frozenset({".zip", ".7z", ".gz", ".tgz", ".tar", ".bz2", ".xz", ".rar"})
 _DOCUMENTS = frozenset({".md", ".html", ".pdf"})
 _TOP_LEVEL_DOCUMENTS = _DOCUMENTS | {".txt"}
-"""A text file beside the tables describes them; one in a folder is data."""
+"""At the top level a text file is documentation; in a subfolder it is data."""
 
 _MOST_ENTRIES = 2000
-"""Files looked at: enough to see what a folder is made of."""
+"""Files that are classified at most."""
 _MOST_FOLDERS = 20_000
 _MOST_LEVELS = 50
 _FEWER_FOLDERS = f"at most {_MOST_FOLDERS} folders, at most {_MOST_LEVELS} levels deep"
@@ -29,25 +29,25 @@ _FEWER_FOLDERS = f"at most {_MOST_FOLDERS} folders, at most {_MOST_LEVELS} level
 
 @dataclass(frozen=True)
 class PublicFiles:
-    """The files of a public folder by what they are."""
+    """The files of a public folder, by kind."""
 
     tables: dict[str, Path]
     """CSV and Parquet files directly in the folder, by name."""
     media: Modality | None
-    """Images or sounds, whichever are more."""
+    """Image or audio, whichever has more files."""
     archives: tuple[str, ...]
-    """Packed files that have no unpacked twin beside them."""
+    """Archives that are not also unpacked in the folder."""
     others: tuple[str, ...]
-    """Every other file that may hold data, tables in folders included."""
+    """All other files that may hold data, including tables in subfolders."""
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to learn from."""
+        """Whether there are no data at all."""
         return not (self.tables or self.media or self.archives or self.others)
 
 
 def list_public(folder: Path, file: str) -> PublicFiles:
-    """List a public folder, links not followed and hidden files left out. A folder that is absent is empty.
+    """List a public folder, without hidden files. Links are not followed. A missing folder is empty.
 
     Args:
         folder: `prepared/public` of a competition.
@@ -75,7 +75,7 @@ def list_public(folder: Path, file: str) -> PublicFiles:
 
 
 def modality_of_names(names: Iterable[str | None]) -> Modality | None:
-    """Tell what files the cells of a column name, if at least half of them name images or sounds."""
+    """Return image or audio if at least half of the cells of a column are names of such files."""
     present = [name for name in names if name]
     found = [Path(name).suffix.lower()[1:] for name in present]
     known = [suffix for suffix in found if suffix in _MODALITY_OF]
@@ -83,7 +83,7 @@ def modality_of_names(names: Iterable[str | None]) -> Modality | None:
 
 
 def _walk(folder: Path, file: str) -> Iterator[str]:
-    """Relative names in a fixed order, files of a folder before its subfolders.
+    """Yield relative paths in a fixed order: the files of a folder before its subfolders.
 
     Raises:
         Unsound: if folders lie deeper inside each other than `_MOST_LEVELS`, or are more than `_MOST_FOLDERS`.
@@ -107,7 +107,7 @@ def _walk(folder: Path, file: str) -> Iterator[str]:
 
 
 def _children(folder: Path) -> tuple[list[str], list[str]]:
-    """Names of files and of folders, sorted, hidden ones left out; a folder that cannot be listed is empty."""
+    """Return sorted names of files and of folders, without hidden ones. A folder that cannot be listed is empty."""
     files: list[str] = []
     folders: list[str] = []
     try:

@@ -1,4 +1,4 @@
-"""Which table of a competition is which, and what its columns are for; nothing is guessed from names alone."""
+"""Find the training table, test table and sample submission of a competition, and the roles of their columns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ _TRAIN = ("train.csv", "train.parquet")
 _TEST = ("test.csv", "test.parquet")
 _SAMPLE = ("sample_submission.csv", "sampleSubmission.csv", "sample_submission.parquet")
 _LOOKED_AT = 200
-"""Rows whose cells are looked at for names of files."""
+"""Rows whose cells are searched for file names."""
 
 
 @dataclass(frozen=True)
 class CompetitionTables:
-    """The tables that a competition on one table has; None for each that is not there."""
+    """The tables of a competition; None for each that is missing."""
 
     train: TableFile | None
     test: TableFile | None
@@ -27,23 +27,23 @@ class CompetitionTables:
 
     @property
     def absent(self) -> tuple[str, ...]:
-        """What is needed to tell inputs and target and is not there."""
+        """The missing tables, as needs of the seed."""
         roles = ((self.train, "a training table"), (self.test, "a test table"), (self.sample, "a sample submission"))
         return tuple(f"{role} in prepared/public" for table, role in roles if table is None)
 
 
 @dataclass(frozen=True)
 class ColumnRoles:
-    """What the columns of the training table are for."""
+    """The roles of the columns of the training table."""
 
     keys: tuple[str, ...]
-    """ColumnRoles of the sample submission that name test rows."""
+    """Columns of the sample submission that identify test rows."""
     answers: tuple[str, ...]
     """Its other columns."""
     shared: tuple[str, ...]
-    """ColumnRoles that both the training and the test table have."""
+    """Columns that both the training and the test table have."""
     lacking: tuple[str, ...]
-    """ColumnRoles of the training table that the test table lacks."""
+    """Columns of the training table that the test table does not have."""
 
 
 def open_tables(files: PublicFiles, file: str, sample_name: str) -> CompetitionTables:
@@ -69,7 +69,7 @@ def open_tables(files: PublicFiles, file: str, sample_name: str) -> CompetitionT
 
 
 def name_columns(train: TableFile, test: TableFile, sample: TableFile) -> ColumnRoles:
-    """Tell inputs, keys and answers apart: what the test table shows is known, what it lacks is asked for."""
+    """Split the columns into keys, inputs and answers, by which of them the test table has."""
     keys = tuple(name for name in sample.columns if name in test.columns) or sample.columns[:1]
     return ColumnRoles(
         keys=keys,
@@ -80,7 +80,7 @@ def name_columns(train: TableFile, test: TableFile, sample: TableFile) -> Column
 
 
 def modality_of_cells(tables: Sequence[TableFile | None]) -> Modality | None:
-    """Tell whether a column of one of the tables names images or sounds."""
+    """Return image or audio if a column of one of the tables holds names of such files."""
     import polars as pl
 
     for table in filter(None, tables):

@@ -1,4 +1,4 @@
-"""Decide what a competition predicts from its cells and its metric together; if they do not settle it, say so."""
+"""Infer what a competition predicts, from its cells and its metric together."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from sandmill.seeds.wording import show
 
 _SUM_TOLERANCE = 1e-6
 _LEAST_CLASSES = 3
-"""Two columns of probabilities are no form of a submission for two classes."""
+"""A submission for two classes has one column of probabilities, not two."""
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class CompetitionTarget:
 
 
 class Unsettled(Exception):
-    """The target cannot be told; the message is what would have to be known."""
+    """The target cannot be inferred; the message says what is missing."""
 
 
 def settle_target(train: TableFile, columns: ColumnRoles, metric: MetricName) -> CompetitionTarget:
-    """Tell the target.
+    """Infer the target.
 
     One answer column of the training table is the target. Several of them are one-hot classes, labels or numbers, by
     their cells and the metric. Answer columns that the training table lacks are the classes of its one column that the
@@ -52,7 +52,7 @@ def settle_target(train: TableFile, columns: ColumnRoles, metric: MetricName) ->
 
 
 def kind_under(metric: MetricName, target: ColumnFacts) -> TargetKind | None:
-    """Tell the kind of a target column that its cells and the metric agree on; None if they do not."""
+    """Return the kind of a target column that fits both its cells and the metric; None if there is none."""
     possible = {kind for kind, graded in ANSWER_FORMS if graded is metric}
     seen = infer_kind(target)
     if metric is MetricName.POISSON_DEVIANCE:
@@ -113,7 +113,7 @@ def _takes_class_columns(metric: MetricName) -> bool:
 
 
 def _names_classes(train: TableFile, column: str, answers: tuple[str, ...]) -> bool:
-    """Whether the answer columns are called as the values of a column, with the column's name before them or not."""
+    """Whether the answer columns are named after the values of a column, with or without its name as a prefix."""
     import polars as pl
 
     cells = pl.col(column).cast(pl.String)

@@ -1,24 +1,24 @@
-"""What a competition's description gives: a short plain text to show. It decides nothing about the task."""
+"""Extract a short plain summary from a competition's description."""
 
 import re
 import unicodedata
 from pathlib import Path
 
+from sandmill.errors import shorten
 from sandmill.seeds.document import read_text
 from sandmill.seeds.source_problems import SourceProblem, Unsound
-from sandmill.seeds.wording import shorten
 
 MAX_SUMMARY = 600
 """Characters of the first paragraph that are kept."""
 
 _MAX_LINE = 5000
-"""Characters of a line that are read: the time of the patterns below grows with the square of its length."""
+"""Characters of a line that are read. The patterns below take time that grows with its square."""
 _MARKUP = re.compile(r"!\[[^\]]*\]\([^)]*\)|<[^>]*>|[*_`#>]")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
 
 def read_summary(path: Path, file: str) -> str:
-    """Take the first paragraph under the first heading as plain, short text; it is data and nothing acts on it.
+    """Return the first paragraph under the first heading as short plain text.
 
     Raises:
         Unsound: if the file is absent, a link, too large, not text or has no paragraph.
@@ -36,6 +36,6 @@ def read_summary(path: Path, file: str) -> str:
 
 
 def plain_text(line: str) -> str:
-    """Drop markup, links and characters that do not print."""
+    """Remove markup, links and control characters."""
     text = _LINK.sub(r"\1", _MARKUP.sub("", line[:_MAX_LINE]))
     return " ".join("".join(c if unicodedata.category(c)[0] != "C" else " " for c in text).split())

@@ -1,4 +1,4 @@
-"""Read YAML that a stranger may have written: plain data only, small, shallow, and with the line of every field."""
+"""Read untrusted YAML: small, shallow, plain data only. Every field keeps its line for messages."""
 
 import re
 from contextlib import suppress
@@ -9,29 +9,30 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from sandmill.errors import shorten
 from sandmill.seeds.explain import Loc, Refusal, explain
 from sandmill.seeds.regular import read_regular
 from sandmill.seeds.source_problems import SourceProblem, Unsound
-from sandmill.seeds.wording import shorten, show
+from sandmill.seeds.wording import show
 from sandmill.seeds.yaml_loader import CORE, MAX_DIGITS, compose, read_scalar
 
 MAX_BYTES = 256 * 1024
-"""Of a card, a seed.yaml or a config.yaml: real ones take a few kilobytes."""
+"""Bytes of a card, a seed.yaml or a config.yaml. Real ones have a few kilobytes."""
 
 M = TypeVar("M", bound=BaseModel)
 
 
 @dataclass
 class Document:
-    """One YAML mapping as plain data, with the place of every field and list item."""
+    """One YAML mapping as plain data, with the position of every field and list item."""
 
     file: str
     data: dict[str, Any] = field(default_factory=dict)
     places: dict[Loc, tuple[int, int]] = field(default_factory=dict)
     """Line and column, from 1, of the value at a location; a field's own name is under (..., name, "")."""
 
-    def finding(self, refusal: Refusal) -> SourceProblem:
-        """Place a refusal: at the value, for an unknown field at its name, for a missing one at what should hold it."""
+    def problem(self, refusal: Refusal) -> SourceProblem:
+        """Add line and column: of the value, of the name if the field is unknown, of the parent if it is missing."""
         loc = tuple(part for part in refusal.loc if part != "[key]")
         named = loc != refusal.loc or refusal.expected.startswith(("a known field", "a field of"))
         spots = [(*loc, "")] if named else []
@@ -44,16 +45,16 @@ class Document:
         """Validate the whole mapping.
 
         Raises:
-            Unsound: with one finding for every field that is wrong.
+            Unsound: with one problem for every field that is wrong.
         """
         try:
             return model.model_validate(self.data)
         except ValidationError as error:
-            raise Unsound([self.finding(refusal) for refusal in explain(error, model)]) from None
+            raise Unsound([self.problem(refusal) for refusal in explain(error, model)]) from None
 
 
 def read_document(path: Path, file: str) -> Document:
-    """Load one YAML mapping without running or expanding anything it holds.
+    """Load one YAML mapping without running or expanding anything in it.
 
     Args:
         path: file to read.
@@ -79,15 +80,15 @@ def read_document(path: Path, file: str) -> Document:
     if not isinstance(root, yaml.MappingNode):
         saw = "an empty file" if root is None else "no fields at the top level"
         raise Unsound([SourceProblem(file, saw, "a mapping of fields, such as `id: my-task`")])
-    findings: list[SourceProblem] = []
-    document.data = _plain(root, (), document, findings)
-    if findings:
-        raise Unsound(findings)
+    problems: list[SourceProblem] = []
+    document.data = _plain(root, (), document, problems)
+    if problems:
+        raise Unsound(problems)
     return document
 
 
 def read_text(path: Path, file: str, limit: int = MAX_BYTES) -> str:
-    """Read a small UTF-8 file, never more of it than the limit.
+    """Read a UTF-8 file of at most `limit` bytes.
 
     Raises:
         Unsound: if it is a link, cannot be read, is larger than `limit` bytes or is not UTF-8.
@@ -106,7 +107,7 @@ def read_text(path: Path, file: str, limit: int = MAX_BYTES) -> str:
 
 
 def _yaml_words(error: yaml.MarkedYAMLError) -> tuple[str, str]:
-    """Take apart what the parser says into what it saw and what it expected."""
+    """Split the parser's message into what it saw and what it expected."""
     said = error.problem or "something else"
     before, but, after = said.rpartition("but ")
     wanted = before.rstrip(", ") or error.context or ""
@@ -115,23 +116,23 @@ def _yaml_words(error: yaml.MarkedYAMLError) -> tuple[str, str]:
     return shorten(saw, 120), shorten(expected, 120)
 
 
-def _plain(node: yaml.Node, loc: Loc, document: Document, findings: list[SourceProblem]) -> Any:
+def _plain(node: yaml.Node, loc: Loc, document: Document, problems: list[SourceProblem]) -> Any:
     place = node.start_mark.line + 1, node.start_mark.column + 1
     document.places[loc] = place
     if isinstance(node, yaml.MappingNode) and node.tag == f"{CORE}map":
-        return _mapping(node, loc, document, findings)
+        return _mapping(node, loc, document, problems)
     if isinstance(node, yaml.SequenceNode) and node.tag == f"{CORE}seq":
-        return [_plain(item, (*loc, number), document, findings) for number, item in enumerate(node.value)]
+        return [_plain(item, (*loc, number), document, problems) for number, item in enumerate(node.value)]
     if isinstance(node, yaml.ScalarNode):
         with suppress(ValueError):
             return read_scalar(node.tag, node.value)
     saw, expected = _refused(node)
-    findings.append(SourceProblem(document.file, saw, expected, *place, Refusal(loc, "", "").field))
+    problems.append(SourceProblem(document.file, saw, expected, *place, Refusal(loc, "", "").field))
     return None
 
 
 def _refused(node: yaml.Node) -> tuple[str, str]:
-    """Say what was seen and expected where a node is no plain value."""
+    """Return what was seen and what was expected for a node that is not a plain value."""
     kind = node.tag.removeprefix(CORE)
     if not isinstance(node, yaml.ScalarNode) or kind not in ("int", "float", "bool", "null"):
         return f"the tag {shorten(node.tag)}", "plain text or a finite number"
@@ -140,19 +141,19 @@ def _refused(node: yaml.Node) -> tuple[str, str]:
     return f"the number {show(node.value)}", "plain text or a finite number"
 
 
-def _mapping(node: yaml.MappingNode, loc: Loc, document: Document, findings: list[SourceProblem]) -> dict[str, Any]:
+def _mapping(node: yaml.MappingNode, loc: Loc, document: Document, problems: list[SourceProblem]) -> dict[str, Any]:
     data: dict[str, Any] = {}
     for key_node, value_node in node.value:
         name = key_node.value if isinstance(key_node, yaml.ScalarNode) else None
         line, column = key_node.start_mark.line + 1, key_node.start_mark.column + 1
         if name is None or name == "<<":
             saw = "a field name that is not plain text" if name is None else 'the merge key "<<"'
-            findings.append(SourceProblem(document.file, saw, "a field name", line, column))
+            problems.append(SourceProblem(document.file, saw, "a field name", line, column))
         elif name in data:
             first = document.places[*loc, name, ""][0]
             saw = f"{show(name)} again, first on line {first}"
-            findings.append(SourceProblem(document.file, saw, "each field once", line, column))
+            problems.append(SourceProblem(document.file, saw, "each field once", line, column))
         else:
             document.places[*loc, name, ""] = line, column
-            data[name] = _plain(value_node, (*loc, name), document, findings)
+            data[name] = _plain(value_node, (*loc, name), document, problems)
     return data

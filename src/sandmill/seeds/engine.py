@@ -1,4 +1,4 @@
-"""DuckDB as the seeds use it: little memory, spilling to disk, and no extension ever fetched."""
+"""DuckDB with limited memory, without downloads of extensions."""
 
 import glob
 import tempfile
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def open_engine() -> "duckdb.DuckDBPyConnection":
-    """Open an engine that spills to the system's temporary folder and never fetches an extension."""
+    """Open an engine that spills to the system's temporary folder."""
     import duckdb
 
     return duckdb.connect(
@@ -19,8 +19,6 @@ def open_engine() -> "duckdb.DuckDBPyConnection":
             "memory_limit": "700MB",
             "temp_directory": tempfile.gettempdir(),
             "autoinstall_known_extensions": False,
-            # Parquet statistics leave NaN out, and the optimizer would then take isnan for always false.
-            "disabled_optimizers": "statistics_propagation",
         }
     )
 
@@ -30,6 +28,11 @@ def quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def literal(path: Path) -> str:
-    """Write a path as an SQL string that means this one file."""
-    return "'" + glob.escape(str(path)).replace("'", "''") + "'"
+def literal(text: str) -> str:
+    """Write an SQL string."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def file_pattern(path: Path) -> str:
+    """Write a path as an SQL string that matches this one file, whatever characters its name has."""
+    return literal(glob.escape(str(path)))

@@ -1,4 +1,4 @@
-"""Turn what pydantic refuses into what a person can act on: the field, what was seen, what would be right."""
+"""Turn pydantic's errors into messages: the field, what was seen, what was expected."""
 
 import re
 import types
@@ -46,7 +46,7 @@ def explain(error: ValidationError, model: type[BaseModel]) -> list[Refusal]:
 
 
 def choices_of(annotation: Any) -> tuple[str, ...]:
-    """Words that a field takes; empty if it takes anything else too."""
+    """Return the words that a field accepts; empty if it accepts other values too."""
     annotation = unwrapped(annotation)
     if get_origin(annotation) is Literal:
         return tuple(str(value) for value in get_args(annotation))
@@ -56,7 +56,7 @@ def choices_of(annotation: Any) -> tuple[str, ...]:
 
 
 def describe(field: FieldInfo) -> str:
-    """Say what a field takes: `a whole number from 1 to 1000`, `one of binary, ...`."""
+    """Describe the values that a field accepts: `a whole number from 1 to 1000`, `one of binary, ...`."""
     return _describe(field.annotation, field.metadata)
 
 
@@ -79,7 +79,7 @@ def _refusal(detail: ErrorDetails, model: type[BaseModel]) -> Refusal:
 
 
 def unwrapped(annotation: Any) -> Any:
-    """Drop `None` from a union and the extras of `Annotated`: what remains is what a person writes."""
+    """Remove `None` from a union and the metadata of `Annotated`."""
     while get_origin(annotation) is Annotated:
         annotation = get_args(annotation)[0]
     if get_origin(annotation) in (Union, types.UnionType):
@@ -89,7 +89,7 @@ def unwrapped(annotation: Any) -> Any:
 
 
 def _steps(model: type[BaseModel], loc: Loc) -> Iterator[tuple[Any, list[Any]]]:
-    """Follow a location down: yields annotation and constraints at each part, `Any` where the trail is lost."""
+    """Yield annotation and constraints of each part of a location, `Any` where it leaves the model."""
     annotation: Any = model
     for part in loc:
         metadata: list[Any] = []

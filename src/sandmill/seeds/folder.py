@@ -1,13 +1,14 @@
-"""A folder with one table and a seed.yaml: a few facts from a person, the rest measured."""
+"""Read a folder with one table and a seed.yaml. What seed.yaml does not say is measured from the table."""
 
 from pathlib import Path
 
 from pydantic import Field
 
+from sandmill.errors import name_some
 from sandmill.models.base import Frozen
 from sandmill.models.seed import SeedTask
 from sandmill.models.structure import MetricName, SplitKind, TargetKind
-from sandmill.seeds.cards import text_findings
+from sandmill.seeds.cards import text_problems
 from sandmill.seeds.document import Document, read_document
 from sandmill.seeds.explain import Refusal
 from sandmill.seeds.reading import Reading
@@ -18,7 +19,7 @@ from sandmill.seeds.wording import did_you_mean, show
 
 
 class TableSeed(Frozen):
-    """What cannot be read off a table: what it is, whose it is, and what is to be predicted."""
+    """The content of seed.yaml: facts that a table does not contain."""
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
     title: str = Field(min_length=1)
@@ -32,40 +33,40 @@ class TableSeed(Frozen):
     metric: MetricName | None = None
     """None: the usual one of the target kind."""
     id_column: str | None = None
-    """Column that only names rows."""
+    """Column that identifies rows."""
     ignore: tuple[str, ...] = ()
     """Columns that are not part of the task."""
     split: SplitKind | None = None
-    """How the real task tells train and test apart. None: not declared, so designs choose."""
+    """How the real task splits train and test. None: not declared, so designs choose."""
 
 
 def read_folder(path: Path, file: str) -> Reading:
-    """Read seed.yaml and profile the table beside it.
+    """Read seed.yaml and profile the table in the same folder.
 
     Raises:
         Unsound: with every problem of both files.
     """
-    findings: list[SourceProblem] = []
+    problems: list[SourceProblem] = []
     document = Document(f"{file}/seed.yaml")
     seed = table = None
-    with gathered(findings):
+    with gathered(problems):
         document = read_document(path / "seed.yaml", document.file)
-        findings += text_findings(document)
+        problems += text_problems(document)
         seed = document.parse(TableSeed)
-    with gathered(findings):
+    with gathered(problems):
         table = _only_table(path, file)
     if seed is None or table is None:
-        raise Unsound(findings)
-    findings += _absent_columns(document, seed, table)
-    if findings:
-        raise Unsound(findings)
+        raise Unsound(problems)
+    problems += _absent_columns(document, seed, table)
+    if problems:
+        raise Unsound(problems)
     left_out = (*seed.ignore, *([seed.id_column] if seed.id_column else []))
     wish = Wish(seed.target, seed.target_kind, seed.metric, left_out, seed.id_column)
     try:
         with readable(table.file):
             profiled = profile_table(table, wish, SourceProblem(document.file, "", "", field="target"))
     except Unsound as unsound:
-        raise Unsound([_placed(finding, document) for finding in unsound.findings]) from None
+        raise Unsound([_placed(problem, document) for problem in unsound.problems]) from None
     task = SeedTask(
         id=seed.id,
         title=seed.title,
@@ -74,16 +75,15 @@ def read_folder(path: Path, file: str) -> Reading:
         source=seed.source,
         licence=seed.licence,
         origin="folder",
-        profile=profiled.columns,
     )
     return Reading(task, profiled.notes)
 
 
-def _placed(finding: SourceProblem, document: Document) -> SourceProblem:
-    """Give a problem with what was declared the line of its declaration."""
-    if finding.file != document.file:
-        return finding
-    return document.finding(Refusal((finding.field,), finding.saw, finding.expected, finding.hint))
+def _placed(problem: SourceProblem, document: Document) -> SourceProblem:
+    """Add the line of a declaration to a problem with it."""
+    if problem.file != document.file:
+        return problem
+    return document.problem(Refusal((problem.field,), problem.saw, problem.expected, problem.hint))
 
 
 def _only_table(path: Path, file: str) -> TableFile:
@@ -97,17 +97,15 @@ def _only_table(path: Path, file: str) -> TableFile:
 def _absent_columns(document: Document, seed: TableSeed, table: TableFile) -> list[SourceProblem]:
     named = [(("target",), seed.target), *((("ignore", n), name) for n, name in enumerate(seed.ignore))]
     named += [(("id_column",), seed.id_column)] if seed.id_column else []
-    findings = []
+    problems = []
     for loc, name in named:
         if name not in table.columns:
             expected = f"a column of {table.file}"
-            findings.append(document.finding(Refusal(loc, show(name), expected, _columns_hint(name, table))))
+            problems.append(document.problem(Refusal(loc, show(name), expected, _columns_hint(name, table))))
         elif loc != ("target",) and name == seed.target:
-            findings.append(document.finding(Refusal(loc, f"the target {show(name)}", "another column")))
-    return findings
+            problems.append(document.problem(Refusal(loc, f"the target {show(name)}", "another column")))
+    return problems
 
 
 def _columns_hint(name: str, table: TableFile) -> str:
-    listed = ", ".join(show(column) for column in table.columns[:8])
-    more = f" and {len(table.columns) - 8} more" if len(table.columns) > 8 else ""
-    return did_you_mean(name, table.columns) or f"It has {listed}{more}."
+    return did_you_mean(name, table.columns) or f"It has {name_some(map(show, table.columns), 8)}."

@@ -1,12 +1,12 @@
-"""The names that MLE-bench configurations give to graders, in our own metric names."""
+"""Map the grader names of MLE-bench configurations to metric names."""
 
 import difflib
 import re
 from types import MappingProxyType
 
+from sandmill.errors import shorten
 from sandmill.metrics.registry import METRICS
 from sandmill.models.structure import MetricName
-from sandmill.seeds.wording import shorten
 
 _ALIASES = {
     MetricName.ROC_AUC: (
@@ -64,7 +64,7 @@ _ALIASES = {
 GRADERS = MappingProxyType(
     {name.replace("_", "-"): name for name in MetricName} | {a: name for name, names in _ALIASES.items() for a in names}
 )
-"""Grader names, in small letters with dashes for everything else, to metrics."""
+"""Metrics by normalized grader name."""
 
 NOT_OURS = frozenset(
     {
@@ -84,23 +84,23 @@ NOT_OURS = frozenset(
         "word-level-jaccard-score",
     }
 )
-"""Grader names in use at MLE-bench whose metrics we do not have. They are no misspellings of ours."""
+"""Grader names of MLE-bench whose metrics Sandmill does not have. They are not misspellings of others."""
 
 LOWER_IS_BETTER = frozenset(name for name, metric in METRICS.items() if metric.is_lower_better)
-"""Metric families for which a leaderboard rises from its best to its worst row."""
+"""Metrics whose best score is the lowest."""
 
 
 def normalized(grader: str) -> str:
-    """Write a grader's name in small letters, with one dash for everything that is no letter or digit."""
+    """Write a grader's name in small letters, with one dash for each run of other characters."""
     return re.sub(r"[^a-z0-9]+", "-", shorten(grader, 200).lower()).strip("-")
 
 
 def metric_of(grader: str) -> MetricName | None:
-    """Read a grader's name, however it is spelled; None if it is unknown."""
+    """Return the metric of a grader's name, in any spelling; None if it is unknown."""
     return GRADERS.get(normalized(grader))
 
 
 def meant(grader: str) -> str | None:
-    """Guess the name that a misspelled grader stands for; None for a name that is in use or like none of ours."""
+    """Suggest the name that a misspelled grader means; None if no name is close, or if MLE-bench uses it."""
     near = difflib.get_close_matches(normalized(grader), GRADERS, n=1, cutoff=0.8)
     return near[0] if near and normalized(grader) not in NOT_OURS else None

@@ -1,27 +1,27 @@
-"""The stage itself: every source read, every problem gathered, what cannot be made yet set aside with its needs."""
+"""Read all sources, collect all problems, and set aside the seeds that cannot be built yet."""
 
 from collections.abc import Sequence
 
+from sandmill.errors import count, shorten
 from sandmill.models.seed import SeedIntake, SeedNote, SeedTask, UnsupportedSeed
 from sandmill.seeds.reading import Reading
 from sandmill.seeds.source_problems import SourceProblem, Unsound, seed_error
 from sandmill.seeds.sources import Source, find_sources
 from sandmill.seeds.support import missing_support
-from sandmill.seeds.wording import shorten
 
 _MOST_PROBLEMS = 3
-"""Problems of one unreadable competition that are listed."""
+"""Problems that are listed for one unreadable competition."""
 
 
 def ingest(sources: tuple[str, ...]) -> SeedIntake:
-    """Read seeds so that a build starts from checked facts or does not start at all.
+    """Read seeds for a build.
 
     Args:
         sources: paths of cards, folders with a table and seed.yaml, MLE-bench competition folders, and folders of
             these; none means the bundled cards.
 
     Returns:
-        Seeds in the order of their sources, supported ones apart from those that are set aside.
+        Seeds in the order of their sources, supported and unsupported ones.
 
     Raises:
         SeedError: with all problems of all sources, or if not one seed is supported.
@@ -33,7 +33,7 @@ def ingest(sources: tuple[str, ...]) -> SeedIntake:
 
 
 def survey(sources: tuple[str, ...]) -> SeedIntake:
-    """Read seeds as `ingest` does, for a person to look at: it is no error if not one seed is supported.
+    """Read seeds as `ingest` does, but do not raise if no seed is supported.
 
     Raises:
         SeedError: with all problems of all sources.
@@ -43,7 +43,7 @@ def survey(sources: tuple[str, ...]) -> SeedIntake:
 
 def _take_in(sources: tuple[str, ...]) -> tuple[list[tuple[Source, Reading]], SeedIntake]:
     found = find_sources(sources)
-    findings = list(found.findings)
+    problems = list(found.problems)
     read: list[tuple[Source, Reading]] = []
     is_alone = len(found.sources) == 1
     for source in found.sources:
@@ -51,12 +51,12 @@ def _take_in(sources: tuple[str, ...]) -> tuple[list[tuple[Source, Reading]], Se
             read.append((source, _set_aside(source.read(source.path, source.file))))
         except Unsound as unsound:
             if is_alone or not source.is_foreign:
-                findings += unsound.findings
+                problems += unsound.problems
             else:
                 read.append((source, Reading(_unreadable(source, unsound))))
-    findings += _repeated_ids(read)
-    if findings:
-        raise seed_error(findings)
+    problems += _repeated_ids(read)
+    if problems:
+        raise seed_error(problems)
     read = _give_way(read)
     seeds = [reading.seed for _, reading in read]
     notes = [SeedNote(seed_id=reading.seed.id, text=text) for _, reading in read for text in reading.notes]
@@ -69,7 +69,7 @@ def _take_in(sources: tuple[str, ...]) -> tuple[list[tuple[Source, Reading]], Se
 
 
 def _set_aside(reading: Reading) -> Reading:
-    """Turn a sound seed whose structure cannot be made into one that is set aside."""
+    """Set a seed aside if its structure cannot be built yet."""
     if isinstance(reading.seed, UnsupportedSeed):
         return reading
     needs = missing_support(reading.seed.structure)
@@ -77,40 +77,40 @@ def _set_aside(reading: Reading) -> Reading:
 
 
 def _unreadable(source: Source, unsound: Unsound) -> UnsupportedSeed:
-    """Set a competition aside that cannot be read, under the name of its folder."""
-    shown = unsound.findings[:_MOST_PROBLEMS]
-    more = len(unsound.findings) - len(shown)
-    needs = [_mended(finding, source) for finding in shown]
+    """Set an unreadable competition aside, under the name of its folder."""
+    shown = unsound.problems[:_MOST_PROBLEMS]
+    more = len(unsound.problems) - len(shown)
+    needs = [_fixed(problem, source) for problem in shown]
     return UnsupportedSeed(
         id=shorten(source.path.name),
-        needs=(*needs, *([f"{more} more problems mended"] if more else [])),
-        hint=next((finding.hint for finding in shown if finding.hint), ""),
+        needs=(*needs, *([f"{count(more, 'more problem')} fixed"] if more else [])),
+        hint=next((problem.hint for problem in shown if problem.hint), ""),
     )
 
 
-def _mended(finding: SourceProblem, source: Source) -> str:
-    place = finding.place(with_file=False)
-    where = f"{place}: " if finding.line or finding.field else ""
-    name = finding.file.removeprefix(f"{source.file}/")
-    return f"{name} mended ({where}saw {finding.saw}, expected {finding.expected})"
+def _fixed(problem: SourceProblem, source: Source) -> str:
+    place = problem.place(with_file=False)
+    where = f"{place}: " if problem.line or problem.field else ""
+    name = problem.file.removeprefix(f"{source.file}/")
+    return f"{name} fixed ({where}saw {problem.saw}, expected {problem.expected})"
 
 
 def _repeated_ids(read: Sequence[tuple[Source, Reading]]) -> list[SourceProblem]:
-    """Find ids that two seeds have whose files somebody wrote for this build."""
+    """Find ids that two seeds share. Competitions are left out: they are set aside instead."""
     first: dict[str, str] = {}
-    findings = []
+    problems = []
     for source, reading in read:
         if source.is_foreign:
             continue
         if reading.seed.id in first:
             saw = f'"{reading.seed.id}", which {first[reading.seed.id]} has too'
-            findings.append(SourceProblem(source.file, saw, "each id once", field="id"))
+            problems.append(SourceProblem(source.file, saw, "each id once", field="id"))
         first.setdefault(reading.seed.id, source.file)
-    return findings
+    return problems
 
 
 def _give_way(read: Sequence[tuple[Source, Reading]]) -> list[tuple[Source, Reading]]:
-    """Set a competition aside whose id another seed has: a card or a table, or an earlier competition."""
+    """Set a competition aside if a card, a table or an earlier competition has its id."""
     taken = {reading.seed.id: source for source, reading in read if not source.is_foreign}
     kept = []
     for source, reading in read:

@@ -1,19 +1,20 @@
-"""Read the scores of a competition's leaderboard, in time that grows with its bytes and not with its columns."""
+"""Read the scores of a competition's leaderboard."""
 
 import csv
 import io
 from itertools import islice
 from pathlib import Path
 
+from sandmill.errors import shorten
 from sandmill.seeds.regular import read_regular
 from sandmill.seeds.source_problems import SourceProblem, Unsound
-from sandmill.seeds.wording import shorten, show
+from sandmill.seeds.wording import show
 
 _LFS_POINTER = "version https://git-lfs"
 _MAX_ROWS = 200_000
 _MAX_COLUMNS = 1000
 _MAX_BYTES = 1 << 26
-"""Real leaderboards have less than a hundredth of this; a larger file is none."""
+"""Real leaderboards have less than a hundredth of this."""
 
 
 def read_leaderboard(path: Path, file: str) -> tuple[float, float]:
@@ -43,7 +44,7 @@ def read_leaderboard(path: Path, file: str) -> tuple[float, float]:
 
 
 def _scores(text: str, file: str) -> list[tuple[int, str]]:
-    """Take line and score of each row."""
+    """Return line and score of each row."""
     if text.startswith(_LFS_POINTER):
         hint = "Run git lfs pull in the clone of MLE-bench."
         raise Unsound([SourceProblem(file, "a Git LFS pointer", "the leaderboard itself", 1, hint=hint)])

@@ -1,10 +1,11 @@
-"""An MLE-bench competition folder: identity and metric from its files, structure from its data if they are there."""
+"""Read an MLE-bench competition folder: identity and metric from its files, structure from its data."""
 
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from sandmill.errors import shorten
 from sandmill.models.seed import SeedTask, UnsupportedSeed
 from sandmill.models.structure import MetricName
 from sandmill.seeds.cards import bundled_cards
@@ -18,14 +19,13 @@ from sandmill.seeds.regular import require_folder
 from sandmill.seeds.source_problems import SourceProblem, Unsound, gathered
 from sandmill.seeds.support import missing_metric
 from sandmill.seeds.table_files import readable
-from sandmill.seeds.wording import shorten
 
 COMPETITION_FILES = frozenset({"config.yaml", "description.md", "leaderboard.csv", "grade.py", "prepare.py"})
-"""Two of these, config.yaml among them, make a folder a competition. The programmes are never read or run."""
+"""A folder with config.yaml and another of these is a competition. The Python files are neither read nor run."""
 
 
 class _Loose(BaseModel):
-    """Part of a file that is not ours: what we do not need may say what it likes."""
+    """Part of a foreign file. Unknown fields are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -43,7 +43,7 @@ class CompetitionConfig(_Loose):
     name: str = Field(min_length=1, max_length=200)
     grader: Grader
     dataset: Any = None
-    """Paths of the data; only the name of the sample submission is used, and only if there is one."""
+    """Paths of the data. Only the name of the sample submission is used."""
 
     @property
     def sample_name(self) -> str:
@@ -53,26 +53,26 @@ class CompetitionConfig(_Loose):
 
 
 def read_competition(path: Path, file: str) -> Reading:
-    """Read a competition; what cannot be told from its data and its grader sets it aside with the reasons.
+    """Read a competition. It is set aside, with reasons, if its data and its grader do not determine a task.
 
     Raises:
         Unsound: with every problem of its files.
     """
-    findings: list[SourceProblem] = []
+    problems: list[SourceProblem] = []
     config = metric = board = summary = None
     document = Document(f"{file}/config.yaml")
-    with gathered(findings):
+    with gathered(problems):
         document = read_document(path / "config.yaml", document.file)
         config = document.parse(CompetitionConfig)
         metric = metric_of(config.grader.name)
-    with gathered(findings):
+    with gathered(problems):
         summary = read_summary(path / "description.md", f"{file}/description.md")
-    with gathered(findings):
+    with gathered(problems):
         board = read_leaderboard(path / "leaderboard.csv", f"{file}/leaderboard.csv")
     if metric and board:
-        findings += _wrong_direction(metric, board, f"{file}/leaderboard.csv")
-    if findings or config is None or summary is None:
-        raise Unsound(findings)
+        problems += _wrong_direction(metric, board, f"{file}/leaderboard.csv")
+    if problems or config is None or summary is None:
+        raise Unsound(problems)
     return _reading(config, metric, summary, path / "prepared" / "public", f"{file}/prepared/public")
 
 
@@ -95,19 +95,18 @@ def _reading(config: CompetitionConfig, metric: MetricName | None, summary: str,
         source=f"MLE-bench competition {config.id}",
         licence="competition rules",
         origin="mlebench",
-        profile=profiled.columns,
     )
     return Reading(seed, profiled.notes)
 
 
 def _unknown_metric(grader: str) -> str:
-    """Name a grader that stands for none of our metrics, with the one that may have been meant."""
+    """Name an unknown metric, with a suggestion."""
     near = meant(grader)
     return f"metric {shorten(grader, 100)}" + (f" (perhaps {near}?)" if near else "")
 
 
 def _bundled_twin(seed_id: str) -> str:
-    """Point to the bundled card of the same competition, which describes the task without its data."""
+    """Refer to the bundled card of the same competition, if there is one."""
     if not any(path.stem == seed_id for path, _ in bundled_cards()):
         return ""
     return f"The bundled card sandmill/seeds/cards/{seed_id}.yaml describes it."

@@ -1,28 +1,27 @@
-"""Open a Parquet table: its footer and its texts are measured first, since few bytes may stand for very many cells."""
+"""Check the size of a Parquet table before it is read: a small file can decode to very many cells."""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sandmill.errors import shorten
 from sandmill.seeds.cell_size import MAX_CELL, large_cell
-from sandmill.seeds.engine import literal, open_engine, quote
+from sandmill.seeds.engine import file_pattern, open_engine, quote
 from sandmill.seeds.source_problems import SourceProblem, Unsound
-from sandmill.seeds.wording import shorten
 
 if TYPE_CHECKING:
-    import duckdb
     from pyarrow.parquet import FileMetaData
 
 MAX_COLUMNS = 2000
 MAX_PARQUET_ROWS = 10_000_000
 MAX_DECODED = 1 << 29
-"""Bytes of all cells, written out: 8 for each cell, and the length of each text."""
+"""Bytes of all decoded cells: 8 for each cell, and the length of each text."""
 _CELL = 8
 _EXPECTED = "a Parquet table"
 
 
 def parquet_columns(path: Path, file: str) -> tuple[str, ...]:
-    """List the columns, after the footer has shown that the table is of a size that can be profiled.
+    """Return the columns of a table whose footer shows an acceptable size.
 
     Raises:
         Unsound: if it is no Parquet table, or has too many rows, columns or cells.
@@ -34,8 +33,8 @@ def parquet_columns(path: Path, file: str) -> tuple[str, ...]:
     try:
         with path.open("rb") as stream:
             footer = pq.ParquetFile(stream).metadata
-        if findings := list(_oversized(footer, file)):
-            raise Unsound(findings)
+        if problems := list(_oversized(footer, file)):
+            raise Unsound(problems)
         schema = pl.scan_parquet(path, glob=False).collect_schema()
     except (OSError, pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise Unsound([SourceProblem(file, shorten(str(error), 120), _EXPECTED)]) from None
@@ -43,7 +42,7 @@ def parquet_columns(path: Path, file: str) -> tuple[str, ...]:
 
 
 def check_parquet(path: Path, file: str) -> None:
-    """Measure the texts of a table without holding them: one word of a dictionary may stand in millions of rows.
+    """Check the length of all texts without decoding them: one dictionary entry may occur in millions of rows.
 
     Raises:
         Unsound: for cells that are too large, alone or together. Parquet has no lines, so the column alone is named.
@@ -52,7 +51,7 @@ def check_parquet(path: Path, file: str) -> None:
 
     with open_engine() as connection:
         try:
-            source = f"read_parquet({literal(path)})"
+            source = f"read_parquet({file_pattern(path)})"
             kinds = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
             lengths = {name: _length(name, kind) for name, kind, *_ in kinds if kind in ("VARCHAR", "BLOB")}
             asked = ", ".join(f"max({length}), sum({length})" for length in lengths.values())
@@ -65,15 +64,6 @@ def check_parquet(path: Path, file: str) -> None:
         raise Unsound([large_cell(file, name) for name in found])
     if sum(filter(None, sums)) > MAX_DECODED:
         raise Unsound([_too_much(file)])
-
-
-def parquet_relation(path: Path, connection: "duckdb.DuckDBPyConnection") -> str:
-    """Give the query that reads a Parquet file, NaN as empty, as the profile does."""
-    source = f"read_parquet({literal(path)})"
-    kinds = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
-    floats = [quote(name) for name, kind, *_ in kinds if kind in ("FLOAT", "DOUBLE")]
-    cleaned = ", ".join(f"CASE WHEN NOT isnan({name}) THEN {name} END AS {name}" for name in floats)
-    return f"SELECT * {f'REPLACE ({cleaned})' if cleaned else ''} FROM {source}"
 
 
 def _oversized(footer: "FileMetaData", file: str) -> Iterator[SourceProblem]:

@@ -1,12 +1,11 @@
-"""Measure the columns of a table in one lazy pass: figures only, no value of a row is kept."""
+"""Measure the columns of a table in one streaming pass."""
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from sandmill.errors import shorten
 from sandmill.seeds.source_problems import SourceProblem, Unsound
 from sandmill.seeds.table_files import TableFile
-from sandmill.seeds.wording import shorten
 
 if TYPE_CHECKING:
     import polars as pl
@@ -14,13 +13,13 @@ if TYPE_CHECKING:
 Kind = Literal["numeric", "categorical", "date", "text", "identifier"]
 
 MIN_IDENTIFIER_ROWS = 20
-"""In a shorter table, values that never repeat prove nothing."""
+"""In a shorter table, values may differ by chance."""
 
 TEXT_SPACES = 3.0
-"""A column of words with at least this many spaces a cell, on average, is text."""
+"""Mean spaces in a cell from which on a column of words is text."""
 
 PHRASE_SPACES = 1.0
-"""So is one with at least this many, if more than half of its cells differ: categories repeat, phrases do not."""
+"""Mean spaces in a cell from which on a column is text, if more than half of its cells differ."""
 
 _CELLS_AT_ONCE = 5_000_000
 
@@ -30,7 +29,7 @@ DATE_PATTERN = r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?( ?(UTC|Z|[+
 
 @dataclass(frozen=True)
 class ColumnFacts:
-    """What one pass over a column tells."""
+    """Measurements of one column."""
 
     name: str
     rows: int
@@ -44,7 +43,6 @@ class ColumnFacts:
     is_date: bool
     spaces: float
     """Mean number of spaces in a cell; 0 for columns that are not text."""
-    skew: float | None
 
     @property
     def missing_share(self) -> float:
@@ -53,7 +51,7 @@ class ColumnFacts:
 
     @property
     def kind(self) -> Kind:
-        """The first that fits: date, text, identifier, numeric, categorical."""
+        """The first kind that fits, in the order date, text, identifier, numeric, categorical."""
         if self.is_date:
             return "date"
         is_phrase = self.spaces >= PHRASE_SPACES and self.present >= MIN_IDENTIFIER_ROWS
@@ -71,7 +69,7 @@ def measure(table: TableFile, columns: tuple[str, ...], labelled: str | None = N
     Args:
         table: the table, streamed.
         columns: what to measure.
-        labelled: leave out rows in which this column is empty.
+        labelled: rows in which this column is empty are left out.
 
     Raises:
         Unsound: if the table is empty, cannot be read or holds lists or structs in these columns.
@@ -134,13 +132,12 @@ def _expressions(number: int, name: str, dtype: "pl.DataType") -> "list[pl.Expr]
         "whole": (values == values.round()).sum(),
         "dates": (looks_dated & present).sum(),
         "spaces": text.str.count_matches(" ", literal=True).mean(),
-        "skew": values.drop_nulls().skew(),
     }
     return [expr.alias(f"{number}:{what}") for what, expr in asked.items()]
 
 
 def present_cells(name: str, dtype: "pl.DataType") -> "pl.Expr":
-    """Tell which cells of a column are not empty."""
+    """Return an expression for the cells of a column that are not empty."""
     import polars as pl
 
     cells = pl.col(name)
@@ -170,12 +167,9 @@ def count_present(table: TableFile, column: str) -> tuple[int, int, int]:
 
 
 def _facts(name: str, number: int, row: dict[str, Any]) -> ColumnFacts:
-    value = {
-        what: row[f"{number}:{what}"] for what in ("present", "distinct", "numbers", "whole", "dates", "spaces", "skew")
-    }
+    value = {what: row[f"{number}:{what}"] for what in ("present", "distinct", "numbers", "whole", "dates", "spaces")}
     present = value["present"] or 0
     is_number = bool(present) and value["numbers"] == present
-    skew = value["skew"]
     return ColumnFacts(
         name=name,
         rows=row["rows"],
@@ -185,5 +179,4 @@ def _facts(name: str, number: int, row: dict[str, Any]) -> ColumnFacts:
         is_whole=is_number and value["whole"] == present,
         is_date=bool(present) and value["dates"] == present,
         spaces=0.0 if is_number else value["spaces"] or 0.0,
-        skew=round(skew, 4) if is_number and skew is not None and math.isfinite(skew) else None,
     )

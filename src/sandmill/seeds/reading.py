@@ -1,4 +1,4 @@
-"""What reading one source gives."""
+"""The result of reading one source."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from sandmill.models.seed import SeedTask, UnsupportedSeed
 
 @dataclass(frozen=True)
 class Reading:
-    """One seed, or the reasons why it is set aside, with warnings."""
+    """One seed, or the reasons why it is set aside, and warnings."""
 
     seed: SeedTask | UnsupportedSeed
     notes: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Read only what lies in a seed's folder itself: a link could put a private file of the user into a seed's texts."""
+"""Read regular files only. A link could copy a private file of the user into a seed's texts."""
 
 import os
 import stat
@@ -10,9 +10,9 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def require_regular(path: Path, file: str) -> None:
-    """Refuse links, which can point outside the folder, and pipes and devices, whose reading may never end.
+    """Refuse links, which can point outside the folder, and pipes and devices, which may never end.
 
-    Nothing at all at the path is left to whoever opens it.
+    A missing file is not refused here; opening it fails.
 
     Raises:
         Unsound: if something is there and it is no regular file.

@@ -1,4 +1,4 @@
-"""Problems with a place in a file, gathered from every source before anything is raised."""
+"""Problems in source files, collected from all sources before an error is raised."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 
-from sandmill.errors import Problem, SeedError
+from sandmill.errors import Problem, SeedError, count
 
 MAX_SHOWN = 100
-"""Problems of one file that a message lists: a file that is wrong all through would fill the terminal."""
+"""Problems of one file that a message lists; more would fill the terminal."""
 FOOTER = "No seed was read. See docs/seeds.md for every field."
 
 
@@ -26,7 +26,7 @@ class SourceProblem:
     hint: str = ""
 
     def place(self, with_file: bool) -> str:
-        """Say where, leaving the file out when the heading names it."""
+        """Return file, line, column and field, as far as they are known."""
         parts = [self.file] if with_file else []
         parts += [f"line {self.line}"] if self.line else []
         parts += [f"column {self.column}"] if self.column else []
@@ -35,36 +35,36 @@ class SourceProblem:
 
 
 class Unsound(Exception):
-    """One source cannot be used. Carries all its problems to `gathered`; never leaves the package."""
+    """One source cannot be used. Carries all its problems to `gathered`; the package raises `SeedError` instead."""
 
-    def __init__(self, findings: Sequence[SourceProblem]) -> None:
-        super().__init__(f"{len(findings)} problems")
-        self.findings = tuple(findings)
+    def __init__(self, problems: Sequence[SourceProblem]) -> None:
+        super().__init__(count(len(problems), "problem"))
+        self.problems = tuple(problems)
 
 
 @contextmanager
 def gathered(into: list[SourceProblem]) -> Iterator[None]:
-    """Keep a source's problems and go on to the next source."""
+    """Append the problems of a source to a list instead of raising them."""
     try:
         yield
     except Unsound as unsound:
-        into.extend(unsound.findings)
+        into.extend(unsound.problems)
 
 
-def seed_error(findings: Sequence[SourceProblem]) -> SeedError:
-    """Put all problems into one message; a single file's name becomes the heading."""
-    files = list(dict.fromkeys(finding.file for finding in findings))
+def seed_error(problems: Sequence[SourceProblem]) -> SeedError:
+    """Put all problems into one error. If they are of one file, its name is the heading."""
+    files = list(dict.fromkeys(problem.file for problem in problems))
     order = {file: number for number, file in enumerate(files)}
-    findings = sorted(findings, key=lambda f: (order[f.file], f.line or sys.maxsize))
+    ordered = sorted(problems, key=lambda one: (order[one.file], one.line or sys.maxsize))
     alone = len(files) == 1
-    problems = [Problem(f.place(with_file=not alone), f.saw, f.expected, f.hint) for f in _limited(findings)]
-    return SeedError(files[0] if alone else "seeds", problems, FOOTER)
+    listed = [Problem(one.place(with_file=not alone), one.saw, one.expected, one.hint) for one in _limited(ordered)]
+    return SeedError(files[0] if alone else "seeds", listed, FOOTER)
 
 
-def _limited(findings: Sequence[SourceProblem]) -> Iterator[SourceProblem]:
-    """Keep the first findings of each file, and say how many more there are."""
-    for file, group in groupby(findings, key=lambda finding: finding.file):
+def _limited(problems: Sequence[SourceProblem]) -> Iterator[SourceProblem]:
+    """Yield the first problems of each file, and the number of the others."""
+    for file, group in groupby(problems, key=lambda problem: problem.file):
         of_file = list(group)
         yield from of_file[:MAX_SHOWN]
         if (more := len(of_file) - MAX_SHOWN) > 0:
-            yield SourceProblem(file, f"{more} more problems", "none", hint="Mend the ones above first.")
+            yield SourceProblem(file, count(more, "more problem"), "none", hint="Fix the ones above first.")

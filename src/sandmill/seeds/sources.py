@@ -1,9 +1,10 @@
-"""Recognise what a path holds by its content, and list the single sources in it."""
+"""Find the seeds at a path, by its content."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sandmill.errors import name_some, shorten
 from sandmill.models.seed import SkippedSource
 from sandmill.seeds.cards import bundled_cards, read_card
 from sandmill.seeds.folder import read_folder
@@ -11,7 +12,7 @@ from sandmill.seeds.mlebench import COMPETITION_FILES, read_competition
 from sandmill.seeds.reading import Reading
 from sandmill.seeds.source_problems import SourceProblem, Unsound
 from sandmill.seeds.table_files import TABLE_SUFFIXES
-from sandmill.seeds.wording import did_you_mean, shorten
+from sandmill.seeds.wording import did_you_mean
 
 FORMS = (
     "a card (*.yaml), a folder with one CSV or Parquet table and seed.yaml, "
@@ -24,29 +25,29 @@ _LINK = "a link; links in a folder are not followed, but can be given themselves
 
 @dataclass(frozen=True)
 class Source:
-    """One seed's place and the way to read it."""
+    """The path of one seed, and the function that reads it."""
 
     path: Path
     file: str
-    """Its name in messages: as the person wrote it."""
+    """Its name in messages, as the user wrote it."""
     read: Callable[[Path, str], Reading]
     is_foreign: bool = False
-    """Nobody here wrote it: among others, what cannot be read of it sets it aside and is no error."""
+    """Whether it is a competition. Among other sources, one that cannot be read is set aside and is no error."""
 
 
 @dataclass
 class Found:
-    """What paths hold."""
+    """The sources at all given paths."""
 
     sources: list[Source] = field(default_factory=list)
     skipped: list[SkippedSource] = field(default_factory=list)
     """Children of folders that are no seeds."""
-    findings: list[SourceProblem] = field(default_factory=list)
+    problems: list[SourceProblem] = field(default_factory=list)
     """Paths that hold no seed."""
 
 
 def find_sources(given: tuple[str, ...]) -> Found:
-    """Expand what was asked for into single sources; none means the bundled cards."""
+    """Expand paths into single sources. No path means the bundled cards."""
     found = Found()
     if not given:
         found.sources = [Source(path, file, read_card) for path, file in bundled_cards()]
@@ -56,7 +57,7 @@ def find_sources(given: tuple[str, ...]) -> Found:
             _refuse_repeated(text, first)
             at = _sources_at(text)
         except Unsound as unsound:
-            found.findings += unsound.findings
+            found.problems += unsound.problems
         else:
             found.sources += at.sources
             found.skipped += at.skipped
@@ -99,7 +100,7 @@ def _kind_of_file(path: Path) -> str:
 
 
 def _in_folder(path: Path, name: str) -> Found:
-    """Take a folder for the seed that it is, or for the seeds that its children are, in the order of their names."""
+    """Return the one seed that a folder is, or the seeds among its children, sorted by name."""
     inside = _visible(path)
     if single := _single_folder(path, name, inside):
         return Found([single])
@@ -113,7 +114,7 @@ def _in_folder(path: Path, name: str) -> Found:
             within = _visible(child) if child.is_dir() else {}
             seed = _single_folder(child, file, within) if child.is_dir() else _single_file(child, file)
         except (Unsound, OSError) as error:
-            saw = error.findings[0].saw if isinstance(error, Unsound) else error.strerror or "it cannot be read"
+            saw = error.problems[0].saw if isinstance(error, Unsound) else error.strerror or "it cannot be read"
             found.skipped.append(SkippedSource(source=file, reason=saw))
             continue
         if seed:
@@ -138,10 +139,7 @@ def _visible(path: Path) -> dict[str, Path]:
 
 
 def _listing(names: list[str]) -> str:
-    if not names:
-        return "an empty folder"
-    rest = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return f"a folder with {', '.join(shorten(name) for name in names[:_LISTED])}{rest}"
+    return f"a folder with {name_some(map(shorten, names), _LISTED)}" if names else "an empty folder"
 
 
 def _nearby(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Tell seeds that can be built on from sound seeds that have to wait."""
+"""Check whether designs can be made from a seed."""
 
 from sandmill.metrics.support import SUPPORTED_TASKS
 from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
@@ -11,12 +11,12 @@ _METRICS = frozenset(metric for metrics in SUPPORTED_TASKS.values() for metric i
 
 
 def missing_metric(metric: MetricName) -> tuple[str, ...]:
-    """Name a metric for which no target can be made; empty if there is one."""
+    """Return a need if no target can be made for a metric; empty otherwise."""
     return () if metric in _METRICS else (f"metric {metric}",)
 
 
 def missing_support(structure: Structure) -> tuple[str, ...]:
-    """Name what a structure asks for that cannot be made yet, so that nothing is dropped without a reason.
+    """List the parts of a structure that cannot be made yet.
 
     Returns:
         Needs such as `modality image`, `target multi_target`, `metric rmsle_columns` or

@@ -1,4 +1,4 @@
-"""Open a CSV or Parquet table that may be huge or broken: its shape is checked by streaming, never by loading it."""
+"""Open a CSV or Parquet table. Its shape is checked by streaming, since it may be huge or broken."""
 
 import csv
 import io
@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sandmill.errors import count, shorten
 from sandmill.seeds.cell_size import find_large_cell, large_cell
-from sandmill.seeds.engine import literal, open_engine, quote
-from sandmill.seeds.parquet import MAX_COLUMNS, check_parquet, parquet_columns, parquet_relation
+from sandmill.seeds.engine import file_pattern, literal, open_engine, quote
+from sandmill.seeds.parquet import MAX_COLUMNS, check_parquet, parquet_columns
 from sandmill.seeds.regular import require_regular
 from sandmill.seeds.source_problems import SourceProblem, Unsound
-from sandmill.seeds.wording import shorten, show
+from sandmill.seeds.wording import show
 
 if TYPE_CHECKING:
-    import duckdb
     import polars as pl
 
 TABLE_SUFFIXES = frozenset({".csv", ".parquet"})
@@ -31,7 +31,7 @@ _LISTED = 5
 
 @dataclass(frozen=True)
 class TableFile:
-    """A table whose header is sound and whose rows all have the header's width."""
+    """A table whose header and row widths were checked."""
 
     path: Path
     file: str
@@ -57,23 +57,6 @@ class TableFile:
             with_column_names=lambda _: list(self.columns),
         )
 
-    @contextmanager
-    def connect(self, columns: Sequence[str]) -> Iterator["duckdb.DuckDBPyConnection"]:
-        """Open some columns as `cells` in DuckDB; cells of a CSV are text, empty ones NULL.
-
-        A CSV is read once, into a table that DuckDB spills to disk where it is large: each query would otherwise
-        read the whole file. Parquet gives single columns cheaply and stays a view.
-        """
-        names = ", ".join(map(quote, columns))
-        with open_engine() as connection:
-            if self.is_csv:
-                source = _csv_relation(self.path, self.columns)
-                connection.execute(f"CREATE TEMP TABLE cells AS SELECT {names} FROM ({source})")
-            else:
-                source = parquet_relation(self.path, connection)
-                connection.execute(f"CREATE VIEW cells AS SELECT {names} FROM ({source})")
-            yield connection
-
 
 def open_table(path: Path, file: str) -> TableFile:
     """Check a table's header and row widths.
@@ -84,15 +67,15 @@ def open_table(path: Path, file: str) -> TableFile:
     require_regular(path, file)
     columns = _csv_columns(path, file) if path.suffix == ".csv" else parquet_columns(path, file)
     repeated = [name for name, count in Counter(name.casefold() for name in columns).items() if count > 1]
-    findings = [SourceProblem(file, f"column {show(name)} more than once", "each column once", 1) for name in repeated]
+    problems = [SourceProblem(file, f"column {show(name)} more than once", "each column once", 1) for name in repeated]
     if "" in columns:
-        findings.append(
+        problems.append(
             SourceProblem(file, f"no name for column {columns.index('') + 1}", "a name for every column", 1)
         )
     if len(columns) > MAX_COLUMNS:
-        findings.append(SourceProblem(file, f"{len(columns)} columns", f"at most {MAX_COLUMNS}"))
-    if findings:
-        raise Unsound(findings)
+        problems.append(SourceProblem(file, f"{len(columns)} columns", f"at most {MAX_COLUMNS}"))
+    if problems:
+        raise Unsound(problems)
     if path.suffix == ".csv":
         _check_csv_cells(path, file, columns)
         _check_rows(path, file, columns)
@@ -103,30 +86,18 @@ def open_table(path: Path, file: str) -> TableFile:
 
 @contextmanager
 def readable(file: str) -> Iterator[None]:
-    """Report what the table engines refuse as a problem of the file: that a table opens does not prove all of it sound.
+    """Report what Polars cannot read as a problem of the file: a table that opens may still have broken rows.
 
     Raises:
-        Unsound: if an engine cannot go on.
+        Unsound: if the file cannot be read to its end.
     """
-    import duckdb
     import polars as pl
 
     try:
         yield
-    except (OSError, duckdb.Error, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         saw = shorten((str(error).splitlines() or [type(error).__name__])[0], 120)
         raise Unsound([SourceProblem(file, saw, "tables that can be read")]) from None
-
-
-def _csv_relation(path: Path, columns: Sequence[str], extra: str = "") -> str:
-    fields = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in columns)
-    nulls = ", ".join(_text(word) for word in MISSING_WORDS)
-    options = f"auto_detect=false, delim=',', quote='\"', escape='\"', header=true, nullstr=[{nulls}], strict_mode=true"
-    return f"SELECT * FROM read_csv({literal(path)}, columns={{{fields}}}, {options}{extra})"
-
-
-def _text(word: str) -> str:
-    return "'" + word.replace("'", "''") + "'"
 
 
 def _csv_columns(path: Path, file: str) -> tuple[str, ...]:
@@ -157,15 +128,17 @@ def _check_csv_cells(path: Path, file: str, columns: Sequence[str]) -> None:
 
 
 def _check_rows(path: Path, file: str, columns: Sequence[str]) -> None:
-    """Let DuckDB stream the whole file; only if it refuses a line, look for the exact lines more slowly."""
+    """Stream the whole file with DuckDB. Only if it rejects a line, find the exact lines with the slower csv module."""
     import duckdb
 
-    select = _csv_relation(path, columns, ", store_rejects=true, rejects_limit=100")
+    fields = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in columns)
+    options = "auto_detect=false, delim=',', quote='\"', escape='\"', header=true, strict_mode=true"
+    source = f"read_csv({file_pattern(path)}, columns={{{fields}}}, {options}, store_rejects=true, rejects_limit=100)"
     with open_engine() as connection:
         try:
             # A sum of all counts would be an expression as deep as the table is wide, which the parser refuses.
             present = ", ".join(f"count({quote(name)})" for name in columns)
-            rows = connection.execute(f"SELECT count(*), {present} FROM ({select})").fetchall()[0][0]
+            rows = connection.execute(f"SELECT count(*), {present} FROM {source}").fetchall()[0][0]
             rejects = connection.execute("SELECT line, error_type FROM reject_errors ORDER BY line").fetchall()
         except duckdb.Error as error:
             saw = shorten(str(error).splitlines()[0], 120)
@@ -191,10 +164,8 @@ def _ragged(path: Path, file: str, width: int) -> Iterator[SourceProblem]:
                 if row and len(row) != width:
                     wrong += 1
                     if wrong <= _LISTED:
-                        yield SourceProblem(
-                            file, f"{len(row)} cell{'s' if len(row) != 1 else ''}", f"{width}, as in the header", line
-                        )
+                        yield SourceProblem(file, count(len(row), "cell"), f"{width}, as in the header", line)
         except csv.Error as error:
             yield SourceProblem(file, shorten(str(error)), "a CSV table", start)
     if wrong > _LISTED:
-        yield SourceProblem(file, f"{wrong - _LISTED} more such lines", "rows as wide as the header")
+        yield SourceProblem(file, count(wrong - _LISTED, "more such line"), "rows as wide as the header")

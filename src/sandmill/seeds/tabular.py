@@ -1,10 +1,8 @@
-"""From a table and its target to a structure: what folders with a table and competitions with data have in common."""
+"""Infer the structure of a task from a table and its target."""
 
 from dataclasses import dataclass
 
-from sandmill.models.seed import ColumnProfile
 from sandmill.models.structure import ColumnMix, MetricName, Modality, PathologyKind, Structure, TargetKind
-from sandmill.seeds.dependence import dependences
 from sandmill.seeds.profile import ColumnFacts, count_present, measure
 from sandmill.seeds.source_problems import SourceProblem, Unsound
 from sandmill.seeds.table_files import TableFile
@@ -12,42 +10,41 @@ from sandmill.seeds.target import CLASS_KINDS, USUAL_METRIC, contradiction, infe
 from sandmill.seeds.wording import any_of, show
 
 HIGH_CARDINALITY = 50
-"""More levels than this in a column of words make it a pathology."""
+"""A categorical column with more levels than this is a pathology."""
 
 IMBALANCE = 0.25
-"""The rarest class has less than this part of an even share."""
+"""Classes are imbalanced if the rarest has less than this part of an even share."""
 
 
 MOST_EMPTY_TARGETS = 0.3
-"""Share of rows without a target up to which these are left out; above it the column is hardly the target."""
+"""Largest share of rows without a target. Such rows are left out; above it the column is refused as a target."""
 
 
 @dataclass(frozen=True)
 class Wish:
-    """What a person said about a table; the rest is measured."""
+    """What is declared about a table. The rest is measured."""
 
     target: str
     kind: TargetKind | None = None
     metric: MetricName | None = None
     left_out: tuple[str, ...] = ()
-    """Columns that are no inputs: ids and what is to be ignored."""
+    """Columns that are not inputs: ids and ignored columns."""
     id_column: str | None = None
-    """Column that was declared to name rows."""
+    """Declared column that identifies rows."""
 
 
 @dataclass(frozen=True)
 class Profiled:
-    """A table's structure and the figures of its columns."""
+    """A table's structure."""
 
     structure: Structure
-    columns: tuple[ColumnProfile, ...]
     notes: tuple[str, ...] = ()
     """Warnings about the table."""
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """What the input columns of a table are like, taken together."""
+    """Summary of the input columns of a table."""
 
     mix: ColumnMix
     missing_share: float
@@ -56,12 +53,12 @@ class Inputs:
 
 
 def profile_table(table: TableFile, wish: Wish, at: SourceProblem) -> Profiled:
-    """Measure a table and name the task that it makes.
+    """Measure a table and infer its task.
 
     Args:
         table: an open table.
-        wish: target and what else was declared; its columns must exist.
-        at: where the target was named; problems with what was declared point there, under the declared field.
+        wish: declared target and other facts; its columns must exist.
+        at: file and line where the target is declared, for messages.
 
     Raises:
         Unsound: if the table cannot be read or the target cannot be learned.
@@ -78,13 +75,11 @@ def profile_table(table: TableFile, wish: Wish, at: SourceProblem) -> Profiled:
     if not inputs:
         raise Unsound([SourceProblem(table.file, "no column besides target and ids", "at least one input column")])
     shares = class_shares(table, wish.target) if kind in CLASS_KINDS else {}
-    measured = dependences(table, target, inputs, classes=bool(shares))
-    columns = tuple(column_profile(column, measured.get(name)) for name, column in facts.items())
-    return Profiled(_structure(kind, metric, target, describe_inputs(inputs), shares), columns, notes)
+    return Profiled(_structure(kind, metric, target, describe_inputs(inputs), shares), notes)
 
 
 def describe_inputs(inputs: dict[str, ColumnFacts]) -> Inputs:
-    """Sum the input columns of a table up."""
+    """Summarize the input columns of a table."""
     kinds = [column.kind for column in inputs.values()]
     missing = sum(column.missing_share for column in inputs.values()) / len(inputs)
     has_high_cardinality = any(c.kind == "categorical" and c.distinct > HIGH_CARDINALITY for c in inputs.values())
@@ -99,18 +94,6 @@ def describe_inputs(inputs: dict[str, ColumnFacts]) -> Inputs:
         missing_share=min(round(missing, 6), 0.999999),
         pathologies=tuple(kind for kind, present in found if present),
         is_mostly_text=kinds.count("text") * 2 > len(kinds),
-    )
-
-
-def column_profile(facts: ColumnFacts, dependence: float | None) -> ColumnProfile:
-    """Keep the figures of a column that a seed carries."""
-    return ColumnProfile(
-        name=facts.name,
-        kind=facts.kind,
-        distinct=facts.distinct,
-        missing_share=round(facts.missing_share, 6),
-        skew=facts.skew if facts.kind == "numeric" else None,
-        dependence=dependence,
     )
 
 
@@ -133,7 +116,7 @@ def _repeated_ids(table: TableFile, column: str | None) -> tuple[str, ...]:
 
 
 def class_shares(table: TableFile, target: str) -> dict[str, float]:
-    """Measure the share of each class, in order of the classes: numbers by size, words by alphabet."""
+    """Return the share of each class. Classes are sorted: numbers by size, words by alphabet."""
     import polars as pl
 
     names = pl.col(target).cast(pl.String)

@@ -1,4 +1,4 @@
-"""Decide what kind of task a target column makes, by one stated rule."""
+"""Infer the kind of a target from its column."""
 
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.seeds.profile import ColumnFacts
@@ -7,7 +7,7 @@ MAX_INTEGER_CLASSES = 20
 """Whole numbers with more distinct values than this are quantities, not classes."""
 
 MIN_ROWS_PER_CLASS = 5
-"""On average: words or whole numbers that repeat less often are not classes."""
+"""Mean rows for each distinct value. Words or whole numbers that repeat less often are not classes."""
 
 USUAL_METRIC = {
     TargetKind.BINARY: MetricName.ROC_AUC,
@@ -16,13 +16,13 @@ USUAL_METRIC = {
     TargetKind.ORDINAL: MetricName.QWK,
     TargetKind.COUNT: MetricName.RMSLE,
 }
-"""Metric where a seed names none."""
+"""Default metric of each kind of target."""
 
 CLASS_KINDS = frozenset({TargetKind.BINARY, TargetKind.MULTICLASS, TargetKind.ORDINAL})
 
 
 def infer_kind(target: ColumnFacts) -> TargetKind | None:
-    """Read the kind off the column: 2 values binary, few words or whole numbers multiclass, other numbers regression.
+    """Infer the kind: 2 values are binary, few words or whole numbers multiclass, other numbers regression.
 
     Returns:
         None for words that repeat too rarely to be classes.
@@ -37,7 +37,7 @@ def infer_kind(target: ColumnFacts) -> TargetKind | None:
 
 
 def contradiction(kind: TargetKind, target: ColumnFacts) -> str:
-    """Say why a declared kind cannot be; empty if it can."""
+    """Return what a declared kind requires, if the column does not fit it; empty if it does."""
     if kind is TargetKind.BINARY and target.distinct != 2:
         return "exactly 2 distinct values for a binary target"
     if kind is TargetKind.MULTICLASS and target.distinct < 3:

@@ -1,7 +1,7 @@
-"""Parse YAML that a stranger may have written: few and shallow nodes, no anchors, and decimal numbers only.
+"""Parse untrusted YAML: limited nodes and depth, no anchors, and decimal numbers only.
 
-PyYAML follows YAML 1.1, where `1:30` is a number to base 60 and `0x1F` and `017` are whole numbers of any length. Each
-of them is text here, so that no scalar costs more time than its characters, and no number is larger than 18 digits.
+PyYAML follows YAML 1.1, where `1:30` is a number to base 60 and `0x1F` and `017` are whole numbers of any length. Here
+these are text, so that parsing time is linear in the length, and no number has more than 18 digits.
 """
 
 import math
@@ -13,10 +13,9 @@ from sandmill.seeds.source_problems import SourceProblem, Unsound
 from sandmill.seeds.wording import show
 
 MAX_DEPTH = 12
-"""Lists and mappings inside each other. Deeper ones overflow the stack of the parser."""
+"""Nested lists and mappings. Deeper ones overflow the stack of the parser."""
 MAX_NODES = 10_000
-"""Fields, values, list items and brackets. Bundled cards have at most 40; a card of 500 column profiles has 6,500.
-Parsing so many takes about half a second."""
+"""Fields, values, list items and brackets. Bundled cards have at most 40. Parsing 10,000 takes half a second."""
 MAX_DIGITS = 18
 """Digits of a whole number: every such number fits into 64 bits."""
 
@@ -32,7 +31,7 @@ _TRUE = frozenset({"yes", "true", "on"})
 
 
 class PlainLoader(yaml.SafeLoader):
-    """Composes nodes and refuses a document as soon as it grows too large, so that no tree of it is ever made."""
+    """Composes nodes, and stops as soon as the document is too large."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
 

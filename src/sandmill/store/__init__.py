@@ -1,1 +1,1 @@
-"""Where datasets live: shards in the making, published versions, and reading them back, locally or on S3."""
+"""Store datasets locally or on S3: shards, published versions, and reading both."""

@@ -1,7 +1,7 @@
-"""What a release says twice must be the same in both places: graders and readers each look at one of them.
+"""Check that facts which a release holds twice are equal, since graders and readers use different copies.
 
 The record of a task is what was verified. Columns of the tables, `private/task.json`, `private/leaderboard.csv` and the
-prompt say parts of it again.
+prompt repeat parts of it.
 """
 
 import csv
@@ -22,7 +22,7 @@ from sandmill.store.limits import MAX_RECORD_BYTES, MAX_TASK_FILE_BYTES
 from sandmill.store.versions import first_fault
 
 Sayings = dict[str, str]
-"""Digest of what is said of one task, by the place that says it."""
+"""Digests of the facts of one task, by the place that holds them."""
 
 PROMPT = "public/tasks: prompt"
 _TASK_FILE, _BOARD = "private/task.json", "private/leaderboard.csv"
@@ -30,7 +30,7 @@ _UNREADABLE = "unreadable"
 
 
 def said_by_record(record: TaskRecord) -> Sayings:
-    """Say what other places must say of a task.
+    """Return what other places must hold on a task.
 
     Raises:
         ValueError: a number is not finite.
@@ -46,13 +46,13 @@ def said_by_record(record: TaskRecord) -> Sayings:
 
 
 def said_by_row(row: Row) -> Sayings:
-    """Give what a row of public/tasks says. The prompt is compared with description.md, whose hash is of its bytes."""
+    """Return the digests of a row of public/tasks. The prompt's is of its bytes, to be compared with description.md."""
     said = {f"public/tasks: {column}": _digest(value) for column, value in row.items() if column != "prompt"}
     return {**said, PROMPT: digest(row["prompt"].encode())}
 
 
 def said_by_file(place: str, content: bytes) -> Sayings:
-    """Give what a file says, if it is one that says what the record says too."""
+    """Return the digest of a file that repeats facts of the record; empty for other files."""
     readers = {_TASK_FILE: _read_task_file, _BOARD: _read_board}
     if place == "public/description.md":
         return {place: digest(content)}
@@ -66,7 +66,7 @@ def said_by_file(place: str, content: bytes) -> Sayings:
 
 
 def differences(expected: Mapping[str, str], found: Mapping[str, str]) -> Iterator[str]:
-    """Name the places that say something else than the record does."""
+    """Yield the places that differ from the record."""
     for place, said in expected.items():
         if place not in found:
             if place in (_TASK_FILE, _BOARD):
@@ -77,13 +77,13 @@ def differences(expected: Mapping[str, str], found: Mapping[str, str]) -> Iterat
 
 
 def prompt_difference(found: Mapping[str, str]) -> Iterator[str]:
-    """Compare the prompt with the description that is pulled: what agents are asked must be what was verified."""
+    """Compare the prompt with description.md of the pulled task."""
     if PROMPT in found and found[PROMPT] != found.get("public/description.md"):
         yield f"{PROMPT} is not that of public/description.md"
 
 
 def record_of(row: Row) -> tuple[TaskRecord | None, list[str]]:
-    """Read the record of a row of private/tasks, and say what in it or in the row cannot be true.
+    """Read and check the record in a row of private/tasks.
 
     Returns:
         The record, None if it cannot be read, and the problems.

@@ -1,4 +1,4 @@
-"""The published tables: what each column holds, and models to rows and back. Any Parquet reader can use them."""
+"""Schemas of the published tables, and conversion between models and rows."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -30,7 +30,7 @@ PUBLIC_TASKS = _schema(
     ("rows_train", pa.int32()),
     ("rows_test", pa.int32()),
 )
-"""A row a task, and only what an agent may see. `prompt` is the description as the agent reads it."""
+"""One row for each task, with public facts only. `prompt` is the description."""
 
 PRIVATE_TASKS = _schema(
     ("task_id", pa.string()),
@@ -56,10 +56,10 @@ PRIVATE_TASKS = _schema(
     ("digest", pa.string()),
     ("record", pa.string()),
 )
-"""A row a task: rule, thresholds, oracle. `record` is the whole TaskRecord as canonical JSON."""
+"""One row for each task, with private facts. `record` is the whole TaskRecord as canonical JSON."""
 
 FILES = _schema(("task_id", pa.string()), ("path", pa.string()), ("sha256", pa.string()), ("bytes", pa.binary()))
-"""A row a file, public and private in tables of their own."""
+"""One row for each file. Public and private files have separate tables."""
 
 REJECTIONS = _schema(
     ("slot", pa.int64()),
@@ -74,7 +74,7 @@ REJECTIONS = _schema(
     ("usd", pa.float64()),
     ("transcript", pa.string()),
 )
-"""A row for each design or package that failed."""
+"""One row for each design or package that failed."""
 
 ATTEMPT = pa.struct(
     [
@@ -101,7 +101,7 @@ SLOTS = pa.schema(
         pa.field("path", pa.list_(ATTEMPT), nullable=False),
     ]
 )
-"""A row a slot: what it cost and what became of it. `seconds_<stage>` is null where no time was spent."""
+"""One row for each slot: cost and outcome. `seconds_<stage>` is null if no time was spent."""
 
 
 @dataclass(frozen=True)
@@ -109,16 +109,16 @@ class ReleaseTable:
     """One of the four tables of a release."""
 
     side: str
-    """public or private: the folder, and who may read it."""
+    """Folder: public or private."""
     name: str
     schema: Any
     rows: Callable[[VerifiedTask], list[Row]]
     rows_per_group: int | None
-    """Rows that a reader must fetch to get one of them; None: a group for each task."""
+    """Rows of a row group; None: one group for each task."""
 
 
 def public_task_row(record: TaskRecord, prompt: str) -> Row:
-    """Say of a task what an agent may see."""
+    """Return the public facts of a task."""
     spec, sizes = record.spec, record.spec.sizes
     return {
         "task_id": record.task_id,
@@ -133,12 +133,12 @@ def public_task_row(record: TaskRecord, prompt: str) -> Row:
 
 
 def public_task_rows(task: VerifiedTask) -> list[Row]:
-    """Make the rows of a task in public/tasks."""
+    """Return the rows of a task in public/tasks."""
     return [public_task_row(task.record, task.package.public["description.md"].decode())]
 
 
 def private_task_row(record: TaskRecord) -> Row:
-    """Say of a task everything, the most asked-for facts in columns of their own."""
+    """Return all facts of a task, the most used ones in separate columns."""
     spec, measured = record.spec, record.calibration
     return {
         "task_id": record.task_id,
@@ -164,12 +164,12 @@ def private_task_row(record: TaskRecord) -> Row:
 
 
 def private_task_rows(task: VerifiedTask) -> list[Row]:
-    """Make the rows of a task in private/tasks."""
+    """Return the rows of a task in private/tasks."""
     return [private_task_row(task.record)]
 
 
 def file_rows(task_id: str, files: Mapping[str, bytes]) -> list[Row]:
-    """List files by path, each with the hash that a reader checks it by."""
+    """Return a row for each file, sorted by path, with its hash."""
     return [
         {"task_id": task_id, "path": path, "sha256": digest(content), "bytes": content}
         for path, content in sorted(files.items())
@@ -182,7 +182,7 @@ def read_record(row: Row) -> TaskRecord:
 
 
 def rejection_rows(rejections: Iterable[Rejection]) -> list[Row]:
-    """Put rejections in the order of the work, so that equal runs list them equally."""
+    """Return rejections as rows, sorted by slot, round, attempt and replicate."""
     ordered = sorted(rejections, key=lambda r: (r.slot, r.round, r.attempt, r.replicate))
     return [rejection.model_dump(mode="json") for rejection in ordered]
 
@@ -193,7 +193,7 @@ def read_rejection(row: Row) -> Rejection:
 
 
 def slot_rows(slots: Iterable[SlotReport]) -> list[Row]:
-    """Spread the seconds of each stage over columns, which every reader can sum."""
+    """Return slots as rows, with one column for the seconds of each stage."""
     return [
         {
             **slot.model_dump(mode="json", exclude={"seconds"}),
@@ -223,18 +223,18 @@ _PART_NAME = re.compile(r"((?:public|private)/(?:tasks|files))-(?:([a-z_]+)-)?(\
 
 @dataclass(frozen=True)
 class PartName:
-    """What the path of a table's part says."""
+    """The facts in the path of a table's part."""
 
     table: str
     """Such as `public/tasks`."""
     split: str | None
     """None in releases of format 1, whose parts hold several splits."""
     number: str
-    """Of the shard that it came from."""
+    """Number of its shard."""
 
     @property
     def group(self) -> str:
-        """What the parts of the four tables that hold the same tasks have in common."""
+        """Key that the parts of the four tables share if they hold the same tasks."""
         return f"{self.split}-{self.number}" if self.split else self.number
 
 
@@ -245,5 +245,5 @@ def part_name(path: str) -> PartName | None:
 
 
 def schema_of(table: str) -> Any:
-    """Give the columns of a table by its name, such as `public/tasks`; None for reports."""
+    """Return the schema of a table, such as `public/tasks`; None for reports."""
     return next((known.schema for known in TABLES if f"{known.side}/{known.name}" == table), None)

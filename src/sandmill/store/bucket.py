@@ -26,14 +26,14 @@ class BucketFiles:
 
     @property
     def _fs(self) -> Any:
-        # Asked for anew each time: fsspec keeps one connection for each process and thread, which makes forks safe.
+        # Not kept: fsspec has one connection for each process and thread, which makes forks safe.
         import fsspec
 
         endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
         return fsspec.filesystem("s3", use_listings_cache=False, endpoint_url=endpoint or None)
 
     def read(self, path: str, limit: int | None) -> bytes:
-        """Return the whole content, or as much as shows that it is longer than `limit`."""
+        """Return the whole content, or `limit` + 1 bytes if it is longer than `limit`."""
         with self._faults(path):
             if limit is not None and self.size(path) > limit:
                 return cast(bytes, self._fs.cat_file(self._full(path), start=0, end=limit + 1))
@@ -45,12 +45,12 @@ class BucketFiles:
             return cast(BinaryIO, self._fs.open(self._full(path), "rb", cache_type="readahead", block_size=2**18))
 
     def write(self, path: str, content: bytes, owner_only: bool) -> None:
-        """Put content under a path; a PUT is atomic. Who may read is the bucket's policy, whatever `owner_only`."""
+        """Write an object atomically. The bucket's policy decides who may read it; `owner_only` has no effect."""
         with self._faults(path):
             self._fs.pipe_file(self._full(path), content)
 
     def create(self, path: str, content: bytes, owner_only: bool) -> bool:
-        """Put content under a path unless something is there (If-None-Match)."""
+        """Write an object unless it exists (If-None-Match)."""
         with self._faults(path):
             if not self._put_if_none(path, content):
                 return False
@@ -67,7 +67,7 @@ class BucketFiles:
             self._fs.cp_file(self._full(source), self._full(target))
 
     def exists(self, path: str) -> bool:
-        """Whether an object is there. A missing bucket is an error, not a no."""
+        """Whether an object exists. A missing bucket is an error."""
         with self._faults(path):
             try:
                 self._head(path)
@@ -150,7 +150,7 @@ class BucketFiles:
 
 
 def _code(error: BaseException | None) -> str:
-    """Name S3's own error code, however deeply s3fs has wrapped it."""
+    """Return S3's error code from the cause that s3fs wrapped."""
     while error is not None:
         response = getattr(error, "response", None)
         if response:

@@ -1,4 +1,4 @@
-"""Where tasks may be pulled to: a local folder that is no part of a dataset."""
+"""Check the folder to pull tasks into: it must be local and outside of datasets."""
 
 import re
 from contextlib import suppress
@@ -13,7 +13,7 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
 
 def check_destination(to: str | Path) -> Path:
-    """Take the folder to pull into, refusing what would write elsewhere than was meant or put answers into a store.
+    """Return the folder to pull into.
 
     Raises:
         RequestError: if nothing is named, or an address such as s3://..., or a place inside of a dataset.

@@ -1,4 +1,4 @@
-"""What can go wrong with storage, told once: the path, the cause, and what to do."""
+"""Errors of storage, with path, cause and remedy."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,17 +11,17 @@ class FileMissing(StoreError):
 
 
 class AccessDenied(StoreError):
-    """The path may be there, but not for us: callers fall back to the public half of a release."""
+    """Permissions forbid access to this path. Callers fall back to the public half of a release."""
 
 
 @contextmanager
 def storage_faults(where: str) -> Iterator[None]:
-    """Turn whatever the operating system or S3 raises about `where` into one StoreError.
+    """Convert errors of the operating system or S3 on `where` to StoreError.
 
     Raises:
-        FileMissing: nothing is there.
-        AccessDenied: permissions forbid it.
-        StoreError: anything else, with its cause.
+        FileMissing: it does not exist.
+        AccessDenied: permissions forbid access.
+        StoreError: for any other error, with its cause.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""One small set of file operations for a local folder and for S3, so that nothing above knows which it is."""
+"""File operations for local folders and S3 behind one interface."""
 
 import builtins
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from sandmill.store.local import LocalFiles
 
 
 class Backend(Protocol):
-    """What a place must be able to do. Paths are relative, with forward slashes; the empty path is the root."""
+    """Operations of a backend. Paths are relative, with forward slashes; the empty path is the root."""
 
     def read(self, path: str, limit: int | None) -> bytes: ...  # noqa: D102
     def open(self, path: str) -> BinaryIO: ...  # noqa: D102
@@ -40,11 +40,11 @@ class Store:
     def __post_init__(self) -> None:
         if not self.root.endswith("://"):
             object.__setattr__(self, "root", self.root.rstrip("/") or "/")
-        self.backend  # noqa: B018  a bad scheme is told here, not at first use
+        self.backend  # noqa: B018  raises for a bad scheme now, not at first use
 
     @cached_property
     def backend(self) -> Backend:
-        """The place behind the root."""
+        """The backend for the root."""
         scheme, separator, rest = self.root.partition("://")
         if not separator:
             return LocalFiles(Path(self.root).expanduser())
@@ -65,7 +65,7 @@ class Store:
 
         Args:
             path: of the file.
-            limit: bytes that the file may have, where a stranger could have written it; a longer one is a StoreError.
+            limit: most bytes of the file, if it is untrusted. A longer one raises StoreError.
         """
         with storage_faults(self.where(path)):
             content = self.backend.read(_checked(path), limit)
@@ -79,15 +79,15 @@ class Store:
             return self.backend.open(_checked(path))
 
     def write(self, path: str, content: bytes, *, owner_only: bool = False) -> None:
-        """Put content under a path, over what was there; readers see the old or the new content, never a mixture."""
+        """Write a file atomically, replacing an older one."""
         with storage_faults(self.where(path)):
             self.backend.write(_checked(path), content, owner_only)
 
     def create(self, path: str, content: bytes, *, owner_only: bool = False) -> bool:
-        """Put content under a path unless something is there. Of many that try at once, one wins.
+        """Write a file unless it exists. If several processes try at once, one succeeds.
 
         Returns:
-            Whether this call made the file; if not, the file that is there is whole.
+            Whether this call made the file. If not, the existing file is complete.
         """
         with storage_faults(self.where(path)):
             return self.backend.create(_checked(path), content, owner_only)

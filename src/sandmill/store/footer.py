@@ -1,6 +1,6 @@
-"""The footer of a Parquet file, checked before Arrow sees it.
+"""Read and check the footer of a Parquet file before Arrow reads it.
 
-Arrow allocates what a footer asks for, and a footer with a number that means nothing can end the whole process.
+Arrow allocates the sizes that a footer declares, and an invalid enum value in it can abort the whole process.
 """
 
 import io
@@ -13,7 +13,7 @@ from sandmill.store.limits import MAX_COLUMNS, MAX_FOOTER_BYTES, MAX_GROUP_ROWS
 from sandmill.store.thrift import Fields, read_struct
 
 _WRITER = b"parquet-cpp-arrow"
-"""Readers take the files of some old writers differently from what their footers say."""
+"""The only accepted writer. Arrow reads files of some old writers differently from what their footers say."""
 
 _TRAILER = 8
 _UNCOMPRESSED, _ZSTD = 0, 6
@@ -27,7 +27,7 @@ class Column:
     """One column of one row group."""
 
     name: str
-    """Of the table's column; of one that holds lists or structs, its first part."""
+    """Name of the table's column; for lists or structs the first part of the path."""
     is_nested: bool
     holds_bytes: bool
     """Whether its values are texts or bytes, which have no fixed length."""
@@ -35,10 +35,10 @@ class Column:
     values: int
     start: int
     stored: int
-    """Place and bytes in the file."""
+    """Offset and bytes in the file."""
     least: bytes | None
     greatest: bytes | None
-    """Of its values, where the writer has noted them."""
+    """Smallest and largest value, if the statistics have them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """What a file says that it holds. Its columns share no bytes, and lie inside of the file."""
+    """The declared content of a file. Its columns together claim no more bytes than the file has."""
 
     rows: int
     groups: tuple[Group, ...]

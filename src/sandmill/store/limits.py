@@ -1,7 +1,7 @@
-"""How large the parts of a release may be. No release that a build makes comes near; a release from a stranger may try.
+"""Size limits for releases, which may be untrusted. Releases of a build stay far below them.
 
-Whoever reads a release holds one row group in memory, so these limits bound the memory of a reader, and with
-`MAX_RATIO` the disk that a pull fills.
+A reader holds one row group in memory, so these limits bound its memory and, with `MAX_RATIO`, the disk space of a
+pull.
 """
 
 MIB = 1 << 20
@@ -11,7 +11,7 @@ MAX_MANIFEST_MARKS = 2_000_000
 """Commas and opening brackets of a manifest: each costs memory when it is parsed, and 250,000 parts have 1.5
 million."""
 MAX_KEYS = 32
-"""Keys of one object in a manifest: each that is not known would be an error of its own, with its own memory."""
+"""Keys of one object in a manifest. Each unknown key would become an error in memory."""
 
 MAX_REPORT_BYTES = 64 * MIB
 """Of one file in reports/ that is no table."""

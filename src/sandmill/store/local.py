@@ -1,4 +1,4 @@
-"""Files in a local folder. A file appears whole or not at all, whenever the process is killed."""
+"""Files in a local folder. Writes are atomic, even if the process is killed."""
 
 import errno
 import os
@@ -16,28 +16,28 @@ from typing import BinaryIO
 from sandmill.store.limits import MAX_DEPTH
 
 STAGING = ".tmp"
-"""Folder under the root where files are written before they get their name; hidden from every listing."""
+"""Folder under the root where files are written before they are renamed. Listings leave it out."""
 
 STALE_SECONDS = 3600
-"""A staged file older than this was left by a killed process: writing one takes seconds."""
+"""Age from which on a staged file is a leftover of a killed process. Writing one takes seconds."""
 
 OWNER_ONLY = frozenset({"private", "secret", "shards", "llm"})
-"""Folders of a dataset that answers could be learnt from: they and all below are readable by their owner alone."""
+"""Folders from which answers could be learnt. Only their owner may read them and their content."""
 
 
 @dataclass(frozen=True)
 class LocalFiles:
-    """One folder. Names beginning with a dot are never content."""
+    """One folder. Names that begin with a dot are not content."""
 
     root: Path
 
     def read(self, path: str, limit: int | None) -> bytes:
-        """Return the whole content, or as much as shows that it is longer than `limit`."""
+        """Return the whole content, or `limit` + 1 bytes if it is longer than `limit`."""
         with self.open(path) as file:
             return file.read(-1 if limit is None else limit + 1)
 
     def open(self, path: str) -> BinaryIO:
-        """Open a regular file for reading at any position; a pipe or a device would block or never end."""
+        """Open a regular file for reading. Pipes and devices are refused, since they may block."""
         descriptor = os.open(self.root / path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
@@ -45,13 +45,13 @@ class LocalFiles:
         return os.fdopen(descriptor, "rb")
 
     def write(self, path: str, content: bytes, owner_only: bool) -> None:
-        """Put content under a path, over what was there."""
+        """Write a file, replacing an older one."""
         with self._staged(path, lambda file: file.write(content), owner_only) as staged:
             staged.replace(self._target(path))
         self._sync_folder(path)
 
     def create(self, path: str, content: bytes, owner_only: bool) -> bool:
-        """Put content under a path unless something is there. A hard link is the one atomic way that has no race."""
+        """Write a file unless it exists. A hard link is the only way without a race."""
         target = self._target(path)
         if target.exists():
             return False
@@ -64,7 +64,7 @@ class LocalFiles:
         return True
 
     def copy(self, source: str, target: str) -> None:
-        """Copy in small blocks, so that size does not matter."""
+        """Copy in small blocks."""
         with (
             self.open(source) as original,
             self._staged(target, lambda file: shutil.copyfileobj(original, file), owner_only=False) as staged,
@@ -82,7 +82,7 @@ class LocalFiles:
 
     def files(self, folder: str) -> list[str]:
         """Sorted paths of all files below a folder, relative to the root."""
-        # With a list of folders to visit: `os.walk` calls itself for each level, and levels may be a stranger's.
+        # `os.walk` is recursive, and the depth of a stranger's folders is not known.
         found, waiting = [], [folder]
         while waiting:
             here = waiting.pop()
@@ -97,7 +97,7 @@ class LocalFiles:
         return sorted(found)
 
     def _entries(self, folder: str) -> list[os.DirEntry[str]]:
-        """What lies directly in a folder; nothing if there is no such folder."""
+        """Return the entries of a folder; none if it does not exist."""
         try:
             with os.scandir(self.root / folder) as entries:
                 return [entry for entry in entries if not entry.name.startswith(".")]
@@ -112,7 +112,7 @@ class LocalFiles:
         return sorted(entry.name for entry in base.iterdir() if entry.is_dir() and not entry.name.startswith("."))
 
     def _target(self, path: str) -> Path:
-        """Make the folders that a file lies in, and give its full path."""
+        """Make the parent folders of a file, and return its full path."""
         target = self.root / path
         if not target.parent.is_dir():
             self.root.mkdir(parents=True, exist_ok=True)
@@ -122,9 +122,9 @@ class LocalFiles:
 
     @contextmanager
     def _staged(self, path: str, fill: Callable[[BinaryIO], object], owner_only: bool) -> Iterator[Path]:
-        """Write a hidden file down to the disk, lend it, and take away what is left of it.
+        """Write and sync a hidden file, yield its path, and remove it at the end.
 
-        It has the mode of the path that it is for from the start, so that nobody can open it in between.
+        It has the final mode from the start, so that no other user can open it.
         """
         mode = 0o600 if owner_only or _is_owner_only(PurePath(path)) else 0o666
         staging = self.root / STAGING
@@ -143,12 +143,12 @@ class LocalFiles:
 
     @cached_property
     def _is_swept(self) -> bool:
-        """Take away what killed processes left, once: to look at all that is being written at each write is dear."""
+        """Remove leftovers of killed processes, once, since a scan at each write would be slow."""
         _sweep(self.root / STAGING)
         return True
 
     def _sync_folder(self, path: str) -> None:
-        """Write the new name itself down to the disk, so that order survives a power cut."""
+        """Sync the folder, so that the new name survives a power cut."""
         descriptor = os.open((self.root / path).parent, os.O_RDONLY)
         try:
             os.fsync(descriptor)

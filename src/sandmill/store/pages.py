@@ -1,9 +1,11 @@
-"""What a column of a Parquet file grows to when it is read, found out before anything of it is decompressed.
+"""Compute the decompressed size of a column of a Parquet file before anything is decompressed.
 
-The footer of a file says how large each column is, but a reader does not go by it: it believes the header of each page.
-So a file of a few kilobytes can fill all memory. These functions read the page headers themselves, and accept only what
-our writer writes: pages of version 1, plain or by dictionary. Whatever else Parquet allows is refused, so that there is
-one way to read a header and no encoding whose output is unbounded.
+Parquet readers trust the header of each page and not the footer, so a file of a few kilobytes can fill all memory.
+These functions read the page headers, and accept only what the writer of releases writes: pages of version 1, plain or
+by dictionary. Other encodings are refused, since the size of their output has no bound.
+
+A reader process with a memory limit would not be shorter: it needs a protocol for row groups and for S3 files, a
+restart after each kill, and checks of the footer for codecs that abort Arrow.
 """
 
 import io
@@ -18,9 +20,9 @@ from sandmill.store.thrift import Fields, read_struct
 
 _HEADER_BYTES = 1 << 10
 _LONGEST_HEADER = 1 << 16
-"""A header holds the least and the largest value of its page."""
+"""Bytes. A header holds the least and the largest value of its page."""
 _LARGEST_DICTIONARY = 1 << 22
-"""Our writer stops adding to a dictionary at a quarter of it."""
+"""Bytes. The writer stops adding to a dictionary at a quarter of it."""
 
 _DATA, _DICTIONARY = 0, 2
 _PLAIN, _PLAIN_DICTIONARY, _RLE_DICTIONARY = 0, 2, 8
@@ -45,7 +47,7 @@ class _Page:
 
 
 def column_bytes(file: BinaryIO, column: Column) -> int:
-    """Say how many bytes of content one column of one row group has when it is read.
+    """Return the decompressed bytes of one column of one row group.
 
     Raises:
         IntegrityError: the column is larger than any release needs, or is not written as our writer writes.
@@ -64,7 +66,7 @@ def column_bytes(file: BinaryIO, column: Column) -> int:
 
 
 def _pages(file: BinaryIO, column: Column) -> Iterator[_Page]:
-    """Walk over the pages of a column, which must fill its place in the file exactly."""
+    """Yield the pages of a column, which must fill its range of the file exactly."""
     at, end, values, size = column.start, column.start + column.stored, 0, 0
     if at < len(_MAGIC) or end > file.seek(0, io.SEEK_END):
         raise IntegrityError(f"column {column.name} lies outside of its file")
@@ -112,7 +114,7 @@ def _size(fields: Fields, number: int, name: str) -> int:
 
 
 def _longest_value(file: BinaryIO, column: Column, page: _Page) -> int:
-    """Read a dictionary, whose size is known to be small, and give the bytes of its longest value."""
+    """Read a dictionary, whose size was checked, and return the bytes of its longest value."""
     if not column.holds_bytes:
         return 8
     import pyarrow as pa
@@ -129,7 +131,7 @@ def _longest_value(file: BinaryIO, column: Column, page: _Page) -> int:
 
 
 def _read_header(file: BinaryIO, at: int, end: int, name: str) -> tuple[Fields, int]:
-    """Read a page header. Gives its fields and its length."""
+    """Read a page header. Return its fields and its length."""
     for room in (_HEADER_BYTES, _LONGEST_HEADER):
         file.seek(at)
         content = file.read(min(room, end - at))

@@ -1,4 +1,4 @@
-"""Parquet with equal bytes for equal rows, in small groups, so that one task can be fetched without the rest."""
+"""Write Parquet with equal bytes for equal rows, in small row groups, and read untrusted Parquet within limits."""
 
 import io
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,11 +25,11 @@ from sandmill.store.limits import (
 from sandmill.store.pages import column_bytes
 
 _BATCH = 1024
-"""Rows that are Python objects at a time."""
+"""Rows that are converted to Python objects at once."""
 
 
 def write_rows(schema: Any, groups: Iterable[Sequence[Row]]) -> bytes:
-    """Write rows in the given groups. Large values get no statistics and no dictionary: nobody searches by them."""
+    """Write rows in the given groups. Large values get no statistics and no dictionary."""
     searchable = [
         field.name for field in schema if field.type != pa.binary() and field.name not in ("record", "prompt")
     ]
@@ -50,7 +50,7 @@ def write_rows(schema: Any, groups: Iterable[Sequence[Row]]) -> bytes:
 
 
 def grouped(table: ReleaseTable, rows: Sequence[Row]) -> list[list[Row]]:
-    """Cut a table's rows into row groups."""
+    """Split a table's rows into row groups."""
     size = table.rows_per_group
     if size is not None:
         return [list(rows[start : start + size]) for start in range(0, len(rows), size)]
@@ -60,9 +60,9 @@ def grouped(table: ReleaseTable, rows: Sequence[Row]) -> list[list[Row]]:
 
 
 class TableReader:
-    """Reads one Parquet file that a stranger may have written: a row group at a time, each within the limits.
+    """Reads one untrusted Parquet file, one row group at a time.
 
-    What a row group grows to is found out before anything of it is decompressed.
+    The decompressed size of a row group is checked before anything is decompressed.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class TableReader:
             _check_columns(self._reader.schema_arrow, schema)
 
     def groups(self, columns: Sequence[str] | None = None, task_id: str | None = None) -> Iterator[Any]:
-        """Give the row groups as Arrow tables.
+        """Yield the row groups as Arrow tables.
 
         Args:
             columns: to read; all of the schema if None.
@@ -110,19 +110,19 @@ class TableReader:
                 yield group
 
     def check_sizes(self) -> None:
-        """Refuse row groups that grow too large, without reading any."""
+        """Check the decompressed size of all row groups without reading them."""
         with _faults(self._where):
             for number in self._numbers():
                 self._check_group(number, self._reader.schema_arrow.names)
 
     def rows(self, columns: Sequence[str] | None = None) -> Iterator[Row]:
-        """Give all rows as mappings."""
+        """Yield all rows as mappings."""
         for group in self.groups(columns):
             for batch in group.to_batches(max_chunksize=_BATCH):
                 yield from batch.to_pylist()
 
     def rows_of_task(self, task_id: str) -> list[Row]:
-        """Give the rows of one task, reading only the row groups that can hold it."""
+        """Return the rows of one task. Only the row group that may hold it is read."""
         found: list[Row] = []
         for group in self.groups(task_id=task_id):
             places = [place for place, name in enumerate(group["task_id"].to_pylist()) if name == task_id]
@@ -136,13 +136,13 @@ class TableReader:
         return found
 
     def _numbers(self) -> Iterator[int]:
-        """Give the row groups that have rows; one without any has no pages either."""
+        """Yield the numbers of the row groups that have rows. Empty ones have no pages."""
         yield from (number for number, group in enumerate(self.footer.groups) if group.rows)
 
     def _numbers_of(self, task_id: str) -> list[int]:
-        """Give the row group that may hold a task: our writer puts a task into one, in the order of ids.
+        """Return the row group that may hold a task. The writer puts each task into one group, in the order of ids.
 
-        To read all groups for each task would take the square of their number.
+        Reading all groups for each task would take quadratic time.
         """
         found = [number for number in self._numbers() if _may_hold(self.footer.groups[number], task_id)]
         if len(found) > 1:
@@ -150,7 +150,7 @@ class TableReader:
         return found
 
     def _check_group(self, number: int, columns: Sequence[str]) -> None:
-        """Refuse a row group that grows too large, before it is read."""
+        """Check the decompressed size of a row group before it is read."""
         group, size, stored = self.footer.groups[number], 0, 0
         for column in group.columns:
             # Arrow takes `a.b` for a part of the column `a`.
@@ -167,7 +167,7 @@ class TableReader:
             raise IntegrityError(f"row group {number} would grow to {size} bytes; the most is {most}")
 
     def _check_cells(self, group: Any) -> None:
-        """Refuse empty cells where there must be a value, and task ids that cannot name a folder."""
+        """Refuse empty cells in required columns, and task ids that cannot name a folder."""
         group.validate(full=True)
         for field in self._schema or ():
             if field.name in group.column_names and not field.nullable and group[field.name].null_count:
@@ -200,7 +200,7 @@ def _may_hold(group: Group, task_id: str) -> bool:
 
 @contextmanager
 def _faults(where: str) -> Iterator[None]:
-    """Turn whatever a damaged or hostile table makes Arrow raise into one IntegrityError."""
+    """Convert errors of Arrow on a damaged or hostile table to IntegrityError."""
     try:
         yield
     except IntegrityError as error:

@@ -1,4 +1,4 @@
-"""Making a version: immutable, numbered, there all at once or not at all, and resumable wherever a run was killed."""
+"""Publish immutable, numbered versions atomically. A killed run can be resumed."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -77,7 +77,7 @@ def publish(
 
 
 def content_of(digests: Mapping[str, str]) -> str:
-    """Name a set of tasks by their content, whatever shards they came in: digest by task_id in, 64 hex digits out."""
+    """Return the content hash of tasks, given digests by task id. It does not depend on shards."""
     return fingerprint([[task_id, digests[task_id]] for task_id in sorted(digests)])
 
 

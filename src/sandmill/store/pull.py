@@ -1,6 +1,6 @@
-"""Tasks as folders, each there whole or not at all, so that a pull can be killed and run again.
+"""Write tasks as folders. Each appears whole or not at all, so that a killed pull can be run again.
 
-Nothing is written through a link: files go into a new folder whose name nobody can foresee, which is then renamed.
+Nothing is written through a link: files go into a new folder with a random name, which is then renamed.
 """
 
 import errno
@@ -20,7 +20,7 @@ from sandmill.store.faults import storage_faults
 
 _PREFIX = ".pull-"
 _STALE_SECONDS = 3600
-"""A temporary folder older than this was left by a killed pull: one task takes seconds."""
+"""Age from which on a temporary folder is a leftover of a killed pull. One task takes seconds."""
 
 Files = Mapping[str, bytes]
 
@@ -93,7 +93,7 @@ def _pull_task(folder: Path, sides: Mapping[str, Files]) -> list[Problem]:
 
 
 def _rename(source: Path, name: str, folder: Path) -> bool:
-    """Give a folder its name in another one, which is no link; False if another pull was faster."""
+    """Move a folder into another one that is not a link. Return False if another pull was faster."""
     flags = os.O_RDONLY | os.O_DIRECTORY | (0 if source.parent == folder else os.O_NOFOLLOW)
     descriptor = os.open(folder, flags)
     try:
@@ -108,7 +108,7 @@ def _rename(source: Path, name: str, folder: Path) -> bool:
 
 
 def _links(folder: Path, sides: Mapping[str, Files]) -> list[Problem]:
-    """Find links and special files in the way of a task: what lies behind a link is not ours to write or to compare."""
+    """Find links and special files at the paths of a task. Nothing is written or compared through a link."""
     places = [folder, *(folder / side for side in {*sides, "private"})]
     for place in places:
         if os.path.lexists(place) and not stat.S_ISDIR(place.lstat().st_mode):
@@ -131,7 +131,7 @@ def _compare_sides(folder: Path, sides: Mapping[str, Files]) -> list[Problem]:
 
 
 def _compare(folder: Path, files: Files) -> Problem | None:
-    """Say how a folder that is there differs from what it should hold; hidden files do not count."""
+    """Return how an existing folder differs from the release. Hidden files are ignored."""
     if not folder.exists():
         return None
     there = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file() and not p.name.startswith(".")}

@@ -1,4 +1,4 @@
-"""From what a person types to a version that exists, or an error that says what does."""
+"""Resolve a reference to an existing version, or raise an error that lists what exists."""
 
 import re
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from sandmill.store.versions import list_versions, read_manifest
 
 _FORM = "<root>/<dataset>[@version]"
 _LISTED = 10
-"""Names that an error shows at most."""
+"""Names that an error lists at most."""
 
 
 def resolve(ref: str | Path) -> tuple[Store, str]:
-    """Find the store and the full version that a reference means.
+    """Return store and full version of a reference.
 
     Raises:
         ReleaseNotFound: with the datasets or versions that are there, and what to type.
@@ -36,7 +36,7 @@ def resolve(ref: str | Path) -> tuple[Store, str]:
 
 @dataclass(frozen=True)
 class DatasetFacts:
-    """What a listing says of one dataset: its versions, and the tasks and the date of the latest."""
+    """Facts of one dataset: its versions, and tasks and date of the latest."""
 
     name: str
     versions: int
@@ -105,14 +105,14 @@ def _no_dataset(ref: str, store: Store) -> ReleaseNotFound:
 
 
 def _datasets_beside(root: str, name: str) -> list[str]:
-    """Name the neighbours that hold a version, the likeliest meant first."""
+    """Return the datasets in the same folder, the most similar name first."""
     if root.endswith("/") or (root and root.partition("://")[1] and not root.partition("://")[2]):
         return []  # the reference names a bucket, whose neighbours are not ours to list
     return _datasets_in(Store(root or "."), name)
 
 
 def _datasets_in(place: Store, name: str) -> list[str]:
-    """Name the datasets directly in a place, those first whose name is most like `name`."""
+    """Return the datasets directly in a folder, the most similar name first."""
     from difflib import SequenceMatcher
 
     likely = sorted(place.folders(), key=lambda other: -SequenceMatcher(None, name, other).ratio())[: 2 * _LISTED]

@@ -1,4 +1,4 @@
-"""Reading a published release: what is in it, one task of it, or all of it as folders."""
+"""Read a published release: facts, single tasks, or all tasks as folders."""
 
 import io
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from sandmill.errors import IntegrityError, Problem, ReleaseNotFound, StoreError
+from sandmill.errors import IntegrityError, Problem, ReleaseNotFound, StoreError, count, name_some
 from sandmill.fingerprint import digest
 from sandmill.models.names import MOST_FAULTS, path_faults
 from sandmill.models.package import TaskPackage
@@ -30,38 +30,37 @@ if TYPE_CHECKING:
     import polars as pl
 
 _HIDDEN = ("record", "split", "metric")
-"""Private columns left out of the joined table: too large, or there already."""
+"""Private columns that the joined table leaves out: too large, or also public."""
 
 _FOOTERS_KEPT = 16
 
 
 @dataclass(frozen=True, repr=False)
 class Release:
-    """One immutable version of a dataset. Reads what is asked for; without access to private/, only public facts.
+    """One immutable version of a dataset, read lazily. Without access to private/ only public facts can be read.
 
-    A release may come from a stranger. Names and sizes are checked before they are used, and whatever is read here
-    raises IntegrityError if it is not what a release may hold.
+    A release is untrusted. Names and sizes are checked before use, and invalid content raises IntegrityError.
     """
 
     store: Store
     manifest: Manifest
 
     def __repr__(self) -> str:
-        return f"Release({self.ref!r}, {self.manifest.tasks} tasks)"
+        return f"Release({self.ref!r}, {count(self.manifest.tasks, 'task')})"
 
     @property
     def version(self) -> str:
-        """Number and content, such as 0003-ab12cd34."""
+        """Number and content hash, such as 0003-ab12cd34."""
         return self.manifest.version
 
     @property
     def ref(self) -> str:
-        """What to give to `load` to get exactly this version."""
+        """Reference of exactly this version, for `load`."""
         return f"{self.store.root}@{self.version}"
 
     @cached_property
     def has_private(self) -> bool:
-        """Whether the private half can be read from here."""
+        """Whether the private half can be read."""
         part = next(iter(self.parts("private/tasks")), None)
         if part is None:
             return False
@@ -73,7 +72,7 @@ class Release:
 
     @cached_property
     def tasks(self) -> "pl.DataFrame":
-        """A row a task, by task_id: prompt and public facts joined with private ones (band, thresholds, oracle ...)."""
+        """One row for each task, sorted by id: prompt and public facts, and private ones such as band and oracle."""
         return self._join_facts(leave_out=())
 
     @cached_property
@@ -82,11 +81,11 @@ class Release:
         return tuple(sorted(self._group_of))
 
     def prompt(self, task_id: str) -> str:
-        """Give the description. `sandmill.prompt` adds how code runs, and its limits, to that of a pulled task."""
+        """Return the description of a task. `sandmill.prompt` adds how code runs, and its limits."""
         return str(self._rows("public/tasks", task_id)[0]["prompt"])
 
     def record(self, task_id: str) -> TaskRecord:
-        """Give everything known of a task. Needs the private half."""
+        """Return all facts of a task. Needs the private half."""
         row, where = self._rows("private/tasks", task_id)[0], f"{self.ref}: task {task_id}: its record"
         if len(row["record"]) > MAX_RECORD_BYTES:
             raise IntegrityError(f"{where} has {len(row['record'])} characters; the most is {MAX_RECORD_BYTES}")
@@ -99,7 +98,7 @@ class Release:
         return record
 
     def files(self, side: str, task_id: str) -> dict[str, bytes]:
-        """Give the files of one side, public or private, each checked against its hash.
+        """Return the files of one side, public or private, each checked against its hash.
 
         Raises:
             IntegrityError: stored bytes differ from their hash, or a path may not become a file of the task's folder.
@@ -116,7 +115,7 @@ class Release:
         return {row["path"]: row["bytes"] for row in rows}
 
     def package(self, task_id: str) -> TaskPackage:
-        """Give a task as it was rendered: design, facts, public and private files. Needs the private half."""
+        """Return a task as it was rendered: design, facts, public and private files. Needs the private half."""
         record = self.record(task_id)
         return TaskPackage(
             task_id=task_id,
@@ -134,14 +133,14 @@ class Release:
         public_only: bool = False,
         progress: Callable[[int, int], None] | None = None,
         *,
-        split: Collection[str] = (),
-        band: Collection[str] = (),
-        metric: Collection[str] = (),
-        structure: Collection[str] = (),
+        split: str | Collection[str] = (),
+        band: str | Collection[str] = (),
+        metric: str | Collection[str] = (),
+        structure: str | Collection[str] = (),
     ) -> list[Path]:
-        """Write tasks as folders `<to>/<task_id>/{public,private}/`, each there whole or not at all.
+        """Write tasks as folders `<to>/<task_id>/{public,private}/`, each whole or not at all.
 
-        Run again, it leaves what is equal and adds what is missing.
+        A second call leaves equal folders alone and adds missing ones. A plain string selects one value.
 
         Args:
             to: local folder, made if missing.
@@ -184,12 +183,12 @@ class Release:
     def select(
         self,
         *,
-        split: Collection[str] = (),
-        band: Collection[str] = (),
-        metric: Collection[str] = (),
-        structure: Collection[str] = (),
+        split: str | Collection[str] = (),
+        band: str | Collection[str] = (),
+        metric: str | Collection[str] = (),
+        structure: str | Collection[str] = (),
     ) -> tuple[str, ...]:
-        """Give the ids of the tasks that have one of the values of every argument that is given.
+        """Return the ids of the tasks that have one of the values of every given argument. A string is one value.
 
         Raises:
             RequestError: a value that no task of this release has, or no task has all of them; says which there are.
@@ -198,14 +197,14 @@ class Release:
 
         wanted = {"split": split, "band": band, "metric": metric, "structure": structure}
         facts = self._join_facts(leave_out=("prompt",))
-        return select_ids(facts, self.ref, {column: values for column, values in wanted.items() if values})
+        listed = {column: [values] if isinstance(values, str) else values for column, values in wanted.items()}
+        return select_ids(facts, self.ref, {column: values for column, values in listed.items() if values})
 
     def check_ids(self, task_ids: Iterable[str]) -> None:
-        """Refuse ids that the release does not have, all at once."""
+        """Raise ReleaseNotFound if the release lacks some of the ids, with all of them."""
         unknown = [task_id for task_id in task_ids if task_id not in self._group_of]
         if unknown:
-            some = ", ".join(self.task_ids[:5]) + (" ..." if len(self.task_ids) > 5 else "")
-            expected = f"one of the {len(self.task_ids)} tasks of this release ({some})"
+            expected = f"a task of this release ({name_some(self.task_ids, 5)})"
             footer = f"List them with: sandmill show {self.ref}"
             raise ReleaseNotFound(self.ref, [Problem("task", repr(name), expected) for name in unknown], footer)
 
@@ -214,21 +213,21 @@ class Release:
         return [part for part in self.manifest.parts if part.path.startswith(f"{table}-")]
 
     def report(self, name: str, limit: int = MAX_REPORT_BYTES) -> bytes | None:
-        """Give a file of reports/ that has at most `limit` bytes, None if there is none of this name."""
+        """Return a file of reports/ with at most `limit` bytes; None if it does not exist."""
         known = any(part.path == f"reports/{name}" for part in self.manifest.parts)
         return self.store.read(f"{self.version}/reports/{name}", limit=limit) if known else None
 
     def slot_reports(self) -> Iterator[SlotReport]:
-        """Read what each slot cost and what became of it, one part in memory at a time."""
+        """Yield cost and outcome of each slot, one part in memory at a time."""
         yield from map(read_slot, self._iterate("reports/slots"))
 
     def rejections(self) -> Iterator[Rejection]:
-        """Read what failed on the way, and why, one part in memory at a time."""
+        """Yield the rejections, one part in memory at a time."""
         yield from map(read_rejection, self._iterate("reports/rejections"))
 
     @contextmanager
     def open_part(self, part: PartFile) -> Iterator[TableReader]:
-        """Open a part of a table, of the size that the manifest says."""
+        """Open a part of a table, and check its size against the manifest."""
         name = part_name(part.path)
         with self.store.open(f"{self.version}/{part.path}") as file:
             if (size := file.seek(0, io.SEEK_END)) != part.size:
@@ -243,7 +242,7 @@ class Release:
 
     @cached_property
     def _footers(self) -> dict[str, Footer]:
-        """Footers of parts that were read lately, by path: a task a time is read from the same few parts."""
+        """Cache of footers by path, since single tasks are read from the same few parts."""
         return {}
 
     def _iterate(self, table: str) -> Iterator[Row]:
@@ -253,7 +252,7 @@ class Release:
 
     @cached_property
     def _group_of(self) -> dict[str, str]:
-        """Where a task lies, by task_id: what the parts of the four tables that hold it have in common."""
+        """Group key of the parts that hold a task, by task id."""
         found: dict[str, str] = {}
         for part in self.parts("public/tasks"):
             with self.open_part(part) as reader:
@@ -302,7 +301,7 @@ class Release:
         raise StoreError(f"{self.ref}: {table} has no row of task {task_id}")
 
     def _within_content(self, sides: Collection[str]) -> Callable[[str, str], dict[str, bytes]]:
-        """Read files as `files` does, at most as many bytes as the manifest says that there are."""
+        """Return a reader of files that stops beyond the number of bytes in the manifest."""
         parts = [part for side in sides for part in self.parts(f"{side}/files")]
         left = sum(part.content for part in parts if part.content is not None)
         is_known = all(part.content is not None for part in parts)
@@ -319,14 +318,14 @@ class Release:
 
 
 def load(ref: str | Path) -> Release:
-    """Open a release by name, for whoever trains on it.
+    """Open a release.
 
     Args:
         ref: `<root>/<dataset>`, local or s3://, for the latest version, or with `@3`, `@0003` or `@0003-ab12cd34`.
 
     Raises:
-        ReleaseNotFound: there is no such dataset or version; says which there are.
-        StoreError: the place cannot be read.
+        ReleaseNotFound: the dataset or version does not exist; the message lists those that do.
+        StoreError: the store cannot be read.
     """
     store, version = resolve(ref)
     return Release(store, read_manifest(store, version))

@@ -1,4 +1,4 @@
-"""The release secret: with it every task can be made again, without it no task id or hidden rule can be guessed."""
+"""The release secret. Every task can be made again with it, and no task id or rule can be guessed without it."""
 
 import hmac
 import secrets
@@ -10,13 +10,13 @@ from sandmill.store.files import Store
 from sandmill.store.limits import MAX_SECRET_BYTES
 
 SECRET_PATH = "secret/release.key"
-"""Under the dataset, in hexadecimal. Belongs to the private half: whoever may not see answers may not see this."""
+"""Path in the dataset. The file is hexadecimal, and as private as the answers."""
 
 _BYTES = 32
 
 
 def release_secret(store: Store, secret_file: Path | None = None) -> bytes:
-    """Give the dataset's secret, made once by whoever comes first, so that every run makes the same tasks.
+    """Return the dataset's secret. The first run creates it, so that all runs make the same tasks.
 
     Args:
         store: the dataset.
@@ -43,7 +43,7 @@ def release_secret(store: Store, secret_file: Path | None = None) -> bytes:
 
 
 def secret_id(secret: bytes) -> str:
-    """Name a secret in public, so that releases made with the same one can be told: 12 hexadecimal digits."""
+    """Return the public id of a secret, 12 hexadecimal digits. Releases made with the same secret share it."""
     return hmac.new(secret, b"sandmill release secret id", sha256).hexdigest()[:12]
 
 
@@ -74,7 +74,7 @@ def read_secret_file(path: Path) -> bytes:
 
 
 def _decode(content: bytes) -> bytes:
-    """Read hexadecimal text as the bytes that it stands for, anything else as it is."""
+    """Decode hexadecimal text; return anything else unchanged."""
     try:
         return bytes.fromhex(content.decode("ascii").strip())
     except ValueError:

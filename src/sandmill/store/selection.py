@@ -1,21 +1,18 @@
-"""Which tasks of a release have the wanted facts."""
+"""Select tasks of a release by facts."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from sandmill.errors import Problem, RequestError, shorten
+from sandmill.errors import Problem, RequestError, name_some, shorten
 
 if TYPE_CHECKING:
     import polars as pl
-
-PRIVATE_FACTS = frozenset({"band", "structure"})
-"""Facts that only the private half of a release has."""
 
 _LISTED = 20
 
 
 def select_ids(facts: "pl.DataFrame", ref: str, wanted: Mapping[str, Collection[str]]) -> tuple[str, ...]:
-    """Give the tasks that have one of the wanted values in each column.
+    """Return the tasks that have one of the wanted values in each column.
 
     Args:
         facts: a row a task, as `Release.tasks` has it.
@@ -34,7 +31,7 @@ def select_ids(facts: "pl.DataFrame", ref: str, wanted: Mapping[str, Collection[
             problems.append(Problem(f"--{column}", "no private half that is readable here", "one", hint))
             continue
         known = facts[column].drop_nulls().unique().sort().to_list()
-        expected = f"one of {', '.join(map(shorten, known[:_LISTED]))}{' ...' if len(known) > _LISTED else ''}"
+        expected = f"one of {name_some(map(shorten, known), _LISTED)}"
         problems += [Problem(f"--{column}", shorten(repr(value)), expected) for value in values if value not in known]
     if problems:
         raise RequestError(ref, problems, "Nothing was selected.")
@@ -45,7 +42,7 @@ def select_ids(facts: "pl.DataFrame", ref: str, wanted: Mapping[str, Collection[
 
 
 def require_some(ref: str, task_ids: Sequence[str]) -> None:
-    """Refuse a selection that nothing is in.
+    """Refuse an empty selection.
 
     Raises:
         RequestError: there is no task.

@@ -1,6 +1,6 @@
-"""Thrift's compact protocol, as far as Parquet uses it, read strictly: what is accepted here, every reader takes alike.
+"""A strict reader of Thrift's compact protocol, as far as Parquet uses it, so that no two readers differ.
 
-Fields come in ascending order, numbers fit their type, and whatever Parquet has no use for is refused.
+Fields must be in ascending order, and numbers must fit their type. Types that Parquet does not use are refused.
 """
 
 from typing import Any

@@ -1,10 +1,10 @@
-"""Proof that a release is what its manifest says: every byte is read and every hash made again."""
+"""Verify a release against its manifest: every byte is read and every hash computed again."""
 
 from collections.abc import Iterator
 from hashlib import sha256
 from itertools import groupby
 
-from sandmill.errors import SandmillError, StoreError
+from sandmill.errors import SandmillError, StoreError, count
 from sandmill.fingerprint import digest, digest_of_hashes
 from sandmill.models.names import path_faults
 from sandmill.models.release import PartFile
@@ -30,9 +30,9 @@ _BLOCK = 1 << 20
 
 
 def verify_hashes(release: Release, *, public_only: bool = False) -> list[str]:
-    """Check every part, every file, and that tables, files and records say the same of the same tasks.
+    """Check every part and every file, and that tables, files and records agree.
 
-    Names and sizes are checked too: a release may come from a stranger. One row group is in memory at a time.
+    Names and sizes are checked too, since a release is untrusted. One row group is in memory at a time.
 
     Args:
         release: what to check.
@@ -59,14 +59,14 @@ def verify_hashes(release: Release, *, public_only: bool = False) -> list[str]:
     for _, parts in sorted(groups.items()):
         problems += _check_shard(release, parts, digests, seen)
     if len(seen) != release.manifest.tasks:
-        problems.append(f"manifest.json: says {release.manifest.tasks} tasks; {len(seen)} could be read")
+        problems.append(f"manifest.json: says {count(release.manifest.tasks, 'task')}; {len(seen)} could be read")
     elif not public_only and content_of(digests) != release.manifest.content:
         problems.append("manifest.json: its content hash is not that of the tasks")
     return problems
 
 
 def _check_shard(release: Release, parts: list[PartFile], digests: dict[str, str], seen: set[str]) -> Iterator[str]:
-    """Check the parts that came from one shard: the same tasks in each table, and each task's digest."""
+    """Check the parts of one shard: the same tasks in each table, and each task's digest."""
     ids: dict[str, set[str]] = {}
     hashes: Hashes = {}
     recorded: dict[str, str] = {}
@@ -139,7 +139,7 @@ def _check_bytes(release: Release, part: PartFile) -> Iterator[str]:
 
 
 def _check_strays(release: Release, public_only: bool) -> Iterator[str]:
-    """Find files beside the tables that the manifest does not name: readers that go by file names would take them."""
+    """Find files that the manifest does not list. Readers that use file patterns would read them."""
     known = {part.path for part in release.manifest.parts}
     for side in ("public",) if public_only else ("public", "private"):
         for path in release.store.list(f"{release.version}/{side}"):

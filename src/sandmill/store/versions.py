@@ -1,4 +1,4 @@
-"""Which versions of a dataset exist: a version is there when its manifest is."""
+"""List versions and read manifests. A version exists if its manifest does."""
 
 import re
 from typing import Any
@@ -16,17 +16,17 @@ MANIFEST = "manifest.json"
 
 
 def list_versions(store: Store) -> list[str]:
-    """Name the published versions, oldest first. Folders of runs that were killed are not among them."""
+    """Return the published versions, oldest first. Folders of killed runs are left out."""
     return [name for name in version_folders(store) if store.exists(f"{name}/{MANIFEST}")]
 
 
 def version_folders(store: Store) -> list[str]:
-    """Name the folders that look like versions, published or not, by number."""
+    """Return the folders with names of versions, published or not, by number."""
     return [name for name in store.folders() if re.fullmatch(VERSION_PATTERN, name)]
 
 
 def read_manifest(store: Store, version: str) -> Manifest:
-    """Read what a version says it holds.
+    """Read the manifest of a version.
 
     Raises:
         FileMissing: there is no such version.
@@ -52,7 +52,7 @@ def read_manifest(store: Store, version: str) -> Manifest:
 
 
 def _refuse_newer(data: Any, where: str) -> None:
-    """Tell a newer format before its unknown fields are called damage; numbers are read as the model reads them.
+    """Refuse a newer format before its unknown fields are reported as damage.
 
     Raises:
         StoreError: the format is newer than this code.
@@ -60,7 +60,7 @@ def _refuse_newer(data: Any, where: str) -> None:
     try:
         number = TypeAdapter(int).validate_python(data.get("format_version", 0) if isinstance(data, dict) else 0)
     except ValidationError:
-        return  # the model says what is wrong with it
+        return  # the model reports it
     if number > FORMAT_VERSION:
         raise StoreError(
             f"{where}: format {number if number < 10**9 else 'unknown'}; this Sandmill reads up to {FORMAT_VERSION}. "
@@ -69,7 +69,7 @@ def _refuse_newer(data: Any, where: str) -> None:
 
 
 def _with_few_keys(data: Any) -> Any:
-    """Refuse JSON objects with many keys before each becomes an error of its own."""
+    """Refuse JSON objects with many keys before each becomes an error."""
     parts = data.get("parts") if isinstance(data, dict) else None
     for item in (data, *(parts if isinstance(parts, list) else ())):
         if isinstance(item, dict) and len(item) > MAX_KEYS:
@@ -78,7 +78,7 @@ def _with_few_keys(data: Any) -> Any:
 
 
 def first_fault(error: ValidationError) -> str:
-    """Name the first thing that is wrong with a stranger's JSON, short enough for a message."""
+    """Return the first error in untrusted JSON, shortened for a message."""
     fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
     where = ".".join(str(part) for part in fault["loc"])
     more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""

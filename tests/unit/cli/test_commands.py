@@ -44,7 +44,7 @@ def run(*arguments: object):
 def test_show_tells_a_person_what_a_release_holds(release):
     ran = run("show", release)
     assert ran.exit_code == 0
-    assert "4 tasks from 1 seeds" in ran.stdout
+    assert "4 tasks from 1 seed, made by" in ran.stdout
     assert TASK in ran.stdout
     assert "medium      4 (100%), asked for 4" in ran.stdout
     assert "Funnel: slots 4, designed 6" in ran.stdout
@@ -53,6 +53,27 @@ def test_show_tells_a_person_what_a_release_holds(release):
 
 def test_show_cuts_a_long_list_and_says_so(release):
     assert "... and 3 more" in run("show", release, "--limit", 1).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (["--lineage"], "--lineage: saw no TASK"),
+        ([TASK, "--limit", "3"], "--limit: saw a TASK"),
+        ([TASK, "--lineage", "--json"], "--lineage: saw --json"),
+        (["--limit", "3", "--json"], "--limit: saw --json"),
+    ],
+)
+def test_show_refuses_options_that_have_no_effect(release, arguments, option):
+    ran = run("show", release, *arguments)
+    assert (ran.exit_code, ran.stdout) == (2, "")
+    assert option in ran.stderr
+
+
+def test_show_cuts_no_id_where_the_output_is_no_terminal(release):
+    ran = CliRunner(env={"COLUMNS": "20"}).invoke(app, ["show", release])
+    assert TASK in ran.stdout
+    assert "…" not in ran.stdout
 
 
 def test_show_tells_a_programme_the_same(release):
@@ -283,7 +304,7 @@ def test_a_rerun_without_the_secret_says_what_it_left_out(own_release, secrets):
     ran = run("verify", own_release, "--rerun", "--task", TASK)
     assert ran.exit_code == 0
     assert secrets == [None]
-    assert "1 tasks ran again (not rendered again: that takes the release secret, --secret-file)" in ran.stdout
+    assert "1 task ran again (not rendered again: that takes the release secret, --secret-file)" in ran.stdout
 
 
 def test_a_rerun_takes_no_secret_that_lies_beside_the_release(own_release, secrets, key):

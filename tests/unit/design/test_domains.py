@@ -16,7 +16,7 @@ from sandmill.models.domain import LevelNames
 from sandmill.models.mechanism import Cycle, LogNormal, Normal, Uniform
 from sandmill.models.plan import Slot
 from sandmill.quality import check_package
-from sandmill.quality.description_gate import GIVEAWAYS, MOTIF_NUMBERS
+from sandmill.quality.giveaways import GIVEAWAYS, MOTIF_NUMBERS
 from sandmill.rng import Streams
 from sandmill.synth import render
 from tests.designs import SECRET, TASKS, make_seed

@@ -7,7 +7,7 @@ import pytest
 from sandmill.metrics import get_metric
 from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.mechanism import (
-    Band,
+    BetweenCuts,
     Column,
     CountLink,
     Date,
@@ -27,9 +27,8 @@ from sandmill.models.mechanism import (
     Uniform,
 )
 from sandmill.models.structure import SplitKind, TargetKind
-from sandmill.quality.description_gate import GIVEAWAYS
 from sandmill.quality.gates import check_package
-from sandmill.quality.giveaways import public_numbers, secret_numbers
+from sandmill.quality.giveaways import GIVEAWAYS, public_numbers, secret_numbers
 from tests.packages import KINDS, SECRET_START, edit_text, make_package, make_spec
 
 GROUPED, TEMPORAL = make_package(KINDS["grouped"]), make_package(KINDS["temporal"])
@@ -147,7 +146,7 @@ def test_every_parameter_of_the_models_is_secret_and_what_the_files_show_is_not(
         ),
         terms=(
             Term(motif=Linear(column="load_kg"), weights=(1.357, 2.468)),
-            Term(motif=Band(column="share", low=33.125, high=66.375), weights=(1.0, 1.0)),
+            Term(motif=BetweenCuts(column="share", low=33.125, high=66.375), weights=(1.0, 1.0)),
             Term(motif=Saturation(column="load_kg", steepness=3.217), weights=(1.0, 1.0)),
             Term(motif=Periodic(column="day", period=731, phase=1.111), weights=(1.0, 1.0)),
             Term(motif=Drift(column="day", starts=(181.5, 402.5), levels=(-0.654, 0.321, 0.987)), weights=(1.0, 1.0)),

@@ -14,7 +14,8 @@ from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.structure import SplitKind, TargetKind
 from sandmill.quality import add_summaries, check_packages, load_suites
 from sandmill.quality.gx import findings_by_task, run_suites
-from sandmill.quality.profile import SCHEMAS, shard_tables
+from sandmill.quality.package_tables import read_package
+from sandmill.quality.profile import SCHEMAS, lay_out
 from tests.packages import KINDS, edit, edit_text, make_package, put, recell, rename_ids
 
 SUITES = load_suites(Path(__file__).parents[3] / "expectations")
@@ -31,6 +32,10 @@ DATED = make_package(KINDS["dated"], task_id="sm000000000006")
 def retold(package, **facts):
     """A package whose facts say something else."""
     return package.model_copy(update={"facts": package.facts.model_copy(update=facts)})
+
+
+def shard_tables(packages):
+    return lay_out([read_package(package) for package in packages])
 
 
 def blame(package, table):
@@ -219,7 +224,7 @@ def test_what_cannot_be_evaluated_is_the_suites_fault_and_nobodys_rejection(kind
 def test_packages_are_checked_by_gates_and_suites_together():
     broken = edit(SUSPECT, "train.csv", lambda frame: frame[:40])
     checked = check_packages([SOUND, broken], SUITES)
-    assert checked.is_sound(SOUND.task_id)
+    assert not checked.findings[SOUND.task_id]
     assert {finding.gate for finding in checked.findings[broken.task_id]} >= {"files", "expectations"}
 
 
@@ -250,7 +255,7 @@ def test_threads_may_check_at_the_same_time():
     packages = [make_package(task_id=f"sm{number:012x}", seed=number) for number in range(4)]
     with ThreadPoolExecutor(4) as pool:
         checked = list(pool.map(lambda package: check_packages([package], SUITES), packages))
-    assert all(one.is_sound(package.task_id) for one, package in zip(checked, packages, strict=True))
+    assert all(not one.findings[package.task_id] for one, package in zip(checked, packages, strict=True))
 
 
 def test_gates_load_neither_great_expectations_nor_pandas():

@@ -142,7 +142,7 @@ def test_a_class_seen_once_in_training_is_found():
         cells = ["jade" if cell == "onyx" else cell for cell in frame["outcome"]]
         return frame.with_columns(pl.Series("outcome", ["onyx", *cells[1:]]))
 
-    assert "fewer than 2 rows of 1 classes (onyx)" in details(edit(package, "train.csv", rare), "targets")
+    assert "fewer than 2 rows of class onyx" in details(edit(package, "train.csv", rare), "targets")
 
 
 def test_a_class_that_one_part_lacks_is_found():
@@ -152,7 +152,7 @@ def test_a_class_that_one_part_lacks_is_found():
         )
 
     package = edit(make_package(TargetKind.MULTICLASS), "answers.csv", move)
-    assert "answers.csv, part final: fewer than 1 rows of 2 classes" in details(package, "targets")
+    assert "answers.csv, part final: fewer than 1 row of classes " in details(package, "targets")
 
 
 def test_more_classes_than_a_quarter_of_the_training_rows_are_found():
@@ -167,7 +167,7 @@ def test_an_answer_that_is_not_a_number_is_found(cell):
         return frame.with_columns(pl.Series("outcome", [cell, *frame["outcome"][1:]], dtype=pl.String))
 
     package = edit(make_package(TargetKind.REGRESSION), "answers.csv", spoil)
-    assert "1 rows without a valid target" in details(package, "targets")
+    assert "1 row without a valid target" in details(package, "targets")
 
 
 def test_a_constant_number_is_no_target():
@@ -284,7 +284,7 @@ def test_a_strong_honest_column_is_no_proxy():
 
 def test_gaps_where_none_are_declared_are_found():
     package = edit(make_package(), "train.csv", lambda f: f.with_columns(load_kg=pl.Series([None, *f["load_kg"][1:]])))
-    assert "train.csv: column load_kg has 1 gaps; none are declared" in details(package, "missing")
+    assert "train.csv: column load_kg has 1 gap; none are declared" in details(package, "missing")
 
 
 @pytest.mark.parametrize("share", [0.0, 0.4])

@@ -127,6 +127,11 @@ def test_what_cannot_be_isolated_is_refused_with_help(agent_env, monkeypatch):
     assert Sandbox("subprocess").isolation.value == "none"
 
 
+def test_an_unknown_backend_is_an_input_error_that_lists_the_known_ones():
+    with pytest.raises(InputError, match="saw 'docker'; expected one of auto, warm, bwrap, subprocess"):
+        Sandbox("docker")
+
+
 def test_bubblewrap_that_is_missing_is_named(agent_env, monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(SandboxUnavailable, match="apt-get install bubblewrap"):

@@ -50,7 +50,7 @@ def test_with_data_the_table_is_profiled_and_the_id_is_no_input(written):
     rows = _rows(late=[0, 1] * 30)
     folder = _with_data(written, "parcels", rows, rows.select("id", "late"), rows.drop("late").head(20))
     seed = ingest((folder,)).supported[0]
-    assert [column.name for column in seed.profile] == ["x"]
+    assert seed.structure.columns.numeric == 1
     assert (seed.structure.rows_train, seed.structure.rows_test, seed.structure.positive_share) == (60, 20, 0.5)
 
 
@@ -217,7 +217,7 @@ def test_a_grader_that_is_none_of_ours_is_named_and_a_misspelled_one_gets_a_hint
 
 def test_one_folder_that_cannot_be_read_does_not_stop_the_others(written):
     Path(written.competition("broken"), "leaderboard.csv").unlink()
-    assert _waits(written, "broken") == ("leaderboard.csv mended (saw nothing, expected a leaderboard in CSV)",)
+    assert _waits(written, "broken") == ("leaderboard.csv fixed (saw nothing, expected a leaderboard in CSV)",)
     with pytest.raises(SeedError, match="expected a leaderboard in CSV"):
         ingest(("broken",))
 

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from sandmill.errors import SeedError
+from sandmill.fingerprint import fingerprint
 from sandmill.seeds import ingest
+from sandmill.seeds.cards import PROFILE_NOTE
 from sandmill.seeds.source_problems import MAX_SHOWN
 from sandmill.seeds.yaml_loader import MAX_NODES
 
@@ -215,16 +217,19 @@ def test_a_wide_card_is_refused_before_a_tree_is_made_of_it(written, shape):
     assert problem.where.startswith("line ")
 
 
-def test_a_card_with_a_profile_of_many_columns_is_read(written):
+def test_a_card_that_still_has_a_profile_is_read_with_a_warning_and_stays_the_same_seed(written):
     columns = "".join(
         f"  - {{name: c{n}, kind: numeric, distinct: 9, missing_share: 0.1, skew: 0.5}}\n" for n in range(500)
     )
     written.file("card.yaml", f"{written.card_text}profile:\n{columns}")
-    assert len(ingest(("card.yaml",)).supported[0].profile) == 500
+    written.file("plain.yaml", written.card_text)
+    intake = ingest(("card.yaml",))
+    assert fingerprint(intake.supported[0]) == fingerprint(ingest(("plain.yaml",)).supported[0])
+    assert [note.text for note in intake.notes] == [PROFILE_NOTE]
 
 
 def test_a_message_lists_no_more_problems_of_one_file_than_a_person_reads(written):
-    written.file("card.yaml", written.card_text + "profile: [" + "1," * 1000 + "]\n")
+    written.file("card.yaml", written.card_text.replace("  metric:", "  pathologies: [" + "1," * 1000 + "]\n  metric:"))
     problems = _error(("card.yaml",)).problems
     assert len(problems) == MAX_SHOWN + 1
     assert problems[-1].saw == f"{1000 - MAX_SHOWN} more problems"

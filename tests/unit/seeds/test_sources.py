@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-import duckdb
+import polars as pl
 import pytest
 
 from sandmill.errors import SeedError
@@ -74,13 +74,13 @@ def test_a_pipe_in_a_competition_is_never_waited_for(written, name):
 
 def test_a_table_that_an_engine_gives_up_on_is_a_problem_and_no_traceback(written, monkeypatch):
     written.table("odd", ROWS)
-    monkeypatch.setattr("sandmill.seeds.tabular.dependences", _give_up)
+    monkeypatch.setattr("sandmill.seeds.tabular.class_shares", _give_up)
     with pytest.raises(SeedError, match=r"odd/table.csv: 1 problem\n  file: saw no full read; expected tables"):
         ingest(("odd",))
 
 
 def _give_up(*_args, **_kwargs):
-    raise duckdb.NotImplementedException("no full read\nrun it single-threaded")
+    raise pl.exceptions.ComputeError("no full read\nrun it single-threaded")
 
 
 def test_a_folder_without_a_seed_is_an_error_and_so_is_one_in_which_none_can_be_used(written):

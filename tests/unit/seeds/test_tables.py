@@ -1,16 +1,16 @@
 """Folders with a table: real tables profiled, and the rule that names the task."""
 
-import math
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
 from sandmill.errors import SeedError
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
 from sandmill.seeds import ingest
+from sandmill.seeds.profile import measure
+from sandmill.seeds.table_files import TABLE_SUFFIXES, open_table
 
 
 def _frame(load):
@@ -23,8 +23,11 @@ def _seed(source):
     return ingest((source,)).supported[0]
 
 
-def _column(seed, name):
-    return next(column for column in seed.profile if column.name == name)
+def _measured(folder):
+    """Facts of the columns of the one table in a folder."""
+    (path,) = (path for path in Path(folder).iterdir() if path.suffix in TABLE_SUFFIXES)
+    table = open_table(path, path.name)
+    return measure(table, tuple(name for name in table.columns if name != "late"), labelled="late")
 
 
 @pytest.mark.parametrize(
@@ -49,39 +52,6 @@ def test_a_real_table_names_its_own_task_in_csv_and_parquet_alike(
     assert seed == _seed("as-parquet/real")
 
 
-def test_dependence_of_numbers_is_the_absolute_correlation(written):
-    frame = _frame(load_diabetes)
-    seed = _seed(written.table("diabetes", frame.write_csv()))
-    for name in ("bmi", "s3"):
-        expected = abs(np.corrcoef(frame[name], frame["late"])[0, 1])
-        assert _column(seed, name).dependence == pytest.approx(expected, abs=1e-4)
-
-
-def test_dependence_of_a_number_with_classes_is_the_correlation_ratio(written):
-    frame = _frame(load_iris)
-    seed = _seed(written.table("iris", frame.write_csv()))
-    values, groups = frame["petal width (cm)"].to_numpy(), frame["late"].to_numpy()
-    between = sum((groups == k).sum() * (values[groups == k].mean() - values.mean()) ** 2 for k in range(3))
-    expected = math.sqrt(between / ((values - values.mean()) ** 2).sum())
-    assert _column(seed, "petal width (cm)").dependence == pytest.approx(expected, abs=1e-4)
-
-
-@pytest.mark.parametrize("words", [["no", "yes"], ["low", "middle", "top"]])
-def test_a_column_that_names_the_class_depends_wholly_and_one_of_chance_hardly(written, words):
-    rng = np.random.default_rng(5)
-    codes = rng.integers(0, len(words), 2000)
-    frame = pl.DataFrame(
-        {
-            "copy": [f"is {words[k]}" for k in codes],
-            "chance": [f"level {k}" for k in rng.integers(0, 4, 2000)],
-            "late": [words[k] for k in codes],
-        }
-    )
-    seed = _seed(written.table("chance", frame.write_csv()))
-    assert _column(seed, "copy").dependence == 1
-    assert _column(seed, "chance").dependence < 0.08
-
-
 def test_each_kind_of_column_is_recognised(written):
     frame = pl.DataFrame(
         {
@@ -95,8 +65,8 @@ def test_each_kind_of_column_is_recognised(written):
         }
     )
     seed = _seed(written.table("kinds", frame.write_csv()))
-    kinds = {column.name: column.kind for column in seed.profile}
-    assert kinds == {
+    columns = _measured("kinds")
+    assert {name: column.kind for name, column in columns.items()} == {
         "parcel": "identifier",
         "counter": "identifier",
         "weight": "numeric",
@@ -104,9 +74,9 @@ def test_each_kind_of_column_is_recognised(written):
         "sent": "date",
         "note": "text",
     }
-    assert _column(seed, "weight").missing_share == 0.25
-    assert _column(seed, "town").missing_share == 0.25
-    assert _column(seed, "town").distinct == 3
+    assert columns["weight"].missing_share == 0.25
+    assert columns["town"].missing_share == 0.25
+    assert columns["town"].distinct == 3
     assert seed.structure.missing_share == pytest.approx(0.125)
     assert seed.structure.pathologies == (PathologyKind.MISSING,)
     assert seed.structure.columns.model_dump() == {"numeric": 1, "categorical": 1, "date": 1, "text": 1}
@@ -135,7 +105,7 @@ def test_what_is_declared_wins_over_what_is_inferred(written):
     extra = "target_kind: regression\nid_column: row\nignore: [spare]\n"
     seed = _seed(written.table("declared", frame.write_csv(), extra=extra))
     assert (seed.structure.target, seed.structure.metric) == (TargetKind.REGRESSION, MetricName.RMSE)
-    assert [column.name for column in seed.profile] == ["x"]
+    assert seed.structure.columns.model_dump() == {"numeric": 1, "categorical": 0, "date": 0, "text": 0}
 
 
 def test_an_unsupported_pair_sets_the_seed_aside(written):
@@ -158,7 +128,7 @@ def test_rare_classes_and_many_levels_are_facts(written):
 
 def test_a_column_that_is_mostly_or_wholly_empty_is_no_problem(written):
     frame = pl.DataFrame({"x": [0, 1, 2] * 20, "gone": [None] * 60, "late": [0, 1] * 30})
-    assert _column(_seed(written.table("empty-column", frame.write_csv())), "gone").missing_share == 1
+    assert _seed(written.table("empty-column", frame.write_csv())).structure.missing_share == 0.5
 
 
 def test_infinite_and_enormous_numbers_do_not_stop_a_profile(written):
@@ -168,7 +138,7 @@ def test_infinite_and_enormous_numbers_do_not_stop_a_profile(written):
     written.table("nan", "")
     Path("nan/table.csv").unlink()
     frame.write_parquet("nan/table.parquet")
-    assert _seed("nan").profile == _seed("huge").profile
+    assert _measured("nan") == _measured("huge")
 
 
 def test_names_with_quotes_brackets_and_braces_are_only_names(written):
@@ -176,12 +146,14 @@ def test_names_with_quotes_brackets_and_braces_are_only_names(written):
     folder = "odd[1]{2}'*"
     written.file(f"{folder}/t[a]'*.csv", pl.DataFrame(odd).write_csv())
     written.file(f"{folder}/seed.yaml", "id: odd\ntitle: t\nsummary: s\nsource: s\nlicence: l\ntarget: late\n")
-    assert [column.name for column in _seed(folder).profile] == list(odd)[:2]
+    assert _seed(folder).structure.target is TargetKind.BINARY
+    assert list(_measured(folder)) == list(odd)[:2]
 
 
 def test_a_quoted_line_break_is_one_cell_and_a_byte_order_mark_is_no_part_of_a_name(written):
     body = "\ufefflate,note\n" + '0,"two\nlines"\n1,one\n' * 20
-    assert [column.name for column in _seed(written.table("quoted", body)).profile] == ["note"]
+    assert _seed(written.table("quoted", body)).structure.rows_train == 40
+    assert list(_measured("quoted")) == ["note"]
 
 
 def test_a_ragged_row_is_named_by_its_real_line(written):
@@ -211,4 +183,3 @@ def test_a_gap_written_as_nan_is_no_class(written):
     )
     seed = _seed("gaps")
     assert (seed.structure.target, seed.structure.positive_share) == (TargetKind.BINARY, 0.5)
-    assert _column(seed, "x").dependence == 1

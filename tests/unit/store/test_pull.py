@@ -11,7 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from sandmill.errors import IntegrityError, ReleaseNotFound, RequestError
-from sandmill.store import parquet, tables
+from sandmill.store import arrow_tables as tables
+from sandmill.store import parquet
 from sandmill.store.files import Store
 from sandmill.store.pull import pull_tasks
 from sandmill.store.release import Release, load
@@ -187,6 +188,7 @@ def test_a_pull_takes_the_tasks_that_have_one_of_the_values_of_every_option(mixe
         ({"split": ["validation", "held_out_motif"]}, (1, 3)),
         ({"split": ["train"], "band": ["medium"], "metric": ["roc_auc"]}, (0, 2, 4)),
         ({"structure": ["tabular/binary/random"]}, (0, 1, 2, 3, 4)),
+        ({"split": "train", "band": "medium"}, (0, 2, 4)),
     ):
         assert list(mixed.select(**wanted)) == _names(*numbers)
         assert [folder.name for folder in mixed.pull(tmp_path / "out", **wanted)] == _names(*numbers)

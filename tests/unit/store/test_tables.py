@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from sandmill.store import tables
+from sandmill.store import arrow_tables as tables
 from sandmill.store.parquet import TableReader, grouped, iterate_rows, write_rows
 from tests.factories import make_rejection, make_slot_report, make_task
 

@@ -1,7 +1,8 @@
 import pytest
 
 from sandmill.fingerprint import canonical_json, digest, files_digest
-from sandmill.store import parquet, tables
+from sandmill.store import arrow_tables as tables
+from sandmill.store import parquet
 from sandmill.store.files import Store
 from sandmill.store.release import load
 from sandmill.store.verify import verify_hashes
