@@ -21,7 +21,7 @@ EXCLUDED: Mapping[str, Mapping[str, str]] = {
 LATER: Mapping[str, Mapping[str, Any]] = {
     "BuildRequest": {"model": [], "repairs": 2, "max_tokens": 6000, "revise": True},
 }
-"""Fields added after the first release, by model, with the value at which they are not hashed.
+"""Fields that were added later, by model, with the value at which they are not hashed.
 
 The model may be nested anywhere in the hashed value. Older content therefore keeps its fingerprint, and with it its
 random streams and task ids.
