@@ -140,7 +140,7 @@ METRICS = (
         decision="expected grade, stretched by a tuned factor and rounded",
         decision_is_exact=False,
         decision_is_tuned=True,
-        difference="distances count all classes that the task lists, and no other class is taken; usual graders close "
-        "the gap of a class that neither the truth nor the submission names",
+        difference="distances count all classes that the task lists, and no other class is taken; usual graders "
+        "leave out a class that occurs neither in the truth nor in the submission",
     ),
 )
