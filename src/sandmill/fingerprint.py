@@ -1,4 +1,4 @@
-"""Stable identity of what was asked for: canonical JSON, then a versioned SHA-256."""
+"""Stable identity of models and files: SHA-256 of versioned canonical JSON."""
 
 import hashlib
 import json
@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 FINGERPRINT_VERSION = 1
-"""Part of every hash: raise it when the canonical form changes, so that old and new never compare equal by accident."""
+"""Part of every hash. It must be raised when the canonical form changes, so that old and new hashes never match."""
 
 EXCLUDED: Mapping[str, Mapping[str, str]] = {
     "BuildRequest": {
@@ -16,36 +16,36 @@ EXCLUDED: Mapping[str, Mapping[str, str]] = {
         "seeds": "paths differ between machines; the content of the seeds is hashed instead",
     },
 }
-"""Fields that do not change what is made, by model, each with the reason."""
+"""Fields that do not change the result, by model, each with the reason. They are not hashed."""
 
 LATER: Mapping[str, Mapping[str, Any]] = {
     "BuildRequest": {"model": [], "repairs": 2, "max_tokens": 6000, "revise": True},
     "TaskSpec": {"channel": None},
 }
-"""Fields that were added later, by the model that holds them, with the value at which they are left out.
+"""Fields that were added later, by model, with the value at which they are not hashed.
 
-The model may stand anywhere inside what is fingerprinted. What was fingerprinted before a field existed so keeps its
-name, and with it its random streams and task ids.
+The model may be nested anywhere in the hashed value. Older content therefore keeps its fingerprint, and with it its
+random streams and task ids.
 """
 
 FORMERLY: Mapping[str, Mapping[tuple[str, ...], Mapping[Any, Any]]] = {
     "SeedTask": {("structure", "split"): {None: "random", "random": "random, declared"}},
     "TaskSpec": {("structure", "split"): {None: "random"}},
 }
-"""What is hashed for nested values that were written in another way before, so that equal content keeps its name.
+"""Former spellings of nested values, which are hashed instead of the present ones, by model and path.
 
-A seed without a split used to say `random`, and one that declares it is another seed. In a design, whose own split is a
-field beside the structure, the two are the same.
+A seed without a split was written `random`, so a seed that declares a random split is hashed differently. A design has
+its split in another field, so for designs both are the same.
 """
 
 
 def canonical_json(value: Any) -> str:
-    """Write JSON in the one form that equal values share: sorted keys, no spaces, shortest floats, no NaN."""
+    """Return canonical JSON, which is equal for equal values: sorted keys, no spaces, shortest floats, no NaN."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def fingerprint(value: BaseModel | Mapping[str, Any] | list[Any] | str) -> str:
-    """Hash what a model says, so that equal designs are recognised whoever made them.
+    """Return the fingerprint of a model or of JSON data. Equal content has equal fingerprints.
 
     Returns:
         64 hexadecimal digits.
@@ -70,7 +70,7 @@ def _content(model: BaseModel) -> dict[str, Any]:
 
 
 def _leave_out_unset(value: Any, data: Any) -> None:
-    """Drop later fields at their default from dumped data, in every model that a value holds."""
+    """Remove fields in `LATER` that have their default from dumped data, in all nested models."""
     if isinstance(value, BaseModel):
         unset = LATER.get(type(value).__name__, {})
         for name in list(data):
@@ -93,21 +93,21 @@ def _rename(data: dict[str, Any], path: tuple[str, ...], names: Mapping[Any, Any
 
 
 def digest(content: bytes) -> str:
-    """Name bytes by their content: SHA-256, 64 hexadecimal digits."""
+    """Return the SHA-256 of bytes, as 64 hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
 
 
 def files_digest(public: Mapping[str, bytes], private: Mapping[str, bytes]) -> str:
-    """Name a task by the content of all its files, so that two tasks are equal exactly when their files are.
+    """Return the hash of all files of a task. Two tasks have the same hash exactly if their files are equal.
 
     Args:
-        public: content by path, what an agent gets.
-        private: content by path, what only the grader has.
+        public: content of the public files by path.
+        private: content of the private files by path.
     """
     sides = {"public": public, "private": private}
     return digest_of_hashes((side, path, digest(files[path])) for side, files in sides.items() for path in files)
 
 
 def digest_of_hashes(entries: Iterable[tuple[str, str, str]]) -> str:
-    """Do as `files_digest` where only hashes are at hand: (side, path, SHA-256 of the content), in any order."""
+    """Return the same as `files_digest` from entries (side, path, SHA-256 of the content), in any order."""
     return fingerprint([list(entry) for entry in sorted(entries)])

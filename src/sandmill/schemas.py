@@ -1,4 +1,4 @@
-"""The contracts that others may build on, as files to be reviewed in diffs: `python -m sandmill.schemas schemas`."""
+"""Write the public schemas of models and tables as files: `python -m sandmill.schemas schemas`."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from sandmill.models.spec import TaskSpec
 from sandmill.models.task_file import TaskFile
 
 VERSION = "v1"
-"""Of the contracts. A change that breaks readers is a new version beside the old one."""
+"""Version of the schemas. A breaking change needs a new version in addition to the old one."""
 
 MODELS: tuple[type[BaseModel], ...] = (
     BuildRequest,
@@ -33,9 +33,9 @@ MODELS: tuple[type[BaseModel], ...] = (
 
 
 def schema_files() -> dict[str, str]:
-    """Give every contract as text by file name: JSON Schema of the models, Arrow schemas of the tables.
+    """Return all schemas as text by file name: JSON Schema of the models, Arrow schemas of the tables.
 
-    The same on every machine: a default that is computed, such as the number of processors, is left out.
+    The texts are the same on every machine: computed defaults, such as the number of CPU cores, are not in them.
     """
     from sandmill.store.arrow_tables import FILES, PRIVATE_TASKS, PUBLIC_TASKS, REJECTIONS, SLOTS
 
@@ -52,7 +52,7 @@ def schema_files() -> dict[str, str]:
 
 
 def write_schemas(folder: Path) -> list[str]:
-    """Bring a folder up to date and leave everything else in it alone.
+    """Write all schemas whose text has changed into a folder. Other files stay as they are.
 
     Returns:
         Names of the files that changed.
@@ -83,7 +83,7 @@ def _read(path: Path) -> str | None:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the contracts into the folder that is named."""
+    """Write the schemas into the folder given on the command line."""
     if len(arguments) != 1:
         problem = Problem("command line", f"{len(arguments)} arguments", "one folder, such as schemas")
         error = RequestError("python -m sandmill.schemas", [problem])

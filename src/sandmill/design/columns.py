@@ -1,4 +1,4 @@
-"""Columns of a design: those of the rule, and distractors, in an order that says nothing of their role."""
+"""Choose the columns of a design: those of the rule and distractors, in an order that does not reveal their role."""
 
 from collections.abc import Sequence
 
@@ -22,27 +22,27 @@ from sandmill.models.mechanism import (
 from sandmill.models.structure import PathologyKind, SplitKind, Structure
 from sandmill.rng import Streams
 
-Word = NumericWord | CategoricalWord | DateWord | UnitWord
+Candidate = NumericWord | CategoricalWord | DateWord | UnitWord
 
 _EVEN, _UNEVEN, _HIGH_CARDINALITY = 6.0, 1.0, 2.0
-"""Dirichlet concentrations of a categorical column's levels: about alike, or some of them rare."""
+"""Dirichlet concentrations of level shares: for few levels of similar or uneven frequency, and for many levels."""
 _CHANCE_OF_RARE_LEVELS = 0.25
 _CHANCE_OF_SHIFT, _CHANCE_OF_TREND, _CHANCE_OF_UNIT = 0.35, 0.35, 0.3
 _MOST_DISTRACTORS = 5
-_OWN_AT_LEAST = 2
-"""Quantities that differ from row to row, so that rows of a unit are not all alike."""
-_LEAST_UNIT, _MOST_UNIT = 4, 8
-"""Rows of a unit on average."""
+_MIN_ROW_LEVEL = 2
+"""Continuous columns that keep a value of their own in each row of a unit."""
+_MIN_UNIT_SIZE, _MAX_UNIT_SIZE = 4, 8
+"""Range of the average number of rows of a unit."""
+_MANY_LEVELS = 16
+"""A column with more levels counts as one of high cardinality."""
 
 
 def choose_columns(
-    structure: Structure, words: Vocabulary, conditions: Conditions, rule: Rule, hardness: float, streams: Streams
+    structure: Structure, vocabulary: Vocabulary, conditions: Conditions, rule: Rule, hardness: float, streams: Streams
 ) -> tuple[Column, ...]:
-    """Draw the columns of a design, with how they depend on each other, on dates and on units."""
-    columns = tuple(
-        _column(word, conditions, streams) for word in choose_words(structure, words, rule, hardness, streams)
-    )
-    columns = _within_units(columns, streams)
+    """Draw the columns of a design and their dependence on each other, on the date and on units."""
+    chosen = choose_candidates(structure, vocabulary, rule, hardness, streams)
+    columns = _within_units(tuple(_column(candidate, conditions, streams) for candidate in chosen), streams)
     parents = sorted((c for c in columns if isinstance(c.distribution, Categorical)), key=lambda column: column.name)
     parents = [parent for parent in parents if parent.name in rule.columns]
     date = next((column for column in columns if isinstance(column.distribution, Date)), None)
@@ -50,68 +50,69 @@ def choose_columns(
     return tuple(_dependent(column, parents, drifting, streams) for column in columns)
 
 
-def choose_words(
-    structure: Structure, words: Vocabulary, rule: Rule, hardness: float, streams: Streams
-) -> tuple[Word, ...]:
-    """The rule's words and those of distractors: more of these, the harder the design."""
+def choose_candidates(
+    structure: Structure, vocabulary: Vocabulary, rule: Rule, hardness: float, streams: Streams
+) -> tuple[Candidate, ...]:
+    """Choose the columns of the rule and the distractors, which are more in harder designs."""
     rng = streams.generator("columns")
-    few: list[Word] = [*words.numeric, *words.categorical, *words.high_cardinality]
-    fixed: list[Word] = [word for word in (words.date, words.unit) if word is not None]
-    ranked = [(few + fixed)[i] for i in rng.permutation(len(few) + len(fixed))]
-    spare = [word for word in ranked if word.name not in rule.columns]
-    plain = [word.name for word in spare if isinstance(word, NumericWord)]
-    named = [word.name for word in spare if word in words.categorical]
-    high_cardinality = [word.name for word in spare if word in words.high_cardinality]
-    used = [word for word in (*words.categorical, *words.high_cardinality) if word.name in rule.columns]
-    wanted = max(0, min(structure.columns.categorical, len(words.categorical)) - len(used))
+    optional: list[Candidate] = [*vocabulary.numeric, *vocabulary.categorical, *vocabulary.high_cardinality]
+    fixed: list[Candidate] = [candidate for candidate in (vocabulary.date, vocabulary.unit) if candidate is not None]
+    ranked = [(optional + fixed)[i] for i in rng.permutation(len(optional) + len(fixed))]
+    spare = [candidate for candidate in ranked if candidate.name not in rule.columns]
+    plain = [candidate.name for candidate in spare if isinstance(candidate, NumericWord)]
+    named = [candidate.name for candidate in spare if candidate in vocabulary.categorical]
+    high_cardinality = [candidate.name for candidate in spare if candidate in vocabulary.high_cardinality]
+    used = [one for one in (*vocabulary.categorical, *vocabulary.high_cardinality) if one.name in rule.columns]
+    wanted = max(0, min(structure.columns.categorical, len(vocabulary.categorical)) - len(used))
     has_high_cardinality = PathologyKind.HIGH_CARDINALITY in structure.pathologies and not set(
-        words.high_cardinality
+        vocabulary.high_cardinality
     ) & set(used)
     chosen = {
         *rule.columns,
-        *(word.name for word in fixed),
+        *(candidate.name for candidate in fixed),
         *plain[: round(hardness * _MOST_DISTRACTORS)],
         *named[: min(wanted, round(2 * hardness))],
         *high_cardinality[: int(has_high_cardinality)],
     }
-    # Another order than that in which distractors were picked: else these would stand in front.
-    return tuple(sorted((word for word in ranked if word.name in chosen), key=lambda w: streams.key(f"place {w.name}")))
+    # Not the order in which distractors were picked, which would put them first.
+    kept = (candidate for candidate in ranked if candidate.name in chosen)
+    return tuple(sorted(kept, key=lambda candidate: streams.key(f"place {candidate.name}")))
 
 
 def exact_shares(shares: Sequence[float] | np.ndarray, least: float = 0.01) -> tuple[float, ...]:
-    """Round to 4 decimals with the rest in the largest, so that the sum is 1 on any machine."""
+    """Round shares to 4 decimals and adjust the largest, so that they sum to 1 on every machine."""
     rounded = [max(round(float(share), 4), least) for share in shares]
     largest = rounded.index(max(rounded))
     rounded[largest] = round(rounded[largest] + 1 - sum(rounded), 4)
     return tuple(rounded)
 
 
-def _column(word: Word, conditions: Conditions, streams: Streams) -> Column:
-    match word:
+def _column(candidate: Candidate, conditions: Conditions, streams: Streams) -> Column:
+    match candidate:
         case NumericWord():
-            return Column(name=word.name, distribution=word.distribution, decimals=word.decimals)
+            return Column(name=candidate.name, distribution=candidate.distribution, decimals=candidate.decimals)
         case DateWord(first=first, days=days):
             cut = round(days * TRAIN_SHARE) if conditions.split is SplitKind.TEMPORAL else None
-            return Column(name=word.name, distribution=Date(first=first, days=days, train_days=cut), decimals=0)
+            return Column(name=candidate.name, distribution=Date(first=first, days=days, train_days=cut), decimals=0)
         case UnitWord(prefix=prefix):
-            size = int(streams.generator("unit size").integers(_LEAST_UNIT, _MOST_UNIT + 1))
-            return Column(name=word.name, distribution=Unit(prefix=prefix, size=size), decimals=0)
+            size = int(streams.generator("unit size").integers(_MIN_UNIT_SIZE, _MAX_UNIT_SIZE + 1))
+            return Column(name=candidate.name, distribution=Unit(prefix=prefix, size=size), decimals=0)
         case CategoricalWord(levels=levels):
-            rng = streams.generator(f"levels {word.name}")
+            rng = streams.generator(f"levels {candidate.name}")
             evenness = _EVEN if rng.random() > _CHANCE_OF_RARE_LEVELS else _UNEVEN
-            crowd = len(levels) > 2 * _MOST_UNIT
-            drawn = rng.dirichlet(np.full(len(levels), _HIGH_CARDINALITY if crowd else evenness))
-            shares = exact_shares(drawn, 0.002 if crowd else 0.01)
-            return Column(name=word.name, distribution=Categorical(levels=levels, shares=shares), decimals=0)
+            has_many = len(levels) > _MANY_LEVELS
+            drawn = rng.dirichlet(np.full(len(levels), _HIGH_CARDINALITY if has_many else evenness))
+            shares = exact_shares(drawn, 0.002 if has_many else 0.01)
+            return Column(name=candidate.name, distribution=Categorical(levels=levels, shares=shares), decimals=0)
 
 
 def _within_units(columns: tuple[Column, ...], streams: Streams) -> tuple[Column, ...]:
-    """Let some columns say something of the unit, so that all its rows have the same value."""
+    """Make some columns properties of the unit, with the same value in all its rows."""
     unit = next((column.name for column in columns if isinstance(column.distribution, Unit)), None)
     if unit is None:
         return columns
     draws = {column.name: streams.generator(f"unit of {column.name}").random() for column in columns}
-    own = [column.name for column in columns if isinstance(column.distribution, Normal | LogNormal)][:_OWN_AT_LEAST]
+    own = [column.name for column in columns if isinstance(column.distribution, Normal | LogNormal)][:_MIN_ROW_LEVEL]
     shared = {name for name, draw in draws.items() if draw < _CHANCE_OF_UNIT} - set(own)
     return tuple(
         column.model_copy(update={"unit": unit})
@@ -122,9 +123,9 @@ def _within_units(columns: tuple[Column, ...], streams: Streams) -> tuple[Column
 
 
 def _dependent(column: Column, parents: list[Column], date: Column | None, streams: Streams) -> Column:
-    """Let a continuous column depend on a category and on the date, as columns of real tables do.
+    """Let a continuous column depend on a categorical column and on the date, as in real tables.
 
-    Draws are keyed by the column's name, so that other columns coming and going change nothing here.
+    Draws are keyed by the column's name, so they do not change when other columns are added or removed.
     """
     rng = streams.generator(f"shift {column.name}")
     shifts, drifts, pick = rng.random(3)
@@ -143,5 +144,5 @@ def _dependent(column: Column, parents: list[Column], date: Column | None, strea
 
 
 def is_continuous(column: Column) -> bool:
-    """Whether a column's cells are quantities of which any may be missing."""
+    """Return whether a column is a continuous quantity, whose cells may have faults."""
     return not isinstance(column.distribution, Categorical | Cycle | Date | Unit)

@@ -1,4 +1,4 @@
-"""The conditions of a design: how train and test are told apart, and which faults of real tables it has."""
+"""Choose the conditions of a design: how it is split into train and test, and which faults its tables have."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ _CHANCES = {
     PathologyKind.MIXED_TYPES: 0.1,
     PathologyKind.HIGH_CARDINALITY: 0.15,
 }
-"""Of faults that the seed does not have: real tables have them all, and few cards can name them all."""
+"""Chances of faults that the seed does not declare. Real tables have all of them; few seed cards name them all."""
 CHANCE_OF_STRATA = 0.3
 """Chance of a stratified split where the seed declares no split and the target has classes."""
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """What is settled before any word is chosen."""
+    """Split and faults of a design. They are settled before its vocabulary."""
 
     split: SplitKind
     faults: frozenset[PathologyKind]
@@ -48,9 +48,12 @@ class Conditions:
 def choose_conditions(
     structure: Structure, streams: Streams, more: Collection[PathologyKind] | None = None
 ) -> Conditions:
-    """Carry the seed's split and faults over, and draw a few more, unless somebody has chosen these.
+    """Take over the seed's split and faults, and add further faults. Temporal splits have no groups.
 
-    Where the split is by time, groups are left out.
+    Args:
+        structure: structure of the seed.
+        streams: streams of the slot.
+        more: further faults; drawn at random if None.
     """
     rng = streams.generator("frame")
     draws = dict(zip(_CHANCES, rng.random(len(_CHANCES)), strict=True))
@@ -72,10 +75,10 @@ def choose_conditions(
 def possible_splits(structure: Structure, faults: Collection[PathologyKind]) -> tuple[SplitKind, ...]:
     """List the splits that designs with these faults may get: one, or random and stratified.
 
-    A declared split is kept, with two exceptions. A seed with groups is split by group unless it is split by time,
-    because otherwise the hidden number of a group could be learnt from the training part and the best possible score
-    would not be known. Only classes can be stratified. Where no split is declared, imbalanced classes are stratified,
-    and other classes may be.
+    A declared split is kept, with two exceptions. A seed with groups is split by group unless it is split by time:
+    otherwise a solver could learn the effect of a group from the training part, and the best possible score would be
+    unknown. Only classes can be stratified. Without a declared split, imbalanced classes are stratified and other
+    classes may be.
     """
     if structure.split is SplitKind.TEMPORAL:
         return (SplitKind.TEMPORAL,)

@@ -1,4 +1,4 @@
-"""How difficult grammar designs turn out along the hardness knob, for every target and metric that can be made."""
+"""Typical difficulty of grammar designs as a function of hardness, for every supported pair of target and metric."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -6,6 +6,7 @@ from types import MappingProxyType
 from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
 
 HARDNESS = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Hardness values of the measurements."""
 
 DIFFICULTY_CURVES: Mapping[tuple[TargetKind, MetricName], tuple[float, ...]] = MappingProxyType(
     {
@@ -64,9 +65,9 @@ DIFFICULTY_CURVES: Mapping[tuple[TargetKind, MetricName], tuple[float, ...]] = M
         (TargetKind.MULTI_TARGET, MetricName.SPEARMAN_COLUMNS): (0.07, 0.16, 0.24, 0.37, 0.50),
     }
 )
-"""Median difficulty at each hardness, kept from falling: where a search starts and how far it steps.
+"""Median difficulty at each position of `HARDNESS`, made non-decreasing. A search for a band starts and steps by it.
 
-A search that starts badly takes longer and ends no worse. `benchmarks/hardness.py` measures the curves.
+A wrong curve makes a search longer, not worse. `benchmarks/hardness.py` measures the curves.
 """
 
 TEXT_CURVES: Mapping[tuple[TargetKind, MetricName], tuple[float, ...]] = MappingProxyType(

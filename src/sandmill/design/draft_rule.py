@@ -1,4 +1,4 @@
-"""The rule of a draft: its motifs over its columns, with numbers drawn as for any other design."""
+"""Make the rule of a design draft: the draft gives motifs and columns, the numbers are drawn as in any design."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,7 +10,7 @@ from sandmill.design.motifs import (
     FINDABLE_KINDS,
     HIDDEN_KINDS,
     PLAIN_KINDS,
-    NothingLeft,
+    NoFreeColumn,
     choose_motif,
     choose_subgroup,
 )
@@ -33,14 +33,14 @@ _CARRIERS = {
     **dict.fromkeys(("difference", "interaction", "bottleneck"), "two numeric columns"),
     **dict.fromkeys(("linear", "saturation", "curve", "threshold", "band"), "one numeric column"),
 }
-"""What each motif can act on, in words."""
+"""Columns that each motif takes, in words for the language model."""
 _PAIRS = frozenset(
     {"ratio", "difference", "interaction", "bottleneck", "crossed_lookup", "varying_slope", "local_rule"}
 )
 
 
-def rule_problems(choices: Sequence[MotifChoice], words: Vocabulary) -> list[str]:
-    """Say, in words that their writer can act on, which motifs cannot be made and what the rule lacks."""
+def rule_problems(choices: Sequence[MotifChoice], vocabulary: Vocabulary) -> list[str]:
+    """List the motifs that cannot be made and what the rule lacks, in words for the language model."""
     problems = []
     for choice in choices:
         named = f"motif {choice.kind} on {', '.join(choice.columns)}"
@@ -48,8 +48,8 @@ def rule_problems(choices: Sequence[MotifChoice], words: Vocabulary) -> list[str
             problems.append(f"{named}: it takes {_CARRIERS[choice.kind]}")
             continue
         try:
-            _motif(choice, words, np.random.default_rng(0))
-        except NothingLeft:
+            _motif(choice, vocabulary, np.random.default_rng(0))
+        except NoFreeColumn:
             problems.append(f"{named}: it takes {_CARRIERS[choice.kind]}, which these are not")
     plain = [choice for choice in choices if choice.kind in PLAIN_KINDS]
     hidden = [choice for choice in choices if choice.kind in HIDDEN_KINDS]
@@ -65,26 +65,26 @@ def rule_problems(choices: Sequence[MotifChoice], words: Vocabulary) -> list[str
 
 
 def rule_of(
-    choices: Sequence[MotifChoice], words: Vocabulary, conditions: Conditions, rng: np.random.Generator
+    choices: Sequence[MotifChoice], vocabulary: Vocabulary, conditions: Conditions, rng: np.random.Generator
 ) -> Rule:
-    """Draw the numbers of a draft's motifs. The first that a search finds leads, as in any design.
+    """Draw the numbers of a draft's motifs. Motifs in `FINDABLE_KINDS` come first among the hidden ones.
 
     Raises:
-        NothingLeft: if a motif does not fit its columns, which `rule_problems` tells beforehand.
+        NoFreeColumn: if a motif does not fit its columns. `rule_problems` finds such motifs beforehand.
     """
     hidden = [choice for choice in choices if choice.kind in HIDDEN_KINDS]
     hidden.sort(key=lambda choice: choice.kind not in FINDABLE_KINDS)
     local = next((choice for choice in hidden if choice.kind == "local_rule"), None)
     return Rule(
-        plain=tuple(_motif(choice, words, rng) for choice in choices if choice.kind in PLAIN_KINDS),
-        hidden=tuple(_motif(choice, words, rng) for choice in hidden),
-        subgroup=choose_subgroup(_only(words, local.columns[1:]), set(), rng) if local else None,
-        background=choose_background(words, conditions, rng),
+        plain=tuple(_motif(choice, vocabulary, rng) for choice in choices if choice.kind in PLAIN_KINDS),
+        hidden=tuple(_motif(choice, vocabulary, rng) for choice in hidden),
+        subgroup=choose_subgroup(_only(vocabulary, local.columns[1:]), set(), rng) if local else None,
+        background=choose_background(vocabulary, conditions, rng),
     )
 
 
 def orient(terms: Sequence[Term], choices: Sequence[MotifChoice]) -> tuple[Term, ...]:
-    """Let the target rise or fall with a motif where the draft says so; several outputs each keep their own sign."""
+    """Set the sign of each term as the draft says. With several outputs, all signs stay as drawn."""
     wanted = {choice.columns[0]: choice.rises for choice in choices if choice.rises is not None}
     return tuple(_oriented(term, wanted.get(columns_of(term.motif)[0])) for term in terms)
 
@@ -96,11 +96,11 @@ def _oriented(term: Term, rises: bool | None) -> Term:
     return term.model_copy(update={"weights": (size if rises else -size,)})
 
 
-def _motif(choice: MotifChoice, words: Vocabulary, rng: np.random.Generator) -> Motif:
-    """One motif: the grammar's own drawing, over a vocabulary of nothing but the columns that were named."""
+def _motif(choice: MotifChoice, vocabulary: Vocabulary, rng: np.random.Generator) -> Motif:
+    """Draw a motif as the grammar does, from a vocabulary that holds only the columns of the draft."""
     first, second = choice.columns[0], choice.columns[-1]
     columns = choice.columns[:1] if choice.kind == "local_rule" else choice.columns
-    motif = choose_motif(choice.kind, _only(words, columns), set(), rng)
+    motif = choose_motif(choice.kind, _only(vocabulary, columns), set(), rng)
     match motif:
         case Ratio():
             return Ratio(numerator=first, denominator=second)
@@ -110,9 +110,9 @@ def _motif(choice: MotifChoice, words: Vocabulary, rng: np.random.Generator) -> 
             return motif
 
 
-def _only(words: Vocabulary, columns: Sequence[str]) -> Vocabulary:
-    """Leave only these columns, and every pair of them, in a vocabulary."""
-    kept, domain = set(columns), words.domain
+def _only(vocabulary: Vocabulary, columns: Sequence[str]) -> Vocabulary:
+    """Reduce a vocabulary to these columns and all pairs of them."""
+    kept, domain = set(columns), vocabulary.domain
     pairs = tuple((left, right) for left in columns for right in columns if left != right)
     narrowed = domain.model_copy(
         update={
@@ -124,8 +124,8 @@ def _only(words: Vocabulary, columns: Sequence[str]) -> Vocabulary:
         }
     )
     narrowed = narrowed.model_copy(update={"ratios": _positive(narrowed, pairs)})
-    high_cardinality = tuple(word for word in words.high_cardinality if word.name in kept)
-    return replace(words, domain=narrowed, high_cardinality=high_cardinality, date=None)
+    high_cardinality = tuple(word for word in vocabulary.high_cardinality if word.name in kept)
+    return replace(vocabulary, domain=narrowed, high_cardinality=high_cardinality, date=None)
 
 
 def _positive(domain: Domain, pairs: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:

@@ -1,4 +1,4 @@
-"""Faults of a design, as its conditions ask for them, within what 50 to 200 rows can bear."""
+"""Draw the faults of a design's tables, at rates that leave 50 to 200 training rows solvable."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,11 +25,12 @@ from sandmill.models.structure import PathologyKind, Structure
 from sandmill.rng import Streams
 
 _EASIEST_LABELS, _EASIEST_CELLS = 0.3, 0.5
-"""Rates of wrong labels and cells where the knob is at 0, in those where it is at 1."""
-_SPARED = 3.0
-"""How surely a column that carries the rule is spared where the knob is at 0: 3 puts it behind all that do not."""
+"""Rates of wrong labels and wrong cells with the knob at 0, as shares of the rates with the knob at 1."""
+_WEIGHT_PENALTY = 3.0
+"""Weight of a column's part in the rule when columns are ordered for faults, with the knob at 0. At 3, columns of the
+rule come last."""
 _UNIT_FACTORS = (10.0, 25.4, 100.0, 1000.0)
-"""Between units that people mix up: ten-fold, inches, hundred-fold, thousand-fold."""
+"""Factors between units that people mix up, such as inches and millimetres (25.4)."""
 _SUFFIXES = {
     "c": "C",
     "pct": "%",
@@ -43,32 +44,32 @@ _SUFFIXES = {
     "kb": "kB",
     "mb": "MB",
 } | {unit: unit for unit in ("kg", "g", "mg", "km", "m", "cm", "mm", "ml", "ms", "years", "hours")}
-"""How a unit at the end of a column's name is written behind a number."""
+"""Unit as written after a number, by the last part of a column's name."""
 _NUMERATORS = frozenset({"per", "mg", "ug", "g", "mmol", "umol", "mu", "mbit", "m3", "m", "ms"})
-"""What stands before the last part of a name where that is only the lower half of a quotient."""
+"""Second last parts of column names that mark a quotient, such as `mg` in `iron_mg_l`: its last part is no unit."""
 
 
 @dataclass(frozen=True)
 class Severity:
-    """How much faults hurt."""
+    """How strong faults are, and which columns they take first."""
 
     position: float
-    """Of the knob, 0 to 1."""
+    """Position of the faults knob, 0 to 1."""
     weights: Mapping[str, float]
-    """Share of the rule's variance that each column has a part in."""
+    """Share of the rule's variance in terms that read the column, by column."""
 
-    def rate(self, most: float, easiest: float) -> float:
-        """Share of cells or labels at fault: the drawn one where the knob is at 1, a part of it where it is at 0."""
-        return round(most * (easiest + (1 - easiest) * self.position), 3)
+    def rate(self, drawn: float, easiest: float) -> float:
+        """Return the rate of a fault: the drawn one with the knob at 1, `easiest` times that with the knob at 0."""
+        return round(drawn * (easiest + (1 - easiest) * self.position), 3)
 
     def ordered(self, columns: Sequence[Column], purpose: str, streams: Streams) -> list[Column]:
-        """Columns in the order in which a fault takes them: by chance, and those that count for little first."""
+        """Return columns in the order in which a fault takes them: random, columns of little weight first."""
 
-        def place(column: Column) -> float:
+        def rank(column: Column) -> float:
             chance = float(streams.generator(f"{purpose} {column.name}").random())
-            return chance + _SPARED * (1 - self.position) * self.weights.get(column.name, 0.0)
+            return chance + _WEIGHT_PENALTY * (1 - self.position) * self.weights.get(column.name, 0.0)
 
-        return sorted(columns, key=place)
+        return sorted(columns, key=rank)
 
 
 def choose_faults(
@@ -80,15 +81,15 @@ def choose_faults(
     severity: Severity,
     streams: Streams,
 ) -> tuple[Pathology, ...]:
-    """Draw the declared faults of a design. At most one fault falls on a column's cells."""
+    """Draw the faults of a design. A column's cells have at most one fault."""
     faults = [*_label_noise(conditions, link, severity, streams), *_copies(conditions, streams)]
-    sound = [column for column in columns if is_continuous(column) and not column.unit]
+    eligible = [column for column in columns if is_continuous(column) and not column.unit]
     if PathologyKind.MISSING in conditions.faults:
-        order = severity.ordered(sound, "gap order", streams)
+        order = severity.ordered(eligible, "gap order", streams)
         faults += _gaps(structure.missing_share, len(columns), order, rule, streams)
     busy = {name for fault in faults if isinstance(fault, Missing) for name in (fault.column, fault.given)}
     parents = {column.shift.by for column in columns if column.shift}
-    free = [column for column in sound if column.name not in busy | parents]
+    free = [column for column in eligible if column.name not in busy | parents]
     corruptions = _corruptions(conditions, severity.ordered(free, "corruption order", streams), severity, streams)
     corrupted = {fault.column for fault in corruptions if isinstance(fault, UnitMixup | Outliers)}
     mixed = _mixed_types(conditions, [column for column in free if column.name not in corrupted], streams)
@@ -111,7 +112,7 @@ def _copies(conditions: Conditions, streams: Streams) -> list[Pathology]:
 
 
 def _gaps(share: float, columns: int, order: Sequence[Column], rule: Rule, streams: Streams) -> list[Pathology]:
-    """Gaps in one column of the rule and, where there is one, in one that is not."""
+    """Draw missing cells in one column of the rule and, if there is one, in a distractor."""
     inside = [column.name for column in order if column.name in rule.columns]
     outside = [column.name for column in order if column.name not in rule.columns]
     gapped = [*inside[:1], *outside[:1]]
@@ -129,7 +130,7 @@ def _gaps(share: float, columns: int, order: Sequence[Column], rule: Rule, strea
 def _corruptions(
     conditions: Conditions, order: Sequence[Column], severity: Severity, streams: Streams
 ) -> list[Pathology]:
-    """Cells in another unit, or grossly wrong, in a column each."""
+    """Draw unit mix-ups and outliers, each in one column."""
     rng = streams.generator("corruptions")
     rate, spread = severity.rate(rng.uniform(0.06, 0.15), _EASIEST_CELLS), round(float(rng.uniform(4, 7)), 2)
     factor = float(rng.choice(_UNIT_FACTORS))
@@ -145,13 +146,13 @@ def _corruptions(
 
 
 def _suffix(name: str) -> str | None:
-    """Unit that a column's name ends with; none for quotients, such as `feedings_per_h` or `iron_mg_l`."""
+    """Return the unit at the end of a column's name; None for quotients, such as `feedings_per_h` or `iron_mg_l`."""
     *_, before, last = ["", *name.split("_")]
     return None if before in _NUMERATORS else _SUFFIXES.get(last)
 
 
 def _mixed_types(conditions: Conditions, free: list[Column], streams: Streams) -> list[Pathology]:
-    """Numbers with their unit behind them in some cells of a column whose name says the unit."""
+    """Draw numbers written with their unit, in a column whose name ends with the unit."""
     rate = round(float(streams.generator("mixed types").uniform(0.1, 0.5)), 3)
     order = sorted(free, key=lambda column: streams.key(f"mixed order {column.name}"))
     written = [(column.name, _suffix(column.name)) for column in order]

@@ -1,8 +1,8 @@
-"""Compose a design: vocabulary, motifs and faults by secret-keyed draws, or those of a draft; no model is asked here.
+"""Compose a design from secret-keyed draws, and from a design draft if a language model wrote one.
 
-Draws depend on the slot's streams alone, and hardness only turns what they chose: two designs of one slot differ in
-weights, rows, and how many hidden motifs and distractors they take from the same list, never in domain or target. That
-is what makes steering by one knob possible.
+Draws depend only on the slot's streams; hardness scales what they chose. Two designs of one slot differ in weights,
+rows, and the number of hidden motifs and distractors that they take from the same list, never in domain or target.
+Therefore one knob can steer the difficulty of a slot.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from sandmill.design.conditions import Conditions, choose_conditions, no_faults
 from sandmill.design.draft_rule import orient, rule_of
 from sandmill.design.faults import Severity, choose_faults
 from sandmill.design.lexicon import load_domains
-from sandmill.design.rule import choose_rule, variance_shares, weigh
+from sandmill.design.rule import assign_weights, choose_rule, variance_shares
 from sandmill.design.standardize import fit_link, standardize_terms
 from sandmill.design.story import write_story, write_text_story
 from sandmill.design.targets import choose_target
@@ -26,33 +26,34 @@ from sandmill.models.structure import MetricName, Modality, PathologyKind, Struc
 from sandmill.rng import Streams
 
 MOST_FEEDBACK, MOST_FINAL = 3000, 20_000
-"""Rows as far as a test may reach; calibration takes as many as thresholds need."""
+"""Largest feedback and final parts. Calibration takes as many rows as the thresholds need."""
 ROWS_EASIEST, ROWS_HARDEST = 200, 80
 """Training rows at hardness 0 and 1."""
 _LEAST_MAJORITY, _MOST_MAJORITY, _MOST_IMBALANCE = 0.58, 0.8, 0.88
-"""Share of the larger of two classes: nearer to one half, a few training rows may take the smaller for it."""
-_SHARE_BLIND = frozenset({MetricName.ACCURACY, MetricName.TOP1_ERROR})
-"""Metrics under which a rare class is not worth finding, so that imbalance would leave no gap."""
+"""Bounds of the larger class's share, the last for imbalanced designs. Closer to 0.5, a small training set
+often shows the wrong class as the larger one."""
+_IMBALANCE_INSENSITIVE = frozenset({MetricName.ACCURACY, MetricName.TOP1_ERROR})
+"""Metrics that barely reward finding a rare class. Imbalance would leave no gap between trivial solver and oracle."""
 _LOG_ODDS = {TargetKind.MULTICLASS: (10.0, 1.8)}
 _USUAL_LOG_ODDS = (6.0, 1.1)
-"""Standard deviation of the rule on the log-odds scale at hardness 0 and 1, for class targets."""
+"""Standard deviation of the rule in log-odds at hardness 0 and 1, for class targets."""
 _HIDDEN_IN_TEXTS = 0.4
-"""Position of the skills knob in texts, in that of tables: what texts say of a column is noisy as it is."""
+"""Position of the skills knob for texts, relative to tables. Texts show the latent columns with noise already."""
 _LOG_COUNTS = (0.9, 0.55)
-"""The same on the scale of log counts. Numbers have 1, and noise that is turned instead."""
+"""Standard deviation of the rule in log counts at hardness 0 and 1. Number targets have 1, and more noise instead."""
 
 
 def design_task(
     slot: Slot, streams: Streams, hardness: float, parent: str | None = None, knobs: Knobs | None = None
 ) -> TaskSpec:
-    """Design one task from a slot's seed, and from its draft where a language model wrote one.
+    """Design one task from a slot's seed, and from its design draft if it has one.
 
     Args:
-        slot: seed and wanted band.
-        streams: the slot's streams, keyed by the release secret.
-        hardness: 0 to 1; moves weight from plain to hidden motifs, takes rows away and adds distractors.
+        slot: seed, wanted band and design draft.
+        streams: streams of the slot, keyed by the release secret.
+        hardness: 0 to 1. It moves weight from plain to hidden motifs, removes training rows and adds distractors.
         parent: fingerprint of the design that this one was steered from.
-        knobs: to be turned one by one; all at the hardness if None.
+        knobs: positions of the single knobs; all at `hardness` if None.
     """
     knobs = knobs or Knobs.all_at(hardness)
     draft, structure = slot.draft, slot.structure
@@ -61,15 +62,17 @@ def design_task(
     conditions = (
         no_faults(structure) if texts else choose_conditions(structure, streams, draft.faults if draft else None)
     )
-    words = choose_vocabulary(domain, conditions, streams)
+    vocabulary = choose_vocabulary(domain, conditions, streams)
     target = choose_target(structure, domain.targets, knobs.signal, streams.generator("target"))
     draws = streams.generator("rule")
-    drawn = rule_of(draft.motifs, words, conditions, draws) if draft else choose_rule(words, conditions, draws)
+    drawn = (
+        rule_of(draft.motifs, vocabulary, conditions, draws) if draft else choose_rule(vocabulary, conditions, draws)
+    )
     hidden = knobs.skills * (_HIDDEN_IN_TEXTS if texts else 1)
     rule = drawn.at(hidden)
-    columns = choose_columns(structure, words, conditions, rule, knobs.distractors, streams)
+    columns = choose_columns(structure, vocabulary, conditions, rule, knobs.distractors, streams)
     signal = _signal(target.link, structure.target, knobs.signal)
-    terms = weigh(rule, hidden, output_count(target.link), signal, streams.generator("weights"))
+    terms = assign_weights(rule, hidden, output_count(target.link), signal, streams.generator("weights"))
     severity = Severity(knobs.faults, variance_shares(terms))
     unscaled = Mechanism(
         columns=columns,
@@ -84,7 +87,7 @@ def design_task(
         seed_id=slot.seed.id,
         structure=structure,
         domain=domain.name,
-        story=write_text_story(texts, target) if texts else write_story(words, columns, target),
+        story=write_text_story(texts, target) if texts else write_story(vocabulary, columns, target),
         target=structure.target,
         metric=structure.metric,
         split=conditions.split,
@@ -108,21 +111,21 @@ def _draw_domain(streams: Streams) -> Domain:
 
 
 def _between(ends: tuple[float, float], position: float) -> float:
-    """What a knob does at a position."""
+    """Interpolate between the two ends of a knob."""
     return round(ends[0] + (ends[1] - ends[0]) * position, 4)
 
 
 def _signal(link: Link, target: TargetKind, hardness: float) -> float:
-    """Standard deviation of the rule, which for classes is what noise is elsewhere."""
+    """Return the standard deviation of the rule. For classes it sets the noise, which other links declare."""
     if class_names(link):
         return _between(_LOG_ODDS.get(target, _USUAL_LOG_ODDS), hardness)
     return _between(_LOG_COUNTS, hardness) if isinstance(link, CountLink) else 1.0
 
 
 def shares_of_two(structure: Structure, has_imbalance: bool) -> tuple[float, float]:
-    """Shares of the two classes in designs of a binary structure: the seed's own, kept away from the extremes."""
+    """Return the class shares in designs of a binary structure: the seed's, clipped away from 0.5 and the extremes."""
     share = structure.positive_share if structure.positive_share is not None else 0.4
-    is_rare = has_imbalance and structure.metric not in _SHARE_BLIND
+    is_rare = has_imbalance and structure.metric not in _IMBALANCE_INSENSITIVE
     major = min(max(share, 1 - share, _LEAST_MAJORITY), _MOST_IMBALANCE if is_rare else _MOST_MAJORITY)
     return (major, round(1 - major, 4)) if share < 0.5 else (round(1 - major, 4), major)
 
@@ -130,7 +133,7 @@ def shares_of_two(structure: Structure, has_imbalance: bool) -> tuple[float, flo
 def _class_shares(
     structure: Structure, conditions: Conditions, link: Link, rng: np.random.Generator
 ) -> tuple[float, ...]:
-    """Wanted share of each class or label: for two classes the seed's own, kept away from the extremes."""
+    """Return the wanted share of each class or label: clipped shares of the seed for two classes, else random ones."""
     names = class_names(link)
     if isinstance(link, MultilabelLink):
         return tuple(round(float(share), 4) for share in rng.uniform(0.15, 0.5, len(names)))

@@ -1,4 +1,4 @@
-"""What designs keep of a seed's structure and what they do not, in words for whoever gives the seed."""
+"""List what designs keep of a seed's structure and what they do not, for the person who provides the seed."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ NEVER_KEPT = (
     "number of columns, their dependence, skew and levels "
     "(a date, groups and a column with very many levels (high_cardinality) are kept)",
 )
-"""Parts of any seed that designs of the grammar do not take over."""
+"""Parts of a seed that grammar designs never take over."""
 
 _LIMITS = {
     TargetKind.MULTICLASS: ("classes", MOST_CLASSES),
@@ -27,12 +27,12 @@ _CLASSES = WITH_STRATA | {TargetKind.MULTILABEL}
 
 
 def kept_of(structure: Structure) -> tuple[str, ...]:
-    """List what every design of the grammar takes over from a seed of this structure."""
+    """List what every grammar design takes over from a seed of this structure."""
     return tuple(_kept(structure))
 
 
 def lost_of(structure: Structure) -> tuple[str, ...]:
-    """List what this structure declares and designs change or leave out; `NEVER_KEPT` holds for all seeds."""
+    """List what this structure declares and designs change or omit, besides `NEVER_KEPT`."""
     return tuple(_lost(structure))
 
 

@@ -1,27 +1,27 @@
-"""Names for the levels of high-cardinality columns: cities, surnames, companies, from the word lists of mimesis."""
+"""Draw level names of high-cardinality columns, such as cities or surnames, from the word lists of mimesis."""
 
 from collections.abc import Callable
 
 from sandmill.models.domain import LevelNames
 
-_FORMS = ("and Sons", "and Daughters", "Brothers", "Works", "and Partners", "Limited", "Trading", "Union")
-"""What made-up firms are called after a surname: real firms would stand in odd places."""
+_SUFFIXES = ("and Sons", "and Daughters", "Brothers", "Works", "and Partners", "Limited", "Trading", "Union")
+"""Words after a surname in invented company names. Names of real companies would look out of place."""
 _MARKS = str.maketrans(dict.fromkeys(',"`|', " "))
-"""Characters that tables in CSV or Markdown would stumble over."""
+"""Characters that break CSV or Markdown tables, each replaced by a space."""
 _TRIES = 60
-"""Draws for each name that is wanted: word lists repeat themselves."""
+"""Most draws for each wanted name. Word lists repeat names."""
 
 
 def draw_level_names(level_names: LevelNames, count: int, seed: int) -> tuple[str, ...]:
-    """Draw different names, without commas and quotes.
+    """Draw distinct names without commas and quotes.
 
     Args:
-        level_names: what they are names of.
-        count: how many.
+        level_names: kind of name.
+        count: number of names.
         seed: equal seeds give equal names.
 
     Raises:
-        ValueError: if the word list has not enough of them.
+        ValueError: if the word list has fewer names.
     """
     draw = _source(level_names, seed)
     names: dict[str, None] = {}
@@ -29,7 +29,7 @@ def draw_level_names(level_names: LevelNames, count: int, seed: int) -> tuple[st
         names[" ".join(draw().translate(_MARKS).split())] = None
         if len(names) == count:
             return tuple(sorted(names))
-    raise ValueError(f"only {len(names)} different names of kind {level_names}; {count} are wanted")
+    raise ValueError(f"the word list of {level_names} gave {len(names)} distinct names; {count} were requested")
 
 
 def _source(level_names: LevelNames, seed: int) -> Callable[[], str]:
@@ -40,7 +40,7 @@ def _source(level_names: LevelNames, seed: int) -> Callable[[], str]:
     sources: dict[LevelNames, Callable[[], str]] = {
         "city": words.address.city,
         "surname": words.person.last_name,
-        "company": lambda: f"{words.person.last_name()} {_FORMS[words.random.randrange(len(_FORMS))]}",
+        "company": lambda: f"{words.person.last_name()} {_SUFFIXES[words.random.randrange(len(_SUFFIXES))]}",
         "street": words.address.street_name,
         "product_code": lambda: words.code.pin("@@-###"),
         "postal_code": lambda: str(words.random.randrange(10_000, 99_999)),

@@ -1,4 +1,4 @@
-"""The domains that come with the library."""
+"""Load the domains that are part of the library."""
 
 from functools import cache
 from importlib.resources import files
@@ -8,12 +8,12 @@ import yaml
 from sandmill.models.domain import Domain
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The fast one where PyYAML was built with it: every worker process reads all domains."""
+"""YAML loader: the C version if PyYAML has it, since every worker process reads all domains."""
 
 
 @cache
 def load_domains() -> tuple[Domain, ...]:
-    """Read all domains that come with the library, by name."""
+    """Return all domains of the library, sorted by name."""
     folder = files("sandmill.design").joinpath("domains")
     texts = (path.read_text() for path in folder.iterdir() if path.name.endswith(".yaml"))
     return tuple(

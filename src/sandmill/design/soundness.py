@@ -1,4 +1,4 @@
-"""What a domain must be to be used unseen: names that files can carry, plain words, magnitudes that stay plausible."""
+"""Check domains written by a language model: names, texts, magnitudes, and giveaways of the rule."""
 
 import math
 import re
@@ -10,30 +10,30 @@ from sandmill.models.domain import Domain, Named, NumberTarget, NumericWord
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _RESERVED = frozenset({"id", "part", "row", "fold", "split", "target", "train", "test"})
-_TAKEN_FOR_SOMETHING_ELSE = re.compile(
+_MISREAD_BY_PARSERS = re.compile(
     "na|n_a|nan|null|none|nil|missing|empty|unknown|inf|infinity|true|false|yes|no|on|off|t|f|y|n"
 )
-"""Words that readers of CSV or YAML take for a gap, a number or a truth value."""
+"""Names that CSV or YAML readers parse as missing, as a number or as a boolean."""
 _MECHANISM_WORDS = re.compile(
     "(?<![a-z])(linear|ratio|interaction|threshold|periodic|lookup|latent|rule|motif|mechanism|distractor|oracle|noise"
     "|noisy|term|effects?|cutoff|skill|shift|standardised|cut|period|phase|weights|scale|intercepts?)(?![a-z])"
 )
-"""Vocabulary of how the data came about, as whole words of a column's name."""
+"""Words about how the data are made, as whole words of a column's name."""
 _SIGNED = re.compile(r"degrees Celsius|negative")
-_SECRET_LOOKING = re.compile(r"\d*[1-9]\d*[1-9]\d*[1-9]\d*")
+_PRECISE_NUMBER = re.compile(r"\d*[1-9]\d*[1-9]\d*[1-9]\d*")
 _SENTENCE = re.compile(r"[A-Z][^|`\n]*[^.\s|`]")
 _SHORTEST, _LONGEST = 8, 110
 _LARGEST = 1e10
 _FAR = 5
-"""Standard deviations within which a column must stay plausible."""
+"""Standard deviations from the centre within which values must be plausible."""
 
 
 def domain_problems(domain: Domain, giveaways: Sequence[str] = ()) -> list[str]:
-    """List everything that would make a task of this domain odd or give its rule away, in words for its writer.
+    """List what would make tasks of this domain implausible or reveal their rule, in words for the language model.
 
     Args:
-        domain: to be judged.
-        giveaways: phrases that no text may hold.
+        domain: domain to check.
+        giveaways: phrases that no text may contain.
     """
     return [*_names(domain), *_words(domain, giveaways), *_magnitudes(domain), *_targets(domain)]
 
@@ -48,7 +48,7 @@ def _names(domain: Domain) -> Iterator[str]:
     for name in dict.fromkeys([*headings, *levels]):
         if not _NAME.fullmatch(name):
             yield f"{name[:60]!r}: a name is a small letter, then small letters, digits and _, at most 40"
-        elif _TAKEN_FOR_SOMETHING_ELSE.fullmatch(name):
+        elif _MISREAD_BY_PARSERS.fullmatch(name):
             yield f"{name}: readers of CSV take this word for a gap or a truth value"
     yield from (f"{name}: this name has a meaning of its own in the files" for name in headings if name in _RESERVED)
     for name in headings:
@@ -57,8 +57,8 @@ def _names(domain: Domain) -> Iterator[str]:
     for word in domain.categorical:
         if len(set(word.levels)) != len(word.levels) or not 2 <= len(word.levels) <= 12:
             yield f"{word.name}: needs 2 to 12 different levels"
-    dresses = [word.level_names for word in domain.high_cardinality]
-    if len(set(dresses)) != len(dresses):
+    kinds = [word.level_names for word in domain.high_cardinality]
+    if len(set(kinds)) != len(kinds):
         yield "high_cardinality: two columns have the same `level_names`"
     yield from (
         f"{unit.name}: prefix {unit.prefix[:20]!r} must be 1 to 4 letters"
@@ -68,7 +68,7 @@ def _names(domain: Domain) -> Iterator[str]:
 
 
 def named_meanings(domain: Domain) -> list[tuple[str, str]]:
-    """Whatever has a name and a meaning: columns, then targets."""
+    """Return name and meaning of all columns, then of all targets."""
     targets = domain.targets
     columns: tuple[Named, ...] = (
         *(*domain.numeric, *domain.categorical, *domain.high_cardinality),
@@ -103,16 +103,16 @@ def _words(domain: Domain, giveaways: Sequence[str]) -> Iterator[str]:
         yield 'row: reads "one ..." in small letters, such as "one parcel handed to a courier"'
     if not re.fullmatch(r"[A-Z][^|`\n]{2,50}", domain.title):
         yield "title: begins with a capital letter and has 3 to 51 characters"
-    yield from _said_too_much(domain, giveaways)
+    yield from _giveaways(domain, giveaways)
 
 
-def _said_too_much(domain: Domain, giveaways: Sequence[str]) -> Iterator[str]:
+def _giveaways(domain: Domain, giveaways: Sequence[str]) -> Iterator[str]:
     texts = [("title", domain.title), ("row", domain.row), *(("overview", text) for text in domain.overview)]
     for where, text in (*texts, *named_meanings(domain)):
         lowered = " ".join(text.lower().split())
         if said := [phrase for phrase in giveaways if phrase in lowered]:
             yield f"{where}: says {', '.join(map(repr, said))}, which speaks of how the data are made"
-        if found := _SECRET_LOOKING.findall(text):
+        if found := _PRECISE_NUMBER.findall(text):
             yield f"{where}: numbers such as {found[0]} are not told in words; leave them out"
 
 

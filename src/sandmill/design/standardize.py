@@ -1,4 +1,4 @@
-"""Fit what a design leaves open to a large draw of its own mechanism: motif scales, intercepts and cuts."""
+"""Fit scales of motifs, intercepts and cuts of a design to a large draw of its mechanism."""
 
 from collections.abc import Mapping, Sequence
 
@@ -21,13 +21,13 @@ from sandmill.models.mechanism import (
 from sandmill.rng import Streams
 
 _ROWS = 10_000
-"""Of early and of late rows each, which differ where the split is by time."""
-_ROUNDS = 30
+"""Rows drawn before and again after the cut of a temporal split; other splits draw them as well."""
+_ITERATIONS = 30
 _LEAST_SCALE = 1e-6
 
 
 def standardize_terms(mechanism: Mechanism, streams: Streams) -> Mechanism:
-    """Give every motif mean 0 and variance 1 under the mechanism, so that weights compare; unit effects have them."""
+    """Standardise every motif to mean 0 and variance 1, so that weights are comparable. Unit effects already are."""
     values = _draw(mechanism, streams)
     columns = mechanism.column_by_name
     terms = []
@@ -42,12 +42,12 @@ def standardize_terms(mechanism: Mechanism, streams: Streams) -> Mechanism:
 
 
 def fit_link(mechanism: Mechanism, shares: Sequence[float], streams: Streams) -> Mechanism:
-    """Choose intercepts or cuts so that classes or labels occur in the wanted shares; numbers need nothing.
+    """Fit intercepts or cuts so that classes or labels have the wanted shares. Links of numbers stay as they are.
 
     Args:
-        mechanism: with standardised terms.
-        shares: one for each class, or one for each label of a set.
-        streams: for the draw.
+        mechanism: mechanism with standardised terms.
+        shares: share of each class, or of each label.
+        streams: streams of the draw.
     """
     eta = latent_score(mechanism, _draw(mechanism, streams))
     return mechanism.model_copy(update={"link": _fitted(mechanism.link, eta, shares)})
@@ -79,14 +79,14 @@ def _draw(mechanism: Mechanism, streams: Streams) -> Mapping[str, Floats]:
 
 
 def _intercept(scores: Floats, share: float) -> float:
-    """The b for which logistic(b + score) has the wanted mean."""
+    """Return the b for which logistic(b + score) has the wanted mean."""
     found = brentq(lambda b: float(expit(b + scores).mean()) - share, -60, 60, xtol=1e-9)
     return float(f"{found:.6g}")
 
 
 def _fit_softmax(eta: Floats, shares: Floats) -> Floats:
-    """Iterative proportional fitting of the class intercepts."""
+    """Fit class intercepts by iterative proportional fitting."""
     intercepts = np.zeros(len(shares))
-    for _ in range(_ROUNDS):
+    for _ in range(_ITERATIONS):
         intercepts += np.log(shares) - np.log(softmax(intercepts + eta, axis=1).mean(axis=0))
     return np.asarray(intercepts - intercepts.mean())

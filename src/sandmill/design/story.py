@@ -1,4 +1,4 @@
-"""A design in words: title, overview, and what every column means."""
+"""Write the story of a design: title, overview, and the meaning of every column."""
 
 from collections.abc import Sequence
 
@@ -10,16 +10,16 @@ from sandmill.models.mechanism import Column
 from sandmill.models.spec import Story
 
 
-def write_story(words: Vocabulary, columns: Sequence[Column], target: Target) -> Story:
-    """Tell the domain's story for the columns and the target that were chosen."""
-    domain = words.domain
-    known: list[NumericWord | CategoricalWord | DateWord | UnitWord] = [
-        *words.numeric,
-        *words.categorical,
-        *words.high_cardinality,
-        *(word for word in (words.date, words.unit) if word is not None),
+def write_story(vocabulary: Vocabulary, columns: Sequence[Column], target: Target) -> Story:
+    """Write the domain's story for the chosen columns and target."""
+    domain = vocabulary.domain
+    entries: list[NumericWord | CategoricalWord | DateWord | UnitWord] = [
+        *vocabulary.numeric,
+        *vocabulary.categorical,
+        *vocabulary.high_cardinality,
+        *(word for word in (vocabulary.date, vocabulary.unit) if word is not None),
     ]
-    meanings = {word.name: word.meaning for word in known}
+    meanings = {word.name: word.meaning for word in entries}
     return Story(
         title=f"{domain.title}: predict {target.name}",
         overview=" ".join(domain.overview),
@@ -27,7 +27,7 @@ def write_story(words: Vocabulary, columns: Sequence[Column], target: Target) ->
         target=target.name,
         target_meaning=target.meaning,
         column_meanings={column.name: meanings[column.name] for column in columns} | target.column_meanings,
-        units=words.unit.plural if words.unit else None,
+        units=vocabulary.unit.plural if vocabulary.unit else None,
     )
 
 

@@ -1,4 +1,4 @@
-"""What a design predicts: the link in draft, with blank intercepts, and the words for it."""
+"""Choose the target of a design: its link with placeholder intercepts, its name and its meaning."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -29,16 +29,16 @@ MOST_NUMBERS = 3
 _RELATIVE = frozenset(
     {MetricName.RMSLE, MetricName.RMSLE_COLUMNS, MetricName.MAPE, MetricName.SMAPE, MetricName.POISSON_DEVIANCE}
 )
-"""Metrics of ratios, which make sense only for positive numbers."""
+"""Metrics of relative errors, which need positive numbers."""
 _CHANCE_OF_SKEW = 0.5
-"""That a number is skewed where the seed has outliers."""
+"""Chance of a skewed number if the seed has outliers."""
 _NOISE_EASIEST, _NOISE_HARDEST = 0.2, 1.0
-"""Noise of number targets, in standard deviations of the rule."""
+"""Noise of number targets at hardness 0 and 1, in standard deviations of the rule."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """A link that is still to be fitted, and how the target is spoken of."""
+    """A link that is not yet fitted, with the name and meaning of the target."""
 
     link: Link
     name: str
@@ -48,52 +48,58 @@ class Target:
     """Meanings of the target columns where there are several."""
 
 
-def choose_target(structure: Structure, words: TargetWords, hardness: float, rng: np.random.Generator) -> Target:
-    """Draw what is predicted. Hardness decides classes, labels and noise, never which words are taken.
+def choose_target(structure: Structure, targets: TargetWords, hardness: float, rng: np.random.Generator) -> Target:
+    """Draw the target. Hardness sets the number of classes or labels and the noise, not the target itself.
+
+    Args:
+        structure: structure of the seed.
+        targets: targets of the domain.
+        hardness: 0 to 1.
+        rng: generator of the draws.
 
     Raises:
-        ValueError: if the grammar has no words for the structure's target.
+        ValueError: if the grammar cannot make targets of this kind.
     """
     match structure.target:
         case TargetKind.BINARY:
-            two = _pick(words.binary, rng)
+            two = _pick(targets.binary, rng)
             return Target(BinaryLink(intercept=0.0), two.name, two.meaning)
         case TargetKind.MULTICLASS:
-            many = _pick(words.multiclass, rng)
+            many = _pick(targets.multiclass, rng)
             count = _count(LEAST_CLASSES, MOST_CLASSES, structure.n_classes, hardness, rng)
             classes = _some(many.classes, count, rng)
             return Target(MulticlassLink(classes=classes, intercepts=(0.0,) * count), many.name, many.meaning)
         case TargetKind.ORDINAL:
-            grade = _pick(words.ordinal, rng)
+            grade = _pick(targets.ordinal, rng)
             count = _count(_LEAST_GRADES, MOST_GRADES, structure.n_classes, hardness, rng)
             ranks = tuple(str(rank) for rank in range(1, count + 1))
             grades = OrdinalLink(classes=ranks, cuts=tuple(map(float, range(count - 1))))
             meaning = f"{grade.meaning}, from 1 ({grade.lowest}) to {count} ({grade.highest})"
             return Target(grades, grade.name, meaning)
         case TargetKind.MULTILABEL:
-            several = _pick(words.multilabel, rng)
+            several = _pick(targets.multilabel, rng)
             count = _count(_LEAST_LABELS, MOST_LABELS, _several(structure.n_targets), hardness, rng)
             labels = _some(several.labels, count, rng)
             meanings = {label: f"1 if `{label}` is one of the labels of the row, 0 if not" for label in labels}
             sets = MultilabelLink(labels=labels, intercepts=(0.0,) * count)
             return Target(sets, several.name, several.meaning, meanings)
         case TargetKind.COUNT:
-            events = _pick(words.count, rng)
+            events = _pick(targets.count, rng)
             dispersion = round(float(rng.uniform(0.05, 0.4)), 3)
             intercept = round(float(np.log(events.typical)), 4)
             return Target(CountLink(intercept=intercept, dispersion=dispersion), events.name, events.meaning)
         case TargetKind.REGRESSION:
-            number = _pick(words.regression, rng)
+            number = _pick(targets.regression, rng)
             return Target(_number_link(structure, number, hardness, rng), number.name, number.meaning)
         case TargetKind.MULTI_TARGET:
-            return _several_numbers(structure, words, hardness, rng)
+            return _several_numbers(structure, targets, hardness, rng)
         case _:
-            raise ValueError(f"the grammar has no words for a {structure.target} target")
+            raise ValueError(f"the grammar cannot make a {structure.target} target")
 
 
-def _several_numbers(structure: Structure, words: TargetWords, hardness: float, rng: np.random.Generator) -> Target:
-    count = max(2, min(structure.n_targets, MOST_NUMBERS, len(words.regression)))
-    picked = [words.regression[i] for i in sorted(rng.permutation(len(words.regression))[:count])]
+def _several_numbers(structure: Structure, targets: TargetWords, hardness: float, rng: np.random.Generator) -> Target:
+    count = max(2, min(structure.n_targets, MOST_NUMBERS, len(targets.regression)))
+    picked = [targets.regression[i] for i in sorted(rng.permutation(len(targets.regression))[:count])]
     links = tuple(_number_link(structure, number, hardness, rng) for number in picked)
     names = tuple(number.name for number in picked)
     meanings = {number.name: number.meaning for number in picked}
@@ -113,12 +119,12 @@ def _number_link(
 
 
 def _several(count: int) -> int | None:
-    """The seed's own number of labels; a single one means that it is not known."""
+    """Return the seed's number of labels, or None if it is not known, which seeds state as 1."""
     return count if count > 1 else None
 
 
 def _count(least: int, most: int, wanted: int | None, hardness: float, rng: np.random.Generator) -> int:
-    """Classes of a design: more on the way to hardness 0.5, never more than the seed's own, where that is known."""
+    """Return the number of classes or labels: rising up to hardness 0.5, and at most the seed's own, if known."""
     top = int(rng.integers(least + 1, most + 1))
     return max(least, min(wanted or top, round(least + (top - least) * min(1.0, 2 * hardness))))
 

@@ -1,4 +1,4 @@
-"""The words that one design may use: a domain, names for the levels of its high-cardinality columns, a date, a unit."""
+"""Choose the vocabulary of a design: the columns that it may use, with their meanings."""
 
 from dataclasses import dataclass
 
@@ -8,40 +8,42 @@ from sandmill.models.domain import CategoricalWord, DateWord, Domain, NumericWor
 from sandmill.rng import Streams
 
 _CALENDAR = (7.0, 30.44, 365.25)
-"""Periods of dates, in days: week, month, year."""
+"""Periods of a date column, in days: week, month, year."""
 _FEWEST_LEVELS, _MOST_LEVELS = 20, 45
+"""Levels of a high-cardinality column."""
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Words by what they can become."""
+    """Candidate columns of a design, by kind."""
 
     domain: Domain
+    """Domain of the numeric and categorical columns and of the targets."""
     high_cardinality: tuple[CategoricalWord, ...]
     date: DateWord | None
-    """The date column, in designs that have one."""
+    """Date column, if the design has one."""
     unit: UnitWord | None
-    """The unit column, in designs that have one."""
+    """Unit column, if the design has one."""
 
     @property
     def cycles(self) -> tuple[tuple[str, float], ...]:
-        """Columns on a circle with their period; a date has several."""
+        """Cyclic columns with their period. A date column has several periods."""
         dated = tuple((self.date.name, period) for period in _CALENDAR) if self.date else ()
         return (*self.domain.periods, *dated)
 
     @property
     def numeric(self) -> tuple[NumericWord, ...]:
-        """Numeric words of the domain."""
+        """Numeric columns of the domain."""
         return self.domain.numeric
 
     @property
     def categorical(self) -> tuple[CategoricalWord, ...]:
-        """Categorical words of few levels."""
+        """Categorical columns with few levels."""
         return self.domain.categorical
 
 
 def choose_vocabulary(domain: Domain, conditions: Conditions, streams: Streams) -> Vocabulary:
-    """Draw names for high-cardinality columns, and, where the conditions ask for them, a date and a unit."""
+    """Draw level names of high-cardinality columns and, if the conditions need them, a date and a unit column."""
     rng = streams.generator("vocabulary")
     high_cardinality = []
     for word in domain.high_cardinality:

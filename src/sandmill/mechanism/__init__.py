@@ -1,4 +1,4 @@
-"""Sampling a declared mechanism, and inverting it: the best anyone can know of the target."""
+"""Sample a declared mechanism, and compute the posterior of its target given the visible cells."""
 
 from sandmill.mechanism.posterior import posterior
 from sandmill.mechanism.sampling import Draw, draw_rows

@@ -1,7 +1,7 @@
-"""Columns as numbers: inverse distribution functions, standardisation, and cut points on the unit interval.
+"""Distributions of columns as numbers: quantiles, probabilities, densities and standard scores.
 
-Numbers are floats; categorical columns are level codes 0, 1, ..., dates are days after the first, units are
-numbers, all as floats. A gap is NaN.
+All cells are floats. A categorical cell is its level code (0, 1, ...), a date is the number of days after the first, a
+unit is its number. A missing cell is NaN.
 """
 
 import numpy as np
@@ -14,16 +14,16 @@ Floats = NDArray[np.float64]
 
 
 def quantile(column: Column, u: Floats, shift: Floats | float = 0.0, *, is_train: bool = False) -> Floats:
-    """Value at probability u, as written in the files: rounded, and positive where the quantity is.
+    """Return the value at probability u, rounded as in the files. Lognormal columns stay above 0.
 
     Args:
-        column: declaration.
+        column: declaration of the column.
         u: probabilities in (0, 1), any shape.
-        shift: standard deviations that the column's parents move it by; broadcasts with u.
-        is_train: which side of a split by time the rows are on.
+        shift: standard deviations by which the column's parents move it. Broadcasts with u.
+        is_train: whether the rows lie before the cut of a temporal split.
 
     Raises:
-        TypeError: for unit columns, whose values are no matter of chance alone.
+        TypeError: for a unit column, which has no quantiles.
     """
     match column.distribution:
         case Date(days=days, train_days=cut):
@@ -38,7 +38,7 @@ def quantile(column: Column, u: Floats, shift: Floats | float = 0.0, *, is_train
 
 
 def value_at(column: Column, score: Floats) -> Floats:
-    """Value of a continuous column at a standard normal quantile, as written in the files."""
+    """Return a continuous column's value at a standard normal score, rounded as in the files."""
     match column.distribution:
         case Normal(mean=mean, sd=sd):
             value = mean + sd * score
@@ -52,18 +52,18 @@ def value_at(column: Column, score: Floats) -> Floats:
 
 
 def probability_below(column: Column, value: float, shift: Floats | float = 0.0) -> Floats:
-    """Inverse of `quantile` for continuous columns: where on (0, 1) a cut lies, for each shift."""
+    """Return P(cell < value) of a continuous column for each shift: the inverse of `quantile`."""
     return np.asarray(ndtr(_normal_score(column, np.asarray(value, dtype=np.float64)) - shift))
 
 
 def log_density(column: Column, value: Floats, shift: Floats | float = 0.0, spread: float = 1.0) -> Floats:
-    """Logarithm of a normal or lognormal column's density, up to a constant that all its values share.
+    """Return the log density of a normal or lognormal column, up to an additive constant.
 
     Args:
-        column: declaration.
+        column: declaration of the column.
         value: cells, positive for lognormal columns.
-        shift: standard deviations that a categorical parent moves the column by.
-        spread: how many times as wide as declared; the centre stays.
+        shift: standard deviations by which the column's parents move it.
+        spread: factor on the declared standard deviation. The centre stays.
     """
     z = (_normal_score(column, value) - shift) / spread
     scale = np.log(value) if isinstance(column.distribution, LogNormal) else 0.0
@@ -71,7 +71,7 @@ def log_density(column: Column, value: Floats, shift: Floats | float = 0.0, spre
 
 
 def _normal_score(column: Column, value: Floats) -> Floats:
-    """The standard normal quantile that a continuous column's value comes from, before any shift."""
+    """Return the standard normal score of a continuous column's value, with the shift still in it."""
     match column.distribution:
         case Normal(mean=mean, sd=sd):
             return np.asarray((value - mean) / sd)
@@ -84,7 +84,10 @@ def _normal_score(column: Column, value: Floats) -> Floats:
 
 
 def standardize(column: Column, value: Floats) -> Floats:
-    """Put a column on the scale that motifs work on: about mean 0 and variance 1, logarithms where it is skewed."""
+    """Return values on the scale of motifs: mean about 0, variance about 1, lognormal columns as logarithms.
+
+    Categorical and unit columns are returned as they are.
+    """
     match column.distribution:
         case Normal(mean=mean, sd=sd):
             return np.asarray((value - mean) / sd)

@@ -1,4 +1,4 @@
-"""Targets: what chance makes of the latent score, link by link."""
+"""Draw targets from latent scores, for each kind of link."""
 
 import numpy as np
 from scipy.special import expit, gammaincinv, ndtri, pdtr, pdtrik, softmax
@@ -22,12 +22,12 @@ def draw_target(link: Link, eta: Floats, row_numbers: RowNumbers) -> Floats:
     """Draw a target for each row.
 
     Args:
-        link: of the mechanism.
+        link: link of the mechanism.
         eta: latent scores, shape (rows, outputs).
-        row_numbers: where the rows take their numbers from.
+        row_numbers: rows whose random numbers are used.
 
     Returns:
-        Class codes or numbers, shape (rows,), or 0/1 and numbers by column, shape (rows, outputs).
+        Class codes or one number, shape (rows,). Labels as 0/1 or several numbers, shape (rows, outputs).
     """
     match link:
         case MultilabelLink(intercepts=intercepts):
@@ -36,7 +36,7 @@ def draw_target(link: Link, eta: Floats, row_numbers: RowNumbers) -> Floats:
         case NumbersLink(links=links):
             draws = np.column_stack([row_numbers.uniforms(f"target {place}") for place in range(eta.shape[1])])
             columns = zip(links, eta.T, draws.T, strict=True)
-            return np.column_stack([_number(of, score, u) for of, score, u in columns])
+            return np.column_stack([_number(number_link, score, u) for number_link, score, u in columns])
         case BinaryLink(intercept=intercept):
             return (row_numbers.uniforms("target") < expit(intercept + eta[:, 0])).astype(np.float64)
         case MulticlassLink(intercepts=intercepts):
@@ -47,10 +47,10 @@ def draw_target(link: Link, eta: Floats, row_numbers: RowNumbers) -> Floats:
         case GaussianLink() | PositiveLink():
             return _number(link, eta[:, 0], row_numbers.uniforms("target"))
         case CountLink(intercept=intercept, dispersion=dispersion):
-            share = np.asarray(
+            gamma = np.asarray(
                 gammaincinv(1 / dispersion, row_numbers.uniforms("target rate")) * dispersion, np.float64
             )
-            return _poisson(share * np.exp(intercept + eta[:, 0]), row_numbers.uniforms("target"))
+            return _poisson(gamma * np.exp(intercept + eta[:, 0]), row_numbers.uniforms("target"))
 
 
 def _codes(cumulative: Floats, u: Floats) -> Floats:
@@ -66,7 +66,7 @@ def _number(link: GaussianLink | PositiveLink, eta: Floats, u: Floats) -> Floats
 
 
 def _poisson(rate: Floats, u: Floats) -> Floats:
-    """Smallest whole number whose cumulative probability reaches u."""
+    """Return Poisson quantiles: the smallest count whose cumulative probability is at least u."""
     upper = np.ceil(pdtrik(u, rate))
     lower = np.maximum(upper - 1, 0)
     return np.asarray(np.where(pdtr(lower, rate) >= u, lower, upper))

@@ -1,4 +1,4 @@
-"""What the best possible solver knows: a target's distribution given the visible cells, what is hidden summed out."""
+"""Posterior of the target given the visible cells, with all hidden variables summed out."""
 
 from collections.abc import Mapping
 from math import hypot
@@ -32,18 +32,18 @@ def posterior(mechanism: Mechanism, observed: Mapping[str, Floats]) -> Predictiv
 
     Args:
         mechanism: with its true parameters.
-        observed: columns by name, shape (rows,), NaN in gaps, categorical columns as level codes.
+        observed: visible cells by column, shape (rows,). Missing cells are NaN, categorical cells are level codes.
 
     Returns:
-        Probabilities of classes or labels as they are graded (label noise of the test part included), or the
-        distribution of one or several numbers. Labels that share a hidden cell are taken as independent.
+        Probabilities of classes or labels, or the distribution of one or several numbers. Label noise in the test part
+        is included. Labels are treated as independent, also where they share a hidden cell.
     """
     plain = _unit_effect_as_noise(mechanism)
     link = plain.link
     match link:
         case NumbersLink(links=links):
             mixtures = latent_mixtures(plain, observed)
-            return NumbersPredictive(tuple(predict_number(of, m) for of, m in zip(links, mixtures, strict=True)))
+            return NumbersPredictive(tuple(predict_number(*pair) for pair in zip(links, mixtures, strict=True)))
         case GaussianLink() | PositiveLink() | CountLink():
             return predict_number(link, latent_mixtures(plain, observed)[0])
         case MultilabelLink(labels=labels):
@@ -60,19 +60,20 @@ def posterior(mechanism: Mechanism, observed: Mapping[str, Floats]) -> Predictiv
 
 
 def _unit_effect_as_noise(mechanism: Mechanism) -> Mechanism:
-    """The same mechanism for rows of units never met before: a normal effect on the score is more normal noise.
+    """Turn the unit effect of a mechanism with numeric targets into additional noise of the link.
 
-    Exact, where a sum over nodes would be close; only numbers, whose own noise is normal, allow it.
+    Test units never occur in training, so their effect is unknown. It is normal, like the noise of these links, and the
+    two add up exactly; a sum over nodes would be an approximation. Other links are returned unchanged.
     """
     effects = [term for term in mechanism.terms if isinstance(term.motif, UnitEffect) and term.center == 0]
     others = tuple(term for term in mechanism.terms if term not in effects)
     spreads = [hypot(*(term.weights[k] / term.scale for term in effects)) for k in range(output_count(mechanism.link))]
     match mechanism.link:
         case NumbersLink(links=links):
-            noisier = tuple(_noisier(of, spread) for of, spread in zip(links, spreads, strict=True))
+            noisier = tuple(_noisier(one, spread) for one, spread in zip(links, spreads, strict=True))
             link: Link = mechanism.link.model_copy(update={"links": noisier})
-        case GaussianLink() | PositiveLink() as of:
-            link = _noisier(of, spreads[0])
+        case GaussianLink() | PositiveLink() as one:
+            link = _noisier(one, spreads[0])
         case _:
             return mechanism
     return mechanism.model_copy(update={"terms": others, "link": link}) if others else mechanism
@@ -83,7 +84,7 @@ def _noisier(link: GaussianLink | PositiveLink, spread: float) -> GaussianLink |
 
 
 def _probabilities(link: Link, eta: Floats) -> Floats:
-    """P(class | eta) or P(label | eta) on the last axis."""
+    """Return P(class | eta) or P(label | eta) on the last axis."""
     match link:
         case BinaryLink(intercept=intercept):
             positive = expit(intercept + eta[..., 0])
@@ -96,9 +97,9 @@ def _probabilities(link: Link, eta: Floats) -> Floats:
             raise TypeError(f"a {link.kind} link has no classes")
 
 
-def _with_label_noise(mechanism: Mechanism, probabilities: Floats, ways: int) -> Floats:
-    """Mix in the chance that a label of the test part was replaced by one of the other `ways - 1`."""
+def _with_label_noise(mechanism: Mechanism, probabilities: Floats, classes: int) -> Floats:
+    """Account for label noise in the test part, which replaces a class by one of the other `classes - 1`."""
     noise = mechanism.label_noise()
     if noise is None or noise.where == "train":
         return probabilities
-    return (1 - noise.rate) * probabilities + noise.rate * (1 - probabilities) / (ways - 1)
+    return (1 - noise.rate) * probabilities + noise.rate * (1 - probabilities) / (classes - 1)

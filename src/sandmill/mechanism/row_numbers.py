@@ -1,4 +1,4 @@
-"""Row numbers, and the uniform numbers that belong to them."""
+"""Row numbers and their uniform random numbers."""
 
 from dataclasses import dataclass
 
@@ -10,18 +10,18 @@ from sandmill.rng import Streams
 
 @dataclass(frozen=True)
 class RowNumbers:
-    """Where a draw takes its numbers from: rows in any order, and the same row more than once."""
+    """Rows of a draw, in any order. A row number may occur more than once, and then gets the same random numbers."""
 
     streams: Streams
     numbers: NDArray[np.int64]
 
     @classmethod
     def of(cls, streams: Streams, rows: range) -> "RowNumbers":
-        """Consecutive rows."""
+        """Make the row numbers of consecutive rows."""
         return cls(streams, np.arange(rows.start, rows.stop, dtype=np.int64))
 
     def uniforms(self, name: str) -> NDArray[np.float64]:
-        """One number in (0, 1) for each place, the same for equal row numbers."""
+        """Return a number in (0, 1) for each row; equal row numbers get equal numbers."""
         if not len(self.numbers):
             return np.empty(0)
         low, high = int(self.numbers.min()), int(self.numbers.max())

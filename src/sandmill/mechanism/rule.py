@@ -1,4 +1,4 @@
-"""The latent rule: motifs of visible columns, standardised, weighted and added up."""
+"""Evaluate the latent rule: the weighted sum of standardised motifs."""
 
 from collections.abc import Mapping
 
@@ -30,14 +30,14 @@ from sandmill.models.mechanism import (
 )
 
 SUBGROUP = "<subgroup>"
-"""Where the hidden membership (0 or 1) stands among the values; no column can have this name."""
+"""Key of the hidden membership (0 or 1) in dictionaries of cells by column. No column can have this name."""
 UNIT_EFFECT = "<unit effect>"
-"""Where the hidden number of a row's unit stands among the values."""
+"""Key of the hidden effect of a row's unit in the same dictionaries."""
 HIDDEN = (SUBGROUP, UNIT_EFFECT)
 
 
 def evaluate_motif(motif: Motif, columns: Mapping[str, Column], values: Mapping[str, Floats]) -> Floats:
-    """Raw value of a motif on complete cells; values broadcast, so hidden cells may be grids."""
+    """Return the raw value of a motif on true cells. Values broadcast, so a hidden cell may be a grid of values."""
 
     def score(name: str) -> Floats:
         return standardize(columns[name], values[name])
@@ -78,15 +78,15 @@ def evaluate_motif(motif: Motif, columns: Mapping[str, Column], values: Mapping[
 
 
 def evaluate_term(term: Term, columns: Mapping[str, Column], values: Mapping[str, Floats]) -> Floats:
-    """Standardised value of a term before its weights."""
+    """Return the standardised value of a term, before its weights."""
     return (evaluate_motif(term.motif, columns, values) - term.center) / term.scale
 
 
 def latent_score(mechanism: Mechanism, values: Mapping[str, Floats]) -> Floats:
-    """Eta: the sum of weighted terms.
+    """Return the latent score eta, the sum of the weighted terms.
 
     Returns:
-        Shape of the broadcast values with one more axis, the outputs of the link.
+        Array with the shape of the broadcast values and one more axis for the outputs of the link.
     """
     columns = mechanism.column_by_name
     eta: Floats = np.zeros(1)

@@ -1,6 +1,6 @@
-"""Rows of a mechanism. Row i is a function of the streams and of i alone, whatever range it is drawn in.
+"""Draw rows of a mechanism. Row i depends only on the streams and on i, whatever range of rows it is drawn with.
 
-Streams are named by the place of a column, never by its name: renaming columns changes no number.
+Streams are named by the position of a column, not by its name, so renaming a column changes no number.
 """
 
 from collections.abc import Mapping
@@ -30,26 +30,26 @@ from sandmill.models.mechanism import (
 )
 from sandmill.rng import Streams
 
-_UNITS_IN_A_BLOCK = 16
-"""Rows choose among so many units, and the next rows among the next: units differ in size, and none lies far apart."""
+_UNITS_PER_BLOCK = 16
+"""Each block of consecutive rows draws its units at random from this many new units, so units differ in size."""
 
 
 @dataclass(frozen=True)
 class Draw:
-    """Rows as nature made them and as an agent sees them."""
+    """Rows with their true cells, their visible cells and their target."""
 
     complete: Mapping[str, Floats]
-    """Every true cell, who belongs to the hidden subgroup, and what rows of a unit share."""
+    """True cells by column, with membership in the hidden subgroup (`SUBGROUP`) and unit effects (`UNIT_EFFECT`)."""
     observed: Mapping[str, Floats]
-    """What the files show: NaN in gaps, errors where there are errors."""
+    """Cells as in the files: NaN where missing, wrong values where the mechanism declares faults."""
     target: Floats
-    """Class codes or numbers, shape (rows,), or 0/1 and numbers by column, shape (rows, outputs). Label noise is
-    included where the mechanism puts it in these rows."""
+    """Class codes or one number, shape (rows,). Labels as 0/1 or several numbers, shape (rows, outputs). Label noise is
+    included if the mechanism applies it to these rows."""
     numbers: NDArray[np.int64]
-    """Row number that each row's draws belong to: its own, or that of the row it is a copy of."""
+    """Row number whose random numbers each row uses: its own, or that of the row it copies."""
 
     def take(self, rows: slice | NDArray[np.intp]) -> "Draw":
-        """Some of the rows, in the order asked for."""
+        """Return the selected rows, in the order of the selection."""
         return Draw(
             {name: cells[rows] for name, cells in self.complete.items()},
             {name: cells[rows] for name, cells in self.observed.items()},
@@ -58,7 +58,7 @@ class Draw:
         )
 
     def followed_by(self, other: "Draw") -> "Draw":
-        """These rows, then others of the same mechanism."""
+        """Return these rows followed by `other`, which has the same mechanism."""
         return Draw(
             {name: np.concatenate([cells, other.complete[name]]) for name, cells in self.complete.items()},
             {name: np.concatenate([cells, other.observed[name]]) for name, cells in self.observed.items()},
@@ -71,10 +71,11 @@ def draw_rows(mechanism: Mechanism, streams: Streams, rows: range, *, is_train: 
     """Draw consecutive rows.
 
     Args:
-        mechanism: what to draw from.
-        streams: streams of this part; train and test must not share them.
+        mechanism: mechanism to draw from.
+        streams: streams of this part. Train and test must not share them.
         rows: row numbers from 0 up, step 1.
-        is_train: whether this is the training part: label noise and copies that are there only, and early dates.
+        is_train: whether this is the training part, which has the copies, the label noise of the training part, and
+            the dates before the cut of a temporal split.
     """
     row_numbers = RowNumbers.of(streams, rows)
     copies = mechanism.duplicates()
@@ -90,7 +91,7 @@ def draw_rows(mechanism: Mechanism, streams: Streams, rows: range, *, is_train: 
 
 
 def shift_of(column: Column, values: Mapping[str, Floats]) -> Floats | float:
-    """Standard deviations that a column's parents, a category or a date, move it by, row by row."""
+    """Return the standard deviations by which a column's parents, a category or a date, move it in each row."""
     shift: Floats | float = 0.0
     if column.shift is not None:
         shift = np.asarray(column.shift.amounts, dtype=np.float64)[values[column.shift.by].astype(np.intp)]
@@ -100,9 +101,9 @@ def shift_of(column: Column, values: Mapping[str, Floats]) -> Floats | float:
 
 
 def _with_copies(copies: Duplicates, row_numbers: RowNumbers) -> RowNumbers:
-    """Some rows take the place of an earlier one: what is drawn for them is what was drawn there.
+    """Give some rows the row number of an earlier row, so that they repeat its draws.
 
-    A copy of a copy is followed to its origin, which is in the files.
+    A copy of a copy gets the row number of the original, which is in the files.
     """
     while True:
         hit = (row_numbers.uniforms("copy") < copies.rate) & (row_numbers.numbers > 0)
@@ -130,21 +131,21 @@ def _draw_columns(mechanism: Mechanism, row_numbers: RowNumbers, *, is_train: bo
 
 
 def _draw_units(column: Column, row_numbers: RowNumbers) -> Floats:
-    """Number of each row's unit."""
+    """Draw the number of each row's unit."""
     if not isinstance(column.distribution, Unit):
-        raise TypeError(f"column {column.name} is no unit")
-    block = row_numbers.numbers // (_UNITS_IN_A_BLOCK * column.distribution.size)
-    within = np.floor(row_numbers.uniforms("unit") * _UNITS_IN_A_BLOCK)
-    return np.asarray(block * _UNITS_IN_A_BLOCK + within, dtype=np.float64)
+        raise TypeError(f"column {column.name} is not a unit column")
+    block = row_numbers.numbers // (_UNITS_PER_BLOCK * column.distribution.size)
+    within = np.floor(row_numbers.uniforms("unit") * _UNITS_PER_BLOCK)
+    return np.asarray(block * _UNITS_PER_BLOCK + within, dtype=np.float64)
 
 
 def _of_units(row_numbers: RowNumbers, units: Floats) -> RowNumbers:
-    """RowNumbers whose draws rows of a unit share."""
+    """Return row numbers that are equal for all rows of a unit, so that these rows share their draws."""
     return RowNumbers(row_numbers.streams.child("units"), units.astype(np.int64))
 
 
 def _replace_labels(target: Floats, mechanism: Mechanism, noise: LabelNoise, row_numbers: RowNumbers) -> Floats:
-    """Give noisy rows one of the other classes, each equally likely; of a set of labels, flip each by itself."""
+    """Give noisy rows one of the other classes, each equally likely. Labels of a set are flipped independently."""
     if isinstance(mechanism.link, MultilabelLink):
         draws = [row_numbers.uniforms(f"label noise {place}") for place in range(target.shape[1])]
         return np.where(np.column_stack(draws) < noise.rate, 1 - target, target)
@@ -155,7 +156,7 @@ def _replace_labels(target: Floats, mechanism: Mechanism, noise: LabelNoise, row
 
 
 def subgroup_chance(subgroup: Subgroup, values: Mapping[str, Floats]) -> Floats:
-    """Chance of each row to belong to the hidden subgroup."""
+    """Return the probability that each row belongs to the hidden subgroup."""
     return np.asarray(subgroup.shares, dtype=np.float64)[values[subgroup.by].astype(np.intp)]
 
 

@@ -1,4 +1,4 @@
-"""Metrics with their direction, decision rule and bootstrap; submissions in, scores out."""
+"""Metrics with direction, decision rule and bootstrap, answer forms, and a strict reader of submissions."""
 
 from sandmill.metrics.base import Metric
 from sandmill.metrics.registry import SUPPORTED, encoding_for, get_metric

@@ -1,4 +1,4 @@
-"""The private truth of a task as arrays, in the shapes that metrics expect."""
+"""Read the private answers of a task as arrays."""
 
 import csv
 import io
@@ -13,27 +13,27 @@ from sandmill.models.base import Part
 from sandmill.models.package import TaskFacts
 
 UNSCORED = "unscored"
-"""In the part column: a row that a submission must hold and that no score looks at."""
+"""Value of the part column for rows that a submission must contain and that are not scored."""
 
 
 @dataclass(frozen=True)
 class Answers:
-    """The truth, row by row, and which part each row is graded in."""
+    """Ids, truth and part of the test rows."""
 
     ids: tuple[str, ...]
     truth: Array
     is_final: NDArray[np.bool_]
     is_scored: NDArray[np.bool_] | None = None
-    """False for rows that belong to neither part; None if there are none."""
+    """False for rows that belong to neither part. None if all rows are scored."""
 
     def part(self, part: Part) -> NDArray[np.bool_]:
-        """Mask of the rows of a part."""
+        """Return the mask of the rows of a part."""
         chosen = self.is_final if part is Part.FINAL else ~self.is_final
         return chosen if self.is_scored is None else chosen & self.is_scored
 
 
 def read_answers(content: bytes, facts: TaskFacts) -> Answers:
-    """Parse our own private/answers.csv: id, target columns as the answer form writes them, part."""
+    """Parse private/answers.csv: id, target columns as written by the answer form, part."""
     rows = list(csv.DictReader(io.StringIO(content.decode())))
     parts = [row["part"] for row in rows]
     return Answers(

@@ -1,4 +1,4 @@
-"""What a metric is: a score, a direction, a best decision rule and a bootstrap, side by side."""
+"""The definition of a metric: score, direction, best decision rule and bootstrap."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 SCORE_DECIMALS = 5
-"""Scores are compared after rounding to so many decimals, as mle-bench does."""
+"""Decimals to which scores are rounded before they are compared, as in mle-bench."""
 
 Resample: TypeAlias = Callable[[Array, Array, Floats], Floats]
-"""Truth, prediction and counts, shape (R, rows), to R scores."""
+"""Function from truth, prediction and bootstrap counts, shape (R, rows), to R scores."""
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """An independent draw on which cut-offs and class weights are tuned: as large as one likes, never the test set."""
+    """An independent draw on which cut-offs and class weights are tuned. It shares no rows with the test set."""
 
     predictive: Predictive
     truth: Array
@@ -33,33 +33,33 @@ DecisionRule: TypeAlias = Callable[[Predictive, Tuning | None], Array]
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric and all that must agree with it. Truth and prediction arrays are as `sandmill.metrics.support` says."""
+    """A metric with its bootstrap and decision rule. Truth and prediction have the shapes of the answer form."""
 
     name: MetricName
     title: str
-    """How a description names it."""
+    """Name in descriptions."""
     definition: str
-    """The formula, as a sentence for a description."""
+    """Formula as a clause for descriptions."""
     is_lower_better: bool
     resample: Resample
-    """Scores of R bootstrap samples; counts, shape (R, rows), says how often each row was drawn."""
+    """Scores of R bootstrap samples. Counts, shape (R, rows), are how often each row was drawn."""
     rule: DecisionRule
-    """The decision rule behind `decide`."""
+    """Decision rule that `decide` applies."""
     decision: str
-    """The decision rule in words."""
+    """Decision rule in words, for the documentation."""
     decision_is_exact: bool
-    """False where the rule is a plug-in that is best only as rows grow."""
+    """False if the rule is a plug-in rule, which is optimal only asymptotically."""
     decision_is_tuned: bool = False
-    """True where the rule has a cut-off, weights or a factor that a `Tuning` draw settles."""
+    """True if the rule has a cut-off, weights or a factor that are fitted on a `Tuning` draw."""
     is_nonnegative: bool = False
-    """True where a submission may hold no negative number."""
+    """True if submissions must not contain negative numbers."""
     difference: str = ""
-    """Where the score or what it accepts departs from the usual graders, as a clause; empty if nowhere."""
+    """Difference from the usual graders in score or accepted input, as a clause; empty if there is none."""
 
     def score(self, truth: Array, prediction: Array) -> float:
-        """Raw score of a prediction, unrounded: by scikit-learn or scipy where they have the metric.
+        """Return the unrounded score, by scikit-learn or scipy if they have the metric.
 
-        Elsewhere, and where those give no number, it is the bootstrap that draws every row once.
+        Otherwise, and where their score is not a number, it is the bootstrap with every row drawn once.
         """
         from sandmill.metrics.library import library_score
 
@@ -67,22 +67,22 @@ class Metric:
         return self.own_score(truth, prediction) if score is None else score
 
     def own_score(self, truth: Array, prediction: Array) -> float:
-        """The score without any library, from which bootstraps differ only in the rows that they draw."""
+        """Return the score by our own bootstrap code, with every row drawn once."""
         return float(self.resample(truth, prediction, np.ones((1, len(truth))))[0])
 
     def rounded(self, truth: Array, prediction: Array) -> float:
-        """Score as it is published and compared; minus zero becomes zero."""
+        """Return the score rounded as published and compared. Minus zero becomes zero."""
         return round(self.score(truth, prediction), SCORE_DECIMALS) + 0.0
 
     def decide(self, predictive: Predictive, tuning: Tuning | None = None) -> Array:
-        """The prediction that is best in expectation for someone who knows the posterior.
+        """Return the prediction with the best expected score under the posterior.
 
         Args:
-            predictive: posterior of the rows to answer.
-            tuning: an independent draw for rules that are tuned; others ignore it. Without one such a rule is tuned
-                on the rows themselves, their own probabilities standing for the truth.
+            predictive: posterior of the rows to predict.
+            tuning: independent draw for tuned rules; other rules ignore it. Without it, a tuned rule is fitted on the
+                predicted rows, with their probabilities as truth.
 
         Raises:
-            TypeError: if the posterior is of another kind than the metric needs.
+            TypeError: if the metric needs a posterior of another kind.
         """
         return self.rule(predictive, tuning)

@@ -1,7 +1,7 @@
-"""Cut-offs, class weights and windows for metrics that no row decides alone: plug-in rules, exact where possible.
+"""Fit cut-offs, class weights and windows for metrics whose best decision depends on all rows together.
 
-What names classes takes probabilities and a truth that may be soft: 0/1 by class for a tuning draw, or the
-probabilities themselves, which gives the decision that is best in expectation for these very rows.
+Functions on classes take probabilities and a truth that may be soft: 0/1 for each class of a tuning draw, or the
+probabilities themselves. Probabilities as truth give the decision with the best expected score on these rows.
 """
 
 import numpy as np
@@ -10,14 +10,17 @@ from sandmill.metrics.base import Floats
 from sandmill.metrics.tallies import Finish, Tallies
 
 _PASSES = 5
+"""Most passes over all class weights."""
 _STEPS = 50
+"""Most steps of Dinkelbach's iteration."""
 _SEARCH_ROWS = 10_000
-"""Rows that a search over several weights looks at: more would cost seconds and move the weights little."""
+"""Most rows in a search over several weights. More rows take seconds and barely change the weights."""
 _HALVINGS = 25
+"""Bisection steps for the width of a window."""
 
 
 def f1_cutoff(probabilities: Floats, truth: Floats) -> float:
-    """Find the probability from which on naming a positive pays under F1.
+    """Find the probability above which predicting the positive class improves F1.
 
     Args:
         probabilities: shape (rows,).
@@ -33,15 +36,15 @@ def f1_cutoff(probabilities: Floats, truth: Floats) -> float:
 
 
 def class_weights(probabilities: Floats, truth: Floats, finish: Finish) -> Floats:
-    """Find weights w for which naming argmax(w * p) scores best, one class at a time, each by exact search.
+    """Find weights w such that predicting argmax(w * p) scores best.
 
-    With two classes this is the best cut-off of all. With more it is a climb from equal weights that stops when no
-    single weight can improve.
+    With two classes the result is the global optimum. With more it is coordinate ascent from equal weights, with an
+    exact search for each weight, until no single weight can be improved.
 
     Args:
         probabilities: shape (rows, classes).
         truth: 0/1 or soft, same shape.
-        finish: score of tallies, higher is better.
+        finish: score of tallies; higher is better.
     """
     classes = probabilities.shape[1]
     if classes > 2:
@@ -59,7 +62,7 @@ def class_weights(probabilities: Floats, truth: Floats, finish: Finish) -> Float
 
 
 def _best_weight(weighted: Floats, own: Floats, truth: Floats, number: int, finish: Finish) -> tuple[float, float]:
-    """Move one class's weight from 0 up: each row changes hands once, so running sums score every position."""
+    """Find the best weight of one class. As it rises, each row switches to it once; running sums score each step."""
     rows, classes = weighted.shape
     others = weighted.copy()
     others[:, number] = -1.0
@@ -71,10 +74,10 @@ def _best_weight(weighted: Floats, own: Floats, truth: Floats, number: int, fini
     gained = np.zeros((rows, classes))
     gained[:, number] = 1.0
     change = gained - given_up
-    named = np.vstack([given_up.sum(axis=0), given_up.sum(axis=0) + np.cumsum(change, axis=0)])
+    predicted = np.vstack([given_up.sum(axis=0), given_up.sum(axis=0) + np.cumsum(change, axis=0)])
     held = (given_up * truth[order]).sum(axis=0)
     right = np.vstack([held, held + np.cumsum(change * truth[order], axis=0)])
-    scores = finish(Tallies(right, named, np.broadcast_to(truth.sum(axis=0), right.shape)))
+    scores = finish(Tallies(right, predicted, np.broadcast_to(truth.sum(axis=0), right.shape)))
     edges = np.r_[0.0, price[order], np.inf]
     scores = np.where(edges[1:] > edges[:-1], scores, -np.inf)
     best = int(scores.argmax())
@@ -83,16 +86,16 @@ def _best_weight(weighted: Floats, own: Floats, truth: Floats, number: int, fini
 
 
 def kappa_offsets(probabilities: Floats, truth: Floats) -> Floats:
-    """Find the handicap of each class for which argmax(p - handicap) is best under kappa.
+    """Find the offset of each class such that predicting argmax(p - offset) is best under Cohen's kappa.
 
-    Kappa is 1 minus a ratio of two sums over rows, so the best labels minimise a difference of them with the right
-    price (Dinkelbach's iteration).
+    Kappa is 1 minus a ratio of two sums over rows. Dinkelbach's iteration turns the ratio into a difference, with a
+    price for the second sum.
     """
     shares, price = truth.mean(axis=0), 0.0
     for _ in range(_STEPS):
-        named = (probabilities - price * shares).argmax(axis=1)
-        missed = len(named) - truth[np.arange(len(named)), named].sum()
-        following = float(missed / max((1 - shares[named]).sum(), 1e-12))
+        predicted = (probabilities - price * shares).argmax(axis=1)
+        missed = len(predicted) - truth[np.arange(len(predicted)), predicted].sum()
+        following = float(missed / max((1 - shares[predicted]).sum(), 1e-12))
         if abs(following - price) < 1e-12:
             break
         price = following
@@ -100,14 +103,14 @@ def kappa_offsets(probabilities: Floats, truth: Floats) -> Floats:
 
 
 def quadratic_price(probabilities: Floats, truth: Floats) -> tuple[float, float]:
-    """Find price and centre of the rule for quadratic kappa, see `name_grades`."""
+    """Find price and centre of the rule for quadratic kappa, by Dinkelbach's iteration. See `stretched_grades`."""
     grades = np.arange(probabilities.shape[1], dtype=np.float64)
     true_mean, true_square = truth @ grades, truth @ np.square(grades)
     centre, price = float(true_mean.mean()), 0.0
     for _ in range(_STEPS):
-        named = name_grades(probabilities, price, centre)
-        missed = (true_square - 2 * named * true_mean + np.square(named)).sum()
-        by_chance = (np.square(named) - 2 * named * centre + true_square.mean()).sum()
+        predicted = stretched_grades(probabilities, price, centre)
+        missed = (true_square - 2 * predicted * true_mean + np.square(predicted)).sum()
+        by_chance = (np.square(predicted) - 2 * predicted * centre + true_square.mean()).sum()
         following = float(missed / max(by_chance, 1e-12))
         if abs(following - price) < 1e-12:
             break
@@ -115,8 +118,8 @@ def quadratic_price(probabilities: Floats, truth: Floats) -> tuple[float, float]
     return price, centre
 
 
-def name_grades(probabilities: Floats, price: float, centre: float) -> Floats:
-    """Name grades away from the centre: each row minimises its squared miss minus the price of agreeing by chance."""
+def stretched_grades(probabilities: Floats, price: float, centre: float) -> Floats:
+    """Predict the grade that minimises expected squared error - price * squared distance from the centre."""
     grades = np.arange(probabilities.shape[1], dtype=np.float64)
     expected = (probabilities @ grades)[:, None]
     cost = np.square(grades - expected) - price * np.square(grades - centre)
@@ -124,10 +127,10 @@ def name_grades(probabilities: Floats, price: float, centre: float) -> Floats:
 
 
 def densest_centres(values: Floats, weights: Floats) -> Floats:
-    """Find for each row the centre of the window that holds most of its probability, shape (rows,).
+    """Find, for each row, the centre of the window with the largest probability, shape (rows,).
 
-    All rows share the window's width: the least at which windows hold half on average, since then half of the errors
-    are smaller than half a width, which is what the median absolute error counts.
+    All rows share one width: the smallest at which the windows hold half of the probability on average. Half of the
+    errors are then below half the width, which minimises the median absolute error.
 
     Args:
         values: possible values, shape (rows, nodes).
@@ -147,7 +150,7 @@ def densest_centres(values: Floats, weights: Floats) -> Floats:
 
 
 def _windows(values: Floats, below: Floats, width: float) -> tuple[Floats, Floats]:
-    """Centre and mass of the window of each row that holds most."""
+    """Return centre and probability of each row's best window."""
     centres, masses = np.empty(len(values)), np.empty(len(values))
     for row, (nodes, mass) in enumerate(zip(values, below, strict=True)):
         ends = np.searchsorted(nodes, nodes + width, side="right")

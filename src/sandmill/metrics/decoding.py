@@ -1,4 +1,4 @@
-"""Bytes of a submission to text, and the name of what they look like where they are no text."""
+"""Decode submissions, and name the file format of bytes that are not text."""
 
 import codecs
 
@@ -31,23 +31,22 @@ _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"\x7fELF", "an ELF program"),
     *((bytes([0x80, protocol]), "a Python pickle") for protocol in range(2, 6)),
 )
-"""First bytes of formats that are handed in by mistake. Longer marks stand before shorter ones that start alike."""
+"""First bytes of formats that are submitted by mistake. Longer signatures come before their own beginnings."""
 
 _LINE_FEED = b"\n"
 _SAMPLE = 4096
-"""Bytes whose zeros are counted: enough to tell UTF-16, few enough to cost nothing."""
+"""Bytes in which zeros are counted to detect UTF-16."""
 _MOSTLY = 0.7
-"""Share of zero bytes at odd or even positions from which on a file is taken for UTF-16 without a byte order mark."""
+"""Share of zero bytes at odd or even positions above which a file counts as UTF-16 without a byte order mark."""
 
 
 def decode_text(content: bytes, source: str) -> str:
     """Decode UTF-8, with or without a byte order mark.
 
-    Zero bytes are refused although UTF-8 allows them: no cell of a table holds one, and UTF-16 and most binary formats
-    do.
+    Zero bytes are refused although UTF-8 allows them: tables never contain them; UTF-16 and most binary formats do.
 
     Raises:
-        InvalidSubmission: if the content is anything else; names the format if its first bytes tell it.
+        InvalidSubmission: if the content is anything else. The error names the format if it is known.
     """
     if b"\0" in content:
         saw = name_format(content) or "binary data with zero bytes"
@@ -64,9 +63,9 @@ def decode_text(content: bytes, source: str) -> str:
 
 
 def name_format(content: bytes) -> str | None:
-    """Recognise a file format by its first bytes and return its name, or None if no known format matches.
+    """Return the name of a file format by its first bytes, or None if no known format matches.
 
-    Some marks are letters that a CSV may start with too, so ask only about content that is not plain text.
+    Some signatures are letters that a CSV may start with, so call this only for content that is not valid text.
     """
     for mark, name in _SIGNATURES:
         if content.startswith(mark):

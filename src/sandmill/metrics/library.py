@@ -1,7 +1,7 @@
-"""Scores by scikit-learn and scipy, for every metric that they have as we define it.
+"""Scores by scikit-learn and scipy, for all metrics that they define as we do.
 
-The bootstraps of a metric are our own, vectorised over samples; the score itself is the library's, so that a reader
-need trust no new code, and a test holds both together.
+The published score comes from the library. Bootstraps are our own code, vectorised over samples; a test checks that
+both agree.
 """
 
 from collections.abc import Callable
@@ -17,11 +17,11 @@ Scorer: TypeAlias = Callable[[Array, Array], float]
 
 
 def library_score(name: MetricName, truth: Array, prediction: Array) -> float | None:
-    """Score with the usual library.
+    """Compute the score by scikit-learn or scipy.
 
     Returns:
-        None where no library has the metric, or where it gives no number: a class that does not occur, a constant
-        prediction under a correlation.
+        None if no library has the metric, or if its score is not a number, for example for an absent class or for the
+        correlation of a constant prediction.
     """
     scorer = _SCORERS.get(name)
     if scorer is None:
@@ -38,7 +38,7 @@ def library_score(name: MetricName, truth: Array, prediction: Array) -> float | 
 
 
 def load_libraries() -> None:
-    """Import the libraries now, so that the first score of a process need not wait a second for them."""
+    """Import the libraries now. Otherwise the first score of a process waits about a second for them."""
     from scipy import stats
     from sklearn import metrics
 
@@ -47,7 +47,7 @@ def load_libraries() -> None:
 
 
 def _sklearn(name: str, **settings: object) -> Scorer:
-    """A function of sklearn.metrics, looked up when it is first needed, since the library is slow to load."""
+    """Return a scorer that imports a function of sklearn.metrics on first use, since the import is slow."""
 
     def score(truth: Array, prediction: Array) -> float:
         from sklearn import metrics
@@ -82,7 +82,7 @@ def _label_ranking(truth: Array, prediction: Array) -> float:
 
 
 def _f1_macro(truth: Array, prediction: Array) -> float:
-    """Classes or labels that are neither true nor named are left out."""
+    """Compute macro-averaged F1 without labels that are neither true nor predicted."""
     from sklearn.metrics import f1_score
 
     if truth.ndim == 1:
@@ -92,7 +92,7 @@ def _f1_macro(truth: Array, prediction: Array) -> float:
 
 
 def _poisson_deviance(truth: Array, prediction: Array) -> float:
-    """Predictions are raised to the floor first: scikit-learn refuses all rows because of a single 0."""
+    """Compute the Poisson deviance with predictions raised to the floor, since scikit-learn refuses a 0."""
     from sklearn.metrics import mean_poisson_deviance
 
     return float(mean_poisson_deviance(truth, np.maximum(prediction, RATE_FLOOR)))
@@ -105,7 +105,7 @@ def _average_precision(truth: Array, prediction: Array) -> float:
 
 
 def _quadratic_kappa(truth: Array, prediction: Array) -> float:
-    """Distances are those of the codes, also across classes that nobody names."""
+    """Compute quadratic kappa with distances of class codes, also across classes that do not occur."""
     from sklearn.metrics import cohen_kappa_score
 
     codes = range(int(max(truth.max(), prediction.max())) + 1)
@@ -161,4 +161,4 @@ _SCORERS: dict[MetricName, Scorer] = {
 }
 
 LIBRARY_METRICS = frozenset(_SCORERS)
-"""Metrics that a library has. The others are ours: gini, MAP@k, SMAPE."""
+"""Metrics that are scored by a library. Our own are gini, MAP@k and SMAPE."""

@@ -1,4 +1,4 @@
-"""What a score earns against fixed thresholds and a fixed board, in the way the field's benchmarks count it."""
+"""Medals and positions of a score on a leaderboard, by the rules of mle-bench and MLE-Dojo."""
 
 from collections.abc import Sequence
 
@@ -8,12 +8,12 @@ from sandmill.models.reports import Medal
 
 
 def rounded(score: float) -> float:
-    """Bring a score to the precision at which medals are decided; minus zero becomes zero."""
+    """Round a score to the precision at which medals are decided. Minus zero becomes zero."""
     return round(float(score), SCORE_DECIMALS) + 0.0
 
 
 def medal_of(score: float, thresholds: Thresholds, is_lower_better: bool) -> Medal | None:
-    """Pay the best medal earned: a score that equals the threshold earns it (mle-bench, `rank_score`)."""
+    """Return the best medal earned, or None. A score equal to the threshold earns it (mle-bench, `rank_score`)."""
     sign = -1 if is_lower_better else 1
     reached = sign * rounded(score)
     for medal, bar in zip(Medal, (thresholds.gold, thresholds.silver, thresholds.bronze), strict=True):
@@ -23,21 +23,21 @@ def medal_of(score: float, thresholds: Thresholds, is_lower_better: bool) -> Med
 
 
 def above_median(score: float, thresholds: Thresholds, is_lower_better: bool) -> bool:
-    """Tell the upper half of the board from the lower: strictly, unlike medals (mle-bench)."""
+    """Return whether a score is strictly better than the median (mle-bench). A tie counts for medals, not here."""
     sign = -1 if is_lower_better else 1
     return sign * rounded(score) > sign * thresholds.median
 
 
 def position_of(score: float, board_scores: Sequence[float], is_lower_better: bool) -> int:
-    """Give the first place that the score ties or beats (MLE-Dojo's HumanRank).
+    """Return the best position whose score is tied or beaten (HumanRank of MLE-Dojo).
 
     Args:
-        score: rounded here to 5 decimals.
-        board_scores: in any order, at 5 decimals.
+        score: score of the submission, in any precision.
+        board_scores: scores of the leaderboard, rounded to 5 decimals, in any order.
         is_lower_better: direction of the metric.
 
     Returns:
-        1 is best; the number of entries + 1 is worse than all, and so is a score that is not a number.
+        1 for the best position. A score below all entries, or one that is not a number, gets their number + 1.
     """
     sign = -1 if is_lower_better else 1
     reached = sign * rounded(score)

@@ -1,4 +1,4 @@
-"""Metrics of a target that is one class: binary, multiclass, ordinal, or shares of classes."""
+"""Metrics of targets with one class for each row: binary, multiclass and ordinal."""
 
 from sandmill.metrics import averages as a
 from sandmill.metrics import ranks as k
@@ -57,7 +57,7 @@ METRICS = (
         title="Brier score",
         definition="the mean over rows of (p - y)^2, where p is the predicted probability and y is 1 or 0",
         is_lower_better=True,
-        resample=a.mean_of(a.squared_misses),
+        resample=a.mean_of(a.squared_probability_errors),
         rule=u.positive_probability,
         decision="P(positive)",
         decision_is_exact=True,
@@ -101,7 +101,7 @@ METRICS = (
         is_lower_better=False,
         resample=t.of_tallies(t.f1_positive),
         rule=u.label_above_cutoff,
-        decision="positive from a tuned cut-off on",
+        decision="positive above a tuned cut-off",
         decision_is_exact=False,
         decision_is_tuned=True,
     ),
@@ -125,7 +125,7 @@ METRICS = (
         is_lower_better=False,
         resample=t.of_tallies(t.cohen_kappa),
         rule=u.class_for_kappa,
-        decision="most probable class after tuned handicaps",
+        decision="most probable class after tuned offsets",
         decision_is_exact=False,
         decision_is_tuned=True,
     ),
@@ -140,7 +140,7 @@ METRICS = (
         decision="expected grade, stretched by a tuned factor and rounded",
         decision_is_exact=False,
         decision_is_tuned=True,
-        difference="distances count all classes that the task lists, and no other class is taken; usual graders close "
-        "the gap of a class that neither the truth nor the submission names",
+        difference="distances count all classes that the task lists, and no other class is taken; usual graders "
+        "leave out a class that occurs neither in the truth nor in the submission",
     ),
 )

@@ -1,4 +1,4 @@
-"""Metrics of a target that is a set of labels, and of ranked lists. Some of them serve single classes too."""
+"""Metrics of label sets and of ranked lists. Some of them are also used for single classes."""
 
 from sandmill.metrics import averages as a
 from sandmill.metrics import ranks as k
@@ -60,10 +60,10 @@ METRICS = (
         is_lower_better=False,
         resample=t.of_tallies(t.f1_macro),
         rule=u.either(u.weighted_class(t.f1_macro), u.labels_above_own_cutoffs),
-        decision="most probable class after tuned class weights, or labels from tuned cut-offs of their own on",
+        decision="most probable class after tuned class weights, or labels above tuned cut-offs of their own",
         decision_is_exact=False,
         decision_is_tuned=True,
-        difference="a label that is neither true nor named is left out; scikit-learn counts it as 0 for label sets",
+        difference="a label that is neither true nor predicted is left out; scikit-learn counts it as 0 for label sets",
     ),
     Metric(
         name=MetricName.F1_MICRO,
@@ -73,10 +73,10 @@ METRICS = (
         is_lower_better=False,
         resample=a.ratio_of(a.shared_labels),
         rule=u.labels_above_common_cutoff,
-        decision="most probable class, or labels from one tuned cut-off on",
+        decision="most probable class, or labels above one tuned cut-off",
         decision_is_exact=False,
         decision_is_tuned=True,
-        difference="a named label counts as false even if no row has it; one benchmark grader drops such labels",
+        difference="a predicted label counts as false even if no row has it; one benchmark grader drops such labels",
     ),
     Metric(
         name=MetricName.F1_SAMPLES,
@@ -86,7 +86,7 @@ METRICS = (
         is_lower_better=False,
         resample=a.mean_of(a.row_f1),
         rule=u.best_set_of_row,
-        decision="likeliest labels, as many as expected F1 says",
+        decision="most probable labels, their number by expected F1",
         decision_is_exact=False,
     ),
     Metric(

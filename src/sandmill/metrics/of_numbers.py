@@ -1,4 +1,4 @@
-"""Metrics of a target that is one or several numbers."""
+"""Metrics of targets that are one or several numbers."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from sandmill.metrics.base import Metric
 from sandmill.models.structure import MetricName
 
 _NEGATIVES = "any negative value is refused; usual graders refuse only values of -1 and below"
-_CONSTANT = "a constant prediction scores 0; usual graders report a score that is not a number"
+_CONSTANT = "a constant prediction scores 0; usual graders report NaN"
 
 METRICS = (
     Metric(
@@ -41,7 +41,7 @@ METRICS = (
         is_lower_better=True,
         resample=s.median_error,
         rule=u.densest_centre,
-        decision="centre of the densest window that makes half of all errors fit",
+        decision="centre of the densest window, all as wide as holds half of the probability on average",
         decision_is_exact=False,
     ),
     Metric(

@@ -1,4 +1,4 @@
-"""Metrics that look only at the order of predictions. One sort serves every bootstrap; ties count half."""
+"""Metrics of the order of predictions. One sort serves all bootstrap samples; ties count one half."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,11 +6,11 @@ from numpy.typing import NDArray
 from sandmill.metrics.base import Array, Floats, Resample
 
 _CONSTANT = 1e-24
-"""Variance over mean square below which values count as constant."""
+"""Ratio of variance to mean square below which values count as constant."""
 
 
 def roc_auc(truth: Array, prediction: Array, counts: Floats) -> Floats:
-    """Chance that a positive is ranked above a negative; NaN where a class is absent."""
+    """Return ROC AUC, the chance that a positive is ranked above a negative; NaN where a class is absent."""
     positive, negative = _by_value(truth, prediction, counts)
     upto = np.cumsum(negative, axis=1)
     below = np.einsum("sv,sv->s", positive, upto) - 0.5 * np.einsum("sv,sv->s", positive, negative)
@@ -18,7 +18,7 @@ def roc_auc(truth: Array, prediction: Array, counts: Floats) -> Floats:
 
 
 def average_precision(truth: Array, prediction: Array, counts: Floats) -> Floats:
-    """Precision at every value, weighted by the positives found there; NaN where there are none."""
+    """Return average precision: the precision at every value, weighted by its positives; NaN without positives."""
     positive, negative = (side[:, ::-1] for side in _by_value(truth, prediction, counts))
     found = np.cumsum(positive, axis=1)
     named = found + np.cumsum(negative, axis=1)
@@ -27,7 +27,7 @@ def average_precision(truth: Array, prediction: Array, counts: Floats) -> Floats
 
 
 def by_column(resample: Resample) -> Resample:
-    """Make a metric of columns: the mean of a metric over them, each with the same drawn rows."""
+    """Make the column-wise mean of a metric. All columns use the same bootstrap rows."""
 
     def columns(truth: Array, prediction: Array, counts: Floats) -> Floats:
         scores = [resample(truth[:, column], prediction[:, column], counts) for column in range(truth.shape[1])]
@@ -37,7 +37,7 @@ def by_column(resample: Resample) -> Resample:
 
 
 def over_pairs(resample: Resample) -> Resample:
-    """Make a metric over all pairs of row and label; bootstraps draw rows."""
+    """Make a metric over all pairs of row and label. Bootstraps draw rows."""
 
     def pairs(truth: Array, prediction: Array, counts: Floats) -> Floats:
         width = truth.shape[1] if truth.ndim == 2 else 1
@@ -47,10 +47,10 @@ def over_pairs(resample: Resample) -> Resample:
 
 
 def label_precision(truth: Array, prediction: Array) -> tuple[Floats, Floats]:
-    """Sum over a row's true labels of the precision at their rank, and the number of true labels.
+    """Return, for each row, the sum of the precisions at the ranks of its true labels, and the number of true labels.
 
-    A label's rank counts all labels with at least its probability. Over rows this is label-weighted label-ranking
-    average precision.
+    A label's rank counts all labels with at least its probability. The ratio of the sums over rows is label-weighted
+    label-ranking average precision.
     """
     reaches = prediction[:, None, :] >= prediction[:, :, None]
     true = truth == 1
@@ -59,18 +59,21 @@ def label_precision(truth: Array, prediction: Array) -> tuple[Floats, Floats]:
 
 
 def gini(truth: Array, prediction: Array, counts: Floats) -> Floats:
-    """Covariance of the truth with the predicted ranks, over that with its own ranks: 1 is the best order."""
-    said, own = (_covariance(truth, midranks(order, counts), counts) for order in (prediction, truth))
-    return _divide(said, own)
+    """Return cov(truth, ranks of the prediction) / cov(truth, ranks of the truth); 1 is the best order."""
+    predicted, best = (_covariance(truth, midranks(order, counts), counts) for order in (prediction, truth))
+    return _divide(predicted, best)
 
 
 def spearman(truth: Array, prediction: Array, counts: Floats) -> Floats:
-    """Correlation of ranks, ties sharing their mean rank; 0 where the prediction is constant."""
+    """Return the correlation of ranks, with mean ranks for ties; 0 where the prediction is constant."""
     return correlation(midranks(truth, counts), midranks(prediction, counts), counts)
 
 
 def correlation(left: Floats, right: Floats, counts: Floats) -> Floats:
-    """Correlation in each sample; 0 where a side is constant. Sides have shape (rows,) or (samples, rows)."""
+    """Return the correlation in each bootstrap sample; 0 where a side is constant.
+
+    Both sides have shape (rows,) or (samples, rows).
+    """
     left, right = (side - side[..., :1] for side in (left, right))
     spreads = []
     for side in (left, right):
@@ -85,7 +88,7 @@ def correlation(left: Floats, right: Floats, counts: Floats) -> Floats:
 
 
 def midranks(values: Floats, counts: Floats) -> Floats:
-    """Rank of each row in each sample, shape (samples, rows), equal values sharing their mean rank."""
+    """Return the rank of each row in each bootstrap sample, shape (samples, rows), with mean ranks for ties."""
     order, starts = _order(values)
     grouped = np.add.reduceat(counts[:, order], starts, axis=1)
     middle = np.cumsum(grouped, axis=1) - (grouped - 1) / 2
@@ -95,12 +98,12 @@ def midranks(values: Floats, counts: Floats) -> Floats:
 
 
 def _by_value(truth: Array, prediction: Array, counts: Floats) -> tuple[Floats, Floats]:
-    """Positives and negatives at each distinct prediction, ascending."""
+    """Return the numbers of positives and negatives at each distinct prediction, ascending."""
     order, starts = _order(prediction)
     drawn = counts.take(order, axis=1)
     positive = drawn * (truth[order] == 1)
     negative = drawn - positive
-    if len(starts) == len(order):  # nothing to add up
+    if len(starts) == len(order):  # all predictions differ
         return positive, negative
     return np.add.reduceat(positive, starts, axis=1), np.add.reduceat(negative, starts, axis=1)
 
@@ -117,5 +120,6 @@ def _covariance(left: Floats, right: Floats, counts: Floats) -> Floats:
     return np.asarray((counts * centred[0] * centred[1]).sum(axis=1), dtype=np.float64)
 
 
-def _divide(upper: Floats, lower: Floats) -> Floats:
-    return np.asarray(np.divide(upper, lower, out=np.full(len(lower), np.nan), where=lower > 0), dtype=np.float64)
+def _divide(numerator: Floats, denominator: Floats) -> Floats:
+    missing = np.full(len(denominator), np.nan)
+    return np.asarray(np.divide(numerator, denominator, out=missing, where=denominator > 0), dtype=np.float64)

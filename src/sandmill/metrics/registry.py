@@ -1,4 +1,4 @@
-"""Which metrics can be graded."""
+"""Look up metrics and answer forms."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -17,10 +17,10 @@ SUPPORTED = frozenset(METRICS)
 
 
 def get_metric(name: MetricName | str) -> Metric:
-    """Find a metric by its usual name.
+    """Return a metric by its name.
 
     Raises:
-        RequestError: if the metric cannot be graded; lists those that can.
+        RequestError: if the metric cannot be graded. The error lists all metrics that can.
     """
     if name not in METRICS:
         known = ", ".join(sorted(METRICS))
@@ -29,10 +29,10 @@ def get_metric(name: MetricName | str) -> Metric:
 
 
 def encoding_for(target: TargetKind, metric: MetricName) -> str:
-    """Say what a submission's cells hold.
+    """Return the name of the answer form for a target and metric.
 
     Raises:
-        RequestError: if the metric does not suit the target; lists those that do.
+        RequestError: if the metric does not fit the target. The error lists all metrics that do.
     """
     try:
         return ANSWER_FORMS[target, metric]

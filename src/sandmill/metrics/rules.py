@@ -1,4 +1,4 @@
-"""Best decision rules: from what the posterior says to what a submission should hold, one for each kind of metric."""
+"""Best decision rules: from the posterior to the prediction with the best expected score, for each metric."""
 
 from collections.abc import Callable
 
@@ -10,8 +10,8 @@ from sandmill.metrics.cutoffs import (
     densest_centres,
     f1_cutoff,
     kappa_offsets,
-    name_grades,
     quadratic_price,
+    stretched_grades,
 )
 from sandmill.metrics.tallies import Finish
 from sandmill.models.package import LIST_LENGTH
@@ -24,41 +24,43 @@ from sandmill.models.predictive import (
 )
 
 _CANDIDATES = 63
-_LOSSES_AT_ONCE = 2_000_000
+"""Quantiles that `least_expected` tries."""
+_LOSSES_PER_BLOCK = 2_000_000
+"""Losses computed at once, which bounds memory."""
 
 
 def positive_probability(predictive: Predictive, tuning: Tuning | None = None) -> Array:
-    """P(positive), or P(label) for every label: the best order and the best probability are the posterior itself."""
+    """Return P(positive), or P(label) for every label."""
     probabilities = _shares(predictive)
     return probabilities if isinstance(predictive, LabelPredictive) else probabilities[:, 1]
 
 
 def probabilities_as_asked(predictive: Predictive, tuning: Tuning | None = None) -> Array:
-    """The posterior itself: one column for two classes, else one for each class or label."""
+    """Return the posterior probabilities: P(positive) for two classes, else a column for each class or label."""
     probabilities = _shares(predictive)
     is_binary = isinstance(predictive, ClassPredictive) and probabilities.shape[1] == 2
     return probabilities[:, 1] if is_binary else probabilities
 
 
 def order_of(predictive: Predictive, tuning: Tuning | None = None) -> Array:
-    """Something to rank by: P(positive) for classes, the mean for numbers."""
+    """Return values to rank rows by: P(positive) for classes, the mean for numbers."""
     return predictive.mean if isinstance(predictive, NumberPredictive) else positive_probability(predictive)
 
 
 def likeliest_class(predictive: Predictive, tuning: Tuning | None = None) -> Array:
-    """The most probable class; the first of equals."""
+    """Return the most probable class; the first of equals."""
     return np.asarray(_classes(predictive).argmax(axis=1), dtype=np.int64)
 
 
 def class_over_share(predictive: Predictive, tuning: Tuning | None = None) -> Array:
-    """The class whose probability is largest relative to its share of all rows."""
+    """Return the class whose probability is largest relative to its share of all rows."""
     _, truth = _sample(predictive, tuning)
     shares = np.maximum(truth.mean(axis=0), 1e-12)
     return np.asarray((_classes(predictive) / shares).argmax(axis=1), dtype=np.int64)
 
 
 def weighted_class(finish: Finish) -> DecisionRule:
-    """Make a rule that names argmax(w * p), the weights tuned for a metric of tallies."""
+    """Make a rule that predicts argmax(w * p), with weights tuned for a metric of tallies."""
 
     def rule(predictive: Predictive, tuning: Tuning | None = None) -> Array:
         weights = class_weights(*_sample(predictive, tuning), finish)
@@ -68,31 +70,31 @@ def weighted_class(finish: Finish) -> DecisionRule:
 
 
 def class_for_kappa(predictive: Predictive, tuning: Tuning | None = None) -> Array:
-    """The most probable class after a handicap for classes that are often right by chance."""
+    """Return the most probable class after tuned offsets, which lower classes that are often right by chance."""
     offsets = kappa_offsets(*_sample(predictive, tuning))
     return np.asarray((_classes(predictive) - offsets).argmax(axis=1), dtype=np.int64)
 
 
 def stretched_grade(predictive: Predictive, tuning: Tuning | None = None) -> Array:
-    """The expected grade, stretched away from the mean grade and rounded: the best labels under quadratic kappa."""
+    """Return the expected grade, stretched away from the mean grade and rounded, which is best for quadratic kappa."""
     price, centre = quadratic_price(*_sample(predictive, tuning))
-    return name_grades(_classes(predictive), price, centre).astype(np.int64)
+    return stretched_grades(_classes(predictive), price, centre).astype(np.int64)
 
 
 def label_above_cutoff(predictive: Predictive, tuning: Tuning | None = None) -> Array:
-    """Positive from the cut-off on that is best for F1."""
+    """Predict the positive class at or above the best cut-off for F1."""
     probabilities, truth = _sample(predictive, tuning)
     cutoff = f1_cutoff(probabilities[:, 1], truth[:, 1])
     return np.asarray(_classes(predictive)[:, 1] >= cutoff, dtype=np.int64)
 
 
 def likely_labels(predictive: Predictive, tuning: Tuning | None = None) -> Array:
-    """Every label that is more likely than not."""
+    """Predict all labels with a probability above 0.5."""
     return np.asarray(_labels(predictive) > 0.5, dtype=np.int64)
 
 
 def labels_above_common_cutoff(predictive: Predictive, tuning: Tuning | None = None) -> Array:
-    """Labels from one cut-off on, or the likeliest class where there is one class a row."""
+    """Predict labels at or above one common cut-off, or the most probable class if rows have one class."""
     if isinstance(predictive, ClassPredictive):
         return likeliest_class(predictive)
     probabilities, truth = _sample(predictive, tuning)
@@ -100,14 +102,14 @@ def labels_above_common_cutoff(predictive: Predictive, tuning: Tuning | None = N
 
 
 def labels_above_own_cutoffs(predictive: Predictive, tuning: Tuning | None = None) -> Array:
-    """Labels from a cut-off of their own on."""
+    """Predict labels at or above a cut-off of their own."""
     probabilities, truth = _sample(predictive, tuning)
     cutoffs = [f1_cutoff(p, t) for p, t in zip(probabilities.T, truth.T, strict=True)]
     return np.asarray(_labels(predictive) >= np.array(cutoffs), dtype=np.int64)
 
 
 def either(of_classes: DecisionRule, of_labels: DecisionRule) -> DecisionRule:
-    """Make a rule for a metric that serves both class codes and label sets."""
+    """Make a rule for a metric of both single classes and label sets."""
 
     def rule(predictive: Predictive, tuning: Tuning | None = None) -> Array:
         return (of_labels if isinstance(predictive, LabelPredictive) else of_classes)(predictive, tuning)
@@ -116,7 +118,7 @@ def either(of_classes: DecisionRule, of_labels: DecisionRule) -> DecisionRule:
 
 
 def best_set_of_row(predictive: Predictive, tuning: Tuning | None = None) -> Array:
-    """The likeliest labels of a row, as many as expected F1 says, at least one."""
+    """Predict the most probable labels of each row: the number that maximises expected F1, at least one."""
     probabilities = _labels(predictive)
     order = np.argsort(-probabilities, axis=1, kind="stable")
     found = np.take_along_axis(probabilities, order, axis=1).cumsum(axis=1)
@@ -128,45 +130,45 @@ def best_set_of_row(predictive: Predictive, tuning: Tuning | None = None) -> Arr
 
 
 def ranked_list(predictive: Predictive, tuning: Tuning | None = None) -> Array:
-    """Classes or labels by falling probability, as many as a list holds."""
+    """Return the most probable classes or labels, best first, up to `LIST_LENGTH`."""
     return np.asarray(np.argsort(-_shares(predictive), axis=1, kind="stable")[:, :LIST_LENGTH], dtype=np.int64)
 
 
 def mean(predictive: Predictive, tuning: Tuning | None = None) -> Array:
-    """The posterior mean."""
+    """Return the posterior mean."""
     return _number(predictive).mean
 
 
 def median(predictive: Predictive, tuning: Tuning | None = None) -> Array:
-    """The posterior median."""
+    """Return the posterior median."""
     return _number(predictive).quantiles([0.5])[:, 0]
 
 
 def densest_centre(predictive: Predictive, tuning: Tuning | None = None) -> Array:
-    """The centre of the window that holds most of the probability, windows as wide as makes half of all errors fit."""
+    """Return the centre of the window with the largest probability. See `densest_centres`."""
     return densest_centres(*_number(predictive).grid())
 
 
 def relative_median(predictive: Predictive, tuning: Tuning | None = None) -> Array:
-    """The median after weighting every value by 1 over its size."""
+    """Return the median after weighting each value y by 1 / |y|."""
     floor = float(np.finfo(np.float64).eps)
     return _number(predictive).quantiles([0.5], lambda values: 1 / np.maximum(np.abs(values), floor))[:, 0]
 
 
 def log_mean(predictive: Predictive, tuning: Tuning | None = None) -> Array:
-    """exp(E log(1 + y)) - 1."""
+    """Return exp(E log(1 + y)) - 1."""
     return np.asarray(np.expm1(_number(predictive).expect(np.log1p)), dtype=np.float64)
 
 
 def least_expected(loss: Callable[[Array, Array], Floats]) -> DecisionRule:
-    """Make a rule that tries evenly spaced quantiles and takes the one with the least expected loss."""
+    """Make a rule that returns the quantile with the lowest expected loss, among evenly spaced ones."""
 
     def rule(predictive: Predictive, tuning: Tuning | None = None) -> Array:
         number = _number(predictive)
         values, weights = number.grid()
         tried = number.quantiles([place / (_CANDIDATES + 1) for place in range(1, _CANDIDATES + 1)])
         chosen = np.empty(len(values))
-        step = max(1, _LOSSES_AT_ONCE // (values.shape[1] * _CANDIDATES))
+        step = max(1, _LOSSES_PER_BLOCK // (values.shape[1] * _CANDIDATES))
         for start in range(0, len(values), step):
             rows = slice(start, start + step)
             losses = loss(values[rows, :, None], tried[rows, None, :])
@@ -178,7 +180,7 @@ def least_expected(loss: Callable[[Array, Array], Floats]) -> DecisionRule:
 
 
 def expected_rank(predictive: Predictive, tuning: Tuning | None = None) -> Array:
-    """The rank that a row's number is expected to have among all rows; the mean where only that is known."""
+    """Return the expected rank of each row's number among all rows, or the mean if only that is known."""
     number = _number(predictive)
     if not number.has_grid:
         return number.mean
@@ -194,7 +196,7 @@ def expected_rank(predictive: Predictive, tuning: Tuning | None = None) -> Array
 
 
 def of_columns(rule: DecisionRule) -> DecisionRule:
-    """Make a rule for several numbers: each column by itself."""
+    """Make a rule for several numbers that treats each column separately."""
 
     def columns(predictive: Predictive, tuning: Tuning | None = None) -> Array:
         if not isinstance(predictive, NumbersPredictive):
@@ -205,7 +207,7 @@ def of_columns(rule: DecisionRule) -> DecisionRule:
 
 
 def _sample(predictive: Predictive, tuning: Tuning | None) -> tuple[Floats, Floats]:
-    """Probabilities and truth to tune on: the tuning draw, or these rows with their own probabilities as truth."""
+    """Return probabilities and truth for tuning: the tuning draw, or these rows with their probabilities as truth."""
     if tuning is None:
         return _shares(predictive), _shares(predictive)
     probabilities, truth = _shares(tuning.predictive), np.asarray(tuning.truth)

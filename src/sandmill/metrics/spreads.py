@@ -1,4 +1,4 @@
-"""Metrics on numbers that are no plain average: explained variance, correlation, a median."""
+"""Metrics of numbers that are not averages over rows: explained variance, correlation, median."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from sandmill.metrics.ranks import correlation
 
 
 def r_squared(truth: Array, prediction: Array, counts: Floats) -> Floats:
-    """1 minus squared error over squared spread of the truth; NaN where the truth is constant."""
+    """Return 1 - squared error / variance of the truth; NaN where the truth is constant."""
     centred = truth - truth.mean()
     spread = counts @ np.square(centred) - np.square(counts @ centred) / counts.sum(axis=1)
     left = counts @ np.square(truth - prediction)
@@ -15,12 +15,12 @@ def r_squared(truth: Array, prediction: Array, counts: Floats) -> Floats:
 
 
 def pearson(truth: Array, prediction: Array, counts: Floats) -> Floats:
-    """Linear correlation; 0 where the prediction is constant."""
+    """Return the linear correlation; 0 where the prediction is constant."""
     return correlation(_scaled(truth), _scaled(prediction), counts)
 
 
 def median_error(truth: Array, prediction: Array, counts: Floats) -> Floats:
-    """Median of the absolute errors, the mean of the middle two for an even number."""
+    """Return the median of the absolute errors; for an even number of rows, the mean of the two in the middle."""
     errors = np.abs(truth - prediction)
     order = np.argsort(errors, kind="stable")
     below = np.cumsum(counts[:, order], axis=1)
@@ -30,6 +30,6 @@ def median_error(truth: Array, prediction: Array, counts: Floats) -> Floats:
 
 
 def _scaled(values: Floats) -> Floats:
-    """Divide by the power of two above the largest size, so that squares neither overflow nor vanish; it is exact."""
+    """Divide by a power of two above the largest absolute value. Squares cannot overflow, and the division is exact."""
     _, exponent = np.frexp(np.abs(values).max(initial=0.0))
     return np.asarray(np.ldexp(values, -exponent - 1), dtype=np.float64)

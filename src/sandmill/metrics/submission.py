@@ -1,7 +1,7 @@
-"""Strict reading of submissions: plain CSV, the right rows and columns, finite numbers, or a list of what is wrong.
+"""Read submissions strictly: plain CSV, the right rows and columns, finite numbers. All problems are listed at once.
 
-Stricter than the field's graders on purpose: ids are always compared (row order is free), columns are aligned by name,
-duplicated ids, extra columns, NaN, infinities and values out of range are refused.
+The reader is stricter than the usual graders on purpose. Rows are aligned by id and columns by name. Duplicate ids,
+extra columns, NaN, infinities and values out of range are refused.
 """
 
 import csv
@@ -23,22 +23,26 @@ __all__ = ["MAX_SUBMISSION_BYTES", "Answers", "parse_submission", "read_answers"
 
 MAX_SUBMISSION_BYTES = 64 * 1024 * 1024
 _SHOWN = 3
+"""Ids that a message lists."""
 _SLACK = 4
+"""Factor on the bytes of a plain submission up to which a file is read."""
 _SPARE_BYTES, _SPARE_ROWS = 1 << 16, 1000
+"""Bytes and rows allowed in addition."""
 _UNUSUAL = ('"', "\r", "\n\n")
+"""Text that the fast reader leaves to the csv module."""
 _commas = methodcaller("count", ",")
 _LONGEST_LINE = 1 << 16
-"""Longer ones are for the library to refuse."""
+"""Longest line that the fast reader takes. The csv module refuses longer fields with a message."""
 
 
 def parse_submission(content: bytes, facts: TaskFacts, ids: Sequence[str], source: str = "submission.csv") -> Array:
-    """Turn a submission's bytes into a prediction array in the order of `ids`.
+    """Parse a submission into a prediction array in the order of `ids`.
 
     Returns:
         The prediction in the shape and type of the task's answer form.
 
     Raises:
-        InvalidSubmission: with every problem found.
+        InvalidSubmission: if the submission is not valid. It lists every problem.
     """
     header, columns, lines = _read_table(content, facts, ids, source)
     problems: list[Problem] = []
@@ -55,7 +59,11 @@ def parse_submission(content: bytes, facts: TaskFacts, ids: Sequence[str], sourc
 def _read_table(
     content: bytes, facts: TaskFacts, ids: Sequence[str], source: str
 ) -> tuple[list[str], list[tuple[str, ...]], Sequence[int]]:
-    """Header, columns and line numbers of the rows; anything that stops reading is raised at once."""
+    """Return header, columns and the line number of each row.
+
+    Raises:
+        InvalidSubmission: if the file is too large, not CSV, or has the wrong shape.
+    """
     expected = [facts.id_column, *facts.submission_columns]
     if len(content) > (most := _most_bytes(facts, ids)):
         foreign = name_format(content)
@@ -101,10 +109,10 @@ def _read_table(
 def _read_plain(
     text: str, expected: list[str], most_rows: int
 ) -> tuple[list[str], list[tuple[str, ...]], Sequence[int]] | None:
-    """Read a file of the usual kind by columns, several times as fast: no quotes, no empty lines, as many cells a line.
+    """Read a plain file, several times as fast as the csv module: no quotes, no empty lines, equal cells in all lines.
 
     Returns:
-        None wherever the file is anything else: what is wrong with it is told elsewhere.
+        None if the file is not plain. `_read_table` then reads it or reports its problems.
     """
     if any(mark in text for mark in _UNUSUAL):
         return None
@@ -119,21 +127,21 @@ def _read_plain(
 
 
 def _number_lines(text: str, most_rows: int) -> list[int]:
-    """Give the line on which each row ends, where empty lines or line ends in quotes make it differ from its number."""
+    """Return the line on which each row ends, for files with empty lines or line ends in quotes."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     next(reader, [])
     return [reader.line_num for row in islice(reader, most_rows) if row]
 
 
 def _most_bytes(facts: TaskFacts, ids: Sequence[str]) -> int:
-    """Bound a file by what an honest one could hold at all, since reading takes many times the memory of its bytes."""
+    """Return the largest accepted file size, from the size of a plain submission. Reading takes a multiple of it."""
     cell = form_of(facts).cell_bytes(facts)
     rows = len("".join(ids).encode()) + len(ids) * len(facts.submission_columns) * cell
     return min(MAX_SUBMISSION_BYTES, _SLACK * rows + _SPARE_BYTES)
 
 
 def _index_rows(row_ids: Sequence[str], ids: Sequence[str], problems: list[Problem]) -> dict[str, int]:
-    """Map ids to row positions, and say which are doubled, unknown or absent."""
+    """Map ids to row positions, and report repeated, unknown and missing ids."""
     by_id = dict(zip(row_ids, range(len(row_ids)), strict=True))
     if len(by_id) == len(row_ids) == len(ids) and by_id.keys() >= set(ids):
         return by_id

@@ -1,4 +1,4 @@
-"""The one table of which targets can be scored by which metric, and what a submission holds then."""
+"""The supported pairs of target and metric, and the answer form of each pair."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -37,8 +37,8 @@ _BY_FORM: tuple[tuple[TargetKind, str, tuple[MetricName, ...]], ...] = (
 ANSWER_FORMS: Mapping[tuple[TargetKind, MetricName], str] = MappingProxyType(
     {(target, metric): form for target, form, metrics in _BY_FORM for metric in metrics}
 )
-"""Name of the answer form for each target and metric; the usual metric of each target first. Other pairs can neither be
-made nor graded."""
+"""Name of the answer form for each target and metric. The usual metric of each target comes first. Other pairs are not
+supported."""
 
 SUPPORTED_TASKS: Mapping[TargetKind, tuple[MetricName, ...]] = MappingProxyType(
     {kind: tuple(metric for target, metric in ANSWER_FORMS if target is kind) for kind, _ in ANSWER_FORMS}

@@ -1,4 +1,4 @@
-"""The base of every model that crosses a boundary."""
+"""Base class of all models, and enumerations that many of them use."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -14,7 +14,7 @@ class Frozen(BaseModel):
 
 
 def reads_former_name(former: str, name: str) -> Callable[[Any], Any]:
-    """Make a validator that reads a field under the name that it has in older files; use it in mode `before`."""
+    """Make a validator (mode `before`) that accepts a field under its name in older files."""
 
     def rename(data: Any) -> Any:
         if isinstance(data, dict) and former in data and name not in data:
@@ -25,7 +25,7 @@ def reads_former_name(former: str, name: str) -> Callable[[Any], Any]:
 
 
 class Band(StrEnum):
-    """Difficulty in four words; the cut points are in `models.calibration`."""
+    """Difficulty bands, easiest first. `BAND_FLOORS` in `models.calibration` has their limits."""
 
     EASY = "easy"
     MEDIUM = "medium"
@@ -34,14 +34,14 @@ class Band(StrEnum):
 
 
 class Part(StrEnum):
-    """The two halves of a test set: feedback is shown during an episode, medals are paid on final."""
+    """The two parts of a test set. Feedback scores are shown during an episode; medals come from the final part."""
 
     FEEDBACK = "feedback"
     FINAL = "final"
 
 
 class Stage(StrEnum):
-    """Where in the funnel something happened."""
+    """Stage of the pipeline."""
 
     SEEDS = "seeds"
     DESIGN = "design"

@@ -1,4 +1,4 @@
-"""What the panel measured on one task: leaderboard, thresholds, difficulty."""
+"""Results of the calibration of one task: leaderboard, thresholds and difficulty."""
 
 from enum import StrEnum
 
@@ -7,21 +7,18 @@ from pydantic import Field
 from sandmill.models.base import Band, Frozen
 from sandmill.models.skills import SkillLift
 
-BANDS_VERSION = 1
-"""Raise when the cut points change: bands of different versions do not compare."""
-
 BAND_FLOORS = {Band.EASY: 0.0, Band.MEDIUM: 0.25, Band.HARD: 0.5, Band.EXPERT: 0.75}
-"""Lowest difficulty of each band; a band ends where the next begins."""
+"""Lowest difficulty of each band. A band ends where the next one begins."""
 
 
 def band_ends(band: Band) -> tuple[float, float]:
-    """Give the lowest difficulty of a band, and where the next one begins: 1 for the last."""
+    """Return the lowest difficulty of a band and that of the next band, or 1 after the last band."""
     low = BAND_FLOORS[band]
     return low, min((floor for floor in BAND_FLOORS.values() if floor > low), default=1.0)
 
 
 class Tier(StrEnum):
-    """Rungs of the panel's ladder."""
+    """Strength of a solver in the panel."""
 
     TRIVIAL = "trivial"
     NAIVE = "naive"
@@ -31,7 +28,7 @@ class Tier(StrEnum):
 
 
 class BoardEntry(Frozen):
-    """One solver's run on one task. Scores are rounded to 5 decimals, as mle-bench does before comparing."""
+    """Scores of one solver on one task, rounded to 5 decimals as in mle-bench."""
 
     solver: str
     tier: Tier
@@ -42,7 +39,7 @@ class BoardEntry(Frozen):
 
 
 class Thresholds(Frozen):
-    """Scores that earn a medal, from the leaderboard by mle-bench's rank rule, 5 decimals."""
+    """Scores at which medals start, and the median score. They follow from the leaderboard by mle-bench's rank rule."""
 
     gold: float
     silver: float
@@ -51,32 +48,32 @@ class Thresholds(Frozen):
 
 
 Interval = tuple[float, float]
-"""Ends of a 90 % interval from paired bootstraps."""
+"""Ends of a 90 % confidence interval from paired bootstraps."""
 
 
 class Steadiness(Frozen):
-    """How sure the thresholds of one part are, by bootstraps that give every entry the same resampled rows."""
+    """Uncertainty of the thresholds of one part, from paired bootstraps: all entries use the same resampled rows."""
 
     gold: Interval
     silver: Interval
     bronze: Interval
     median: Interval
     order_held: float = Field(ge=0, le=1)
-    """Share of bootstraps in which gold >= silver >= bronze >= median entries keep their order."""
+    """Share of bootstraps in which the entries at gold, silver, bronze and median keep their order."""
 
 
 class Sizing(Frozen):
-    """How the test got its size: once, from a pilot, whose rows are in no task."""
+    """Choice of the test size, made once from a pilot. Pilot rows are in no task."""
 
     pilot_rows: int
     final_rows: int
     """Rows of the final part."""
     order_foretold: float = Field(ge=0, le=1)
-    """Share of bootstraps in which the pilot foretold the order of thresholds to hold at that size."""
+    """Predicted share of bootstraps in which the thresholds keep their order at this size."""
 
 
 class Difficulty(Frozen):
-    """1 - clip(gap closed by the median competent default, 0, 1), with a paired-bootstrap 90 % interval."""
+    """1 - clip(gap closed by the median competent solver, 0, 1), with a 90 % confidence interval."""
 
     value: float = Field(ge=0, le=1)
     low: float = Field(ge=0, le=1)
@@ -85,37 +82,40 @@ class Difficulty(Frozen):
 
 
 class SolveRate(Frozen):
-    """Share of agents that reach bronze: each submits the best on feedback of a few pipelines out of a frozen lot."""
+    """Share of simulated agents that reach bronze.
+
+    Each agent tries a few pipelines of a frozen distribution and submits the best by feedback score.
+    """
 
     value: float = Field(ge=0, le=1)
     low: float = Field(ge=0, le=1)
     high: float = Field(ge=0, le=1)
-    """A 90 % interval, from a bootstrap over pipelines."""
+    """`low` and `high` are a 90 % confidence interval from a bootstrap over pipelines."""
     pipelines: int = Field(ge=3)
-    """Pipelines that were run, failed ones included."""
+    """Pipelines run, including failed ones."""
     attempts: int = 3
     """Pipelines that an agent tries."""
     version: int
-    """Of the distribution that the pipelines come from: rates of different versions do not compare."""
+    """Version of the distribution of pipelines. Rates of different versions are not comparable."""
 
 
 class Calibration(Frozen):
-    """All that calibration measured on one task."""
+    """Everything that calibration measured on one task."""
 
     is_lower_better: bool
     trivial: float
-    """Score of the trivial solver on the final part: 0 on the gap scale."""
+    """Score of the trivial solver on the final part, which is 0 on the gap scale."""
     oracle: float
-    """Score of Bayes' rule on the final part: 1 on the gap scale."""
+    """Score of the oracle on the final part, which is 1 on the gap scale."""
     oracle_is_exact: bool
     board: tuple[BoardEntry, ...]
-    """Best first by final score."""
+    """Leaderboard, best final score first."""
     thresholds: Thresholds
-    """Of the final part: medals."""
+    """Thresholds of the final part, for medals."""
     feedback_thresholds: Thresholds
-    """Of the feedback part, by the same rank rule on its own scores."""
+    """Thresholds of the feedback part, by the same rule on feedback scores."""
     steps: tuple[float, float, float]
-    """Gold to silver, silver to bronze, bronze to median, as shares of the gap between trivial and oracle."""
+    """Distances gold to silver, silver to bronze and bronze to median, as shares of the gap."""
     steadiness: Steadiness
     feedback_steadiness: Steadiness
     sizing: Sizing
@@ -123,9 +123,9 @@ class Calibration(Frozen):
     reference: str
     """Solver with the best feedback score; its script is the reference solution."""
     no_data: float = Field(default=0.0, ge=0)
-    """Share of the gap that the best guess from description and file shapes alone closes: a little, by luck."""
+    """Share of the gap closed by the best prediction from description and file shapes alone."""
     informed: float | None = None
-    """Score of a solver that is told the form of the features: headroom between the board and the oracle."""
+    """Score of a solver that knows the true form of the features: headroom between leaderboard and oracle."""
     solve_rate: SolveRate | None = None
     lifts: tuple[SkillLift, ...] = ()
-    """What each skill that the design declares is worth on it."""
+    """Lift of each skill that the design declares."""

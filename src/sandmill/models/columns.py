@@ -1,4 +1,4 @@
-"""Columns of a mechanism and how their values are spread."""
+"""Columns of a mechanism and their distributions."""
 
 from datetime import date
 from typing import Annotated, Literal
@@ -60,14 +60,14 @@ class Categorical(Frozen):
 
 
 class Date(Frozen):
-    """Day of a calendar span, all days equally likely. As a number: days after the first."""
+    """Day of a calendar span, all days equally likely. Its number is the days after the first."""
 
     kind: Literal["date"] = "date"
     first: date
     days: int = Field(ge=2)
     """Length of the span."""
     train_days: int | None = Field(default=None, ge=1)
-    """Where the split is by time: training rows lie in so many days from the first on, test rows after them."""
+    """Days of the training part in a temporal split. Test rows have later days. None for other splits."""
 
     @model_validator(mode="after")
     def _time_is_left_for_the_test(self) -> "Date":
@@ -77,31 +77,32 @@ class Date(Frozen):
 
 
 class Unit(Frozen):
-    """The thing that several rows belong to, such as a patient. As a number: its place among the units of a part."""
+    """Entity that several rows belong to, such as a patient. Its number is its position among the units of a part."""
 
     kind: Literal["unit"] = "unit"
     prefix: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9]*$")
-    """What names of units begin with; the rest is a keyed hash."""
+    """Beginning of unit names. The rest is a keyed hash."""
     size: int = Field(ge=2)
-    """Rows of a unit on average."""
+    """Average number of rows of a unit."""
 
 
 Distribution = Annotated[Normal | LogNormal | Uniform | Cycle | Categorical | Date | Unit, Field(discriminator="kind")]
 
 
 class Shift(Frozen):
-    """A continuous column's dependence on a categorical one: each level moves it by so many standard deviations."""
+    """Dependence of a continuous column on a categorical one."""
 
     by: str
     amounts: tuple[float, ...]
+    """Standard deviations by which each level of `by` moves the column."""
 
 
 class Trend(Frozen):
-    """A continuous column's drift along a date column."""
+    """Linear drift of a continuous column along a date column."""
 
     by: str
     per_year: float
-    """Standard deviations that it moves by in 365 days."""
+    """Standard deviations by which the column moves in 365 days."""
 
 
 class Column(Frozen):
@@ -110,8 +111,8 @@ class Column(Frozen):
     name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     distribution: Distribution
     decimals: int = Field(default=2, ge=0, le=6)
-    """Digits after the point in the files. The rule acts on the rounded value, which is what an agent can see."""
+    """Decimals in the files. The rule uses the rounded value, which is the one that agents see."""
     shift: Shift | None = None
     trend: Trend | None = None
     unit: str | None = None
-    """Unit column whose rows all share this column's value; None: every row has its own."""
+    """Unit column within which this column is constant; None if every row has its own value."""

@@ -1,4 +1,4 @@
-"""A domain as data: columns with plausible distributions, which pairs make sense, what can be predicted."""
+"""Domains as data: columns with plausible distributions, meaningful pairs of columns, and targets."""
 
 from datetime import date
 from typing import Literal
@@ -9,11 +9,11 @@ from sandmill.models.base import Frozen
 from sandmill.models.columns import Cycle, LogNormal, Normal, Uniform
 
 LevelNames = Literal["city", "surname", "company", "street", "product_code", "postal_code", "profession", "vehicle"]
-"""What the levels of a column of high cardinality are names of."""
+"""Kinds of level names of high-cardinality columns."""
 
 
 class Named(Frozen):
-    """Whatever heads a column of the files, with what it holds."""
+    """Name and meaning of a column."""
 
     name: str
     meaning: str
@@ -91,7 +91,7 @@ class LabelsTarget(ClassTarget):
 
 
 class TargetWords(Frozen):
-    """What can be predicted in the domain, by kind; a domain made for one task has words for its kind alone."""
+    """Targets of a domain, by kind. A domain made for one task has only targets of its kind."""
 
     binary: tuple[ClassTarget, ...] = ()
     multiclass: tuple[ManyClassTarget, ...] = ()
@@ -102,7 +102,7 @@ class TargetWords(Frozen):
 
 
 class Domain(Frozen):
-    """Vocabulary of one domain. Names of columns are unique; pairs name columns of the domain."""
+    """Vocabulary of one domain. Column names are unique; pairs and periods name columns of the domain."""
 
     name: str
     title: str
@@ -114,11 +114,11 @@ class Domain(Frozen):
     dates: tuple[DateWord, ...] = Field(min_length=1)
     units: tuple[UnitWord, ...] = Field(min_length=1)
     ratios: tuple[tuple[str, str], ...]
-    """Numerator and denominator, both positive by nature."""
+    """Pairs of numerator and denominator, both lognormal."""
     products: tuple[tuple[str, str], ...]
-    """Two columns that plausibly act together."""
+    """Pairs of columns that plausibly act together."""
     periods: tuple[tuple[str, float], ...]
-    """Columns on a circle, with their period."""
+    """Cyclic columns with their period."""
     targets: TargetWords
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""What a trainer and an agent get for a run: the private score of the final part, and metered feedback."""
+"""Results of a run: the private score on the final part, and limited feedback for the agent."""
 
 from enum import StrEnum
 
@@ -9,56 +9,56 @@ from sandmill.models.reports import Medal, Outcome
 
 
 class Score(Frozen):
-    """What one run is worth on the final part. For the trainer: an agent must not see it before its episode ends."""
+    """Score of one run on the final part, for the trainer. The agent must not see it before its episode ends."""
 
     outcome: Outcome
-    """How the run ended, unless that is `ok`: then whether its submission is valid."""
+    """How the run ended. `ok` means that the run ended well and its submission is valid."""
     reward: float
-    """0 unless the outcome is ok; at most 1 with the preset `gap`."""
+    """0 unless the outcome is `ok`. At most 1 with the preset `gap`."""
     gap_closed: float | None = None
     """Share of the way from the trivial solver to the oracle, unclipped; None without a valid submission."""
     medal: Medal | None = None
     score: float | None = None
-    """Of the task's metric, rounded to 5 decimals; None without a valid submission."""
+    """Value of the task's metric, rounded to 5 decimals; None without a valid submission."""
     position: int | None = None
-    """Place on the leaderboard, 1 is best."""
+    """Position on the leaderboard; 1 is best."""
     mask: bool = False
-    """True if the sandbox failed before the agent's code started: leave the rollout out of the loss."""
+    """True if the sandbox failed before the agent's code started. The rollout must be left out of the loss."""
     problems: tuple[str, ...] = ()
-    """What is wrong with an invalid submission."""
+    """Problems of an invalid submission."""
 
 
 class FeedbackStatus(StrEnum):
-    """What a feedback answer says of a submission."""
+    """Status of a feedback answer."""
 
     SCORED = "scored"
-    """Valid and better than the trivial baseline; the answer holds a rounded score."""
+    """The submission is valid and better than the trivial baseline. The answer has a rounded score."""
     BELOW_BASELINE = "below_baseline"
-    """Valid, and after rounding no better than the trivial baseline; the answer holds no score."""
+    """The submission is valid but not better than the trivial baseline after rounding. The answer has no score."""
     NOT_SCORED = "not_scored"
-    """The run failed or its submission is invalid; `outcome` and `problems` say why."""
+    """The run failed or its submission is invalid. `outcome` and `problems` give the reason."""
     EXHAUSTED = "exhausted"
-    """No submissions are left; this one was not looked at."""
+    """No submissions were left, so this one was not read."""
 
 
 class FeedbackAnswer(Frozen):
-    """All that an agent may be told about one submission during an episode."""
+    """Feedback for the agent on one submission during an episode. The agent may see all of it."""
 
     status: FeedbackStatus
     outcome: Outcome | None = None
-    """How the run and the reading of its submission ended; None if no submissions were left."""
+    """Outcome of the run and of parsing its submission; None if no submissions were left."""
     score: float | None = None
-    """Score on the feedback part, rounded to a multiple of `step`; None unless the status is `scored`."""
+    """Score on the feedback part, rounded to a multiple of `step`. None unless the status is `scored`."""
     step: float = Field(gt=0)
-    """Rounding of all scores of this episode."""
+    """Rounding step of all scores of this episode."""
     problems: tuple[str, ...] = ()
-    """What is wrong with the form of an invalid submission."""
+    """Format problems of an invalid submission."""
     submissions_left: int = Field(ge=0)
-    """Valid submissions that will still be answered."""
+    """Number of further valid submissions that will be scored."""
 
     @property
     def message(self) -> str:
-        """The answer as a text for the agent."""
+        """Return the answer as text for the agent."""
         left = f" Submissions left: {self.submissions_left}."
         match self.status:
             case FeedbackStatus.SCORED:

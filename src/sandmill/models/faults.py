@@ -1,4 +1,4 @@
-"""Faults of real tables, declared: what stands between the true cell or label and the one in the files."""
+"""Declared faults of tables: how cells and labels in the files differ from the true ones."""
 
 from typing import Annotated, Literal
 
@@ -8,39 +8,39 @@ from sandmill.models.base import Frozen
 
 
 class Missing(Frozen):
-    """Cells missing at random: the chance of a gap depends only on a column that is always there."""
+    """Cells missing at random (MAR): the chance depends only on a column without faults."""
 
     kind: Literal["missing"] = "missing"
     column: str
     given: str
     rate: float = Field(gt=0, lt=0.6)
     slope: float = 0.0
-    """Change of the log-odds of a gap with one standard deviation of `given`."""
+    """Change of the log-odds of a missing cell with one standard deviation of `given`."""
 
 
 class UnitMixup(Frozen):
-    """Cells written in another unit: the true value times a factor, without a mark."""
+    """Cells in another unit: the true value times a factor, without any mark in the files."""
 
     kind: Literal["unit_mixup"] = "unit_mixup"
     column: str
-    """Lognormal, so that a value in the wrong unit is still a value."""
+    """A lognormal column, so that values in the wrong unit are possible values."""
     factor: float = Field(gt=0)
     rate: float = Field(gt=0, lt=0.5)
 
 
 class Outliers(Frozen):
-    """Cells replaced by a gross error that says nothing of the true value: same centre, spread many times as wide."""
+    """Cells replaced by a gross error, which is independent of the true value: same centre, much larger spread."""
 
     kind: Literal["outliers"] = "outliers"
     column: str
-    """Normal or lognormal."""
+    """A normal or lognormal column."""
     rate: float = Field(gt=0, lt=0.5)
     spread: float = Field(gt=1)
-    """Standard deviation of the error, in the column's own (of the logarithm, for lognormal columns)."""
+    """Standard deviation of the error, in standard deviations of the column (of its logarithm if it is lognormal)."""
 
 
 class LabelNoise(Frozen):
-    """Labels replaced by a uniformly drawn other class; of a set of labels, each one flipped."""
+    """Classes replaced by another one, drawn uniformly. In label sets, each label is flipped independently."""
 
     kind: Literal["label_noise"] = "label_noise"
     rate: float = Field(gt=0, lt=0.5)
@@ -48,22 +48,22 @@ class LabelNoise(Frozen):
 
 
 class Distractors(Frozen):
-    """Columns that look useful and are not part of the rule."""
+    """Columns that look useful but are not part of the rule."""
 
     kind: Literal["distractors"] = "distractors"
     columns: tuple[str, ...] = Field(min_length=1)
 
 
 class Duplicates(Frozen):
-    """Training rows that are copies of an earlier one, target and all. Parts and units never share a copy."""
+    """Training rows that copy an earlier row with its target. Only the training part has copies."""
 
     kind: Literal["duplicates"] = "duplicates"
     rate: float = Field(gt=0, lt=0.5)
-    """Chance of a row to be a copy."""
+    """Chance that a row is a copy."""
 
 
 class MixedTypes(Frozen):
-    """Numbers of which some are written as text, with their unit behind them."""
+    """Numbers of which some are written as text, followed by their unit."""
 
     kind: Literal["mixed_types"] = "mixed_types"
     column: str

@@ -1,4 +1,4 @@
-"""What an agent's code can import: the description names it, and the agent environment is made of it."""
+"""Libraries that an agent's code can import. Descriptions name them; the agent environment installs them."""
 
 from collections.abc import Mapping
 
@@ -14,4 +14,4 @@ LIBRARIES: Mapping[str, str] = {
     "joblib": "joblib",
     "Pillow": "PIL.Image",
 }
-"""Name as people write it, and a module whose import proves that it works."""
+"""Usual name of each library, and a module whose import shows that the library works."""

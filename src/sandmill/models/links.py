@@ -1,4 +1,4 @@
-"""Links: how the latent rule becomes a target."""
+"""Links: the distribution of the target given the latent scores."""
 
 from typing import Annotated, Literal
 
@@ -34,17 +34,17 @@ class OrdinalLink(Frozen):
     kind: Literal["ordinal"] = "ordinal"
     classes: tuple[str, ...] = Field(min_length=3)
     cuts: tuple[float, ...]
-    """Rising, one fewer than classes."""
+    """Cuts between neighbouring classes, in ascending order."""
 
     @model_validator(mode="after")
     def _cuts_lie_between_classes(self) -> "OrdinalLink":
         if len(self.cuts) != len(self.classes) - 1 or sorted(set(self.cuts)) != list(self.cuts):
-            raise ValueError(f"{len(self.cuts)} cuts for {len(self.classes)} classes; they must rise, one fewer")
+            raise ValueError(f"{len(self.cuts)} cuts for {len(self.classes)} classes; cuts ascend and are one fewer")
         return self
 
 
 class MultilabelLink(Frozen):
-    """P(label k) = logistic(intercepts_k + eta_k), labels independent given the true row."""
+    """P(label k) = logistic(intercepts_k + eta_k). Labels are independent given the true cells."""
 
     kind: Literal["multilabel"] = "multilabel"
     labels: tuple[str, ...] = Field(min_length=2)
@@ -58,7 +58,7 @@ class MultilabelLink(Frozen):
 
 
 class GaussianLink(Frozen):
-    """y = location + scale * (eta + noise * e), e standard normal."""
+    """y = location + scale * (eta + noise * e) with standard normal e."""
 
     kind: Literal["gaussian"] = "gaussian"
     location: float
@@ -68,7 +68,7 @@ class GaussianLink(Frozen):
 
 
 class PositiveLink(Frozen):
-    """log y = log(median) + sigma * (eta + noise * e), e standard normal."""
+    """log y = log(median) + sigma * (eta + noise * e) with standard normal e."""
 
     kind: Literal["positive"] = "positive"
     median: float = Field(gt=0)
@@ -89,7 +89,7 @@ NumberLink = Annotated[GaussianLink | PositiveLink, Field(discriminator="kind")]
 
 
 class NumbersLink(Frozen):
-    """Several numbers, each with a link of its own; their noise is independent."""
+    """Several numbers, each with its own link and independent noise."""
 
     kind: Literal["numbers"] = "numbers"
     names: tuple[str, ...] = Field(min_length=2)
@@ -109,7 +109,7 @@ Link = Annotated[
 
 
 def output_count(link: Link) -> int:
-    """Number of latent scores that a link reads, which is the number of weights of a term."""
+    """Return the number of latent scores of a link, which is the number of weights of a term."""
     match link:
         case MulticlassLink(classes=names) | MultilabelLink(labels=names) | NumbersLink(names=names):
             return len(names)
@@ -118,7 +118,7 @@ def output_count(link: Link) -> int:
 
 
 def class_names(link: Link) -> tuple[str, ...]:
-    """Names of classes or labels in the order of their codes, empty for numbers. Two classes are 0 and 1."""
+    """Return class or label names in the order of their codes; none for numbers. Binary classes are 0 and 1."""
     match link:
         case BinaryLink():
             return ("0", "1")

@@ -1,4 +1,4 @@
-"""The declared data-generating process: data, not code. `sandmill.mechanism` samples it and inverts it."""
+"""The declared data-generating process, as data. `sandmill.mechanism` samples it and computes its posterior."""
 
 from pydantic import Field, model_validator
 
@@ -118,15 +118,15 @@ __all__ = [
 
 
 class Subgroup(Frozen):
-    """Rows that follow a local rule. Nobody sees which they are; a categorical column makes it more or less likely."""
+    """Hidden rows that follow a local rule. The chance of membership depends on a categorical column."""
 
     by: str
     shares: tuple[float, ...]
-    """Chance of belonging, one for each level of `by`."""
+    """Chance of membership for each level of `by`."""
 
 
 class Mechanism(Frozen):
-    """Columns, latent rule, link and faults. Everything the oracle needs to know and an agent must not."""
+    """Columns, latent rule, link and faults. The oracle needs all of it; agents must not see it."""
 
     columns: tuple[Column, ...] = Field(min_length=1)
     terms: tuple[Term, ...] = Field(min_length=1)
@@ -147,18 +147,17 @@ class Mechanism(Frozen):
         doubled = [f"column {name} is declared twice" for name in sorted(set(names)) if names.count(name) > 1]
         used = {
             *(name for term in self.terms for name in columns_of(term.motif)),
-            *self._always_there(),
+            *self._fault_free_columns(),
             *(fault.column for fault in (*self.cell_faults(), *self.mixed_types())),
             *units,
         }
         return doubled + [f"{name} is used but is not a column" for name in sorted(used - set(names))]
 
     def _misused_faults(self) -> list[str]:
-        """What anything depends on must always be seen as it is, else the posterior would not be computable."""
+        """List misplaced faults. With faults in a column that others depend on, the posterior cannot be computed."""
         faulty = [fault.column for fault in self.cell_faults()]
-        problems = [
-            f"{name} has cell faults, so nothing may depend on it" for name in sorted({*faulty} & self._always_there())
-        ]
+        misplaced = sorted({*faulty} & self._fault_free_columns())
+        problems = [f"{name} has cell faults, so no other part may depend on it" for name in misplaced]
         problems += [f"{name} has two cell faults" for name in sorted(set(faulty)) if faulty.count(name) > 1]
         has_local = any(isinstance(term.motif, LocalRule) for term in self.terms)
         if has_local != (self.subgroup is not None):
@@ -168,7 +167,7 @@ class Mechanism(Frozen):
         return problems + self._misplaced_kinds()
 
     def _misplaced_kinds(self) -> list[str]:
-        """What only a column of a certain kind can carry."""
+        """List references to columns of the wrong kind."""
         by_name = self.column_by_name
         wanted: list[tuple[str, type[Frozen]]] = [
             *((column.trend.by, Date) for column in self.columns if column.trend),
@@ -188,10 +187,11 @@ class Mechanism(Frozen):
             if column.unit and (column.name in faulty or column.shift or column.trend)
         ]
         if sum(isinstance(column.distribution, Unit) for column in self.columns) > 1:
-            problems.append("rows belong to one kind of unit, not to several")
+            problems.append("there is more than one unit column; at most one is allowed")
         return problems
 
-    def _always_there(self) -> set[str]:
+    def _fault_free_columns(self) -> set[str]:
+        """Names of columns that must have no cell faults, since other parts of the mechanism depend on them."""
         return {
             *(gap.given for gap in self.missing()),
             *(column.shift.by for column in self.columns if column.shift),
@@ -209,7 +209,7 @@ class Mechanism(Frozen):
 
     @property
     def column_by_name(self) -> dict[str, Column]:
-        """Columns by the name that terms and pathologies use."""
+        """Columns by name."""
         return {column.name: column for column in self.columns}
 
     @property
@@ -218,15 +218,15 @@ class Mechanism(Frozen):
         return tuple(sorted({term.motif.motif for term in self.terms}))
 
     def cell_faults(self) -> tuple[CellFault, ...]:
-        """Faults that part the cell in the files from the true one, at most one a column."""
+        """Faults that change cells, at most one for each column."""
         return tuple(p for p in self.pathologies if isinstance(p, Missing | UnitMixup | Outliers))
 
     def missing(self) -> tuple[Missing, ...]:
-        """Gaps declared by the mechanism."""
+        """Declared missing cells."""
         return tuple(p for p in self.pathologies if isinstance(p, Missing))
 
     def label_noise(self) -> LabelNoise | None:
-        """Label noise declared by the mechanism, if any."""
+        """Declared label noise, if any."""
         return next((p for p in self.pathologies if isinstance(p, LabelNoise)), None)
 
     def mixed_types(self) -> tuple[MixedTypes, ...]:
@@ -238,5 +238,5 @@ class Mechanism(Frozen):
         return next((p for p in self.pathologies if isinstance(p, Duplicates)), None)
 
     def unit_column(self) -> str | None:
-        """Name of the column that says what a row belongs to, if there is one."""
+        """Name of the unit column, if there is one."""
         return next((column.name for column in self.columns if isinstance(column.distribution, Unit)), None)

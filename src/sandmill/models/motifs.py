@@ -1,4 +1,4 @@
-"""Motifs: the named ways in which columns act on the latent rule."""
+"""Motifs: the kinds of effect that columns have in the latent rule."""
 
 from typing import Annotated, Literal
 
@@ -8,21 +8,21 @@ from sandmill.models.base import Frozen
 
 
 class Linear(Frozen):
-    """The standardised value itself."""
+    """Linear effect of the standardised value."""
 
     motif: Literal["linear"] = "linear"
     column: str
 
 
 class Curve(Frozen):
-    """The square of the standardised value: both ends act alike."""
+    """Square of the standardised value: low and high values have the same effect."""
 
     motif: Literal["curve"] = "curve"
     column: str
 
 
 class Saturation(Frozen):
-    """A rise that levels off at both ends: the hyperbolic tangent of the standardised value times a steepness."""
+    """Effect that levels off at both ends: the hyperbolic tangent of steepness * standardised value."""
 
     motif: Literal["saturation"] = "saturation"
     column: str
@@ -30,7 +30,7 @@ class Saturation(Frozen):
 
 
 class Threshold(Frozen):
-    """A step: what matters is whether the column lies above a cut."""
+    """Step: 1 above a cut, else 0."""
 
     motif: Literal["threshold"] = "threshold"
     column: str
@@ -38,7 +38,7 @@ class Threshold(Frozen):
 
 
 class BetweenCuts(Frozen):
-    """What matters is whether the column lies between two cuts."""
+    """1 between two cuts, else 0."""
 
     motif: Literal["band"] = "band"
     column: str
@@ -53,17 +53,17 @@ class BetweenCuts(Frozen):
 
 
 class Periodic(Frozen):
-    """A wave over the column."""
+    """Sine wave over the column."""
 
     motif: Literal["periodic"] = "periodic"
     column: str
     period: float = Field(gt=0)
     phase: float
-    """Radians."""
+    """In radians."""
 
 
 class Ratio(Frozen):
-    """Logarithm of one positive column over another."""
+    """Logarithm of the ratio of two positive columns."""
 
     motif: Literal["ratio"] = "ratio"
     numerator: str
@@ -71,7 +71,7 @@ class Ratio(Frozen):
 
 
 class Difference(Frozen):
-    """Standardised value of one column less that of another: their imbalance."""
+    """Difference of two standardised columns."""
 
     motif: Literal["difference"] = "difference"
     left: str
@@ -79,7 +79,7 @@ class Difference(Frozen):
 
 
 class Interaction(Frozen):
-    """Product of two standardised columns: neither says anything alone."""
+    """Product of two standardised columns. Neither has an effect alone."""
 
     motif: Literal["interaction"] = "interaction"
     left: str
@@ -87,7 +87,7 @@ class Interaction(Frozen):
 
 
 class Bottleneck(Frozen):
-    """The smaller of two standardised columns: one in short supply is not made up for by the other."""
+    """Minimum of two standardised columns."""
 
     motif: Literal["bottleneck"] = "bottleneck"
     left: str
@@ -95,7 +95,7 @@ class Bottleneck(Frozen):
 
 
 class Lookup(Frozen):
-    """An effect for each level of a categorical column."""
+    """Effect for each level of a categorical column."""
 
     motif: Literal["lookup"] = "lookup"
     column: str
@@ -103,7 +103,7 @@ class Lookup(Frozen):
 
 
 class CrossedLookup(Frozen):
-    """An effect for each pair of levels of two categorical columns."""
+    """Effect for each pair of levels of two categorical columns."""
 
     motif: Literal["crossed_lookup"] = "crossed_lookup"
     left: str
@@ -113,7 +113,7 @@ class CrossedLookup(Frozen):
 
 
 class VaryingSlope(Frozen):
-    """The standardised value times a slope that depends on a categorical column."""
+    """Linear effect whose slope depends on a categorical column."""
 
     motif: Literal["varying_slope"] = "varying_slope"
     column: str
@@ -122,32 +122,34 @@ class VaryingSlope(Frozen):
 
 
 class LocalRule(Frozen):
-    """The standardised value, but only for rows of the hidden subgroup."""
+    """Linear effect in rows of the hidden subgroup only."""
 
     motif: Literal["local_rule"] = "local_rule"
     column: str
 
 
 class Drift(Frozen):
-    """A level that changes at certain days and stays until the next: old rows tell less of the present."""
+    """Effect of the period that a row lies in. Periods change at certain days, so old rows are less informative."""
 
     motif: Literal["drift"] = "drift"
     column: str
     """A date column."""
     starts: tuple[float, ...] = Field(min_length=1)
-    """Days at which a new period starts, rising, between whole numbers."""
+    """Days at which a new period starts, ascending, halfway between whole days."""
     levels: tuple[float, ...]
-    """One more than starts."""
+    """Effect of each period, one more than `starts`."""
 
     @model_validator(mode="after")
     def _periods_follow_each_other(self) -> "Drift":
         if len(self.levels) != len(self.starts) + 1 or sorted(set(self.starts)) != list(self.starts):
-            raise ValueError("starts must rise, and levels must be one more")
+            raise ValueError(
+                f"{len(self.levels)} levels for {len(self.starts)} starts; starts ascend and are one fewer"
+            )
         return self
 
 
 class UnitEffect(Frozen):
-    """What all rows of a unit share and nobody sees: a standard normal number for each unit."""
+    """Hidden effect that all rows of a unit share: a standard normal number for each unit."""
 
     motif: Literal["unit_effect"] = "unit_effect"
     column: str
@@ -176,17 +178,17 @@ Motif = Annotated[
 
 
 class Term(Frozen):
-    """One motif in the latent rule, standardised, with a weight for each output."""
+    """One standardised motif of the latent rule, with a weight for each output."""
 
     motif: Motif
     center: float = 0.0
     scale: float = Field(default=1.0, gt=0)
-    """The motif's mean and standard deviation under the mechanism, so that weights compare."""
+    """`center` and `scale` are the motif's mean and standard deviation under the mechanism."""
     weights: tuple[float, ...] = Field(min_length=1)
 
 
 def columns_of(motif: Motif) -> tuple[str, ...]:
-    """Names of the columns that a motif reads."""
+    """Return the names of the columns that a motif reads."""
     match motif:
         case Ratio(numerator=top, denominator=bottom):
             return (top, bottom)
@@ -215,7 +217,7 @@ def columns_of(motif: Motif) -> tuple[str, ...]:
 
 
 def cuts_of(motif: Motif) -> tuple[float, ...]:
-    """Values of its column at which a motif jumps."""
+    """Return the values of its column at which a motif jumps."""
     match motif:
         case Threshold(cut=cut):
             return (cut,)

@@ -1,7 +1,7 @@
-"""Names that become paths. A release may come from a stranger, so every name in it is checked before it is used.
+"""Checks of names that become paths. Releases may come from untrusted sources, so every name is checked before use.
 
-All patterns are ASCII and of one letter case where a name stands for a folder: two names that differ can never be the
-same file, whatever the file system does with letter case or with Unicode.
+All patterns are ASCII. Names of folders have one letter case, so two different names are different files on every file
+system, whatever it does with letter case or Unicode.
 """
 
 import re
@@ -17,22 +17,22 @@ TASK_ID_PATTERN = r"^[a-z0-9][a-z0-9_-]*$"
 VERSION_PATTERN = r"^[0-9]{4}-[0-9a-f]{8}$"
 HASH_PATTERN = r"^[0-9a-f]{64}$"
 LONGEST_NAME = 64
-"""Characters of a dataset's name or of a task id."""
+"""Most characters of a dataset name or a task id."""
 
 MOST_FAULTS = 5
-"""Faulty names that one message lists at most."""
+"""Most faulty names in one message."""
 
 _PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
-"""One part of a path: never hidden, never `.` or `..`, no space, backslash, colon or control character."""
+"""One part of a path: not hidden, not `.` or `..`, without spaces, backslashes, colons and control characters."""
 _MOST_PARTS = 4
 _LONGEST_PATH = 200
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE | re.DOTALL)
-"""Names that are devices on Windows, with any ending."""
+"""Names of devices on Windows, with any extension."""
 _SIDES = ("public/", "private/", "reports/")
 
 
 def task_id_fault(task_id: str) -> str:
-    """Say why a task id may not become a folder; empty if it may."""
+    """Return why a task id cannot be a folder name; empty if it can."""
     is_plain = len(task_id) <= LONGEST_NAME and re.fullmatch(TASK_ID_PATTERN, task_id)
     if is_plain and not _DEVICES.fullmatch(task_id):
         return ""
@@ -40,7 +40,7 @@ def task_id_fault(task_id: str) -> str:
 
 
 def path_fault(path: str) -> str:
-    """Say why a relative path may not become a file; empty if it may."""
+    """Return why a relative path cannot be a file; empty if it can."""
     parts = path.split("/")
     if not all(_PART.fullmatch(part) and not part.endswith(".") and not _DEVICES.fullmatch(part) for part in parts):
         return (
@@ -52,7 +52,7 @@ def path_fault(path: str) -> str:
 
 
 def path_faults(paths: Iterable[str]) -> Iterator[str]:
-    """Say which paths may not lie beside each other in one folder, or may not become files at all."""
+    """Yield the faults of paths that cannot be files, or that conflict with each other in one folder."""
     files: dict[str, str] = {}
     folders: set[str] = set()
     for path in paths:
@@ -69,7 +69,7 @@ def path_faults(paths: Iterable[str]) -> Iterator[str]:
 
 
 def part_path_faults(paths: Iterable[str]) -> Iterator[str]:
-    """Say which paths of a manifest lead out of the version's folder or may not lie beside each other."""
+    """Yield the faults of paths in a manifest: outside of the version's folder, or in conflict with each other."""
     known = list(paths)
     yield from path_faults(known)
     for path in known:
@@ -84,7 +84,7 @@ def _checked_task_id(task_id: str) -> str:
 
 
 TaskId = Annotated[str, AfterValidator(_checked_task_id)]
-"""Names a task's folder."""
+"""Id of a task, which is the name of its folder."""
 
 DatasetName = Annotated[str, Field(pattern=DATASET_PATTERN, max_length=LONGEST_NAME)]
-"""Names a dataset's folder."""
+"""Name of a dataset, which is the name of its folder."""

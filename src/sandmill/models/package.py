@@ -1,4 +1,4 @@
-"""The rendered task: what an agent gets, what only the grader has."""
+"""The rendered task: public files for agents, private files for the grader."""
 
 from typing import Any
 
@@ -9,39 +9,39 @@ from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import MetricName, TargetKind
 
 LIST_LENGTH = 5
-"""Places of a ranked list that count where the facts say nothing."""
+"""Default number of positions of a ranked list that count."""
 
 
 class TaskFacts(Frozen):
-    """The facts that the description states in words: all that a solver is told beyond the files themselves."""
+    """Facts that the description states: all that a solver knows besides the files."""
 
     id_column: str
     target_column: str
-    """Target in train.csv."""
+    """Name of the target. For several target columns see `target_columns`."""
     target: TargetKind
     metric: MetricName
     encoding: str
     """Name of the answer form, one of `sandmill.metrics.forms.FORMS`."""
     classes: tuple[str, ...] = ()
-    """Class or label names as written in train.csv, in submission order; empty for numbers. Binary: ("0", "1")."""
+    """Class or label names as in train.csv, in the order of their codes; empty for numbers. Binary: ("0", "1")."""
     submission_columns: tuple[str, ...]
-    """Columns of a submission after the id column, in the sample's order."""
+    """Columns of a submission after the id column, in the order of the sample submission."""
     value_range: tuple[float, float] | None = None
-    """Least and largest number that a submission may hold, where the task states them."""
+    """Smallest and largest number that a submission may contain, if the task states them."""
     list_length: int | None = Field(default=None, ge=1)
     """Places of a ranked list that count; later ones are ignored."""
 
     @model_validator(mode="before")
     @classmethod
     def _drop_former_field(cls, data: Any) -> Any:
-        """Older files hold a field that was always empty."""
+        """Accept older files, which have a field that is always empty."""
         if isinstance(data, dict) and data.get("companion_column", "") is None:
             return {name: value for name, value in data.items() if name != "companion_column"}
         return data
 
     @property
     def target_columns(self) -> tuple[str, ...]:
-        """Columns of train.csv and answers.csv that hold the target: one, or one for each number or label."""
+        """Target columns of train.csv and answers.csv: one, or one for each number or label."""
         is_wide = self.target is TargetKind.MULTI_TARGET or (
             self.target is TargetKind.MULTILABEL and self.submission_columns == self.classes
         )
@@ -54,7 +54,7 @@ class TaskFacts(Frozen):
 
 
 class TaskPackage(Frozen):
-    """One rendered task: files by relative path, public ones apart from private ones."""
+    """One rendered task, with its public and private files by relative path."""
 
     task_id: str
     replicate: int = Field(ge=0)
@@ -63,4 +63,4 @@ class TaskPackage(Frozen):
     public: dict[str, bytes]
     """description.md, train.csv, test.csv, sample_submission.csv."""
     private: dict[str, bytes]
-    """answers.csv (id, target, part); calibration adds task.json, solution.py and leaderboard.csv."""
+    """answers.csv (id, target, part). Calibration adds task.json, solution.py and leaderboard.csv."""

@@ -1,4 +1,4 @@
-"""What the posterior says about rows, in the form that a metric's decision rule needs."""
+"""Posterior of the target of each row, in the forms that decision rules need."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,46 +13,43 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ClassPredictive:
-    """P(class | what an agent sees), shape (rows, classes), rows sum to 1. Binary: two classes, 0 and 1.
-
-    For targets that are shares of classes: their expected values.
-    """
+    """P(class | visible cells), shape (rows, classes). Rows sum to 1. Binary targets have the classes 0 and 1."""
 
     probabilities: Floats
 
 
 @dataclass(frozen=True)
 class LabelPredictive:
-    """P(label | what an agent sees), shape (rows, labels); given the row, labels are independent of each other."""
+    """P(label | visible cells), shape (rows, labels). Labels of a row are treated as independent."""
 
     probabilities: Floats
 
 
 @dataclass(frozen=True)
 class NumberPredictive:
-    """Distribution of a number given what an agent sees: its mean, and a weighted grid where rules need more."""
+    """Posterior of a number: its mean, and a grid of weighted values for rules that need more."""
 
     mean: Floats
     """E[y | x], shape (rows,)."""
     values: Floats | None = None
-    """Possible values, shape (rows, nodes), in any order."""
+    """Grid of possible values, shape (rows, nodes), in any order."""
     weights: Floats | None = None
-    """Their probabilities, shape (rows, nodes) or (nodes,), summing to 1 by row."""
+    """Probabilities of the values, shape (rows, nodes) or (nodes,). They sum to 1 in each row."""
     make: Callable[[], tuple[Floats, Floats]] | None = None
-    """Makes values and weights when a rule first asks for them."""
+    """Function that computes values and weights on first use."""
 
     @classmethod
     def on_grid(cls, values: Floats, weights: Floats) -> "NumberPredictive":
-        """Make one from a grid alone; the mean follows from it."""
+        """Make a posterior from a grid, and compute the mean from it."""
         return cls((values * weights).sum(axis=1), values, np.broadcast_to(weights, values.shape))
 
     @property
     def has_grid(self) -> bool:
-        """Whether more than the mean is known."""
+        """Whether a grid is available besides the mean."""
         return self.make is not None or (self.values is not None and self.weights is not None)
 
     def grid(self) -> tuple[Floats, Floats]:
-        """Values and weights, both of shape (rows, nodes).
+        """Return values and weights, both of shape (rows, nodes).
 
         Raises:
             TypeError: if only the mean is known.
@@ -68,16 +65,16 @@ class NumberPredictive:
         return self.make()
 
     def expect(self, function: Callable[[Floats], Floats]) -> Floats:
-        """E[function(y) | x], shape (rows,)."""
+        """Return E[function(y) | x], shape (rows,)."""
         values, weights = self.grid()
         return np.asarray((weights * function(values)).sum(axis=1), dtype=np.float64)
 
     def quantiles(self, levels: Sequence[float], reweight: Callable[[Floats], Floats] | None = None) -> Floats:
-        """Smallest values with at least so much of the probability at or below them, shape (rows, levels).
+        """Return posterior quantiles, shape (rows, levels).
 
         Args:
-            levels: between 0 and 1.
-            reweight: factor of each value's probability, as a function of the value; 1 if absent.
+            levels: probabilities between 0 and 1.
+            reweight: factor on the probability of each value, as a function of the value.
         """
         values, weights = self.grid()
         weights = weights if reweight is None else weights * reweight(values)
@@ -90,7 +87,7 @@ class NumberPredictive:
 
 @dataclass(frozen=True)
 class NumbersPredictive:
-    """Distributions of several numbers of one row, each by itself."""
+    """Posteriors of several numbers, each treated separately."""
 
     columns: tuple[NumberPredictive, ...]
 

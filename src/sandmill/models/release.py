@@ -1,4 +1,4 @@
-"""A published version: what its manifest says and what its tables hold."""
+"""Models of a published version: manifest and task records."""
 
 from itertools import islice
 from typing import Annotated, Literal, get_args
@@ -22,19 +22,19 @@ from sandmill.models.reports import Verification
 from sandmill.models.spec import TaskSpec
 
 FORMAT_VERSION = 2
-"""Version of the release layout; readers refuse a higher one. Since 2, each split has files of its own."""
+"""Version of the release layout. Readers refuse higher versions. Since version 2, each split has its own files."""
 
 MAX_PARTS = 250_000
-"""Files in a release at most, so that reading a manifest takes a bounded amount of memory."""
+"""Most files in a release, which bounds the memory for reading a manifest."""
 
 Split = Literal["train", "validation", "held_out_domain", "held_out_motif"]
-"""Where a task belongs. No task of train or validation is in a held-out domain or has a held-out motif."""
+"""Split of a task. Tasks of train and validation are in no held-out domain and have no held-out motif."""
 
 SPLITS: tuple[Split, ...] = get_args(Split)
 
 
 class Lineage(Frozen):
-    """From what and with what a task was made."""
+    """Inputs and code from which a task was made."""
 
     seed_id: str
     seed_fingerprint: str
@@ -42,18 +42,18 @@ class Lineage(Frozen):
     parent: str | None = None
     designer: str
     authorship: Authorship | None = None
-    """Who wrote the draft, where a language model designed the task."""
+    """Authorship of the design draft, if a language model designed the task."""
     plan_fingerprint: str
     code_version: str
     libraries: dict[str, str] = {}
-    """Versions of what computed its numbers."""
+    """Versions of the numeric libraries."""
     slot: int
     round: int
     attempt: int
 
 
 class TaskRecord(Frozen):
-    """Everything known of a published task except its files. Private: it holds rule, thresholds and oracle."""
+    """All private data on a published task except its files: rule, thresholds, oracle and more."""
 
     task_id: TaskId
     replicate: int
@@ -65,13 +65,13 @@ class TaskRecord(Frozen):
     verification: Verification
     lineage: Lineage
     digest: str
-    """Content of the task: hash over its public and private files."""
+    """Hash over the public and private files of the task."""
 
     _facts_were_brief = model_validator(mode="before")(reads_former_name("brief", "facts"))
 
 
 class VerifiedTask(Frozen):
-    """A package with its record, ready to be written into a shard."""
+    """A package with its record, ready for a shard."""
 
     package: TaskPackage
     record: TaskRecord
@@ -81,28 +81,28 @@ class PartFile(Frozen):
     """One file of a release."""
 
     path: str
-    """Relative to the folder that holds it: of the version in a manifest, of the dataset in a shard."""
+    """Path relative to the version's folder in a manifest, and to the dataset's folder in a shard."""
     sha256: str = Field(pattern=HASH_PATTERN)
     size: int = Field(ge=0)
     rows: int | None = Field(default=None, ge=0)
     content: int | None = Field(default=None, ge=0)
-    """Bytes of the task files in it, before compression; None in tables without files, and in releases of format 1."""
+    """Uncompressed bytes of the task files in it. None for tables without task files and in releases of format 1."""
 
 
 class Manifest(Frozen):
-    """Written last: its presence is the commit."""
+    """Manifest of a version. It is written last, so a version with a manifest is complete."""
 
     format_version: int = FORMAT_VERSION
     dataset: DatasetName
     version: str = Field(pattern=VERSION_PATTERN)
     content: str = Field(max_length=LONGEST_NAME)
-    """Hash over the digests of all tasks: equal content, equal hash, whatever the shards."""
+    """Hash over the digests of all tasks. It does not depend on the shards."""
     created: str = Field(max_length=LONGEST_NAME)
-    """UTC, ISO 8601. Not part of the content."""
+    """Time of publication in UTC, ISO 8601. It is not part of `content`."""
     tasks: int = Field(ge=0)
     plan_fingerprint: str = Field(max_length=LONGEST_NAME)
     secret_id: str = Field(max_length=LONGEST_NAME)
-    """Public name of the release secret; says nothing about it."""
+    """Public name of the release secret, which does not reveal it."""
     code_version: str = Field(max_length=LONGEST_NAME)
     seeds: Annotated[tuple[str, ...], FailFast()]
     parts: Annotated[tuple[PartFile, ...], FailFast()] = Field(max_length=MAX_PARTS)
@@ -110,7 +110,7 @@ class Manifest(Frozen):
     @field_validator("parts")
     @classmethod
     def _stay_inside(cls, parts: tuple[PartFile, ...]) -> tuple[PartFile, ...]:
-        """Refuse paths that lead out of the version's folder, and two parts that are one file."""
+        """Refuse paths outside of the version's folder and conflicting paths."""
         if faults := list(islice(part_path_faults(part.path for part in parts), MOST_FAULTS)):
             raise ValueError("; ".join(faults))
         return parts

@@ -1,4 +1,4 @@
-"""One run of an agent's code: what it may use, how it ended."""
+"""Limits and result of one run of an agent's code."""
 
 from enum import StrEnum
 from numbers import Real
@@ -11,75 +11,75 @@ from sandmill.models.base import Frozen
 from sandmill.models.reports import Outcome
 
 MOST_SECONDS = 86_400
-"""Longest wall time of one run: a day. Far larger numbers do not fit into the limits of the kernel."""
+"""Longest wall time of one run: a day. Much larger numbers overflow the kernel's limits."""
 
 
 def timeout_problem(timeout: Any) -> Problem | None:
-    """Say what is wrong with the wall time of a run, if anything."""
+    """Return the problem of a wall time, or None if it is valid."""
     is_number = isinstance(timeout, Real)
     if is_number and 0 < timeout <= MOST_SECONDS:
         return None
-    # Python does not write out whole numbers of more than some thousand digits.
+    # Python refuses to print integers with thousands of digits.
     saw = "a larger number" if isinstance(timeout, int) and timeout > MOST_SECONDS else shorten(repr(timeout))
     return Problem("timeout", saw, f"a number of seconds above 0, at most {MOST_SECONDS}")
 
 
 class Isolation(StrEnum):
-    """What stood between the agent's code and the machine."""
+    """Isolation of the agent's code from the machine."""
 
     WARM = "warm"
     """Namespaces, seccomp and limits around a fork of a warm interpreter."""
     BWRAP = "bwrap"
-    """The same around a cold interpreter, with namespaces made by bubblewrap."""
+    """The same limits around a new interpreter, in namespaces made by bubblewrap."""
     NONE = "none"
-    """A plain subprocess: for development with code that one would run anyway."""
+    """A plain subprocess without isolation, for development with trusted code."""
 
 
 class RunLimits(Frozen):
-    """What one run may use besides wall time, which is an argument of the run."""
+    """Resource limits of one run. The wall time is an argument of the run instead."""
 
     memory_mb: int = Field(default=2048, ge=128)
-    """Private memory of all processes together; also the address space that each may add to the interpreter's."""
+    """Private memory of all processes together, in MB. Each process may also add as much address space."""
     processes: int = Field(default=64, ge=2)
-    """Processes and threads."""
+    """Processes and threads together."""
     open_files: int = Field(default=1024, ge=32)
-    """Descriptors a process."""
+    """File descriptors of each process."""
     disk_mb: int = Field(default=512, ge=1)
-    """Working directory, /tmp, home and /dev/shm together. Held in memory, beside `memory_mb`."""
+    """Working directory, /tmp, home and /dev/shm together, in MB. They are in memory, in addition to `memory_mb`."""
     inodes: int = Field(default=20_000, ge=64)
-    """Files and folders, places as for `disk_mb`."""
+    """Files and folders in the same places as for `disk_mb`."""
     file_mb: int = Field(default=256, ge=1)
-    """One file."""
+    """Largest file, in MB."""
     cpu_s: int | None = Field(default=None, ge=1)
-    """Processor time of one process; none: twice the wall time."""
+    """CPU seconds of each process. None means twice the wall time."""
     cores: int | None = Field(default=None, ge=1)
-    """Processors that all processes of a run may use together; none: all that the parent may use."""
+    """CPU cores of all processes together. None means all that the parent may use."""
     output_kb: int = Field(default=64, ge=1)
-    """Kept of standard output and of standard error, each: the last so many. The rest is read and thrown away."""
+    """Kilobytes kept of the end of standard output and of standard error, each. The rest is discarded."""
     submission_mb: int = Field(default=64, ge=1)
-    """Largest submission.csv."""
+    """Largest submission.csv, in MB."""
 
     def cpu_seconds(self, timeout: float) -> int:
-        """Processor seconds that one process may use in a run of `timeout` seconds of wall time."""
+        """Return the CPU seconds of each process in a run of `timeout` seconds of wall time."""
         return self.cpu_s or int(2 * timeout) + 1
 
 
 class RunResult(Frozen):
-    """How a run ended, as seen from outside: nothing in it but the streams and the submission is the agent's word."""
+    """Result of a run, observed from outside. Only output streams and submission come from the agent's code."""
 
     outcome: Outcome
     isolation: Isolation
     duration_s: float = Field(default=0.0, ge=0)
-    """Wall time of the agent's code, set-up and clean-up left out."""
+    """Wall time of the agent's code in seconds, without set-up and clean-up."""
     cpu_s: float = Field(default=0.0, ge=0)
-    """Processor time of all processes that were waited for."""
+    """CPU seconds of all processes that were waited for."""
     peak_mb: float = Field(default=0.0, ge=0)
-    """Largest resident memory of one process, shared libraries included, or private memory of all, if that was more."""
+    """Larger of two peaks in MB: resident memory of one process (with shared libraries), private memory of all."""
     stdout: str = ""
     """Last `output_kb` of standard output."""
     stderr: str = ""
     """Last `output_kb` of standard error."""
     submission: bytes | None = None
-    """Content of submission.csv if the run exited with 0 and wrote it as a regular file of its own."""
+    """Content of submission.csv, if the run exited with 0 and wrote it as a regular file."""
     detail: str = ""
-    """What we have to say to the outcome: which limit, which fault, what is wrong with submission.csv."""
+    """Explanation of the outcome: the limit that was exceeded, the fault, or the problem of submission.csv."""

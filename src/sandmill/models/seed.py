@@ -1,4 +1,4 @@
-"""Real machine-learning tasks as raw material."""
+"""Seeds: real machine-learning tasks as raw material."""
 
 from typing import Literal
 
@@ -9,47 +9,47 @@ from sandmill.models.structure import Structure
 
 
 class SeedTask(Frozen):
-    """A real task that designs descend from: facts in our own words, with source and licence."""
+    """A real task from which designs are made: facts in our own words, with source and licence."""
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
     title: str = Field(min_length=1)
     summary: str = Field(min_length=1)
     structure: Structure
     source: str = Field(min_length=1)
-    """Where the real task lives: competition, data set or paper, by name."""
+    """Name of the competition, data set or paper of the real task."""
     licence: str = Field(min_length=1)
-    """Terms of the real data. Its rows are never copied into a task."""
+    """Licence of the real data. Its rows are never copied into a task."""
     origin: Literal["card", "folder", "mlebench"] = "card"
     profile: tuple[()] = ()
     """Always empty. It stays because it is part of a seed's fingerprint."""
 
 
 class UnsupportedSeed(Frozen):
-    """A seed set aside. It is reported and does not count against the error budget."""
+    """A seed that cannot be used. It is reported and does not count against the error budget."""
 
     id: str
     needs: tuple[str, ...]
-    """What the seed asks for that cannot be made yet, such as `modality image`, or what must be known of it first."""
+    """Unsupported features of the seed, such as `modality image`, or missing information about it."""
     hint: str = ""
-    """What to do about it, where that is known."""
+    """What the user can do, if known."""
 
 
 class SeedNote(Frozen):
-    """A warning about a seed, such as rows that are left out. The seed is used all the same."""
+    """A warning about a seed, such as omitted rows. The seed is used."""
 
     seed_id: str
     text: str
 
 
 class SkippedSource(Frozen):
-    """Something in a folder of seeds that is no seed."""
+    """A file or folder among the seeds that is not a seed."""
 
     source: str
     reason: str
 
 
 class SeedIntake(Frozen):
-    """What ingestion found: seeds that can be built on, seeds set aside, and what a person should know of either."""
+    """Result of ingestion: supported and unsupported seeds, warnings, and skipped files."""
 
     supported: tuple[SeedTask, ...]
     unsupported: tuple[UnsupportedSeed, ...] = ()

@@ -1,4 +1,4 @@
-"""Skills that a design declares to reward, and what each was measured to be worth."""
+"""Skills that designs reward, and their measured lift."""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -41,11 +41,11 @@ from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import MetricName, TargetKind
 
 HIGH_CARDINALITY_LEVELS = 8
-"""From so many levels on, 0/1 columns shrunk like all others serve a category badly."""
+"""Levels from which a category counts as one of high cardinality, for which one-hot encoding works badly."""
 
 
 class Skill(StrEnum):
-    """What pays on a task beyond a tuned linear model on its columns as they are."""
+    """Techniques that improve on a tuned linear model over the raw columns."""
 
     LOG_SCALE = "log_scale"
     LOG_RATIO = "log_ratio"
@@ -73,15 +73,15 @@ class Skill(StrEnum):
 
 
 class SkillLift(Frozen):
-    """What a declared skill is worth on a task: gap closed with it less gap closed without it."""
+    """Lift of a skill on a task: gap closed with the skill minus gap closed without it."""
 
     skill: Skill
     lift: float
-    """Mean over training draws; negative where the skill does harm."""
+    """Mean over training draws. Negative if the skill does harm."""
     error: float = Field(ge=0)
     """Standard error of the mean."""
     draws: int = Field(ge=2)
-    """Fresh training draws that it was measured on."""
+    """Number of fresh training draws."""
 
 
 _CUT = (MetricName.F1, MetricName.F1_MACRO, MetricName.MCC, MetricName.COHEN_KAPPA, MetricName.BALANCED_ACCURACY)
@@ -90,16 +90,16 @@ _RELATIVE = (MetricName.RMSLE, MetricName.RMSLE_COLUMNS, MetricName.MAPE, Metric
 
 
 def skills_of(spec: TaskSpec) -> tuple[Skill, ...]:
-    """List what a design rewards as far as that can be measured, each once, in the order of `Skill`.
+    """List the measurable skills that a design rewards, in the order of `Skill`.
 
-    A fault counts where the rule reads the faulty column; elsewhere there is nothing to gain.
+    A fault of cells counts only if the rule reads the faulty column.
     """
     found = {*_of_rule(spec.mechanism), *_of_faults(spec.mechanism), *_of_metric(spec)}
     return tuple(skill for skill in Skill if skill in found)
 
 
 def skill_of_motif(motif: Motif, mechanism: Mechanism) -> Skill | None:
-    """Name the skill that finds a motif; None for one that a plain linear model has, or that nobody can see."""
+    """Return the skill that finds a motif; None if a linear model finds it without a skill, or nobody can."""
     match motif:
         case Linear(column=name):
             is_skewed = isinstance(mechanism.column_by_name[name].distribution, LogNormal)
@@ -135,7 +135,7 @@ def skill_of_motif(motif: Motif, mechanism: Mechanism) -> Skill | None:
 
 
 def skill_of_fault(fault: Pathology) -> Skill:
-    """Name the skill that copes with a fault."""
+    """Return the skill that handles a fault."""
     match fault:
         case Missing():
             return Skill.IMPUTATION
@@ -154,7 +154,7 @@ def skill_of_fault(fault: Pathology) -> Skill:
 
 
 def rule_columns(mechanism: Mechanism) -> frozenset[str]:
-    """Names of the columns that the rule reads, that of a hidden subgroup among them."""
+    """Return the names of the columns that the rule reads, including the column of the hidden subgroup."""
     read = {name for term in mechanism.terms for name in columns_of(term.motif)}
     return frozenset(read | ({mechanism.subgroup.by} if mechanism.subgroup else set()))
 

@@ -12,23 +12,23 @@ from sandmill.models.structure import MetricName, SplitKind, Structure, TargetKi
 
 
 class Story(Frozen):
-    """What a person is told: the domain in words. Columns keep their true meaning; the rule is not given away."""
+    """Texts about the domain for people and agents. Columns have their true meaning; the rule is not mentioned."""
 
     title: str
     overview: str
     row: str
-    """What one row is, such as `one parcel handed to a courier`."""
+    """Meaning of one row, such as `one parcel handed to a courier`."""
     target: str
-    """Name of the target column, or a phrase for several."""
+    """Name of the target column, or a list of names for several."""
     target_meaning: str
     column_meanings: dict[str, str]
-    """Of all features, and of the target columns where there are several."""
+    """Meanings of all features, and of the target columns if there are several."""
     units: str | None = None
-    """What a sentence calls the units that rows belong to, such as `wards`."""
+    """Plural noun for the units that rows belong to, such as `wards`."""
 
 
 class Sizes(Frozen):
-    """Rows of each part. Training rows are the scarce ones; test rows are cheap and buy stable scores."""
+    """Rows of each part. Training rows are few by design; more test rows make scores more stable."""
 
     train: int = Field(ge=50, le=200)
     feedback: int = Field(ge=100, le=20_000)
@@ -36,27 +36,27 @@ class Sizes(Frozen):
 
 
 class Knobs(Frozen):
-    """What steering turns, each from 0, the easiest position, to 1, the hardest. What each does alone is measured."""
+    """Positions of the knobs that steer difficulty, each from 0 (easiest) to 1 (hardest)."""
 
     rows: float = Field(default=0.5, ge=0, le=1)
     """Fewer training rows."""
     signal: float = Field(default=0.5, ge=0, le=1)
     """A weaker rule, or more noise, and more classes or labels."""
     skills: float = Field(default=0.5, ge=0, le=1)
-    """More of the rule in motifs that take a skill to find, and more of them."""
+    """More hidden motifs, with more of the rule's variance."""
     distractors: float = Field(default=0.5, ge=0, le=1)
-    """More columns that have no part in the rule."""
+    """More columns that are not part of the rule."""
     faults: float = Field(default=0.5, ge=0, le=1)
-    """More cells and labels that are wrong, in columns that count for more."""
+    """More wrong cells and labels, in columns with more weight."""
 
     @classmethod
     def all_at(cls, position: float) -> "Knobs":
-        """Turn all of them together, which is how a search moves."""
+        """Set all knobs to one position, as a search for a band does."""
         return cls(**dict.fromkeys(cls.model_fields, position))
 
 
 class TaskSpec(Frozen):
-    """Structure, domain, story, mechanism, sizes and wanted difficulty: everything that is rendered follows from it."""
+    """The design of a task. Together with secret and replicate it determines all files of the task."""
 
     seed_id: str
     structure: Structure
@@ -65,14 +65,14 @@ class TaskSpec(Frozen):
     target: TargetKind
     metric: MetricName
     split: SplitKind = SplitKind.RANDOM
-    """How train and test are told apart."""
+    """How rows are split into train and test."""
     mechanism: Mechanism
     sizes: Sizes
     wanted: Band
     hardness: float = Field(ge=0, le=1)
-    """Where the search stood: 0 is the easiest design the designer makes, 1 the hardest."""
+    """Hardness of the design: 0 is the easiest that the designer makes, 1 the hardest."""
     knobs: Knobs = Knobs()
-    """What it was made with."""
+    """Knob positions of the design."""
     parent: str | None = None
     """Fingerprint of the design that this one was steered from."""
     channel: TextChannel | None = None
@@ -85,16 +85,16 @@ class TaskSpec(Frozen):
 
     @property
     def structure_label(self) -> str:
-        """Modality, target and split in a word, such as `tabular/multiclass-5/random`."""
+        """Modality, target and split as one label, such as `tabular/multiclass-5/random`."""
         columns = len(class_names(self.mechanism.link)) or output_count(self.mechanism.link)
         target = f"{self.target}-{columns}" if columns > 1 and self.target is not TargetKind.BINARY else self.target
         return f"{self.structure.modality}/{target}/{self.split}"
 
     @cached_property
     def rows_key(self) -> str:
-        """What streams of rows are named by: the design without the size of its test.
+        """Fingerprint of the design without the size of its test, which keys the streams of rows.
 
-        A larger test of a design so begins with the rows of a smaller one, and training rows stay as they are.
+        Training rows are therefore independent of the test size, and a larger test begins with the rows of a smaller.
         """
         return fingerprint(self.model_copy(update={"sizes": Sizes(train=self.sizes.train, feedback=100, final=100)}))
 

@@ -1,4 +1,4 @@
-"""The seed's DNA: what must survive when a task is moved into another domain."""
+"""Structure of a seed: the properties that designs keep when they move a task into another domain."""
 
 from enum import StrEnum
 
@@ -93,7 +93,7 @@ class SplitKind(StrEnum):
 
 
 class PathologyKind(StrEnum):
-    """Faults of real tables that a solver has to live with."""
+    """Faults and complications of real tables."""
 
     MISSING = "missing"
     LABEL_NOISE = "label_noise"
@@ -110,11 +110,11 @@ class PathologyKind(StrEnum):
 
 
 MOST_ROWS, MOST_COLUMNS = 10**12, 10**6
-"""Largest numbers that a seed may state: far above any real task, and every sum of them is exact in 64 bits."""
+"""Largest numbers that a seed may state. They are far above any real task, and sums of them are exact in 64 bits."""
 
 
 class ColumnMix(Frozen):
-    """How many columns of each kind the inputs have, targets and ids left out."""
+    """Number of input columns of each kind, without targets and ids."""
 
     numeric: int = Field(default=0, ge=0, le=MOST_COLUMNS)
     categorical: int = Field(default=0, ge=0, le=MOST_COLUMNS)
@@ -129,10 +129,10 @@ class Structure(Frozen):
     target: TargetKind
     metric: MetricName
     n_classes: int | None = Field(default=None, ge=2, le=MOST_COLUMNS)
-    """Classes of the seed itself; a micro task has at most a quarter as many classes as training rows."""
+    """Number of classes in the seed. A micro task has at most a quarter as many classes as training rows."""
     n_targets: int = Field(default=1, ge=1, le=MOST_COLUMNS)
     split: SplitKind | None = None
-    """How the seed tells train and test apart. A declared split is kept; None: not declared, so designs choose."""
+    """How the seed splits rows into train and test. None if the seed does not declare a split; designs then choose."""
     columns: ColumnMix = ColumnMix()
     missing_share: float = Field(default=0.0, ge=0, lt=1)
     """Share of empty cells over all input columns."""
@@ -140,7 +140,7 @@ class Structure(Frozen):
     """Share of the positive class, for binary targets."""
     pathologies: tuple[PathologyKind, ...] = ()
     rows_train: int | None = Field(default=None, ge=1, le=MOST_ROWS)
-    """Training rows of the seed itself, not of the tasks made from it."""
+    """Training rows of the seed, not of the tasks made from it."""
     rows_test: int | None = Field(default=None, ge=1, le=MOST_ROWS)
 
     @model_validator(mode="after")
@@ -148,5 +148,5 @@ class Structure(Frozen):
         if self.target is TargetKind.MULTICLASS and (self.n_classes is None or self.n_classes < 3):
             raise ValueError("a multiclass target needs n_classes of 3 or more")
         if self.target is TargetKind.BINARY and self.n_classes not in (None, 2):
-            raise ValueError("a binary target has 2 classes; leave n_classes out or say 2")
+            raise ValueError("a binary target has 2 classes; omit n_classes or set it to 2")
         return self

@@ -1,4 +1,4 @@
-"""private/task.json of a pulled task: what a grader needs, in one file."""
+"""private/task.json of a pulled task, which has everything that a grader needs."""
 
 from pydantic import model_validator
 
@@ -9,7 +9,7 @@ from sandmill.models.spec import TaskSpec
 
 
 class TaskFile(Frozen):
-    """TaskFacts, calibration and design of one task. Never lies where an agent's code can read."""
+    """Facts, calibration and design of one task. Agents' code must never be able to read it."""
 
     task_id: str
     replicate: int

@@ -1,4 +1,4 @@
-"""Grades to rewards: one number a rollout, which nothing but a valid submission can raise above 0."""
+"""Compute the reward of a graded rollout. Only valid submissions have rewards above 0."""
 
 from sandmill.rewards.presets import reward_of
 

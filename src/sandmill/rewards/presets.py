@@ -1,4 +1,4 @@
-"""Presets of rewards by name."""
+"""Reward presets by name."""
 
 from collections.abc import Callable, Mapping
 
@@ -7,10 +7,10 @@ from sandmill.models.reports import GradeReport, Outcome
 
 
 def reward_of(grade: GradeReport, preset: str = "gap") -> float:
-    """Give the reward of a grade: 0 without a valid submission, whatever the preset.
+    """Return the reward of a grade. Every preset gives 0 without a valid submission.
 
     Raises:
-        InputError: if there is no such preset.
+        InputError: if the preset is unknown.
     """
     if preset not in _PRESETS:
         raise InputError("reward", [Problem("preset", repr(preset), f"one of {', '.join(_PRESETS)}")], "")
@@ -18,7 +18,7 @@ def reward_of(grade: GradeReport, preset: str = "gap") -> float:
 
 
 def _gap(grade: GradeReport) -> float:
-    """Share of the way from the trivial solver to the oracle, between 0 and 1."""
+    """Return the share of the gap between trivial solver and oracle that was closed, clipped to 0..1."""
     return min(1.0, max(0.0, grade.gap_closed or 0.0))
 
 

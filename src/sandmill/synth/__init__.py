@@ -1,4 +1,4 @@
-"""The design of a task into its rows, its files and its oracle."""
+"""Turn a design into rows, files and an oracle."""
 
 from sandmill.synth.pilot import Pilot, draw_pilot
 from sandmill.synth.render import Rendered, render

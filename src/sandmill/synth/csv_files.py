@@ -1,4 +1,4 @@
-"""Draws of a mechanism as CSV bytes that are equal wherever they are written."""
+"""Write draws of a mechanism as CSV. The bytes are the same on every machine."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -18,17 +18,19 @@ _UNIT_LENGTH = 10
 
 
 def row_ids(streams: Streams, part: str, rows: range) -> list[str]:
-    """Names of rows that say nothing of order, part or target: keyed hashes of the row number."""
+    """Return row ids: keyed hashes of the row number, which reveal neither order nor part nor target."""
     return streams.tokens(f"id {part}", rows, _ID_LENGTH)
 
 
 def feature_frame(mechanism: Mechanism, observed: Mapping[str, Floats], row_numbers: RowNumbers) -> pl.DataFrame:
-    """Visible cells with their types: whole numbers, decimals, level names, dates or names of units; gaps are null.
+    """Return visible cells with the types of the files: integers, decimals, level names, dates or unit names.
+
+    Missing cells are null.
 
     Args:
         mechanism: declares the columns.
-        observed: cells of one part.
-        row_numbers: where the part's numbers come from: they name its units, and choose the numbers written as text.
+        observed: visible cells of one part.
+        row_numbers: row numbers of the part. Their streams name the units and choose the numbers written as text.
     """
     mixed = {fault.column: fault for fault in mechanism.mixed_types()}
     columns = [_series(column, observed[column.name], row_numbers.streams) for column in mechanism.columns]
@@ -38,21 +40,22 @@ def feature_frame(mechanism: Mechanism, observed: Mapping[str, Floats], row_numb
 
 
 def target_frame(facts: TaskFacts, target: Floats) -> pl.DataFrame:
-    """Targets as the files write them: class names, 0/1 for labels, sets of names, or numbers."""
+    """Return targets as in the files: class names, 0/1 for labels, label lists, or numbers."""
     return pl.DataFrame(dict(form_of(facts).write_truth(target, facts)))
 
 
 def csv_bytes(frame: pl.DataFrame) -> bytes:
-    """CSV with LF line ends, empty cells for gaps, shortest decimals that read back equal."""
+    """Write CSV with LF line ends, empty cells for nulls, and the shortest decimals that read back equal."""
     return frame.with_columns(pl.col(pl.String).replace("", None)).write_csv().encode()
 
 
 def _series(column: Column, values: Floats, streams: Streams) -> pl.Series:
-    gap = np.isnan(values)
+    is_missing = np.isnan(values)
     match column.distribution:
         case Categorical(levels=levels):
             return pl.Series(
-                column.name, [None if hole else levels[int(code)] for code, hole in zip(values, gap, strict=True)]
+                column.name,
+                [None if missing else levels[int(code)] for code, missing in zip(values, is_missing, strict=True)],
             )
         case Date(first=first):
             return pl.Series(column.name, [(first + timedelta(days=int(day))).isoformat() for day in values])
@@ -60,10 +63,10 @@ def _series(column: Column, values: Floats, streams: Streams) -> pl.Series:
             names = {unit: prefix + streams.token(f"unit {unit:.0f}", _UNIT_LENGTH) for unit in np.unique(values)}
             return pl.Series(column.name, [names[unit] for unit in values])
         case _ if column.decimals == 0:
-            whole = pl.Series(column.name, np.where(gap, 0, values).astype(np.int64))
+            whole = pl.Series(column.name, np.where(is_missing, 0, values).astype(np.int64))
             return (
                 whole.to_frame()
-                .select(pl.when(~pl.Series(gap)).then(pl.col(column.name)).alias(column.name))
+                .select(pl.when(~pl.Series(is_missing)).then(pl.col(column.name)).alias(column.name))
                 .to_series()
             )
         case _:
@@ -71,7 +74,7 @@ def _series(column: Column, values: Floats, streams: Streams) -> pl.Series:
 
 
 def _as_text(cells: pl.Series, fault: MixedTypes, row_numbers: RowNumbers) -> pl.Series:
-    """Write the unit behind some of the numbers."""
+    """Write some of the numbers as text, with their unit after them."""
     marked = row_numbers.uniforms("mixed types") < fault.rate
     plain = cells.cast(pl.String)
     return pl.Series(

@@ -1,4 +1,4 @@
-"""The task in words, as a competition page: everything needed to take part, nothing of the rule."""
+"""Write the task description: all that is needed to take part, as on a competition page, and nothing about the rule."""
 
 from collections.abc import Sequence
 
@@ -22,8 +22,8 @@ def describe(spec: TaskSpec, facts: TaskFacts, sample_csv: bytes) -> str:
 
     Args:
         spec: the design; only its story, sizes and column declarations are used.
-        facts: target, metric and form of a submission.
-        sample_csv: the sample submission, whose first lines become the example.
+        facts: target, metric and answer form.
+        sample_csv: the sample submission. Its first lines become the example.
     """
     test_rows = spec.sizes.feedback + spec.sizes.final
     sections = [
@@ -61,7 +61,7 @@ def _files(spec: TaskSpec, facts: TaskFacts) -> str:
 
 
 def _split(spec: TaskSpec) -> str:
-    """How train and test were told apart, where a solver has to know it."""
+    """Describe the split, unless it is random."""
     match spec.split:
         case SplitKind.GROUPED:
             return f"\n\nNo `{spec.mechanism.unit_column()}` of {_TRAIN} occurs in {_TEST}."
@@ -119,7 +119,7 @@ def _target_type(facts: TaskFacts) -> str:
 
 
 def _meaning(column: Column, spec: TaskSpec) -> str:
-    """The column's meaning, and what a reader of its cells has to know."""
+    """Describe a column: its meaning, its levels or format, and the visible faults of its cells."""
     text = spec.story.column_meanings[column.name]
     match column.distribution:
         case Categorical(levels=levels):

@@ -1,4 +1,4 @@
-"""Fresh training sets of a task: what measures of luck and skill are averaged over."""
+"""Draw further training sets of a task, over which skill lifts are averaged."""
 
 from sandmill.mechanism import draw_rows
 from sandmill.mechanism.columns import Floats
@@ -10,12 +10,12 @@ from sandmill.synth.rows import PartRows, draw_train
 
 
 def fresh_training(spec: TaskSpec, streams: Streams, count: int) -> list[tuple[Draw, Floats]]:
-    """Draw further training sets of a task, each with the labels that it would have without label noise.
+    """Draw further training sets of a task, each with its targets before label noise.
 
     Args:
         spec: the design.
-        streams: of the task; draw k comes from its child `lift k`.
-        count: training sets.
+        streams: streams of the task. Draw k uses their child `lift k`.
+        count: number of training sets.
     """
     parts = [
         draw_train(spec.mechanism, spec.split, streams.child(f"lift {number}"), spec.sizes.train)
@@ -25,10 +25,10 @@ def fresh_training(spec: TaskSpec, streams: Streams, count: int) -> list[tuple[D
 
 
 def _clean_target(mechanism: Mechanism, part: PartRows) -> Floats:
-    """Targets of the same rows before labels were replaced."""
+    """Return the targets of the same rows before label noise."""
     if mechanism.label_noise() is None:
         return part.draw.target
     others = tuple(fault for fault in mechanism.pathologies if not isinstance(fault, LabelNoise | Duplicates))
-    honest = mechanism.model_copy(update={"pathologies": others})
+    clean = mechanism.model_copy(update={"pathologies": others})
     rows = range(int(part.draw.numbers.max()) + 1)
-    return draw_rows(honest, part.streams, rows, is_train=True).target[part.draw.numbers]
+    return draw_rows(clean, part.streams, rows, is_train=True).target[part.draw.numbers]

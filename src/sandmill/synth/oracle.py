@@ -1,4 +1,4 @@
-"""The best possible solver of a design, which knows the mechanism and sees what an agent sees."""
+"""The oracle: the best possible predictions from the visible cells, given the true mechanism."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,20 +15,20 @@ from sandmill.rng import Streams
 from sandmill.synth.task_facts import task_facts
 
 TUNING_ROWS = 50_000
-"""Rows on which cut-offs and class weights are tuned; none of them is in the task."""
+"""Rows of the independent draw on which cut-offs and class weights are tuned. None of them is in the task."""
 
 
 @dataclass(frozen=True)
 class OracleRule:
-    """Bayes' rule with the true parameters and the metric's decision, tuned on rows of its own where it is tuned."""
+    """Bayes' rule: the posterior under the true parameters, then the metric's best decision rule."""
 
     spec: TaskSpec
     streams: Streams
-    """Of the rendering; rows for tuning are drawn from a child of them."""
+    """Streams of the rendering. The tuning rows come from their child `tuning`."""
 
     @cached_property
     def tuning(self) -> Tuning | None:
-        """What cut-offs and class weights are settled on; None where nothing is tuned."""
+        """Independent draw for tuning the decision rule; None if the metric has no tuned rule."""
         if not get_metric(self.spec.metric).decision_is_tuned:
             return None
         mechanism = self.spec.mechanism
@@ -36,7 +36,7 @@ class OracleRule:
         return Tuning(posterior(mechanism, draw.observed), draw.target.astype(np.int64))
 
     def predict(self, observed: Mapping[str, Floats]) -> Array:
-        """Answer rows from their visible cells, in their order."""
+        """Return predictions for rows from their visible cells."""
         decided = get_metric(self.spec.metric).decide(posterior(self.spec.mechanism, observed), self.tuning)
-        places = task_facts(self.spec).list_length
-        return decided if places is None else decided[:, :places]
+        length = task_facts(self.spec).list_length
+        return decided if length is None else decided[:, :length]

@@ -1,4 +1,4 @@
-"""The rows that a design is tried on first: its own training rows, and test rows that no task is published with."""
+"""Draw a pilot of a design: its training rows, and test rows that are never published."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,17 +12,17 @@ from sandmill.models.package import TaskFacts
 from sandmill.models.spec import TaskSpec
 from sandmill.synth.csv_files import csv_bytes, row_ids
 from sandmill.synth.oracle import OracleRule
-from sandmill.synth.render import as_codes, beside, frames_of, render_train, streams_of
+from sandmill.synth.render import as_codes, frames_of, render_train, side_by_side, streams_of
 from sandmill.synth.rows import draw_test
 from sandmill.synth.task_facts import task_facts
 
 PILOT_ROWS = 2000
-"""They tell whether the band is met, and settle how many rows a steady test needs."""
+"""Test rows of a pilot. They measure the difficulty of the design, and decide the size of the published test."""
 
 
 @dataclass(frozen=True)
 class Pilot:
-    """A small rendering of a design that is never published."""
+    """A small rendering of a design, which is never published."""
 
     spec: TaskSpec
     facts: TaskFacts
@@ -37,7 +37,7 @@ class Pilot:
 
     @cached_property
     def oracle(self) -> Array:
-        """What the best possible solver predicts for the pilot rows."""
+        """The oracle's predictions for the pilot rows."""
         return self.rule.predict(self.observed)
 
 
@@ -47,8 +47,8 @@ def draw_pilot(spec: TaskSpec, secret: bytes, replicate: int = 0, rows: int = PI
     Args:
         spec: the design.
         secret: release secret.
-        replicate: which rendering of the design.
-        rows: of the pilot.
+        replicate: number of the rendering.
+        rows: test rows of the pilot.
     """
     streams, facts = streams_of(spec, secret, replicate), task_facts(spec)
     test = draw_test(spec.mechanism, streams.child("pilot"), rows)
@@ -57,7 +57,7 @@ def draw_pilot(spec: TaskSpec, secret: bytes, replicate: int = 0, rows: int = PI
         spec=spec,
         facts=facts,
         train=render_train(spec, facts, streams).csv,
-        test=csv_bytes(beside(ids, frames_of(spec, facts, test)[0])),
+        test=csv_bytes(side_by_side(ids, frames_of(spec, facts, test)[0])),
         truth=as_codes(facts, test.draw.target),
         observed=test.draw.observed,
         rule=OracleRule(spec, streams),

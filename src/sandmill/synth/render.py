@@ -30,7 +30,7 @@ _TASK_ID_LENGTH = 12
 
 @dataclass(frozen=True)
 class Rendered:
-    """A package with what only its maker knows."""
+    """A rendered package with its answers and oracle."""
 
     package: TaskPackage
     answers: Answers
@@ -42,27 +42,27 @@ class Rendered:
 
     @cached_property
     def oracle(self) -> Array:
-        """What the best possible solver predicts for every test row."""
+        """The oracle's predictions for all test rows."""
         return self.rule.predict(self.test_draw.observed)
 
 
 def streams_of(spec: TaskSpec, secret: bytes, replicate: int) -> Streams:
-    """Streams that the rows of a rendering come from; a test of another size shares them."""
+    """Return the streams of a rendering. They do not depend on the size of the test."""
     return Streams(secret, spec.rows_key).child(f"replicate {replicate}")
 
 
 def task_id(spec_fingerprint: str, replicate: int, secret: bytes) -> str:
-    """Public name of a package: nobody without the secret can guess a design and check the guess."""
+    """Return the public name of a package. Without the secret, nobody can check a guessed design against it."""
     return "sm" + Streams(secret, spec_fingerprint).token(f"task id {replicate}", _TASK_ID_LENGTH)
 
 
 def render(spec: TaskSpec, secret: bytes, replicate: int = 0) -> Rendered:
-    """Turn a design into files and oracle. Equal arguments give equal bytes.
+    """Render a design as a package and its oracle. Equal arguments give equal bytes.
 
     Args:
         spec: the design.
         secret: release secret.
-        replicate: which rendering of the design: fresh rows and ids for each.
+        replicate: number of the rendering; each has fresh rows and ids.
     """
     streams, facts, sizes = streams_of(spec, secret, replicate), task_facts(spec), spec.sizes
     train = render_train(spec, facts, streams)
@@ -77,7 +77,7 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0) -> Rendered:
     drawn = parts[0].draw.followed_by(parts[1].draw).take(order)
     ids = row_ids(streams, "test", range(len(order)))
     test_ids = pl.Series(facts.id_column, ids).to_frame()
-    named = pl.DataFrame({"part": [str(Part.FINAL if is_last else Part.FEEDBACK) for is_last in is_final]})
+    part_names = pl.DataFrame({"part": [str(Part.FINAL if is_last else Part.FEEDBACK) for is_last in is_final]})
     sample = csv_bytes(sample_submission(facts, ids, as_codes(facts, train.draw.target)))
     package = TaskPackage(
         task_id=task_id(spec.fingerprint, replicate, secret),
@@ -87,10 +87,10 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0) -> Rendered:
         public={
             "description.md": describe(spec, facts, sample).encode(),
             "train.csv": train.csv,
-            "test.csv": csv_bytes(beside(test_ids, test_frame)),
+            "test.csv": csv_bytes(side_by_side(test_ids, test_frame)),
             "sample_submission.csv": sample,
         },
-        private={"answers.csv": csv_bytes(beside(test_ids, test_target, named))},
+        private={"answers.csv": csv_bytes(side_by_side(test_ids, test_target, part_names))},
     )
     answers = Answers(tuple(ids), as_codes(facts, drawn.target), is_final)
     return Rendered(package, answers, train.draw, drawn, OracleRule(spec, streams))
@@ -107,16 +107,16 @@ class TrainingPart:
 
 
 def render_train(spec: TaskSpec, facts: TaskFacts, streams: Streams) -> TrainingPart:
-    """Draw the training rows and write train.csv, which does not depend on the size of the test."""
+    """Draw the training rows and write train.csv. Neither depends on the size of the test."""
     rows = draw_train(spec.mechanism, spec.split, streams.child("train"), spec.sizes.train)
     order = shuffled(streams, "train", spec.sizes.train)
     features, target = (frame[order] for frame in frames_of(spec, facts, rows))
     ids = pl.Series(facts.id_column, row_ids(streams, "train", range(spec.sizes.train))).to_frame()
-    return TrainingPart(csv_bytes(beside(ids, features, target)), rows.draw.take(order))
+    return TrainingPart(csv_bytes(side_by_side(ids, features, target)), rows.draw.take(order))
 
 
 def sample_submission(facts: TaskFacts, ids: Sequence[str], train_target: Array) -> pl.DataFrame:
-    """Repeat one row that is right in form and no better than a guess."""
+    """Return a valid submission with the same constant answer in every row."""
     cells = form_of(facts).sample(facts, train_target)
     columns = zip(facts.submission_columns, cells, strict=True)
     return pl.DataFrame(
@@ -125,12 +125,12 @@ def sample_submission(facts: TaskFacts, ids: Sequence[str], train_target: Array)
 
 
 def as_codes(facts: TaskFacts, truth: Floats) -> Array:
-    """Targets as scores take them: class codes as whole numbers."""
+    """Return targets as metrics expect them: class codes as integers, numbers unchanged."""
     return truth.astype(np.int64) if facts.classes else truth
 
 
 def shuffled(streams: Streams, part: str, rows: int) -> NDArray[np.intp]:
-    """An order of rows that says nothing, and least of all which rows belong to one unit or part."""
+    """Return a random order of rows, so that positions reveal neither units nor parts."""
     return np.argsort(streams.uniforms(f"order {part}", range(rows)), kind="stable")
 
 
@@ -147,6 +147,6 @@ def _features(spec: TaskSpec, rows: PartRows) -> pl.DataFrame:
     return pl.DataFrame({spec.channel.column: texts})
 
 
-def beside(*frames: pl.DataFrame) -> pl.DataFrame:
-    """One table of several with equal rows."""
+def side_by_side(*frames: pl.DataFrame) -> pl.DataFrame:
+    """Join tables with the same rows into one."""
     return pl.concat(frames, how="horizontal")

@@ -1,4 +1,4 @@
-"""The rows of a task: training, feedback and final part, drawn apart so that they share no unit."""
+"""Draw the training, feedback and final rows of a task. Parts are drawn separately, so they share no unit."""
 
 from dataclasses import dataclass
 
@@ -13,20 +13,21 @@ from sandmill.models.structure import SplitKind
 from sandmill.rng import Streams
 
 _POOL = 8
-"""Rows drawn for each training row that a stratified split takes."""
-_LEAST_OF_A_CLASS = 2
+"""Rows drawn for each training row of a stratified split."""
+_MIN_CLASS_ROWS = 2
+"""Training rows that a stratified split takes of every class, if the pool has them."""
 
 
 @dataclass(frozen=True)
 class PartRows:
-    """Rows of one part, with the streams that they came from."""
+    """Rows of one part, with their streams."""
 
     draw: Draw
     streams: Streams
 
 
 def draw_train(mechanism: Mechanism, split: SplitKind, streams: Streams, rows: int) -> PartRows:
-    """Draw the training rows; in a stratified split, classes occur as often as they do at large."""
+    """Draw the training rows. In a stratified split, classes have the shares of a larger pool."""
     if split is not SplitKind.STRATIFIED:
         return PartRows(draw_rows(mechanism, streams, range(rows), is_train=True), streams)
     pool = draw_rows(mechanism, streams, range(_POOL * rows), is_train=True)
@@ -39,14 +40,14 @@ def draw_test(mechanism: Mechanism, streams: Streams, rows: int) -> PartRows:
 
 
 def _stratify(target: Floats, classes: int, rows: int) -> NDArray[np.intp]:
-    """First rows of a pool that give every class its share of the wanted number, and at least two rows."""
+    """Return the first rows of a pool that give every class its share of `rows`, and at least `_MIN_CLASS_ROWS`."""
     counts = np.bincount(target.astype(np.intp), minlength=classes)
     exact = counts / len(target) * rows
-    quota = np.maximum(np.floor(exact).astype(np.intp), np.minimum(_LEAST_OF_A_CLASS, counts))
+    quota = np.maximum(np.floor(exact).astype(np.intp), np.minimum(_MIN_CLASS_ROWS, counts))
     while quota.sum() < rows:
         quota[np.argmax(np.where(quota < counts, exact - quota, -np.inf))] += 1
     while quota.sum() > rows:
-        quota[np.argmax(np.where(quota > _LEAST_OF_A_CLASS, quota - exact, -np.inf))] -= 1
+        quota[np.argmax(np.where(quota > _MIN_CLASS_ROWS, quota - exact, -np.inf))] -= 1
     ranks = np.zeros(len(target), dtype=np.intp)
     for code in range(classes):
         members = target == code

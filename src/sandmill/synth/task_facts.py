@@ -1,4 +1,4 @@
-"""What a task asks for, derived from its design."""
+"""Derive the facts of a task from its design."""
 
 from sandmill.metrics import encoding_for
 from sandmill.metrics.forms import form_of
@@ -10,7 +10,7 @@ ID_COLUMN = "id"
 
 
 def task_facts(spec: TaskSpec) -> TaskFacts:
-    """State id, target, metric and the form of a submission."""
+    """Return id column, target, metric and answer form of a design."""
     encoding, link = encoding_for(spec.target, spec.metric), spec.mechanism.link
     classes = class_names(link)
     facts = TaskFacts(

@@ -226,9 +226,9 @@ def test_counts_and_sets_of_labels_are_named_by_noun_phrases(domain):
 
 
 @EACH
-def test_crowded_columns_are_dressed_in_different_ways(domain):
-    dresses = [word.level_names for word in domain.high_cardinality]
-    assert len(set(dresses)) == len(dresses)
+def test_high_cardinality_columns_of_a_domain_have_different_level_names(domain):
+    kinds = [word.level_names for word in domain.high_cardinality]
+    assert len(set(kinds)) == len(kinds)
 
 
 @EACH
@@ -308,7 +308,7 @@ def test_dates_begin_in_all_years_months_and_days_of_the_week():
     assert len({word.days for domain in DOMAINS for word in domain.dates}) >= len(DOMAINS) // 2
 
 
-def test_every_dress_is_worn_somewhere():
+def test_every_kind_of_level_names_is_used_somewhere():
     assert {word.level_names for domain in DOMAINS for word in domain.high_cardinality} == set(get_args(LevelNames))
 
 

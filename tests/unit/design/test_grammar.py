@@ -84,11 +84,13 @@ def test_every_domain_is_reached():
 
 def test_motifs_and_faults_are_all_reached():
     specs = many_specs()
-    crowds = [make_spec(*TASKS[0], slot, 0.8, pathologies=(PathologyKind.HIGH_CARDINALITY,)) for slot in range(12)]
+    with_many_levels = [
+        make_spec(*TASKS[0], slot, 0.8, pathologies=(PathologyKind.HIGH_CARDINALITY,)) for slot in range(12)
+    ]
     motifs = Counter(name for spec in specs for name in spec.mechanism.motif_names)
     assert set(motifs) == {*PLAIN_KINDS, *HIDDEN_KINDS} - {"high_cardinality_lookup"}
     assert min(motifs.values()) >= 5
-    assert any(len(effects) >= 20 for spec in crowds for effects in lookups(spec))
+    assert any(len(effects) >= 20 for spec in with_many_levels for effects in lookups(spec))
     assert {len(effects) < 20 for spec in specs for effects in lookups(spec)} == {True, False}
     faults = {fault.kind for spec in specs for fault in spec.mechanism.pathologies}
     assert faults == {*DECLARED, PathologyKind.DISTRACTORS}

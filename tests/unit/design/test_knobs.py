@@ -135,7 +135,7 @@ def test_distractors_add_columns_that_the_rule_does_not_read(task):
 
 
 def test_the_first_hidden_motif_is_one_that_a_search_finds():
-    """It leads where hardness is low, also where the seed has a crowd to look up."""
+    """It has the largest weight at low hardness, also where the seed has high cardinality."""
     assert set(FINDABLE_KINDS) <= set(HIDDEN_KINDS)
     firsts = set()
     for faults in (frozenset(), frozenset({PathologyKind.HIGH_CARDINALITY})):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sandmill.mechanism.hidden import _MOST_NODES, Mixture, _merge
+from sandmill.mechanism.hidden import _MIXTURE_NODES, Mixture, _merge
 from sandmill.mechanism.numbers import predict_number
 from sandmill.models.mechanism import CountLink, GaussianLink, PositiveLink
 from sandmill.models.predictive import NumberPredictive
@@ -23,7 +23,7 @@ def scattered(rows, nodes, seed=0):
 def test_merging_keeps_the_mean_and_nearly_the_quantiles(nodes):
     values, weights = scattered(20, nodes)
     few = _merge(values, weights)
-    assert few.values.shape == few.weights.shape == (20, _MOST_NODES)
+    assert few.values.shape == few.weights.shape == (20, _MIXTURE_NODES)
     np.testing.assert_allclose(few.weights.sum(axis=1), 1)
     np.testing.assert_allclose((few.values * few.weights).sum(axis=1), (values * weights).sum(axis=1))
     for level in (0.1, 0.3, 0.5, 0.7, 0.9):
@@ -33,7 +33,7 @@ def test_merging_keeps_the_mean_and_nearly_the_quantiles(nodes):
 
 
 def test_few_values_are_left_as_they_are():
-    values, weights = scattered(5, _MOST_NODES)
+    values, weights = scattered(5, _MIXTURE_NODES)
     few = _merge(values, weights)
     assert few.values is values
     assert few.weights is weights

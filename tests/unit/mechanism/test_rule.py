@@ -7,7 +7,7 @@ import pytest
 
 from sandmill.mechanism.rule import SUBGROUP, UNIT_EFFECT, evaluate_motif, evaluate_term, latent_score
 from sandmill.models.mechanism import (
-    Band,
+    BetweenCuts,
     BinaryLink,
     Bottleneck,
     Categorical,
@@ -66,8 +66,8 @@ CASES = [
     (Curve(column="n"), [1.0, 2.25]),
     (Saturation(column="m", steepness=2.0), np.tanh([-1.0, 0.5])),
     (Threshold(column="n", cut=7.0), [1, 0]),
-    (Band(column="n", low=6.5, high=7.0), [0, 1]),
-    (Band(column="n", low=7.0, high=11.0), [0, 0]),
+    (BetweenCuts(column="n", low=6.5, high=7.0), [0, 1]),
+    (BetweenCuts(column="n", low=7.0, high=11.0), [0, 0]),
     (Periodic(column="day", period=40.0, phase=0.0), np.sin(2 * np.pi * np.array([2.5, 2.525]))),
     (Ratio(numerator="p", denominator="q"), np.log([4.0, 4.0])),
     (Difference(left="n", right="m"), [1.5, -1.75]),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sandmill.metrics import get_metric
 from sandmill.metrics import rules as u
 from sandmill.metrics.base import Tuning
-from sandmill.metrics.cutoffs import class_weights, f1_cutoff, kappa_offsets, name_grades, quadratic_price
+from sandmill.metrics.cutoffs import class_weights, f1_cutoff, kappa_offsets, quadratic_price, stretched_grades
 from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.metrics.tallies import Tallies, cohen_kappa, f1_positive, mcc
 from sandmill.models.predictive import ClassPredictive, LabelPredictive, NumberPredictive, NumbersPredictive
@@ -125,7 +125,7 @@ def _expected_qwk(named, probabilities):
 def test_the_grades_and_classes_named_for_kappa_are_the_best_of_all_namings(seed):
     probabilities = np.random.default_rng(seed).dirichlet([1.0, 0.6, 0.4], 6)
     namings = [np.array(named) for named in product(range(3), repeat=6)]
-    graded = name_grades(probabilities, *quadratic_price(probabilities, probabilities))
+    graded = stretched_grades(probabilities, *quadratic_price(probabilities, probabilities))
     assert _expected_qwk(graded, probabilities) == pytest.approx(max(_expected_qwk(n, probabilities) for n in namings))
     classed = (probabilities - kappa_offsets(probabilities, probabilities)).argmax(axis=1)
     best = max(cohen_kappa(_tallies(named, probabilities))[0] for named in namings)

@@ -77,7 +77,7 @@ def test_a_design_that_cannot_be_made_is_a_rejection_and_the_others_go_on():
     lost = [rejection for rejection in shard.rejections if rejection.slot == empty.slot]
     assert len(lost) == empty.attempts
     assert {(rejection.stage, rejection.reason) for rejection in lost} == {(Stage.DESIGN, "error")}
-    assert "no words for a ranking target" in lost[0].detail
+    assert "cannot make a ranking target" in lost[0].detail
 
 
 def test_a_task_is_published_with_its_files_record_and_costs():

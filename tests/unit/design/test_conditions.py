@@ -150,7 +150,7 @@ def test_hardness_hardly_changes_which_columns_are_the_units():
         assert sum(easy[name] != hard[name] for name in easy if name in hard) <= 2
 
 
-def test_crowded_columns_have_many_levels_and_the_same_ones_every_time():
+def test_high_cardinality_columns_have_many_levels_and_the_same_ones_every_time():
     conditions = Conditions(SplitKind.GROUPED, frozenset({PathologyKind.DRIFT}))
     sizes = set()
     for domain in load_domains():
@@ -170,13 +170,13 @@ def test_crowded_columns_have_many_levels_and_the_same_ones_every_time():
     assert max(sizes) == 45
 
 
-def test_other_streams_dress_other_levels():
+def test_other_seeds_draw_other_level_names():
     assert draw_level_names("city", 30, 1) == draw_level_names("city", 30, 1) != draw_level_names("city", 30, 2)
-    with pytest.raises(ValueError, match="different names of kind city"):
+    with pytest.raises(ValueError, match="the word list of city gave"):
         draw_level_names("city", 10**6 // 60, 1)
 
 
-def test_a_seed_of_crowds_gets_a_crowded_column():
+def test_a_seed_with_high_cardinality_gets_a_high_cardinality_column():
     for slot in range(12):
         for hardness in (0.0, 1.0):
             spec = make_spec(*BINARY, slot, hardness, pathologies=(PathologyKind.HIGH_CARDINALITY,))
