@@ -15,9 +15,11 @@ from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef, Slot
 from sandmill.models.reports import Rejection
 from sandmill.models.request import RunSettings
 from sandmill.pipeline.llm_client import FOLDER, open_client
-from sandmill.pipeline.run import iterate_records, open_dataset, shared_workers
+from sandmill.pipeline.run import open_dataset
 from sandmill.pipeline.sample_preview import preview_sample
+from sandmill.pipeline.workers import shared_workers
 from sandmill.quality.giveaways import GIVEAWAYS
+from sandmill.store.shards import read_shard_records
 
 DESIGNS_A_CALL = 4
 """Designs in the making for every call that may be open, so that a call that ends is followed by another at once. Where
@@ -60,7 +62,7 @@ def settle(
     """Design for slots, knowing what the library and the finished shards hold."""
     store = open_dataset(plan, settings)
     held = [KnownDomain.of_domain(domain) for domain in load_domains()]
-    held += [KnownDomain.of_spec(record.spec) for record in iterate_records(store, done)]
+    held += [KnownDomain.of_spec(record.spec) for ref in done for record in read_shard_records(store, ref)]
     # Which slots are tried again depends on the release secret, so no recording can foresee later rounds.
     forgives = settings.replay is not None and bool(done)
     at_once = settings.llm_calls * (1 if settings.max_usd is not None else DESIGNS_A_CALL)

@@ -7,7 +7,7 @@ from sandmill.models.base import Band
 from sandmill.models.plan import BuildPlan, ShardPlan, Slot
 from sandmill.models.request import BuildRequest
 from sandmill.models.seed import SeedIntake
-from sandmill.pipeline.pairing import pair_bands
+from sandmill.pipeline.band_search import pair_bands
 from sandmill.rng import Streams
 
 

@@ -15,8 +15,10 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import cache
 from multiprocessing.connection import Connection
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -44,6 +46,8 @@ KEPT_MEMORY = {
 MOST_KEPT_MB = 512
 """A worker that holds more after an item gives back what is free: else it would hold what its largest item took."""
 
+_HIRING = Lock()
+"""Shards begin at once. Without the lock, each would hire a pool of its own."""
 _PR_SET_PDEATHSIG = 1
 _BOOT = "import sys; from sandmill.pipeline.workers import serve; serve(int(sys.argv[1]), int(sys.argv[2]))"
 
@@ -147,6 +151,17 @@ class WorkerPool:
         worker = self._nursery.submit(_Worker).result()
         self._all.add(worker)
         return worker
+
+
+def shared_workers(workers: int) -> WorkerPool:
+    """Return the pool that all shards of this process share. It dies with the process."""
+    with _HIRING:
+        return _hire_workers(workers)
+
+
+@cache
+def _hire_workers(workers: int) -> WorkerPool:
+    return WorkerPool(workers)
 
 
 class _Worker:

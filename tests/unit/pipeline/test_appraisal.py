@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.unit.pipeline.ladders import made_up, rendered_of
 
 from sandmill.calibrate.lifts import DRAWS
 from sandmill.calibrate.panel import TRIVIAL, Panel, PanelRun, told_of
@@ -18,6 +17,7 @@ from sandmill.pipeline.appraisal import MOST_FEEDBACK, MOST_FINAL, appraise
 from sandmill.rng import Streams
 from tests.designs import SECRET
 from tests.factories import CALIBRATION, make_package
+from tests.unit.pipeline.ladders import made_up, rendered_of
 
 SMALL, LARGE = Sizes(train=120, feedback=300, final=900), Sizes(train=120, feedback=1700, final=3400)
 

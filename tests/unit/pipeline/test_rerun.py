@@ -3,7 +3,6 @@
 from functools import cache
 
 import pytest
-from tests.unit.pipeline.proved import calibrated, proved, recalibrated, rescored
 
 from sandmill.calibrate.panel import TRIVIAL, run_panel
 from sandmill.pipeline import rerun, verify
@@ -12,6 +11,7 @@ from sandmill.pipeline.reference import run_reference
 from sandmill.pipeline.rerun import rerun_task
 from tests.designs import SECRET
 from tests.packages import put
+from tests.unit.pipeline.proved import calibrated, proved, recalibrated, rescored
 
 OTHER = b"another secret of 32 bytes......"
 BELOW_THE_MEDIAN = calibrated().board[-2].solver

@@ -1,7 +1,6 @@
 """Every truth of a task holds for a sound one, and can be false."""
 
 import pytest
-from tests.unit.pipeline.proved import SIZES, calibrated, proved, rendered, rescored
 
 from sandmill.calibrate.panel import TRIVIAL
 from sandmill.models.base import Band
@@ -21,6 +20,7 @@ from sandmill.pipeline.truths import (
 from sandmill.pipeline.verify import verify_task
 from tests.factories import FACTS, VERIFICATION
 from tests.packages import put
+from tests.unit.pipeline.proved import SIZES, calibrated, proved, rendered, rescored
 
 ON_TOP = calibrated().board[0]
 

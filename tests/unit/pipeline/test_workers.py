@@ -10,11 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.unit.pipeline import jobs
 
 from sandmill.errors import InvalidSubmission, ItemRejected, Problem
-from sandmill.pipeline import run
+from sandmill.pipeline import workers
 from sandmill.pipeline.workers import MOST_KEPT_MB, WorkerFault, WorkerLost, WorkerPool, WorkerTimeout
+from tests.unit.pipeline import jobs
 
 
 @pytest.fixture(scope="module")
@@ -163,17 +163,17 @@ def test_shards_that_begin_at_once_share_one_pool(monkeypatch):
     hired = []
 
     class Slow:
-        def __init__(self, workers: int) -> None:
-            hired.append(workers)
+        def __init__(self, count: int) -> None:
+            hired.append(count)
             time.sleep(0.2)
 
-    monkeypatch.setattr(run, "WorkerPool", Slow)
-    run._hire_workers.cache_clear()
+    monkeypatch.setattr(workers, "WorkerPool", Slow)
+    workers._hire_workers.cache_clear()
     try:
         with ThreadPoolExecutor(4) as threads:
-            pools = set(threads.map(run.shared_workers, [1] * 4))
+            pools = set(threads.map(workers.shared_workers, [1] * 4))
     finally:
-        run._hire_workers.cache_clear()
+        workers._hire_workers.cache_clear()
     assert (len(pools), hired) == (1, [1])
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from sandmill.errors import StoreError
-from sandmill.store.shards import find_shard, read_shard_records, read_shard_reports, write_shard
+from sandmill.store.shards import ShardReports, find_shard, read_shard_records, read_shard_reports, write_shard
 from tests.factories import make_rejection, make_shard_plan, make_slot_report, make_task
 
 
@@ -21,7 +21,7 @@ def test_a_shard_gives_back_its_records_and_reports(store):
     slots = [make_slot_report(task) for task in tasks]
     ref = write_shard(store, plan, tasks[::-1], [make_rejection(1)], slots[::-1])
     assert sorted(read_shard_records(store, ref), key=lambda r: r.lineage.slot) == [task.record for task in tasks]
-    assert read_shard_reports(store, ref) == ([make_rejection(1)], slots)
+    assert read_shard_reports(store, ref) == ShardReports([make_rejection(1)], slots, [])
 
 
 def test_a_shard_without_tasks_is_a_finished_shard(store):
@@ -29,7 +29,7 @@ def test_a_shard_without_tasks_is_a_finished_shard(store):
     ref = write_shard(store, plan, [], [make_rejection(0), make_rejection(1)], [])
     assert (ref.filled, ref.empty) == ((), (0, 1))
     assert list(read_shard_records(store, ref)) == []
-    assert read_shard_reports(store, ref) == ([make_rejection(0), make_rejection(1)], [])
+    assert read_shard_reports(store, ref) == ShardReports([make_rejection(0), make_rejection(1)], [], [])
     assert find_shard(store, plan) is not None
 
 
@@ -48,7 +48,7 @@ def test_of_two_workers_that_make_a_shard_the_first_one_counts(store):
     second = write_shard(store, plan, [make_task(1)], [make_rejection(0)], [])
     assert second == first.model_copy(update={"reused": True})
     assert [record.lineage.slot for record in read_shard_records(store, second)] == [0]
-    assert read_shard_reports(store, second) == ([], [])
+    assert read_shard_reports(store, second) == ShardReports([], [], [])
 
 
 def test_replicates_share_a_slot(store):

@@ -1,6 +1,6 @@
 """The last message of a run: the same words in the Prefect UI and on the command line."""
 
-from tasks.publishing import Publication
+from sandmill.pipeline.publishing import Publication
 
 
 def _publication(**changed):
