@@ -87,7 +87,7 @@ class RunSettings(Frozen):
     strict: bool = False
     """Publish only if every band of --mix got the slots that were asked for; otherwise the build fails."""
     keep_rejects: int = Field(default=0, ge=0, le=1000)
-    """Keep the packages of the last so many rejected attempts of each shard, under private/rejects of the dataset."""
+    """Rejected attempts of each shard, the last ones, whose packages are kept under private/rejects of the dataset."""
     secret_file: Path | None = None
     """File with the release secret (at least 32 bytes). None: made once, kept under the private prefix."""
 

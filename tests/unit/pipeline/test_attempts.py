@@ -1,3 +1,7 @@
+import json
+import random
+
+from sandmill.fingerprint import digest
 from sandmill.models.base import Band
 from sandmill.models.plan import Slot
 from sandmill.models.structure import MetricName, TargetKind
@@ -120,3 +124,19 @@ def test_the_hard_end_of_the_knob_counts_as_well():
     assert expert.stuck == 1
     miss(expert, Attempt(expert.slot, 0, 2, 0, 0.9), 0.5)
     assert expert.stuck == 1
+
+
+def test_decisions_for_the_same_measurements_stay_what_they_were():
+    """A changed decision changes the bytes of tasks that are built again."""
+    rng, taken = random.Random(5), []
+    for _ in range(300):
+        search = SlotSearch(SLOT.model_copy(update={"band": rng.choice(list(Band))}), 0)
+        slope, base = rng.uniform(-0.3, 1.2), rng.uniform(0, 0.6)
+        while search.is_open:
+            attempt = search.next_attempt()
+            taken.append((attempt.number, attempt.variant, attempt.hardness, attempt.parent, attempt.any_band))
+            if attempt.any_band or rng.random() < 0.15:
+                search.start_over()
+            else:
+                miss(search, attempt, min(1.0, max(0.0, base + slope * attempt.hardness + rng.gauss(0, 0.05))))
+    assert digest(json.dumps(taken).encode())[:16] == "170b04617c662e00"

@@ -1,5 +1,6 @@
 """One design measured: the panel is made up, the rows and all decisions are real."""
 
+import sys
 from dataclasses import replace
 
 import pytest
@@ -155,3 +156,12 @@ def test_a_design_whose_constant_answer_fails_is_rejected(asked, monkeypatch):
 def test_the_solution_is_the_script_of_the_reference(asked):
     measured = calibrate_design(*job())
     assert f"Reference solution `{measured.calibration.reference}`" in measured.solution
+
+
+def test_the_pilot_s_training_rows_and_oracle_are_those_of_the_package(asked, monkeypatch):
+    """They are drawn once, and the second rendering of a proof shows that they are the same bytes."""
+    pilot, rendering = pilot_of(), sys.modules["sandmill.synth.render"]
+    monkeypatch.setattr(rendering, "draw_train", lambda *_: pytest.fail("rows were drawn again"))
+    monkeypatch.setattr(rendering, "OracleRule", lambda *_: pytest.fail("an oracle was tuned again"))
+    measured = calibrate_design(*job())
+    assert measured.package.public["train.csv"] == pilot.drawn.train.csv
