@@ -91,10 +91,11 @@ def test_a_stage_of_the_flow_reads_each_table_of_each_shard_once(build, monkeypa
 
 def test_shards_add_up_to_one_summary(build):
     _, settings, shards = build
-    summary = summarize_build(PLAN, shards(), settings)
+    summary = summarize_build(PLAN, shards([crashed(0)]), settings)
+    assert (summary.excused, summary.unpaid, len(summary.internal)) == ({0}, set(), 1)
     assert summary.counts.funnel().tasks == summary.digest.tasks == 4
     assert summary.filled == {0, 1, 2, 3}
-    assert [row.count for row in summary.counts.rejections()] == [2]
+    assert [(row.reason, row.count) for row in summary.counts.rejections()] == [(INTERNAL_ERROR, 1), ("twins", 2)]
     assert len(summary.shown) == len(summary.specs) == 4
 
 
