@@ -37,7 +37,7 @@ def report_release(plan: BuildPlan, shards: list[ShardRef], settings: RunSetting
 
 
 def progress_reporter(shard: ShardPlan) -> Listener:
-    """Tell the log and a progress artifact how far a shard is, at most every two seconds."""
+    """Report the progress of a shard to the log and to an artifact, at most every two seconds."""
     logger = get_run_logger()
     key = f"{shard.dataset.rpartition('/')[2]}-progress"
     artifact = cast("UUID", create_progress_artifact(0.0, key=key, description=shard.title))
@@ -50,7 +50,7 @@ def progress_reporter(shard: ShardPlan) -> Listener:
             return
         last_update = time.monotonic()
         logger.info(
-            "%d of %d verified, %d attempts, %d rejected; %s",
+            "%d of %d verified; attempts: %d, rejected: %d; %s",
             *(progress.filled, progress.slots, progress.attempts, progress.rejected),
             "stored" if progress.is_stored else progress.task or f"{progress.stage} {progress.done}/{progress.total}",
         )
@@ -68,7 +68,7 @@ def _show(key: str, table: TextTable) -> None:
 def _seeds_set_aside(seeds: Iterable[UnsupportedSeed]) -> str:
     lines = [f"- `{seed.id}` needs {'; '.join(seed.needs)}" for seed in seeds]
     return (
-        "\n".join(["Seeds set aside, for their structure is not supported yet:", "", *lines])
+        "\n".join(["Seeds set aside because their structure is not supported yet:", "", *lines])
         if lines
         else "All seeds were used."
     )

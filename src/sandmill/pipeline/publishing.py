@@ -150,7 +150,7 @@ def require_few_internal_errors(summary: BuildSummary, store: Store) -> None:
 
 
 def require_filled(summary: BuildSummary, slots: int) -> None:
-    """Refuse a build with too many empty slots. Slots that are empty for want of money do not count.
+    """Refuse a build with too many empty slots. Slots that are empty for lack of money or by our fault do not count.
 
     Raises:
         BudgetExceeded: names the reasons.
@@ -161,7 +161,7 @@ def require_filled(summary: BuildSummary, slots: int) -> None:
             "recorded and not paid for again. A request needs the price of its whole --max-tokens to be left: "
             "raise --max-usd, or lower --max-tokens, and run again."
         )
-    empty = slots - len(summary.filled) - len(summary.excused - summary.filled)
+    empty = slots - len(summary.filled) - len(summary.excused)
     if empty <= EMPTY_SLOTS_ALLOWED * slots:
         return
     rows = summary.counts.rejections()

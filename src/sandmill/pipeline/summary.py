@@ -35,10 +35,8 @@ class BuildSummary:
     digest: ReleaseDigest = field(default_factory=ReleaseDigest)
     suites: list[dict[str, Any]] = field(default_factory=list)
     filled: set[int] = field(default_factory=set)
-    excused: set[int] = field(default_factory=set)
-    """Slots with an internal error, or without money for their draft: if empty, no fault of the designs."""
     unpaid: set[int] = field(default_factory=set)
-    """Slots among them without money for their draft."""
+    """Slots without money for their draft."""
     internal: list[tuple[str, Rejection]] = field(default_factory=list)
     """Internal errors, each with the key of its shard."""
     specs: dict[str, TaskSpec] = field(default_factory=dict)
@@ -59,7 +57,6 @@ class BuildSummary:
                 self.filled.add(slot.slot)
         self.internal += [(key, one) for one in reports.rejections if one.reason == INTERNAL_ERROR]
         self.unpaid |= {one.slot for one in reports.rejections if one.reason == MONEY_SPENT}
-        self.excused |= {one.slot for one in reports.rejections if one.reason in (INTERNAL_ERROR, MONEY_SPENT)}
         if len(self.shown) < MOST_SHOWN:
             self.shown_slots += reports.slots
 
@@ -73,6 +70,11 @@ class BuildSummary:
             self.specs = {key: self.specs[key] for key in sorted(self.specs)[:MOST_TASKS]}
         if len(self.shown) < MOST_SHOWN:
             self.shown.append(record)
+
+    @property
+    def excused(self) -> set[int]:
+        """Empty slots for which no design is to blame: the money was spent, or our own code failed."""
+        return (self.unpaid | {one.slot for _, one in self.internal}) - self.filled
 
     def designers(self) -> list[DesignerRow]:
         """Sum up by designer."""

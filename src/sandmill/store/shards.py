@@ -33,7 +33,6 @@ class FinishedShard(Frozen):
     key: str
     round: int
     filled: tuple[int, ...]
-    empty: tuple[int, ...]
     digests: dict[str, str]
     """Digest of each task by task_id."""
     parts: dict[str, PartFile]
@@ -41,11 +40,9 @@ class FinishedShard(Frozen):
     reports: dict[str, PartFile]
     """By name. A release gets the Parquet files among them; `private/tracebacks` is there if a traceback is."""
 
-    def ref(self, dataset: str, reused: bool) -> ShardRef:
+    def ref(self, dataset: str) -> ShardRef:
         """Make the reference to this shard."""
-        return ShardRef(
-            dataset=dataset, key=self.key, round=self.round, filled=self.filled, empty=self.empty, reused=reused
-        )
+        return ShardRef(dataset=dataset, key=self.key, round=self.round, filled=self.filled)
 
 
 @dataclass(frozen=True)
@@ -62,7 +59,7 @@ def find_shard(store: Store, plan: ShardPlan) -> ShardRef | None:
     """Return the shard if an earlier run finished it."""
     if not store.exists(_index_path(plan.key)):
         return None
-    return read_shard(store, plan.key).ref(plan.dataset, reused=True)
+    return read_shard(store, plan.key).ref(plan.dataset)
 
 
 def write_shard(
@@ -78,7 +75,7 @@ def write_shard(
     Parts are named by their content, so two processes that make the same shard at once do not disturb each other.
 
     Returns:
-        The shard, `reused` if another process finished it first: then that one's parts are the shard.
+        The shard. If another process finished it first, it holds that process's tasks.
 
     Raises:
         StoreError: a task id occurs twice, or a task lies in no slot of the plan.
@@ -104,14 +101,13 @@ def write_shard(
         key=plan.key,
         round=plan.round,
         filled=tuple(slot.number for slot in plan.slots if slot.number in filled),
-        empty=tuple(slot.number for slot in plan.slots if slot.number not in filled),
         digests={task.record.task_id: task.record.digest for task in ordered},
         parts=parts,
         reports=reports,
     )
     if store.create(_index_path(plan.key), canonical_json(shard.model_dump(mode="json")).encode()):
-        return shard.ref(plan.dataset, reused=False)
-    return read_shard(store, plan.key).ref(plan.dataset, reused=True)
+        return shard.ref(plan.dataset)
+    return read_shard(store, plan.key).ref(plan.dataset)
 
 
 def read_shard(store: Store, key: str) -> FinishedShard:

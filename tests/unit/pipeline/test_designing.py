@@ -148,11 +148,11 @@ def test_money_that_ends_leaves_the_rest_undesigned(tmp_path):
 
 def test_what_is_finished_when_money_ends_is_worth_publishing():
     filled, unpaid = set(range(4)), set(range(4, 10))
-    require_filled(BuildSummary({}, filled=filled, unpaid=unpaid, excused=unpaid), 10)
+    require_filled(BuildSummary({}, filled=filled, unpaid=unpaid), 10)
     with pytest.raises(BudgetExceeded, match="3 of 10 slots stayed empty"):
-        require_filled(BuildSummary({}, filled=filled, unpaid={7, 8, 9}, excused={7, 8, 9}), 10)
+        require_filled(BuildSummary({}, filled=filled, unpaid={7, 8, 9}), 10)
     with pytest.raises(BudgetExceeded, match="--max-usd ended before any of 10 slots"):
-        require_filled(BuildSummary({}, unpaid=unpaid, excused=unpaid), 10)
+        require_filled(BuildSummary({}, unpaid=unpaid), 10)
 
 
 def test_a_miss_in_replay_stops_the_build(tmp_path):

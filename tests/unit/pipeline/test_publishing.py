@@ -92,7 +92,7 @@ def test_a_stage_of_the_flow_reads_each_table_of_each_shard_once(build, monkeypa
 def test_shards_add_up_to_one_summary(build):
     _, settings, shards = build
     summary = summarize_build(PLAN, shards([crashed(0)]), settings)
-    assert (summary.excused, summary.unpaid, len(summary.internal)) == ({0}, set(), 1)
+    assert [(one.slot, one.traceback) for _, one in summary.internal] == [(0, TRACEBACK)]
     assert summary.counts.funnel().tasks == summary.digest.tasks == 4
     assert summary.filled == {0, 1, 2, 3}
     assert [(row.reason, row.count) for row in summary.counts.rejections()] == [(INTERNAL_ERROR, 1), ("twins", 2)]
@@ -134,7 +134,7 @@ def test_a_slot_that_our_own_code_left_empty_is_not_a_slot_that_no_design_fits()
     filled = {0, 1, 2}
     with pytest.raises(BudgetExceeded, match="1 of 4 slots stayed empty"):
         require_filled(BuildSummary({}, filled=filled), 4)
-    require_filled(BuildSummary({}, filled=filled, excused={3}), 4)
+    require_filled(BuildSummary({}, filled=filled, internal=[("key", crashed(3))]), 4)
 
 
 def test_the_ending_says_where_rejected_packages_are_kept(build):

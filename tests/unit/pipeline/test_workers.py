@@ -168,12 +168,9 @@ def test_shards_that_begin_at_once_share_one_pool(monkeypatch):
             time.sleep(0.2)
 
     monkeypatch.setattr(workers, "WorkerPool", Slow)
-    workers._hire_workers.cache_clear()
-    try:
-        with ThreadPoolExecutor(4) as threads:
-            pools = set(threads.map(workers.shared_workers, [1] * 4))
-    finally:
-        workers._hire_workers.cache_clear()
+    monkeypatch.setattr(workers, "_SHARED", {})
+    with ThreadPoolExecutor(4) as threads:
+        pools = set(threads.map(workers.shared_workers, [1] * 4))
     assert (len(pools), hired) == (1, [1])
 
 
