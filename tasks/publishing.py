@@ -1,4 +1,4 @@
-"""Policy for publishing: a version appears whole or not at all, so trying again is safe."""
+"""Policy for publishing. A version appears at once or not at all, so a retry is safe."""
 
 from typing import cast
 
@@ -32,18 +32,18 @@ def name_version(publication: Publication) -> None:
 
 
 def completed(publication: Publication) -> str:
-    """Make the final state of the run; callers of the flow get its data, `<root>/<dataset>@<version>`, from Prefect."""
+    """Make the final state of the run. Its data is what callers of the flow get: `<root>/<dataset>@<version>`."""
     return cast("str", Completed(message=publication.message, data=publication.reference))
 
 
 def is_cancelled() -> bool:
-    """Whether somebody cancelled this run. A worker ends its process; a build from the command line has to ask."""
+    """Whether this run was cancelled. A worker ends the process itself; a build from the command line has to ask."""
     with get_client(sync_client=True) as client:
         return client.read_flow_run(flow_run.id).state_type is StateType.CANCELLING
 
 
 def cancelled() -> str:
-    """Make the final state of a cancelled run, from which Prefect gives callers no data."""
+    """Make the final state of a cancelled run, which has no data."""
     return cast("str", Cancelled(message="Cancelled before publishing. Finished shards are kept."))
 
 

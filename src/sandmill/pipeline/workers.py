@@ -40,8 +40,8 @@ KEPT_MEMORY = {
     "MALLOC_MMAP_THRESHOLD_": str(1 << 30),
     "MALLOC_TRIM_THRESHOLD_": str(1 << 30),
 }
-"""Environment of a worker. By default glibc returns large arrays to the system at once, and taking a page again is slow on
-virtual machines."""
+"""Environment of a worker. By default glibc returns large arrays to the system at once, and on virtual machines it is
+slow to take the memory again."""
 
 MOST_KEPT_MB = 512
 """A worker with more resident memory after an item returns its free memory to the system."""
