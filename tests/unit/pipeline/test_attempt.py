@@ -17,7 +17,7 @@ from tests.unit.pipeline.ladders import job, pilot_of, rendered_of
 
 ATTEMPT, _, _ = job(Band.HARD)
 JOB = AttemptJob(ATTEMPT, "f" * 64, SECRET, pilot_of().spec)
-PATH = "/home/someone/data.csv"
+PATH = "patients/data.csv"
 
 
 def crash(*_):
