@@ -52,7 +52,7 @@ class Failed:
 
 @dataclass(frozen=True)
 class Attempted:
-    """What came of an attempt."""
+    """The result of an attempt, and its cost."""
 
     result: Calibrated | OffBand | Unsound | Failed
     stage: Stage
@@ -72,7 +72,7 @@ class ProofJob:
 
 @dataclass(frozen=True)
 class Proof:
-    """What came of a proof."""
+    """The result of a proof, and its cost."""
 
     result: Verification | ItemRejected
     seconds: dict[Stage, float]

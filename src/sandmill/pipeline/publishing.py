@@ -1,4 +1,4 @@
-"""Publish what the shards of a build hold, or say why nothing is published."""
+"""Publish the tasks of a build as a version, or say why nothing is published."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -59,7 +59,7 @@ class Publication(Frozen):
 
 
 def summarize_build(plan: BuildPlan, shards: Sequence[ShardRef], settings: RunSettings) -> BuildSummary:
-    """Add up what the shards of a build hold."""
+    """Add up the content of the shards of a build."""
     seeds = {seed.id: f"{seed.title} {seed.summary}" for seed in plan.seeds}
     return sum_up(open_dataset(plan, settings), shards, seeds)
 
@@ -67,7 +67,7 @@ def summarize_build(plan: BuildPlan, shards: Sequence[ShardRef], settings: RunSe
 def publish_release(
     plan: BuildPlan, shards: Sequence[ShardRef], settings: RunSettings, suites: Mapping[str, bytes]
 ) -> Publication:
-    """Publish what the shards hold as the next version, unless a version of equal content exists.
+    """Publish the tasks of the shards as the next version, unless a version of equal content exists.
 
     Raises:
         BudgetExceeded: if more than 1 % of the attempts failed in our own code, or more than a fifth of the slots

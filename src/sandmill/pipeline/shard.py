@@ -1,4 +1,4 @@
-"""Make one shard: attempts in waves until each slot is filled or spent, then proofs of what they found."""
+"""Make one shard: attempts in waves until each slot has a candidate or is spent, then suites and proofs."""
 
 import time
 from collections import deque
@@ -203,7 +203,7 @@ class ShardBuild:
                 yield _Try(slot, attempt, record.spec)
 
     def _attempt(self, tries: list[_Try]) -> list[_Candidate]:
-        """Run a wave of attempts. Steer or reject what is no candidate."""
+        """Run a wave of attempts. Return the candidates; tell the searches about misses, and record all rejections."""
         keeps = bool(self._rejects.maxlen)
         jobs = [AttemptJob(one.attempt, self._plan.plan_fingerprint, self._secret, one.spec, keeps) for one in tries]
         # A lost worker does not say where it was; most of an attempt is calibration.
@@ -260,7 +260,7 @@ class ShardBuild:
     def _work(
         self, function: Callable[[Any], Ended], jobs: Sequence[Any], when_lost: Callable[[Exception], Ended]
     ) -> list[Ended]:
-        """Run jobs in the workers, and return what came of them in the order of the jobs."""
+        """Run jobs in the workers. Return their results in the order of the jobs."""
         ended: dict[int, Ended] = {}
         for index, outcome in self._workers.map(function, jobs, JOB_TIMEOUT_S) if jobs else ():
             ended[index] = when_lost(outcome) if isinstance(outcome, Exception) else outcome

@@ -1,4 +1,4 @@
-"""What all shards of a build hold, added up in one pass with one shard in memory at a time."""
+"""The content of all shards of a build, added up in one pass with one shard in memory at a time."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
