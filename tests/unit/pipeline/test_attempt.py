@@ -9,6 +9,7 @@ from sandmill.pipeline import attempt as module
 from sandmill.pipeline.attempt import AttemptJob, Failed, ProofJob, Unsound, prove, run_attempt
 from sandmill.pipeline.measuring import Calibrated, OffBand
 from sandmill.pipeline.shard import ShardBuild
+from sandmill.pipeline.workers import WorkerFault, WorkerLost, WorkerTimeout
 from sandmill.store.shards import ShardReports, read_shard_reports, write_shard
 from sandmill.synth import render
 from tests.designs import SECRET
@@ -111,3 +112,17 @@ def test_only_the_last_rejects_are_kept(monkeypatch):
     assert [one.rejection.attempt for one in shard.rejects] == [shard.slots[0].attempts - 1, shard.slots[0].attempts]
     assert all(isinstance(one.rejection, Rejection) and one.package == package for one in shard.rejects)
     assert ShardBuild(make_shard_plan("r/d", range(1)), SECRET, "c", {}, Failing()).run().rejects == ()
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [(WorkerTimeout("300 s"), "timeout"), (WorkerLost("SIGKILL"), INTERNAL_ERROR), (WorkerFault("x"), INTERNAL_ERROR)],
+)
+def test_a_slow_design_is_at_fault_itself_and_a_lost_worker_is_not_the_design_s(error, reason):
+    class Losing:
+        def map(self, function, items, timeout_s):
+            return ((index, error) for index, _ in enumerate(items))
+
+    shard = ShardBuild(make_shard_plan("r/d", range(1)), SECRET, "c", {}, Losing()).run()
+    assert {one.reason for one in shard.rejections} == {reason}
+    assert all(bool(one.traceback) == (reason == INTERNAL_ERROR) for one in shard.rejections)
