@@ -7,27 +7,21 @@ from tempfile import TemporaryDirectory
 from sandmill.models.base import Band
 from sandmill.models.plan import ShardRef
 from sandmill.models.release import TaskRecord
-from sandmill.models.reports import Rejection, SlotReport
+from sandmill.models.reports import Funnel, Rejection, SlotReport
 from sandmill.models.request import DEFAULT_MIX, BuildRequest, RunSettings
 from sandmill.pipeline.plan import plan_build
-from sandmill.pipeline.run import (
-    BuildReport,
-    build_shard,
-    iterate_records,
-    iterate_slot_reports,
-    open_dataset,
-    plan_round,
-    report_build,
-)
+from sandmill.pipeline.run import build_shard, open_dataset, plan_round
+from sandmill.report import FunnelCounts, RejectionRow
 from sandmill.seeds import ingest
-from sandmill.store.shards import read_shard_reports
+from sandmill.store.shards import read_shard_records, read_shard_reports
 
 
 @dataclass(frozen=True)
 class Built:
     """What a build made, without its files."""
 
-    report: BuildReport
+    funnel: Funnel
+    reasons: tuple[RejectionRow, ...]
     slots: tuple[SlotReport, ...]
     records: tuple[TaskRecord, ...]
     rejections: tuple[Rejection, ...]
@@ -45,9 +39,14 @@ def build(
         while shards := plan_round(plan, done, settings, {}):
             done += [build_shard(shard, settings, {}) for shard in shards]
         store = open_dataset(plan, settings)
+        reports = [read_shard_reports(store, ref) for ref in done]
+        counts = FunnelCounts()
+        for report in reports:
+            counts.add(report.slots, report.rejections)
         return Built(
-            report_build(plan, done, settings),
-            tuple(iterate_slot_reports(store, done)),
-            tuple(iterate_records(store, done)),
-            tuple(rejection for ref in done for rejection in read_shard_reports(store, ref)[0]),
+            counts.funnel(),
+            counts.rejections(),
+            tuple(slot for report in reports for slot in report.slots),
+            tuple(record for ref in done for record in read_shard_records(store, ref)),
+            tuple(rejection for report in reports for rejection in report.rejections),
         )

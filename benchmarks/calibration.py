@@ -34,7 +34,7 @@ def report_mix(name: str, built: Built) -> str:
     last = {slot.slot: slot for slot in sorted(built.slots, key=lambda slot: slot.round)}
     asked, reached = (Counter(getattr(slot, name) for slot in last.values()) for name in ("wanted", "reached"))
     cells = [f"{asked[band]} / {reached[band]}" for band in Band]
-    counts = built.report.funnel
+    counts = built.funnel
     return (
         f"| {name} | {' | '.join(cells)} | {counts.in_band / counts.slots:.0%} | {counts.filled / counts.slots:.0%} | "
         f"{counts.designed / counts.slots:.2f} |"

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sandmill.design import design_task, first_hardness
+from sandmill.design import design_task
 from sandmill.mechanism import draw_rows
 from sandmill.models.base import Band
 from sandmill.models.columns import Categorical, Date, Unit
@@ -26,6 +26,7 @@ from sandmill.models.plan import Slot
 from sandmill.models.seed import SeedTask
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import PathologyKind, SplitKind
+from sandmill.pipeline.band_search import first_hardness
 from sandmill.pipeline.measuring import measure_difficulty
 from sandmill.pipeline.workers import WorkerPool
 from sandmill.rng import Streams

@@ -1,21 +1,18 @@
 """How many first attempts become verified tasks, whatever their band, and why the others do not: for `yield`."""
 
-import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
-from sandmill.design import first_hardness
 from sandmill.errors import ItemRejected
+from sandmill.models.base import Stage
 from sandmill.models.plan import Slot
 from sandmill.models.request import BuildRequest
-from sandmill.pipeline.band_search import Attempt
-from sandmill.pipeline.jobs import GenerateJob, VerifyJob, generate, verify_package
-from sandmill.pipeline.measuring import Calibrated, CalibrateJob, calibrate_design
+from sandmill.pipeline.attempt import AttemptJob, Failed, ProofJob, Unsound, prove, run_attempt
+from sandmill.pipeline.band_search import Attempt, first_hardness
+from sandmill.pipeline.measuring import OffBand
 from sandmill.pipeline.plan import plan_build, plan_slots
 from sandmill.pipeline.workers import WorkerPool
-from sandmill.quality import check_package
 from sandmill.seeds import ingest
 
 SECRET = bytes(32)
@@ -33,32 +30,29 @@ class Try:
     """Of the final part."""
     detail: str = ""
     seconds: tuple[float, ...] = ()
-    """Generate, calibrate, check and verify."""
+    """Design, generate, calibrate, check and verify."""
 
 
 def attempt(piece: tuple[Slot, bool]) -> Try:
     """Make one attempt at a slot, of any band, through all stages."""
     slot, proves = piece
     one = Attempt(slot, 0, 1, 0, first_hardness(slot.seed.structure, slot.band), any_band=True)
-    clock = [time.perf_counter()]
-    try:
-        pilot = generate(GenerateJob(one, "first tries", SECRET)).pilot
-        clock.append(time.perf_counter())
-        made = calibrate_design(CalibrateJob(one, pilot, SECRET))
-        clock.append(time.perf_counter())
-        assert isinstance(made, Calibrated)
-        findings = check_package(made.package)
-        clock.append(time.perf_counter())
-        reached = str(made.calibration.difficulty.band)
-        if findings:
-            return Try(f"check {findings[0].gate}", str(slot.band), reached, detail=str(findings[0]))
-        if proves:
-            verify_package(VerifyJob(made.package, made.calibration, made.solution, SECRET))
-        clock.append(time.perf_counter())
-    except ItemRejected as error:
-        return Try(f"{error.stage} {error.reason}", str(slot.band), detail=error.detail)
-    seconds = tuple(after - before for before, after in pairwise(clock))
-    return Try("verified", str(slot.band), reached, made.package.spec.sizes.final, "", seconds)
+    attempted = run_attempt(AttemptJob(one, "first tries", SECRET))
+    made, wanted = attempted.result, str(slot.band)
+    if isinstance(made, Failed):
+        return Try(f"{made.error.stage} {made.error.reason}", wanted, detail=made.error.traceback or made.error.detail)
+    assert not isinstance(made, OffBand)
+    if isinstance(made, Unsound):
+        reached = str(made.calibrated.calibration.difficulty.band)
+        return Try(f"check {made.error.reason}", wanted, reached, detail=made.error.detail)
+    seconds = [attempted.seconds[stage] for stage in (Stage.DESIGN, Stage.GENERATE, Stage.CALIBRATE, Stage.CHECK)]
+    if proves:
+        proof = prove(ProofJob(made, SECRET))
+        if isinstance(proof.result, ItemRejected):
+            return Try(f"verify {proof.result.reason}", wanted, detail=proof.result.detail)
+        seconds.append(proof.seconds[Stage.VERIFY])
+    reached = str(made.calibration.difficulty.band)
+    return Try("verified", wanted, reached, made.package.spec.sizes.final, "", tuple(seconds))
 
 
 def measure(slots: int, seed: int, workers: int, *, proves: bool = True) -> list[Try]:
@@ -94,7 +88,7 @@ def report(tries: Sequence[Try]) -> None:
     for outcome, count in Counter(one.outcome for one in tries).most_common():
         print(f"| {outcome} | {count} | {count / len(tries):.1%} |")
     for one in tries:
-        if one.outcome.startswith(("verify", "check", "error")):
+        if one.outcome.startswith(("verify", "check", "error")) or "internal_error" in one.outcome:
             print(f"\n{one.outcome}: {one.detail}")
     print("\n| band asked for | first tries | verified | in band |\n|---|---:|---:|---:|")
     for band in dict.fromkeys(one.wanted for one in tries):
@@ -104,5 +98,5 @@ def report(tries: Sequence[Try]) -> None:
     rows = Counter(one.rows for one in verified)
     print("\nRows of the final part: " + ", ".join(f"{size} ({count})" for size, count in sorted(rows.items())) + ".")
     means = [sum(stage) / len(verified) for stage in zip(*(one.seconds for one in verified), strict=True)]
-    named = zip(("generate", "calibrate", "check", "verify"), means, strict=False)
+    named = zip(("design", "generate", "calibrate", "check", "verify"), means, strict=False)
     print("Seconds of a verified first try: " + ", ".join(f"{stage} {mean:.2f}" for stage, mean in named) + ".")

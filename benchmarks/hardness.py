@@ -1,7 +1,7 @@
 """How difficult the grammar's designs turn out along the hardness knob, for each target and metric.
 
 Run from the repository root: python -m benchmarks.hardness --slots 20
-The medians are what `sandmill.design.steering` starts its search from.
+The medians are what `sandmill.pipeline.band_search` starts its search from.
 """
 
 import argparse
@@ -9,16 +9,17 @@ from collections import defaultdict
 from collections.abc import Sequence
 from statistics import median
 
+from sandmill.design import design_task
 from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.base import Band
 from sandmill.models.plan import Slot
 from sandmill.models.seed import SeedTask
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.pipeline.band_search import Attempt
-from sandmill.pipeline.jobs import GenerateJob, generate
 from sandmill.pipeline.measuring import measure_difficulty
 from sandmill.pipeline.workers import WorkerPool
+from sandmill.rng import Streams
 from sandmill.seeds import ingest
+from sandmill.synth import draw_pilot
 
 HARDNESS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
@@ -27,8 +28,8 @@ def measure(piece: tuple[SeedTask, int, float]) -> float:
     """Difficulty of one design, from the competent tier."""
     seed, number, hardness = piece
     slot = Slot(number=number, seed=seed, band=Band.EASY)
-    attempt = Attempt(slot=slot, round=0, number=1, variant=0, hardness=hardness)
-    return measure_difficulty(generate(GenerateJob(attempt, "hardness", bytes(32))).pilot).value
+    streams = Streams(bytes(32), "hardness").child(f"slot {number} round 0 variant 0")
+    return measure_difficulty(draw_pilot(design_task(slot, streams, hardness), bytes(32))).value
 
 
 def seeds() -> list[list[SeedTask]]:

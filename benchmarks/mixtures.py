@@ -15,8 +15,6 @@ import numpy as np
 
 from benchmarks.first_tries import SECRET
 from sandmill.calibrate.panel import PanelRun, run_panel, told_of
-from sandmill.design import first_hardness
-from sandmill.errors import ItemRejected
 from sandmill.metrics import get_metric
 from sandmill.metrics.medals import medal_of
 from sandmill.metrics.submission import read_answers
@@ -25,9 +23,9 @@ from sandmill.models.calibration import Calibration
 from sandmill.models.plan import Slot
 from sandmill.models.reports import Medal
 from sandmill.models.request import BuildRequest
-from sandmill.pipeline.band_search import Attempt
-from sandmill.pipeline.jobs import GenerateJob, generate
-from sandmill.pipeline.measuring import Calibrated, CalibrateJob, calibrate_design
+from sandmill.pipeline.attempt import AttemptJob, Failed, Unsound, run_attempt
+from sandmill.pipeline.band_search import Attempt, first_hardness
+from sandmill.pipeline.measuring import Calibrated
 from sandmill.pipeline.plan import plan_build, plan_slots
 from sandmill.pipeline.workers import WorkerPool
 from sandmill.seeds import ingest
@@ -54,10 +52,9 @@ MIXTURES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 def golds_of(slot: Slot) -> tuple[Band, frozenset[str]] | str:
     """Measure a first try of any band: what is gold on it, entries and mixtures; or why there is no task."""
     attempt = Attempt(slot, 0, 1, 0, first_hardness(slot.seed.structure, slot.band), any_band=True)
-    try:
-        made = calibrate_design(CalibrateJob(attempt, generate(GenerateJob(attempt, "mixtures", SECRET)).pilot, SECRET))
-    except ItemRejected as error:
-        return error.reason
+    made = run_attempt(AttemptJob(attempt, "mixtures", SECRET)).result
+    if isinstance(made, Failed | Unsound):
+        return made.error.reason
     assert isinstance(made, Calibrated)
     calibration, package = made.calibration, made.package
     golds = {entry.solver for entry in calibration.board if is_gold(entry.final, calibration)}

@@ -21,14 +21,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     report(measure(given.first, given.seed, given.workers))
     built = build(given.slots, given.seed, given.workers)
-    counts, attempts = built.report.funnel, built.report.funnel.designed
+    counts, attempts = built.funnel, built.funnel.designed
     print(
         f"\n{counts.filled} of {counts.slots} slots filled (**{counts.filled / counts.slots:.1%}**), {counts.in_band} "
         f"in the band asked for; {attempts / counts.slots:.2f} attempts a slot; {counts.verified} verified of "
         f"{counts.rendered} rendered ({counts.verified / counts.rendered:.1%})."
     )
     print("\n| rejected at | reason | attempts | share | seconds |\n|---|---|---:|---:|---:|")
-    for row in built.report.rejections:
+    for row in built.reasons:
         print(f"| {row.stage} | {row.reason} | {row.count} | {row.count / attempts:.1%} | {row.seconds:.0f} |")
 
 

@@ -1,4 +1,4 @@
-"""Policy for building shards. No timeout here: it could not interrupt a thread; work is bounded in the workers."""
+"""Policy for building shards. Time limits lie in the workers: a Prefect timeout cannot interrupt a thread."""
 
 from functools import cache
 from pathlib import Path
@@ -18,7 +18,7 @@ EXPECTATIONS = Path(__file__).parent.parent / "expectations"
 
 @cache
 def suites() -> dict[str, bytes]:
-    """The expectation suites of this checkout, read once."""
+    """Return the expectation suites of this checkout, read once."""
     return load_suites(EXPECTATIONS)
 
 
@@ -32,7 +32,7 @@ def plan_next_round(plan: BuildPlan, shards: list[ShardRef], settings: RunSettin
 def draft_designs(
     plan: BuildPlan, pending: tuple[ShardPlan, ...], shards: list[ShardRef], settings: RunSettings
 ) -> tuple[ShardPlan, ...]:
-    """Ask language models for the designs of a round. What was answered before is not asked again."""
+    """Ask language models for the designs of a round. Recorded answers are not asked for again."""
     return design_round(plan, pending, shards, settings)
 
 

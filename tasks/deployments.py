@@ -1,4 +1,4 @@
-"""Whether a deployment runs is the operator's choice: deploying again must not change it."""
+"""Keep deployments and schedules as active or inactive as operators left them, whenever they are deployed again."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -47,7 +47,7 @@ def _restore(client: SyncPrefectClient, old: DeploymentResponse, new: Deployment
 
 
 def _key(schedule: DeploymentSchedule) -> str:
-    """Recognise a schedule whose row was made again: by its slug, or by its times if it has none."""
+    """Return what identifies a schedule whose row was made again: its slug, or its times if it has none."""
     return schedule.slug or schedule.schedule.model_dump_json()
 
 

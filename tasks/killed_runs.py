@@ -1,4 +1,4 @@
-"""Runs whose process was killed: nothing tells the Prefect server, so the next run on that machine does."""
+"""Runs whose process was killed. The Prefect server cannot know, so the next run on that machine marks them."""
 
 import os
 import socket
@@ -28,15 +28,15 @@ UNFINISHED = (StateType.RUNNING, StateType.CANCELLING)
 
 @dataclass(frozen=True)
 class ProcessIdentity:
-    """Names one process among all that any machine ever ran; a process id alone is used again."""
+    """Identity of one process. A process id alone is used again."""
 
     host: str
     machine: str
-    """/etc/machine-id, which outlives a reboot."""
+    """/etc/machine-id, which stays the same after a reboot."""
     boot: str
     """Changes at every boot."""
     namespace: str
-    """Process ids mean something only inside this namespace, such as one container."""
+    """PID namespace, such as one container: process ids are valid inside it only."""
     pid: int
     started: int
     """Clock ticks since boot."""
@@ -93,7 +93,7 @@ def crash_killed_runs() -> None:
         for run in _unfinished_runs(client, str(this_run.flow_name)):
             process = ProcessIdentity.from_labels(run.labels)
             if run.id != run_id and process is not None and process.is_gone:
-                message = f"Process {process.pid} on {process.host} ended without a word and was probably killed."
+                message = f"Process {process.pid} on {process.host} ended without a report and was probably killed."
                 _mark_crashed(client, run.id, message)
 
 
@@ -105,7 +105,7 @@ def _unfinished_runs(client: SyncPrefectClient, flow: str) -> list[FlowRun]:
 
 
 def _mark_crashed(client: SyncPrefectClient, run_id: UUID, message: str) -> None:
-    """Read the state once more first: the process may have ended well after the list of runs was read."""
+    """Read the state once more first: the process may have ended normally after the list of runs was read."""
     run = client.read_flow_run(run_id)
     if run.state_type not in UNFINISHED:
         return
@@ -117,7 +117,7 @@ def _mark_crashed(client: SyncPrefectClient, run_id: UUID, message: str) -> None
 
 
 def _start_time(pid: int) -> int:
-    """Field 22 of /proc/PID/stat, counted behind the name, which may hold blanks and brackets."""
+    """Read field 22 of /proc/PID/stat, counted after the name, which may contain blanks and brackets."""
     return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19])
 
 

@@ -1,4 +1,4 @@
-"""How tasks are run: the only place where retries, caching and limits are decided."""
+"""Policies of tasks. Retries, caching and limits are decided here alone."""
 
 from typing import Any
 
@@ -7,15 +7,15 @@ from prefect.cache_policies import NO_CACHE
 from sandmill.errors import BudgetExceeded, InputError, LeakyRelease, MixMissed
 
 PLAIN: dict[str, Any] = {"cache_policy": NO_CACHE}
-"""Quick and pure: no retries. The store's finished shards are the only cache."""
+"""For quick tasks without IO: no retries. The store's finished shards are the only cache."""
 
 
 VERDICTS = (InputError, BudgetExceeded, LeakyRelease, MixMissed)
-"""Errors that the same input meets every time."""
+"""Errors that equal input raises every time."""
 
 
 def is_worth_retrying(task: Any, run: Any, state: Any) -> bool:
-    """Retry what may pass by itself, never a wrong input or a verdict on finished work."""
+    """Retry errors that may pass by themselves, but neither wrong inputs nor verdicts on finished work."""
     error = state.result(raise_on_failure=False)
     return not isinstance(error, VERDICTS)
 
@@ -26,4 +26,4 @@ STORED: dict[str, Any] = {
     "retry_delay_seconds": [2, 10],
     "retry_condition_fn": is_worth_retrying,
 }
-"""Reads and writes the store: a dropped connection is tried again, and finished work is found there."""
+"""For tasks that use the store: a dropped connection is tried again, and finished work is found there."""

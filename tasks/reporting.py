@@ -1,8 +1,7 @@
-"""What operators see in the Prefect UI: progress while shards are made, then funnel, difficulty and rejections."""
+"""Artifacts in the Prefect UI: progress while shards are made, then funnel, difficulty and rejections."""
 
 import time
 from collections.abc import Iterable
-from itertools import islice
 from typing import cast
 from uuid import UUID
 
@@ -19,29 +18,26 @@ from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef
 from sandmill.models.request import RunSettings
 from sandmill.models.seed import UnsupportedSeed
 from sandmill.pipeline.progress import Listener, Progress
-from sandmill.pipeline.run import iterate_records, iterate_slot_reports, open_dataset, report_build
+from sandmill.pipeline.publishing import summarize_build
 from sandmill.report import TextTable, ending_table, funnel_table, rejections_table
 from tasks.policies import STORED
 
 SECONDS_BETWEEN_UPDATES = 2.0
 """Each update of a progress artifact is a call to the server."""
-TASKS_SHOWN = 200
-"""Rows of the difficulty artifact: the Prefect UI is for looking, the release's tables are for work."""
 
 
 @task(name="report release", **STORED)
 def report_release(plan: BuildPlan, shards: list[ShardRef], settings: RunSettings) -> None:
     """Store funnel, difficulty, rejections and seeds set aside as artifacts, before publishing decides anything."""
-    store, report = open_dataset(plan, settings), report_build(plan, shards, settings)
-    tasks = ending_table(islice(iterate_records(store, shards), TASKS_SHOWN), iterate_slot_reports(store, shards))
-    _show(f"{plan.request.name}-funnel", funnel_table(report.funnel))
-    _show(f"{plan.request.name}-difficulty", tasks)
-    _show(f"{plan.request.name}-rejections", rejections_table(report.rejections))
+    summary = summarize_build(plan, shards, settings)
+    _show(f"{plan.request.name}-funnel", funnel_table(summary.counts.funnel()))
+    _show(f"{plan.request.name}-difficulty", ending_table(summary.shown, summary.shown_slots))
+    _show(f"{plan.request.name}-rejections", rejections_table(summary.counts.rejections()))
     create_markdown_artifact(_seeds_set_aside(plan.unsupported), key=f"{plan.request.name}-seeds")
 
 
 def progress_reporter(shard: ShardPlan) -> Listener:
-    """Tell the log and a progress artifact how far a shard is, at most every two seconds."""
+    """Report the progress of a shard to the log and to an artifact, at most every two seconds."""
     logger = get_run_logger()
     key = f"{shard.dataset.rpartition('/')[2]}-progress"
     artifact = cast("UUID", create_progress_artifact(0.0, key=key, description=shard.title))
@@ -54,7 +50,7 @@ def progress_reporter(shard: ShardPlan) -> Listener:
             return
         last_update = time.monotonic()
         logger.info(
-            "%d of %d verified, %d attempts, %d rejected; %s",
+            "%d of %d verified; attempts: %d, rejected: %d; %s",
             *(progress.filled, progress.slots, progress.attempts, progress.rejected),
             "stored" if progress.is_stored else progress.task or f"{progress.stage} {progress.done}/{progress.total}",
         )
@@ -72,7 +68,7 @@ def _show(key: str, table: TextTable) -> None:
 def _seeds_set_aside(seeds: Iterable[UnsupportedSeed]) -> str:
     lines = [f"- `{seed.id}` needs {'; '.join(seed.needs)}" for seed in seeds]
     return (
-        "\n".join(["Seeds set aside, for their structure is not supported yet:", "", *lines])
+        "\n".join(["Seeds set aside because their structure is not supported yet:", "", *lines])
         if lines
         else "All seeds were used."
     )

@@ -14,7 +14,8 @@ from sandmill.models.plan import ShardRef
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline.designing import design_round
 from sandmill.pipeline.plan import plan_build
-from sandmill.pipeline.run import build_shard, open_dataset, plan_round, publish_release
+from sandmill.pipeline.publishing import publish_release
+from sandmill.pipeline.run import build_shard, plan_round
 from sandmill.quality import load_suites
 from sandmill.seeds import ingest
 
@@ -31,8 +32,7 @@ def build(request: BuildRequest, settings: RunSettings) -> str:
     while pending := plan_round(plan, shards, settings, suites):
         pending = design_round(plan, pending, shards, settings)
         shards += [build_shard(shard, settings, suites) for shard in pending]
-    manifest, _ = publish_release(plan, shards, settings, suites)
-    return f"{open_dataset(plan, settings).root}@{manifest.version}"
+    return publish_release(plan, shards, settings, suites).reference
 
 
 @pytest.fixture(scope="session")

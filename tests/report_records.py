@@ -1,10 +1,13 @@
 """Hand-made records for the reports: no package is rendered."""
 
+from collections.abc import Iterable
+
 from sandmill.models.base import Band
 from sandmill.models.calibration import BoardEntry, Calibration, Difficulty, Thresholds, Tier
 from sandmill.models.release import Lineage, Manifest, PartFile, TaskRecord
 from sandmill.models.reports import Verification
 from sandmill.models.structure import TargetKind
+from sandmill.report import ReleaseDigest
 from tests.factories import FACTS, STEADY
 from tests.packages import make_brief, make_spec
 
@@ -80,6 +83,14 @@ def make_manifest(tasks: int = 4) -> Manifest:
             for split in ("train", "held_out_motif")
         ),
     )
+
+
+def make_digest(records: Iterable[TaskRecord]) -> ReleaseDigest:
+    """Count the records of a release."""
+    digest = ReleaseDigest()
+    for record in records:
+        digest.add(record)
+    return digest
 
 
 RECORDS = (

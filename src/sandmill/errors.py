@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from traceback import format_exception
 
 
 def visible(text: str, keep: str = "") -> str:
@@ -134,7 +135,7 @@ class DegenerateTask(SandmillError):
 
 
 class BudgetExceeded(SandmillError):
-    """More slots stayed empty than the settings allow."""
+    """Too many slots stayed empty, or too many attempts failed in our own code, for a release to be published."""
 
 
 class MixMissed(SandmillError):
@@ -161,20 +162,37 @@ class LeakyRelease(SandmillError):
     """Column names and texts of a release predict the role of columns, so agents could memorise it."""
 
 
-class ItemRejected(SandmillError):
-    """One design or package failed at a stage. The build records it as a `Rejection` and continues."""
+INTERNAL_ERROR = "internal_error"
+"""Reason of a rejection for a failure of our own code: it says nothing about the design."""
 
-    def __init__(self, stage: str, reason: str, detail: str) -> None:
-        self.stage, self.reason, self.detail = stage, reason, detail
+
+class ItemRejected(SandmillError):
+    """One design or package failed at a stage. The build turns it into a `Rejection` and goes on.
+
+    Args:
+        stage: where it failed.
+        reason: one word of a small vocabulary.
+        detail: what was found, in a sentence.
+        traceback: of a failure of our own code. It may name paths and data, so it is never published.
+    """
+
+    def __init__(self, stage: str, reason: str, detail: str, traceback: str = "") -> None:
+        self.stage, self.reason, self.detail, self.traceback = stage, reason, detail, traceback
         super().__init__(f"{stage}: {reason}: {detail}")
 
-    def __reduce__(self) -> tuple[type["ItemRejected"], tuple[str, str, str]]:
-        return type(self), (self.stage, self.reason, self.detail)
+    def __reduce__(self) -> tuple[type["ItemRejected"], tuple[str, str, str, str]]:
+        return type(self), (self.stage, self.reason, self.detail, self.traceback)
+
+
+def internal_error(stage: str, error: Exception) -> ItemRejected:
+    """Describe a failure of our own code, with its traceback."""
+    trace = "".join(format_exception(error))
+    return ItemRejected(stage, INTERNAL_ERROR, f"{type(error).__name__}: {error}", trace)
 
 
 @contextmanager
 def boundary(stage: str) -> Iterator[None]:
-    """Turn any exception in the work on one item into `ItemRejected`, so that one bad item does not end the build."""
+    """Turn every exception inside one item's work into `ItemRejected`, so that one item cannot end the build."""
     try:
         yield
     except ItemRejected:
@@ -182,4 +200,4 @@ def boundary(stage: str) -> Iterator[None]:
     except DegenerateTask as error:
         raise ItemRejected(stage, "no_signal", str(error)) from error
     except Exception as error:
-        raise ItemRejected(stage, "error", f"{type(error).__name__}: {error}") from error
+        raise internal_error(stage, error) from error

@@ -18,7 +18,7 @@ from sandmill.report import (
     to_markdown,
     to_rich,
 )
-from tests.report_records import RECORDS, make_manifest
+from tests.report_records import RECORDS, make_digest, make_manifest
 
 FOLDER = Path(__file__).parent / "report"
 FUNNEL = Funnel(slots=4, designed=9, rendered=8, calibrated=7, checked=5, verified=4, filled=4, tasks=4, in_band=3)
@@ -45,7 +45,7 @@ def render_rich(table):
 
 
 TEXTS = {
-    "card.md": lambda: dataset_card(make_manifest(), iter(RECORDS), FUNNEL, REASONS),
+    "card.md": lambda: dataset_card(make_manifest(), make_digest(RECORDS), FUNNEL, REASONS),
     "ending.md": lambda: to_markdown(ENDING) + "\n",
     "ending.txt": lambda: render_rich(ENDING),
     "funnel.md": lambda: to_markdown(funnel_table(FUNNEL)) + "\n",

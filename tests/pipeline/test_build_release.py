@@ -11,12 +11,12 @@ from prefect.client.schemas.objects import Artifact, TaskRun
 from prefect.exceptions import PrefectHTTPStatusError
 from prefect.states import Running, State
 
-import sandmill.pipeline.run
 import tasks.building
 from flows.build_release import build_release
 from sandmill.errors import BudgetExceeded, SeedError
 from sandmill.models.reports import Funnel
 from sandmill.models.request import BuildRequest, RunSettings
+from sandmill.report import MixCounts
 from sandmill.store.files import Store
 from sandmill.store.release import load
 from sandmill.store.verify import verify_hashes
@@ -172,7 +172,7 @@ def test_a_failing_build_keeps_the_name_of_what_was_asked_for(run, tmp_path):
 
 def test_a_verdict_on_finished_work_is_not_asked_for_again(built, prefect_server, monkeypatch):
     _, root = built
-    monkeypatch.setattr(sandmill.pipeline.run, "explain_missed_mix", lambda slots: ["easy: asked 2, got 1."])
+    monkeypatch.setattr(MixCounts, "explain", lambda self: ["easy: asked 2, got 1."])
     strict = RunSettings(root=str(root), shard_size=1, workers=2, strict=True)
     ended = Run(build_release(REQUEST, strict, return_state=True), prefect_server)
     assert ended.state.is_failed()

@@ -1,4 +1,4 @@
-"""Slots and shards: fixed before any work, so that any worker can do any of it and a killed run can resume."""
+"""Slots and shards. They are fixed before any work, so that any process can do it and a killed run can resume."""
 
 from pydantic import Field
 
@@ -17,7 +17,7 @@ class Slot(Frozen):
     seed: SeedTask
     band: Band
     draft: DesignDraft | None = None
-    """What a language model settled of its design; None: the grammar draws all of it."""
+    """Choices of a language model for its design. None: the grammar draws all of it."""
     authorship: Authorship | None = None
     """Who wrote the draft."""
 
@@ -28,18 +28,18 @@ class Slot(Frozen):
 
 
 class BuildPlan(Frozen):
-    """All that a build will do, in terms of content and not of paths."""
+    """Everything that a build does, by content and not by paths."""
 
     request: BuildRequest
     fingerprint: str
     """Of the request and of the seeds' content."""
     seeds: tuple[SeedTask, ...]
     unsupported: tuple[UnsupportedSeed, ...] = ()
-    """Seeds set aside: reported, never built on."""
+    """Seeds that are set aside: they are reported, and no task is made from them."""
     notes: tuple[SeedNote, ...] = ()
-    """Warnings about seeds: reported."""
+    """Warnings about seeds."""
     skipped: tuple[SkippedSource, ...] = ()
-    """What lay in folders of seeds and is no seed: reported."""
+    """Entries of seed folders that are no seeds."""
 
 
 class ShardPlan(Frozen):
@@ -55,11 +55,11 @@ class ShardPlan(Frozen):
     slots: tuple[Slot, ...] = Field(min_length=1)
     designer: str = "grammar"
     refusals: tuple[Rejection, ...] = ()
-    """Slots that no design came of, and why: they stay empty in this round."""
+    """Slots for which the language models gave no design. They stay empty in this round."""
 
     @property
     def title(self) -> str:
-        """What a person calls it, such as `slots 0 to 19`."""
+        """Name for people, such as `slots 0 to 19`."""
         title = f"slots {self.slots[0].number} to {self.slots[-1].number}"
         return title if self.round == 0 else f"{title}, round {self.round + 1}"
 
@@ -72,6 +72,3 @@ class ShardRef(Frozen):
     round: int
     filled: tuple[int, ...]
     """Numbers of the slots that hold a verified task."""
-    empty: tuple[int, ...]
-    reused: bool = False
-    """It had been finished by an earlier run."""

@@ -20,14 +20,18 @@ class Rejection(Frozen):
     seed_id: str
     stage: Stage
     reason: str
-    """One word of a small vocabulary, such as `twins`, `no_signal`, `off_band`, `error`."""
+    """One word of a small vocabulary, such as `twins`, `no_signal`, `off_band`. `internal_error` is a failure of our
+    own code and says nothing about the design."""
     detail: str
+    """What was found; of an internal error only the type of the exception, since its text may quote data."""
     seconds: float = Field(default=0.0, ge=0)
     """Work spent on the attempt."""
     usd: float = Field(default=0.0, ge=0)
     """What language models cost for it."""
     transcript: str = ""
     """Private file with all that was said over it, where a language model designed it."""
+    traceback: str = ""
+    """Of an internal error. It may name paths and data: kept with the shard, never in a release."""
 
 
 class Outcome(StrEnum):
@@ -139,8 +143,6 @@ class AttemptReport(Frozen):
     """None if the attempt ended before it was measured."""
     panel_s: float | None = None
     """Processor time of the whole panel; None if it did not run to the end."""
-    isolation: str | None = None
-    """Backend of the sandbox in which the reference solution ran; None if it did not."""
     outcome: str
     """`verified`, or the reason of the rejection."""
 
@@ -162,7 +164,7 @@ class SlotReport(Frozen):
 
 
 class Funnel(Frozen):
-    """How many survived each stage of a build."""
+    """Number of attempts that passed each stage of a build."""
 
     slots: int
     designed: int
@@ -176,3 +178,5 @@ class Funnel(Frozen):
     """Published tasks: filled slots times replicates, less replicates that failed."""
     in_band: int
     """Filled slots whose task is in the band that was asked for."""
+    internal_errors: int = 0
+    """Attempts that ended in a failure of our own code. They are counted in no stage."""

@@ -1,4 +1,4 @@
-"""What to make, apart from how to run it: the arguments, the Prefect run form and the fingerprint come from here."""
+"""What to make and how to run it. The arguments, the Prefect run form and the fingerprint come from these models."""
 
 import math
 import os
@@ -22,7 +22,7 @@ class BuildRequest(Frozen):
     tasks: int = Field(default=12, ge=1, le=1_000_000)
     """Slots to fill with verified tasks."""
     seed: int = Field(default=0, ge=0, lt=2**63)
-    """Number that, with the release secret, decides every draw."""
+    """Number that decides every draw, together with the release secret."""
     seeds: tuple[str, ...] = ()
     """Seed sources: cards, folders with a table, competition folders, folders of these. Default: bundled cards."""
     mix: dict[Band, float] = DEFAULT_MIX
@@ -30,11 +30,11 @@ class BuildRequest(Frozen):
     designer: Literal["grammar", "llm"] = "grammar"
     """Who designs: the grammar needs no model and no key; llm asks the models of --model."""
     model: tuple[str, ...] = ()
-    """Language models as LiteLLM names them, such as openai/gpt-4o-mini; the next is asked where one fails."""
+    """Language models as LiteLLM names them, such as openai/gpt-4o-mini; the next is asked if one fails."""
     repairs: int = Field(default=2, ge=0, le=10)
     """Times that each role of the llm designer may mend its answer."""
     max_tokens: int = Field(default=6000, ge=16, le=100_000)
-    """Tokens of one answer of a language model; a longer one is cut off and of no use."""
+    """Tokens of one answer of a language model at most; a longer answer is cut off and cannot be used."""
     revise: bool = True
     """Show the developer of the llm designer a rendered sample and first scores, and let it revise once."""
     replicates: int = Field(default=1, ge=1, le=16)
@@ -55,7 +55,7 @@ class BuildRequest(Frozen):
 
 
 class Side(StrEnum):
-    """What is sent to a language model, and what it writes: they are priced apart."""
+    """Direction of tokens to and from a language model. Each has its own price."""
 
     INPUT = "input"
     OUTPUT = "output"
@@ -75,7 +75,7 @@ class RunSettings(Frozen):
     replay: str | None = None
     """Place of recorded replies, such as releases/micro/llm: no model is asked and no key is needed."""
     preview: int = Field(default=0, ge=0, le=100)
-    """Show so many designs of the llm designer, samples of them, and what the build may cost; build nothing."""
+    """Number of designs of the llm designer to show, with samples and the expected cost; nothing is built."""
     api_base: str | None = None
     """Address of a server with OpenAI's interface, for models named openai/...; keys come from the environment."""
     llm_calls: int = Field(default=8, ge=1, le=256)
@@ -86,6 +86,8 @@ class RunSettings(Frozen):
     """Dollars for a million tokens of the model, where LiteLLM does not know them."""
     strict: bool = False
     """Publish only if every band of --mix got the slots that were asked for; otherwise the build fails."""
+    keep_rejects: int = Field(default=0, ge=0, le=1000)
+    """Rejected attempts of each shard, the last ones, whose packages are kept under private/rejects of the dataset."""
     secret_file: Path | None = None
     """File with the release secret (at least 32 bytes). None: made once, kept under the private prefix."""
 

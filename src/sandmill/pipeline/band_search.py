@@ -1,24 +1,43 @@
-"""The search within one slot: which design to try next, and which to settle for."""
+"""The search for a difficulty band: which slot asks for which band, which design to try next, when to settle.
 
+Decisions follow from measured difficulties alone, so equal measurements give equal decisions.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sandmill.design import accepted_range, first_hardness, steer
-from sandmill.models.base import Band, Stage
-from sandmill.models.plan import Slot
-from sandmill.models.reports import AttemptReport, Rejection
+import numpy as np
 
+from sandmill.design.difficulty_curves import HARDNESS, difficulty_curve
+from sandmill.errors import ItemRejected
+from sandmill.models.base import Band, Stage
+from sandmill.models.calibration import band_ends
+from sandmill.models.plan import Slot
+from sandmill.models.structure import MetricName, Structure, TargetKind
+
+AIM = {Band.EASY: 0.22, Band.MEDIUM: 0.39, Band.HARD: 0.61, Band.EXPERT: 0.77}
+"""Difficulty that a search aims at: inside the band, but drawn towards the middle of the scale.
+
+Near 0 all solvers score like the oracle, and near 1 none learns anything: thresholds would be ties.
+"""
+ACCEPTED = (0.15, 0.92)
+"""Difficulties that a search accepts. Of 240 designs, 94 % of those from 0.35 to 0.75 became tasks, but 1 of 9 below
+0.15 and 4 of 14 above 0.92: there, medals are seldom 2 % of the gap apart, or a constant prediction wins one."""
+NEAR = 0.02
+"""A band that typical designs miss by less than this difficulty is within reach: a search soon finds a design in it."""
 STEERS = 3
-"""Turns of the knob before a slot starts over with a fresh design."""
+"""Designs along one variant's hardness before the slot starts over with a fresh variant."""
 ATTEMPTS = 8
-"""Attempts to reach the band; after them the nearest design is taken."""
+"""Attempts to reach the band. After them the nearest design is taken."""
 STUCK_DESIGNS, FAR = 3, 0.1
-"""So many designs whose knob is at its end, none of them nearer to the band than that, say that it is out of reach."""
+"""Give up on a band after this many designs at the end of the hardness scale, if all miss it by more than `FAR`."""
 LEAST_TURN = 0.02
-"""A smaller turn of the knob gives the same design again."""
-OFF_BAND = "off_band"
-"""Reason of a rejection that steering can mend."""
+"""A smaller change of hardness gives the same design again."""
 SETTLING = 4
-"""Further attempts, of any band, for slots whose nearest design failed on the way."""
+"""Further attempts, accepted in any band, for slots whose nearest design failed a later stage."""
+OFF_BAND = "off_band"
+"""Reason of a rejection for difficulty, the one that steering can mend."""
+_LEAST_GAIN = 1e-9
 
 
 @dataclass(frozen=True)
@@ -29,122 +48,199 @@ class Attempt:
     round: int
     number: int
     variant: int
-    """Which fresh design of the slot this is."""
+    """Number of the fresh design within the slot."""
     hardness: float
     parent: str | None = None
     """Fingerprint of the design that this one is steered from."""
     any_band: bool = False
+    """Whether every difficulty is accepted."""
     replicate: int = 0
 
 
+def accepted_range(band: Band) -> tuple[float, float]:
+    """Return the difficulties that a search for a band accepts: at least the first, below the second."""
+    low, high = band_ends(band)
+    return max(low, ACCEPTED[0]), min(high, ACCEPTED[1])
+
+
+def beyond_reach(structure: Structure, band: Band) -> float:
+    """Return how far a band lies beyond what designs of a structure typically reach; 0 if they reach it."""
+    curve = difficulty_curve(structure)
+    low, high = accepted_range(band)
+    return max(0.0, curve[0] - high - NEAR, low - NEAR - curve[-1])
+
+
+def first_hardness(structure: Structure, band: Band) -> float:
+    """Return the hardness at which designs of a structure typically have the difficulty that a search aims at."""
+    return round(_typical_hardness(structure, AIM[band]), 3)
+
+
+def steer(structure: Structure, band: Band, tried: Sequence[tuple[float, float]]) -> float:
+    """Choose the next hardness: step as far as a typical design needs, and bisect where stepping fails.
+
+    Stepping fails if designs lie on both sides of the band, or after two steps.
+
+    Args:
+        structure: the slot's structure, whose typical curve gives the step.
+        band: the wanted band.
+        tried: (hardness, measured difficulty) of the designs so far, none of them in the band.
+
+    Returns:
+        A hardness in 0..1 between the hardest design that was too easy and the easiest that was too hard.
+    """
+    least, _ = accepted_range(band)
+    too_easy = [hardness for hardness, difficulty in tried if difficulty < least]
+    too_hard = [hardness for hardness, difficulty in tried if difficulty >= least]
+    low, high = max(too_easy, default=0.0), min(too_hard, default=1.0)
+    hardness, difficulty = tried[-1]
+    guess = hardness + _typical_hardness(structure, AIM[band]) - _typical_hardness(structure, difficulty)
+    has_failed = bool(too_easy and too_hard) or len(tried) > 2
+    return round(guess if low < guess < high and not has_failed else (low + high) / 2, 3)
+
+
 @dataclass(frozen=True)
-class Measured:
-    """A design whose difficulty was measured outside the band."""
+class Miss:
+    """A design whose measured difficulty lies outside the band."""
 
     attempt: Attempt
     fingerprint: str
     difficulty: float
 
+    @property
+    def distance(self) -> float:
+        """Difficulty between the design and the wanted band."""
+        low, high = accepted_range(self.attempt.slot.band)
+        return max(low - self.difficulty, self.difficulty - high, 0.0)
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether the hardness scale ends here, so that no design of this variant comes nearer."""
+        low, high = accepted_range(self.attempt.slot.band)
+        hardness = self.attempt.hardness
+        return (self.difficulty >= high and hardness < LEAST_TURN) or (
+            self.difficulty < low and hardness > 1 - LEAST_TURN
+        )
+
+    @property
+    def rejection(self) -> ItemRejected:
+        """The miss as a rejection."""
+        band = self.attempt.slot.band
+        low, high = accepted_range(band)
+        detail = f"difficulty {self.difficulty:.2f}; a search for {band} accepts {low:g} to {high:g}"
+        return ItemRejected(Stage.CALIBRATE, OFF_BAND, detail)
+
 
 @dataclass
 class SlotSearch:
-    """State of one slot while its shard is built."""
+    """State of the search within one slot."""
 
     slot: Slot
     round: int
     variant: int = 0
     tried: int = 0
-    path: list[Measured] = field(default_factory=list)
-    """Off-band designs of the current variant."""
+    path: list[Miss] = field(default_factory=list)
+    """Misses of the current variant."""
     stuck: int = 0
-    """Designs that could not be steered further."""
-    missed: list[Measured] = field(default_factory=list)
-    """All off-band designs that have not been settled for."""
-    rejections: list[Rejection] = field(default_factory=list)
-    steps: list[AttemptReport] = field(default_factory=list)
-    """What came of each attempt."""
-    seconds: dict[Stage, float] = field(default_factory=dict)
-    is_filled: bool = False
+    """Misses at the end of the hardness scale."""
+    misses: list[Miss] = field(default_factory=list)
+    """Misses of all variants that have not been settled for."""
+    is_closed: bool = False
+    """Whether the slot is filled, or no design can be made for it in this round."""
     has_settled: bool = False
-    """Whether any band will do from now on."""
-    is_refused: bool = False
-    """No design came of it in this round."""
+    """Whether every band is accepted from now on."""
 
     @property
     def is_open(self) -> bool:
         """Whether another attempt is due."""
-        return not self.is_filled and not self.is_refused and self.tried < ATTEMPTS + SETTLING
-
-    def refuse(self, rejection: Rejection) -> None:
-        """Leave the slot empty: it was one attempt, and ended before there was a design."""
-        self.tried, self.is_refused = 1, True
-        self.rejections.append(rejection)
+        return not self.is_closed and self.tried < ATTEMPTS + SETTLING
 
     def next_attempt(self) -> Attempt:
-        """Choose the next design: steer the current one, start over, or settle."""
+        """Choose the next design: steer the current variant, start a fresh one, or settle for the nearest miss."""
         self.tried += 1
-        band = self.slot.band
+        structure, band = self.slot.structure, self.slot.band
         if self._gives_up:
             self.has_settled = True
             if (nearest := self._nearest) is not None:
-                self.missed.remove(nearest)
+                self.misses.remove(nearest)
                 at = nearest.attempt
                 return self._attempt(at.variant, at.hardness, at.parent, any_band=True)
-            self._start_over()
-            return self._attempt(self.variant, first_hardness(self.slot.structure, band), None, any_band=True)
+            self.start_over()
+            return self._attempt(self.variant, first_hardness(structure, band), None, any_band=True)
         if 0 < len(self.path) < STEERS:
-            tried = [(measured.attempt.hardness, measured.difficulty) for measured in self.path]
-            hardness = steer(self.slot.structure, band, tried)
+            tried = [(miss.attempt.hardness, miss.difficulty) for miss in self.path]
+            hardness = steer(structure, band, tried)
             if all(abs(hardness - turned) >= LEAST_TURN for turned, _ in tried):
                 return self._attempt(self.variant, hardness, self.path[-1].fingerprint)
         if self.path:
-            self._start_over()
-        return self._attempt(self.variant, first_hardness(self.slot.structure, band), None)
+            self.start_over()
+        return self._attempt(self.variant, first_hardness(structure, band), None)
 
-    def note_off_band(self, measured: Measured) -> None:
-        """Remember a design outside the band."""
-        self.path.append(measured)
-        low, high = accepted_range(self.slot.band)
-        turned = measured.attempt.hardness
-        self.stuck += (measured.difficulty >= high and turned < LEAST_TURN) or (
-            measured.difficulty < low and turned > 1 - LEAST_TURN
-        )
-        self.missed.append(measured)
+    def note_miss(self, miss: Miss) -> None:
+        """Remember a design outside the band, so that the next attempt is steered from it."""
+        self.path.append(miss)
+        self.misses.append(miss)
+        self.stuck += miss.is_stuck
 
-    def note_rejection(self, rejection: Rejection) -> None:
-        """Keep the failure; unless it was a matter of the band, the next attempt is a fresh design."""
-        self.rejections.append(rejection)
-        if rejection.reason != OFF_BAND:
-            self._start_over()
-
-    def note_step(self, step: AttemptReport) -> None:
-        """Record what came of an attempt."""
-        self.steps.append(step)
-
-    def add_seconds(self, stage: Stage, seconds: float) -> None:
-        """Book work on the slot."""
-        self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
+    def start_over(self) -> None:
+        """Make the next attempt a fresh variant: steering cannot mend what was wrong with this one."""
+        self.variant += 1
+        self.path = []
 
     @property
-    def _nearest(self) -> Measured | None:
-        """The off-band design that lies nearest to the band."""
-        return min(self.missed, key=lambda measured: _distance(measured, self.slot.band), default=None)
+    def _nearest(self) -> Miss | None:
+        return min(self.misses, key=lambda miss: miss.distance, default=None)
 
     @property
     def _gives_up(self) -> bool:
-        """Whether the nearest design must do: attempts are spent, or the band lies beyond the end of the knob."""
+        """Whether the nearest design must do: attempts are spent, or the band lies beyond the hardness scale."""
         nearest = self._nearest
-        is_far = nearest is not None and _distance(nearest, self.slot.band) > FAR
+        is_far = nearest is not None and nearest.distance > FAR
         return self.tried > ATTEMPTS or self.has_settled or (self.stuck >= STUCK_DESIGNS and is_far)
-
-    def _start_over(self) -> None:
-        self.variant += 1
-        self.path = []
 
     def _attempt(self, variant: int, hardness: float, parent: str | None, *, any_band: bool = False) -> Attempt:
         return Attempt(self.slot, self.round, self.tried, variant, hardness, parent, any_band)
 
 
-def _distance(measured: Measured, band: Band) -> float:
-    low, high = accepted_range(band)
-    return max(low - measured.difficulty, measured.difficulty - high, 0.0)
+def pair_bands(structures: Sequence[Structure], bands: Sequence[Band]) -> list[Band]:
+    """Swap the bands of slots whose structure cannot reach them with bands of other slots.
+
+    Each such slot swaps with the slot by which both together come nearest. The other slots keep their bands: counts
+    with an absolute error are never easy on 200 rows, ranks of numbers seldom expert.
+
+    Args:
+        structures: of the slots.
+        bands: of the slots, as drawn; as many.
+
+    Returns:
+        The same bands in another order.
+    """
+    kinds = [(structure.target, structure.metric) for structure in structures]
+    by_kind = dict(zip(kinds, structures, strict=True))
+    reach = {(kind, band): beyond_reach(structure, band) for kind, structure in by_kind.items() for band in Band}
+    paired = list(bands)
+    # Of equal gains the first entry wins, so the order of insertion is part of the result.
+    slots_by: dict[tuple[tuple[TargetKind, MetricName], Band], list[int]] = {}
+    for slot in reversed(range(len(kinds))):
+        slots_by.setdefault((kinds[slot], paired[slot]), []).append(slot)
+    for slot, kind in enumerate(kinds):
+        own = paired[slot]
+        if not reach[kind, own]:
+            continue
+        gains = {
+            (other, band): reach[kind, own] + reach[other, band] - reach[kind, band] - reach[other, own]
+            for (other, band), slots in slots_by.items()
+            if slots
+        }
+        (other, band), gain = max(gains.items(), key=lambda item: item[1])
+        if gain < _LEAST_GAIN:
+            continue
+        partner = slots_by[other, band].pop()
+        slots_by[kind, own].remove(slot)
+        paired[slot], paired[partner] = band, own
+        slots_by.setdefault((kind, band), []).append(slot)
+        slots_by.setdefault((other, own), []).append(partner)
+    return paired
+
+
+def _typical_hardness(structure: Structure, difficulty: float) -> float:
+    return float(np.interp(difficulty, difficulty_curve(structure), HARDNESS))

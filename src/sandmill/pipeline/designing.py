@@ -15,9 +15,11 @@ from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef, Slot
 from sandmill.models.reports import Rejection
 from sandmill.models.request import RunSettings
 from sandmill.pipeline.llm_client import FOLDER, open_client
-from sandmill.pipeline.run import iterate_records, open_dataset, shared_workers
+from sandmill.pipeline.run import open_dataset
 from sandmill.pipeline.sample_preview import preview_sample
+from sandmill.pipeline.workers import shared_workers
 from sandmill.quality.giveaways import GIVEAWAYS
+from sandmill.store.shards import read_shard_records
 
 DESIGNS_A_CALL = 4
 """Designs in progress per concurrent call, so that another request follows at once when a call ends. With `--max-usd`
@@ -60,8 +62,8 @@ def settle(
     """Draft designs for slots that differ from the domains of the library and of finished shards."""
     store = open_dataset(plan, settings)
     known = [KnownDomain.of_domain(domain) for domain in load_domains()]
-    known += [KnownDomain.of_spec(record.spec) for record in iterate_records(store, done)]
-    # The release secret decides which slots later rounds try again, so no recording can cover them.
+    known += [KnownDomain.of_spec(record.spec) for ref in done for record in read_shard_records(store, ref)]
+    # Which slots are tried again depends on the release secret, so no recording can foresee later rounds.
     forgives = settings.replay is not None and bool(done)
     at_once = settings.llm_calls * (1 if settings.max_usd is not None else DESIGNS_A_CALL)
     # Separate threads: asyncio's default threads must stay free to write replies.

@@ -1,7 +1,7 @@
 """Measure one design: the panel over its rows, the size of its test, thresholds and difficulty; then its package."""
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -10,27 +10,26 @@ from sandmill.calibrate.measure import difficulty, draw_counts
 from sandmill.calibrate.panel import PANEL, TRIVIAL, Panel, PanelRun, told_of
 from sandmill.calibrate.script import standalone_script
 from sandmill.calibrate.steadiness import require_promise, resample_thresholds, size_test
-from sandmill.design import accepted_range
-from sandmill.errors import ItemRejected, boundary
+from sandmill.errors import ItemRejected
 from sandmill.metrics import get_metric
 from sandmill.models.base import Stage
 from sandmill.models.calibration import Calibration, Difficulty, Sizing, Tier
 from sandmill.models.package import TaskFacts, TaskPackage
 from sandmill.models.spec import Sizes, TaskSpec
 from sandmill.pipeline.appraisal import appraise
-from sandmill.pipeline.band_search import Attempt
+from sandmill.pipeline.band_search import Attempt, accepted_range
 from sandmill.rng import Streams
 from sandmill.synth import Pilot, Rendered, render
 
 PANEL_BUDGET_S = 20.0
-"""Processor seconds that the panel may take on one design, many times the usual; a dearer one is no micro task.
+"""Processor seconds that the panel may take on one design, many times the usual.
 
-Not wall time: what is made must not depend on what else a machine does.
+Not wall time: the result must not depend on the load of the machine.
 """
 FEEDBACK_SHARE, LEAST_FEEDBACK = 0.5, 2000
-"""Rows of the feedback part, in those of the final part, and the fewest, as far as the design lets it reach.
+"""Rows of the feedback part per row of the final part, and the fewest, unless the design itself has fewer.
 
-With fewer the solver that is best on feedback, which stands for the task, is too often not gold on the final part.
+With fewer rows, the solver that is best on feedback is too often not gold on the final part.
 """
 
 _PROBE = (TRIVIAL, *(entry.name for entry in PANEL if entry.tier is Tier.COMPETENT))
@@ -38,24 +37,16 @@ _PROBE = (TRIVIAL, *(entry.name for entry in PANEL if entry.tier is Tier.COMPETE
 
 
 @dataclass(frozen=True)
-class CalibrateJob:
-    """Measure one design."""
-
-    attempt: Attempt
-    pilot: Pilot
-    secret: bytes
-
-
-@dataclass(frozen=True)
 class OffBand:
-    """The design is sound as far as measured, but not as hard as its slot asks."""
+    """A design whose difficulty is not accepted. Nothing else was wrong as far as it was measured."""
 
+    spec: TaskSpec
     difficulty: Difficulty
 
 
 @dataclass(frozen=True)
 class Calibrated:
-    """A package of the right size, its measures, and the script that stands for it."""
+    """A package with a test of the right size, its measures and its reference solution."""
 
     package: TaskPackage
     calibration: Calibration
@@ -64,49 +55,49 @@ class Calibrated:
     """Processor time of the panel."""
 
 
-def calibrate_design(job: CalibrateJob) -> Calibrated | OffBand:
-    """Try the design on its pilot, size its test, and measure the package that is then rendered.
+def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrated | OffBand:
+    """Run the panel on the pilot, size the test, render the package and measure it.
 
-    The entries that decide difficulty come first, so that a design off its band costs a fraction of the panel.
+    The entries that decide difficulty run first, so that a design off its band costs a fraction of the panel.
 
     Raises:
-        ItemRejected: whatever goes wrong.
+        ItemRejected: if the panel or the thresholds are not fit for a task.
     """
-    with boundary(Stage.CALIBRATE), TemporaryDirectory(prefix="sandmill-panel-") as name:
-        pilot, started = job.pilot, time.process_time()
-        tried = _panel(Path(name), pilot.train, pilot.test, pilot.facts)
+    with TemporaryDirectory(prefix="sandmill-panel-") as name:
+        started = time.process_time()
+        tried = _panel(Path(name), pilot.drawn.train.csv, pilot.test, pilot.facts)
         runs = tried.run(_PROBE)
-        if not job.attempt.any_band:
+        if not attempt.any_band:
             probed = _difficulty_of(pilot, runs)
-            low, high = accepted_range(job.attempt.slot.band)
+            low, high = accepted_range(attempt.slot.band)
             if not low <= probed.value < high:
-                return OffBand(probed)
+                return OffBand(pilot.spec, probed)
         runs += tried.run([entry.name for entry in PANEL if entry.name not in _PROBE])
-        streams = Streams(job.secret, pilot.spec.rows_key).child(f"calibrate {job.attempt.replicate}")
-        sizing = _size(job, runs, streams)
+        streams = Streams(secret, pilot.spec.rows_key).child(f"calibrate {attempt.replicate}")
+        sizing = _size(attempt, pilot, runs, streams)
         require_promise(sizing)
-        rendered = replace(render(sized(pilot.spec, sizing), job.secret, job.attempt.replicate), rule=pilot.rule)
+        rendered = render(sized(pilot.spec, sizing), secret, attempt.replicate, pilot.drawn)
         public = rendered.package.public
         panel = _panel(Path(name), public["train.csv"], public["test.csv"], pilot.facts, tried)
         runs = panel.run()
         panel_s = time.process_time() - started
         _require_budget(panel_s)
-        measured = _measure(job, rendered, panel, runs, sizing, streams)
-        if isinstance(measured, OffBand):
-            return measured
+        measured = _measure(attempt, rendered, panel, runs, sizing, streams)
+        if isinstance(measured, Difficulty):
+            return OffBand(pilot.spec, measured)
         solution = standalone_script(measured.reference, told_of(pilot.facts))
         return Calibrated(rendered.package, measured, solution, panel_s)
 
 
 def measure_difficulty(pilot: Pilot) -> Difficulty:
-    """Difficulty alone, from the entries that decide it, on the pilot."""
+    """Measure difficulty alone, on the pilot."""
     with TemporaryDirectory(prefix="sandmill-panel-") as name:
-        panel = _panel(Path(name), pilot.train, pilot.test, pilot.facts)
+        panel = _panel(Path(name), pilot.drawn.train.csv, pilot.test, pilot.facts)
         return _difficulty_of(pilot, panel.run(_PROBE))
 
 
 def sized(spec: TaskSpec, sizing: Sizing) -> TaskSpec:
-    """The design with the test that its pilot asked for; its rows stay the same."""
+    """Return the design with a test of the settled size. Its training rows stay the same."""
     feedback = min(spec.sizes.feedback, max(LEAST_FEEDBACK, round(FEEDBACK_SHARE * sizing.final_rows)))
     sizes = Sizes(train=spec.sizes.train, feedback=feedback, final=sizing.final_rows)
     return spec.model_copy(update={"sizes": sizes})
@@ -119,33 +110,37 @@ def _panel(folder: Path, train: bytes, test: bytes, facts: TaskFacts, earlier: P
 
 
 def _measure(
-    job: CalibrateJob, rendered: Rendered, panel: Panel, runs: list[PanelRun], sizing: Sizing, streams: Streams
-) -> Calibration | OffBand:
-    """Judge everything on the rows that will be published, which the pilot has not seen."""
+    attempt: Attempt, rendered: Rendered, panel: Panel, runs: list[PanelRun], sizing: Sizing, streams: Streams
+) -> Calibration | Difficulty:
+    """Measure on the rows that will be published, none of which is in the pilot.
+
+    Returns:
+        All measures, or the difficulty alone if it lies outside the band.
+    """
     answers, metric = rendered.answers, get_metric(rendered.package.facts.metric)
     graded = Graded(answers.truth, rendered.oracle, answers.is_final)
     calibration = calibrate(runs, graded, metric, sizing, streams.generator("bootstrap"))
-    if not job.attempt.any_band and calibration.difficulty.band is not job.attempt.slot.band:
-        return OffBand(calibration.difficulty)
+    if not attempt.any_band and calibration.difficulty.band is not attempt.slot.band:
+        return calibration.difficulty
     trivial = next(run for run in runs if run.name == TRIVIAL)
     return appraise(calibration, panel, trivial, rendered, streams)
 
 
-def _size(job: CalibrateJob, runs: list[PanelRun], streams: Streams) -> Sizing:
-    """Ask the pilot. A replicate is drawn in the size of the design that it repeats."""
-    pilot, metric = job.pilot, get_metric(job.pilot.facts.metric)
+def _size(attempt: Attempt, pilot: Pilot, runs: list[PanelRun], streams: Streams) -> Sizing:
+    """Choose the size of the test. A replicate keeps the size of the design that it repeats."""
+    metric = get_metric(pilot.facts.metric)
     predictions = {run.name: run.prediction for run in require_enough(runs)}
     ladder = resample_thresholds(pilot.truth, list(predictions.values()), metric, streams.generator("pilot"))
     scores = [metric.own_score(pilot.truth, answer) for answer in (pilot.oracle, predictions[TRIVIAL])]
     gap = abs(scores[0] - scores[1])
     rows, most = len(pilot.truth), pilot.spec.sizes.final
-    if job.attempt.replicate:
+    if attempt.replicate:
         return Sizing(pilot_rows=rows, final_rows=most, order_foretold=round(ladder.order_at(rows, most, gap), 4))
     return size_test(ladder, rows, gap, most)
 
 
 def _difficulty_of(pilot: Pilot, runs: list[PanelRun]) -> Difficulty:
-    """Difficulty from a probe; its interval is not published, so two bootstraps will do."""
+    """Measure difficulty from a probe. Its interval is not published, so two bootstraps are enough."""
     ran = {run.name: run.prediction for run in runs if run.has_run}
     competent = [prediction for name, prediction in ran.items() if name != TRIVIAL]
     if TRIVIAL not in ran or not competent:

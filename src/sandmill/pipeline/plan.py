@@ -1,4 +1,4 @@
-"""Fix what a build will do before any work: seeds and bands of slots, and which slots a shard holds."""
+"""The plan of a build, fixed before any work: seeds and bands of slots, and the slots of each shard."""
 
 from collections.abc import Sequence
 
@@ -7,12 +7,12 @@ from sandmill.models.base import Band
 from sandmill.models.plan import BuildPlan, ShardPlan, Slot
 from sandmill.models.request import BuildRequest
 from sandmill.models.seed import SeedIntake
-from sandmill.pipeline.pairing import pair_bands
+from sandmill.pipeline.band_search import pair_bands
 from sandmill.rng import Streams
 
 
 def plan_build(request: BuildRequest, intake: SeedIntake) -> BuildPlan:
-    """Bind a request to the content of its seeds. Paths drop out, so equal content gives an equal plan."""
+    """Bind a request to the content of its seeds. Paths are left out, so equal content gives an equal plan."""
     seeds = tuple(sorted(intake.supported, key=lambda seed: seed.id))
     identity = {"request": fingerprint(request), "seeds": [fingerprint(seed) for seed in seeds]}
     return BuildPlan(
@@ -28,8 +28,8 @@ def plan_build(request: BuildRequest, intake: SeedIntake) -> BuildPlan:
 def plan_slots(plan: BuildPlan) -> tuple[Slot, ...]:
     """Give every slot its seed and band.
 
-    Seeds take turns in shuffled blocks; bands fill the mix, are shuffled, and then swapped where a seed's structure
-    cannot reach its own.
+    Seeds take turns in shuffled blocks. Bands fill the mix, are shuffled, and are swapped between slots whose structure
+    cannot reach its band.
     """
     streams = Streams(b"slots", plan.fingerprint)
     total = plan.request.tasks
@@ -45,7 +45,7 @@ def plan_slots(plan: BuildPlan) -> tuple[Slot, ...]:
 
 
 def band_counts(mix: dict[Band, float], total: int) -> dict[Band, int]:
-    """Split slots between bands by largest remainder: counts add up and differ from the mix by less than one."""
+    """Split slots between bands by largest remainder: counts add up, and each differs from the mix by less than one."""
     exact = {band: share * total for band, share in mix.items()}
     counts = {band: int(value) for band, value in exact.items()}
     by_remainder = sorted(exact, key=lambda band: (counts[band] - exact[band], list(Band).index(band)))
@@ -57,7 +57,7 @@ def band_counts(mix: dict[Band, float], total: int) -> dict[Band, int]:
 def plan_shards(
     plan: BuildPlan, slots: Sequence[Slot], *, dataset: str, shard_size: int, code: str, secret_id: str, round: int = 0
 ) -> tuple[ShardPlan, ...]:
-    """Cut slots into shards whose keys name everything that decides their content.
+    """Cut slots into shards. The key of a shard is a hash of everything that decides its content.
 
     Args:
         plan: the build.

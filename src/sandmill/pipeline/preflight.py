@@ -1,4 +1,4 @@
-"""Look at everything a person gave before any work begins: all mistakes are told at once and nothing is written."""
+"""Checks of all inputs of a build before any work. All problems are reported at once, and nothing is written."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ from sandmill.store.secret import read_secret_file
 
 
 def check_inputs(request: BuildRequest, settings: RunSettings) -> None:
-    """Try seeds, root, secret file and the agent's interpreter without writing.
+    """Check seeds, root, secret file, the agent's interpreter and language models without writing.
 
     Raises:
         RequestError: with every problem of every input.
@@ -33,7 +33,7 @@ def check_inputs(request: BuildRequest, settings: RunSettings) -> None:
 
 
 def _require_writable(root: str) -> None:
-    """Open a file without a name in the nearest folder that exists, which leaves nothing behind."""
+    """Open a nameless temporary file in the nearest folder that exists, which leaves nothing behind."""
     if "://" in root:
         return
     folder = next(path for path in (Path(root).absolute(), *Path(root).absolute().parents) if path.exists())
@@ -45,7 +45,7 @@ def _require_writable(root: str) -> None:
 
 
 def _interpreter_problems() -> Iterator[Problem]:
-    """Reference solutions run in the agent's interpreter, and must compute there what the panel computes here."""
+    """Compare library versions: reference solutions must give the same numbers in the agent's interpreter."""
     try:
         env = require_agent_env()
     except SandboxUnavailable as error:

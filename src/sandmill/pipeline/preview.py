@@ -10,8 +10,9 @@ from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline.designing import PREVIEW_TIMEOUT_S, settle
 from sandmill.pipeline.llm_client import open_client
 from sandmill.pipeline.plan import plan_build, plan_slots
-from sandmill.pipeline.run import open_dataset, shared_workers
+from sandmill.pipeline.run import open_dataset
 from sandmill.pipeline.sample_preview import preview_sample
+from sandmill.pipeline.workers import shared_workers
 from sandmill.seeds import ingest
 
 _SPREAD_OF_ONE = 0.5

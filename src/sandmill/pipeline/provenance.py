@@ -1,4 +1,4 @@
-"""Which code made something: the library's own files and the versions of what computes numbers for it."""
+"""Versions of the code that makes tasks: the library's own files and the numeric libraries."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -14,7 +14,7 @@ _NUMERIC = ("numpy", "scipy", "pandas", "polars", "scikit-learn", "mimesis")
 
 
 def numeric_versions() -> dict[str, str]:
-    """Versions here of the libraries that may change what a task's numbers are; those not installed are left out."""
+    """Return the installed versions of the libraries that may change the numbers of a task."""
     found: dict[str, str] = {}
     for name in _NUMERIC:
         with suppress(PackageNotFoundError):
@@ -23,7 +23,7 @@ def numeric_versions() -> dict[str, str]:
 
 
 def code_version(suites: Mapping[str, bytes]) -> str:
-    """Name the code that a shard is made with: 12 hexadecimal digits.
+    """Return a fingerprint of the code that makes shards: 12 hexadecimal digits.
 
     Args:
         suites: expectation suites by name, since they decide which packages pass.
@@ -38,7 +38,7 @@ def code_version(suites: Mapping[str, bytes]) -> str:
 
 
 def library_version() -> str:
-    """Name the library's own files here: 12 hexadecimal digits."""
+    """Return a fingerprint of the installed library's files: 12 hexadecimal digits."""
     return _library_digest()[:12]
 
 

@@ -4,12 +4,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from sandmill.calibrate.panel import TRIVIAL, run_panel, told_of
-from sandmill.design import design_task, first_hardness
+from sandmill.design import design_task
 from sandmill.fingerprint import fingerprint
 from sandmill.metrics import get_metric
 from sandmill.models.base import Part
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes
+from sandmill.pipeline.band_search import first_hardness
 from sandmill.rng import Streams
 from sandmill.synth import render
 

@@ -1,88 +1,130 @@
-"""Make one shard: waves of attempts, and proofs of what they found, until slots are filled or spent."""
+"""Make one shard: attempts in waves until each slot has a candidate or is spent, then suites and proofs."""
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
 
-from sandmill.design import accepted_range
-from sandmill.errors import ItemRejected
+from sandmill.errors import INTERNAL_ERROR, ItemRejected, internal_error
 from sandmill.models.base import Stage
-from sandmill.models.calibration import Calibration
 from sandmill.models.package import TaskPackage
 from sandmill.models.plan import ShardPlan
 from sandmill.models.release import VerifiedTask
 from sandmill.models.reports import AttemptReport, Rejection, SlotReport, Verification
 from sandmill.models.spec import Knobs, TaskSpec
-from sandmill.pipeline.band_search import OFF_BAND, Attempt, Measured, SlotSearch
-from sandmill.pipeline.jobs import Done, GenerateJob, VerifyJob, generate, perform, verify_package
-from sandmill.pipeline.measuring import CalibrateJob, OffBand, calibrate_design
+from sandmill.pipeline.attempt import Attempted, AttemptJob, Failed, Proof, ProofJob, Unsound, prove, run_attempt
+from sandmill.pipeline.band_search import OFF_BAND, Attempt, Miss, SlotSearch
+from sandmill.pipeline.measuring import Calibrated, OffBand
 from sandmill.pipeline.progress import Listener, Progress, ignore
 from sandmill.pipeline.records import make_task
-from sandmill.quality import Finding, check_package, check_packages
-from sandmill.synth import Pilot
+from sandmill.pipeline.workers import WorkerTimeout
+from sandmill.quality import check_suites
 
-STEP_TIMEOUT_S = 180.0
-"""Wall-clock limit of one piece of work; a design that takes longer is rejected."""
+JOB_TIMEOUT_S = 300.0
+"""Wall-clock seconds that one attempt or one proof may take. A slower design is rejected."""
+
+Ended = TypeVar("Ended", Attempted, Proof)
 
 
 class Workers(Protocol):
-    """Something that runs picklable functions over items, such as `WorkerPool`."""
+    """Runs picklable functions over items, as `WorkerPool` does."""
 
     def map(self, function: Any, items: Any, timeout_s: float) -> Iterator[tuple[int, Any]]:
         """Yield (index, result or exception) as items complete."""
 
 
 @dataclass(frozen=True)
+class Reject:
+    """The package of a rejected attempt, kept for a person to look at."""
+
+    rejection: Rejection
+    package: TaskPackage
+
+
+@dataclass(frozen=True)
 class Shard:
-    """What was made of a plan, still in memory."""
+    """The results of a plan, in memory."""
 
     tasks: tuple[VerifiedTask, ...]
     rejections: tuple[Rejection, ...]
     slots: tuple[SlotReport, ...]
     suites: tuple[dict[str, Any], ...]
     """Results of the expectation suites, one row an expectation and wave."""
+    rejects: tuple[Reject, ...]
+    """The last rejected packages, if any are to be kept."""
 
 
 @dataclass
-class _Candidate:
-    """One attempt on its way through the stages, with what each stage added."""
+class _Slot:
+    """One slot: its search and what is reported of it."""
 
     search: SlotSearch
+    tasks: list[VerifiedTask] = field(default_factory=list)
+    rejections: list[Rejection] = field(default_factory=list)
+    steps: list[AttemptReport] = field(default_factory=list)
+    seconds: dict[Stage, float] = field(default_factory=dict)
+
+    def report(self) -> SlotReport:
+        """Sum up cost and outcome."""
+        first = min((task.record for task in self.tasks), key=lambda record: record.replicate, default=None)
+        return SlotReport(
+            slot=self.search.slot.number,
+            round=self.search.round,
+            wanted=self.search.slot.band,
+            reached=first.calibration.difficulty.band if first else None,
+            task_ids=tuple(task.record.task_id for task in self.tasks),
+            attempts=self.search.tried,
+            seconds={stage: round(seconds, 4) for stage, seconds in self.seconds.items()},
+            path=tuple(self.steps),
+        )
+
+    def booked_rejections(self) -> list[Rejection]:
+        """Book the price of the draft on the last rejection if the slot stays empty: no task accounts for it."""
+        authorship = self.search.slot.authorship
+        if self.tasks or authorship is None or not self.rejections:
+            return self.rejections
+        *earlier, last = self.rejections
+        return [*earlier, last.model_copy(update={"usd": authorship.usage.usd})]
+
+
+@dataclass
+class _Try:
+    """One attempt of a slot and the work spent on it so far."""
+
+    slot: _Slot
     attempt: Attempt
     spec: TaskSpec | None = None
-    """A design that exists already, for replicates."""
+    """The design that a replicate repeats."""
     seconds: float = 0.0
-    pilot: Pilot | None = None
-    package: TaskPackage | None = None
-    calibration: Calibration | None = None
-    solution: str = ""
-    difficulty: float | None = None
-    panel_s: float | None = None
-    isolation: str | None = None
 
-    @property
-    def design(self) -> TaskSpec | None:
-        """The design, once there is one."""
-        return self.pilot.spec if self.pilot else self.package.spec if self.package else self.spec
+    def spend(self, seconds: Mapping[Stage, float]) -> None:
+        """Book work on the attempt and on its slot."""
+        for stage, spent in seconds.items():
+            self.seconds += spent
+            self.slot.seconds[stage] = self.slot.seconds.get(stage, 0.0) + spent
 
-    def require_pilot(self) -> Pilot:
-        """The pilot, which calibrate starts from."""
-        if self.pilot is None:
-            raise ValueError("no rows drawn yet")
-        return self.pilot
+    def note_step(self, outcome: str, spec: TaskSpec | None, difficulty: float | None, panel_s: float | None) -> None:
+        """Record the step of the search. A replicate repeats a step that is recorded already."""
+        attempt = self.attempt
+        if attempt.replicate:
+            return
+        self.slot.steps.append(
+            AttemptReport(
+                attempt=attempt.number,
+                variant=attempt.variant,
+                hardness=attempt.hardness,
+                knobs=spec.knobs if spec else Knobs.all_at(attempt.hardness),
+                train_rows=spec.sizes.train if spec else None,
+                difficulty=difficulty,
+                panel_s=panel_s,
+                outcome=outcome,
+            )
+        )
 
-    def require_package(self) -> TaskPackage:
-        """The package, which every stage after calibrate has."""
-        if self.package is None:
-            raise ValueError("not rendered yet")
-        return self.package
 
-    def require_calibration(self) -> Calibration:
-        """The measures, which every stage after calibrate has."""
-        if self.calibration is None:
-            raise ValueError("not calibrated yet")
-        return self.calibration
+_Candidate = tuple[_Try, Calibrated]
+"""An attempt whose package passed its gates; the suites and the proof are still to come."""
 
 
 class ShardBuild:
@@ -92,9 +134,10 @@ class ShardBuild:
         plan: slots to fill.
         secret: release secret.
         code: from `code_version`, for the lineage.
-        suites: expectation suites by name; none leaves the gates alone.
-        workers: where pieces of work run.
-        listen: hears of every piece of work that ends.
+        suites: expectation suites by name; without any, the gates alone decide.
+        workers: where attempts and proofs run.
+        listen: receives progress as work ends.
+        keep_rejects: number of rejected packages to return, the last ones.
     """
 
     def __init__(
@@ -105,242 +148,172 @@ class ShardBuild:
         suites: Mapping[str, bytes],
         workers: Workers,
         listen: Listener = ignore,
+        keep_rejects: int = 0,
     ) -> None:
         self._plan, self._secret, self._code, self._suites = plan, secret, code, suites
         self._workers, self._listen = workers, listen
-        self._searches = [SlotSearch(slot, plan.round) for slot in plan.slots]
-        refusals = {rejection.slot: rejection for rejection in plan.refusals}
-        for search in self._searches:
-            if search.slot.number in refusals:
-                search.refuse(refusals[search.slot.number])
-        self._tasks: list[VerifiedTask] = []
+        self._slots = [_Slot(SlotSearch(slot, plan.round)) for slot in plan.slots]
         self._suite_rows: list[dict[str, Any]] = []
+        self._rejects: deque[Reject] = deque(maxlen=keep_rejects)
+        refusals = {rejection.slot: rejection for rejection in plan.refusals}
+        for slot in self._slots:
+            if refusal := refusals.get(slot.search.slot.number):
+                slot.search.tried, slot.search.is_closed = 1, True
+                slot.rejections.append(refusal)
 
     def run(self) -> Shard:
-        """Fill the slots, then render the replicates of what was verified."""
-        while waiting := [search for search in self._searches if search.is_open]:
+        """Fill the slots, then render the replicates of verified designs."""
+        while waiting := [slot for slot in self._slots if slot.search.is_open]:
             self._prove(self._search(waiting))
-        self._prove(self._measure([candidate for search in self._searches for candidate in self._replicates(search)]))
+        self._prove(self._attempt([one for slot in self._slots for one in self._replicates(slot)]))
+        tasks = [task for slot in self._slots for task in slot.tasks]
         return Shard(
-            tasks=tuple(sorted(self._tasks, key=lambda task: (task.record.lineage.slot, task.record.replicate))),
-            rejections=tuple(rejection for search in self._searches for rejection in _booked(search)),
-            slots=tuple(self._report(search) for search in self._searches),
+            tasks=tuple(sorted(tasks, key=lambda task: (task.record.lineage.slot, task.record.replicate))),
+            rejections=tuple(rejection for slot in self._slots for rejection in slot.booked_rejections()),
+            slots=tuple(slot.report() for slot in self._slots),
             suites=tuple(self._suite_rows),
+            rejects=tuple(self._rejects),
         )
 
-    def _search(self, waiting: list[SlotSearch]) -> list[_Candidate]:
-        """Attempt in waves until each slot has a calibrated package or is spent.
+    def _search(self, waiting: list[_Slot]) -> list[_Candidate]:
+        """Attempt in waves until each slot has a candidate or is spent.
 
-        What is found is checked and proved together: the suites cost as much for one package as for twenty.
+        Suites and proofs wait for all slots: the suites cost as much for one package as for twenty.
         """
         found: list[_Candidate] = []
-        while waiting := [search for search in waiting if search.is_open]:
-            found += self._measure([_Candidate(search, search.next_attempt()) for search in waiting])
-            held = {candidate.search.slot.number for candidate in found}
-            waiting = [search for search in waiting if search.slot.number not in held]
+        while waiting := [slot for slot in waiting if slot.search.is_open]:
+            wave = self._attempt([_Try(slot, slot.search.next_attempt()) for slot in waiting])
+            found += wave
+            waiting = [slot for slot in waiting if not any(slot is one.slot for one, _ in wave)]
         return found
 
-    def _measure(self, candidates: list[_Candidate]) -> list[_Candidate]:
-        return self._pass(candidates, self._generate, self._calibrate)
+    def _replicates(self, slot: _Slot) -> Iterator[_Try]:
+        """Make the tries that render a slot's verified design again. They are accepted in any band."""
+        for record in [task.record for task in slot.tasks]:
+            for replicate in range(1, self._plan.replicates):
+                attempt = Attempt(
+                    slot=slot.search.slot,
+                    round=self._plan.round,
+                    number=record.lineage.attempt,
+                    variant=0,
+                    hardness=record.spec.hardness,
+                    any_band=True,
+                    replicate=replicate,
+                )
+                yield _Try(slot, attempt, record.spec)
 
-    def _prove(self, candidates: list[_Candidate]) -> list[_Candidate]:
-        return self._pass(candidates, self._check, self._verify)
+    def _attempt(self, tries: list[_Try]) -> list[_Candidate]:
+        """Run a wave of attempts. Return the candidates; tell the searches about misses, and record all rejections."""
+        keeps = bool(self._rejects.maxlen)
+        jobs = [AttemptJob(one.attempt, self._plan.plan_fingerprint, self._secret, one.spec, keeps) for one in tries]
+        # A lost worker does not say where it was; most of an attempt is calibration.
+        stage = Stage.CALIBRATE
+        ended = self._work(run_attempt, jobs, lambda error: Attempted(Failed(_fault(stage, error), None), stage, {}))
+        found = []
+        for one, attempted in zip(tries, ended, strict=True):
+            one.spend(attempted.seconds)
+            result = attempted.result
+            if isinstance(result, Calibrated):
+                found.append((one, result))
+            elif isinstance(result, Unsound):
+                self._reject_calibrated(one, result.calibrated, result.error)
+            elif isinstance(result, OffBand):
+                miss = Miss(one.attempt, result.spec.fingerprint, result.difficulty.value)
+                one.slot.search.note_miss(miss)
+                self._reject(one, miss.rejection, attempted.reject)
+                one.note_step(OFF_BAND, result.spec, miss.difficulty, None)
+            else:
+                self._reject(one, result.error, attempted.reject)
+                one.note_step(result.error.reason, result.spec, None, None)
+        return found
 
-    def _pass(
-        self, candidates: list[_Candidate], *stages: Callable[[list[_Candidate]], list[_Candidate]]
-    ) -> list[_Candidate]:
-        for stage in stages:
-            if candidates:
-                candidates = stage(candidates)
-        return candidates
-
-    def _generate(self, candidates: list[_Candidate]) -> list[_Candidate]:
-        jobs = [GenerateJob(c.attempt, self._plan.plan_fingerprint, self._secret, c.spec) for c in candidates]
-        survivors = []
-        for candidate, generated in self._run(Stage.GENERATE, generate, candidates, jobs):
-            candidate.pilot = generated.pilot
-            # The job was booked on generate as a whole: move the part that was design.
-            candidate.search.add_seconds(Stage.DESIGN, generated.design_s)
-            candidate.search.add_seconds(Stage.GENERATE, -generated.design_s)
-            survivors.append(candidate)
-        return survivors
+    def _prove(self, candidates: list[_Candidate]) -> None:
+        """Run the suites over all candidates at once, then one proof for each."""
+        sound = self._check(candidates)
+        jobs = [ProofJob(made, self._secret) for _, made in sound]
+        ended = self._work(prove, jobs, lambda error: Proof(_fault(Stage.VERIFY, error), {}))
+        for (one, made), proof in zip(sound, ended, strict=True):
+            one.spend(proof.seconds)
+            if isinstance(proof.result, ItemRejected):
+                self._reject_calibrated(one, made, proof.result)
+            else:
+                self._accept(one, made, proof.result)
 
     def _check(self, candidates: list[_Candidate]) -> list[_Candidate]:
-        """All packages of the wave at once: one validation a suite, whatever their number."""
+        if not candidates:
+            return []
         started = time.monotonic()
-        packages = [candidate.require_package() for candidate in candidates]
-        checked = check_packages(packages, self._suites, self._run_gates)
+        checked = check_suites([made.package for _, made in candidates], self._suites)
         self._suite_rows += checked.suites
         share = (time.monotonic() - started) / len(candidates)
-        survivors = []
-        for candidate in candidates:
-            self._spend(candidate, Stage.CHECK, share)
-            findings = checked.findings[candidate.require_package().task_id]
-            if findings:
-                detail = "; ".join(str(finding) for finding in findings)
-                self._reject(candidate, ItemRejected(Stage.CHECK, findings[0].gate, detail))
+        sound = []
+        for one, made in candidates:
+            one.spend({Stage.CHECK: share})
+            if findings := checked.findings.get(made.package.task_id):
+                error = ItemRejected(Stage.CHECK, findings[0].gate, "; ".join(map(str, findings)))
+                self._reject_calibrated(one, made, error)
             else:
-                survivors.append(candidate)
+                sound.append((one, made))
         self._tell(Stage.CHECK, len(candidates), len(candidates))
-        return survivors
+        return sound
 
-    def _run_gates(self, packages: Sequence[TaskPackage]) -> list[Sequence[Finding]]:
-        outcomes = dict(self._workers.map(check_package, packages, STEP_TIMEOUT_S))
-        return [
-            [Finding(package.task_id, "error", f"the gates did not end: {outcomes[index]}")]
-            if isinstance(outcomes[index], Exception)
-            else outcomes[index]
-            for index, package in enumerate(packages)
-        ]
+    def _work(
+        self, function: Callable[[Any], Ended], jobs: Sequence[Any], when_lost: Callable[[Exception], Ended]
+    ) -> list[Ended]:
+        """Run jobs in the workers. Return their results in the order of the jobs."""
+        ended: dict[int, Ended] = {}
+        for index, outcome in self._workers.map(function, jobs, JOB_TIMEOUT_S) if jobs else ():
+            ended[index] = when_lost(outcome) if isinstance(outcome, Exception) else outcome
+            self._tell(ended[index].stage, len(ended), len(jobs))
+        return [ended[index] for index in range(len(jobs))]
 
-    def _calibrate(self, candidates: list[_Candidate]) -> list[_Candidate]:
-        jobs = [CalibrateJob(c.attempt, c.require_pilot(), self._secret) for c in candidates]
-        survivors = []
-        for candidate, measured in self._run(Stage.CALIBRATE, calibrate_design, candidates, jobs):
-            if isinstance(measured, OffBand):
-                self._note_off_band(candidate, measured)
-            else:
-                candidate.package, candidate.calibration = measured.package, measured.calibration
-                candidate.solution, candidate.panel_s = measured.solution, round(measured.panel_s, 4)
-                candidate.difficulty = measured.calibration.difficulty.value
-                candidate.pilot = None
-                survivors.append(candidate)
-        return survivors
-
-    def _verify(self, candidates: list[_Candidate]) -> list[_Candidate]:
-        jobs = [VerifyJob(c.require_package(), c.require_calibration(), c.solution, self._secret) for c in candidates]
-        survivors = []
-        for candidate, proved in self._run(Stage.VERIFY, verify_package, candidates, jobs):
-            candidate.isolation = proved.isolation
-            self._accept(candidate, proved.verification)
-            survivors.append(candidate)
-        return survivors
-
-    def _run(
-        self, stage: Stage, function: Callable[[Any], Any], candidates: list[_Candidate], jobs: Sequence[Any]
-    ) -> Iterator[tuple[_Candidate, Any]]:
-        """Run one job for each candidate in the workers; reject what fails, yield the rest in the order of the jobs."""
-        outcomes: dict[int, Done | Exception] = {}
-        for index, outcome in self._workers.map(perform, [(function, job) for job in jobs], STEP_TIMEOUT_S):
-            outcomes[index] = outcome
-            self._tell(stage, len(outcomes), len(jobs))
-        for index in sorted(outcomes):
-            candidate, outcome = candidates[index], outcomes[index]
-            if isinstance(outcome, Exception):
-                self._reject(candidate, ItemRejected(stage, "error", f"{type(outcome).__name__}: {outcome}"))
-                continue
-            self._spend(candidate, stage, outcome.seconds)
-            if isinstance(outcome.result, ItemRejected):
-                self._reject(candidate, outcome.result)
-            else:
-                yield candidate, outcome.result
-
-    def _accept(self, candidate: _Candidate, verification: Verification) -> None:
-        package, calibration = candidate.require_package(), candidate.require_calibration()
+    def _accept(self, one: _Try, made: Calibrated, verification: Verification) -> None:
+        package, calibration = made.package, made.calibration
         task = make_task(
-            package,
-            candidate.attempt,
-            calibration,
-            candidate.solution,
-            verification,
-            self._plan,
-            self._code,
-            self._secret,
+            package, one.attempt, calibration, made.solution, verification, self._plan, self._code, self._secret
         )
-        self._tasks.append(task)
-        candidate.search.is_filled = True
-        candidate.difficulty = calibration.difficulty.value
-        self._note_step(candidate, "verified")
+        one.slot.tasks.append(task)
+        one.slot.search.is_closed = True
         difficulty = calibration.difficulty
+        one.note_step("verified", package.spec, difficulty.value, made.panel_s)
         self._tell(
             Stage.VERIFY, task=f"{package.task_id} {package.spec.domain} {difficulty.band} {difficulty.value:.2f}"
         )
 
-    def _replicates(self, search: SlotSearch) -> Iterator[_Candidate]:
-        """Further renderings of a slot's verified design, of whatever band they turn out to be."""
-        for task in [task for task in self._tasks if task.record.lineage.slot == search.slot.number]:
-            for replicate in range(1, self._plan.replicates):
-                attempt = Attempt(
-                    slot=search.slot,
-                    round=self._plan.round,
-                    number=task.record.lineage.attempt,
-                    variant=0,
-                    hardness=task.record.spec.hardness,
-                    any_band=True,
-                    replicate=replicate,
-                )
-                yield _Candidate(search, attempt, task.record.spec)
+    def _reject_calibrated(self, one: _Try, made: Calibrated, error: ItemRejected) -> None:
+        self._reject(one, error, made.package)
+        one.note_step(error.reason, made.package.spec, made.calibration.difficulty.value, made.panel_s)
 
-    def _note_off_band(self, candidate: _Candidate, measured: OffBand) -> None:
-        attempt, difficulty = candidate.attempt, measured.difficulty
-        fingerprint = candidate.require_pilot().spec.fingerprint
-        candidate.search.note_off_band(Measured(attempt, fingerprint, difficulty.value))
-        candidate.difficulty = difficulty.value
-        low, high = accepted_range(attempt.slot.band)
-        detail = f"difficulty {difficulty.value:.2f}; accepted_range {low:g} to {high:g} for {attempt.slot.band}"
-        self._reject(candidate, ItemRejected(Stage.CALIBRATE, OFF_BAND, detail))
-
-    def _reject(self, candidate: _Candidate, error: ItemRejected) -> None:
+    def _reject(self, one: _Try, error: ItemRejected, package: TaskPackage | None) -> None:
+        attempt = one.attempt
+        is_internal = error.reason == INTERNAL_ERROR
         rejection = Rejection(
-            slot=candidate.search.slot.number,
-            round=candidate.attempt.round,
-            attempt=candidate.attempt.number,
-            replicate=candidate.attempt.replicate,
-            seed_id=candidate.search.slot.seed.id,
+            slot=attempt.slot.number,
+            round=attempt.round,
+            attempt=attempt.number,
+            replicate=attempt.replicate,
+            seed_id=attempt.slot.seed.id,
             stage=Stage(error.stage),
             reason=error.reason,
-            detail=error.detail,
-            seconds=round(candidate.seconds, 4),
+            detail=error.detail.partition(":")[0] if is_internal else error.detail,
+            seconds=round(one.seconds, 4),
+            traceback=error.traceback,
         )
-        candidate.search.note_rejection(rejection)
-        self._note_step(candidate, error.reason)
-
-    def _note_step(self, candidate: _Candidate, outcome: str) -> None:
-        """Record where the knobs stood and what came of it; a replicate repeats a step that is recorded."""
-        attempt = candidate.attempt
-        if attempt.replicate:
-            return
-        candidate.search.note_step(
-            AttemptReport(
-                attempt=attempt.number,
-                variant=attempt.variant,
-                hardness=attempt.hardness,
-                knobs=candidate.design.knobs if candidate.design else Knobs.all_at(attempt.hardness),
-                train_rows=candidate.design.sizes.train if candidate.design else None,
-                difficulty=candidate.difficulty,
-                panel_s=candidate.panel_s,
-                isolation=candidate.isolation,
-                outcome=outcome,
-            )
-        )
-
-    def _spend(self, candidate: _Candidate, stage: Stage, seconds: float) -> None:
-        candidate.seconds += seconds
-        candidate.search.add_seconds(stage, seconds)
-
-    def _report(self, search: SlotSearch) -> SlotReport:
-        records = [task.record for task in self._tasks if task.record.lineage.slot == search.slot.number]
-        first = min(records, key=lambda record: record.replicate, default=None)
-        return SlotReport(
-            slot=search.slot.number,
-            round=self._plan.round,
-            wanted=search.slot.band,
-            reached=first.calibration.difficulty.band if first else None,
-            task_ids=tuple(record.task_id for record in records),
-            attempts=search.tried,
-            seconds={stage: round(seconds, 4) for stage, seconds in search.seconds.items()},
-            path=tuple(search.steps),
-        )
+        one.slot.rejections.append(rejection)
+        if error.reason != OFF_BAND:
+            one.slot.search.start_over()
+        if package is not None:
+            self._rejects.append(Reject(rejection, package))
 
     def _tell(self, stage: Stage, done: int = 0, total: int = 0, task: str = "") -> None:
         self._listen(
             Progress(
                 shard=self._plan.key,
                 stage=stage,
-                slots=len(self._searches),
-                filled=sum(search.is_filled for search in self._searches),
-                attempts=sum(search.tried for search in self._searches),
-                rejected=sum(len(search.rejections) for search in self._searches),
+                slots=len(self._slots),
+                filled=sum(bool(slot.tasks) for slot in self._slots),
+                attempts=sum(slot.search.tried for slot in self._slots),
+                rejected=sum(len(slot.rejections) for slot in self._slots),
                 done=done,
                 total=total,
                 task=task,
@@ -348,10 +321,8 @@ class ShardBuild:
         )
 
 
-def _booked(search: SlotSearch) -> list[Rejection]:
-    """Book what the draft of a slot that stayed empty cost on its last rejection: no task will account for it."""
-    authorship = search.slot.authorship
-    if search.is_filled or authorship is None or not search.rejections:
-        return search.rejections
-    *earlier, last = search.rejections
-    return [*earlier, last.model_copy(update={"usd": authorship.usage.usd})]
+def _fault(stage: Stage, error: Exception) -> ItemRejected:
+    """Describe a job that did not return. A design that takes too long is at fault itself."""
+    if isinstance(error, WorkerTimeout):
+        return ItemRejected(stage, "timeout", str(error))
+    return internal_error(stage, error)

@@ -1,13 +1,13 @@
-"""Which split of a release a task belongs to: training, validation, or held out for what training never shows."""
+"""The split of a release that a task belongs to: training, validation, or held out by domain or motif."""
 
 from sandmill.models.release import Split
 from sandmill.models.spec import TaskSpec
 from sandmill.rng import Streams
 
 VALIDATION_SHARE = 0.1
-"""Slots set apart for validation. A slot's replicates stay together."""
+"""Share of slots in validation. The replicates of a slot stay together."""
 HELD_OUT_DOMAINS, HELD_OUT_MOTIFS = 0.08, 1
-"""Share of domains, and number of motifs, that no task of the training split has."""
+"""Share of domains, and number of motifs, that are held out from training."""
 _MOTIFS = (
     "band",
     "bottleneck",
@@ -21,19 +21,18 @@ _MOTIFS = (
     "threshold",
     "varying_slope",
 )
-"""Motifs that can be held out: each is in about one task of seven. The others are in too many. A list of its own, so
-that a new motif does not change what earlier versions of a dataset held out."""
+"""Motifs that can be held out: each is in about one task of seven, the others are in more. The list is fixed, so that a
+new motif does not change what earlier versions of a dataset held out."""
 
 
 def split_of(spec: TaskSpec, slot: int, plan_fingerprint: str, secret: bytes) -> Split:
     """Assign a task to a split.
 
-    Held-out domains and motifs follow from the release secret alone, so all versions of a dataset hold out the same:
-    who trains on one version is not tested on what another has shown.
+    Held-out domains and motifs follow from the release secret alone, so all versions of a dataset hold out the same.
 
     Args:
         spec: its design.
-        slot: its slot, which validation goes by.
+        slot: its slot, which decides about validation.
         plan_fingerprint: of the build.
         secret: release secret.
     """

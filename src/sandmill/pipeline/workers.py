@@ -1,7 +1,7 @@
-"""Long-lived worker processes for whole steps of work: one that dies or hangs costs its item and nothing else.
+"""Long-lived worker processes. One that dies or hangs costs its item and nothing else.
 
-Not `ProcessPoolExecutor`: there a dead worker breaks every item in flight, a hanging one cannot be replaced, and its
-children import the caller's main module, which under a flow is all of Prefect.
+Not `ProcessPoolExecutor`: there, a dead worker breaks every item in flight, a hanging one cannot be replaced, and each
+worker imports the caller's main module, which under a flow is all of Prefect.
 """
 
 import ctypes
@@ -17,6 +17,7 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -33,17 +34,20 @@ ONE_THREAD = {
     "VECLIB_MAXIMUM_THREADS": "1",
     "POLARS_MAX_THREADS": "1",
 }
-"""Set in a worker's environment before it starts, for the libraries read it when they load."""
+"""Environment of a worker. The libraries read it when they load."""
 
 KEPT_MEMORY = {
     "MALLOC_MMAP_THRESHOLD_": str(1 << 30),
     "MALLOC_TRIM_THRESHOLD_": str(1 << 30),
 }
-"""glibc gives large arrays back at once and asks for them again: on virtual machines every page costs a fault."""
+"""Environment of a worker. By default glibc returns large arrays to the system at once, and on virtual machines it is
+slow to take the memory again."""
 
 MOST_KEPT_MB = 512
-"""A worker that holds more after an item gives back what is free: else it would hold what its largest item took."""
+"""A worker with more resident memory after an item returns its free memory to the system."""
 
+_HIRING = Lock()
+"""Shards begin at once. Without the lock, each would hire a pool of its own."""
 _PR_SET_PDEATHSIG = 1
 _BOOT = "import sys; from sandmill.pipeline.workers import serve; serve(int(sys.argv[1]), int(sys.argv[2]))"
 
@@ -63,8 +67,8 @@ class WorkerFault(SandmillError):
 class WorkerPool:
     """A fixed number of worker processes that live until the pool is closed, or until this process dies.
 
-    Several threads may use one pool at once. Workers run one item at a time with one thread of linear algebra,
-    ignore Ctrl-C (the parent decides) and are killed by the kernel when the parent dies, even by SIGKILL.
+    Several threads may use one pool at once. A worker runs one item at a time, with one thread of linear algebra. It
+    ignores Ctrl-C, and the kernel kills it when the parent dies, even by SIGKILL.
 
     Args:
         workers: processes, at least 1.
@@ -73,8 +77,8 @@ class WorkerPool:
     def __init__(self, workers: int) -> None:
         if workers < 1:
             raise ValueError(f"workers must be at least 1, not {workers}")
-        # The kernel sends a worker its death signal when the *thread* that started it ends, so one thread that
-        # lives as long as the pool starts them all.
+        # The kernel sends a worker its death signal when the *thread* that started it ends, so one thread that lives
+        # as long as the pool starts all workers.
         self._nursery = ThreadPoolExecutor(1, thread_name_prefix="worker-nursery")
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="worker-caller")
         self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
@@ -89,17 +93,17 @@ class WorkerPool:
 
         Args:
             function: importable by name and picklable; items and results are picklable too.
-            items: the work; read at once.
+            items: read at once.
             timeout_s: wall-clock limit of one item, a worker's first imports included.
 
         Yields:
-            (index of the item, result or the exception that it ended with). `WorkerTimeout`, `WorkerLost` and
-            `WorkerFault` stand for what the function itself did not raise. Never raises for an item.
+            (index of the item, result or exception). `WorkerTimeout`, `WorkerLost` and `WorkerFault` are failures
+            around the function. Never raises for an item.
         """
         futures: dict[Future[Any], int] = {
             self._threads.submit(self._run, function, item, timeout_s): index for index, item in enumerate(items)
         }
-        # Not `as_completed`: it is never told of futures that the executor's shutdown cancels, and would wait for ever.
+        # Not `as_completed`: it waits for ever for futures that the executor's shutdown cancels.
         done: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
         for future in futures:
             future.add_done_callback(done.put)
@@ -112,7 +116,7 @@ class WorkerPool:
                 future.cancel()
 
     def close(self) -> None:
-        """Kill the workers and forget what was not begun. Safe to call twice."""
+        """Kill the workers and drop waiting items. Safe to call twice."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         for worker in tuple(self._all):
             worker.kill()
@@ -147,6 +151,17 @@ class WorkerPool:
         worker = self._nursery.submit(_Worker).result()
         self._all.add(worker)
         return worker
+
+
+def shared_workers(workers: int) -> WorkerPool:
+    """Return the pool that all shards of this process share. It dies with the process."""
+    with _HIRING:
+        if workers not in _SHARED:
+            _SHARED[workers] = WorkerPool(workers)
+        return _SHARED[workers]
+
+
+_SHARED: dict[int, WorkerPool] = {}
 
 
 class _Worker:
@@ -203,7 +218,7 @@ class _Worker:
 
 
 def _outcome_of(future: Future[Any]) -> Any:
-    """Result of an item; one that was never begun because the pool was closed is lost."""
+    """Return the result of an item. An item that was not begun when the pool was closed is lost."""
     try:
         return future.result()
     except CancelledError:
@@ -211,11 +226,11 @@ def _outcome_of(future: Future[Any]) -> Any:
 
 
 def serve(descriptor: int, parent: int) -> None:
-    """Do items until the parent goes away: the main loop of a worker process.
+    """Run items until the parent ends. This is the main loop of a worker process.
 
     Args:
         descriptor: socket to the parent, inherited.
-        parent: process id of the parent; if it is already gone the worker ends at once.
+        parent: process id of the parent; if it has ended already, the worker ends at once.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -230,7 +245,7 @@ def serve(descriptor: int, parent: int) -> None:
 
 
 def _give_back(most_mb: float) -> None:
-    """Return free memory to the system where the process holds more than so much; glibc alone can be asked to."""
+    """Return free memory to the system if the process holds more than this. Only glibc offers it."""
     statm = Path("/proc/self/statm")
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is None or not statm.exists():
@@ -240,7 +255,7 @@ def _give_back(most_mb: float) -> None:
 
 
 def _answer(work: bytes) -> bytes:
-    """Run one item; whatever comes of it is written so that the parent can read it."""
+    """Run one item. The reply can always be unpickled by the parent."""
     try:
         function, item = pickle.loads(work)
         outcome = function(item)

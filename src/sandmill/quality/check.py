@@ -1,59 +1,42 @@
-"""Check the packages of a shard: gates on each package, expectation suites once over all tables."""
+"""Checks of a wave's tables: each expectation suite runs once over all packages."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sandmill.models.package import TaskPackage
 from sandmill.quality.findings import Finding
-from sandmill.quality.gates import check_package
 from sandmill.quality.package_tables import read_package
 from sandmill.quality.profile import lay_out
 
 
 @dataclass(frozen=True)
 class Checked:
-    """Findings of one shard."""
+    """Results of the suites over several packages."""
 
     findings: Mapping[str, tuple[Finding, ...]]
-    """By task id; empty for a task with nothing wrong."""
+    """By task id, of the tasks that fail an expectation."""
     suites: tuple[dict[str, Any], ...]
-    """One JSON-able row for each expectation: counts of rows and tasks, no values."""
+    """One row an expectation: counts of rows and tasks, no values. JSON-able, for the release's reports."""
 
 
-GateRunner = Callable[[Sequence[TaskPackage]], Iterable[Sequence[Finding]]]
-"""Runs the gates on packages and returns findings in the same order."""
-
-
-def run_gates(packages: Sequence[TaskPackage]) -> Iterable[Sequence[Finding]]:
-    """Run the gates in this process, one package after another."""
-    return map(check_package, packages)
-
-
-def check_packages(
-    packages: Sequence[TaskPackage], suites: Mapping[str, bytes], gates: GateRunner = run_gates
-) -> Checked:
-    """Check the packages of a shard together: the gates on each, each suite once over all.
+def check_suites(packages: Sequence[TaskPackage], suites: Mapping[str, bytes]) -> Checked:
+    """Run each suite once over the tables of all packages.
 
     Args:
         packages: rendered tasks with distinct ids.
-        suites: as `load_suites` gives them; none: only the gates run, and Great Expectations is not imported.
-        gates: runs the gates, for example in other processes.
+        suites: as `load_suites` gives them; without any, Great Expectations is not imported.
 
     Raises:
         InputError: if a suite itself is at fault.
     """
-    found_by_gates = zip(packages, gates(packages), strict=True)
-    findings = {package.task_id: list(found) for package, found in found_by_gates}
-    summary: list[dict[str, Any]] = []
-    if suites and packages:
-        from sandmill.quality.gx import findings_by_task, run_suites
+    if not suites or not packages:
+        return Checked({}, ())
+    from sandmill.quality.gx import findings_by_task, run_suites
 
-        results = run_suites(suites, lay_out([read_package(package) for package in packages]))
-        summary = results.summarize()
-        for task_id, found in findings_by_task(results).items():
-            findings[task_id] += found
-    return Checked({task_id: tuple(found) for task_id, found in findings.items()}, tuple(summary))
+    results = run_suites(suites, lay_out([read_package(package) for package in packages]))
+    found = {task_id: tuple(findings) for task_id, findings in findings_by_task(results).items() if findings}
+    return Checked(found, tuple(results.summarize()))
 
 
 def add_summaries(shards: Iterable[Iterable[Mapping[str, Any]]]) -> list[dict[str, Any]]:

@@ -1,11 +1,11 @@
 """The card of a release: what is in it, how hard it is and how to use it, in the form that dataset hubs read."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from sandmill.models.calibration import BAND_FLOORS
-from sandmill.models.release import SPLITS, Manifest, TaskRecord
+from sandmill.models.release import SPLITS, Manifest
 from sandmill.models.reports import Funnel
-from sandmill.report.digest import ReleaseDigest, count_table, digest_records, mix_table
+from sandmill.report.digest import ReleaseDigest, count_table, mix_table
 from sandmill.report.funnel import RejectionRow
 from sandmill.report.text import to_markdown
 from sandmill.report.text_tables import TextTable, funnel_table, rejections_table
@@ -42,9 +42,9 @@ tasks = load_dataset("<root>/{dataset}/{version}", "tasks")  # a split each: {sp
 
 def dataset_card(
     manifest: Manifest,
-    records: Iterable[TaskRecord],
+    digest: ReleaseDigest,
     funnel: Funnel,
-    rejections_by_reason: Iterable[RejectionRow],
+    rejections: tuple[RejectionRow, ...],
 ) -> str:
     """Write README.md of a release: YAML front matter, then Markdown.
 
@@ -53,14 +53,11 @@ def dataset_card(
 
     Args:
         manifest: of the release that the card is for.
-        records: every task's record; read once and not kept, so an iterator over the store serves.
+        digest: of all records.
         funnel: of the build.
-        rejections_by_reason: as `count_rejections` gives them.
+        rejections: of the build, by reason.
     """
-    digest = digest_records(records)
-    return (
-        "\n\n".join([_front_matter(manifest), *_sections(manifest, digest, funnel, tuple(rejections_by_reason))]) + "\n"
-    )
+    return "\n\n".join([_front_matter(manifest), *_sections(manifest, digest, funnel, rejections)]) + "\n"
 
 
 def _front_matter(manifest: Manifest) -> str:

@@ -1,21 +1,20 @@
-"""Designers side by side: what they cost, how much of it was verified, how hard, how varied, how far from the seeds."""
+"""Designers compared: cost, yield, difficulty, variety, distance from the seeds."""
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from statistics import fmean, pstdev
 
 from pydantic import Field
 
 from sandmill.models.base import Frozen
 from sandmill.models.release import TaskRecord
-from sandmill.models.reports import Rejection, SlotReport
 from sandmill.models.spec import TaskSpec
 from sandmill.report.text_tables import TextTable
 
 _WORD = re.compile(r"[a-z]{3,}")
 MOST_COMPARED = 400
-"""Designs whose nearest neighbours are looked for; a sample stands for more."""
+"""Designs compared with each other for `variety`. Of more designs the first ones are a sample."""
 
 
 class DesignerRow(Frozen):
@@ -36,47 +35,90 @@ class DesignerRow(Frozen):
     """Standard deviation."""
     domains: int
     variety: float
-    """Mean distance of a design's words to those of its nearest neighbour: 0 the same, 1 no word in common."""
+    """Mean distance between the words of a design and of its nearest neighbour: 0 the same, 1 no word in common."""
     requests: int = Field(ge=0)
     tokens: int = Field(ge=0)
     """Of verified designs, as the requests before it."""
     usd: float = Field(ge=0)
-    """Of verified designs and of those that no task came of, as it was paid when the replies were given."""
+    """Price of verified designs and of rejected drafts, as paid when the replies were given."""
     usd_a_design: float | None
     """Verified."""
     seed_distance: float | None = None
-    """Mean distance of a design's words to those of its seed; None if the seeds' words are not at hand."""
+    """Mean distance between the words of a design and of its seed; None if the texts of the seeds are unknown."""
 
 
-def compare_designers(
-    records: Iterable[TaskRecord],
-    slots: Iterable[SlotReport],
-    rejections: Iterable[Rejection],
-    seeds: Mapping[str, str] | None = None,
-) -> list[DesignerRow]:
-    """Sum a release up by designer.
+@dataclass
+class DesignerCounts:
+    """The verified designs of one designer, added one record at a time.
 
     Args:
-        records: of all tasks.
-        slots: reports of all slots.
-        rejections: of all attempts.
+        name: of the designer.
         seeds: title and summary of each seed by its id.
     """
-    by_designer: dict[str, dict[str, TaskRecord]] = defaultdict(dict)
-    for record in records:
-        if record.replicate == 0:
-            by_designer[record.lineage.designer][record.lineage.spec_fingerprint] = record
-    attempts = sum(slot.attempts for slot in slots)
-    lost = sum(rejection.usd for rejection in rejections)
-    # A build has one designer, so what was lost is booked on it.
-    return [
-        _row(name, list(found.values()), attempts, lost if name == "llm" else 0.0, seeds or {})
-        for name, found in sorted(by_designer.items())
-    ]
+
+    name: str
+    seeds: Mapping[str, str]
+    designs: set[str] = field(default_factory=set)
+    difficulties: list[float] = field(default_factory=list)
+    distances: list[float] = field(default_factory=list)
+    words: list[frozenset[str]] = field(default_factory=list)
+    domains: set[str] = field(default_factory=set)
+    models: set[str] = field(default_factory=set)
+    sources: set[str] = field(default_factory=set)
+    requests: int = 0
+    tokens: int = 0
+    usd: float | None = None
+    """None without a language model."""
+
+    def add(self, record: TaskRecord) -> None:
+        """Count one task. Replicates and repeated designs count once."""
+        if record.replicate or record.lineage.spec_fingerprint in self.designs:
+            return
+        words = _words_of(record.spec)
+        self.designs.add(record.lineage.spec_fingerprint)
+        self.difficulties.append(record.calibration.difficulty.value)
+        self.domains.add(record.spec.domain)
+        if len(self.words) < MOST_COMPARED:
+            self.words.append(words)
+        if (seed := self.seeds.get(record.lineage.seed_id)) is not None:
+            self.distances.append(1 - _overlap(words, _words(seed)))
+        if author := record.lineage.authorship:
+            self.models.update(author.models)
+            self.sources.add(author.source)
+            self.requests += author.usage.requests
+            self.tokens += author.usage.prompt_tokens + author.usage.answer_tokens
+            self.usd = (self.usd or 0.0) + author.usage.usd
+
+    def row(self, attempts: int, lost_usd: float) -> DesignerRow:
+        """Sum up. A build has one designer, so all attempts and all rejected drafts are booked on it.
+
+        Args:
+            attempts: of the build.
+            lost_usd: price of rejected drafts.
+        """
+        designs = len(self.designs)
+        usd = round((self.usd or 0.0) + lost_usd, 6) if self.name == "llm" else 0.0
+        return DesignerRow(
+            designer=self.name,
+            models=tuple(sorted(self.models)),
+            sources=tuple(sorted(self.sources)),
+            attempts=attempts,
+            designs=designs,
+            yield_share=round(designs / max(1, attempts), 4),
+            difficulty=round(fmean(self.difficulties), 4),
+            difficulty_spread=round(pstdev(self.difficulties), 4),
+            domains=len(self.domains),
+            variety=_variety(self.words),
+            requests=self.requests,
+            tokens=self.tokens,
+            usd=usd,
+            usd_a_design=None if self.usd is None else round(usd / designs, 6),
+            seed_distance=round(fmean(self.distances), 4) if self.distances else None,
+        )
 
 
 def designers_table(rows: Iterable[tuple[str, DesignerRow]]) -> TextTable:
-    """Show rows side by side, each with what it is called."""
+    """Show designers side by side, each with the name of its release."""
     header = (
         "release",
         "designer",
@@ -107,35 +149,6 @@ def designers_table(rows: Iterable[tuple[str, DesignerRow]]) -> TextTable:
         for name, row in rows
     )
     return TextTable("Designers", header, cells, frozenset(range(2, 11)))
-
-
-def _row(name: str, records: list[TaskRecord], attempts: int, lost: float, seeds: Mapping[str, str]) -> DesignerRow:
-    authors = [record.lineage.authorship for record in records if record.lineage.authorship]
-    difficulties = [record.calibration.difficulty.value for record in records]
-    words = [_words_of(record.spec) for record in records]
-    known = [
-        1 - _overlap(own, _words(seeds[record.lineage.seed_id]))
-        for own, record in zip(words, records, strict=True)
-        if record.lineage.seed_id in seeds
-    ]
-    usd = round(sum(author.usage.usd for author in authors) + lost, 6)
-    return DesignerRow(
-        designer=name,
-        models=tuple(sorted({model for author in authors for model in author.models})),
-        sources=tuple(sorted({author.source for author in authors})),
-        attempts=attempts,
-        designs=len(records),
-        yield_share=round(len(records) / max(1, attempts), 4),
-        difficulty=round(fmean(difficulties), 4),
-        difficulty_spread=round(pstdev(difficulties), 4),
-        domains=len({record.spec.domain for record in records}),
-        variety=_variety(words[:MOST_COMPARED]),
-        requests=sum(author.usage.requests for author in authors),
-        tokens=sum(author.usage.prompt_tokens + author.usage.answer_tokens for author in authors),
-        usd=usd,
-        usd_a_design=round(usd / len(records), 6) if authors else None,
-        seed_distance=round(fmean(known), 4) if known else None,
-    )
 
 
 def _variety(words: list[frozenset[str]]) -> float:

@@ -1,7 +1,6 @@
-"""Facts of a release that are safe to publish, gathered one record at a time: a million records are never held."""
+"""Facts of a release that are safe to publish, counted one record at a time."""
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from sandmill.models.base import Band
@@ -55,14 +54,6 @@ class ReleaseDigest:
     def best_gold_rate(self) -> float:
         """Share of tasks on which the one solver that wins most reaches gold: how far one memorised script gets."""
         return max(self.golds.values(), default=0) / self.tasks if self.tasks else 0.0
-
-
-def digest_records(records: Iterable[TaskRecord]) -> ReleaseDigest:
-    """Read records once and keep only counts."""
-    digest = ReleaseDigest()
-    for record in records:
-        digest.add(record)
-    return digest
 
 
 def mix_table(digest: ReleaseDigest) -> TextTable:

@@ -1,15 +1,15 @@
-"""How many survived each stage, and why the others did not: derived from what each slot reported."""
+"""The funnel of a build and the reasons of its rejections, counted one shard at a time."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import groupby
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
+from sandmill.errors import INTERNAL_ERROR
 from sandmill.models.base import Stage
 from sandmill.models.reports import Funnel, Rejection, SlotReport
 
 ORDER = {stage: place for place, stage in enumerate(Stage)}
-"""Place of each stage in the work."""
+"""Place of each stage in the order of the work."""
 
 
 @dataclass(frozen=True)
@@ -23,56 +23,70 @@ class RejectionRow:
     """Work spent on them."""
 
 
-def funnel(slots: Iterable[SlotReport], rejections: Iterable[Rejection]) -> Funnel:
-    """Count the attempts that got past each stage.
+@dataclass
+class FunnelCounts:
+    """Counts over the shards added so far."""
 
-    An attempt is `designed` once it has begun. It is `rendered` unless it was rejected up to the generate stage, and so
-    on; an attempt rejected for several reasons counts once, at the earliest stage. So does a slot of several rounds.
-    Rejected replicates are left out: they cost a task and no slot.
+    attempts: int = 0
+    filled: int = 0
+    tasks: int = 0
+    in_band: int = 0
+    usd: float = 0.0
+    """Price of rejected drafts."""
+    _slots: set[int] = field(default_factory=set)
+    _lost: Counter[Stage] = field(default_factory=Counter)
+    """Rejected attempts by the earliest stage that rejected them."""
+    _internal: int = 0
+    _counts: Counter[tuple[Stage, str]] = field(default_factory=Counter)
+    _seconds: defaultdict[tuple[Stage, str], float] = field(default_factory=lambda: defaultdict(float))
 
-    Args:
-        slots: reports of all shards, any order, read once.
-        rejections: of the same shards; those of one attempt stand together, as shards write them.
-    """
-    numbers: set[int] = set()
-    attempts = filled = in_band = tasks = 0
-    for report in slots:
-        numbers.add(report.slot)
-        attempts += report.attempts
-        filled += report.reached is not None
-        tasks += len(report.task_ids)
-        in_band += report.reached == report.wanted
-    lost = Counter(_first_stages(rejection for rejection in rejections if not rejection.replicate))
+    def add(self, slots: Iterable[SlotReport], rejections: Iterable[Rejection]) -> None:
+        """Count one shard.
 
-    def left_after(stage: Stage) -> int:
-        return attempts - sum(count for where, count in lost.items() if ORDER[where] <= ORDER[stage])
+        An attempt with several rejections counts once, at the earliest stage. Rejected replicates are left out of the
+        funnel: they cost a task and no slot.
+        """
+        for report in slots:
+            self._slots.add(report.slot)
+            self.attempts += report.attempts
+            self.filled += report.reached is not None
+            self.tasks += len(report.task_ids)
+            self.in_band += report.reached == report.wanted
+        lost: dict[tuple[int, int, int], list[Rejection]] = defaultdict(list)
+        for rejection in rejections:
+            key = (rejection.stage, rejection.reason)
+            self._counts[key] += 1
+            self._seconds[key] += rejection.seconds
+            self.usd += rejection.usd
+            if not rejection.replicate:
+                lost[rejection.slot, rejection.round, rejection.attempt].append(rejection)
+        for group in lost.values():
+            if any(one.reason == INTERNAL_ERROR for one in group):
+                self._internal += 1
+            else:
+                self._lost[min((one.stage for one in group), key=ORDER.__getitem__)] += 1
 
-    return Funnel(
-        slots=len(numbers),
-        designed=attempts,
-        rendered=left_after(Stage.GENERATE),
-        calibrated=left_after(Stage.CALIBRATE),
-        checked=left_after(Stage.CHECK),
-        verified=left_after(Stage.VERIFY),
-        filled=filled,
-        tasks=tasks,
-        in_band=in_band,
-    )
+    def funnel(self) -> Funnel:
+        """Count the attempts that passed each stage. An attempt is `designed` once it has begun."""
+        designed = self.attempts - self._internal
 
+        def left_after(stage: Stage) -> int:
+            return designed - sum(count for where, count in self._lost.items() if ORDER[where] <= ORDER[stage])
 
-def count_rejections(rejections: Iterable[Rejection]) -> tuple[RejectionRow, ...]:
-    """Count rejections by stage and reason, in the order of the work, the most frequent reason of a stage first."""
-    counts: Counter[tuple[Stage, str]] = Counter()
-    seconds: defaultdict[tuple[Stage, str], float] = defaultdict(float)
-    for rejection in rejections:
-        key = (rejection.stage, rejection.reason)
-        counts[key] += 1
-        seconds[key] += rejection.seconds
-    ordered = sorted(counts, key=lambda key: (ORDER[key[0]], -counts[key], key[1]))
-    return tuple(RejectionRow(*key, counts[key], seconds[key]) for key in ordered)
+        return Funnel(
+            slots=len(self._slots),
+            designed=designed,
+            rendered=left_after(Stage.GENERATE),
+            calibrated=left_after(Stage.CALIBRATE),
+            checked=left_after(Stage.CHECK),
+            verified=left_after(Stage.VERIFY),
+            filled=self.filled,
+            tasks=self.tasks,
+            in_band=self.in_band,
+            internal_errors=self._internal,
+        )
 
-
-def _first_stages(rejections: Iterable[Rejection]) -> Iterator[Stage]:
-    """Earliest stage of each rejected attempt, holding one attempt at a time."""
-    for _, group in groupby(rejections, key=lambda one: (one.slot, one.round, one.attempt)):
-        yield min((one.stage for one in group), key=ORDER.__getitem__)
+    def rejections(self) -> tuple[RejectionRow, ...]:
+        """Count rejections by stage in the order of the work, and by reason, the most frequent first."""
+        ordered = sorted(self._counts, key=lambda key: (ORDER[key[0]], -self._counts[key], key[1]))
+        return tuple(RejectionRow(*key, self._counts[key], self._seconds[key]) for key in ordered)

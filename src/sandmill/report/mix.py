@@ -1,7 +1,8 @@
-"""The mix of difficulty in words: which bands got fewer slots than were asked for, and what became of those slots."""
+"""The mix of difficulty in words: bands that got fewer slots than were asked for, and the outcome of those slots."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from sandmill.models.base import Band
 from sandmill.models.calibration import band_ends
@@ -10,49 +11,64 @@ from sandmill.models.reports import SlotReport
 _MOST_DIFFICULTIES = 5
 
 
-def explain_missed_mix(slots: Iterable[SlotReport]) -> list[str]:
-    """Write one line for each band that got fewer slots than were asked for; no line if the mix was met.
+@dataclass(frozen=True)
+class SlotEnd:
+    """Outcome of one slot."""
 
-    Args:
-        slots: reports of all shards and rounds, any order, read once. The report that filled a slot counts.
-    """
-    final: dict[int, SlotReport] = {}
-    for report in slots:
-        if report.reached or report.slot not in final:
-            final[report.slot] = report
-    asked = Counter(report.wanted for report in final.values())
-    got = Counter(report.reached for report in final.values() if report.reached)
-    missed = [report for report in final.values() if report.reached != report.wanted]
-    return [
-        f"Asked for {_count(asked[band], f'{band} task')}, got {got[band]}. "
-        + _what_became(band, [r for r in missed if r.wanted == band])
-        for band in Band
-        if got[band] < asked[band]
-    ]
+    wanted: str
+    reached: str | None
+    attempts: int
+    difficulty: float | None
 
 
-def _what_became(band: Band, reports: Sequence[SlotReport]) -> str:
-    sentences = [_became(band, other, [r for r in reports if r.reached == other]) for other in Band]
-    if empty := sum(report.reached is None for report in reports):
+@dataclass
+class MixCounts:
+    """Outcomes of the slots added so far."""
+
+    ends: dict[int, SlotEnd] = field(default_factory=dict)
+    """By slot number. Of several rounds, the one that filled the slot counts."""
+
+    def add(self, report: SlotReport) -> None:
+        """Count one report. Reports may come in any order."""
+        if report.reached or report.slot not in self.ends:
+            verified = (step.difficulty for step in report.path if step.outcome == "verified")
+            self.ends[report.slot] = SlotEnd(report.wanted, report.reached, report.attempts, next(verified, None))
+
+    def explain(self) -> list[str]:
+        """Write one line for each band that got fewer slots than were asked for; no line if the mix was met."""
+        asked = Counter(end.wanted for end in self.ends.values())
+        got = Counter(end.reached for end in self.ends.values() if end.reached)
+        missed = [end for end in self.ends.values() if end.reached != end.wanted]
+        return [
+            f"Asked for {_count(asked[band], f'{band} task')}, got {got[band]}. "
+            + _outcome(band, [end for end in missed if end.wanted == band])
+            for band in Band
+            if got[band] < asked[band]
+        ]
+
+
+def _outcome(band: Band, ends: Sequence[SlotEnd]) -> str:
+    sentences = [_substitute(band, other, [end for end in ends if end.reached == other]) for other in Band]
+    if empty := sum(end.reached is None for end in ends):
         sentences.append(f"{_count(empty, 'slot')} stayed empty.")
     return " ".join(filter(None, sentences))
 
 
-def _became(band: Band, other: Band, reports: Sequence[SlotReport]) -> str:
-    if not reports:
+def _substitute(band: Band, other: Band, ends: Sequence[SlotEnd]) -> str:
+    if not ends:
         return ""
-    is_one = len(reports) == 1
+    is_one = len(ends) == 1
     held = f"holds a {other} task" if is_one else f"hold {other} tasks"
-    attempts = _count(sum(report.attempts for report in reports), "attempt")
+    attempts = _count(sum(end.attempts for end in ends), "attempt")
     return (
-        f"{_count(len(reports), 'slot')} {held} instead: after {attempts} no design came nearer. "
-        f"{'Its difficulty is' if is_one else 'Their difficulties are'} {_difficulties(band, reports)}."
+        f"{_count(len(ends), 'slot')} {held} instead: after {attempts} no design came nearer. "
+        f"{'Its difficulty is' if is_one else 'Their difficulties are'} {_difficulties(band, ends)}."
     )
 
 
-def _difficulties(band: Band, reports: Sequence[SlotReport]) -> str:
-    """List them, with the end of the band that they lie beyond."""
-    found = sorted(difficulty for report in reports if (difficulty := _verified_difficulty(report)) is not None)
+def _difficulties(band: Band, ends: Sequence[SlotEnd]) -> str:
+    """List the difficulties, with the end of the band that they lie beyond."""
+    found = sorted(end.difficulty for end in ends if end.difficulty is not None)
     if not found:
         return "unknown"
     more = ", ..." if len(found) > _MOST_DIFFICULTIES else ""
@@ -63,7 +79,7 @@ def _difficulties(band: Band, reports: Sequence[SlotReport]) -> str:
 
 
 def _outside(difficulty: float, band: Band) -> str:
-    """Write a difficulty with as many digits as it takes to lie outside of the band when read."""
+    """Write a difficulty with enough digits that the written number lies outside the band."""
     low, high = band_ends(band)
     written = (f"{difficulty:.{digits}f}" for digits in (2, 4, 6))
     return next((text for text in written if not low <= float(text) <= high), f"{difficulty:.6f}")
@@ -71,7 +87,3 @@ def _outside(difficulty: float, band: Band) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _verified_difficulty(report: SlotReport) -> float | None:
-    return next((step.difficulty for step in report.path if step.outcome == "verified"), None)

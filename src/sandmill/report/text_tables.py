@@ -58,6 +58,8 @@ def funnel_table(funnel: Funnel) -> TextTable:
         ("verified", funnel.verified),
     ]
     rows = [(f"attempts {name}", str(count), share(count, funnel.designed)) for name, count in stages]
+    if funnel.internal_errors:
+        rows.append(("attempts lost to internal errors", str(funnel.internal_errors), "-"))
     rows.append(("tasks, replicates included", str(funnel.tasks), "-"))
     rows.append(("slots filled", str(funnel.filled), share(funnel.filled, funnel.slots)))
     rows.append(("slots in the band asked for", str(funnel.in_band), share(funnel.in_band, funnel.slots)))

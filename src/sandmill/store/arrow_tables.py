@@ -184,7 +184,7 @@ def read_record(row: Row) -> TaskRecord:
 def rejection_rows(rejections: Iterable[Rejection]) -> list[Row]:
     """Return rejections as rows, sorted by slot, round, attempt and replicate."""
     ordered = sorted(rejections, key=lambda r: (r.slot, r.round, r.attempt, r.replicate))
-    return [rejection.model_dump(mode="json") for rejection in ordered]
+    return [rejection.model_dump(mode="json", exclude={"traceback"}) for rejection in ordered]
 
 
 def read_rejection(row: Row) -> Rejection:

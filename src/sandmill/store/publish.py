@@ -26,10 +26,10 @@ def publish(
     reports: Mapping[str, bytes],
     card: Callable[[Manifest], str],
 ) -> tuple[Manifest, bool]:
-    """Make the next version out of finished shards; equal content makes nothing new.
+    """Make the next version from finished shards, unless a version of equal content exists.
 
-    Only names and hashes are held in memory, parts are copied one by one. Nothing inside a version is ever written
-    over: a run that resumes a killed one keeps what lies there.
+    Only names and hashes are held in memory; parts are copied one by one. No file of a version is ever overwritten: a
+    run that resumes a killed one keeps the files that are there.
 
     Args:
         store: the dataset.
@@ -38,7 +38,7 @@ def publish(
         secret_id: public name of the release secret.
         code_version: of the library that made the tasks.
         seeds: ids of the seeds.
-        refs: finished shards; of those without tasks only the reports are copied.
+        refs: finished shards. Those without tasks add their reports.
         reports: files by name, put under `reports/`.
         card: writes README.md, given the manifest without README.md in it.
 
@@ -94,7 +94,7 @@ def _gather_digests(shards: Sequence[FinishedShard]) -> dict[str, str]:
 
 
 def _require_few_parts(shards: Sequence[FinishedShard], reports: Mapping[str, bytes]) -> None:
-    """Refuse before anything is copied: no reader would take the manifest."""
+    """Refuse a release with too many files before anything is copied: no reader would accept the manifest."""
     count = sum(len(shard.parts) + len(shard.reports) for shard in shards) + len(reports) + 1
     if count > MAX_PARTS:
         raise StoreError(
@@ -112,10 +112,10 @@ def _find_equal(store: Store, content: str) -> Manifest | None:
 
 
 def _claim(store: Store, content: str) -> str:
-    """Take the next number, or the one that an earlier run took for the same content before it was killed."""
+    """Take the next number, or the number that a killed run took for the same content."""
     while True:
         claims = {path.rpartition("/")[2]: path for path in store.list("versions")}
-        # Newest first: it is the likeliest, and one GET a claim is cheap beside copying parts.
+        # Newest first, since it is the likeliest. One GET a claim is cheap compared with copying parts.
         for number in sorted(claims, reverse=True):
             if store.read(claims[number]).decode() == content:
                 return f"{number}-{content[:8]}"
@@ -144,7 +144,7 @@ def _copy_parts(store: Store, version: str, shards: Sequence[FinishedShard]) -> 
 
 
 def _settle(store: Store, version: str, path: str, content: bytes) -> PartFile:
-    """Put a file in place, or keep the one that is there: of two runs that publish at once, both then say the same."""
+    """Write a file, or keep the one that is there: two runs that publish at once then give the same manifest."""
     full = f"{version}/{path}"
     if not store.create(full, content):
         content = store.read(full)

@@ -1,9 +1,10 @@
-"""Finished shards are the build's cache: what is there is never made again, what is half-made is never seen."""
+"""Finished shards are the cache of a build: a finished one is never made again, a half-made one is never seen."""
 
 import heapq
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from operator import itemgetter
 from typing import Any
@@ -20,33 +21,45 @@ from sandmill.store.arrow_tables import Row
 from sandmill.store.files import Store
 from sandmill.store.parquet import TableReader, grouped, iterate_rows, write_rows
 
+TRACEBACKS = "private/tracebacks"
+"""Report with the tracebacks of internal errors. They may name paths and data, so no release gets them."""
+_TRACED = {"slot", "round", "attempt", "replicate", "traceback"}
+
 
 class FinishedShard(Frozen):
-    """shard.json, written last: its presence means that every part is there."""
+    """shard.json. It is written last, so its presence means that every part is there."""
 
     format_version: int = FORMAT_VERSION
     key: str
     round: int
     filled: tuple[int, ...]
-    empty: tuple[int, ...]
     digests: dict[str, str]
     """Digest of each task by task_id."""
     parts: dict[str, PartFile]
     """By table and split, such as `public/tasks-train`; none without rows. Paths relative to the dataset."""
     reports: dict[str, PartFile]
+    """By name. A release gets the Parquet files among them; `private/tracebacks` is there if a traceback is."""
 
-    def ref(self, dataset: str, reused: bool) -> ShardRef:
-        """Point at this shard."""
-        return ShardRef(
-            dataset=dataset, key=self.key, round=self.round, filled=self.filled, empty=self.empty, reused=reused
-        )
+    def ref(self, dataset: str) -> ShardRef:
+        """Make the reference to this shard."""
+        return ShardRef(dataset=dataset, key=self.key, round=self.round, filled=self.filled)
+
+
+@dataclass(frozen=True)
+class ShardReports:
+    """What became of the slots of one shard."""
+
+    rejections: list[Rejection]
+    slots: list[SlotReport]
+    suites: list[dict[str, Any]]
+    """Results of the expectation suites, one row an expectation and validation."""
 
 
 def find_shard(store: Store, plan: ShardPlan) -> ShardRef | None:
-    """Look for the shard that an earlier run finished, so that its work is not done again."""
+    """Return the shard if an earlier run finished it."""
     if not store.exists(_index_path(plan.key)):
         return None
-    return read_shard(store, plan.key).ref(plan.dataset, reused=True)
+    return read_shard(store, plan.key).ref(plan.dataset)
 
 
 def write_shard(
@@ -57,12 +70,12 @@ def write_shard(
     slots: Sequence[SlotReport],
     suites: Sequence[Mapping[str, Any]] = (),
 ) -> ShardRef:
-    """Store a shard's tasks and what became of its slots; it counts once shard.json is there.
+    """Store a shard's tasks and reports. The shard exists once shard.json is there.
 
-    Parts are named by their content, so two workers that make the same shard at once cannot spoil each other's.
+    Parts are named by their content, so two processes that make the same shard at once do not disturb each other.
 
     Returns:
-        The shard, `reused` if another worker finished it first: then that one's parts are the shard.
+        The shard. If another process finished it first, it holds that process's tasks.
 
     Raises:
         StoreError: a task id occurs twice, or a task lies in no slot of the plan.
@@ -81,23 +94,24 @@ def write_shard(
         ("reports/slots", tables.SLOTS, tables.slot_rows(slots)),
     ):
         reports[name] = _write_part(store, plan.key, name, schema, [listed])
-    reports["reports/suites"] = _write_suites(store, plan.key, suites)
+    reports["reports/suites"] = _write_json(store, plan.key, "reports/suites", [dict(row) for row in suites])
+    if traces := [one.model_dump(mode="json", include=_TRACED) for one in rejections if one.traceback]:
+        reports[TRACEBACKS] = _write_json(store, plan.key, TRACEBACKS, traces)
     shard = FinishedShard(
         key=plan.key,
         round=plan.round,
         filled=tuple(slot.number for slot in plan.slots if slot.number in filled),
-        empty=tuple(slot.number for slot in plan.slots if slot.number not in filled),
         digests={task.record.task_id: task.record.digest for task in ordered},
         parts=parts,
         reports=reports,
     )
     if store.create(_index_path(plan.key), canonical_json(shard.model_dump(mode="json")).encode()):
-        return shard.ref(plan.dataset, reused=False)
-    return read_shard(store, plan.key).ref(plan.dataset, reused=True)
+        return shard.ref(plan.dataset)
+    return read_shard(store, plan.key).ref(plan.dataset)
 
 
 def read_shard(store: Store, key: str) -> FinishedShard:
-    """Read what a finished shard holds, without its tables."""
+    """Read the index of a finished shard."""
     content = store.read(_index_path(key))
     try:
         return FinishedShard.model_validate_json(content)
@@ -106,22 +120,23 @@ def read_shard(store: Store, key: str) -> FinishedShard:
         raise StoreError(f"{where}: shard.json is damaged. Remove this folder; the next run makes it again.") from error
 
 
-def read_shard_reports(store: Store, ref: ShardRef) -> tuple[list[Rejection], list[SlotReport]]:
-    """Read why attempts failed and what each slot cost."""
+def read_shard_reports(store: Store, ref: ShardRef) -> ShardReports:
+    """Read every report table of a shard, each once. Tracebacks are put back into their rejections."""
     reports = read_shard(store, ref.key).reports
-    rejections = _iterate(store, reports["reports/rejections"])
-    slots = _iterate(store, reports["reports/slots"])
-    return [tables.read_rejection(row) for row in rejections], [tables.read_slot(row) for row in slots]
-
-
-def read_shard_suites(store: Store, ref: ShardRef) -> list[dict[str, Any]]:
-    """Read the results of the expectation suites, one row an expectation and validation."""
-    rows: list[dict[str, Any]] = json.loads(store.read(read_shard(store, ref.key).reports["reports/suites"].path))
-    return rows
+    traces = json.loads(store.read(reports[TRACEBACKS].path)) if TRACEBACKS in reports else []
+    tracebacks = {_attempt_of(trace): trace["traceback"] for trace in traces}
+    return ShardReports(
+        rejections=[
+            tables.read_rejection({**row, "traceback": tracebacks.get(_attempt_of(row), "")})
+            for row in _iterate(store, reports["reports/rejections"])
+        ],
+        slots=[tables.read_slot(row) for row in _iterate(store, reports["reports/slots"])],
+        suites=json.loads(store.read(reports["reports/suites"].path)),
+    )
 
 
 def read_shard_records(store: Store, ref: ShardRef) -> Iterator[TaskRecord]:
-    """Read the records of a shard's tasks in the order of their ids, without their files."""
+    """Read the records of a shard's tasks in the order of their ids."""
     parts = read_shard(store, ref.key).parts
     wanted = [part for name, part in parts.items() if name.startswith("private/tasks-")]
     rows = [_iterate(store, part, ("task_id", "record")) for part in wanted]
@@ -148,16 +163,20 @@ def _write_part(store: Store, key: str, name: str, schema: Any, groups: Sequence
     )
 
 
-def _write_suites(store: Store, key: str, suites: Sequence[Mapping[str, Any]]) -> PartFile:
-    content = canonical_json([dict(row) for row in suites]).encode()
+def _write_json(store: Store, key: str, name: str, rows: Sequence[Row]) -> PartFile:
+    content = canonical_json(rows).encode()
     sha256 = digest(content)
-    path = f"shards/{key}/reports/suites-{sha256[:8]}.json"
-    store.write(path, content)
+    path = f"shards/{key}/{name}-{sha256[:8]}.json"
+    store.write(path, content, owner_only=name.startswith("private/"))
     return PartFile(path=path, sha256=sha256, size=len(content))
 
 
 def _iterate(store: Store, part: PartFile, columns: Sequence[str] | None = None) -> Iterator[Row]:
     yield from iterate_rows(io.BytesIO(store.read(part.path)), store.where(part.path), columns)
+
+
+def _attempt_of(row: Row) -> tuple[int, ...]:
+    return row["slot"], row["round"], row["attempt"], row["replicate"]
 
 
 def _check_tasks(plan: ShardPlan, tasks: Sequence[VerifiedTask]) -> None:

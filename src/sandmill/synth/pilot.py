@@ -11,8 +11,7 @@ from sandmill.metrics.base import Array
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import TaskSpec
 from sandmill.synth.csv_files import csv_bytes, row_ids
-from sandmill.synth.oracle import OracleRule
-from sandmill.synth.render import as_codes, frames_of, render_train, side_by_side, streams_of
+from sandmill.synth.render import Drawn, as_codes, draw_shared, frames_of, side_by_side, streams_of
 from sandmill.synth.rows import draw_test
 from sandmill.synth.task_facts import task_facts
 
@@ -26,19 +25,18 @@ class Pilot:
 
     spec: TaskSpec
     facts: TaskFacts
-    train: bytes
-    """train.csv as it will be published."""
+    drawn: Drawn
+    """Training rows as they will be published, and the oracle."""
     test: bytes
     """test.csv of the pilot rows."""
     truth: Array
     observed: Mapping[str, Floats]
     """Visible cells of the pilot rows, as numbers."""
-    rule: OracleRule
 
     @cached_property
     def oracle(self) -> Array:
         """The oracle's predictions for the pilot rows."""
-        return self.rule.predict(self.observed)
+        return self.drawn.rule.predict(self.observed)
 
 
 def draw_pilot(spec: TaskSpec, secret: bytes, replicate: int = 0, rows: int = PILOT_ROWS) -> Pilot:
@@ -56,9 +54,8 @@ def draw_pilot(spec: TaskSpec, secret: bytes, replicate: int = 0, rows: int = PI
     return Pilot(
         spec=spec,
         facts=facts,
-        train=render_train(spec, facts, streams).csv,
+        drawn=draw_shared(spec, facts, streams),
         test=csv_bytes(side_by_side(ids, frames_of(spec, facts, test)[0])),
         truth=as_codes(facts, test.draw.target),
         observed=test.draw.observed,
-        rule=OracleRule(spec, streams),
     )

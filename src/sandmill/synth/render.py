@@ -56,16 +56,18 @@ def task_id(spec_fingerprint: str, replicate: int, secret: bytes) -> str:
     return "sm" + Streams(secret, spec_fingerprint).token(f"task id {replicate}", _TASK_ID_LENGTH)
 
 
-def render(spec: TaskSpec, secret: bytes, replicate: int = 0) -> Rendered:
+def render(spec: TaskSpec, secret: bytes, replicate: int = 0, drawn: "Drawn | None" = None) -> Rendered:
     """Render a design as a package and its oracle. Equal arguments give equal bytes.
 
     Args:
         spec: the design.
         secret: release secret.
         replicate: number of the rendering; each has fresh rows and ids.
+        drawn: the pilot's training rows and oracle, which are those of this rendering. None: they are drawn here.
     """
     streams, facts, sizes = streams_of(spec, secret, replicate), task_facts(spec), spec.sizes
-    train = render_train(spec, facts, streams)
+    drawn = drawn or draw_shared(spec, facts, streams)
+    train = drawn.train
     parts = [
         draw_test(spec.mechanism, streams.child(str(part)), rows)
         for part, rows in ((Part.FEEDBACK, sizes.feedback), (Part.FINAL, sizes.final))
@@ -74,7 +76,7 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0) -> Rendered:
     tests = [frames_of(spec, facts, part) for part in parts]
     test_frame, test_target = (pl.concat(frames)[order] for frames in zip(*tests, strict=True))
     is_final = order >= sizes.feedback
-    drawn = parts[0].draw.followed_by(parts[1].draw).take(order)
+    test_draw = parts[0].draw.followed_by(parts[1].draw).take(order)
     ids = row_ids(streams, "test", range(len(order)))
     test_ids = pl.Series(facts.id_column, ids).to_frame()
     part_names = pl.DataFrame({"part": [str(Part.FINAL if is_last else Part.FEEDBACK) for is_last in is_final]})
@@ -92,8 +94,8 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0) -> Rendered:
         },
         private={"answers.csv": csv_bytes(side_by_side(test_ids, test_target, part_names))},
     )
-    answers = Answers(tuple(ids), as_codes(facts, drawn.target), is_final)
-    return Rendered(package, answers, train.draw, drawn, OracleRule(spec, streams))
+    answers = Answers(tuple(ids), as_codes(facts, test_draw.target), is_final)
+    return Rendered(package, answers, train.draw, test_draw, drawn.rule)
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,19 @@ class TrainingPart:
     """train.csv."""
     draw: Draw
     """The same rows as numbers."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The draws of a rendering that do not depend on the size of its test."""
+
+    train: TrainingPart
+    rule: OracleRule
+
+
+def draw_shared(spec: TaskSpec, facts: TaskFacts, streams: Streams) -> Drawn:
+    """Draw the training rows and prepare the oracle."""
+    return Drawn(render_train(spec, facts, streams), OracleRule(spec, streams))
 
 
 def render_train(spec: TaskSpec, facts: TaskFacts, streams: Streams) -> TrainingPart:

@@ -10,7 +10,6 @@ from sandmill.design.difficulty_curves import DIFFICULTY_CURVES
 from sandmill.design.lexicon import load_domains
 from sandmill.design.motifs import HIDDEN_KINDS, PLAIN_KINDS
 from sandmill.design.rule import choose_rule
-from sandmill.design.steering import AIM, first_hardness, steer
 from sandmill.design.vocabulary import choose_vocabulary
 from sandmill.mechanism import draw_rows
 from sandmill.mechanism.rule import evaluate_term, latent_score
@@ -44,6 +43,7 @@ from sandmill.models.mechanism import (
 from sandmill.models.motifs import columns_of, cuts_of
 from sandmill.models.plan import Slot
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
+from sandmill.pipeline.band_search import AIM, first_hardness, steer
 from sandmill.rng import Streams
 from tests.designs import SECRET, TASKS, make_rendered, make_seed, make_spec
 

@@ -12,13 +12,13 @@ from sandmill.design.difficulty_curves import DIFFICULTY_CURVES, HARDNESS
 from sandmill.design.lexicon import load_domains
 from sandmill.design.motifs import FINDABLE_KINDS, HIDDEN_KINDS
 from sandmill.design.rule import choose_rule
-from sandmill.design.steering import ACCEPTED, AIM, accepted_range, first_hardness, steer
 from sandmill.design.vocabulary import choose_vocabulary
 from sandmill.models.base import Band
 from sandmill.models.mechanism import Distractors, class_names
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Knobs, TaskSpec
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
+from sandmill.pipeline.band_search import ACCEPTED, AIM, accepted_range, first_hardness, steer
 from sandmill.rng import Streams
 from tests.designs import SECRET, TASKS, make_seed
 
@@ -188,7 +188,7 @@ def test_a_search_starts_where_typical_designs_reach_its_aim(band):
 
 
 def test_a_task_without_a_curve_is_taken_to_be_as_hard_as_its_knob(monkeypatch):
-    monkeypatch.setattr("sandmill.design.steering.DIFFICULTY_CURVES", {})
+    monkeypatch.setattr("sandmill.pipeline.band_search.DIFFICULTY_CURVES", {})
     structure = make_seed(*BINARY).structure
     assert [first_hardness(structure, band) for band in Band] == [AIM[band] for band in Band]
     assert steer(structure, Band.EASY, [(0.5, 0.6)]) == pytest.approx(0.5 - (0.6 - AIM[Band.EASY]))

@@ -12,7 +12,6 @@ from sandmill.models.base import Band
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes
 from sandmill.pipeline.band_search import Attempt
-from sandmill.pipeline.measuring import CalibrateJob
 from sandmill.synth import Pilot, Rendered, draw_pilot, render
 from tests.designs import SECRET, TASKS, make_seed, make_spec
 
@@ -35,11 +34,11 @@ def rendered_of(sizes: Sizes = SIZES) -> Rendered:
     return render(pilot_of().spec.model_copy(update={"sizes": sizes}), SECRET)
 
 
-def job(band: Band = BAND, any_band: bool = False, replicate: int = 0) -> CalibrateJob:
-    """The first attempt at a slot that wants a band."""
+def job(band: Band = BAND, any_band: bool = False, replicate: int = 0) -> tuple[Attempt, Pilot, bytes]:
+    """Arguments of the first attempt at a slot that wants a band."""
     slot = Slot(number=0, seed=make_seed(*TASKS[0]), band=band)
     attempt = Attempt(slot, 0, 1, 0, 0.4, any_band=any_band, replicate=replicate)
-    return CalibrateJob(attempt, pilot_of(replicate), SECRET)
+    return attempt, pilot_of(replicate), SECRET
 
 
 def made_up(oracle: Array, names: Sequence[str], spread: float = 1.0) -> list[PanelRun]:

@@ -1,16 +1,18 @@
-from sandmill.models.base import Band, Stage
+import json
+import random
+
+from sandmill.fingerprint import digest
+from sandmill.models.base import Band
 from sandmill.models.plan import Slot
-from sandmill.models.reports import Rejection
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.pipeline.band_search import (
     ATTEMPTS,
     FAR,
-    OFF_BAND,
     SETTLING,
     STEERS,
     STUCK_DESIGNS,
     Attempt,
-    Measured,
+    Miss,
     SlotSearch,
 )
 from tests.designs import TASKS, make_seed
@@ -18,15 +20,8 @@ from tests.designs import TASKS, make_seed
 SLOT = Slot(number=3, seed=make_seed(*TASKS[0]), band=Band.MEDIUM)
 
 
-def reject(search, reason):
-    search.note_rejection(
-        Rejection(slot=3, seed_id="s", stage=Stage.CALIBRATE, reason=reason, detail="d", attempt=search.tried)
-    )
-
-
 def miss(search, attempt, difficulty):
-    search.note_off_band(Measured(attempt, f"spec{attempt.number}", difficulty))
-    reject(search, OFF_BAND)
+    search.note_miss(Miss(attempt, f"spec{attempt.number}", difficulty))
 
 
 def test_a_design_that_misses_its_band_is_steered_and_names_its_parent():
@@ -54,7 +49,7 @@ def test_after_a_few_turns_a_fresh_design_is_tried():
 def test_a_fault_that_steering_cannot_mend_starts_over():
     search = SlotSearch(SLOT, 0)
     first = search.next_attempt()
-    reject(search, "twins")
+    search.start_over()
     assert search.next_attempt().variant == first.variant + 1
 
 
@@ -70,7 +65,7 @@ def test_when_the_budget_is_spent_the_nearest_design_is_taken_whatever_its_band(
     assert settled.any_band
     assert (settled.variant, settled.hardness) == hardness[4]
     for number in range(SETTLING - 1):
-        reject(search, "flat_board")
+        search.start_over()
         settled = search.next_attempt()
         assert settled.any_band
         assert (settled.variant, settled.hardness) == hardness[number]
@@ -80,10 +75,9 @@ def test_a_slot_closes_when_filled_or_spent():
     search = SlotSearch(SLOT, 0)
     while search.is_open:
         search.next_attempt()
-        reject(search, "error")
+        search.start_over()
     assert search.tried == ATTEMPTS + SETTLING
-    assert len(search.rejections) == search.tried
-    filled = SlotSearch(SLOT, 0, is_filled=True)
+    filled = SlotSearch(SLOT, 0, is_closed=True)
     assert not filled.is_open
 
 
@@ -109,7 +103,7 @@ def test_a_band_beyond_the_end_of_the_knob_is_given_up_early():
     settled = search.next_attempt()
     assert settled.any_band
     assert settled.variant == 1
-    reject(search, "near_ties")
+    search.start_over()
     second = search.next_attempt()
     assert second.any_band
     assert second.variant == 0
@@ -130,3 +124,19 @@ def test_the_hard_end_of_the_knob_counts_as_well():
     assert expert.stuck == 1
     miss(expert, Attempt(expert.slot, 0, 2, 0, 0.9), 0.5)
     assert expert.stuck == 1
+
+
+def test_decisions_for_the_same_measurements_stay_what_they_were():
+    """A changed decision changes the bytes of tasks that are built again."""
+    rng, taken = random.Random(5), []
+    for _ in range(300):
+        search = SlotSearch(SLOT.model_copy(update={"band": rng.choice(list(Band))}), 0)
+        slope, base = rng.uniform(-0.3, 1.2), rng.uniform(0, 0.6)
+        while search.is_open:
+            attempt = search.next_attempt()
+            taken.append((attempt.number, attempt.variant, attempt.hardness, attempt.parent, attempt.any_band))
+            if attempt.any_band or rng.random() < 0.15:
+                search.start_over()
+            else:
+                miss(search, attempt, min(1.0, max(0.0, base + slope * attempt.hardness + rng.gauss(0, 0.05))))
+    assert digest(json.dumps(taken).encode())[:16] == "170b04617c662e00"

@@ -8,22 +8,15 @@ import pytest
 from sandmill.errors import BudgetExceeded, ReplayMiss, RequestError
 from sandmill.fingerprint import fingerprint
 from sandmill.models.base import Band
-from sandmill.models.reports import Funnel
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline.designing import design_round
 from sandmill.pipeline.plan import plan_build
 from sandmill.pipeline.preflight import check_inputs
 from sandmill.pipeline.preview import forecast, preview_build
-from sandmill.pipeline.run import (
-    BuildReport,
-    _require_filled,
-    build_shard,
-    open_dataset,
-    plan_round,
-    publish_release,
-    unpaid_slots,
-)
+from sandmill.pipeline.publishing import publish_release, require_filled
+from sandmill.pipeline.run import build_shard, open_dataset, plan_round
 from sandmill.pipeline.shard import ShardBuild
+from sandmill.pipeline.summary import BuildSummary
 from sandmill.quality import load_suites
 from sandmill.seeds import ingest
 from sandmill.store.shards import read_shard_reports
@@ -147,20 +140,19 @@ def test_money_that_ends_leaves_the_rest_undesigned(tmp_path):
     assert set(reasons) == {"max_usd"}
     assert asked < 15
     refs = [build_shard(shard, settings, SUITES) for shard in shards]
-    rejections = [one for ref in refs for one in read_shard_reports(open_dataset(plan, settings), ref)[0]]
+    rejections = [one for ref in refs for one in read_shard_reports(open_dataset(plan, settings), ref).rejections]
     assert sum(one.usd for one in rejections) <= 0.0045
-    assert unpaid_slots(open_dataset(plan, settings), refs) == 3
     with pytest.raises(BudgetExceeded, match="before any of 3 slots was filled"):
         publish_release(plan, refs, settings, SUITES)
 
 
 def test_what_is_finished_when_money_ends_is_worth_publishing():
-    funnel = Funnel(slots=10, designed=4, rendered=4, calibrated=4, checked=4, verified=4, filled=4, tasks=4, in_band=4)
-    _require_filled(BuildReport(funnel, ()), 10, unpaid=6)
-    with pytest.raises(BudgetExceeded):
-        _require_filled(BuildReport(funnel, ()), 10, unpaid=3)
+    filled, unpaid = set(range(4)), set(range(4, 10))
+    require_filled(BuildSummary({}, filled=filled, unpaid=unpaid), 10)
+    with pytest.raises(BudgetExceeded, match="3 of 10 slots stayed empty"):
+        require_filled(BuildSummary({}, filled=filled, unpaid={7, 8, 9}), 10)
     with pytest.raises(BudgetExceeded, match="--max-usd ended before any of 10 slots"):
-        _require_filled(BuildReport(funnel.model_copy(update={"filled": 0}), ()), 10, unpaid=10)
+        require_filled(BuildSummary({}, unpaid=unpaid), 10)
 
 
 def test_a_miss_in_replay_stops_the_build(tmp_path):
@@ -228,10 +220,10 @@ def test_a_release_says_who_designed_it_and_holds_no_key(tmp_path, caplog, capfd
         settings = _settings(tmp_path, server)
         plan, shards = _round(settings, request)
         refs = [build_shard(shard, settings, SUITES) for shard in shards]
-        manifest, _ = publish_release(plan, refs, settings, SUITES)
+        published = publish_release(plan, refs, settings, SUITES)
     from sandmill.store.release import load
 
-    release = load(f"{tmp_path}/made@{manifest.version}")
+    release = load(published.reference)
     for task_id in release.tasks["task_id"]:
         lineage = release.record(task_id).lineage
         assert lineage.designer == "llm"
@@ -245,4 +237,4 @@ def test_a_release_says_who_designed_it_and_holds_no_key(tmp_path, caplog, capfd
         if path.is_file():
             assert KEY.encode() not in path.read_bytes(), path
     # Replies, receipts and transcripts are private: no published version holds any.
-    assert not [part.path for part in manifest.parts if "llm/" in part.path]
+    assert not [part.path for part in release.manifest.parts if "llm/" in part.path]

@@ -1,16 +1,17 @@
 """One design measured: the panel is made up, the rows and all decisions are real."""
 
+import sys
 from dataclasses import replace
 
 import pytest
 
 from sandmill.calibrate.panel import PANEL, TRIVIAL, Panel
-from sandmill.design.steering import ACCEPTED
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Band
 from sandmill.models.calibration import Sizing, Tier
 from sandmill.models.spec import Sizes
 from sandmill.pipeline import measuring
+from sandmill.pipeline.band_search import ACCEPTED
 from sandmill.pipeline.measuring import Calibrated, OffBand, calibrate_design, measure_difficulty, sized
 from sandmill.synth import render
 from tests.designs import SECRET
@@ -35,8 +36,8 @@ def use_panel(monkeypatch, calls=None, change=lambda runs: runs, pilot_spread=1.
     oracles = {}
     rendering = measuring.render
 
-    def remember(spec, secret, replicate):
-        rendered = rendering(spec, secret, replicate)
+    def remember(spec, secret, replicate, drawn):
+        rendered = rendering(spec, secret, replicate, drawn)
         oracles[len(rendered.answers.ids)] = rendered.oracle
         return rendered
 
@@ -53,7 +54,7 @@ def use_panel(monkeypatch, calls=None, change=lambda runs: runs, pilot_spread=1.
 
 
 def test_a_design_off_its_band_is_known_from_the_probe_of_its_pilot(asked):
-    measured = calibrate_design(job(Band.EASY))
+    measured = calibrate_design(*job(Band.EASY))
     assert isinstance(measured, OffBand)
     assert measured.difficulty.band is BAND
     assert asked == [(PILOT_ROWS, PROBED)]
@@ -62,12 +63,12 @@ def test_a_design_off_its_band_is_known_from_the_probe_of_its_pilot(asked):
 def test_a_design_so_easy_that_medals_would_be_ties_is_known_from_its_probe_too(asked, monkeypatch):
     probed = measure_difficulty(pilot_of()).model_copy(update={"value": ACCEPTED[0] - 0.01, "band": Band.EASY})
     monkeypatch.setattr(measuring, "_difficulty_of", lambda pilot, runs: probed)
-    assert calibrate_design(job(Band.EASY)) == OffBand(probed)
+    assert calibrate_design(*job(Band.EASY)) == OffBand(pilot_of().spec, probed)
     assert asked[1:] == [(PILOT_ROWS, PROBED)]
 
 
 def test_the_whole_panel_runs_over_the_pilot_and_then_over_the_package(asked):
-    measured = calibrate_design(job(Band.EASY, any_band=True))
+    measured = calibrate_design(*job(Band.EASY, any_band=True))
     assert isinstance(measured, Calibrated)
     assert measured.calibration.difficulty.band is BAND
     everyone = sorted(entry.name for entry in PANEL)
@@ -82,19 +83,19 @@ def test_the_whole_panel_runs_over_the_pilot_and_then_over_the_package(asked):
 def test_a_design_in_the_band_of_its_probe_may_be_off_it_on_published_rows(asked, monkeypatch):
     probed = measure_difficulty(pilot_of()).model_copy(update={"value": 0.2, "band": Band.EASY})
     monkeypatch.setattr(measuring, "_difficulty_of", lambda pilot, runs: probed)
-    measured = calibrate_design(job(Band.EASY))
+    measured = calibrate_design(*job(Band.EASY))
     assert isinstance(measured, OffBand)
     assert measured.difficulty.band is BAND
 
 
 def test_the_package_has_the_size_that_was_settled_and_the_rows_of_its_design(asked):
-    measured = calibrate_design(job())
+    measured = calibrate_design(*job())
     spec, sizing = measured.package.spec, measured.calibration.sizing
     assert sizing.pilot_rows == PILOT_ROWS
     assert spec.sizes.final == sizing.final_rows < SIZES.final
     assert spec == sized(pilot_of().spec, sizing)
     assert measured.package == render(spec, SECRET).package
-    assert measured.package.public["train.csv"] == pilot_of().train
+    assert measured.package.public["train.csv"] == pilot_of().drawn.train.csv
 
 
 def test_the_feedback_part_follows_the_final_one_as_far_as_its_rows_reach():
@@ -108,10 +109,10 @@ def test_the_feedback_part_follows_the_final_one_as_far_as_its_rows_reach():
 
 def test_the_pilot_alone_says_how_large_the_test_is(asked, monkeypatch):
     """Of entries that it can hardly tell apart it wants all rows, however far apart they lie on these."""
-    assert calibrate_design(job()).calibration.sizing.final_rows < SIZES.final
+    assert calibrate_design(*job()).calibration.sizing.final_rows < SIZES.final
     use_panel(monkeypatch, pilot_spread=1000.0)
     monkeypatch.setattr("sandmill.calibrate.steadiness.LEAST_FORETOLD", 0.0)
-    sizing = calibrate_design(job(any_band=True)).calibration.sizing
+    sizing = calibrate_design(*job(any_band=True)).calibration.sizing
     assert sizing.final_rows == SIZES.final
     assert sizing.order_foretold < 0.97
 
@@ -119,13 +120,13 @@ def test_the_pilot_alone_says_how_large_the_test_is(asked, monkeypatch):
 def test_a_design_that_no_test_could_make_steady_costs_no_test(asked, monkeypatch):
     use_panel(monkeypatch, calls := [], pilot_spread=1000.0)
     with pytest.raises(ItemRejected, match="unsteady_order: the pilot foretells"):
-        calibrate_design(job(any_band=True))
+        calibrate_design(*job(any_band=True))
     assert {rows for rows, _ in calls} == {PILOT_ROWS}
 
 
 def test_a_replicate_keeps_the_size_of_the_design_that_it_repeats(asked, monkeypatch):
     use_panel(monkeypatch, replicate=1)
-    measured = calibrate_design(job(any_band=True, replicate=1))
+    measured = calibrate_design(*job(any_band=True, replicate=1))
     assert measured.calibration.sizing.final_rows == measured.package.spec.sizes.final == SIZES.final
     assert measured.package.spec == pilot_of().spec
     assert measured.package.replicate == 1
@@ -134,13 +135,13 @@ def test_a_replicate_keeps_the_size_of_the_design_that_it_repeats(asked, monkeyp
 def test_a_panel_over_its_budget_is_no_micro_task(asked, monkeypatch):
     monkeypatch.setattr(measuring, "PANEL_BUDGET_S", -1.0)
     with pytest.raises(ItemRejected, match="panel_over_budget"):
-        calibrate_design(job())
+        calibrate_design(*job())
 
 
 def test_time_that_others_take_is_not_the_panel_s(asked, monkeypatch):
     """What is made must not depend on how busy a machine is."""
     monkeypatch.setattr(measuring.time, "monotonic", lambda: pytest.fail("wall time was asked for"))
-    assert 0 <= calibrate_design(job()).panel_s < measuring.PANEL_BUDGET_S
+    assert 0 <= calibrate_design(*job()).panel_s < measuring.PANEL_BUDGET_S
 
 
 def test_a_design_whose_constant_answer_fails_is_rejected(asked, monkeypatch):
@@ -149,9 +150,18 @@ def test_a_design_whose_constant_answer_fails_is_rejected(asked, monkeypatch):
 
     use_panel(monkeypatch, change=spoil)
     with pytest.raises(ItemRejected, match="panel_failed: prior: no"):
-        calibrate_design(job())
+        calibrate_design(*job())
 
 
 def test_the_solution_is_the_script_of_the_reference(asked):
-    measured = calibrate_design(job())
+    measured = calibrate_design(*job())
     assert f"Reference solution `{measured.calibration.reference}`" in measured.solution
+
+
+def test_the_pilot_s_training_rows_and_oracle_are_those_of_the_package(asked, monkeypatch):
+    """They are drawn once, and the second rendering of a proof shows that they are the same bytes."""
+    pilot, rendering = pilot_of(), sys.modules["sandmill.synth.render"]
+    monkeypatch.setattr(rendering, "draw_train", lambda *_: pytest.fail("rows were drawn again"))
+    monkeypatch.setattr(rendering, "OracleRule", lambda *_: pytest.fail("an oracle was tuned again"))
+    measured = calibrate_design(*job())
+    assert measured.package.public["train.csv"] == pilot.drawn.train.csv

@@ -5,11 +5,10 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandmill.design import beyond_reach
 from sandmill.design.difficulty_curves import DIFFICULTY_CURVES
 from sandmill.models.base import Band
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.pipeline.pairing import pair_bands
+from sandmill.pipeline.band_search import beyond_reach, pair_bands
 from tests.designs import make_seed
 
 NEVER_EASY = make_seed(TargetKind.COUNT, MetricName.MAE).structure

@@ -13,21 +13,21 @@ from sandmill.models.seed import SeedIntake
 from sandmill.models.skills import skills_of
 from sandmill.models.spec import Knobs
 from sandmill.models.structure import MetricName, TargetKind
+from sandmill.pipeline.attempt import ProofJob, run_attempt
 from sandmill.pipeline.band_search import OFF_BAND
-from sandmill.pipeline.jobs import Done, VerifyJob, perform
-from sandmill.pipeline.measuring import calibrate_design
 from sandmill.pipeline.plan import plan_build, plan_shards, plan_slots
 from sandmill.pipeline.progress import Progress
 from sandmill.pipeline.rerun import rerun_task
 from sandmill.pipeline.shard import Shard, ShardBuild
 from sandmill.pipeline.truths import LUCK
+from sandmill.pipeline.workers import WorkerLost
 from tests.designs import SECRET, make_seed
 
 
 class Inline:
     """Workers that are this process; items end in a chosen order. What was done for one build is known in the next."""
 
-    done: ClassVar[dict[tuple[Any, ...], Done]] = {}
+    done: ClassVar[dict[tuple[Any, ...], Any]] = {}
 
     def __init__(self, backwards=False):
         self.backwards = backwards
@@ -35,14 +35,13 @@ class Inline:
     def map(self, function, items, timeout_s):
         numbered = list(enumerate(items))
         for index, item in reversed(numbered) if self.backwards else numbered:
-            yield index, self.perform(*item) if function is perform else function(item)
+            yield index, self.perform(function, item)
 
     def perform(self, function, job):
-        of = (job.package.task_id,) if isinstance(job, VerifyJob) else (job.attempt, job.attempt.replicate)
-        key = (function.__name__, *of)
-        if key not in self.done:
-            self.done[key] = perform((function, job))
-        return self.done[key]
+        of = job.calibrated.package.task_id if isinstance(job, ProofJob) else (job.attempt, job.attempt.replicate)
+        if (function, of) not in self.done:
+            self.done[function, of] = function(job)
+        return self.done[function, of]
 
 
 def plan() -> ShardPlan:
@@ -76,8 +75,8 @@ def test_a_design_that_cannot_be_made_is_a_rejection_and_the_others_go_on():
     assert empty.reached is None
     lost = [rejection for rejection in shard.rejections if rejection.slot == empty.slot]
     assert len(lost) == empty.attempts
-    assert {(rejection.stage, rejection.reason) for rejection in lost} == {(Stage.DESIGN, "error")}
-    assert "cannot make a ranking target" in lost[0].detail
+    assert {(rejection.stage, rejection.reason) for rejection in lost} == {(Stage.DESIGN, "internal_error")}
+    assert "cannot make a ranking target" in lost[0].traceback
 
 
 def test_a_task_is_published_with_its_files_record_and_costs():
@@ -164,13 +163,13 @@ def test_every_step_of_a_search_is_reported_with_its_knobs_and_what_came_of_it()
 def test_a_step_that_ends_before_it_is_measured_has_no_difficulty():
     (empty,) = [slot for slot in made().slots if slot.reached is None]
     for step in empty.path:
-        assert (step.outcome, step.difficulty, step.panel_s, step.train_rows) == ("error", None, None, None)
+        assert (step.outcome, step.difficulty, step.panel_s, step.train_rows) == ("internal_error", None, None, None)
 
 
 def test_what_is_checked_is_what_was_calibrated():
     """Gates judge the published bytes, so no package reaches them before its test has its size."""
     stages = dict.fromkeys(progress.stage for progress in built()[1])
-    assert list(stages) == [Stage.GENERATE, Stage.CALIBRATE, Stage.CHECK, Stage.VERIFY]
+    assert set(stages) == {Stage.DESIGN, Stage.CALIBRATE, Stage.CHECK, Stage.VERIFY}
     assert all(task.package.spec.sizes.final < MOST_FINAL for task in made().tasks)
 
 
@@ -187,11 +186,11 @@ def test_a_worker_that_is_lost_costs_one_attempt():
 
         def map(self, function, items, timeout_s):
             for index, outcome in super().map(function, items, timeout_s):
-                if function is perform and not self.lost and items[index][0] is calibrate_design:
-                    self.lost, outcome = True, RuntimeError("the worker process ended (SIGKILL)")
+                if function is run_attempt and not self.lost:
+                    self.lost, outcome = True, WorkerLost("the worker process ended (SIGKILL)")
                 yield index, outcome
 
     shard = ShardBuild(plan(), SECRET, "c", {}, Losing()).run()
     assert {task.record.lineage.slot for task in shard.tasks} == {task.record.lineage.slot for task in made().tasks}
-    (lost,) = [rejection for rejection in shard.rejections if "SIGKILL" in rejection.detail]
-    assert (lost.stage, lost.reason) == (Stage.CALIBRATE, "error")
+    (lost,) = [rejection for rejection in shard.rejections if "SIGKILL" in rejection.traceback]
+    assert (lost.stage, lost.reason, lost.detail) == (Stage.CALIBRATE, "internal_error", "WorkerLost")

@@ -5,7 +5,7 @@ import pytest
 from sandmill.errors import MixMissed
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline.plan import plan_build
-from sandmill.pipeline.run import publish_release
+from sandmill.pipeline.publishing import publish_release
 from sandmill.seeds import ingest
 from sandmill.store.files import Store
 from sandmill.store.shards import write_shard
@@ -35,16 +35,16 @@ def publish(tmp_path):
 
 def test_a_missed_mix_fails_a_strict_build_and_nothing_is_published(publish):
     publish_with, store = publish
-    with pytest.raises(MixMissed, match=r"(?s)--strict.*expert: asked 1, got 0.*without --strict") as failed:
+    with pytest.raises(MixMissed, match=r"(?s)--strict.*Asked for 1 expert task, got 0.*without --strict") as failed:
         publish_with(missed=True, strict=True)
     assert failed.value.exit_code == 1
     assert list_versions(store) == []
-    manifest, is_new = publish_with(missed=True, strict=False)
-    assert is_new
-    assert list_versions(store) == [manifest.version]
+    published = publish_with(missed=True, strict=False)
+    assert published.is_new
+    assert list_versions(store) == [published.version]
 
 
 def test_a_mix_that_was_met_passes_a_strict_build(publish):
     publish_with, store = publish
-    manifest, _ = publish_with(missed=False, strict=True)
-    assert list_versions(store) == [manifest.version]
+    published = publish_with(missed=False, strict=True)
+    assert list_versions(store) == [published.version]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sandmill.errors import InvalidSubmission, ItemRejected, Problem
-from sandmill.pipeline import run
+from sandmill.pipeline import workers
 from sandmill.pipeline.workers import MOST_KEPT_MB, WorkerFault, WorkerLost, WorkerPool, WorkerTimeout
 from tests.unit.pipeline import jobs
 
@@ -163,17 +163,14 @@ def test_shards_that_begin_at_once_share_one_pool(monkeypatch):
     hired = []
 
     class Slow:
-        def __init__(self, workers: int) -> None:
-            hired.append(workers)
+        def __init__(self, count: int) -> None:
+            hired.append(count)
             time.sleep(0.2)
 
-    monkeypatch.setattr(run, "WorkerPool", Slow)
-    run._hire_workers.cache_clear()
-    try:
-        with ThreadPoolExecutor(4) as threads:
-            pools = set(threads.map(run.shared_workers, [1] * 4))
-    finally:
-        run._hire_workers.cache_clear()
+    monkeypatch.setattr(workers, "WorkerPool", Slow)
+    monkeypatch.setattr(workers, "_SHARED", {})
+    with ThreadPoolExecutor(4) as threads:
+        pools = set(threads.map(workers.shared_workers, [1] * 4))
     assert (len(pools), hired) == (1, [1])
 
 

@@ -12,7 +12,7 @@ import pytest
 from sandmill.errors import InputError
 from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.structure import SplitKind, TargetKind
-from sandmill.quality import add_summaries, check_packages, load_suites
+from sandmill.quality import add_summaries, check_suites, load_suites
 from sandmill.quality.gx import findings_by_task, run_suites
 from sandmill.quality.package_tables import read_package
 from sandmill.quality.profile import SCHEMAS, lay_out
@@ -221,16 +221,16 @@ def test_what_cannot_be_evaluated_is_the_suites_fault_and_nobodys_rejection(kind
         run_suites({"answers": content}, shard_tables([SOUND]))
 
 
-def test_packages_are_checked_by_gates_and_suites_together():
+def test_a_failed_expectation_is_a_finding_of_its_task_alone():
     broken = edit(SUSPECT, "train.csv", lambda frame: frame[:40])
-    checked = check_packages([SOUND, broken], SUITES)
-    assert not checked.findings[SOUND.task_id]
-    assert {finding.gate for finding in checked.findings[broken.task_id]} >= {"files", "expectations"}
+    checked = check_suites([SOUND, broken], SUITES)
+    assert set(checked.findings) == {broken.task_id}
+    assert {finding.gate for finding in checked.findings[broken.task_id]} == {"expectations"}
 
 
 def test_the_summary_counts_and_names_nobody():
     broken = edit(SUSPECT, "train.csv", lambda frame: frame[:40])
-    checked = check_packages([SOUND, broken], SUITES)
+    checked = check_suites([SOUND, broken], SUITES)
     text = json.dumps(checked.suites)
     assert SOUND.task_id not in text
     assert broken.task_id not in text
@@ -241,21 +241,16 @@ def test_the_summary_counts_and_names_nobody():
 
 def test_summaries_of_shards_add_up_to_one_row_an_expectation():
     broken = edit(SUSPECT, "train.csv", lambda frame: frame[:40])
-    shards = [check_packages([package], SUITES).suites for package in (SOUND, broken)]
-    together = check_packages([SOUND, broken], SUITES).suites
+    shards = [check_suites([package], SUITES).suites for package in (SOUND, broken)]
+    together = check_suites([SOUND, broken], SUITES).suites
     assert add_summaries(shards) == list(together)
-
-
-def test_without_suites_only_the_gates_run():
-    checked = check_packages([SOUND], {})
-    assert (checked.findings, checked.suites) == ({SOUND.task_id: ()}, ())
 
 
 def test_threads_may_check_at_the_same_time():
     packages = [make_package(task_id=f"sm{number:012x}", seed=number) for number in range(4)]
     with ThreadPoolExecutor(4) as pool:
-        checked = list(pool.map(lambda package: check_packages([package], SUITES), packages))
-    assert all(not one.findings[package.task_id] for one, package in zip(checked, packages, strict=True))
+        checked = list(pool.map(lambda package: check_suites([package], SUITES), packages))
+    assert not any(one.findings for one in checked)
 
 
 def test_gates_load_neither_great_expectations_nor_pandas():

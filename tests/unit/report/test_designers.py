@@ -2,11 +2,9 @@
 
 import pytest
 
-from sandmill.models.base import Stage
 from sandmill.models.design_draft import Authorship
 from sandmill.models.llm import Usage
-from sandmill.models.reports import Rejection, SlotReport
-from sandmill.report.designers import compare_designers, designers_table
+from sandmill.report.designers import DesignerCounts, designers_table
 from sandmill.report.text import to_markdown
 from tests.factories import make_task
 
@@ -28,16 +26,17 @@ def _record(number, designer="llm", replicate=0, text=None):
     return record.model_copy(update={"lineage": lineage, "spec": spec, "replicate": replicate})
 
 
-def _lost(usd):
-    return Rejection(slot=9, seed_id="s", stage=Stage.DESIGN, reason="unsound_writer", detail="", usd=usd)
-
-
-SLOTS = [SlotReport(slot=n, round=0, wanted="medium", attempts=2) for n in range(3)]
+def compare_designers(records, attempts=6, lost=0.0, seeds=None):
+    names = sorted({record.lineage.designer for record in records})
+    counts = {name: DesignerCounts(name, seeds or {}) for name in names}
+    for record in records:
+        counts[record.lineage.designer].add(record)
+    return [counts[name].row(attempts, lost) for name in names]
 
 
 def test_a_design_counts_once_and_refusals_cost():
     records = [_record(0), _record(0, replicate=1), _record(1)]
-    (row,) = compare_designers(records, SLOTS, [_lost(0.02)])
+    (row,) = compare_designers(records, lost=0.02)
     assert (row.designs, row.attempts, row.yield_share) == (2, 6, pytest.approx(1 / 3, abs=1e-4))
     assert row.usd == pytest.approx(0.04)
     assert row.usd_a_design == pytest.approx(0.02)
@@ -45,17 +44,17 @@ def test_a_design_counts_once_and_refusals_cost():
 
 
 def test_variety_and_distance_are_told_from_words():
-    alike = compare_designers([_record(0), _record(1)], SLOTS, [])[0]
-    unlike = compare_designers([_record(0), _record(1, text="Glaciers calve into fjords nightly.")], SLOTS, [])[0]
+    alike = compare_designers([_record(0), _record(1)])[0]
+    unlike = compare_designers([_record(0), _record(1, text="Glaciers calve into fjords nightly.")])[0]
     assert alike.variety < unlike.variety
     seed_id = _record(0).lineage.seed_id
-    near = compare_designers([_record(0)], SLOTS, [], {seed_id: _record(0).spec.story.overview})[0]
-    far = compare_designers([_record(0)], SLOTS, [], {seed_id: "entirely other words"})[0]
+    near = compare_designers([_record(0)], seeds={seed_id: _record(0).spec.story.overview})[0]
+    far = compare_designers([_record(0)], seeds={seed_id: "entirely other words"})[0]
     assert near.seed_distance < far.seed_distance <= 1
 
 
 def test_designers_stand_side_by_side():
-    rows = compare_designers([_record(0), _record(1, designer="grammar")], SLOTS, [])
+    rows = compare_designers([_record(0), _record(1, designer="grammar")])
     assert [(row.designer, row.usd_a_design) for row in rows] == [("grammar", None), ("llm", 0.01)]
     shown = to_markdown(designers_table(("x@1", row) for row in rows))
     assert "| x@1 | grammar |" in shown

@@ -5,7 +5,21 @@ from hypothesis import strategies as st
 
 from sandmill.models.base import Stage
 from sandmill.models.reports import Rejection, SlotReport
-from sandmill.report.funnel import ORDER, RejectionRow, count_rejections, funnel
+from sandmill.report.funnel import ORDER, FunnelCounts, RejectionRow
+
+
+def count(slots, rejections):
+    counts = FunnelCounts()
+    counts.add(slots, rejections)
+    return counts
+
+
+def funnel(slots, rejections):
+    return count(slots, rejections).funnel()
+
+
+def count_rejections(rejections):
+    return count([], rejections).rejections()
 
 
 def reject(slot, attempt, stage, reason="error", round=0, seconds=1.0):
@@ -41,7 +55,22 @@ def test_a_funnel_counts_attempts_by_the_first_stage_that_failed_them():
         "filled": 2,
         "in_band": 1,
         "tasks": 2,
+        "internal_errors": 0,
     }
+
+
+def test_shards_add_up():
+    counts = FunnelCounts()
+    for half in (0, 1):
+        counts.add([slot for slot in SLOTS if slot.slot == half], [one for one in REJECTIONS if one.slot == half])
+    assert counts.funnel() == funnel(SLOTS, REJECTIONS)
+    assert counts.rejections() == count_rejections(REJECTIONS)
+
+
+def test_a_failure_of_our_own_is_no_attempt_of_the_funnel():
+    slot = SLOTS[0].model_copy(update={"attempts": 5})
+    counted = funnel([slot, *SLOTS[1:]], [*REJECTIONS, reject(0, 4, Stage.DESIGN, "internal_error")])
+    assert counted == funnel(SLOTS, REJECTIONS).model_copy(update={"internal_errors": 1})
 
 
 def test_an_empty_build_has_an_empty_funnel():

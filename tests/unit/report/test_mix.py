@@ -1,13 +1,20 @@
 """The mix in words: bands that got fewer slots than were asked for, and what became of them."""
 
 from sandmill.models.reports import AttemptReport, SlotReport
-from sandmill.report import explain_missed_mix
+from sandmill.report import MixCounts
 
 
 def _slot(number, wanted, reached=None, difficulty=0.4, attempts=8, round=0):
     last = AttemptReport(attempt=attempts, variant=0, hardness=0.5, difficulty=difficulty, outcome="verified")
     path = (last,) if reached else ()
     return SlotReport(slot=number, round=round, wanted=wanted, reached=reached, attempts=attempts, path=path)
+
+
+def explain_missed_mix(slots):
+    counts = MixCounts()
+    for slot in slots:
+        counts.add(slot)
+    return counts.explain()
 
 
 def test_a_mix_that_was_met_takes_no_line():

@@ -11,6 +11,7 @@ from sandmill.store.files import Store
 from sandmill.store.publish import publish
 from tests.factories import make_task
 from tests.publishing import FUNNEL, fill_splits
+from tests.report_records import make_digest
 
 SPLITS = {0: "train", 1: "validation", 2: "train", 3: "held_out_domain"}, {4: "train", 5: "held_out_motif"}
 EXPECTED = {"train": 3, "validation": 1, "held_out_domain": 1, "held_out_motif": 1}
@@ -20,7 +21,7 @@ EXPECTED = {"train": 3, "validation": 1, "held_out_domain": 1, "held_out_motif":
 def version(tmp_path) -> Path:
     """Publish tasks of four splits out of two shards, with their card."""
     store = Store(str(tmp_path / "micro"))
-    records = [make_task(number).record for number in range(6)]
+    digest = make_digest(make_task(number).record for number in range(6))
     manifest, _ = publish(
         store,
         dataset="micro",
@@ -30,7 +31,7 @@ def version(tmp_path) -> Path:
         seeds=["parcels"],
         refs=[fill_splits(store, splits) for splits in SPLITS],
         reports={"funnel.json": FUNNEL.model_dump_json().encode()},
-        card=lambda manifest: dataset_card(manifest, records, FUNNEL, ()),
+        card=lambda manifest: dataset_card(manifest, digest, FUNNEL, ()),
     )
     return tmp_path / "micro" / manifest.version
 

@@ -1,7 +1,7 @@
 import pytest
 
 from sandmill.errors import StoreError
-from sandmill.store.shards import find_shard, read_shard_records, read_shard_reports, write_shard
+from sandmill.store.shards import ShardReports, find_shard, read_shard_records, read_shard_reports, write_shard
 from tests.factories import make_rejection, make_shard_plan, make_slot_report, make_task
 
 
@@ -10,9 +10,8 @@ def test_a_shard_is_found_once_it_is_finished(store):
     assert find_shard(store, plan) is None
     tasks = [make_task(0), make_task(2)]
     ref = write_shard(store, plan, tasks, [make_rejection(1)], [make_slot_report(task) for task in tasks])
-    assert (ref.filled, ref.empty, ref.reused) == ((0, 2), (1,), False)
-    found = find_shard(store, plan)
-    assert found == ref.model_copy(update={"reused": True})
+    assert ref.filled == (0, 2)
+    assert find_shard(store, plan) == ref
 
 
 def test_a_shard_gives_back_its_records_and_reports(store):
@@ -21,15 +20,15 @@ def test_a_shard_gives_back_its_records_and_reports(store):
     slots = [make_slot_report(task) for task in tasks]
     ref = write_shard(store, plan, tasks[::-1], [make_rejection(1)], slots[::-1])
     assert sorted(read_shard_records(store, ref), key=lambda r: r.lineage.slot) == [task.record for task in tasks]
-    assert read_shard_reports(store, ref) == ([make_rejection(1)], slots)
+    assert read_shard_reports(store, ref) == ShardReports([make_rejection(1)], slots, [])
 
 
 def test_a_shard_without_tasks_is_a_finished_shard(store):
     plan = make_shard_plan(store.root, range(2))
     ref = write_shard(store, plan, [], [make_rejection(0), make_rejection(1)], [])
-    assert (ref.filled, ref.empty) == ((), (0, 1))
+    assert ref.filled == ()
     assert list(read_shard_records(store, ref)) == []
-    assert read_shard_reports(store, ref) == ([make_rejection(0), make_rejection(1)], [])
+    assert read_shard_reports(store, ref) == ShardReports([make_rejection(0), make_rejection(1)], [], [])
     assert find_shard(store, plan) is not None
 
 
@@ -46,9 +45,9 @@ def test_of_two_workers_that_make_a_shard_the_first_one_counts(store):
     plan = make_shard_plan(store.root, range(2))
     first = write_shard(store, plan, [make_task(0)], [], [])
     second = write_shard(store, plan, [make_task(1)], [make_rejection(0)], [])
-    assert second == first.model_copy(update={"reused": True})
+    assert second == first
     assert [record.lineage.slot for record in read_shard_records(store, second)] == [0]
-    assert read_shard_reports(store, second) == ([], [])
+    assert read_shard_reports(store, second) == ShardReports([], [], [])
 
 
 def test_replicates_share_a_slot(store):

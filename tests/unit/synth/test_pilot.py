@@ -53,14 +53,14 @@ def case(request):
 
 
 def test_training_rows_are_those_of_the_package_byte_for_byte(case):
-    assert pilot_of(case).train == rendered_of(case, SMALL).package.public["train.csv"]
-    assert pilot_of(case, replicate=1).train == rendered_of(case, SMALL, 1).package.public["train.csv"]
-    assert pilot_of(case).train != pilot_of(case, replicate=1).train
+    assert pilot_of(case).drawn.train.csv == rendered_of(case, SMALL).package.public["train.csv"]
+    assert pilot_of(case, replicate=1).drawn.train.csv == rendered_of(case, SMALL, 1).package.public["train.csv"]
+    assert pilot_of(case).drawn.train.csv != pilot_of(case, replicate=1).drawn.train.csv
 
 
 def test_a_pilot_does_not_depend_on_how_far_the_test_may_reach(case):
     less, more = pilot_of(case, SMALL), pilot_of(case, LARGE)
-    assert (less.train, less.test) == (more.train, more.test)
+    assert (less.drawn.train.csv, less.test) == (more.drawn.train.csv, more.test)
     np.testing.assert_array_equal(less.truth, more.truth)
 
 
@@ -82,7 +82,7 @@ def test_the_oracle_of_the_pilot_is_tuned_on_the_rows_of_the_package_s(case):
     pilot, rendered = pilot_of(case), rendered_of(case, SMALL)
     with patch.object(ORACLE, "TUNING_ROWS", 2000):
         assert len(pilot.oracle) == ROWS
-        np.testing.assert_array_equal(pilot.rule.predict(rendered.test_draw.observed), rendered.oracle)
+        np.testing.assert_array_equal(pilot.drawn.rule.predict(rendered.test_draw.observed), rendered.oracle)
 
 
 def test_rows_of_the_package_are_known_as_numbers_in_the_order_of_its_files(case):

@@ -1,0 +1,196 @@
+"""Publish the tasks of a build as a version, or say why nothing is published."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sandmill.errors import BudgetExceeded, LeakyRelease, MixMissed
+from sandmill.models.base import Frozen
+from sandmill.models.plan import BuildPlan, ShardRef
+from sandmill.models.request import RunSettings
+from sandmill.models.spec import TaskSpec
+from sandmill.pipeline.provenance import code_version
+from sandmill.pipeline.rejects import REJECTS
+from sandmill.pipeline.run import ROUNDS, open_dataset
+from sandmill.pipeline.summary import BuildSummary, sum_up
+from sandmill.quality.meta_leak import MetaLeak, check_meta_leak
+from sandmill.report import dataset_card
+from sandmill.store.files import Store
+from sandmill.store.publish import publish
+from sandmill.store.secret import release_secret, secret_id
+
+EMPTY_SLOTS_ALLOWED = 0.2
+"""Share of slots that may stay empty. With more, the release is not what was asked for."""
+INTERNAL_ERRORS_ALLOWED = 0.01
+"""Share of attempts that may fail in our own code; one attempt always may."""
+
+
+class Publication(Frozen):
+    """The result of a build: the version, and what its operator should know."""
+
+    dataset: str
+    version: str
+    place: str
+    """`<root>/<dataset>`."""
+    tasks: int
+    is_new: bool
+    missed_mix: tuple[str, ...] = ()
+    """One line for each band that got fewer slots than were asked for."""
+    rejects: str = ""
+    """Where rejected packages are kept; empty if none are."""
+
+    @property
+    def reference(self) -> str:
+        """`<root>/<dataset>@<version>`, as commands take it."""
+        return f"{self.place}@{self.version}"
+
+    @property
+    def message(self) -> str:
+        """The outcome in words."""
+        tasks = f"{self.tasks} task" + ("" if self.tasks == 1 else "s")
+        if self.is_new:
+            what = f"Published {self.reference} with {tasks}."
+        else:
+            what = f"Nothing new: equal content is published already, {self.reference} with {tasks}."
+        lines = [what, *(f"Mix missed. {line}" for line in self.missed_mix)]
+        if self.rejects:
+            lines.append(f"Rejected packages are kept in {self.rejects}; each holds the reason in rejection.json.")
+        return "\n".join(lines)
+
+
+def summarize_build(plan: BuildPlan, shards: Sequence[ShardRef], settings: RunSettings) -> BuildSummary:
+    """Add up the content of the shards of a build."""
+    seeds = {seed.id: f"{seed.title} {seed.summary}" for seed in plan.seeds}
+    return sum_up(open_dataset(plan, settings), shards, seeds)
+
+
+def publish_release(
+    plan: BuildPlan, shards: Sequence[ShardRef], settings: RunSettings, suites: Mapping[str, bytes]
+) -> Publication:
+    """Publish the tasks of the shards as the next version, unless a version of equal content exists.
+
+    Raises:
+        BudgetExceeded: if more than 1 % of the attempts failed in our own code, or more than a fifth of the slots
+            stayed empty. Nothing is published.
+        MixMissed: if the settings are strict and a band got fewer slots than were asked for. Nothing is published.
+        LeakyRelease: if names and texts give the roles of columns away. Nothing is published.
+    """
+    store, summary = open_dataset(plan, settings), summarize_build(plan, shards, settings)
+    require_few_internal_errors(summary, store)
+    require_filled(summary, plan.request.tasks)
+    missed = summary.mix.explain()
+    if settings.strict:
+        _require_mix(missed)
+    guessing, funnel = check_guessing(summary.specs.values()), summary.counts.funnel()
+    reports = {
+        "funnel.json": funnel.model_dump_json(indent=1).encode(),
+        "guessing.json": guessing.model_dump_json(indent=1, exclude={"words"}).encode(),
+        "seeds.json": _seeds_json(plan),
+        "suites.json": _json(summary.suites),
+        "designers.json": _json([row.model_dump(mode="json") for row in summary.designers()]),
+        **{f"expectations/{name}.json": content for name, content in suites.items()},
+    }
+    manifest, is_new = publish(
+        store,
+        dataset=plan.request.name,
+        plan_fingerprint=plan.fingerprint,
+        secret_id=secret_id(release_secret(store, settings.secret_file)),
+        code_version=code_version(suites),
+        seeds=[seed.id for seed in plan.seeds],
+        refs=shards,
+        reports=reports,
+        card=lambda manifest: dataset_card(manifest, summary.digest, funnel, summary.counts.rejections()),
+    )
+    return Publication(
+        dataset=plan.request.name,
+        version=manifest.version,
+        place=store.root,
+        tasks=manifest.tasks,
+        is_new=is_new,
+        missed_mix=tuple(missed),
+        rejects=store.where(REJECTS) if settings.keep_rejects and store.list(REJECTS) else "",
+    )
+
+
+def check_guessing(specs: Iterable[TaskSpec]) -> MetaLeak:
+    """Train across the release to guess the rule from names and texts.
+
+    Raises:
+        LeakyRelease: if that succeeds.
+    """
+    found = check_meta_leak(specs)
+    if found.verdict == "leaks":
+        raise LeakyRelease(
+            f"what columns do can be learnt without their data: {found.detail}. Nothing was published. "
+            "Let more columns carry these motifs (design/motifs.py, or the words of the domain), and build again."
+        )
+    return found
+
+
+def require_few_internal_errors(summary: BuildSummary, store: Store) -> None:
+    """Refuse a build in which our own code failed often.
+
+    Raises:
+        BudgetExceeded: names the first error and where all tracebacks lie.
+    """
+    count, attempts = len(summary.internal), summary.counts.attempts
+    if count <= max(1, INTERNAL_ERRORS_ALLOWED * attempts):
+        return
+    traceback = summary.internal[0][1].traceback.strip()
+    folders = [store.where(f"shards/{key}") for key in dict.fromkeys(key for key, _ in summary.internal)]
+    raise BudgetExceeded(
+        f"{count} of {attempts} attempts failed in our own code, not for their designs; at most "
+        f"{INTERNAL_ERRORS_ALLOWED:.0%} may, or a single one. Nothing was published. The first of them:\n"
+        f"  {traceback.rpartition(chr(10))[2]}\n"
+        "All tracebacks lie in private/tracebacks-*.json of these shards:\n"
+        + "".join(f"  {folder}\n" for folder in folders)
+        + "Mend the cause and run again: changed code makes its shards again. If the machine was at fault, such as for "
+        "lack of memory, remove these folders first."
+    )
+
+
+def require_filled(summary: BuildSummary, slots: int) -> None:
+    """Refuse a build with too many empty slots. Slots that are empty for lack of money or by our fault do not count.
+
+    Raises:
+        BudgetExceeded: names the reasons.
+    """
+    if summary.unpaid and not summary.filled:
+        raise BudgetExceeded(
+            f"the money of --max-usd ended before any of {slots} slots was filled; nothing was published. Answers are "
+            "recorded and not paid for again. A request needs the price of its whole --max-tokens to be left: "
+            "raise --max-usd, or lower --max-tokens, and run again."
+        )
+    empty = slots - len(summary.filled) - len(summary.excused)
+    if empty <= EMPTY_SLOTS_ALLOWED * slots:
+        return
+    rows = summary.counts.rejections()
+    reasons = ", ".join(f"{row.stage} {row.reason} {row.count}" for row in rows) or "none recorded"
+    raise BudgetExceeded(
+        f"{empty} of {slots} slots stayed empty after {ROUNDS} rounds; at most {EMPTY_SLOTS_ALLOWED:.0%} may. "
+        f"Rejections by reason: {reasons}. Nothing was published. "
+        "Finished shards are kept; change the seeds or the mix, or mend the cause, and run again."
+    )
+
+
+def _require_mix(missed: Sequence[str]) -> None:
+    if missed:
+        raise MixMissed(
+            "\n".join(
+                [
+                    "--strict: the mix was not reached, so nothing was published.",
+                    *(f"  {line}" for line in missed),
+                    "Finished shards are kept. Run again without --strict to publish these tasks, "
+                    "or change --mix, --seed or --seeds.",
+                ]
+            )
+        )
+
+
+def _seeds_json(plan: BuildPlan) -> bytes:
+    parts = {"used": plan.seeds, "set_aside": plan.unsupported, "notes": plan.notes, "skipped": plan.skipped}
+    return _json({name: [one.model_dump(mode="json") for one in part] for name, part in parts.items()})
+
+
+def _json(content: Any) -> bytes:
+    return (json.dumps(content, indent=1) + "\n").encode()

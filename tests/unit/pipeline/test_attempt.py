@@ -1,0 +1,128 @@
+"""An attempt ends in a typed result, whatever happens in it, and a failure of our own code is not the design's."""
+
+import pytest
+
+from sandmill.errors import INTERNAL_ERROR, ItemRejected
+from sandmill.models.base import Band, Stage
+from sandmill.models.reports import Rejection
+from sandmill.pipeline import attempt as module
+from sandmill.pipeline.attempt import AttemptJob, Failed, ProofJob, Unsound, prove, run_attempt
+from sandmill.pipeline.measuring import Calibrated, OffBand
+from sandmill.pipeline.shard import ShardBuild
+from sandmill.pipeline.workers import WorkerFault, WorkerLost, WorkerTimeout
+from sandmill.store.shards import ShardReports, read_shard_reports, write_shard
+from sandmill.synth import render
+from tests.designs import SECRET
+from tests.factories import CALIBRATION, make_shard_plan
+from tests.unit.pipeline.ladders import job, pilot_of, rendered_of
+
+ATTEMPT, _, _ = job(Band.HARD)
+JOB = AttemptJob(ATTEMPT, "f" * 64, SECRET, pilot_of().spec)
+PATH = "patients/data.csv"
+
+
+def crash(*_):
+    raise KeyError(PATH)
+
+
+def flat(*_):
+    raise ItemRejected(Stage.CALIBRATE, "flat_board", "all alike")
+
+
+def made() -> Calibrated:
+    return Calibrated(rendered_of().package, CALIBRATION, "print()", 1.0)
+
+
+def test_an_attempt_that_fails_in_our_code_keeps_its_traceback_and_its_design(monkeypatch):
+    monkeypatch.setattr(module, "calibrate_design", crash)
+    attempted = run_attempt(JOB)
+    assert isinstance(attempted.result, Failed)
+    error = attempted.result.error
+    assert (error.stage, error.reason) == (Stage.CALIBRATE, INTERNAL_ERROR)
+    assert "in crash" in error.traceback
+    assert error.traceback.strip().endswith(f"KeyError: '{PATH}'")
+    assert attempted.result.spec == JOB.spec
+    assert set(attempted.seconds) == {Stage.DESIGN, Stage.GENERATE, Stage.CALIBRATE}
+
+
+def test_a_rejected_design_has_no_traceback(monkeypatch):
+    monkeypatch.setattr(module, "calibrate_design", flat)
+    result = run_attempt(JOB).result
+    assert isinstance(result, Failed)
+    assert (result.error.reason, result.error.traceback) == ("flat_board", "")
+
+
+def test_a_gate_that_crashes_is_an_internal_error_of_the_check(monkeypatch):
+    monkeypatch.setattr(module, "calibrate_design", lambda *_: made())
+    monkeypatch.setattr(module, "check_package", crash)
+    attempted = run_attempt(JOB)
+    assert isinstance(attempted.result, Unsound)
+    assert (attempted.result.error.stage, attempted.result.error.reason) == (Stage.CHECK, INTERNAL_ERROR)
+    assert attempted.stage is Stage.CHECK
+
+
+def test_a_proof_that_crashes_is_an_internal_error(monkeypatch):
+    monkeypatch.setattr(module, "verify_task", crash)
+    proof = prove(ProofJob(made(), SECRET))
+    assert isinstance(proof.result, ItemRejected)
+    assert (proof.result.stage, proof.result.reason) == (Stage.VERIFY, INTERNAL_ERROR)
+    assert proof.seconds[Stage.VERIFY] > 0
+
+
+@pytest.mark.parametrize("ending", [flat, lambda *_: OffBand(pilot_of().spec, CALIBRATION.difficulty)])
+def test_the_package_of_a_rejected_attempt_comes_back_if_it_is_asked_for(monkeypatch, ending):
+    monkeypatch.setattr(module, "calibrate_design", ending)
+    assert run_attempt(JOB).reject is None
+    kept = run_attempt(AttemptJob(ATTEMPT, "f" * 64, SECRET, JOB.spec, keeps_reject=True))
+    assert kept.reject == render(pilot_of().spec, SECRET).package
+
+
+class Failing:
+    """Workers in which every attempt fails in the same way."""
+
+    def map(self, function, items, timeout_s):
+        return ((index, function(item)) for index, item in enumerate(items))
+
+
+def test_the_public_rejection_names_the_exception_and_no_more(monkeypatch, tmp_path):
+    from sandmill.store.files import Store
+
+    monkeypatch.setattr(module, "design_task", crash)
+    store = Store(str(tmp_path / "d"))
+    plan = make_shard_plan(store.root, range(1))
+    shard = ShardBuild(plan, SECRET, "c", {}, Failing()).run()
+    assert {(one.reason, one.detail) for one in shard.rejections} == {(INTERNAL_ERROR, "KeyError")}
+    ref = write_shard(store, plan, shard.tasks, shard.rejections, shard.slots, shard.suites)
+    reports = read_shard_reports(store, ref)
+    assert isinstance(reports, ShardReports)
+    assert reports.rejections == list(shard.rejections)
+    assert all(PATH in one.traceback for one in reports.rejections)
+    holders = [path for path in store.list() if PATH.encode() in store.read(path)]
+    (holder,) = holders
+    assert holder.startswith(f"shards/{plan.key}/private/tracebacks-")
+    assert (tmp_path / "d" / holder).stat().st_mode & 0o777 == 0o600
+
+
+def test_only_the_last_rejects_are_kept(monkeypatch):
+    monkeypatch.setattr(module, "calibrate_design", flat)
+    monkeypatch.setattr(module, "design_task", lambda *_: pilot_of().spec)
+    package = rendered_of().package
+    monkeypatch.setattr(module, "_render_reject", lambda *_: package)
+    shard = ShardBuild(make_shard_plan("r/d", range(1)), SECRET, "c", {}, Failing(), keep_rejects=2).run()
+    assert [one.rejection.attempt for one in shard.rejects] == [shard.slots[0].attempts - 1, shard.slots[0].attempts]
+    assert all(isinstance(one.rejection, Rejection) and one.package == package for one in shard.rejects)
+    assert ShardBuild(make_shard_plan("r/d", range(1)), SECRET, "c", {}, Failing()).run().rejects == ()
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [(WorkerTimeout("300 s"), "timeout"), (WorkerLost("SIGKILL"), INTERNAL_ERROR), (WorkerFault("x"), INTERNAL_ERROR)],
+)
+def test_a_slow_design_is_at_fault_itself_and_a_lost_worker_is_not_the_design_s(error, reason):
+    class Losing:
+        def map(self, function, items, timeout_s):
+            return ((index, error) for index, _ in enumerate(items))
+
+    shard = ShardBuild(make_shard_plan("r/d", range(1)), SECRET, "c", {}, Losing()).run()
+    assert {one.reason for one in shard.rejections} == {reason}
+    assert all(bool(one.traceback) == (reason == INTERNAL_ERROR) for one in shard.rejections)

@@ -1,0 +1,176 @@
+"""Publishing: each table is read once, failures of our own code have a budget, and a message says how it ended."""
+
+from collections import Counter
+
+import pytest
+
+from sandmill.errors import INTERNAL_ERROR, BudgetExceeded
+from sandmill.models.base import Stage
+from sandmill.models.reports import Rejection
+from sandmill.models.request import BuildRequest, RunSettings
+from sandmill.pipeline.plan import plan_build
+from sandmill.pipeline.publishing import (
+    Publication,
+    publish_release,
+    require_few_internal_errors,
+    require_filled,
+    summarize_build,
+)
+from sandmill.pipeline.rejects import REJECTS
+from sandmill.pipeline.summary import BuildSummary
+from sandmill.seeds import ingest
+from sandmill.store.files import Store
+from sandmill.store.shards import read_shard, write_shard
+from sandmill.store.versions import list_versions
+from tests.factories import make_rejection, make_shard_plan, make_slot_report, make_task
+
+PLAN = plan_build(BuildRequest(name="micro", tasks=4), ingest(()))
+TRACEBACK = "Traceback (most recent call last):\n  File \"/opt/somewhere.py\", line 1\nKeyError: 'age_years'\n"
+
+
+def crashed(slot, attempt=1):
+    return Rejection(
+        slot=slot,
+        attempt=attempt,
+        seed_id="parcels",
+        stage=Stage.CALIBRATE,
+        reason=INTERNAL_ERROR,
+        detail="KeyError",
+        traceback=TRACEBACK,
+    )
+
+
+@pytest.fixture
+def build(tmp_path):
+    """Two shards of two tasks. Gives the store, a function that adds rejections, and one that publishes."""
+    store = Store(str(tmp_path / "micro"))
+    settings = RunSettings(root=str(tmp_path))
+
+    def shards(rejections=()):
+        return [
+            write_shard(
+                store,
+                make_shard_plan(store.root, numbers),
+                tasks := [make_task(number) for number in numbers],
+                [make_rejection(numbers.start), *(one for one in rejections if one.slot in numbers)],
+                [make_slot_report(task) for task in tasks],
+                [],
+            )
+            for numbers in (range(2), range(2, 4))
+        ]
+
+    return store, settings, shards
+
+
+def count_reads(monkeypatch):
+    reads = Counter()
+    read = Store.read
+
+    def counting(self, path, limit=None):
+        reads[path] += 1
+        return read(self, path, limit)
+
+    monkeypatch.setattr(Store, "read", counting)
+    return reads
+
+
+@pytest.mark.parametrize("stage", [summarize_build, lambda *given: publish_release(*given, {})])
+def test_a_stage_of_the_flow_reads_each_table_of_each_shard_once(build, monkeypatch, stage):
+    store, settings, shards = build
+    refs = shards([crashed(0)])
+    tables = set()
+    for ref in refs:
+        shard = read_shard(store, ref.key)
+        tables |= {part.path for part in shard.reports.values()}
+        tables |= {part.path for name, part in shard.parts.items() if name.startswith("private/tasks")}
+    reads = count_reads(monkeypatch)
+    stage(PLAN, refs, settings)
+    found = {path: count for path, count in reads.items() if path.startswith("shards/") and "shard.json" not in path}
+    assert found == dict.fromkeys(tables, 1)
+
+
+def test_shards_add_up_to_one_summary(build):
+    _, settings, shards = build
+    summary = summarize_build(PLAN, shards([crashed(0)]), settings)
+    assert [(one.slot, one.traceback) for _, one in summary.internal] == [(0, TRACEBACK)]
+    assert summary.counts.funnel().tasks == summary.digest.tasks == 4
+    assert summary.filled == {0, 1, 2, 3}
+    assert [(row.reason, row.count) for row in summary.counts.rejections()] == [(INTERNAL_ERROR, 1), ("twins", 2)]
+    assert len(summary.shown) == len(summary.specs) == 4
+
+
+def test_one_failure_of_our_own_is_published_without_its_traceback(build):
+    store, settings, shards = build
+    published = publish_release(PLAN, shards([crashed(0)]), settings, {})
+    for path in store.list(published.version):
+        assert b"somewhere.py" not in store.read(path), path
+        assert b"age_years" not in store.read(path), path
+
+
+def test_a_build_that_fails_in_our_own_code_publishes_nothing_and_says_where_the_tracebacks_lie(build):
+    store, settings, shards = build
+    refs = shards([crashed(0), crashed(3)])
+    with pytest.raises(BudgetExceeded) as refused:
+        publish_release(PLAN, refs, settings, {})
+    message = str(refused.value)
+    assert message.startswith("2 of 8 attempts failed in our own code")
+    assert "\n  KeyError: 'age_years'\n" in message
+    assert all(f"{store.root}/shards/{ref.key}" in message for ref in refs)
+    assert list_versions(store) == []
+
+
+def test_up_to_one_percent_of_the_attempts_may_fail_in_our_own_code(build):
+    _, settings, shards = build
+    refs = shards([crashed(0), crashed(3)])
+    summary = summarize_build(PLAN, refs, settings)
+    summary.counts.attempts = 200
+    require_few_internal_errors(summary, Store("r/micro"))
+    summary.counts.attempts = 199
+    with pytest.raises(BudgetExceeded):
+        require_few_internal_errors(summary, Store("r/micro"))
+
+
+def test_a_slot_that_our_own_code_left_empty_is_not_a_slot_that_no_design_fits():
+    filled = {0, 1, 2}
+    with pytest.raises(BudgetExceeded, match="1 of 4 slots stayed empty"):
+        require_filled(BuildSummary({}, filled=filled), 4)
+    require_filled(BuildSummary({}, filled=filled, internal=[("key", crashed(3))]), 4)
+
+
+def test_the_ending_says_where_rejected_packages_are_kept(build):
+    store, settings, shards = build
+    settings = settings.model_copy(update={"keep_rejects": 3})
+    refs = shards()
+    assert publish_release(PLAN, refs, settings, {}).rejects == ""
+    store.write(f"{REJECTS}/key/slot/rejection.json", b"{}", owner_only=True)
+    published = publish_release(PLAN, refs, settings, {})
+    assert f"Rejected packages are kept in {store.root}/{REJECTS}" in published.message
+
+
+def test_only_a_sample_of_the_designs_of_a_large_release_is_kept(monkeypatch):
+    monkeypatch.setattr("sandmill.pipeline.summary.MOST_TASKS", 5)
+    summary = BuildSummary({})
+    records = [make_task(number).record for number in range(11)]
+    for record in records:
+        summary.add_record(record)
+    assert sorted(summary.specs) == sorted(record.spec.fingerprint for record in records)[:5]
+
+
+def _publication(**changed):
+    facts = {"dataset": "micro", "version": "0001-1a2b3c4d", "place": "releases/micro", "tasks": 12}
+    return Publication(**{**facts, "is_new": True, "missed_mix": (), **changed})
+
+
+def test_a_new_version_is_named():
+    assert _publication().message == "Published releases/micro@0001-1a2b3c4d with 12 tasks."
+
+
+def test_equal_content_is_nothing_new():
+    message = _publication(is_new=False, tasks=1).message
+    assert message == "Nothing new: equal content is published already, releases/micro@0001-1a2b3c4d with 1 task."
+
+
+def test_a_missed_mix_follows_in_words():
+    assert _publication(missed_mix=("hard: asked 5, got 3.",)).message.splitlines()[1:] == [
+        "Mix missed. hard: asked 5, got 3."
+    ]
