@@ -53,7 +53,7 @@ def attempt(piece: tuple[Slot, bool]) -> Try:
         if findings:
             return Try(f"check {findings[0].gate}", str(slot.band), reached, detail=str(findings[0]))
         if proves:
-            verify_package(VerifyJob(made.package, made.calibration, made.solution, SECRET))
+            verify_package(VerifyJob(made.package, made.calibration, made.scripts, SECRET))
         clock.append(time.perf_counter())
     except ItemRejected as error:
         return Try(f"{error.stage} {error.reason}", str(slot.band), detail=error.detail)

@@ -48,7 +48,17 @@ class TaskFacts(Frozen):
     value_range: tuple[float, float] | None = None
     """Least and largest number that a submission may hold, where the task states them."""
     list_length: int | None = Field(default=None, ge=1)
-    """RowNumbers of a ranked list that count; later ones are ignored."""
+    """Places of a ranked list that count; later ones are ignored. None: `LIST_LENGTH`."""
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether the target has several columns: labels or numbers."""
+        return self.target in (TargetKind.MULTILABEL, TargetKind.MULTI_TARGET)
+
+    @property
+    def places(self) -> int:
+        """Places of a ranked list that count."""
+        return self.list_length or LIST_LENGTH
 
     @property
     def target_columns(self) -> tuple[str, ...]:
@@ -70,4 +80,4 @@ class TaskPackage(Frozen):
     public: dict[str, bytes]
     """description.md, train.csv, test.csv, sample_submission.csv."""
     private: dict[str, bytes]
-    """answers.csv (id, target, part); calibration adds task.json, solution.py and leaderboard.csv."""
+    """answers.csv (id, target, part); task.json, leaderboard.csv and the scripts are added when the task is proved."""

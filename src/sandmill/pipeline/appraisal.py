@@ -5,7 +5,7 @@ import numpy as np
 from sandmill.calibrate.informed import informed_run
 from sandmill.calibrate.lifts import DRAWS, GradedRows, measure_lifts
 from sandmill.calibrate.no_data import best_without_data
-from sandmill.calibrate.panel import Panel, PanelRun, told_of
+from sandmill.calibrate.panel import Panel, PanelRun
 from sandmill.calibrate.pipelines import run_pipelines
 from sandmill.calibrate.solve_rate import solve_rate
 from sandmill.metrics import get_metric
@@ -51,9 +51,7 @@ def appraise(
     measured = {
         "informed": metric.rounded(truth, informed.prediction[final]) if informed.has_run else None,
         "solve_rate": _solve_rate(calibration, rendered, panel, streams),
-        "lifts": measure_lifts(
-            package.spec, told_of(package.facts), fresh_training(package.spec, streams, DRAWS), graded
-        ),
+        "lifts": measure_lifts(package.spec, package.facts, fresh_training(package.spec, streams, DRAWS), graded),
         "no_data": no_data,
     }
     return calibration.model_copy(update=measured)

@@ -1,7 +1,7 @@
 """The pieces of work that run in worker processes: one design drawn, one task proved."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,7 +45,8 @@ class VerifyJob:
 
     package: TaskPackage
     calibration: Calibration
-    solution: str
+    scripts: Mapping[str, str]
+    """Source by file name."""
     secret: bytes
 
 
@@ -100,7 +101,7 @@ def verify_package(job: VerifyJob) -> Proved:
     """
     with boundary(Stage.VERIFY):
         again = render(job.package.spec, job.secret, job.package.replicate).package
-        verification, run = verify_task(job.package, job.calibration, job.solution, again, trusting_backend())
+        verification, run = verify_task(job.package, job.calibration, job.scripts, again, trusting_backend())
         if not verification.holds:
             failed = [name for name, value in verification if value is False]
             raise ItemRejected(Stage.VERIFY, "not_proved", f"{', '.join(failed)}; script ended {describe_ending(run)}")

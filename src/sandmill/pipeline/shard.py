@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from sandmill.design import accepted_range
@@ -56,7 +56,7 @@ class _Candidate:
     pilot: Pilot | None = None
     package: TaskPackage | None = None
     calibration: Calibration | None = None
-    solution: str = ""
+    scripts: Mapping[str, str] = field(default_factory=dict)
     difficulty: float | None = None
     panel_s: float | None = None
     isolation: str | None = None
@@ -201,14 +201,14 @@ class ShardBuild:
                 self._note_off_band(candidate, measured)
             else:
                 candidate.package, candidate.calibration = measured.package, measured.calibration
-                candidate.solution, candidate.panel_s = measured.solution, round(measured.panel_s, 4)
+                candidate.scripts, candidate.panel_s = measured.scripts, round(measured.panel_s, 4)
                 candidate.difficulty = measured.calibration.difficulty.value
                 candidate.pilot = None
                 survivors.append(candidate)
         return survivors
 
     def _verify(self, candidates: list[_Candidate]) -> list[_Candidate]:
-        jobs = [VerifyJob(c.require_package(), c.require_calibration(), c.solution, self._secret) for c in candidates]
+        jobs = [VerifyJob(c.require_package(), c.require_calibration(), c.scripts, self._secret) for c in candidates]
         survivors = []
         for candidate, proved in self._run(Stage.VERIFY, verify_package, candidates, jobs):
             candidate.isolation = proved.isolation
@@ -241,7 +241,7 @@ class ShardBuild:
             package,
             candidate.attempt,
             calibration,
-            candidate.solution,
+            candidate.scripts,
             verification,
             self._plan,
             self._code,

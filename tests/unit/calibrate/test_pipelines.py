@@ -126,7 +126,7 @@ def test_the_distribution_is_frozen():
 
 
 def panel_of(written: Written) -> Panel:
-    return Panel(written.folder, written.told)
+    return Panel(written.folder, written.facts)
 
 
 @pytest.mark.parametrize(("target", "metric"), [(target, metrics[0]) for target, metrics in PAIRS.items()])

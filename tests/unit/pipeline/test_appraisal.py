@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.unit.pipeline.ladders import made_up, rendered_of
 
 from sandmill.calibrate.lifts import DRAWS
-from sandmill.calibrate.panel import TRIVIAL, Panel, PanelRun, told_of
+from sandmill.calibrate.panel import TRIVIAL, Panel, PanelRun
 from sandmill.errors import ItemRejected
 from sandmill.metrics import get_metric
 from sandmill.models.base import Part
@@ -18,6 +17,7 @@ from sandmill.pipeline.appraisal import MOST_FEEDBACK, MOST_FINAL, appraise
 from sandmill.rng import Streams
 from tests.designs import SECRET
 from tests.factories import CALIBRATION, make_package
+from tests.unit.pipeline.ladders import made_up, rendered_of
 
 SMALL, LARGE = Sizes(train=120, feedback=300, final=900), Sizes(train=120, feedback=1700, final=3400)
 
@@ -49,7 +49,7 @@ def appraised(sizes, tmp_path, change=lambda rendered: rendered):
     rendered = change(rendered_of(sizes))
     for name in ("train.csv", "test.csv"):
         (tmp_path / name).write_bytes(rendered.package.public[name])
-    panel = Panel(tmp_path, told_of(rendered.package.facts))
+    panel = Panel(tmp_path, rendered.package.facts)
     (trivial,) = made_up(rendered.oracle, [TRIVIAL])
     return appraise(CALIBRATION, panel, trivial, rendered, Streams(SECRET, "appraise"))
 

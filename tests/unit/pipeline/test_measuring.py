@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from tests.unit.pipeline.ladders import BAND, SIZES, job, made_up, pilot_of
 
+from sandmill.calibrate.measure import with_scripts
 from sandmill.calibrate.panel import PANEL, TRIVIAL, Panel
 from sandmill.design.steering import ACCEPTED
 from sandmill.errors import ItemRejected
@@ -15,6 +15,8 @@ from sandmill.pipeline import measuring
 from sandmill.pipeline.measuring import Calibrated, OffBand, calibrate_design, measure_difficulty, sized
 from sandmill.synth import render
 from tests.designs import SECRET
+from tests.unit.pipeline.ladders import BAND, SIZES, job, made_up, pilot_of
+from tests.unit.pipeline.proved import scripts
 
 PROBED = [TRIVIAL, *(entry.name for entry in PANEL if entry.tier is Tier.COMPETENT)]
 PILOT_ROWS = len(pilot_of().truth)
@@ -28,6 +30,8 @@ def asked(monkeypatch) -> list[tuple[int, list[str]]]:
     """
     use_panel(monkeypatch, calls := [])
     monkeypatch.setattr(measuring, "appraise", lambda calibration, *_: calibration)
+    monkeypatch.setattr(measuring, "_scripts", lambda *_: scripts())
+    monkeypatch.setattr(measuring, "with_scripts", lambda calibration, scores: calibration)
     return calls
 
 
@@ -152,6 +156,13 @@ def test_a_design_whose_constant_answer_fails_is_rejected(asked, monkeypatch):
         calibrate_design(job())
 
 
-def test_the_solution_is_the_script_of_the_reference(asked):
-    measured = calibrate_design(job())
-    assert f"Reference solution `{measured.calibration.reference}`" in measured.solution
+def test_scripts_are_given_by_file_name(asked):
+    assert calibrate_design(job()).scripts == {one.score.file: one.source for one in scripts()}
+
+
+def test_a_reference_below_gold_rejects_the_design(asked, monkeypatch):
+    monkeypatch.setattr(measuring, "with_scripts", with_scripts)
+    worst = scripts()[-1]
+    monkeypatch.setattr(measuring, "_scripts", lambda *_: (worst, worst, worst))
+    with pytest.raises(ItemRejected, match="reference_below_gold"):
+        calibrate_design(job())

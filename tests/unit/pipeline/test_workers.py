@@ -10,11 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.unit.pipeline import jobs
 
 from sandmill.errors import InvalidSubmission, ItemRejected, Problem
 from sandmill.pipeline import run
 from sandmill.pipeline.workers import MOST_KEPT_MB, WorkerFault, WorkerLost, WorkerPool, WorkerTimeout
+from tests.unit.pipeline import jobs
 
 
 @pytest.fixture(scope="module")
