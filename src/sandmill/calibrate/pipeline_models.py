@@ -68,7 +68,7 @@ def _as_scores(guess: Any, table: Table) -> Any:
     return chances / chances.sum(axis=1, keepdims=True)
 
 
-def _latent_factors(factors: float, design: Design, table: Table) -> Any:
+def _partial_least_squares(factors: float, design: Design, table: Table) -> Any:
     """Partial least squares on a few directions."""
     wanted = responses(table)
     most = min(int(factors), *design.train.shape)
@@ -76,7 +76,7 @@ def _latent_factors(factors: float, design: Design, table: Table) -> Any:
     return _as_scores(np.asarray(model.predict(design.test)).reshape(len(design.test), -1), table)
 
 
-def _smooth_kernel(width: float, design: Design, table: Table) -> Any:
+def _kernel_ridge(width: float, design: Design, table: Table) -> Any:
     """Kernel ridge with a bell curve of one width."""
     middle = design.train.mean(axis=0)
     reach = np.sqrt(2 * width**2 * max(1.0, float(design.train.var(axis=0).sum())))
@@ -93,7 +93,7 @@ def _squared_distances(rows: Any, others: Any) -> Any:
     return np.maximum(distances, 0, out=distances)
 
 
-def _hyperplane(strength: float, design: Design, table: Table) -> Any:
+def _linear_svm(strength: float, design: Design, table: Table) -> Any:
     """A linear support vector machine; what lies far inside a class counts as certain."""
     if not table.facts.classes:
         return fit_scores(LinearSVR(C=strength, epsilon=0.1, random_state=0), design, table)
@@ -103,7 +103,7 @@ def _hyperplane(strength: float, design: Design, table: Table) -> Any:
     return spread_classes(softmax(wide, axis=1), model.classes_, table)
 
 
-def _similar_rows(count: float, design: Design, table: Table) -> Any:
+def _nearest_neighbours(count: float, design: Design, table: Table) -> Any:
     kind = KNeighborsClassifier if table.facts.classes else KNeighborsRegressor
     return fit_scores(kind(int(count), algorithm="brute"), design, table)
 
@@ -118,7 +118,7 @@ def _forest(trees: float, design: Design, table: Table) -> Any:
     return column_forest("random", design, table, trees=int(trees), min_samples_leaf=2, **settings)[1]
 
 
-def _rounds(rounds: float, design: Design, table: Table) -> Any:
+def _boosting(rounds: float, design: Design, table: Table) -> Any:
     """Shallow boosting; many classes mean many trees a round, so it takes fewer rounds."""
     kind = GradientBoostingClassifier if table.facts.classes else GradientBoostingRegressor
     classes = len(table.facts.classes)
@@ -127,7 +127,7 @@ def _rounds(rounds: float, design: Design, table: Table) -> Any:
     return fit_scores(model, design, table)
 
 
-def _centroids(sharpness: float, design: Design, table: Table) -> Any:
+def _nearest_centroid(sharpness: float, design: Design, table: Table) -> Any:
     """The class whose mean row is nearest."""
     codes, means = _codes(table)
     design = design.scaled()
@@ -136,7 +136,7 @@ def _centroids(sharpness: float, design: Design, table: Table) -> Any:
     return _of_codes(softmax(-sharpness * distances, axis=1), codes, means, table)
 
 
-def _gaussians(pooling: float, design: Design, table: Table) -> Any:
+def _naive_bayes(pooling: float, design: Design, table: Table) -> Any:
     """Normal curves in each class, column by column (naive Bayes), drawn towards those of all classes."""
     codes, means = _codes(table)
     design = design.scaled()
@@ -165,13 +165,13 @@ def _of_codes(chances: Any, codes: Any, means: Any, table: Table) -> Any:
 
 _MODELS: dict[str, Callable[[float, Design, Table], Any]] = {
     "linear": _linear,
-    "centroids": _centroids,
-    "gaussians": _gaussians,
-    "latent factors": _latent_factors,
-    "hyperplane": _hyperplane,
-    "smooth kernel": _smooth_kernel,
-    "similar rows": _similar_rows,
+    "nearest centroid": _nearest_centroid,
+    "naive Bayes": _naive_bayes,
+    "partial least squares": _partial_least_squares,
+    "linear SVM": _linear_svm,
+    "kernel ridge": _kernel_ridge,
+    "nearest neighbours": _nearest_neighbours,
     "tree": _tree,
     "forest": _forest,
-    "rounds": _rounds,
+    "boosting": _boosting,
 }

@@ -33,7 +33,8 @@ def verify_task(
     grade = partial(grade_submission, answers=answers, facts=package.facts, calibration=calibration)
     runs = {name: run_reference(source, package.public, backend) for name, source in scripts.items()}
     graded = {name: grade(run.submission) for name, run in runs.items()}
-    run, reference = (by_name[RUNG_FILES[Rung.REFERENCE]] for by_name in (runs, graded))
+    main = RUNG_FILES[Rung.REFERENCE]
+    run, reference = runs[main], graded[main]
     sample, nothing = grade(package.public["sample_submission.csv"]), grade(None)
     scores = {name: report.score for name, report in graded.items()}
     verification = Verification(

@@ -30,7 +30,7 @@ CHEAP = (
     *("numbers_only", "nearest_by_numbers"),
     *("linear", "neighbours", "bayes"),
 )
-SIZES = Sizes(train=150, feedback=300, final=900)
+SIZES = Sizes(train=150, feedback=1500, final=900)
 
 
 @cache

@@ -247,8 +247,8 @@ def test_no_submission_that_wins_something_is_found(monkeypatch):
 
     graded = verify.grade_submission
 
-    def generous(submission, *rest):
-        report = graded(submission, *rest)
+    def generous(submission, **rest):
+        report = graded(submission, **rest)
         return report if submission else report.model_copy(update={"outcome": Outcome.NO_SUBMISSION, "gap_closed": 0.1})
 
     monkeypatch.setattr(verify, "grade_submission", generous)

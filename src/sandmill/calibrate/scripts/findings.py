@@ -9,14 +9,13 @@ import numpy as np
 from sandmill.calibrate.scripts.feature_lines import Feature, FeatureSource, write_feature
 from sandmill.calibrate.solvers.decisions import class_shares
 from sandmill.calibrate.solvers.designs import Design, calendar, dated_numbers, levels, plain_scaled, raw_numbers, words
-from sandmill.calibrate.solvers.features import Recipe
+from sandmill.calibrate.solvers.features import Recipe, column_recipes
 from sandmill.calibrate.solvers.greedy import WEIGHTS, grow
 from sandmill.calibrate.solvers.linear import best_penalty, responses
 from sandmill.calibrate.solvers.recency import best_half_life
 from sandmill.calibrate.solvers.search import (
     all_recipes,
     auto_recipes,
-    column_recipes,
     crosses_beside,
     empty,
     found_columns,
