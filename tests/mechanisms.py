@@ -5,7 +5,7 @@ from datetime import date
 import numpy as np
 
 from sandmill.models.mechanism import (
-    Band,
+    BetweenCuts,
     BinaryLink,
     Bottleneck,
     Categorical,
@@ -118,7 +118,7 @@ def doubtful(link: Link, noise: LabelNoise | None = None) -> Mechanism:
         ),
         terms=(
             _term(link, Linear(column="u"), 0.9),
-            _term(link, Band(column="o", low=-3.2005, high=-2.5005), 1.2),
+            _term(link, BetweenCuts(column="o", low=-3.2005, high=-2.5005), 1.2),
             _term(link, Bottleneck(left="o", right="w"), 0.6),
             _term(link, Curve(column="m"), 0.5),
             _term(link, LocalRule(column="w"), -1.2),

@@ -27,7 +27,7 @@ def panel_of(folder: Path, target: str = "binary", metric: str = "f1", **changes
 
 def attempt(panel: Panel, solver: Any) -> PanelRun:
     """Run a solver that is not in the panel."""
-    return panel.attempt("mine", Tier.NAIVE, lambda: solver, lambda: decide)
+    return panel.run_solver("mine", Tier.NAIVE, lambda: solver, lambda: decide)
 
 
 def test_a_solver_that_raises_is_data(tmp_path: Path):

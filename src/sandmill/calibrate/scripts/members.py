@@ -166,6 +166,3 @@ def _forest(found: Findings) -> Member:
 def _tree_kind(found: Findings) -> str:
     """Several labels are fitted as numbers of 0 and 1: one forest serves them all."""
     return "Classifier" if found.facts.classes and not found.facts.is_wide else "Regressor"
-
-
-TREES = 100
