@@ -14,7 +14,7 @@ from types import MappingProxyType
 import numpy as np
 
 from benchmarks.first_tries import SECRET
-from sandmill.calibrate.panel import PanelRun, run_panel, told_of
+from sandmill.calibrate.panel import PanelRun, run_panel
 from sandmill.metrics import get_metric
 from sandmill.metrics.medals import medal_of
 from sandmill.metrics.submission import read_answers
@@ -62,7 +62,7 @@ def golds_of(slot: Slot) -> tuple[Band, frozenset[str]] | str:
         for name in ("train.csv", "test.csv"):
             (Path(folder) / name).write_bytes(package.public[name])
         members = sorted({name for names in MIXTURES.values() for name in names})
-        runs = {run.name: run for run in run_panel(Path(folder), told_of(package.facts), members) if run.has_run}
+        runs = {run.name: run for run in run_panel(Path(folder), package.facts, members) if run.has_run}
     answers, metric = read_answers(package.private["answers.csv"], package.facts), get_metric(package.facts.metric)
     final = answers.is_final
     for mixture, names in MIXTURES.items():

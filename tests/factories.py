@@ -52,7 +52,7 @@ STEADY = {
 
 FACTS = {
     "reference_is_gold": True,
-    "reference_matches_board": True,
+    "scripts_repeat": True,
     "sample_wins_nothing": True,
     "noop_wins_nothing": True,
     "is_micro": True,
@@ -140,7 +140,7 @@ def make_package(number: int = 0, replicate: int = 0) -> TaskPackage:
             "answers.csv": (
                 f"id,late,part\nc{number},0,feedback\nd{number},1,feedback\ne{number},0,final\nf{number},1,final\n"
             ).encode(),
-            "solution.py": b"raise SystemExit\n",
+            **dict.fromkeys(("solution.py", "competent.py", "naive.py"), b"raise SystemExit\n"),
             "leaderboard.csv": (
                 b"rank,score,solver,tier\n1,0.85,search,search\n2,0.8,logistic,competent\n3,0.5,mean,trivial\n"
             ),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sandmill.calibrate.panel import TRIVIAL, run_panel, told_of
+from sandmill.calibrate.panel import TRIVIAL, run_panel
 from sandmill.fingerprint import canonical_json
 from sandmill.metrics import get_metric
 from sandmill.models.base import Band, Part
@@ -50,7 +50,7 @@ def write_task(
 
 def _calibrate(rendered: Rendered, public: Path) -> Calibration:
     metric, answers = get_metric(rendered.package.facts.metric), rendered.answers
-    (prior,) = run_panel(public, told_of(rendered.package.facts), [TRIVIAL])
+    (prior,) = run_panel(public, rendered.package.facts, [TRIVIAL])
 
     def score(prediction: np.ndarray, part: Part) -> float:
         rows = answers.part(part)

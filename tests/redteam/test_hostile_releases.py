@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sandmill
+from sandmill.models.calibration import RUNG_FILES
 from sandmill.models.names import path_fault
 from sandmill.store.parquet import write_rows
 from tests.hostile import SCHEMAS, HostileRelease, everything_below, files_table, parquet_of, refuses, run
@@ -660,6 +661,6 @@ def test_a_rerun_confines_the_script_of_a_release(trapped):
     package = opened.package(task_id)
     honest = HostileRelease(trap.parent / "honest")
     answers = sandmill.load(honest.ref).package(task_id).private["answers.csv"]
-    private = {"answers.csv": answers, "solution.py": package.private["solution.py"]}
+    private = {"answers.csv": answers, **{name: package.private[name] for name in RUNG_FILES.values()}}
     assert rerun_task(package.model_copy(update={"private": private}), opened.record(task_id))
     assert not trap.exists()

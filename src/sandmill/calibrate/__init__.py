@@ -1,7 +1,6 @@
-"""Measure a task: the panel of fair solvers, leaderboard, thresholds, difficulty."""
+"""Measure a task: the panel of fair solvers, leaderboard, thresholds, difficulty, and scripts that solve it."""
 
 from sandmill.calibrate.calibrate import calibrate
-from sandmill.calibrate.panel import PANEL, PanelRun, run_panel, told_of
-from sandmill.calibrate.script import standalone_script
+from sandmill.calibrate.panel import PANEL, PanelRun, run_panel
 
-__all__ = ["PANEL", "PanelRun", "calibrate", "run_panel", "standalone_script", "told_of"]
+__all__ = ["PANEL", "PanelRun", "calibrate", "run_panel"]

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from sandmill.calibrate.solvers.told import Told
 from sandmill.calibrate.true_features import (
     Block,
     centred,
@@ -31,6 +30,7 @@ from sandmill.models.mechanism import (
     MultilabelLink,
     Unit,
 )
+from sandmill.models.package import TaskFacts
 from sandmill.models.skills import Skill, rule_columns, skill_of_fault, skill_of_motif
 
 FACTORS = (1.0, 3.0)
@@ -103,7 +103,7 @@ def ablation_of(
             raise ValueError(f"the design does not declare {skill}")
 
 
-def predict_from(trial: ModelInputs, mechanism: Mechanism, told: Told) -> Array:
+def predict_from(trial: ModelInputs, mechanism: Mechanism, facts: TaskFacts) -> Array:
     """Fit the tuned linear model of a trial and answer as the metric asks."""
     from sandmill.calibrate.solvers.columns import settle, solve
     from sandmill.calibrate.solvers.decisions import decide
@@ -114,7 +114,7 @@ def predict_from(trial: ModelInputs, mechanism: Mechanism, told: Told) -> Array:
     def tuned(table: Any) -> Any:
         return weighed_scores(base, extra, factors, table)
 
-    table = _table(trial, told)
+    table = _table(trial, facts)
     answer = np.asarray(settle(solve(tuned, table), table, decide))
     return np.maximum(answer, 0) if trial.goal == "rmse" else answer
 
@@ -160,7 +160,7 @@ def _empty(trial: ModelInputs) -> Block:
     return no_features(len(trial.target), len(next(iter(trial.test.values()))))
 
 
-def _table(trial: ModelInputs, told: Told) -> Any:
+def _table(trial: ModelInputs, facts: TaskFacts) -> Any:
     """A table that knows the target and nothing else, which is all that linear models and decisions look at."""
     import pandas as pd
 
@@ -169,7 +169,7 @@ def _table(trial: ModelInputs, told: Told) -> Any:
     from sandmill.calibrate.solvers.targets import onto_scale, scale_of
 
     frame, rows = pd.DataFrame(), len(next(iter(trial.test.values())))
-    known = told if trial.goal is None else replace(told, metric=trial.goal)
-    target = trial.target.astype(np.int64) if told.classes else trial.target
-    scale = "raw" if told.classes or told.is_wide else scale_of(target, known)
+    known = facts if trial.goal is None else facts.model_copy(update={"metric": trial.goal})
+    target = trial.target.astype(np.int64) if facts.classes else trial.target
+    scale = "raw" if facts.classes or facts.is_wide else scale_of(target, known)
     return Table(known, [""] * rows, frame, frame, Kinds([], [], [], []), onto_scale(target, scale), scale)

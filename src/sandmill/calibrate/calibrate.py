@@ -10,7 +10,6 @@ from sandmill.calibrate.board import gap_steps, leaderboard, thresholds
 from sandmill.calibrate.measure import (
     difficulty,
     draw_counts,
-    require_gold_reference,
     require_trivial_loses,
     signal_check,
 )
@@ -52,8 +51,8 @@ def calibrate(
         rng: for the bootstraps.
 
     Raises:
-        ItemRejected: `panel_failed` if too few solvers ran, `no_signal`, `flat_board`, `near_ties`, `trivial_medal`,
-            `unsteady_order` or `reference_below_gold`.
+        ItemRejected: `panel_failed` if too few solvers ran, `no_signal`, `flat_board`, `near_ties`, `trivial_medal`
+            or `unsteady_order`.
     """
     ran = require_enough(runs)
     is_final, lower = rows.is_final, metric.is_lower_better
@@ -79,10 +78,6 @@ def calibrate(
     steady = steadiness(resample_thresholds(final, list(on_final.values()), metric, rng), metric)
     require_order(steady, sizing)
     on_part = resample_thresholds(feedback, list(on_feedback.values()), metric, rng, FEEDBACK_RESAMPLES)
-    sign = 1 if lower else -1
-    fair = (entry for entry in board if entry.tier is not Tier.TRIVIAL)
-    reference = min(fair, key=lambda entry: (sign * entry.feedback, entry.solver))
-    require_gold_reference(reference, bars, lower)
     competent = [on_final[run.name] for run in ran if run.tier is Tier.COMPETENT]
     return Calibration(
         is_lower_better=lower,
@@ -97,7 +92,6 @@ def calibrate(
         feedback_steadiness=steadiness(on_part, metric),
         sizing=sizing,
         difficulty=difficulty(final, competent, on_final[TRIVIAL], oracle, metric, counts),
-        reference=reference.solver,
     )
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from sandmill.calibrate.ablations import ModelInputs, ablation_of, predict_from
-from sandmill.calibrate.solvers.told import Told
 from sandmill.mechanism.sampling import Draw
 from sandmill.metrics import Metric, get_metric
 from sandmill.metrics.base import Array, Floats
 from sandmill.metrics.gap import gap_closed
+from sandmill.models.package import TaskFacts
 from sandmill.models.skills import Skill, SkillLift, skills_of
 from sandmill.models.spec import TaskSpec
 
@@ -42,7 +42,7 @@ class GradedRows:
 
 
 def measure_lifts(
-    spec: TaskSpec, told: Told, draws: Sequence[tuple[Draw, Floats]], graded: GradedRows
+    spec: TaskSpec, facts: TaskFacts, draws: Sequence[tuple[Draw, Floats]], graded: GradedRows
 ) -> tuple[SkillLift, ...]:
     """Measure every declared skill of a design, in the order of `Skill`.
 
@@ -52,7 +52,7 @@ def measure_lifts(
 
     Args:
         spec: the design.
-        told: what its description says.
+        facts: what its description says.
         draws: fresh training sets, each with the targets that it would have without label noise; at least 2.
         graded: rows to score on.
 
@@ -64,7 +64,7 @@ def measure_lifts(
 
     skills, scale = skills_of(spec), _Scale(get_metric(spec.metric), graded)
     with threadpool_limits(1), config_context(skip_parameter_validation=True), np.errstate(all="ignore"):
-        gains = [_gains(spec, told, skills, draw, clean, scale) for draw, clean in draws]
+        gains = [_gains(spec, facts, skills, draw, clean, scale) for draw, clean in draws]
     return tuple(_lift(skill, [gain[skill] for gain in gains]) for skill in skills)
 
 
@@ -90,14 +90,14 @@ class _Scale:
 
 
 def _gains(
-    spec: TaskSpec, told: Told, skills: Sequence[Skill], draw: Draw, clean: Floats, scale: _Scale
+    spec: TaskSpec, facts: TaskFacts, skills: Sequence[Skill], draw: Draw, clean: Floats, scale: _Scale
 ) -> Mapping[Skill, float]:
     """Gap closed with each skill less that without it, on one training draw."""
     known: dict[int, float] = {}
 
     def closed(trial: ModelInputs) -> float:
         if id(trial) not in known:
-            known[id(trial)] = scale.closed(predict_from(trial, spec.mechanism, told))
+            known[id(trial)] = scale.closed(predict_from(trial, spec.mechanism, facts))
         return known[id(trial)]
 
     usual = ModelInputs.usual(spec.mechanism, draw, scale.graded.cells)

@@ -1,6 +1,7 @@
 """How hard a task is and how sure we are of it, by bootstraps that give every solver the same resampled rows."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from sandmill.metrics import Metric
 from sandmill.metrics.base import Array, Floats
 from sandmill.metrics.gap import gap_closed
 from sandmill.models.base import Band, Stage
-from sandmill.models.calibration import BAND_FLOORS, BoardEntry, Difficulty, Thresholds
+from sandmill.models.calibration import BAND_FLOORS, Calibration, Difficulty, ScriptScore, Thresholds
 
 RESAMPLES = 200
 STANDARD_ERRORS = 5.0
@@ -99,12 +100,17 @@ def require_trivial_loses(trivial: float, bars: Thresholds, oracle: float) -> No
         raise ItemRejected(Stage.CALIBRATE, "trivial_medal", detail)
 
 
-def require_gold_reference(reference: BoardEntry, bars: Thresholds, is_lower_better: bool) -> None:
-    """Refuse a task whose best solver by feedback is not gold on the final part, which it was not chosen on.
+def with_scripts(measured: Calibration, scores: Sequence[ScriptScore]) -> Calibration:
+    """Record what the scripts of a task score, the reference first.
 
     Raises:
-        ItemRejected: `reference_below_gold`.
+        ItemRejected: `reference_below_gold`, if the reference, chosen on the feedback part, is not gold.
     """
-    if reference.final > bars.gold if is_lower_better else reference.final < bars.gold:
-        detail = "the best solver on feedback is not gold on final"
+    bars, lower, reference = measured.thresholds, measured.is_lower_better, scores[0]
+    if reference.final > bars.gold if lower else reference.final < bars.gold:
+        detail = f"the script that is best on feedback scores {reference.final} on final; gold is {bars.gold}"
         raise ItemRejected(Stage.CALIBRATE, "reference_below_gold", detail)
+    losses = [score.final if lower else -score.final for score in scores]
+    rises = all(better < worse for better, worse in pairwise(losses))
+    found = {"reference": reference.approach, "scripts": tuple(scores), "scripts_rise": rises}
+    return measured.model_copy(update=found)

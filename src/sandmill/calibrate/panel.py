@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sandmill.calibrate.solvers.told import Told
 from sandmill.models.calibration import Tier
-from sandmill.models.package import LIST_LENGTH, TaskFacts
+from sandmill.models.package import TaskFacts
 
 Rows = slice | NDArray[np.intp] | NDArray[np.bool_]
 """Some of the test rows."""
@@ -156,50 +155,30 @@ class PanelRun:
         return np.asarray(self.answer([column[rows] for column in self.scores]))
 
 
-def told_of(facts: TaskFacts) -> Told:
-    """Write the facts of a task as the plain data that agent-side code can hold."""
-    return Told(
-        id_column=facts.id_column,
-        target_column=facts.target_column,
-        target=str(facts.target),
-        metric=str(facts.metric),
-        encoding=facts.encoding,
-        classes=facts.classes,
-        submission_columns=facts.submission_columns,
-        target_columns=facts.target_columns,
-        list_length=_list_length(facts),
-    )
-
-
-def _list_length(facts: TaskFacts) -> int | None:
-    """Places of a ranked list, as the reader of submissions counts them."""
-    return facts.list_length or LIST_LENGTH if facts.encoding == "ranked_list" else facts.list_length
-
-
 class Panel:
     """The ladder on one task: the files are read once, and what entries share is made once.
 
     Args:
         folder: holds train.csv and test.csv.
-        told: what the description says.
+        facts: what the description says.
         earlier: the ladder on other test rows: models fitted there are not fitted again where training is the same.
 
     Raises:
         OSError: if the folder cannot be read.
     """
 
-    def __init__(self, folder: Path, told: Told, earlier: "Panel | None" = None) -> None:
+    def __init__(self, folder: Path, facts: TaskFacts, earlier: "Panel | None" = None) -> None:
         from sandmill.calibrate.solvers.table import Table
 
-        self._table = Table.read(folder, told)
+        self._table = Table.read(folder, facts)
         if earlier is not None and _train_alike(self._table, earlier._table):
             self._table.learned = earlier._table.learned
 
     def run(self, names: Sequence[str] | None = None) -> list[PanelRun]:
         """Solve the task with every entry, or with those named, in the panel's order.
 
-        One thread of linear algebra, whatever the machine: the standalone scripts do the same, so both give the same
-        bytes. A solver that raises or answers in the wrong shape is a failed run, not an error of this method.
+        One thread of linear algebra, whatever the machine: the sums are then the same everywhere. A solver that raises
+        or answers in the wrong shape is a failed run, not an error of this method.
 
         Raises:
             KeyError: if a name is not in the panel.
@@ -263,19 +242,19 @@ class Panel:
         return PanelRun(name, tier, scores, None if failure else answer, failure, seconds)
 
 
-def run_panel(folder: Path, told: Told, names: Sequence[str] | None = None) -> list[PanelRun]:
+def run_panel(folder: Path, facts: TaskFacts, names: Sequence[str] | None = None) -> list[PanelRun]:
     """Solve a task with every entry, or with those named: `Panel.run` on a folder."""
-    return Panel(folder, told).run(names)
+    return Panel(folder, facts).run(names)
 
 
 def _train_alike(table: Any, other: Any) -> bool:
     """Whether what one table has learned holds for the other: the same rows, read in the same way."""
-    return table.told == other.told and table.kinds == other.kinds and bool(table.train.equals(other.train))
+    return table.facts == other.facts and table.kinds == other.kinds and bool(table.train.equals(other.train))
 
 
 def _fault(prediction: NDArray[Any], table: Any) -> str | None:
     """Say what is wrong with a prediction, if anything."""
-    shape, low, high = _form(table.told, len(table.ids))
+    shape, low, high = _form(table.facts, len(table.ids))
     if prediction.shape != shape:
         return f"prediction of shape {prediction.shape}; expected {shape}"
     bad = int((~np.isfinite(prediction)).sum())
@@ -285,10 +264,10 @@ def _fault(prediction: NDArray[Any], table: Any) -> str | None:
     return f"{off} predicted values are not from {low:g} to {high:g}" if off else None
 
 
-def _form(told: Told, rows: int) -> tuple[tuple[int, ...], float, float]:
+def _form(facts: TaskFacts, rows: int) -> tuple[tuple[int, ...], float, float]:
     """Shape of a prediction, and the least and largest value that it may hold."""
-    classes = len(told.classes)
-    match told.encoding:
+    classes = len(facts.classes)
+    match facts.encoding:
         case "probability":
             return (rows,), 0, 1
         case "label":
@@ -296,8 +275,8 @@ def _form(told: Told, rows: int) -> tuple[tuple[int, ...], float, float]:
         case "class_probabilities" | "label_probabilities" | "label_list":
             return (rows, classes), 0, 1
         case "ranked_list":
-            return (rows, told.list_length or LIST_LENGTH), -1, classes - 1
+            return (rows, facts.places), -1, classes - 1
         case "values":
-            return (rows, len(told.submission_columns)), -np.inf, np.inf
+            return (rows, len(facts.submission_columns)), -np.inf, np.inf
         case _:
             return (rows,), -np.inf, np.inf

@@ -43,14 +43,14 @@ def fitted(model: str, setting: float, design: Design, table: Table) -> Any:
 
 def likeliest(scores: Any, table: Table) -> Any:
     """Name the likeliest class whatever the metric rewards; other answers as usual."""
-    if table.told.encoding == "label":
+    if table.facts.encoding == "label":
         return scores.argmax(axis=1)
     return decide(scores, table)
 
 
 def _linear(penalty: float, design: Design, table: Table) -> Any:
     """Logistic regression, ridge, or Poisson regression of rates; with many classes it is stopped when time is up."""
-    classes = len(table.told.classes)
+    classes = len(table.facts.classes)
     if not classes:
         return linear_scores(design, table, penalty)
     solver = {"solver": "newton-cholesky"} if classes == 2 else {"max_iter": _STEPS}
@@ -59,7 +59,7 @@ def _linear(penalty: float, design: Design, table: Table) -> Any:
 
 def _as_scores(guess: Any, table: Table) -> Any:
     """Turn guesses of `responses` into probabilities, or into values."""
-    if not table.told.classes:
+    if not table.facts.classes:
         center, scale = target_scale(table)
         return center + scale * guess[:, 0]
     shares = class_shares(table)
@@ -68,7 +68,7 @@ def _as_scores(guess: Any, table: Table) -> Any:
     return chances / chances.sum(axis=1, keepdims=True)
 
 
-def _latent_factors(factors: float, design: Design, table: Table) -> Any:
+def _partial_least_squares(factors: float, design: Design, table: Table) -> Any:
     """Partial least squares on a few directions."""
     wanted = responses(table)
     most = min(int(factors), *design.train.shape)
@@ -76,7 +76,7 @@ def _latent_factors(factors: float, design: Design, table: Table) -> Any:
     return _as_scores(np.asarray(model.predict(design.test)).reshape(len(design.test), -1), table)
 
 
-def _smooth_kernel(width: float, design: Design, table: Table) -> Any:
+def _kernel_ridge(width: float, design: Design, table: Table) -> Any:
     """Kernel ridge with a bell curve of one width."""
     middle = design.train.mean(axis=0)
     reach = np.sqrt(2 * width**2 * max(1.0, float(design.train.var(axis=0).sum())))
@@ -93,9 +93,9 @@ def _squared_distances(rows: Any, others: Any) -> Any:
     return np.maximum(distances, 0, out=distances)
 
 
-def _hyperplane(strength: float, design: Design, table: Table) -> Any:
+def _linear_svm(strength: float, design: Design, table: Table) -> Any:
     """A linear support vector machine; what lies far inside a class counts as certain."""
-    if not table.told.classes:
+    if not table.facts.classes:
         return fit_scores(LinearSVR(C=strength, epsilon=0.1, random_state=0), design, table)
     model = LinearSVC(C=strength, random_state=0).fit(design.train, table.target)
     margin = model.decision_function(design.test)
@@ -103,31 +103,31 @@ def _hyperplane(strength: float, design: Design, table: Table) -> Any:
     return spread_classes(softmax(wide, axis=1), model.classes_, table)
 
 
-def _similar_rows(count: float, design: Design, table: Table) -> Any:
-    kind = KNeighborsClassifier if table.told.classes else KNeighborsRegressor
+def _nearest_neighbours(count: float, design: Design, table: Table) -> Any:
+    kind = KNeighborsClassifier if table.facts.classes else KNeighborsRegressor
     return fit_scores(kind(int(count), algorithm="brute"), design, table)
 
 
 def _tree(depth: float, design: Design, table: Table) -> Any:
-    kind = DecisionTreeClassifier if table.told.classes else DecisionTreeRegressor
+    kind = DecisionTreeClassifier if table.facts.classes else DecisionTreeRegressor
     return fit_scores(kind(max_depth=int(depth), min_samples_leaf=2, random_state=0), design, table)
 
 
 def _forest(trees: float, design: Design, table: Table) -> Any:
-    settings: dict[str, Any] = {} if table.told.classes else {"max_features": 0.5}
+    settings: dict[str, Any] = {} if table.facts.classes else {"max_features": 0.5}
     return column_forest("random", design, table, trees=int(trees), min_samples_leaf=2, **settings)[1]
 
 
-def _rounds(rounds: float, design: Design, table: Table) -> Any:
+def _boosting(rounds: float, design: Design, table: Table) -> Any:
     """Shallow boosting; many classes mean many trees a round, so it takes fewer rounds."""
-    kind = GradientBoostingClassifier if table.told.classes else GradientBoostingRegressor
-    classes = len(table.told.classes)
+    kind = GradientBoostingClassifier if table.facts.classes else GradientBoostingRegressor
+    classes = len(table.facts.classes)
     count = int(rounds) if classes < 3 else max(5, min(int(rounds), _MOST_TREES // classes))
     model = kind(n_estimators=count, learning_rate=4 / count, max_depth=2, max_features=0.5, random_state=0)
     return fit_scores(model, design, table)
 
 
-def _centroids(sharpness: float, design: Design, table: Table) -> Any:
+def _nearest_centroid(sharpness: float, design: Design, table: Table) -> Any:
     """The class whose mean row is nearest."""
     codes, means = _codes(table)
     design = design.scaled()
@@ -136,7 +136,7 @@ def _centroids(sharpness: float, design: Design, table: Table) -> Any:
     return _of_codes(softmax(-sharpness * distances, axis=1), codes, means, table)
 
 
-def _gaussians(pooling: float, design: Design, table: Table) -> Any:
+def _naive_bayes(pooling: float, design: Design, table: Table) -> Any:
     """Normal curves in each class, column by column (naive Bayes), drawn towards those of all classes."""
     codes, means = _codes(table)
     design = design.scaled()
@@ -153,7 +153,7 @@ def _gaussians(pooling: float, design: Design, table: Table) -> Any:
 
 def _codes(table: Table) -> tuple[Any, Any]:
     """Classes to tell apart; a number is cut into thirds, each with its mean."""
-    if table.told.classes:
+    if table.facts.classes:
         return table.target, None
     codes = np.searchsorted(np.quantile(table.target, _THIRDS), table.target)
     return codes, np.array([table.target[codes == code].mean() for code in np.unique(codes)])
@@ -165,13 +165,13 @@ def _of_codes(chances: Any, codes: Any, means: Any, table: Table) -> Any:
 
 _MODELS: dict[str, Callable[[float, Design, Table], Any]] = {
     "linear": _linear,
-    "centroids": _centroids,
-    "gaussians": _gaussians,
-    "latent factors": _latent_factors,
-    "hyperplane": _hyperplane,
-    "smooth kernel": _smooth_kernel,
-    "similar rows": _similar_rows,
+    "nearest centroid": _nearest_centroid,
+    "naive Bayes": _naive_bayes,
+    "partial least squares": _partial_least_squares,
+    "linear SVM": _linear_svm,
+    "kernel ridge": _kernel_ridge,
+    "nearest neighbours": _nearest_neighbours,
     "tree": _tree,
     "forest": _forest,
-    "rounds": _rounds,
+    "boosting": _boosting,
 }

@@ -99,6 +99,29 @@ class SolveRate(Frozen):
     """Version of the distribution of pipelines. Rates of different versions are not comparable."""
 
 
+class Rung(StrEnum):
+    """The scripts that are published with a task, best first."""
+
+    REFERENCE = "reference"
+    COMPETENT = "competent"
+    NAIVE = "naive"
+
+
+RUNG_FILES = {Rung.REFERENCE: "solution.py", Rung.COMPETENT: "competent.py", Rung.NAIVE: "naive.py"}
+"""Name of each script among a task's private files."""
+
+
+class ScriptScore(Frozen):
+    """A script and its scores, rounded to 5 decimals."""
+
+    rung: Rung
+    file: str
+    approach: str
+    """What it does, as a clause."""
+    feedback: float
+    final: float
+
+
 class Calibration(Frozen):
     """Everything that calibration measured on one task."""
 
@@ -120,8 +143,12 @@ class Calibration(Frozen):
     feedback_steadiness: Steadiness
     sizing: Sizing
     difficulty: Difficulty
-    reference: str
-    """Solver with the best feedback score; its script is the reference solution."""
+    reference: str = ""
+    """Approach of the reference solution."""
+    scripts: tuple[ScriptScore, ...] = ()
+    """Reference, competent and naive script."""
+    scripts_rise: bool = True
+    """Whether each of the scripts beats the next lower one on the final part."""
     no_data: float = Field(default=0.0, ge=0)
     """Share of the gap closed by the best prediction from description and file shapes alone."""
     informed: float | None = None

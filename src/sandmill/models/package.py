@@ -29,7 +29,7 @@ class TaskFacts(Frozen):
     value_range: tuple[float, float] | None = None
     """Smallest and largest number that a submission may contain, if the task states them."""
     list_length: int | None = Field(default=None, ge=1)
-    """Places of a ranked list that count; later ones are ignored."""
+    """Places of a ranked list that count; later ones are ignored. None: `LIST_LENGTH`."""
 
     @model_validator(mode="before")
     @classmethod
@@ -38,6 +38,11 @@ class TaskFacts(Frozen):
         if isinstance(data, dict) and data.get("companion_column", "") is None:
             return {name: value for name, value in data.items() if name != "companion_column"}
         return data
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether the target has several columns: labels or numbers."""
+        return self.target in (TargetKind.MULTILABEL, TargetKind.MULTI_TARGET)
 
     @property
     def target_columns(self) -> tuple[str, ...]:
@@ -63,4 +68,4 @@ class TaskPackage(Frozen):
     public: dict[str, bytes]
     """description.md, train.csv, test.csv, sample_submission.csv."""
     private: dict[str, bytes]
-    """answers.csv (id, target, part). Calibration adds task.json, solution.py and leaderboard.csv."""
+    """answers.csv (id, target, part); task.json, leaderboard.csv and the scripts are added when the task is proved."""

@@ -88,8 +88,10 @@ class Verification(Frozen):
     """50 to 200 training rows, as many test rows as the design says, and the reference script ran in seconds."""
     reference_is_gold: bool
     """The reference script, alone, in a fresh process on a copy of public/, reached gold on the final part."""
-    reference_matches_board: bool
-    """Its score equals the panel's score of the same solver."""
+    script_scores: dict[str, float | None] = {}
+    """Score of each script on the final part by file name; None if it left no valid submission."""
+    scripts_repeat: bool
+    """Each script scored what calibration recorded, to 5 decimals."""
     sample_wins_nothing: bool
     """The sample submission is valid, wins no medal and closes none of the gap."""
     noop_wins_nothing: bool
@@ -110,7 +112,7 @@ class Verification(Frozen):
         """The seven truths in words, and whether each holds."""
         executed = (
             self.reference_is_gold,
-            self.reference_matches_board,
+            self.scripts_repeat,
             self.sample_wins_nothing,
             self.noop_wins_nothing,
         )

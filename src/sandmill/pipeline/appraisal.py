@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from sandmill.calibrate.informed import informed_run
 from sandmill.calibrate.lifts import DRAWS, GradedRows, measure_lifts
 from sandmill.calibrate.no_data import best_without_data
-from sandmill.calibrate.panel import Panel, PanelRun, told_of
+from sandmill.calibrate.panel import Panel, PanelRun
 from sandmill.calibrate.pipelines import run_pipelines
 from sandmill.calibrate.solve_rate import solve_rate
 from sandmill.metrics import get_metric
@@ -55,7 +55,7 @@ def appraise(
         "solve_rate": _solve_rate(calibration, rendered, panel, streams),
         "lifts": ()
         if package.spec.channel
-        else measure_lifts(package.spec, told_of(package.facts), fresh_training(package.spec, streams, DRAWS), graded),
+        else measure_lifts(package.spec, package.facts, fresh_training(package.spec, streams, DRAWS), graded),
         "no_data": no_data,
     }
     return calibration.model_copy(update=measured)

@@ -105,7 +105,7 @@ def prove(job: ProofJob) -> Proof:
     try:
         with clock.at(Stage.VERIFY):
             again = render(made.package.spec, job.secret, made.package.replicate).package
-            result, run = verify_task(made.package, made.calibration, made.solution, again, trusting_backend())
+            result, run = verify_task(made.package, made.calibration, made.scripts, again, trusting_backend())
             if not result.holds:
                 failed = ", ".join(name for name, value in result if value is False)
                 raise ItemRejected(Stage.VERIFY, "not_proved", f"{failed}; script ended {describe_ending(run)}")

@@ -1,14 +1,15 @@
 """Measure one design: the panel over its rows, the size of its test, thresholds and difficulty; then its package."""
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from sandmill.calibrate.calibrate import Graded, calibrate, require_enough
-from sandmill.calibrate.measure import difficulty, draw_counts
-from sandmill.calibrate.panel import PANEL, TRIVIAL, Panel, PanelRun, told_of
-from sandmill.calibrate.script import standalone_script
+from sandmill.calibrate.measure import difficulty, draw_counts, with_scripts
+from sandmill.calibrate.panel import PANEL, TRIVIAL, Panel, PanelRun
 from sandmill.calibrate.steadiness import require_promise, resample_thresholds, size_test
 from sandmill.errors import ItemRejected
 from sandmill.metrics import get_metric
@@ -20,6 +21,9 @@ from sandmill.pipeline.appraisal import appraise
 from sandmill.pipeline.band_search import Attempt, accepted_range
 from sandmill.rng import Streams
 from sandmill.synth import Pilot, Rendered, render
+
+if TYPE_CHECKING:
+    from sandmill.calibrate.scripts.choose import Script
 
 PANEL_BUDGET_S = 20.0
 """Processor seconds that the panel may take on one design, many times the usual.
@@ -46,11 +50,12 @@ class OffBand:
 
 @dataclass(frozen=True)
 class Calibrated:
-    """A package with a test of the right size, its measures and its reference solution."""
+    """A package with a test of the right size, its measures and the scripts that solve it."""
 
     package: TaskPackage
     calibration: Calibration
-    solution: str
+    scripts: Mapping[str, str]
+    """Source by file name."""
     panel_s: float
     """Processor time of the panel."""
 
@@ -82,11 +87,14 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         runs = panel.run()
         panel_s = time.process_time() - started
         _require_budget(panel_s)
-        measured = _measure(attempt, rendered, panel, runs, sizing, streams)
+        measured = _measure(attempt, rendered, runs, sizing, streams)
         if isinstance(measured, Difficulty):
             return OffBand(pilot.spec, measured)
-        solution = standalone_script(measured.reference, told_of(pilot.facts))
-        return Calibrated(rendered.package, measured, solution, panel_s)
+        scripts = _scripts(Path(name), panel, rendered)
+        measured = with_scripts(measured, [one.score for one in scripts])
+        trivial = next(run for run in runs if run.name == TRIVIAL)
+        appraised = appraise(measured, panel, trivial, rendered, streams)
+        return Calibrated(rendered.package, appraised, {one.score.file: one.source for one in scripts}, panel_s)
 
 
 def measure_difficulty(pilot: Pilot) -> Difficulty:
@@ -106,11 +114,11 @@ def sized(spec: TaskSpec, sizing: Sizing) -> TaskSpec:
 def _panel(folder: Path, train: bytes, test: bytes, facts: TaskFacts, earlier: Panel | None = None) -> Panel:
     (folder / "train.csv").write_bytes(train)
     (folder / "test.csv").write_bytes(test)
-    return Panel(folder, told_of(facts), earlier)
+    return Panel(folder, facts, earlier)
 
 
 def _measure(
-    attempt: Attempt, rendered: Rendered, panel: Panel, runs: list[PanelRun], sizing: Sizing, streams: Streams
+    attempt: Attempt, rendered: Rendered, runs: list[PanelRun], sizing: Sizing, streams: Streams
 ) -> Calibration | Difficulty:
     """Measure on the rows that will be published, none of which is in the pilot.
 
@@ -122,8 +130,15 @@ def _measure(
     calibration = calibrate(runs, graded, metric, sizing, streams.generator("bootstrap"))
     if not attempt.any_band and calibration.difficulty.band is not attempt.slot.band:
         return calibration.difficulty
-    trivial = next(run for run in runs if run.name == TRIVIAL)
-    return appraise(calibration, panel, trivial, rendered, streams)
+    return calibration
+
+
+def _scripts(folder: Path, panel: Panel, rendered: Rendered) -> "tuple[Script, ...]":
+    """Write the scripts of a task, chosen on its feedback part."""
+    from sandmill.calibrate.scripts.choose import GradedTest, write_ladder
+
+    answers, metric = rendered.answers, get_metric(rendered.package.facts.metric)
+    return write_ladder(panel.table, folder, GradedTest(answers.truth, answers.is_final, metric))
 
 
 def _size(attempt: Attempt, pilot: Pilot, runs: list[PanelRun], streams: Streams) -> Sizing:

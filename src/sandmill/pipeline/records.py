@@ -1,5 +1,7 @@
 """Put together what is published of a proved task: its private files and its record."""
 
+from collections.abc import Mapping
+
 import polars as pl
 
 from sandmill.fingerprint import files_digest, fingerprint
@@ -18,13 +20,13 @@ def make_task(
     package: TaskPackage,
     attempt: Attempt,
     calibration: Calibration,
-    solution: str,
+    scripts: Mapping[str, str],
     verification: Verification,
     plan: ShardPlan,
     code: str,
     secret: bytes,
 ) -> VerifiedTask:
-    """Add task.json, solution.py and leaderboard.csv, and record where the task came from."""
+    """Add task.json, the scripts and leaderboard.csv, and record where the task came from."""
     task_file = TaskFile(
         task_id=package.task_id,
         replicate=package.replicate,
@@ -35,7 +37,7 @@ def make_task(
     private = {
         **package.private,
         "task.json": (task_file.model_dump_json(indent=1) + "\n").encode(),
-        "solution.py": solution.encode(),
+        **{name: source.encode() for name, source in scripts.items()},
         "leaderboard.csv": leaderboard_csv(calibration),
     }
     slot = attempt.slot

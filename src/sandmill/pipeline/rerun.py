@@ -8,14 +8,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from sandmill.calibrate.board import leaderboard
-from sandmill.calibrate.panel import PANEL, TRIVIAL, run_panel, told_of
+from sandmill.calibrate.panel import PANEL, TRIVIAL, run_panel
 from sandmill.errors import ItemRejected, boundary, shorten
 from sandmill.metrics import get_metric
 from sandmill.metrics.submission import read_answers
 from sandmill.models.base import Part, Stage
+from sandmill.models.calibration import RUNG_FILES
 from sandmill.models.package import TaskPackage
 from sandmill.models.release import TaskRecord
-from sandmill.models.reports import Outcome
+from sandmill.models.reports import Outcome, Verification
 from sandmill.models.run import RunResult
 from sandmill.pipeline.provenance import library_version, numeric_versions
 from sandmill.pipeline.reference import confining_backend, describe_ending, trusting_backend
@@ -44,22 +45,22 @@ _WHAT = {
 def rerun_task(
     package: TaskPackage, record: TaskRecord, secret: bytes | None = None, *, unconfined: bool = False
 ) -> list[str]:
-    """Prove the seven truths of a task again: run the reference and the whole panel, grade, recompute, render.
+    """Prove the seven truths of a task again: run the scripts and the whole panel, grade, recompute, render.
 
-    The task may be a stranger's. Its script runs confined; our own code reads its tables only if they are as small as a
+    The task may be a stranger's. Its scripts run confined; our own code reads its tables only if they are as small as a
     micro task's, and whatever they do to that code is a problem of the task.
 
     Args:
         package: public and private files as published.
         record: the recorded facts.
         secret: of the release, to render the design and its oracle again; without it, these rest on the hashes.
-        unconfined: run the script as a plain process where nothing can confine it; for releases of one's own.
+        unconfined: run the scripts as a plain process where nothing can confine it; for releases of one's own.
 
     Returns:
         What does not hold, one line each; empty when every fact holds. Scores agree to 6 significant digits.
 
     Raises:
-        SandboxUnavailable: nothing can confine the script here, or the agent's interpreter is missing.
+        SandboxUnavailable: nothing can confine the scripts here, or the agent's interpreter is missing.
     """
     backend = trusting_backend() if unconfined else confining_backend()
     require_agent_env()
@@ -73,9 +74,9 @@ def rerun_task(
 
 
 def _prove_again(package: TaskPackage, record: TaskRecord, secret: bytes | None, backend: BackendName) -> list[str]:
-    solution = package.private["solution.py"].decode()
+    scripts = {name: package.private[name].decode() for name in RUNG_FILES.values()}
     rendered = None if secret is None else render(package.spec, secret, package.replicate)
-    proved, run = verify_task(package, record.calibration, solution, rendered.package if rendered else package, backend)
+    proved, run = verify_task(package, record.calibration, scripts, rendered.package if rendered else package, backend)
     problems = [what for name, what in _WHAT.items() if not getattr(proved, name)]
     if not proved.renders_equal_bytes:
         problems.append(
@@ -84,19 +85,22 @@ def _prove_again(package: TaskPackage, record: TaskRecord, secret: bytes | None,
         )
     if not proved.is_micro:
         return problems  # the panel would take too long as well
-    problems += _reference_problems(proved.reference_score, proved.reference_is_gold, record, run)
+    problems += _script_problems(proved, record, run)
     problems += _board_problems(package, record)
     problems += _end_problems(record, rendered if proved.renders_equal_bytes else None)
     return [*problems, *_version_notes(record)] if problems else []
 
 
-def _reference_problems(score: float | None, is_gold: bool, record: TaskRecord, run: RunResult) -> Iterator[str]:
-    recorded = record.verification.reference_score
-    if not is_gold:
+def _script_problems(proved: Verification, record: TaskRecord, run: RunResult) -> Iterator[str]:
+    if not proved.reference_is_gold:
         ended = f"the script ended {describe_ending(run)}" if run.outcome is not Outcome.OK else "it ran"
-        yield f"the reference solution does not reach gold: scored {score}; {ended}"
-    elif score is None or recorded is None or not _agree(score, recorded):
-        yield f"the reference solution scored {score}; recorded is {recorded}"
+        yield f"the reference solution does not reach gold: scored {proved.reference_score}; {ended}"
+    recorded = {script.file: script.final for script in record.calibration.scripts}
+    for name, score in proved.script_scores.items():
+        if (before := recorded.get(name)) is None:
+            yield f"{name} has no recorded score"
+        elif score is None or not _agree(score, before):
+            yield f"{name} scored {score}; recorded is {before}"
 
 
 def _board_problems(package: TaskPackage, record: TaskRecord) -> Iterator[str]:
@@ -110,7 +114,7 @@ def _board_problems(package: TaskPackage, record: TaskRecord) -> Iterator[str]:
     with TemporaryDirectory(prefix="sandmill-panel-") as name:
         for path, content in package.public.items():
             (Path(name) / path).write_bytes(content)
-        runs = run_panel(Path(name), told_of(package.facts), known)
+        runs = run_panel(Path(name), package.facts, known)
     final, feedback = answers.part(Part.FINAL), answers.part(Part.FEEDBACK)
     for run in runs:
         entry = board[run.name]

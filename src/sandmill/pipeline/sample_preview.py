@@ -3,7 +3,7 @@
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sandmill.calibrate.panel import TRIVIAL, run_panel, told_of
+from sandmill.calibrate.panel import TRIVIAL, run_panel
 from sandmill.design import design_task
 from sandmill.fingerprint import fingerprint
 from sandmill.metrics import get_metric
@@ -33,7 +33,7 @@ def preview_sample(slot: Slot) -> str:
     with TemporaryDirectory(prefix="sandmill-look-") as name:
         for path, content in rendered.package.public.items():
             (Path(name) / path).write_bytes(content)
-        runs = run_panel(Path(name), told_of(rendered.package.facts), _entries())
+        runs = run_panel(Path(name), rendered.package.facts, _entries())
     scores = {run.name: metric.rounded(answers.truth[final], run.prediction[final]) for run in runs if run.has_run}
     scores["the best that is possible"] = metric.rounded(answers.truth[final], rendered.oracle[final])
     lines = "\n".join(f"- {solver.replace('_', ' ')}: {score:.2f}" for solver, score in scores.items())

@@ -270,7 +270,7 @@ class ShardBuild:
     def _accept(self, one: _Try, made: Calibrated, verification: Verification) -> None:
         package, calibration = made.package, made.calibration
         task = make_task(
-            package, one.attempt, calibration, made.solution, verification, self._plan, self._code, self._secret
+            package, one.attempt, calibration, made.scripts, verification, self._plan, self._code, self._secret
         )
         one.slot.tasks.append(task)
         one.slot.search.is_closed = True

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
+from sandmill.models.calibration import RUNG_FILES
 from sandmill.models.package import TaskPackage
 from sandmill.models.release import TaskRecord
 from sandmill.pipeline.truths import PUBLIC_FILES
 
-PRIVATE_FILES = frozenset({"answers.csv", "solution.py"})
+PRIVATE_FILES = frozenset({"answers.csv", *RUNG_FILES.values()})
 """Private files that a rerun reads."""
 
 MAX_CSV_BYTES = 20 << 20
@@ -30,8 +31,9 @@ def task_faults(package: TaskPackage, record: TaskRecord) -> Iterator[str]:
     for path, content in sorted({**package.public, **package.private}.items()):
         if path in rows:
             yield from _table_faults(path, content, rows[path])
-    if len(package.private.get("solution.py", b"")) > MAX_SCRIPT_BYTES:
-        yield f"solution.py has more than {MAX_SCRIPT_BYTES} bytes"
+    for path in RUNG_FILES.values():
+        if len(package.private.get(path, b"")) > MAX_SCRIPT_BYTES:
+            yield f"{path} has more than {MAX_SCRIPT_BYTES} bytes"
     if not 0 < len(record.calibration.board) <= MAX_BOARD:
         yield f"the leaderboard has {len(record.calibration.board)} entries, not 1 to {MAX_BOARD}"
     columns = max(len(record.spec.mechanism.columns), len(record.facts.classes), len(record.facts.submission_columns))

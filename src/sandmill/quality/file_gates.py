@@ -10,12 +10,13 @@ import polars as pl
 from sandmill.errors import count, name_some
 from sandmill.mechanism.columns import standardize
 from sandmill.models.base import Part
+from sandmill.models.calibration import RUNG_FILES
 from sandmill.models.mechanism import Categorical, Missing
 from sandmill.quality.dependence import Array, Levels, clustering_p_value, correlate_ranks, level
 from sandmill.quality.package_tables import ANSWERS, PART, PUBLIC_FILES, SAMPLE, TEST, TRAIN, PackageTables
 from sandmill.quality.targets import Target, name_target
 
-PRIVATE_FILES = frozenset({ANSWERS, "task.json", "solution.py", "leaderboard.csv"})
+PRIVATE_FILES = frozenset({ANSWERS, "task.json", "leaderboard.csv", *RUNG_FILES.values()})
 """Private files of a package. All but the answers are added by calibration."""
 
 ID_ALPHA = 1e-5

@@ -159,7 +159,7 @@ def _list_parts(manifest: Manifest) -> str:
             "private/tasks-SPLIT-*.parquet",
             "a row a task for graders: design, thresholds, difficulty, lineage",
         ),
-        ("private/files-SPLIT-*.parquet", "a row a file for graders: answers, reference solution"),
+        ("private/files-SPLIT-*.parquet", "a row a file for graders: answers, scripts from reference to naive"),
         ("reports/", "slots, rejections, and the suites of expectations with their results"),
         ("manifest.json", "hash, bytes and rows of each part; written last"),
     )

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sandmill.calibrate import PanelRun, told_of
+from sandmill.calibrate import PanelRun
 from sandmill.calibrate.panel import NOTHING_FOUND
-from sandmill.calibrate.solvers.told import Told
 from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
@@ -75,11 +74,6 @@ class Written:
     truth: Any
     oracle: Any
     """What a solver who knows the rule and the noise says: numbers, or probabilities; class codes for `label`."""
-
-    @property
-    def told(self) -> Told:
-        """The facts as solvers get it."""
-        return told_of(self.facts)
 
 
 def failures(runs: list[PanelRun]) -> dict[str, str | None]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sandmill.calibrate.panel import Panel, told_of
+from sandmill.calibrate.panel import Panel
 from sandmill.mechanism.sampling import Draw
 from sandmill.models.base import Part
 from sandmill.models.mechanism import Mechanism, Motif, Term
@@ -47,7 +47,7 @@ def made_task(spec: TaskSpec) -> Iterator[Made]:
     with TemporaryDirectory() as folder:
         for path, content in rendered.package.public.items():
             (Path(folder) / path).write_bytes(content)
-        panel = Panel(Path(folder), told_of(rendered.package.facts))
+        panel = Panel(Path(folder), rendered.package.facts)
     yield Made(spec, rendered, panel, *drawn_rows(spec))
 
 

@@ -1,5 +1,6 @@
 """Columns are read as what they hold: dates, numbers with a unit, names that never come back, copies."""
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -22,8 +23,10 @@ def dated(table: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
 
 def measured(written: Written, *names: str) -> list[float]:
     """Scores of some entries."""
-    metric = get_metric(written.told.metric)
-    return [metric.score(written.truth, run.prediction) for run in run_panel(written.folder, written.told, list(names))]
+    metric = get_metric(written.facts.metric)
+    return [
+        metric.score(written.truth, run.prediction) for run in run_panel(written.folder, written.facts, list(names))
+    ]
 
 
 def rewrite(written: Written, change) -> Table:
@@ -33,12 +36,12 @@ def rewrite(written: Written, change) -> Table:
         change(pd.read_csv(path, dtype={"row_id": str}, keep_default_na=False, na_values=[""])).to_csv(
             path, index=False
         )
-    return Table.read(written.folder, written.told)
+    return Table.read(written.folder, written.facts)
 
 
 def test_dates_become_days_weekdays_and_months(tmp_path: Path):
     written = write_table(tmp_path, train=60, test=100, add=dated)
-    table = Table.read(written.folder, written.told)
+    table = Table.read(written.folder, written.facts)
     assert table.kinds.dates == ["seen"]
     assert table.kinds.calendar == ["seen weekday", "seen month"]
     stamps = pd.to_datetime(pd.read_csv(tmp_path / "train.csv")["seen"])
@@ -57,7 +60,7 @@ def plain_width(table: Table) -> int:
 
 def test_waves_over_dates_have_the_periods_of_the_calendar(tmp_path: Path):
     written = write_table(tmp_path, train=60, test=100, add=dated)
-    table = Table.read(written.folder, written.told)
+    table = Table.read(written.folder, written.facts)
     place = table.kinds.numeric.index("seen")
     periods = {period for _, column, period in wave_recipes(table) if column == place}
     assert {7.0, 30.4375, 365.25} <= periods
@@ -75,14 +78,15 @@ def test_the_period_search_finds_a_wave_over_dates(tmp_path: Path, period: float
 
 def test_numbers_with_a_unit_are_read_as_numbers(tmp_path: Path):
     written = write_table(tmp_path, train=60, test=100)
-    before = Table.read(written.folder, written.told)
+    before = Table.read(written.folder, written.facts)
 
     def change(frame: pd.DataFrame) -> pd.DataFrame:
         cells = frame["mass"].astype(str)
         return frame.assign(mass=cells.where(np.arange(len(frame)) % 3 != 0, cells + " kg"))
 
     after = rewrite(written, change)
-    assert after.kinds == before.kinds
+    assert after.kinds.measures == ["mass"]
+    assert replace(after.kinds, measures=[]) == before.kinds
     np.testing.assert_array_equal(raw_numbers(after).train, raw_numbers(before).train)
     np.testing.assert_array_equal(raw_numbers(after).test, raw_numbers(before).test)
 
@@ -91,7 +95,7 @@ def test_text_in_test_only_is_read_as_numbers_too(tmp_path: Path):
     written = write_table(tmp_path, train=60, test=100)
     test = pd.read_csv(tmp_path / "test.csv", dtype={"row_id": str})
     test.assign(mass=[f"{cell} kg" for cell in test["mass"]]).to_csv(tmp_path / "test.csv", index=False)
-    table = Table.read(written.folder, written.told)
+    table = Table.read(written.folder, written.facts)
     assert table.test["mass"].tolist() == test["mass"].tolist()
 
 
@@ -109,7 +113,7 @@ def test_copied_training_rows_count_once(tmp_path: Path):
     train = pd.read_csv(tmp_path / "train.csv", dtype={"row_id": str})
     copies = train[:20].assign(row_id=[f"copy{row}" for row in range(20)])
     pd.concat([train, copies]).to_csv(tmp_path / "train.csv", index=False)
-    assert len(Table.read(written.folder, written.told).target) == 60
+    assert len(Table.read(written.folder, written.facts).target) == 60
 
 
 def test_rows_alike_by_chance_are_kept(tmp_path: Path):
@@ -133,7 +137,7 @@ def test_every_solver_copes_with_dates_units_and_sixty_levels(tmp_path: Path, ta
         return table.assign(seen=seen, place=[f"p{number}" for number in rng.integers(0, 60, len(table))])
 
     written = write_table(tmp_path, target, metric, train=80, test=200, classes=3, add=add)
-    assert failures(run_panel(written.folder, written.told)) == {}
+    assert failures(run_panel(written.folder, written.facts)) == {}
 
 
 def test_recency_pays_where_the_level_has_moved_and_has_nothing_to_say_elsewhere(tmp_path: Path):
@@ -147,4 +151,4 @@ def test_recency_pays_where_the_level_has_moved_and_has_nothing_to_say_elsewhere
     plain_error, error = measured(written, "linear", "recency_search")
     assert error < 0.9 * plain_error
     written = write_table(tmp_path / "mixed", "regression", "rmse", add=dated)
-    assert off_the_board(run_panel(written.folder, written.told, ["recency_search"])) == {"recency_search"}
+    assert off_the_board(run_panel(written.folder, written.facts, ["recency_search"])) == {"recency_search"}

@@ -55,7 +55,7 @@ def test_classes_are_named_as_often_as_asked_for(rng: np.random.Generator):
 
 def test_without_a_look_at_rows_classes_are_mixed_where_a_mean_over_classes_counts(tmp_path: Path):
     written = write_table(tmp_path, "multiclass", "f1_macro", train=200, test=1000)
-    table = Table.read(written.folder, written.told)
+    table = Table.read(written.folder, written.facts)
     named = decide(prior(table), table)
     shares = np.bincount(table.target, minlength=3) / 200
     np.testing.assert_allclose(np.bincount(named, minlength=3) / 1000, shares, atol=0.005)
@@ -64,7 +64,7 @@ def test_without_a_look_at_rows_classes_are_mixed_where_a_mean_over_classes_coun
 
 def test_the_constant_for_errors_in_per_cent_leans_to_small_numbers(tmp_path: Path):
     written = write_table(tmp_path, "regression", "mape", train=200, test=5)
-    table = Table.read(written.folder, written.told)
+    table = Table.read(written.folder, written.facts)
     values = off_scale(table.target, table.scale)
     (constant,) = set(decide(prior(table), table))
     loss = [np.mean(np.abs(values - guess) / values) for guess in (constant, *values)]
@@ -75,7 +75,7 @@ def test_the_constant_for_errors_in_per_cent_leans_to_small_numbers(tmp_path: Pa
 @pytest.mark.parametrize("metric", ["f1_samples", "exact_match"])
 def test_the_constant_set_is_the_one_that_pays_best_in_training(tmp_path: Path, metric: str):
     written = write_table(tmp_path, "multilabel", metric, train=200, test=7)
-    table = Table.read(written.folder, written.told)
+    table = Table.read(written.folder, written.facts)
     # Two labels that never meet: each alone is likelier than none, and both together never right.
     table.target = np.column_stack([np.arange(200) % 10 < 5, np.arange(200) % 10 >= 5, *np.zeros((1, 200))]).astype(int)
     table.target[:20] = 0
@@ -104,7 +104,7 @@ def test_a_set_holds_at_least_the_likeliest_label():
 
 def test_balanced_accuracy_names_a_rare_class_that_is_likelier_than_usual(tmp_path: Path):
     written = write_table(tmp_path, "binary", "balanced_accuracy", train=100, test=50)
-    table = Table.read(written.folder, written.told)
+    table = Table.read(written.folder, written.facts)
     table.target = (np.arange(100) < 20).astype(int)
     assert decide(np.array([[0.7, 0.3], [0.9, 0.1]]), table).tolist() == [1, 0]
 
@@ -120,7 +120,7 @@ def test_agreement_is_the_metric_itself_where_the_truth_is_known(metric: str, rn
 
 def test_the_best_naming_beats_the_others_where_probabilities_hold(tmp_path: Path, rng: np.random.Generator):
     written = write_table(tmp_path, "binary", "f1", train=100, test=50)
-    table = Table.read(written.folder, written.told)
+    table = Table.read(written.folder, written.facts)
     likely = rng.beta(1, 4, 20_000)
     truth = (rng.random(20_000) < likely).astype(int)
     scores = np.column_stack([1 - likely, likely])
@@ -147,10 +147,10 @@ def test_the_best_naming_beats_the_others_where_probabilities_hold(tmp_path: Pat
 )
 def test_where_a_metric_has_no_cut_the_usual_decision_stands(tmp_path: Path, target: str, metric: str):
     written = write_table(tmp_path, target, metric, train=60, test=100)
-    table = Table.read(written.folder, written.told)
+    table = Table.read(written.folder, written.facts)
     scores = solve(linear_tuned, table)
     assert np.array_equal(settle(scores, table, cut_best), settle(scores, table, decide))
-    (run,) = run_panel(written.folder, written.told, ["cutoff_search"])
+    (run,) = run_panel(written.folder, written.facts, ["cutoff_search"])
     assert run.failure == NOTHING_FOUND
 
 
@@ -159,7 +159,7 @@ def test_where_a_metric_has_no_cut_the_usual_decision_stands(tmp_path: Path, tar
 )
 def test_where_a_metric_has_a_cut_it_is_searched(tmp_path: Path, target: str, metric: str):
     written = write_table(tmp_path, target, metric, straight, train=60, test=400)
-    runs = run_panel(written.folder, written.told, ["stack", "cutoff_search"])
+    runs = run_panel(written.folder, written.facts, ["stack", "cutoff_search"])
     plain, searched = (run.prediction for run in runs)
     assert not np.array_equal(searched, plain)
     for one, other in zip(*(run.scores for run in runs), strict=True):
@@ -172,7 +172,7 @@ def test_the_searched_cutoff_pays_for_rare_positives(tmp_path: Path):
         written = write_table(
             tmp_path / str(seed), "multilabel", "f1_macro", straight, test=1500, classes=5, seed=seed, strength=1.0
         )
-        runs = run_panel(written.folder, written.told, ["stack", "cutoff_search"])
+        runs = run_panel(written.folder, written.facts, ["stack", "cutoff_search"])
         plain, searched = (get_metric("f1_macro").score(written.truth, run.prediction) for run in runs)
         gains.append(searched - plain)
     assert np.mean(gains) > 0.01
@@ -193,6 +193,6 @@ def test_the_searched_cutoff_pays_for_rare_positives(tmp_path: Path):
 )
 def test_a_prediction_of_the_wrong_form_is_a_fault(tmp_path: Path, target: str, metric: str, good, bad):
     written = write_table(tmp_path, target, metric, train=50, test=50)
-    table = Table.read(written.folder, written.told)
+    table = Table.read(written.folder, written.facts)
     assert _fault(good, table) is None
     assert _fault(bad, table)

@@ -10,7 +10,7 @@ from sandmill.calibrate.true_features import centred, motif_features
 from sandmill.metrics import get_metric
 from sandmill.metrics.gap import gap_closed
 from sandmill.models.mechanism import (
-    Band,
+    BetweenCuts,
     Bottleneck,
     Categorical,
     CrossedLookup,
@@ -104,7 +104,7 @@ MOTIFS: dict[type, tuple[Motif, int]] = {
     Curve: (Curve(column="m"), 1),
     Saturation: (Saturation(column="m", steepness=2), 1),
     Threshold: (Threshold(column="m", cut=5), 1),
-    Band: (Band(column="m", low=2, high=5), 1),
+    BetweenCuts: (BetweenCuts(column="m", low=2, high=5), 1),
     Periodic: (Periodic(column="m", period=3, phase=1), 2),
     Ratio: (Ratio(numerator="u", denominator="m"), 1),
     Difference: (Difference(left="m", right="w"), 1),

@@ -24,7 +24,7 @@ ALL_FAULTS = tuple(PathologyKind)
 def lifts(made: Made, count: int = 4) -> dict[Skill, SkillLift]:
     """Lifts of a task by skill."""
     draws = fresh_training(made.spec, Streams(SECRET, made.spec.fingerprint), count)
-    return {lift.skill: lift for lift in measure_lifts(made.spec, made.panel.table.told, draws, graded(made))}
+    return {lift.skill: lift for lift in measure_lifts(made.spec, made.panel.table.facts, draws, graded(made))}
 
 
 def graded(made: Made) -> GradedRows:
@@ -111,7 +111,7 @@ def test_the_error_is_that_of_the_mean_over_draws():
     with made_task(wave()) as made:
         one, other = fresh_training(made.spec, Streams(SECRET, "x"), 2)
         found = [
-            measure_lifts(made.spec, made.panel.table.told, draws, graded(made))[0]
+            measure_lifts(made.spec, made.panel.table.facts, draws, graded(made))[0]
             for draws in ((one, one), (other, other), (one, other))
         ]
     assert found[0].error == found[1].error == 0

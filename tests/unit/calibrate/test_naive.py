@@ -47,7 +47,7 @@ def write(folder: Path, target: str = "regression", metric: str = "rmse", **chan
 
 def scores_of(written: Written, solver: Callable[[Table], Any], change: Callable[[Table], None] | None = None) -> Any:
     """What a solver says of the first column of the target, after a change to what was read."""
-    table = Table.read(written.folder, written.told)
+    table = Table.read(written.folder, written.facts)
     if change is not None:
         change(table)
     return solve(solver, table)[0]
@@ -63,7 +63,7 @@ def without(names: tuple[str, ...], written: Written) -> None:
 @EACH_KIND
 def test_naive_entries_are_all_different(tmp_path: Path, target: str, metric: str):
     written = write(tmp_path, target, metric, train=120)
-    runs = run_panel(written.folder, written.told, [*NAIVE, "linear", "binned_columns"])
+    runs = run_panel(written.folder, written.facts, [*NAIVE, "linear", "binned_columns"])
     assert [run.name for run in runs if not run.has_run] == []
     twins = [
         (one.name, other.name)
@@ -87,7 +87,7 @@ def test_entries_stay_away_where_there_is_nothing_to_see(
 ):
     written = write(tmp_path, target, metric)
     without(left_out, written)
-    runs = run_panel(written.folder, written.told, [*NAIVE, "binned_columns", "encoding_search"])
+    runs = run_panel(written.folder, written.facts, [*NAIVE, "binned_columns", "encoding_search"])
     assert off_the_board(runs) == idle
     assert {run.name for run in runs if not run.has_run} == idle
 
@@ -112,7 +112,7 @@ def test_so_many_columns_are_looked_at(tmp_path: Path, target: str, metric: str,
 
 
 def test_the_best_columns_are_those_of_the_rule(tmp_path: Path):
-    table = Table.read((written := write(tmp_path, strength=9.0)).folder, written.told)
+    table = Table.read((written := write(tmp_path, strength=9.0)).folder, written.facts)
     design = naive.plain(table).scaled()
     best = [table.kinds.numeric[place] for place in naive.ranked_columns(design, table)[:3]]
     assert best == ["width", "level", "hour"]
@@ -120,7 +120,7 @@ def test_the_best_columns_are_those_of_the_rule(tmp_path: Path):
 
 def test_two_components_are_the_directions_of_most_variance(tmp_path: Path):
     written = write(tmp_path)
-    table = Table.read(written.folder, written.told)
+    table = Table.read(written.folder, written.facts)
     design, center, scale = naive.plain_scaled(table), table.target.mean(), table.target.std()
     components = PCA(2).fit(design.train)
     line = Ridge(1.0).fit(components.transform(design.train), (table.target - center) / scale)
@@ -130,7 +130,7 @@ def test_two_components_are_the_directions_of_most_variance(tmp_path: Path):
 
 def test_a_mixture_by_chance_is_one_direction_that_the_target_has_no_say_in(tmp_path: Path):
     written = write(tmp_path)
-    table, turned = (Table.read(written.folder, written.told) for _ in range(2))
+    table, turned = (Table.read(written.folder, written.facts) for _ in range(2))
     turned.target = turned.target[::-1].copy()
     said, other = (solve(naive.chance_mixture, one)[0] for one in (table, turned))
     assert abs(np.corrcoef(said, other)[0, 1]) == pytest.approx(1)
@@ -148,7 +148,7 @@ def test_a_full_tree_and_the_nearest_neighbour_know_training_rows_by_heart(tmp_p
         table.test, table.ids = table.train[list(table.test.columns)], ["x"] * len(table.train)
 
     written = write(tmp_path)
-    target = Table.read(written.folder, written.told).target
+    target = Table.read(written.folder, written.facts).target
     for solver in (naive.full_tree, naive.nearest_neighbour):
         np.testing.assert_allclose(scores_of(written, solver, asked_again), target)
 
@@ -256,7 +256,7 @@ def test_what_is_left_out_changes_nothing(tmp_path: Path, name: str, unseen: tup
 def test_half_of_the_columns_are_every_second_one(tmp_path: Path):
     written = write(tmp_path)
     without(WORDS, written)
-    panel = Panel(written.folder, written.told)
+    panel = Panel(written.folder, written.facts)
     usual, moved = scores_of(written, naive.half_of_columns), []
     for column in panel.table.kinds.numeric:
 

@@ -38,8 +38,8 @@ def best(description: str, truth: Any, trivial: float, metric: str = "rmse") -> 
 
 def best_of(written: Written, description: str = TEXT) -> float:
     """The same for a written task and its trivial entry."""
-    metric = get_metric(written.told.metric)
-    (trivial,) = Panel(written.folder, written.told).run(["prior"])
+    metric = get_metric(written.facts.metric)
+    (trivial,) = Panel(written.folder, written.facts).run(["prior"])
     ceiling = metric.score(written.truth, written.oracle)
     answer = trivial.prediction
     return best_without_data(
@@ -72,7 +72,7 @@ def detail(description: str, truth: Any, trivial: float) -> str:
 )
 def test_guesses_are_what_a_submission_may_hold(tmp_path: Path, target: str, metric: str, guesses: int):
     written = write_table(tmp_path, target, metric, train=60, test=100)
-    table = Panel(written.folder, written.told).table
+    table = Panel(written.folder, written.facts).table
     found = list(answers_without_data(TEXT, written.facts, 100))
     assert [_fault(answer, table) for answer in found] == [None] * len(found)
     assert len({answer.tobytes() for answer in found}) == len(found) == guesses

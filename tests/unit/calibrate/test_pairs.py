@@ -34,7 +34,7 @@ def easy(folder: Path, target: str, metric: str, **changes) -> Written:
 @pytest.mark.parametrize(("target", "metric"), ALL_PAIRS)
 def test_every_entry_answers_and_every_default_beats_knowing_nothing(tmp_path: Path, target: str, metric: str):
     written = easy(tmp_path, target, metric)
-    runs = run_panel(written.folder, written.told)
+    runs = run_panel(written.folder, written.facts)
     assert failures(runs) == {}
     assert ("cutoff_search" in off_the_board(runs)) == (metric not in CUT.get(target, ()))
     measure = get_metric(metric)
@@ -59,7 +59,7 @@ def test_all_pairs_that_can_be_made_are_here():
     ],
 )
 def test_knowing_nothing_is_one_answer_for_all_rows(tmp_path: Path, target: str, metric: str):
-    (run,) = run_panel(tmp_path, easy(tmp_path, target, metric).told, ["prior"])
+    (run,) = run_panel(tmp_path, easy(tmp_path, target, metric).facts, ["prior"])
     assert len(np.unique(run.prediction, axis=0)) == 1
 
 
@@ -67,13 +67,13 @@ def test_knowing_nothing_is_one_answer_for_all_rows(tmp_path: Path, target: str,
 def test_numbers_that_are_judged_by_ratio_are_never_negative(tmp_path: Path, metric: str):
     target = "multi_target" if metric == "rmsle_columns" else "regression"
     written = easy(tmp_path, target, metric)
-    assert min(run.prediction.min() for run in run_panel(written.folder, written.told) if run.has_run) >= 0
+    assert min(run.prediction.min() for run in run_panel(written.folder, written.facts) if run.has_run) >= 0
 
 
 @pytest.mark.parametrize("metric", ["poisson_deviance", "rmse", "mae", "rmsle"])
 def test_counts_are_never_negative_and_rates_never_zero(tmp_path: Path, metric: str):
     written = easy(tmp_path, "count", metric)
-    least = min(run.prediction.min() for run in run_panel(written.folder, written.told) if run.has_run)
+    least = min(run.prediction.min() for run in run_panel(written.folder, written.facts) if run.has_run)
     assert least > 0 if metric == "poisson_deviance" else least >= 0
 
 
@@ -82,14 +82,14 @@ def test_a_label_without_a_single_training_row_does_not_stop_the_panel(tmp_path:
     path = tmp_path / "train.csv"
     rows = [line.split(",") for line in path.read_text().splitlines()]
     path.write_text("\n".join(",".join([*row[:-1], row[-1] if not at else "0"]) for at, row in enumerate(rows)) + "\n")
-    runs = run_panel(written.folder, written.told)
+    runs = run_panel(written.folder, written.facts)
     assert failures(runs) == {}
     assert all(0 < run.prediction[:, 2].max() < 0.05 for run in runs if run.has_run)
 
 
 def test_columns_of_a_wide_target_share_what_features_give(tmp_path: Path):
     written = easy(tmp_path, "multilabel", "log_loss_columns")
-    table = Table.read(written.folder, written.told)
+    table = Table.read(written.folder, written.facts)
     first, second = (part for part in table.columns() if part.place < 2)
     assert plain_scaled(first) is plain_scaled(second)
     assert extra_trees(first).tobytes() != extra_trees(second).tobytes()
@@ -101,7 +101,7 @@ def test_columns_of_a_wide_target_share_what_features_give(tmp_path: Path):
 @pytest.mark.parametrize("metric", ["f1_micro", "f1_samples", "f1_macro"])
 def test_knowing_nothing_names_the_set_of_labels_that_pays_best(tmp_path: Path, metric: str):
     written = write_table(tmp_path, "multilabel", metric, straight, test=2000, classes=4, strength=1.0)
-    (run,) = run_panel(written.folder, written.told, ["prior"])
+    (run,) = run_panel(written.folder, written.facts, ["prior"])
     measure = get_metric(metric)
     sets = [np.tile(chosen, (len(written.truth), 1)) for chosen in product((0, 1), repeat=4)]
     best = max(measure.score(written.truth, chosen) for chosen in sets)

@@ -22,12 +22,12 @@ ROWS = np.array([70, 3, 3, 119, 40, *range(60, 100)])
 
 def panel_of(folder: Path, target: str = "binary", metric: str = "f1", **changes: Any) -> Panel:
     written = write_table(folder, target, metric, **({"train": 80, "test": 120, "classes": 3} | changes))
-    return Panel(written.folder, written.told)
+    return Panel(written.folder, written.facts)
 
 
 def attempt(panel: Panel, solver: Any) -> PanelRun:
     """Run a solver that is not in the panel."""
-    return panel.attempt("mine", Tier.NAIVE, lambda: solver, lambda: decide)
+    return panel.run_solver("mine", Tier.NAIVE, lambda: solver, lambda: decide)
 
 
 def test_a_solver_that_raises_is_data(tmp_path: Path):
@@ -74,7 +74,7 @@ def test_a_column_that_never_changes_is_answered_by_what_it_is(tmp_path: Path):
     written = write_table(tmp_path, train=60, test=100)
     train = pd.read_csv(tmp_path / "train.csv", dtype={"row_id": str})
     train.assign(outcome=0).to_csv(tmp_path / "train.csv", index=False)
-    for run in Panel(written.folder, written.told).run(["prior", "linear", "stack"]):
+    for run in Panel(written.folder, written.facts).run(["prior", "linear", "stack"]):
         assert run.prediction.tolist() == [0] * 100
 
 
@@ -102,7 +102,7 @@ def test_an_answer_for_some_rows_is_that_for_a_test_of_these_rows(tmp_path: Path
     few = panel_of(tmp_path / "few", target, metric)
     test = pd.read_csv(tmp_path / "few" / "test.csv", dtype={"row_id": str})
     test.iloc[ROWS].to_csv(tmp_path / "few" / "test.csv", index=False)
-    few = Panel(tmp_path / "few", few.table.told)
+    few = Panel(tmp_path / "few", few.table.facts)
     for all_rows, these in zip(panel.run(NAMES), few.run(NAMES), strict=True):
         np.testing.assert_allclose(all_rows.on(ROWS), these.prediction, rtol=1e-8, atol=1e-10, err_msg=these.name)
 
@@ -151,7 +151,7 @@ def test_what_was_fitted_for_other_test_rows_gives_the_same_bytes(
 ):
     pilot = panel_of(tmp_path / "pilot", target, metric)
     pilot.run()
-    told = pilot.table.told
+    told = pilot.table.facts
     test = pd.read_csv(tmp_path / "pilot" / "test.csv", dtype={"row_id": str})
     test.iloc[::-1].to_csv(tmp_path / "pilot" / "test.csv", index=False)
     fresh = Panel(tmp_path / "pilot", told).run()
@@ -174,6 +174,6 @@ def test_other_training_rows_take_over_nothing(tmp_path: Path):
     pilot.run(["random_forest"])
     train = pd.read_csv(tmp_path / "train.csv", dtype={"row_id": str})
     train.iloc[1:].to_csv(tmp_path / "train.csv", index=False)
-    other = Panel(tmp_path, pilot.table.told, pilot)
+    other = Panel(tmp_path, pilot.table.facts, pilot)
     assert pilot.table.learned
     assert other.table.learned == {}

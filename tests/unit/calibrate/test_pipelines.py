@@ -120,13 +120,13 @@ def test_sixty_four_pipelines_are_many_different_ones():
 
 def test_the_distribution_is_frozen():
     names = "\n".join(pipeline.name for pipeline in draw_pipelines(np.random.default_rng(3), 500))
-    assert sha256(names.encode()).hexdigest()[:16] == "abd361690368f80a", (
+    assert sha256(names.encode()).hexdigest()[:16] == "eba3b03be0de5d7e", (
         "what is drawn has changed: raise PIPELINES_VERSION"
     )
 
 
 def panel_of(written: Written) -> Panel:
-    return Panel(written.folder, written.told)
+    return Panel(written.folder, written.facts)
 
 
 @pytest.mark.parametrize(("target", "metric"), [(target, metrics[0]) for target, metrics in PAIRS.items()])

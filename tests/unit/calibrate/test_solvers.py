@@ -19,8 +19,8 @@ from tests.unit.calibrate.tables import Written, failures, off_the_board, standa
 
 def shares(written: Written, *names: str) -> dict[str, float]:
     """Gap closed by some entries."""
-    metric = get_metric(written.told.metric)
-    runs = run_panel(written.folder, written.told, ["prior", *names])
+    metric = get_metric(written.facts.metric)
+    runs = run_panel(written.folder, written.facts, ["prior", *names])
     scores = {run.name: metric.score(written.truth, run.prediction) for run in runs if run.has_run}
     oracle = metric.score(written.truth, written.oracle)
     return {name: gap_closed(scores[name], scores["prior"], oracle) for name in names}
@@ -75,7 +75,7 @@ def test_a_slope_that_belongs_to_categories_is_found(tmp_path: Path):
 
 def test_an_encoded_training_row_never_sees_its_own_target(tmp_path: Path):
     written = write_table(tmp_path)
-    table = Table.read(written.folder, written.told)
+    table = Table.read(written.folder, written.facts)
     before = encoded_levels(table).train
     table.target = table.target.copy()
     table.target[7] = 1 - table.target[7]
@@ -87,7 +87,7 @@ def test_an_encoded_training_row_never_sees_its_own_target(tmp_path: Path):
 
 def test_leave_one_out_in_closed_form_equals_leaving_each_row_out(tmp_path: Path):
     written = write_table(tmp_path, "regression", "rmse", train=50, test=100)
-    table = Table.read(written.folder, written.told)
+    table = Table.read(written.folder, written.facts)
     features, wanted, penalty = plain(table).scaled().train, responses(table), 3.0
     fast = leave_one_out(features, wanted, (penalty,))[0]
     for row in (0, 17, 49):
@@ -137,17 +137,17 @@ HARD = {
 def test_every_solver_copes_with(tmp_path: Path, fault: str, target: str, metric: str):
     written = write_table(tmp_path, target, metric, train=60, test=120)
     spoil(written, HARD[fault])
-    assert failures(run_panel(written.folder, written.told)) == {}
+    assert failures(run_panel(written.folder, written.facts)) == {}
 
 
 @pytest.mark.parametrize("metric", ["accuracy", "log_loss"])
 def test_every_solver_copes_with_nine_classes_in_fifty_rows(tmp_path: Path, metric: str):
     written = write_table(tmp_path, "multiclass", metric, train=50, test=200, classes=9)
     train = pd.read_csv(tmp_path / "train.csv", dtype={"row_id": str})
-    names = list(written.told.classes)
+    names = list(written.facts.classes)
     train["outcome"] = [names[row % 7] for row in range(49)] + [names[7]]
     train.to_csv(tmp_path / "train.csv", index=False)
-    runs = run_panel(written.folder, written.told)
+    runs = run_panel(written.folder, written.facts)
     assert failures(runs) == {}
     if metric == "log_loss":
         assert all(run.prediction.min() > 0 for run in runs if run.has_run), (
@@ -168,20 +168,20 @@ def test_every_solver_copes_with_nine_classes_in_fifty_rows(tmp_path: Path, metr
 )
 def test_predictions_are_what_the_encoding_asks_for_and_repeat(tmp_path: Path, target: str, metric: str):
     written = write_table(tmp_path, target, metric, train=80, test=150)
-    first, again = (run_panel(written.folder, written.told) for _ in range(2))
+    first, again = (run_panel(written.folder, written.facts) for _ in range(2))
     assert failures(first) == {}
     assert off_the_board(first) == off_the_board(again)
     for run, repeated in zip(first, again, strict=True):
         if not run.has_run:
             continue
         assert run.prediction.tobytes() == repeated.prediction.tobytes()
-        if written.told.encoding == "class_probabilities":
+        if written.facts.encoding == "class_probabilities":
             np.testing.assert_allclose(run.prediction.sum(axis=1), 1, atol=1e-9)
-        if written.told.encoding == "probability":
+        if written.facts.encoding == "probability":
             assert run.prediction.min() >= 0
             assert run.prediction.max() <= 1
-        if written.told.encoding == "label":
-            assert set(run.prediction) <= set(range(len(written.told.classes)))
+        if written.facts.encoding == "label":
+            assert set(run.prediction) <= set(range(len(written.facts.classes)))
 
 
 def test_the_panel_has_one_zero_an_odd_competent_tier_and_no_name_twice():
@@ -193,5 +193,5 @@ def test_the_panel_has_one_zero_an_odd_competent_tier_and_no_name_twice():
 
 def test_the_prior_knows_nothing(tmp_path: Path):
     written = write_table(tmp_path, "multiclass", "log_loss")
-    (run,) = run_panel(written.folder, written.told, ["prior"])
+    (run,) = run_panel(written.folder, written.facts, ["prior"])
     assert len(np.unique(run.prediction, axis=0)) == 1

@@ -7,9 +7,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from sandmill.calibrate.board import gap_steps, leaderboard, thresholds
-from sandmill.calibrate.measure import difficulty, draw_counts
-from sandmill.calibrate.panel import TRIVIAL, run_panel, told_of
-from sandmill.calibrate.script import standalone_script
+from sandmill.calibrate.measure import difficulty, draw_counts, with_scripts
+from sandmill.calibrate.panel import TRIVIAL, Panel, run_panel
+from sandmill.calibrate.scripts.choose import GradedTest, Script, write_ladder
 from sandmill.metrics import get_metric
 from sandmill.models.base import Band
 from sandmill.models.calibration import BoardEntry, Calibration, Tier
@@ -24,14 +24,13 @@ from sandmill.synth import Rendered, render
 from tests.designs import SECRET, TASKS, make_seed, make_spec
 from tests.factories import STEADY, make_shard_plan
 
-REFERENCE = "linear"
 CHEAP = (
     TRIVIAL,
     *("stump", "small_tree", "coarse_tree", "half_of_columns", "unit_weights", "few_rows"),
     *("numbers_only", "nearest_by_numbers"),
     *("linear", "neighbours", "bayes"),
 )
-SIZES = Sizes(train=150, feedback=300, final=900)
+SIZES = Sizes(train=150, feedback=1500, final=900)
 
 
 @cache
@@ -48,7 +47,7 @@ def calibrated() -> Calibration:
     with TemporaryDirectory() as folder:
         for name, content in package.public.items():
             (Path(folder) / name).write_bytes(content)
-        runs = {run.name: run for run in run_panel(Path(folder), told_of(package.facts), CHEAP)}
+        runs = {run.name: run for run in run_panel(Path(folder), package.facts, CHEAP)}
     truth = answers.truth[final]
     board = leaderboard(
         [
@@ -67,7 +66,7 @@ def calibrated() -> Calibration:
     ends = metric.rounded(truth, trivial), metric.rounded(truth, oracle)
     competent = [run.prediction[final] for run in runs.values() if run.tier is Tier.COMPETENT]
     feedback = thresholds([entry.feedback for entry in board], metric.is_lower_better)
-    return Calibration(
+    measured = Calibration(
         is_lower_better=metric.is_lower_better,
         trivial=ends[0],
         oracle=ends[1],
@@ -78,19 +77,30 @@ def calibrated() -> Calibration:
         difficulty=difficulty(
             truth, competent, trivial, oracle, metric, draw_counts(len(truth), np.random.default_rng(0))
         ),
-        reference=REFERENCE,
     )
+    return with_scripts(measured, [script.score for script in scripts()])
+
+
+@cache
+def scripts() -> tuple[Script, ...]:
+    """Scripts that solve the task."""
+    package, answers = rendered().package, rendered().answers
+    with TemporaryDirectory() as folder:
+        for name, content in package.public.items():
+            (Path(folder) / name).write_bytes(content)
+        test = GradedTest(answers.truth, answers.is_final, get_metric(package.facts.metric))
+        return write_ladder(Panel(Path(folder), package.facts).table, Path(folder), test)
 
 
 @cache
 def proved() -> VerifiedTask:
     """The task as it would be published."""
     package, calibration = rendered().package, calibrated()
-    solution = standalone_script(REFERENCE, told_of(package.facts))
-    verification, _ = verify_task(package, calibration, solution, package, trusting_backend())
+    sources = {script.score.file: script.source for script in scripts()}
+    verification, _ = verify_task(package, calibration, sources, package, trusting_backend())
     attempt = Attempt(Slot(number=0, seed=make_seed(*TASKS[0]), band=Band.MEDIUM), 0, 1, 0, 0.4)
     plan = make_shard_plan("micro", range(1))
-    return make_task(package, attempt, calibration, solution, verification, plan, "0.1.0", SECRET)
+    return make_task(package, attempt, calibration, sources, verification, plan, "0.1.0", SECRET)
 
 
 def recalibrated(**update: object) -> TaskRecord:

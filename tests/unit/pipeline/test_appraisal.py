@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sandmill.calibrate.lifts import DRAWS
-from sandmill.calibrate.panel import TRIVIAL, Panel, PanelRun, told_of
+from sandmill.calibrate.panel import TRIVIAL, Panel, PanelRun
 from sandmill.errors import ItemRejected
 from sandmill.metrics import get_metric
 from sandmill.models.base import Part
@@ -49,7 +49,7 @@ def appraised(sizes, tmp_path, change=lambda rendered: rendered):
     rendered = change(rendered_of(sizes))
     for name in ("train.csv", "test.csv"):
         (tmp_path / name).write_bytes(rendered.package.public[name])
-    panel = Panel(tmp_path, told_of(rendered.package.facts))
+    panel = Panel(tmp_path, rendered.package.facts)
     (trivial,) = made_up(rendered.oracle, [TRIVIAL])
     return appraise(CALIBRATION, panel, trivial, rendered, Streams(SECRET, "appraise"))
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from sandmill.calibrate.measure import with_scripts
 from sandmill.calibrate.panel import PANEL, TRIVIAL, Panel
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Band
@@ -16,6 +17,7 @@ from sandmill.pipeline.measuring import Calibrated, OffBand, calibrate_design, m
 from sandmill.synth import render
 from tests.designs import SECRET
 from tests.unit.pipeline.ladders import BAND, SIZES, job, made_up, pilot_of
+from tests.unit.pipeline.proved import scripts
 
 PROBED = [TRIVIAL, *(entry.name for entry in PANEL if entry.tier is Tier.COMPETENT)]
 PILOT_ROWS = len(pilot_of().truth)
@@ -29,6 +31,8 @@ def asked(monkeypatch) -> list[tuple[int, list[str]]]:
     """
     use_panel(monkeypatch, calls := [])
     monkeypatch.setattr(measuring, "appraise", lambda calibration, *_: calibration)
+    monkeypatch.setattr(measuring, "_scripts", lambda *_: scripts())
+    monkeypatch.setattr(measuring, "with_scripts", lambda calibration, scores: calibration)
     return calls
 
 
@@ -153,9 +157,16 @@ def test_a_design_whose_constant_answer_fails_is_rejected(asked, monkeypatch):
         calibrate_design(*job())
 
 
-def test_the_solution_is_the_script_of_the_reference(asked):
-    measured = calibrate_design(*job())
-    assert f"Reference solution `{measured.calibration.reference}`" in measured.solution
+def test_scripts_are_given_by_file_name(asked):
+    assert calibrate_design(*job()).scripts == {one.score.file: one.source for one in scripts()}
+
+
+def test_a_reference_below_gold_rejects_the_design(asked, monkeypatch):
+    monkeypatch.setattr(measuring, "with_scripts", with_scripts)
+    worst = scripts()[-1]
+    monkeypatch.setattr(measuring, "_scripts", lambda *_: (worst, worst, worst))
+    with pytest.raises(ItemRejected, match="reference_below_gold"):
+        calibrate_design(*job())
 
 
 def test_the_pilot_s_training_rows_and_oracle_are_those_of_the_package(asked, monkeypatch):

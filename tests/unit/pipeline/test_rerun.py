@@ -116,7 +116,7 @@ def test_a_tampered_difficulty_is_found():
 
 
 def test_a_raised_gold_is_not_reached():
-    bars = calibrated().thresholds.model_copy(update={"gold": calibrated().thresholds.gold + 0.01})
+    bars = calibrated().thresholds.model_copy(update={"gold": calibrated().scripts[0].final + 0.001})
     found = problems(recalibrated(thresholds=bars))
     assert any("does not reach gold" in problem and "it ran" in problem for problem in found)
 
@@ -133,15 +133,21 @@ def test_a_tampered_trivial_score_is_found():
     assert problems(recalibrated(trivial=0.501)) == ["the trivial solver is recorded with 0.501; the board has 0.5"]
 
 
-def test_a_tampered_score_of_the_reference_is_found():
-    record = proved().record
-    facts = record.verification.model_copy(update={"reference_score": 0.9})
-    (problem,) = problems(record.model_copy(update={"verification": facts}))
-    assert problem == f"the reference solution scored {record.verification.reference_score}; recorded is 0.9"
+@pytest.mark.parametrize("place", range(3))
+def test_a_tampered_score_of_a_script_is_found(place):
+    scripts = list(calibrated().scripts)
+    found = scripts[place]
+    scripts[place] = found.model_copy(update={"final": 0.9})
+    assert problems(recalibrated(scripts=tuple(scripts))) == [f"{found.file} scored {found.final}; recorded is 0.9"]
+
+
+def test_a_script_without_a_recorded_score_is_found():
+    assert problems(recalibrated(scripts=calibrated().scripts[:2])) == ["naive.py has no recorded score"]
 
 
 def test_a_changed_solution_is_found_with_what_it_said():
-    (problem,) = problems(package=put(proved().package, "solution.py", b"raise SystemExit('no')", "private"))
+    problem, other = problems(package=put(proved().package, "solution.py", b"raise SystemExit('no')", "private"))
+    assert other.startswith("solution.py scored None; recorded is ")
     assert "does not reach gold: scored None; the script ended runtime_error: exit code 1: no" in problem
 
 

@@ -7,6 +7,7 @@ from sandmill.design.grammar import MOST_FINAL
 from sandmill.fingerprint import files_digest
 from sandmill.metrics.gap import gap_closed
 from sandmill.models.base import Stage
+from sandmill.models.calibration import RUNG_FILES
 from sandmill.models.plan import ShardPlan
 from sandmill.models.request import BuildRequest
 from sandmill.models.seed import SeedIntake
@@ -83,7 +84,7 @@ def test_a_task_is_published_with_its_files_record_and_costs():
     shard = made()
     for task in shard.tasks:
         package, record = task.package, task.record
-        assert set(package.private) == {"answers.csv", "task.json", "solution.py", "leaderboard.csv"}
+        assert set(package.private) == {"answers.csv", "task.json", "leaderboard.csv", *RUNG_FILES.values()}
         assert record.digest == files_digest(package.public, package.private)
         assert record.verification.holds
         assert record.spec.fingerprint == record.lineage.spec_fingerprint

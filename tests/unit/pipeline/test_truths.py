@@ -4,6 +4,7 @@ import pytest
 
 from sandmill.calibrate.panel import TRIVIAL
 from sandmill.models.base import Band
+from sandmill.models.calibration import RUNG_FILES
 from sandmill.models.reports import Outcome
 from sandmill.models.spec import Sizes
 from sandmill.pipeline.reference import trusting_backend
@@ -45,8 +46,10 @@ def described(text):
 def verified(package=None, solution=None, calibration=None, again=None):
     """The facts of the sound task with one thing changed."""
     task = proved().package
-    solution = task.private["solution.py"].decode() if solution is None else solution
-    return verify_task(package or task, calibration or calibrated(), solution, again or task, trusting_backend())[0]
+    scripts = {name: task.private[name].decode() for name in RUNG_FILES.values()}
+    if solution is not None:
+        scripts = {"solution.py": solution}
+    return verify_task(package or task, calibration or calibrated(), scripts, again or task, trusting_backend())[0]
 
 
 def test_all_truths_hold_for_a_sound_task():
@@ -195,20 +198,29 @@ def test_the_page_must_not_name_thresholds_solvers_or_the_design(word):
 def test_a_reference_below_gold_is_found():
     facts = verified(solution=submitting(rendered().package.public["sample_submission.csv"]))
     assert not facts.reference_is_gold
-    assert not facts.reference_matches_board
+    assert not facts.scripts_repeat
     assert facts.sample_wins_nothing
 
 
 def test_a_reference_that_leaves_nothing_has_no_score():
     facts = verified(solution="raise SystemExit('no')")
-    assert (facts.reference_score, facts.reference_is_gold, facts.reference_matches_board) == (None, False, False)
+    assert (facts.reference_score, facts.reference_is_gold, facts.scripts_repeat) == (None, False, False)
 
 
-def test_a_reference_that_scores_otherwise_than_on_the_board_is_found():
-    board = rescored(calibrated(), calibrated().reference, final=calibrated().thresholds.gold + 1e-5)
-    facts = verified(calibration=changed(board=board))
+@pytest.mark.parametrize("place", range(3))
+def test_a_script_that_scores_otherwise_than_recorded_is_found(place):
+    scripts = list(calibrated().scripts)
+    scripts[place] = scripts[place].model_copy(update={"final": scripts[place].final + 1e-5})
+    facts = verified(calibration=changed(scripts=tuple(scripts)))
     assert facts.reference_is_gold
-    assert not facts.reference_matches_board
+    assert not facts.scripts_repeat
+
+
+def test_a_script_that_is_missing_is_found():
+    package = proved().package
+    facts = verified(solution=package.private["solution.py"].decode())
+    assert facts.reference_is_gold
+    assert not facts.scripts_repeat
 
 
 def test_a_sample_that_wins_something_is_found():
@@ -235,8 +247,8 @@ def test_no_submission_that_wins_something_is_found(monkeypatch):
 
     graded = verify.grade_submission
 
-    def generous(submission, *rest):
-        report = graded(submission, *rest)
+    def generous(submission, **rest):
+        report = graded(submission, **rest)
         return report if submission else report.model_copy(update={"outcome": Outcome.NO_SUBMISSION, "gap_closed": 0.1})
 
     monkeypatch.setattr(verify, "grade_submission", generous)

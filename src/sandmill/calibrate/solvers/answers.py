@@ -17,7 +17,7 @@ def fit_scores(model: Any, design: Design, table: Table, weights: Any = None) ->
 def fit(model: Any, design: Design, table: Table, weights: Any = None) -> Any:
     """Fit on the training rows, weighted if asked: to class codes, or to the standardised target."""
     wanted = table.target
-    if not table.told.classes:
+    if not table.facts.classes:
         center, scale = target_scale(table)
         wanted = (wanted - center) / scale
     return fit_once(model, design.train, wanted, table, weights)
@@ -42,7 +42,7 @@ def scores_of(model: Any, design: Design, table: Table) -> Any:
     Classes: probabilities, one column for each class of the task, also for classes absent from training.
     Numbers: values on the table's scale.
     """
-    if table.told.classes:
+    if table.facts.classes:
         return spread_classes(model.predict_proba(design.test), model.classes_, table)
     center, scale = target_scale(table)
     return center + scale * np.asarray(model.predict(design.test)).ravel()
@@ -50,7 +50,7 @@ def scores_of(model: Any, design: Design, table: Table) -> Any:
 
 def spread_classes(probabilities: Any, seen: Any, table: Table) -> Any:
     """Put the columns of the classes that a model has seen where the task expects them."""
-    wide = np.zeros((len(probabilities), len(table.told.classes)))
+    wide = np.zeros((len(probabilities), len(table.facts.classes)))
     wide[:, np.asarray(seen, dtype=int)] = probabilities
     return wide
 

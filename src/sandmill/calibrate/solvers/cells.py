@@ -1,7 +1,7 @@
 """Columns as files write them into columns to reckon with: dates into days, numbers with a unit into numbers."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
@@ -25,6 +25,8 @@ class Kinds:
     dates: list[str]
     calendar: list[str]
     """Weekday and month, made of dates."""
+    measures: list[str] = field(default_factory=list)
+    """Numbers that the files write as text, such as `12.5 kg`."""
 
 
 def tidy(train: pd.DataFrame, test: pd.DataFrame, features: list[str]) -> Kinds:
@@ -41,6 +43,7 @@ def tidy(train: pd.DataFrame, test: pd.DataFrame, features: list[str]) -> Kinds:
         elif pattern is MEASURE:
             for frame in (train, test):
                 frame[name] = read_measures(frame[name])
+            kinds.measures.append(name)
         if train[name].nunique(dropna=False) < 2:
             continue
         if pattern is not None or is_number(train[name]):

@@ -43,14 +43,14 @@ def solve_column(solver: Callable[[Table], Any], part: Table) -> Any:
 def settle(scores: list[Any], table: Table, decision: Callable[[Any, Table], Any]) -> Any:
     """Turn scores into the answer that the metric asks for; some answers depend on all rows that are asked about."""
     answers = [decision(column, part) for column, part in zip(scores, table.columns(), strict=True)]
-    if not table.told.is_wide:
+    if not table.facts.is_wide:
         return answers[0]
     together = np.column_stack(answers)
-    if table.told.metric in OF_SETS and not np.ptp(together, axis=0).any():
+    if table.facts.metric in OF_SETS and not np.ptp(together, axis=0).any():
         return np.tile(best_set(table), (len(together), 1))
-    if table.told.metric == "f1_samples":
+    if table.facts.metric == "f1_samples":
         return likeliest_sets(together)
-    if table.told.metric == "f1_micro":
+    if table.facts.metric == "f1_micro":
         return commonest_labels(together, table)
     return together
 
@@ -58,7 +58,7 @@ def settle(scores: list[Any], table: Table, decision: Callable[[Any, Table], Any
 def best_set(table: Table) -> Any:
     """The one set of labels that would have paid best for all training rows."""
     sets = np.array(list(product((0, 1), repeat=table.target.shape[1])))
-    if table.told.metric == "exact_match":
+    if table.facts.metric == "exact_match":
         pays = (sets[:, None, :] == table.target[None, :, :]).all(axis=2)
     else:
         sizes = sets.sum(axis=1)[:, None] + table.target.sum(axis=1)[None, :]

@@ -25,9 +25,9 @@ TREES = 100
 
 def linear(table: Table) -> Any:
     """Logistic regression or ridge at default strength."""
-    if table.told.metric == "poisson_deviance":
+    if table.facts.metric == "poisson_deviance":
         return rate_scores(plain_scaled(table), table, 1.0)
-    model = LogisticRegression(max_iter=500) if table.told.classes else Ridge(alpha=1.0)
+    model = LogisticRegression(max_iter=500) if table.facts.classes else Ridge(alpha=1.0)
     return fit_scores(model, plain_scaled(table), table)
 
 
@@ -48,23 +48,23 @@ def extra_trees(table: Table) -> Any:
 
 def hist_boosting(table: Table) -> Any:
     """Histogram gradient boosting with default settings; it takes missing cells as they are."""
-    boosting = HistGradientBoostingClassifier if table.told.classes else HistGradientBoostingRegressor
+    boosting = HistGradientBoostingClassifier if table.facts.classes else HistGradientBoostingRegressor
     design = raw_numbers(table).beside(calendar(table)).beside(levels(table))
     return fit_scores(boosting(early_stopping=False, random_state=0), design, table)
 
 
 def neighbours(table: Table) -> Any:
     """The average of the fifteen most similar training rows."""
-    model = KNeighborsClassifier if table.told.classes else KNeighborsRegressor
+    model = KNeighborsClassifier if table.facts.classes else KNeighborsRegressor
     return fit_scores(model(n_neighbors=min(NEIGHBOURS, len(table.target))), plain_scaled(table), table)
 
 
 def support_vectors(table: Table) -> Any:
     """A support vector machine with the default radial kernel."""
     design = plain_scaled(table)
-    if not table.told.classes:
+    if not table.facts.classes:
         return fit_scores(SVR(), design, table)
-    unseen = np.zeros((len(table.target), len(table.told.classes)))
+    unseen = np.zeros((len(table.target), len(table.facts.classes)))
     for kept, held in KFold(5, shuffle=True, random_state=0).split(design.train):
         unseen[held] = margins(design.train[kept], table.target[kept], design.train[held], unseen.shape[1])
     test = margins(design.train, table.target, design.test, unseen.shape[1])
@@ -85,5 +85,5 @@ def margins(features: Any, target: Any, wanted: Any, classes: int) -> Any:
 
 def bayes(table: Table) -> Any:
     """Gaussian naive Bayes for classes, Bayesian ridge for numbers."""
-    model = GaussianNB(var_smoothing=1e-2) if table.told.classes else BayesianRidge()
+    model = GaussianNB(var_smoothing=1e-2) if table.facts.classes else BayesianRidge()
     return fit_scores(model, plain_scaled(table), table)

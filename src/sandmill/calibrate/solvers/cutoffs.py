@@ -18,14 +18,14 @@ def cut_best(scores: Any, table: Table) -> Any:
 
 def is_cut(table: Table) -> bool:
     """Whether the task asks for names of classes by a metric that is not served best by the likeliest one."""
-    return bool(table.told.encoding == "label" and table.told.metric in CUT)
+    return bool(table.facts.encoding == "label" and table.facts.metric in CUT)
 
 
 def best_naming(scores: Any, table: Table) -> Any:
     """Name classes in the way that should score best."""
     tried = namings(scores, table)
     flags = np.eye(scores.shape[1])
-    scored = [agreement(scores.T @ flags[named], table.told.metric) for named in tried]
+    scored = [agreement(scores.T @ flags[named], table.facts.metric) for named in tried]
     return tried[int(np.argmax(scored))]
 
 
@@ -34,7 +34,7 @@ def namings(scores: Any, table: Table) -> list[Any]:
     shares = np.maximum(class_shares(table), 1 / len(table.target))
     if len(shares) == 2:
         return [(scores[:, 1] >= cut).astype(int) for cut in np.linspace(0.02, 0.98, 49)]
-    if table.told.metric == "qwk":
+    if table.facts.metric == "qwk":
         expected = scores @ np.arange(len(shares)) / scores.sum(axis=1)
         middle = expected.mean()
         stretched = [middle + factor * (expected - middle) for factor in np.linspace(1, 4, 31)]

@@ -19,36 +19,36 @@ STEPS = 20
 
 def decide(scores: Any, table: Table) -> Any:
     """Answer as the metric wants it: numbers, classes, lists, or probabilities that are never quite 0 or 1."""
-    told = table.told
-    if not told.classes:
+    facts = table.facts
+    if not facts.classes:
         return as_numbers(np.asarray(scores, dtype=float), table)
-    if told.encoding == "label":
+    if facts.encoding == "label":
         return name_classes(scores, table)
-    if told.encoding == "ranked_list":
-        return rank_classes(scores, told.list_length or len(told.classes))
-    if told.metric == "log_loss":
+    if facts.encoding == "ranked_list":
+        return rank_classes(scores, facts.places)
+    if facts.metric == "log_loss":
         scores = np.maximum(scores, 1 / len(table.target))
     scores = scores / scores.sum(axis=1, keepdims=True)
-    return scores[:, 1] if told.encoding == "probability" else scores
+    return scores[:, 1] if facts.encoding == "probability" else scores
 
 
 def as_numbers(scores: Any, table: Table) -> Any:
     """Bring numbers back to the target's own scale; logarithms and rates stay within what training has shown."""
     if table.scale != "raw":
         return off_scale(np.clip(scores, table.target.min(), table.target.max()), table.scale)
-    if table.told.metric == "poisson_deviance":
+    if table.facts.metric == "poisson_deviance":
         return np.clip(scores, table.target.mean() / 10, table.target.max())
-    return np.maximum(scores, 0.0) if table.told.target == "count" else scores
+    return np.maximum(scores, 0.0) if table.facts.target == "count" else scores
 
 
 def class_shares(table: Table) -> Any:
     """Share of each class in training."""
-    return np.bincount(table.target, minlength=len(table.told.classes)) / len(table.target)
+    return np.bincount(table.target, minlength=len(table.facts.classes)) / len(table.target)
 
 
 def name_classes(scores: Any, table: Table) -> Any:
     """Name one class for each row: the likeliest, or as the metric rewards rare classes."""
-    metric, shares = table.told.metric, class_shares(table)
+    metric, shares = table.facts.metric, class_shares(table)
     if metric == "qwk":
         return matched_grades(scores, shares)
     if metric == "balanced_accuracy":

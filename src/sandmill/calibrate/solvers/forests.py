@@ -97,7 +97,7 @@ def fit_together(
     kind: str, design: Design, table: Table, parts: list[Table], settings: dict[str, Any]
 ) -> list[tuple[Any, Any]]:
     """Fit one forest to the targets of some tables: for each, what `forest_fit` gives."""
-    usual = {"max_features": "sqrt"} if table.told.classes else {}
+    usual = {"max_features": "sqrt"} if table.facts.classes else {}
     wanted = [numbers_of(part) for part in parts]
     edges = np.cumsum([columns.shape[1] for columns in wanted])[:-1]
     forest = fit_once(Forest(kind, **(usual | settings)), design.train, np.hstack(wanted), table)
@@ -107,17 +107,17 @@ def fit_together(
 
 def numbers_of(table: Table) -> Any:
     """A target as columns of numbers: one for each class, one for the second of two, or the standardised number."""
-    if not table.told.classes:
+    if not table.facts.classes:
         center, scale = target_scale(table)
         return ((table.target - center) / scale)[:, None]
-    classes = np.arange(len(table.told.classes))
+    classes = np.arange(len(table.facts.classes))
     return (table.target[:, None] == (classes[1:] if len(classes) == 2 else classes)).astype(float)
 
 
 def scores_from(columns: Any, table: Table) -> Any:
     """What a model of those columns says, as solvers give it."""
-    if not table.told.classes:
+    if not table.facts.classes:
         center, scale = target_scale(table)
         return center + scale * columns[:, 0]
     likely = np.clip(columns, 0, 1)
-    return np.hstack([1 - likely, likely]) if len(table.told.classes) == 2 else likely
+    return np.hstack([1 - likely, likely]) if len(table.facts.classes) == 2 else likely

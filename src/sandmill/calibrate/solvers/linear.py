@@ -16,12 +16,12 @@ PENALTIES = tuple(float(10.0**power) for power in np.arange(-1, 3.6, 0.5))
 def responses(table: Table) -> Any:
     """The target as centred columns for least squares: one for a number or two classes, else one for each class."""
     target = table.target
-    if not table.told.classes:
+    if not table.facts.classes:
         wide = ((target - target.mean()) / (target.std() or 1.0))[:, None]
-    elif len(table.told.classes) == 2:
+    elif len(table.facts.classes) == 2:
         wide = (target == 1).astype(float)[:, None]
     else:
-        wide = (target[:, None] == np.arange(len(table.told.classes))).astype(float)
+        wide = (target[:, None] == np.arange(len(table.facts.classes))).astype(float)
     return wide - wide.mean(axis=0)
 
 
@@ -48,9 +48,9 @@ def linear_scores(design: Design, table: Table, penalty: float, weights: Any = N
 
     A logistic fit sees each row with weight p(1 - p), so the same shrinkage needs a penalty smaller by that factor.
     """
-    if table.told.metric == "poisson_deviance":
+    if table.facts.metric == "poisson_deviance":
         return rate_scores(design, table, penalty, weights)
-    if not table.told.classes:
+    if not table.facts.classes:
         return fit_scores(Ridge(alpha=penalty), design, table, weights)
     shares = class_shares(table)
     weight = float(np.sum(shares * (1 - shares)) / len(shares))

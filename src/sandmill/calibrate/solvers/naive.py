@@ -43,7 +43,7 @@ def full_tree(table: Table) -> Any:
 
 def grown_tree(table: Table, **settings: Any) -> Any:
     """Fit one decision tree."""
-    tree = DecisionTreeClassifier if table.told.classes else DecisionTreeRegressor
+    tree = DecisionTreeClassifier if table.facts.classes else DecisionTreeRegressor
     return fit_scores(tree(random_state=0, **settings), plain(table), table)
 
 
@@ -81,7 +81,7 @@ def few_rounds(table: Table) -> Any:
 
 def boosted(table: Table, **settings: Any) -> Any:
     """Fit gradient boosting."""
-    boosting = GradientBoostingClassifier if table.told.classes else GradientBoostingRegressor
+    boosting = GradientBoostingClassifier if table.facts.classes else GradientBoostingRegressor
     return fit_scores(boosting(random_state=0, **settings), plain(table), table)
 
 
@@ -179,7 +179,7 @@ def fewest_rows(table: Table) -> Any:
 def sparing(table: Table, step: int) -> Any:
     """A linear model fitted on one row in so many, and on all where a class would be missing."""
     weights = (np.arange(len(table.target)) % step == 0).astype(float)
-    if table.told.classes and len(np.unique(table.target[weights > 0])) < len(np.unique(table.target)):
+    if table.facts.classes and len(np.unique(table.target[weights > 0])) < len(np.unique(table.target)):
         weights = np.ones(len(table.target))
     return linear_scores(plain_scaled(table), table, 1.0, weights)
 
@@ -210,5 +210,5 @@ def nearest_in_three(table: Table) -> Any:
 
 def neighbours_of(design: Design, table: Table, count: int) -> Any:
     """The average of a number of similar training rows."""
-    model = KNeighborsClassifier if table.told.classes else KNeighborsRegressor
+    model = KNeighborsClassifier if table.facts.classes else KNeighborsRegressor
     return fit_scores(model(n_neighbors=count), design, table)

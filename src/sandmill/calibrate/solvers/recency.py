@@ -21,10 +21,24 @@ def recency_scores(table: Table) -> Any:
     Raises:
         NothingFound: without an order in time.
     """
+    life = best_half_life(table, responses(table))
+    if life is None:
+        raise NothingFound
+    design = plain_scaled(table)
+    _, penalty = best_penalty(design.train, responses(table))
+    return linear_scores(design, table, penalty, trust(row_ages(table), life))
+
+
+def best_half_life(table: Table, wanted: Any) -> float | None:
+    """Half-life, in lengths of the training period, with which older rows foretell the newest best.
+
+    Returns:
+        Infinity where all rows should count alike; None without an order in time.
+    """
     age = row_ages(table)
     if age is None:
-        raise NothingFound
-    design, wanted = plain_scaled(table), responses(table)
+        return None
+    design = plain_scaled(table)
     _, penalty = best_penalty(design.train, wanted)
     is_new = age <= np.quantile(age, NEWEST)
     errors = []
@@ -32,7 +46,7 @@ def recency_scores(table: Table) -> Any:
         weights = trust(age[~is_new], life)
         guess = ridge_guess(design.train[~is_new], wanted[~is_new], design.train[is_new], penalty, weights)
         errors.append(float(np.mean((wanted[is_new] - guess) ** 2)))
-    return linear_scores(design, table, penalty, trust(age, HALF_LIVES[int(np.argmin(errors))]))
+    return float(HALF_LIVES[int(np.argmin(errors))])
 
 
 def row_ages(table: Table) -> Any:

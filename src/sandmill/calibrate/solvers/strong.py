@@ -1,5 +1,6 @@
 """Models whose settings are chosen on rows they have not seen, and mixtures of them."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ def binned_columns(table: Table) -> Any:
 
 def as_responses(scores: Any, table: Table) -> Any:
     """Bring scores to the scale of `responses`, so that members of a stack compare."""
-    if not table.told.classes:
+    if not table.facts.classes:
         center, scale = target_scale(table)
         return ((scores - center) / scale)[:, None]
     shares = class_shares(table)
@@ -41,7 +42,7 @@ def as_responses(scores: Any, table: Table) -> Any:
 
 def smooth_scores(unseen: Any, test: Any, table: Table) -> Any:
     """Turn responses into values, or into probabilities learnt on rows that the smooth function had not seen."""
-    if table.told.classes:
+    if table.facts.classes:
         return linear_scores(Design(unseen, test).scaled(), table, 1.0)
     center, scale = target_scale(table)
     return center + scale * test[:, 0]
@@ -52,8 +53,27 @@ def smooth_plain(table: Table) -> tuple[Any, Any]:
     return smooth(plain_scaled(table), responses(table))
 
 
+@dataclass(frozen=True)
+class KernelFit:
+    """Kernel ridge with the width and the noise of least leave-one-out error."""
+
+    error: float
+    width: float
+    noise: float
+    weights: Any
+    """One for each training row."""
+    unseen: Any
+    """Leave-one-out responses of the training rows."""
+
+
 def smooth(design: Design, wanted: Any) -> tuple[Any, Any]:
-    """Kernel ridge in closed form: leave-one-out responses of training rows, responses of test rows."""
+    """Kernel ridge: leave-one-out responses of training rows, responses of test rows."""
+    fit = fit_kernel(design, wanted)
+    return fit.unseen, kernel(design.test, design.train, fit.width) @ fit.weights
+
+
+def fit_kernel(design: Design, wanted: Any) -> KernelFit:
+    """Kernel ridge in closed form for every width and noise; the fit of least leave-one-out error."""
     fits = []
     for width in WIDTHS:
         values, vectors = np.linalg.eigh(kernel(design.train, design.train, width))
@@ -62,9 +82,8 @@ def smooth(design: Design, wanted: Any) -> tuple[Any, Any]:
             damping = 1 / (np.maximum(values, 0) + noise)
             weights = vectors @ (damping[:, None] * along)
             residual = weights / ((vectors**2) @ damping)[:, None]
-            fits.append((float(np.mean(residual**2)), width, weights, wanted - residual))
-    _, width, weights, unseen = min(fits, key=lambda fit: fit[0])
-    return unseen, kernel(design.test, design.train, width) @ weights
+            fits.append(KernelFit(float(np.mean(residual**2)), width, noise, weights, wanted - residual))
+    return min(fits, key=lambda fit: fit.error)
 
 
 def kernel(rows: Any, others: Any, width: float) -> Any:

@@ -10,13 +10,13 @@ from sandmill.calibrate.solvers.table import Table
 
 def submission_frame(prediction: Any, table: Table) -> pd.DataFrame:
     """Ids and answers: numbers as they are, classes by name, sets and lists of classes as names in one cell."""
-    told, names = table.told, np.array(table.told.classes)
-    if told.encoding == "label":
+    facts, names = table.facts, np.array(table.facts.classes)
+    if facts.encoding == "label":
         prediction = names[prediction]
-    elif told.encoding == "label_list":
+    elif facts.encoding == "label_list":
         prediction = [" ".join(names[row == 1]) for row in prediction]
-    elif told.encoding == "ranked_list":
+    elif facts.encoding == "ranked_list":
         prediction = [" ".join(names[row[row >= 0]]) for row in prediction]
     columns = np.asarray(prediction).reshape(len(table.ids), -1)
-    cells = dict(zip(told.submission_columns, columns.T, strict=True))
-    return pd.DataFrame({told.id_column: table.ids, **cells})
+    cells = dict(zip(facts.submission_columns, columns.T, strict=True))
+    return pd.DataFrame({facts.id_column: table.ids, **cells})

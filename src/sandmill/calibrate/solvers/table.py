@@ -8,9 +8,9 @@ from typing import Any
 import pandas as pd
 
 from sandmill.calibrate.solvers.cells import Kinds, tidy, without_copies
-from sandmill.calibrate.solvers.targets import onto_scale, read_target, scale_of, told_of_column
+from sandmill.calibrate.solvers.targets import facts_of_column, onto_scale, read_target, scale_of
 from sandmill.calibrate.solvers.texts import expand_texts
-from sandmill.calibrate.solvers.told import Told
+from sandmill.models.package import TaskFacts
 
 
 class NothingFound(Exception):
@@ -21,7 +21,7 @@ class NothingFound(Exception):
 class Table:
     """Training and test rows of one task, or of one column of a wide target."""
 
-    told: Told
+    facts: TaskFacts
     ids: list[str]
     train: pd.DataFrame
     test: pd.DataFrame
@@ -36,30 +36,33 @@ class Table:
     made: dict[str, Any] = field(default_factory=dict)
     seen: dict[Any, Any] = field(default_factory=dict)
     """What was made of the features alone: all columns of a wide target share it."""
+    has_copies: bool = False
+    """Whether rows of train.csv that repeat an earlier one were dropped."""
     kept: Any = None
     """RowNumbers in train.csv of the rows in `train`."""
     learned: dict[Any, Any] = field(default_factory=dict)
     """What was made of the training rows alone: it serves whatever test rows are asked about."""
 
     @classmethod
-    def read(cls, folder: Path, told: Told) -> "Table":
+    def read(cls, folder: Path, facts: TaskFacts) -> "Table":
         """Read train.csv and test.csv; an empty cell is a missing one, and a row that repeats another is dropped."""
-        exact = {told.id_column: str} | (dict.fromkeys(told.target_columns, str) if told.classes else {})
+        exact = {facts.id_column: str} | (dict.fromkeys(facts.target_columns, str) if facts.classes else {})
         reading: dict[str, Any] = {"dtype": exact, "keep_default_na": False, "na_values": [""]}
         train = pd.read_csv(folder / "train.csv", **reading)
         test = pd.read_csv(folder / "test.csv", **reading)
-        features = [name for name in test.columns if name != told.id_column]
+        features = [name for name in test.columns if name != facts.id_column]
         features = expand_texts(train, test, features)
         kinds = tidy(train, test, features)
-        train = without_copies(train, test, features, told.target_columns)
+        rows, train = len(train), without_copies(train, test, features, facts.target_columns)
         kept, train = train.index.to_numpy(), train.reset_index(drop=True)
-        target = read_target(train, told)
-        scale = "raw" if told.classes or told.is_wide else scale_of(target, told)
-        return cls(told, list(test[told.id_column]), train, test, kinds, onto_scale(target, scale), scale, kept=kept)
+        target = read_target(train, facts)
+        scale = "raw" if facts.classes or facts.is_wide else scale_of(target, facts)
+        ids, fitted = list(test[facts.id_column]), onto_scale(target, scale)
+        return cls(facts, ids, train, test, kinds, fitted, scale, has_copies=len(kept) < rows, kept=kept)
 
     def columns(self) -> list["Table"]:
         """One table for each column of a wide target; else this one."""
-        if not self.told.is_wide:
+        if not self.facts.is_wide:
             return [self]
         tables: list[Table] = self.cached("columns", Table.split)
         return tables
@@ -68,10 +71,10 @@ class Table:
         """Make each column of a wide target a task of its own, on the same rows and features."""
         tables = []
         for place in range(self.target.shape[1]):
-            told, values = told_of_column(self.told, place), self.target[:, place]
-            scale = "raw" if told.classes else scale_of(values, told)
+            facts, values = facts_of_column(self.facts, place), self.target[:, place]
+            scale = "raw" if facts.classes else scale_of(values, facts)
             numbers = onto_scale(values, scale)
-            tables.append(replace(self, told=told, target=numbers, scale=scale, whole=self, place=place, made={}))
+            tables.append(replace(self, facts=facts, target=numbers, scale=scale, whole=self, place=place, made={}))
         return tables
 
     def cached(self, name: str, make: Callable[["Table"], Any]) -> Any:

@@ -15,11 +15,11 @@ ABSOLUTE = ("mae", "medae", "smape")
 def prior(table: Table) -> Any:
     """The same for every row: the mean or a median, or what the shares of the classes suggest."""
     rows = len(table.ids)
-    if table.told.classes:
+    if table.facts.classes:
         return np.tile(class_shares(table), (rows, 1))
-    if table.told.metric == "mape":
+    if table.facts.metric == "mape":
         return np.full(rows, relative_median(table))
-    middle = np.median(table.target) if table.told.metric in ABSOLUTE else table.target.mean()
+    middle = np.median(table.target) if table.facts.metric in ABSOLUTE else table.target.mean()
     return np.full(rows, middle)
 
 

@@ -1,0 +1,1 @@
+"""Short scripts that solve a task, written from what the panel's searches found on its training rows."""

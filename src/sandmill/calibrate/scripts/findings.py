@@ -1,0 +1,217 @@
+"""What the searches of the panel find on the training rows of a task: all that a script is written from."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sandmill.calibrate.scripts.feature_lines import Feature, FeatureSource, write_feature
+from sandmill.calibrate.solvers.decisions import class_shares
+from sandmill.calibrate.solvers.designs import Design, calendar, dated_numbers, levels, plain_scaled, raw_numbers, words
+from sandmill.calibrate.solvers.features import Recipe, column_recipes
+from sandmill.calibrate.solvers.greedy import WEIGHTS, grow
+from sandmill.calibrate.solvers.linear import best_penalty, responses
+from sandmill.calibrate.solvers.recency import best_half_life
+from sandmill.calibrate.solvers.search import (
+    all_recipes,
+    auto_recipes,
+    crosses_beside,
+    empty,
+    found_columns,
+    sparse_recipes,
+    with_features,
+)
+from sandmill.calibrate.solvers.strong import fit_kernel
+from sandmill.calibrate.solvers.table import Table
+from sandmill.models.package import TaskFacts
+
+MOST_SPARSE = 10
+"""Features that a search for a target of several columns adds to an empty model."""
+FURTHEST = 8.0
+"""Standard deviations from the mean at which scaled test cells are cut off."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Settings of kernel ridge."""
+
+    width: float
+    """In units of the typical distance of two rows."""
+    noise: float
+    """Penalty."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A set of columns for a model, and how strongly models of them must be shrunk."""
+
+    constant: str
+    """Name of the constant that lists its features."""
+    features: tuple[Feature, ...]
+    penalty: float
+    """Of ridge regression."""
+    count: int
+    """Columns after preparation."""
+    weight: float = 1.0
+    """How much less features are shrunk than other columns."""
+    curve: Curve | None = None
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Facts, columns and searches of one task."""
+
+    facts: TaskFacts
+    rows: int
+    """Training rows that are left without copies."""
+    plain: tuple[str, ...]
+    """Numeric columns of the files, dates among them."""
+    numbers: tuple[str, ...]
+    """The same with what is made of dates."""
+    categories: tuple[str, ...]
+    dates: tuple[str, ...]
+    measures: tuple[str, ...]
+    has_copies: bool
+    has_gaps: bool
+    has_far_rows: bool
+    """Whether a scaled cell of test.csv lies further from the mean than `FURTHEST`."""
+    later_dates: tuple[str, ...]
+    """Dates that lie after all of training in some test row."""
+    scale: str
+    """On which numbers are fitted: raw, log1p or log."""
+    class_weight: float
+    """Mean p (1 - p) of the classes: turns a ridge penalty into one of logistic regression."""
+    mean_rate: float
+    """Mean of the target, for rates."""
+    absent_classes: bool
+    """Whether training lacks a class of the task."""
+    half_life: float | None
+    """Half-life of a row's weight in days; None where all rows count alike."""
+    columns: Mapping[str, Columns]
+    """Sets of columns by name.
+
+    `base`: all columns; `numbers`: without categories; `wide`: all, and features that help beside them; `weighed`: the
+    same, features shrunk less; `crossed`: further features of single categories; `sparse`: nothing but features found
+    from an empty model.
+    """
+
+
+def find(table: Table) -> Findings:
+    """Search the training rows of a task. A target of several columns is searched as one: all share their features."""
+    facts, parts = table.facts, table.columns()
+    wanted = np.hstack([responses(part) for part in parts])
+    raw, kinds = raw_numbers(table), table.kinds
+    source = FeatureSource(
+        numbers=tuple(kinds.numeric),
+        levels=_level_names(table),
+        with_gaps=_named(kinds.numeric, np.isnan(np.vstack([raw.train, raw.test])).any(axis=0)),
+        not_positive=_named(kinds.numeric, (raw.test <= 0).any(axis=0)),
+    )
+    wide, sparse = _recipes(table, wanted)
+    base = plain_scaled(table)
+    beside = with_features(base, wide, table)
+    crosses = _crosses(table)
+    around = with_features(beside, crosses, table)
+    alone = with_features(empty(table), sparse, table)
+
+    def columns(constant: str, design: Design, recipes: Sequence[Recipe], *, curved: bool = False) -> Columns:
+        features = tuple(write_feature(recipe, source) for recipe in recipes)
+        _, penalty = best_penalty(design.train, wanted)
+        curve = _curve(design, wanted) if curved else None
+        return Columns(constant, features, penalty, design.train.shape[1], curve=curve)
+
+    sets = {
+        "base": columns("", base, ()),
+        "wide": columns("FOUND", beside, wide, curved=True),
+        "sparse": columns("FEW", alone, sparse, curved=True),
+    }
+    if kinds.numeric and kinds.categorical:
+        sets["numbers"] = columns("", dated_numbers(table).scaled(), ())
+    if wide:
+        penalty, weight = _weigh(beside, wanted, base.train.shape[1])
+        sets["weighed" if weight != 1 else "wide"] = replace(sets["wide"], penalty=penalty, weight=weight)
+    if crosses:
+        sets["crossed"] = columns("CROSSED", around, [*wide, *crosses])
+    dates = [name for name in kinds.dates if _is_later(raw, kinds.numeric.index(name))]
+    return Findings(
+        facts=facts,
+        rows=len(table.train),
+        plain=tuple(kinds.numeric),
+        numbers=(*kinds.numeric, *(name for name in kinds.calendar)),
+        categories=tuple(kinds.categorical),
+        dates=tuple(kinds.dates),
+        measures=tuple(kinds.measures),
+        has_copies=table.has_copies,
+        has_gaps=bool(source.with_gaps) or bool(np.isnan(calendar(table).train).any()),
+        has_far_rows=any(np.abs(part.test).max(initial=0) >= FURTHEST for part in (alone, around)),
+        later_dates=tuple(dates),
+        scale=parts[0].scale,
+        class_weight=_class_weight(parts),
+        mean_rate=float(np.mean(table.target)),
+        absent_classes=bool(facts.classes) and any((class_shares(part) == 0).any() for part in parts),
+        half_life=_half_life(table, raw, dates, wanted),
+        columns=sets,
+    )
+
+
+def _recipes(table: Table, wanted: Any) -> tuple[list[Recipe], list[Recipe]]:
+    """Features beside all columns, for any column of the target, and from an empty model, for all of them at once."""
+    parts = table.columns()
+    wide = dict.fromkeys(recipe for part in parts for recipe in part.cached_fit("auto_recipes", auto_recipes))
+    if not table.facts.is_wide:
+        return list(wide), table.cached_fit("sparse_recipes", sparse_recipes)
+    recipes = [*column_recipes(table), *all_recipes(table)]
+    return list(wide), grow(empty(table).train, wanted, recipes, table, 2, MOST_SPARSE)
+
+
+def _crosses(table: Table) -> list[Recipe]:
+    """Slopes and effects of single categories, for any column of the target."""
+
+    def search(part: Table) -> list[Recipe]:
+        return crosses_beside(found_columns(part).train, part)
+
+    return list(dict.fromkeys(recipe for part in table.columns() for recipe in part.cached_fit("crosses", search)))
+
+
+def _weigh(design: Design, wanted: Any, first: int) -> tuple[float, float]:
+    """Penalty of ridge and weight of features, which begin at a column, with the least leave-one-out error."""
+    is_found = np.arange(design.train.shape[1]) >= first
+    tried = ((best_penalty(design.train * np.where(is_found, weight, 1.0), wanted), weight) for weight in WEIGHTS)
+    (_, penalty), weight = min(tried)
+    return penalty, weight
+
+
+def _curve(design: Design, wanted: Any) -> Curve:
+    fit = fit_kernel(design, wanted)
+    return Curve(fit.width, fit.noise)
+
+
+def _level_names(table: Table) -> tuple[tuple[str, str], ...]:
+    """Column and category of each column of `levels`."""
+    names = tuple((name, level) for name in table.kinds.categorical for level in sorted(set(words(table.train, name))))
+    assert len(names) == levels(table).train.shape[1]
+    return names
+
+
+def _named(names: Sequence[str], flags: Any) -> frozenset[str]:
+    return frozenset(name for name, flag in zip(names, flags, strict=True) if flag)
+
+
+def _is_later(raw: Design, place: int) -> bool:
+    return bool(np.nanmax(raw.test[:, place]) > np.nanmax(raw.train[:, place]))
+
+
+def _half_life(table: Table, raw: Design, dates: Sequence[str], wanted: Any) -> float | None:
+    life = best_half_life(table, wanted)
+    if life is None or not np.isfinite(life) or not dates:
+        return None
+    days = raw.train[:, table.kinds.numeric.index(dates[0])]
+    return life * float(np.nanmax(days) - np.nanmin(days))
+
+
+def _class_weight(parts: Sequence[Table]) -> float:
+    if not parts[0].facts.classes:
+        return 1.0
+    shares = [class_shares(part) for part in parts]
+    return float(np.mean([np.sum(share * (1 - share)) / len(share) for share in shares]))

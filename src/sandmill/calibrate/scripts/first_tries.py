@@ -1,0 +1,41 @@
+"""Scripts of people in a hurry: the columns that pandas reads as numbers, and one model as it comes."""
+
+from sandmill.calibrate.scripts.decisions import decision_lines
+from sandmill.calibrate.scripts.findings import Findings
+from sandmill.calibrate.scripts.layout import listed
+from sandmill.calibrate.scripts.write import answer_of, constants, finish, reading_block, submission_block, target_block
+
+
+def models_to_try(found: Findings) -> tuple[tuple[str, str], ...]:
+    """Models as source, each with what it does."""
+    kind = "Classifier" if found.facts.classes and not found.facts.is_wide else "Regressor"
+    return (
+        (f"DecisionTree{kind}(max_depth=3, random_state=0)", "a small decision tree on the numbers as they are"),
+        (f"DecisionTree{kind}(random_state=0)", "a decision tree on the numbers as they are"),
+        (f"KNeighbors{kind}(5)", "the five nearest rows, by the numbers as they are"),
+    )
+
+
+def write_first_try(found: Findings, model: str, idea: str, decision: str) -> str:
+    """Write a script with one model on plain columns."""
+    return finish(found, idea, [*_blocks(found, model), decision_lines(found, decision), submission_block(found)])
+
+
+def first_try_block(found: Findings, model: str) -> str:
+    """Source that defines `said`, what the model says of the test rows."""
+    return finish(found, "", _blocks(found, model))
+
+
+def _blocks(found: Findings, model: str) -> list[list[str]]:
+    taken = [name for name in found.plain if name not in (*found.dates, *found.measures)]
+    if taken:
+        tables = [f"columns = {listed(taken)}", "known, asked = train[columns].fillna(0), test[columns].fillna(0)"]
+    else:
+        tables = [
+            f"columns = {listed(found.categories)}",
+            "known, asked = pd.get_dummies(train[columns]), pd.get_dummies(test[columns])",
+            "asked = asked.reindex(columns=known.columns, fill_value=False)",
+        ]
+    fit = [f"model = {model}.fit(known, y)", *answer_of(found, "asked", mixed=True)]
+    fit[-1] = fit[-1].replace("return ", "said = ")
+    return [[*constants(found, []), "", *reading_block(found)], [*target_block(found), *tables], fit]

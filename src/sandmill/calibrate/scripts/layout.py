@@ -1,0 +1,117 @@
+"""Lay out generated Python: lines of at most 100 characters, comments, lists, imports of the names that are used."""
+
+import ast
+import textwrap
+from collections.abc import Iterable
+
+WIDTH = 100
+_MODULES = {
+    "ColumnTransformer": "sklearn.compose",
+    "ExtraTreesClassifier": "sklearn.ensemble",
+    "ExtraTreesRegressor": "sklearn.ensemble",
+    "RandomForestClassifier": "sklearn.ensemble",
+    "RandomForestRegressor": "sklearn.ensemble",
+    "SimpleImputer": "sklearn.impute",
+    "Nystroem": "sklearn.kernel_approximation",
+    "LogisticRegression": "sklearn.linear_model",
+    "PoissonRegressor": "sklearn.linear_model",
+    "Ridge": "sklearn.linear_model",
+    "OneVsRestClassifier": "sklearn.multiclass",
+    "KNeighborsClassifier": "sklearn.neighbors",
+    "KNeighborsRegressor": "sklearn.neighbors",
+    "FeatureUnion": "sklearn.pipeline",
+    "make_pipeline": "sklearn.pipeline",
+    "FunctionTransformer": "sklearn.preprocessing",
+    "OneHotEncoder": "sklearn.preprocessing",
+    "StandardScaler": "sklearn.preprocessing",
+    "TargetEncoder": "sklearn.preprocessing",
+    "DecisionTreeClassifier": "sklearn.tree",
+    "DecisionTreeRegressor": "sklearn.tree",
+}
+"""Names of scikit-learn that scripts use, with the module to import each from."""
+_PACKAGES = {"np": "import numpy as np", "pd": "import pandas as pd"}
+
+
+def quoted(text: str) -> str:
+    """A string as Python source, in double quotes where that needs no escapes."""
+    return f'"{text}"' if '"' not in text and "\\" not in text and text.isprintable() else repr(text)
+
+
+def listed(names: Iterable[str]) -> str:
+    """A list of strings as Python source."""
+    return f"[{', '.join(map(quoted, names))}]"
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A number as Python source with a few significant digits."""
+    short = float(f"{value:.{digits}g}")
+    return repr(int(short)) if short == int(short) and abs(short) < 1e6 else repr(short)
+
+
+def comment(text: str, indent: int = 0) -> list[str]:
+    """A comment, wrapped."""
+    return textwrap.wrap(text, WIDTH, initial_indent=" " * indent + "# ", subsequent_indent=" " * indent + "# ")
+
+
+def fold(lines: Iterable[str]) -> list[str]:
+    """Break long lines at their last bracket pair, then at its commas, again and again until they fit."""
+    return [piece for line in lines for piece in _fold(line)]
+
+
+def imports(body: str) -> list[str]:
+    """Import statements for the names of numpy, pandas and scikit-learn that a script uses."""
+    used = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)}
+    by_module: dict[str, list[str]] = {}
+    for name in sorted(used & _MODULES.keys()):
+        by_module.setdefault(_MODULES[name], []).append(name)
+    packages = [line for name, line in _PACKAGES.items() if name in used]
+    return packages + fold(f"from {module} import {', '.join(names)}" for module, names in sorted(by_module.items()))
+
+
+def _fold(line: str) -> list[str]:
+    pair = _last_pair(line)
+    if len(line) <= WIDTH or line.lstrip().startswith("#") or pair is None:
+        return [line]
+    opening, closing = pair
+    indent = " " * (len(line) - len(line.lstrip()))
+    items = _items(line[opening + 1 : closing])
+    comma = "," if len(items) > 1 else ""
+    inner = [f"{indent}    {item}{comma}" for item in items]
+    return [line[: opening + 1], *fold(inner), indent + line[closing:]]
+
+
+def _last_pair(line: str) -> tuple[int, int] | None:
+    """Places of the last bracket pair that lies in no other and holds something."""
+    depth, opening, found = 0, 0, None
+    for place, character in _outside_strings(line):
+        if character in "([{":
+            opening = place if depth == 0 else opening
+            depth += 1
+        elif character in ")]}":
+            depth -= 1
+            found = (opening, place) if depth == 0 and place > opening + 1 else found
+    return found
+
+
+def _items(inner: str) -> list[str]:
+    """The parts of the inside of a bracket that commas separate."""
+    depth, start, items = 0, 0, []
+    for place, character in _outside_strings(inner):
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth == 0:
+            items.append(inner[start:place].strip())
+            start = place + 1
+    return [item for item in (*items, inner[start:].strip()) if item]
+
+
+def _outside_strings(line: str) -> Iterable[tuple[int, str]]:
+    """Characters that are in no string, with their places."""
+    quote, escaped = "", False
+    for place, character in enumerate(line):
+        if quote:
+            quote = "" if character == quote and not escaped else quote
+            escaped = character == "\\" and not escaped
+        elif character in "\"'":
+            quote = character
+        else:
+            yield place, character

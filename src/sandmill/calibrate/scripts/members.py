@@ -1,0 +1,168 @@
+"""Models for found columns, as scikit-learn pipelines in source."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sandmill.calibrate.scripts.feature_lines import Feature
+from sandmill.calibrate.scripts.findings import FURTHEST, Findings
+from sandmill.calibrate.scripts.layout import number, quoted
+
+_STRAIGHT = 0.3
+"""Share of a straight line in the kernel, as in `solvers.strong.kernel`."""
+_LEAST_NOISE = 0.3
+"""Least noise of a smooth classifier: with less, its probabilities are too sure."""
+
+TREES = 60
+
+
+@dataclass(frozen=True)
+class Member:
+    """A model that may stand alone in a script or share it with others."""
+
+    name: str
+    idea: str
+    """What it does, as a clause."""
+    columns: str
+    """Name of the set of columns in `Findings` that it takes."""
+    steps: tuple[str, ...]
+    """Estimators after the columns."""
+    is_encoded: bool = False
+    """Whether it takes categories as mean targets too."""
+    is_weighted: bool = False
+    """Whether newer rows count more."""
+
+
+def members_of(found: Findings) -> tuple[Member, ...]:
+    """The models that are worth a try on a task."""
+    sets, facts = found.columns, found.facts
+
+    def linear(name: str) -> str:
+        return linear_model(found, sets[name].penalty)
+
+    members = [
+        Member("linear", "a linear model of all columns", "base", (linear("base"),)),
+        Member("linear_found", "a linear model of a few found features", "sparse", (linear("sparse"),)),
+        Member("kernel_wide", "kernel ridge on all columns and found features", "wide", _kernel(found, "wide")),
+        Member("kernel_found", "kernel ridge on a few found features", "sparse", _kernel(found, "sparse")),
+        Member("trees", "extremely randomised trees on all columns and found features", "wide", (_trees(found),)),
+        _forest(found),
+    ]
+    if "numbers" in sets:
+        members.append(Member("linear_numbers", "a linear model of the numbers alone", "numbers", (linear("numbers"),)))
+    if sets["wide"].features:
+        idea, name = "a linear model of all columns and found features", "weighed" if "weighed" in sets else "wide"
+        members.append(Member("linear_wide", idea, name, (linear(name),)))
+    if "crossed" in sets:
+        idea = "a linear model with slopes and effects of single categories"
+        members.append(Member("linear_crossed", idea, "crossed", (linear("crossed"),)))
+    if found.categories and not facts.is_wide:
+        idea = "a linear model with categories also as the mean target of their rows"
+        members.append(Member("linear_encoded", idea, "wide", (linear("wide"),), is_encoded=True))
+    if found.half_life is not None and not (facts.classes and facts.is_wide):
+        idea = "a linear model that trusts newer rows more"
+        members.append(Member("linear_recent", idea, "wide", (linear("wide"),), is_weighted=True))
+    return tuple(members)
+
+
+def usual_members(found: Findings) -> tuple[Member, ...]:
+    """What a competent person tries first: sound preparation and default settings."""
+    penalty = 1 / found.class_weight if found.facts.classes else 1.0
+    model = linear_model(found, penalty)
+    return Member("usual_linear", "a linear model at its default strength", "base", (model,)), _forest(found)
+
+
+def columns_block(found: Findings, members: Sequence[Member]) -> list[str]:
+    """Source that prepares the sets of columns that models take and defines the models."""
+    used = {_variable(member): member for member in members}
+    sets = [found.columns[member.columns] for member in used.values()]
+    lines = []
+    if any(one.features for one in sets) or (found.numbers and any(one.constant != "FEW" for one in sets)):
+        fill = 'SimpleImputer(strategy="median"), ' if found.has_gaps else ""
+        ends = f'{{"a_min": -{FURTHEST:g}, "a_max": {FURTHEST:g}}}'
+        clip = f", FunctionTransformer(np.clip, kw_args={ends})" if found.has_far_rows else ""
+        lines.append(f"scaled = make_pipeline({fill}StandardScaler(){clip})")
+    if found.categories and any(member.columns not in ("sparse", "numbers") for member in used.values()):
+        lines.append('levels = OneHotEncoder(handle_unknown="ignore", sparse_output=False)')
+    for name, member in used.items():
+        lines += _transformer(found, name, member)
+    lines.append("models = {")
+    for member in members:
+        steps = ", ".join((_variable(member), *member.steps))
+        lines += [f"    # {member.idea[0].upper()}{member.idea[1:]}"]
+        lines += [f"    {quoted(member.name)}: make_pipeline({steps}),"]
+    return [*lines, "}"]
+
+
+def feature_lists(found: Findings, members: Sequence[Member]) -> dict[str, list[str]]:
+    """Constants that name the features of each set of columns in use."""
+    used = (found.columns[member.columns] for member in members)
+    return {one.constant: [name for made in one.features for name in made.names] for one in used if one.features}
+
+
+def features_of(found: Findings, members: Sequence[Member]) -> list[Feature]:
+    """Found features that some models use."""
+    return [feature for member in members for feature in found.columns[member.columns].features]
+
+
+def _variable(member: Member) -> str:
+    return "encoded" if member.is_encoded else f"{member.columns}_columns"
+
+
+def _transformer(found: Findings, name: str, member: Member) -> list[str]:
+    columns, parts = found.columns[member.columns], []
+    if found.numbers and member.columns != "sparse":
+        parts.append('("numbers", scaled, NUMBERS)')
+    if found.categories and member.columns not in ("sparse", "numbers"):
+        parts.append('("levels", levels, CATEGORIES)')
+    if columns.features:
+        parts.append(f'("found", scaled, {columns.constant})')
+    note, weights = [], ""
+    if columns.weight != 1:
+        note = [f"# Found features are shrunk {columns.weight:g} times less than plain columns: they have earned it"]
+        weights = f', transformer_weights={{"found": {columns.weight:g}}}'
+    if member.is_encoded:
+        parts.append('("means", make_pipeline(TargetEncoder(random_state=0), StandardScaler()), CATEGORIES)')
+        note = ["# A category as the mean target of its rows; training rows see the other folds alone"]
+    return [*note, f"{name} = ColumnTransformer([{', '.join(parts)}]{weights})"]
+
+
+def linear_model(found: Findings, penalty: float) -> str:
+    """A linear model at the strength of a ridge penalty.
+
+    Logistic regression weighs a row by p (1 - p), Poisson regression by its rate.
+    """
+    facts = found.facts
+    if facts.metric == "poisson_deviance":
+        return f"PoissonRegressor(alpha={number(penalty * found.mean_rate / found.rows)}, max_iter=300)"
+    if not facts.classes:
+        return f"Ridge(alpha={number(penalty)})"
+    model = f"LogisticRegression(C={number(1 / (penalty * found.class_weight))}, max_iter=500)"
+    return f"OneVsRestClassifier({model})" if facts.is_wide else model
+
+
+def _kernel(found: Findings, name: str) -> tuple[str, ...]:
+    """Kernel ridge, or logistic regression with a kernel: all training rows are centres of bell curves."""
+    columns = found.columns[name]
+    assert columns.curve is not None
+    count = max(1, columns.count)
+    gamma = number(1 / (2 * count * columns.curve.width**2))
+    noise = max(columns.curve.noise, _LEAST_NOISE) if found.facts.classes else columns.curve.noise
+    curves = f'("curves", Nystroem(gamma={gamma}, n_components=len(train), random_state=0))'
+    straight = f'transformer_weights={{"lines": {number(np.sqrt(_STRAIGHT / count))}}}'
+    return f'FeatureUnion([("lines", "passthrough"), {curves}], {straight})', linear_model(found, noise)
+
+
+def _trees(found: Findings) -> str:
+    return f"ExtraTrees{_tree_kind(found)}({TREES}, min_samples_leaf=3, max_features=0.6, random_state=0)"
+
+
+def _forest(found: Findings) -> Member:
+    model = f"RandomForest{_tree_kind(found)}(random_state=0)"
+    return Member("forest", "a random forest on all columns", "base", (model,))
+
+
+def _tree_kind(found: Findings) -> str:
+    """Several labels are fitted as numbers of 0 and 1: one forest serves them all."""
+    return "Classifier" if found.facts.classes and not found.facts.is_wide else "Regressor"

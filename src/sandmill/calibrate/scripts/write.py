@@ -1,0 +1,225 @@
+"""Put a script together from blocks, each only where the task needs it."""
+
+import textwrap
+from collections.abc import Sequence
+
+from sandmill.calibrate.scripts.decisions import decision_lines
+from sandmill.calibrate.scripts.feature_lines import feature_block
+from sandmill.calibrate.scripts.findings import Findings
+from sandmill.calibrate.scripts.layout import WIDTH, comment, fold, imports, listed, number, quoted
+from sandmill.calibrate.scripts.members import Member, columns_block, feature_lists, features_of
+from sandmill.metrics import get_metric
+
+_THREADS = 'os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")'
+
+
+def write_script(found: Findings, members: Sequence[Member], decision: str) -> str:
+    """Write a script that fits models on prepared columns and answers with their average."""
+    average = "[predict(name) for name in models], axis=0"
+    said = f"np.mean({average})" if len(members) > 1 else f"predict({quoted(members[0].name)})"
+    blocks = [
+        [*preparation_block(found, members), "", "", *predict_function(found, members), "", "", f"said = {said}"],
+        decision_lines(found, decision),
+        submission_block(found),
+    ]
+    return finish(found, approach_of(members), blocks)
+
+
+def members_block(found: Findings, members: Sequence[Member]) -> str:
+    """Source that defines `predict`, which gives what one of the models says of the test rows."""
+    return finish(found, "", [[*preparation_block(found, members), *predict_function(found, members)]])
+
+
+def approach_of(members: Sequence[Member]) -> str:
+    """What a script does, as a clause."""
+    ideas = [member.idea for member in members]
+    return ideas[0] if len(ideas) == 1 else f"the average of {', '.join(ideas[:-1])} and {ideas[-1]}"
+
+
+def preparation_block(found: Findings, members: Sequence[Member]) -> list[str]:
+    """Everything up to the models: read, clean, add features, define the models."""
+    features = feature_block(features_of(found, members), "NUMBERS")
+    lines = [*constants(found, members), "", *reading_block(found), *_cleaning(found), ""]
+    if features:
+        lines += ["", *features, "", "", "train, test = add_features(train), add_features(test)"]
+    for name in found.later_dates:
+        lines += [
+            *comment("A straight line over days must not run on into days that training has not seen"),
+            f"test[{quoted(name)}] = test[{quoted(name)}].clip(upper=train[{quoted(name)}].max())",
+        ]
+    return [*lines, *target_block(found), "", *columns_block(found, members)]
+
+
+def constants(found: Findings, members: Sequence[Member]) -> list[str]:
+    """Names of columns and classes."""
+    facts = found.facts
+    lines = [f"ID = {quoted(facts.id_column)}"]
+    if facts.target_columns == (facts.target_column,):
+        lines[0] = f"ID, TARGET = {quoted(facts.id_column)}, {quoted(facts.target_column)}"
+    if facts.target == "multi_target":
+        lines.append(f"TARGETS = {listed(facts.target_columns)}")
+    if facts.classes and not _is_binary(found):
+        lines.append(f"CLASSES = {listed(facts.classes)}")
+    if members:
+        lines += [f"NUMBERS = {listed(found.numbers)}"] if found.numbers else []
+        lines += [f"CATEGORIES = {listed(found.categories)}"] if found.categories else []
+        lines += [f"{name} = {listed(made)}" for name, made in feature_lists(found, members).items()]
+    return lines
+
+
+def predict_function(found: Findings, members: Sequence[Member]) -> list[str]:
+    """A function that fits one of the models and answers for the test rows."""
+    lines = ["def predict(name):", '    """Fit a model on all training rows and ask it about the test rows."""']
+    lines.append("    model = models[name]")
+    if recent := [member.name for member in members if member.is_weighted]:
+        date = quoted(found.dates[0])
+        lines += [
+            f"    age = train[{date}].max() - train[{date}]",
+            *comment(f"A row counts half as much for every {found.half_life:.0f} days of age: the rule drifts", 4),
+            f"    trust = 0.5 ** (age.fillna(age.median()) / {number(found.half_life or 1)})",
+            '    weights = {f"{model.steps[-1][0]}__sample_weight": trust / trust.mean()}',
+            f"    model.fit(train, y, **(weights if name in {listed(recent)} else {{}}))",
+        ]
+    else:
+        lines.append("    model.fit(train, y)")
+    needs_numbers = any("Regressor(" in member.steps[-1] for member in members)
+    return lines + [f"    {line}" for line in answer_of(found, "test", mixed=needs_numbers)]
+
+
+def submission_block(found: Findings) -> list[str]:
+    """Write ids and answers in the form that the task asks for."""
+    facts, save = found.facts, 'submission.to_csv(sys.argv[2] if len(sys.argv) > 2 else "submission.csv", index=False)'
+    one = "submission = pd.DataFrame({{ID: test[ID], TARGET: {}}})"
+    match facts.encoding:
+        case "label":
+            made = [one.format("answer" if _is_binary(found) else "np.array(CLASSES)[answer]")]
+        case "label_list":
+            made = ['names = [" ".join(np.array(CLASSES)[row == 1]) for row in answer]', one.format("names")]
+        case "ranked_list":
+            made = ['names = [" ".join(np.array(CLASSES)[row]) for row in answer]', one.format("names")]
+        case "probability" | "value":
+            made = [one.format("answer")]
+        case "values":
+            made = ["submission = pd.DataFrame(answer, columns=TARGETS)", "submission.insert(0, ID, test[ID])"]
+        case _:
+            made = ["submission = pd.DataFrame(answer, columns=CLASSES)", "submission.insert(0, ID, test[ID])"]
+    return [*made, save]
+
+
+def finish(found: Findings, approach: str, blocks: Sequence[Sequence[str]]) -> str:
+    """Add the head and break long lines."""
+    body = "\n\n".join("\n".join(fold(block)).strip("\n") for block in blocks)
+    return "\n".join([*_head(found, approach), *imports(body), "", body]) + "\n"
+
+
+def _head(found: Findings, approach: str) -> list[str]:
+    facts, metric = found.facts, get_metric(found.facts.metric)
+    direction = "lower" if metric.is_lower_better else "higher"
+    about = f"Predict {facts.target_column} for the rows of test.csv. Scored by {metric.title}; {direction} is better."
+    return [
+        *textwrap.wrap(f'"""{about}', WIDTH),
+        "",
+        *textwrap.wrap(f"Approach: {approach}.", WIDTH),
+        "",
+        "Usage: python solution.py [PUBLIC_DIR] [OUT_CSV]",
+        '"""',
+        "",
+        "import os",
+        "import sys",
+        "",
+        "# One thread: the same sums in the same order on every machine",
+        _THREADS,
+        "",
+    ]
+
+
+def reading_block(found: Findings) -> list[str]:
+    """Read both files: ids as text, an empty cell as a missing one."""
+    facts = found.facts
+    is_named = facts.classes and not _is_binary(found) and len(facts.target_columns) == 1
+    types = "{ID: str, TARGET: str}" if is_named else "{ID: str}"
+    return [
+        'public = sys.argv[1] if len(sys.argv) > 1 else "public"',
+        f'cells = {{"dtype": {types}, "keep_default_na": False, "na_values": [""]}}',
+        'train = pd.read_csv(f"{public}/train.csv", **cells)',
+        'test = pd.read_csv(f"{public}/test.csv", **cells)',
+    ]
+
+
+def _cleaning(found: Findings) -> list[str]:
+    lines: list[str] = []
+    if found.measures:
+        lines += [
+            *comment("Some cells have a unit behind the number"),
+            f"for name in {listed(found.measures)}:",
+            "    for table in (train, test):",
+            '        text = table[name].astype("string").str.extract(r"^\\s*([-+.\\deE]+)", expand=False)',
+            '        table[name] = pd.to_numeric(text, errors="coerce").astype(float)',
+        ]
+    if found.dates:
+        lines += [
+            *comment("Dates as days since the first one, with weekday and month"),
+            f"for name in {listed(found.dates)}:",
+            '    first = pd.to_datetime(train[name], errors="coerce").min()',
+            "    for table in (train, test):",
+            '        day = pd.to_datetime(table[name], errors="coerce")',
+            '        table[f"{name} weekday"], table[f"{name} month"] = day.dt.dayofweek, day.dt.month',
+            "        table[name] = (day - first).dt.days.astype(float)",
+        ]
+    if found.has_copies:
+        lines += [
+            *comment("Copied rows count double and look like rows that a model foretold"),
+            "train = train.drop_duplicates([name for name in train if name != ID], ignore_index=True)",
+        ]
+    return lines
+
+
+def target_block(found: Findings) -> list[str]:
+    """The target as models are fitted to it, `y`."""
+    facts = found.facts
+    match facts.target:
+        case "multilabel" if facts.encoding == "label_list":
+            return ['y = train[TARGET].fillna("").str.get_dummies(" ").reindex(columns=CLASSES, fill_value=0)']
+        case "multilabel":
+            return ["y = train[CLASSES].astype(int)"]
+        case "multi_target":
+            logs = []
+            if found.scale == "log1p":
+                logs = [
+                    "y = np.log1p(y)  # the metric compares logarithms",
+                    "low, high = y.min().to_numpy(), y.max().to_numpy()",
+                ]
+            spread = "center, spread = y.mean().to_numpy(), y.std().to_numpy()"
+            return ["y = train[TARGETS]", *logs, spread, "y = (y - center) / spread  # targets count alike"]
+        case _ if facts.classes:
+            return ["y = train[TARGET]" if _is_binary(found) else "y = train[TARGET].map(CLASSES.index)"]
+        case _:
+            scaled = {"log1p": "np.log1p(train[TARGET])", "log": "np.log(train[TARGET])"}.get(found.scale)
+            note = "  # the metric weighs an error by the size of the number"
+            return [f"y = {scaled}{note}" if scaled else "y = train[TARGET]"]
+
+
+def answer_of(found: Findings, rows: str, *, mixed: bool = False) -> list[str]:
+    """Lines that end in `return` and what `model` says of rows.
+
+    Args:
+        found: of the task.
+        rows: name of the table.
+        mixed: whether some models of several labels give probabilities and others numbers.
+    """
+    facts = found.facts
+    if not facts.classes:
+        scaled = " * spread + center" if facts.target == "multi_target" else ""
+        return [f"return model.predict({rows}){scaled}"]
+    if facts.is_wide and mixed:
+        return [f'return getattr(model, "predict_proba", model.predict)({rows})']
+    if facts.is_wide or not found.absent_classes:
+        return [f"return model.predict_proba({rows})"]
+    return [
+        f"chances = pd.DataFrame(model.predict_proba({rows}), columns=model.classes_)",
+        f"return chances.reindex(columns=range({len(facts.classes)}), fill_value=0).to_numpy()",
+    ]
+
+
+def _is_binary(found: Findings) -> bool:
+    return found.facts.classes == ("0", "1") and not found.facts.is_wide
