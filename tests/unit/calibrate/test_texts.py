@@ -17,7 +17,8 @@ def frames():
 
 def test_prose_becomes_numbers_that_tell_topics_apart_and_other_columns_stay():
     train, test, topics = frames()
-    features = expand_texts(train, test, ["town", "note", "size"])
+    features, texts = expand_texts(train, test, ["town", "note", "size"])
+    assert texts == {"note": 7}
     assert features[0] == "town"
     assert features[-1] == "size"
     assert "note" not in train.columns

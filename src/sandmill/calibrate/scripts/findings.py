@@ -72,6 +72,8 @@ class Findings:
     categories: tuple[str, ...]
     dates: tuple[str, ...]
     measures: tuple[str, ...]
+    texts: Mapping[str, int]
+    """Text columns, each with the number of directions that its words are read along."""
     has_copies: bool
     has_gaps: bool
     has_far_rows: bool
@@ -142,6 +144,7 @@ def find(table: Table) -> Findings:
         categories=tuple(kinds.categorical),
         dates=tuple(kinds.dates),
         measures=tuple(kinds.measures),
+        texts=dict(table.texts),
         has_copies=table.has_copies,
         has_gaps=bool(source.with_gaps) or bool(np.isnan(calendar(table).train).any()),
         has_far_rows=any(np.abs(part.test).max(initial=0) >= FURTHEST for part in (alone, around)),

@@ -2,17 +2,21 @@
 
 from sandmill.calibrate.scripts.decisions import decision_lines
 from sandmill.calibrate.scripts.findings import Findings
-from sandmill.calibrate.scripts.layout import listed
+from sandmill.calibrate.scripts.layout import listed, quoted
 from sandmill.calibrate.scripts.write import answer_of, constants, finish, reading_block, submission_block, target_block
+
+_WORDS = 50
+"""Commonest words that a first try counts in texts."""
 
 
 def models_to_try(found: Findings) -> tuple[tuple[str, str], ...]:
     """Models as source, each with what it does."""
     kind = "Classifier" if found.facts.classes and not found.facts.is_wide else "Regressor"
+    columns = "counts of common words" if found.texts else "the numbers as they are"
     return (
-        (f"DecisionTree{kind}(max_depth=3, random_state=0)", "a small decision tree on the numbers as they are"),
-        (f"DecisionTree{kind}(random_state=0)", "a decision tree on the numbers as they are"),
-        (f"KNeighbors{kind}(5)", "the five nearest rows, by the numbers as they are"),
+        (f"DecisionTree{kind}(max_depth=3, random_state=0)", f"a small decision tree on {columns}"),
+        (f"DecisionTree{kind}(random_state=0)", f"a decision tree on {columns}"),
+        (f"KNeighbors{kind}(5)", f"the five nearest rows, by {columns}"),
     )
 
 
@@ -28,7 +32,13 @@ def first_try_block(found: Findings, model: str) -> str:
 
 def _blocks(found: Findings, model: str) -> list[list[str]]:
     taken = [name for name in found.plain if name not in (*found.dates, *found.measures)]
-    if taken:
+    if found.texts:
+        name = quoted(next(iter(found.texts)))
+        tables = [
+            f"counter = CountVectorizer(max_features={_WORDS}).fit(train[{name}])",
+            f"known, asked = (counter.transform(table[{name}]).toarray() for table in (train, test))",
+        ]
+    elif taken:
         tables = [f"columns = {listed(taken)}", "known, asked = train[columns].fillna(0), test[columns].fillna(0)"]
     else:
         tables = [

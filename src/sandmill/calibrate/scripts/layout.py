@@ -11,6 +11,8 @@ _MODULES = {
     "ExtraTreesRegressor": "sklearn.ensemble",
     "RandomForestClassifier": "sklearn.ensemble",
     "RandomForestRegressor": "sklearn.ensemble",
+    "TruncatedSVD": "sklearn.decomposition",
+    "CountVectorizer": "sklearn.feature_extraction.text",
     "SimpleImputer": "sklearn.impute",
     "Nystroem": "sklearn.kernel_approximation",
     "LogisticRegression": "sklearn.linear_model",

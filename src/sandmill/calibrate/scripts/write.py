@@ -8,8 +8,10 @@ from sandmill.calibrate.scripts.feature_lines import feature_block
 from sandmill.calibrate.scripts.findings import Findings
 from sandmill.calibrate.scripts.layout import WIDTH, comment, fold, imports, listed, number, quoted
 from sandmill.calibrate.scripts.members import Member, columns_block, feature_lists, features_of
+from sandmill.calibrate.solvers.texts import TOKEN
 from sandmill.metrics import get_metric
 
+TOKEN_SOURCE = f'r"{TOKEN}"'
 _THREADS = 'os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")'
 
 
@@ -147,7 +149,7 @@ def reading_block(found: Findings) -> list[str]:
 
 
 def _cleaning(found: Findings) -> list[str]:
-    lines: list[str] = []
+    lines = [line for name, directions in found.texts.items() for line in words_lines(name, directions)]
     if found.measures:
         lines += [
             *comment("Some cells have a unit behind the number"),
@@ -172,6 +174,21 @@ def _cleaning(found: Findings) -> list[str]:
             "train = train.drop_duplicates([name for name in train if name != ID], ignore_index=True)",
         ]
     return lines
+
+
+def words_lines(name: str, directions: int) -> list[str]:
+    """Turn a text column into numbers, as `solvers.texts` does."""
+    return [
+        *comment("Texts as shares of words and marks, along the directions in which training texts differ most"),
+        f"counter = CountVectorizer(token_pattern={TOKEN_SOURCE}, min_df=3).fit(train[{quoted(name)}])",
+        f"counts = [counter.transform(table[{quoted(name)}]).toarray() for table in (train, test)]",
+        "shares = [np.sqrt(part / np.maximum(part.sum(axis=1, keepdims=True), 1)) for part in counts]",
+        "middle = shares[0].mean(axis=0)",
+        f'svd = TruncatedSVD({directions}, algorithm="arpack", random_state=0).fit(shares[0] - middle)',
+        "for table, part, count in zip((train, test), shares, counts):",
+        f'    table[[f"{name} {{place}}" for place in range({directions})]] = svd.transform(part - middle)',
+        f'    table["{name} length"] = count.sum(axis=1)',
+    ]
 
 
 def target_block(found: Findings) -> list[str]:

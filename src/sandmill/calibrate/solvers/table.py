@@ -38,6 +38,8 @@ class Table:
     """What was made of the features alone: all columns of a wide target share it."""
     has_copies: bool = False
     """Whether rows of train.csv that repeat an earlier one were dropped."""
+    texts: dict[str, int] = field(default_factory=dict)
+    """Text columns of the files, each with the number of columns that its word counts became."""
     kept: Any = None
     """RowNumbers in train.csv of the rows in `train`."""
     learned: dict[Any, Any] = field(default_factory=dict)
@@ -51,14 +53,14 @@ class Table:
         train = pd.read_csv(folder / "train.csv", **reading)
         test = pd.read_csv(folder / "test.csv", **reading)
         features = [name for name in test.columns if name != facts.id_column]
-        features = expand_texts(train, test, features)
+        features, texts = expand_texts(train, test, features)
         kinds = tidy(train, test, features)
         rows, train = len(train), without_copies(train, test, features, facts.target_columns)
         kept, train = train.index.to_numpy(), train.reset_index(drop=True)
         target = read_target(train, facts)
         scale = "raw" if facts.classes or facts.is_wide else scale_of(target, facts)
         ids, fitted = list(test[facts.id_column]), onto_scale(target, scale)
-        return cls(facts, ids, train, test, kinds, fitted, scale, has_copies=len(kept) < rows, kept=kept)
+        return cls(facts, ids, train, test, kinds, fitted, scale, has_copies=len(kept) < rows, kept=kept, texts=texts)
 
     def columns(self) -> list["Table"]:
         """One table for each column of a wide target; else this one."""

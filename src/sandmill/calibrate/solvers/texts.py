@@ -13,12 +13,20 @@ DIRECTIONS = 20
 TOKEN = r"[^\W_]+|[!?;:,.]"
 
 
-def expand_texts(train: pd.DataFrame, test: pd.DataFrame, features: list[str]) -> list[str]:
-    """Replace text columns by numeric ones in place: directions of word counts, and lengths. Returns all features."""
+def expand_texts(train: pd.DataFrame, test: pd.DataFrame, features: list[str]) -> tuple[list[str], dict[str, int]]:
+    """Replace text columns by numeric ones in place: directions of word counts, and lengths.
+
+    Returns:
+        All features, and the number of directions of each text column.
+    """
     made: list[str] = []
+    texts: dict[str, int] = {}
     for name in features:
-        made += read_words(train, test, name) if is_prose(train[name]) else [name]
-    return made
+        columns = read_words(train, test, name) if is_prose(train[name]) else [name]
+        if columns != [name]:
+            texts[name] = len(columns) - 1
+        made += columns
+    return made, texts
 
 
 def is_prose(cells: pd.Series) -> bool:
