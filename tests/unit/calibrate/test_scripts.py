@@ -18,6 +18,8 @@ from sandmill.calibrate.scripts.run import run_source, script_surroundings
 from sandmill.metrics import get_metric
 from sandmill.metrics.submission import parse_submission
 from sandmill.models.calibration import Rung
+from sandmill.synth import draw_pilot
+from tests.designs import SECRET, make_text_spec
 from tests.unit.calibrate.tables import Written, days, of_all_skills, then_newer, write_table
 
 CASES = {
@@ -126,6 +128,24 @@ def test_the_reference_says_what_was_found():
     assert 'df["log_mass_per_volume"] = np.log(df["mass"] / df["volume"])' in source
     assert "# Ratios: the logarithm of one column over another." in source
     assert "np.sin(turn)" in source
+
+
+def test_the_scripts_of_texts_read_words_and_score_what_is_recorded(tmp_path):
+    pilot = draw_pilot(make_text_spec(), SECRET, rows=600)
+    (tmp_path / "train.csv").write_bytes(pilot.drawn.train.csv)
+    (tmp_path / "test.csv").write_bytes(pilot.test)
+    test = GradedTest(pilot.truth, np.arange(600) % 3 > 0, get_metric("log_loss"))
+    scripts = write_ladder(Panel(tmp_path, pilot.facts).table, tmp_path, test)
+    ids = [line.split(",")[0] for line in pilot.test.decode().splitlines()[1:]]
+    for script in scripts:
+        with TemporaryDirectory() as folder, script_surroundings(tmp_path, Path(folder) / "out.csv"):
+            run_source(script.source, {"__name__": "__main__"})
+            answer = parse_submission((Path(folder) / "out.csv").read_bytes(), pilot.facts, ids)
+        assert test.metric.rounded(test.truth[test.is_final], answer[test.is_final]) == script.score.final
+        assert "CountVectorizer" in script.source
+    assert (
+        scripts[0].score.final < scripts[-1].score.final < test.metric.score(test.truth, np.full((600, 3), 1 / 3)) + 0.2
+    )
 
 
 def test_a_script_needs_nothing_but_the_public_folder(tmp_path):

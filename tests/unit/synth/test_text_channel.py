@@ -5,19 +5,15 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from sandmill.design import design_task
 from sandmill.design.text_design import load_text_vocabularies
 from sandmill.fingerprint import fingerprint
 from sandmill.mechanism.row_numbers import RowNumbers
-from sandmill.models.base import Band
 from sandmill.models.channels import TextChannel, WordSlot
-from sandmill.models.plan import Slot
-from sandmill.models.structure import ColumnMix, MetricName, Modality, TargetKind
 from sandmill.quality import check_package
 from sandmill.rng import Streams
 from sandmill.synth import render
 from sandmill.synth.text_channel import render_texts
-from tests.designs import SECRET, make_seed
+from tests.designs import SECRET, make_text_spec
 
 ROWS = RowNumbers.of(Streams(SECRET, "texts"), range(400))
 FACTORS = {"gloom": np.linspace(0, 1, 400), "tense": np.arange(400.0) % 3, "rain": np.full(400, 0.25)}
@@ -34,14 +30,6 @@ CHANNEL = TextChannel(
         WordSlot(lists=((".",), ("!",))),
     ),
 )
-
-
-def text_spec(slot=0, hardness=0.2):
-    seed = make_seed(TargetKind.MULTICLASS, MetricName.LOG_LOSS, missing_share=0.0)
-    changed = {"modality": Modality.TEXT, "n_classes": 3, "columns": ColumnMix(text=1)}
-    seed = seed.model_copy(update={"structure": seed.structure.model_copy(update=changed)})
-    streams = Streams(SECRET, "plan").child(f"slot {slot}")
-    return design_task(Slot(number=slot, seed=seed, band=Band.HARD), streams, hardness)
 
 
 def test_words_follow_the_latent_values_of_their_row():
@@ -65,7 +53,7 @@ def test_no_text_depends_on_the_rows_before_it():
 
 
 def test_a_design_of_texts_renders_files_that_pass_the_gates_and_name_no_latent_column():
-    rendered = render(text_spec(), SECRET)
+    rendered = render(make_text_spec(), SECRET)
     package, spec = rendered.package, rendered.package.spec
     assert package.public["train.csv"].startswith(f"id,{spec.channel.column},{spec.story.target}\n".encode())
     assert [str(finding) for finding in check_package(package)] == []
@@ -77,7 +65,7 @@ def test_a_design_of_texts_renders_files_that_pass_the_gates_and_name_no_latent_
 
 
 def test_designs_differ_in_which_words_stand_for_which_value():
-    channels = {fingerprint(text_spec(slot).channel) for slot in range(5)}
+    channels = {fingerprint(make_text_spec(slot).channel) for slot in range(5)}
     assert len(channels) == 5
 
 
