@@ -13,7 +13,7 @@ from sandmill.errors import ItemRejected
 from sandmill.models.base import Band, Stage
 from sandmill.models.calibration import band_ends
 from sandmill.models.plan import Slot
-from sandmill.models.structure import MetricName, Structure, TargetKind
+from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
 
 AIM = {Band.EASY: 0.22, Band.MEDIUM: 0.39, Band.HARD: 0.61, Band.EXPERT: 0.77}
 """Difficulty that a search aims at: inside the band, but drawn towards the middle of the scale.
@@ -214,12 +214,12 @@ def pair_bands(structures: Sequence[Structure], bands: Sequence[Band]) -> list[B
     Returns:
         The same bands in another order.
     """
-    kinds = [(structure.target, structure.metric) for structure in structures]
+    kinds = [(structure.modality, structure.target, structure.metric) for structure in structures]
     by_kind = dict(zip(kinds, structures, strict=True))
     reach = {(kind, band): beyond_reach(structure, band) for kind, structure in by_kind.items() for band in Band}
     paired = list(bands)
     # Of equal gains the first entry wins, so the order of insertion is part of the result.
-    slots_by: dict[tuple[tuple[TargetKind, MetricName], Band], list[int]] = {}
+    slots_by: dict[tuple[tuple[Modality, TargetKind, MetricName], Band], list[int]] = {}
     for slot in reversed(range(len(kinds))):
         slots_by.setdefault((kinds[slot], paired[slot]), []).append(slot)
     for slot, kind in enumerate(kinds):

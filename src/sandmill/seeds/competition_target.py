@@ -98,12 +98,12 @@ def _several(train: TableFile, answers: tuple[str, ...], metric: MetricName) -> 
     found = (
         (TargetKind.MULTICLASS, row["bits"] and row["sums_to_one"] and may_be_classes),
         (TargetKind.MULTILABEL, row["bits"]),
-        (TargetKind.DISTRIBUTION, row["numbers"] and row["sums_to_one"]),
         (TargetKind.MULTI_TARGET, row["numbers"]),
     )
     kind = next((kind for kind, holds in found if holds and kind in possible), None)
     if kind is None:
-        raise Unsettled(f"the kind of the {len(answers)} target columns: they do not fit the metric {metric}")
+        why = "they do not fit the metric" if possible else "no task can be made for the metric"
+        raise Unsettled(f"the kind of the {len(answers)} target columns: {why} {metric}")
     return kind
 
 

@@ -5,7 +5,6 @@ import re
 from types import MappingProxyType
 
 from sandmill.errors import shorten
-from sandmill.metrics.registry import METRICS
 from sandmill.models.structure import MetricName
 
 _ALIASES = {
@@ -85,9 +84,6 @@ NOT_OURS = frozenset(
     }
 )
 """Grader names of MLE-bench whose metrics Sandmill does not have. They are not misspellings of others."""
-
-LOWER_IS_BETTER = frozenset(name for name, metric in METRICS.items() if metric.is_lower_better)
-"""Metrics whose best score is the lowest."""
 
 
 def normalized(grader: str) -> str:

@@ -6,13 +6,14 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from sandmill.errors import shorten
+from sandmill.metrics.registry import METRICS
 from sandmill.models.seed import SeedTask, UnsupportedSeed
 from sandmill.models.structure import MetricName
 from sandmill.seeds.cards import bundled_cards
 from sandmill.seeds.competition_data import understand
 from sandmill.seeds.competition_text import read_summary
 from sandmill.seeds.document import Document, read_document
-from sandmill.seeds.graders import LOWER_IS_BETTER, meant, metric_of
+from sandmill.seeds.graders import meant, metric_of
 from sandmill.seeds.leaderboard import read_leaderboard
 from sandmill.seeds.reading import Reading
 from sandmill.seeds.regular import require_folder
@@ -113,9 +114,11 @@ def _bundled_twin(seed_id: str) -> str:
 
 
 def _wrong_direction(metric: MetricName, board: tuple[float, float], file: str) -> list[SourceProblem]:
+    """Compare a leaderboard's order with the metric's; nothing to compare for a metric that Sandmill does not have."""
     best, worst = board
-    if best == worst or (best < worst) == (metric in LOWER_IS_BETTER):
+    ours = METRICS.get(metric)
+    if ours is None or best == worst or (best < worst) == ours.is_lower_better:
         return []
-    better = "lower" if metric in LOWER_IS_BETTER else "higher"
+    better = "lower" if ours.is_lower_better else "higher"
     saw = f"scores from {best:g} in the first row to {worst:g} in the last"
     return [SourceProblem(file, saw, f"the best first, and for {metric} {better} is better", field="score")]

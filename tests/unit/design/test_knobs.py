@@ -188,7 +188,7 @@ def test_a_search_starts_where_typical_designs_reach_its_aim(band):
 
 
 def test_a_task_without_a_curve_is_taken_to_be_as_hard_as_its_knob(monkeypatch):
-    monkeypatch.setattr("sandmill.pipeline.band_search.DIFFICULTY_CURVES", {})
+    monkeypatch.setattr("sandmill.design.difficulty_curves.DIFFICULTY_CURVES", {})
     structure = make_seed(*BINARY).structure
     assert [first_hardness(structure, band) for band in Band] == [AIM[band] for band in Band]
     assert steer(structure, Band.EASY, [(0.5, 0.6)]) == pytest.approx(0.5 - (0.6 - AIM[Band.EASY]))

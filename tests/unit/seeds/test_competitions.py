@@ -9,7 +9,7 @@ from sandmill.errors import SeedError
 from sandmill.models.structure import MetricName, Modality, TargetKind
 from sandmill.seeds import ingest
 from sandmill.seeds.competition_data import NO_DATA, OTHER_FILES
-from sandmill.seeds.graders import GRADERS, LOWER_IS_BETTER, metric_of
+from sandmill.seeds.graders import GRADERS, metric_of
 
 
 def _with_data(written, folder, train, sample, test=None, **kwargs):
@@ -79,7 +79,7 @@ SEVERAL = {
     "numbers": ("mean-column-wise-rmsle", (0.1, 0.9), [0.5, 1.5] * 30, [1.0, 2.0] * 30, TargetKind.MULTI_TARGET),
     "labels": ("column-wise-roc-auc", (0.9, 0.1), [0, 1] * 30, [1, 1, 0] * 20, TargetKind.MULTILABEL),
     "one hot labels": ("column-wise-roc-auc", (0.9, 0.1), [0, 1] * 30, [1, 0] * 30, TargetKind.MULTILABEL),
-    "shares": ("kl-divergence", (0.1, 0.9), [0.25, 0.5] * 30, [0.75, 0.5] * 30, "target distribution"),
+    "shares": ("kl-divergence", (0.1, 0.9), [0.25, 0.5] * 30, [0.75, 0.5] * 30, "metric kl_divergence"),
     "two classes in two columns": ("log-loss", (0.1, 0.9), [0, 1] * 30, [1, 0] * 30, "the kind of the 2 target"),
     "labels under a metric of numbers": ("rmse", (0.1, 0.9), [0, 1] * 30, [1, 1, 0] * 20, "the kind of the 2 target"),
     "numbers under a metric of labels": ("auc-roc", (0.9, 0.1), [0.5, 1.5] * 30, [1.0, 2.0] * 30, "the kind of the 2"),
@@ -264,12 +264,6 @@ def test_grader_names_are_read_however_they_are_spelled(name, metric):
 
 def test_every_metric_can_be_named_by_itself():
     assert {GRADERS[name.replace("_", "-")] for name in MetricName} == set(MetricName)
-
-
-def test_directions_agree_with_the_metrics_that_can_be_graded():
-    from sandmill.metrics import SUPPORTED, get_metric
-
-    assert {name for name in SUPPORTED if get_metric(name).is_lower_better} == LOWER_IS_BETTER & SUPPORTED
 
 
 def test_a_leaderboard_that_runs_the_wrong_way_is_an_error_and_a_flat_one_is_not(written):

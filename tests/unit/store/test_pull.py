@@ -107,7 +107,7 @@ from sandmill.store.release import load
 write, count = pull._write, []
 def dying(path, content, mode):
     count.append(path)
-    if len(count) == 19:
+    if len(count) == 23:
         os.kill(os.getpid(), signal.SIGKILL)
     return write(path, content, mode)
 pull._write = dying
@@ -116,7 +116,7 @@ load({store.root!r}).pull({str(out)!r})
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL
     whole = [path for path in out.iterdir() if not path.name.startswith(".")]
     assert len(whole) == 2
-    assert all(len(_content(folder)) == 8 for folder in whole)
+    assert all(len(_content(folder)) == 10 for folder in whole)
     (left,) = [path for path in out.iterdir() if path.name.startswith(".")]
     os.utime(left, (time.time() - 7200,) * 2)
     assert len(load(store.root).pull(out)) == 4
