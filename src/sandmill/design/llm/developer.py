@@ -1,7 +1,6 @@
 """The ML developer: turns an idea into columns with plausible magnitudes and motifs, and reviews a sample once."""
 
 import json
-from collections.abc import Callable
 from functools import cache
 from typing import Any, Literal
 
@@ -31,8 +30,6 @@ from sandmill.models.domain import (
 )
 from sandmill.models.plan import Slot
 from sandmill.models.structure import TargetKind
-
-Judge = Callable[[Domain], list[str]]
 
 _TARGETS: dict[TargetKind, tuple[str, type[Frozen]]] = {
     TargetKind.BINARY: ("binary", ClassTarget),
