@@ -74,7 +74,7 @@ def choose_candidates(
         *named[: min(wanted, round(2 * hardness))],
         *high_cardinality[: int(has_high_cardinality)],
     }
-    # Not the order in which distractors were picked, which would put them first.
+    # Places are drawn: the order in which columns were picked would show the distractors.
     kept = (candidate for candidate in ranked if candidate.name in chosen)
     return tuple(sorted(kept, key=lambda candidate: streams.key(f"place {candidate.name}")))
 

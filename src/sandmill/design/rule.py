@@ -154,7 +154,7 @@ def choose_background(vocabulary: Vocabulary, conditions: Conditions, rng: np.ra
 def _choose(
     kinds: Sequence[str], count: int, vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator
 ) -> list[Motif]:
-    """Draw motifs over free columns, and add these columns to `taken`."""
+    """Draw motifs that use only columns outside `taken`, and add the columns they use to `taken`."""
     chosen: list[Motif] = []
     for kind in kinds:
         if len(chosen) < count:

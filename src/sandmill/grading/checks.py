@@ -23,7 +23,7 @@ _SOME = 5
 
 
 def task_problems(task: TaskFile) -> list[Problem]:
-    """List what of a task cannot be graded; empty if it can."""
+    """List the reasons why a task cannot be graded; empty if it can be."""
     return [*_facts_problems(task.facts), *_calibration_problems(task.calibration)]
 
 

@@ -47,7 +47,7 @@ class RunLimits(Frozen):
     disk_mb: int = Field(default=512, ge=1)
     """Working directory, /tmp, home and /dev/shm together, in MB. They are in memory, in addition to `memory_mb`."""
     inodes: int = Field(default=20_000, ge=64)
-    """Files and folders in the same places as for `disk_mb`."""
+    """Most files and folders in the places that `disk_mb` counts."""
     file_mb: int = Field(default=256, ge=1)
     """Largest file, in MB."""
     cpu_s: int | None = Field(default=None, ge=1)

@@ -34,7 +34,7 @@ ORDER_ALPHA = 1e-4
 
 
 def check_targets(tables: PackageTables) -> Iterator[str]:
-    """Check that classes occur often enough in every part, and that numbers are valid and differ."""
+    """Check the targets: each class occurs often enough in every part; numbers are valid and not all equal."""
     facts, rows = tables.facts, tables.train.height
     sets: dict[str, tuple[Target, ...]] = {TRAIN: tables.train_targets}
     for part in Part:

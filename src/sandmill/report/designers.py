@@ -35,7 +35,10 @@ class DesignerRow(Frozen):
     """Standard deviation."""
     domains: int
     variety: float
-    """Mean distance between the words of a design and of its nearest neighbour: 0 the same, 1 no word in common."""
+    """How much the texts of a design differ from those of the most similar other design, on average.
+
+    0 means the same words, 1 no common word.
+    """
     requests: int = Field(ge=0)
     tokens: int = Field(ge=0)
     """Of verified designs, as the requests before it."""

@@ -31,7 +31,7 @@ class Admission:
         self.forget()
 
     def forget(self) -> None:
-        """Reset to no runs. A forked child calls this, since it does not own the runs of its parent."""
+        """Forget all running code. A forked child calls this, because the runs belong to its parent."""
         self._changed = threading.Condition()
         self._running = 0
         self._users: Counter[int] = Counter()

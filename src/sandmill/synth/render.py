@@ -131,7 +131,7 @@ def render_train(spec: TaskSpec, facts: TaskFacts, streams: Streams) -> Training
 
 
 def sample_submission(facts: TaskFacts, ids: Sequence[str], train_target: Array) -> pl.DataFrame:
-    """Return a valid submission with the same constant answer in every row."""
+    """Return a valid submission that gives the same answer in every row."""
     cells = form_of(facts).sample(facts, train_target)
     columns = zip(facts.submission_columns, cells, strict=True)
     return pl.DataFrame(
