@@ -23,6 +23,7 @@ import numpy as np
 import polars as pl
 
 from sandmill.design import design_task
+from sandmill.layouts.tables import csv_bytes
 from sandmill.mechanism import draw_rows
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.base import Band
@@ -34,7 +35,7 @@ from sandmill.pipeline.workers import ONE_THREAD, WorkerPool
 from sandmill.rng import Streams
 from sandmill.seeds import ingest
 from sandmill.synth import render
-from sandmill.synth.csv_files import csv_bytes, feature_frame, row_ids, target_frame
+from sandmill.synth.csv_files import feature_frame, row_ids, target_frame
 from sandmill.synth.task_facts import task_facts
 
 SECRET = bytes(32)

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
+from sandmill.models.kinds import kind_of
+from sandmill.models.structure import MetricName, Structure, TargetKind
 
 HARDNESS = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Hardness values of the measurements."""
@@ -70,13 +71,9 @@ DIFFICULTY_CURVES: Mapping[tuple[TargetKind, MetricName], tuple[float, ...]] = M
 A wrong curve makes a search longer, not worse. `benchmarks/hardness.py` measures the curves.
 """
 
-TEXT_CURVES: Mapping[tuple[TargetKind, MetricName], tuple[float, ...]] = MappingProxyType(
-    {(TargetKind.MULTICLASS, MetricName.LOG_LOSS): (0.72, 0.75, 0.79, 0.84, 0.96)}
-)
-"""The same where the columns are seen through texts."""
-
 
 def difficulty_curve(structure: Structure) -> tuple[float, ...]:
     """Typical difficulty of designs of a structure at each hardness; a straight line where it was never measured."""
-    curves = TEXT_CURVES if structure.modality is Modality.TEXT else DIFFICULTY_CURVES
+    kind = kind_of(structure)
+    curves = DIFFICULTY_CURVES if kind is None or kind.tasks is None else kind.tasks
     return curves.get((structure.target, structure.metric), HARDNESS)

@@ -14,19 +14,17 @@ from sandmill.design.faults import Severity, choose_faults
 from sandmill.design.lexicon import load_domains
 from sandmill.design.rule import assign_weights, choose_rule, variance_shares
 from sandmill.design.standardize import fit_link, standardize_terms
-from sandmill.design.story import write_story, write_text_story
+from sandmill.design.story import write_media_story, write_story
 from sandmill.design.targets import choose_target
-from sandmill.design.text_design import choose_text_channel, choose_text_vocabulary
 from sandmill.design.vocabulary import choose_vocabulary
 from sandmill.models.domain import Domain
+from sandmill.models.kinds import TABLE, kind_of
 from sandmill.models.mechanism import CountLink, Link, Mechanism, MultilabelLink, class_names, output_count
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Knobs, Sizes, TaskSpec
-from sandmill.models.structure import MetricName, Modality, PathologyKind, Structure, TargetKind
+from sandmill.models.structure import MetricName, PathologyKind, Structure, TargetKind
 from sandmill.rng import Streams
 
-MOST_FEEDBACK, MOST_FINAL = 3000, 20_000
-"""Largest feedback and final parts. Calibration takes as many rows as the thresholds need."""
 ROWS_EASIEST, ROWS_HARDEST = 200, 80
 """Training rows at hardness 0 and 1."""
 _LEAST_MAJORITY, _MOST_MAJORITY, _MOST_IMBALANCE = 0.58, 0.8, 0.88
@@ -37,8 +35,6 @@ _IMBALANCE_INSENSITIVE = frozenset({MetricName.ACCURACY, MetricName.TOP1_ERROR})
 _LOG_ODDS = {TargetKind.MULTICLASS: (10.0, 1.8)}
 _USUAL_LOG_ODDS = (6.0, 1.1)
 """Standard deviation of the rule in log-odds at hardness 0 and 1, for class targets."""
-_HIDDEN_IN_TEXTS = 0.4
-"""Position of the skills knob for texts, relative to tables. Texts show the latent columns with noise already."""
 _LOG_COUNTS = (0.9, 0.55)
 """Standard deviation of the rule in log counts at hardness 0 and 1. Number targets have 1, and more noise instead."""
 
@@ -57,10 +53,11 @@ def design_task(
     """
     knobs = knobs or Knobs.all_at(hardness)
     draft, structure = slot.draft, slot.structure
-    texts = choose_text_vocabulary(streams) if structure.modality is Modality.TEXT else None
-    domain = draft.domain if draft else texts.domain if texts else _draw_domain(streams)
+    kind = kind_of(structure) or TABLE
+    medium = kind.load("design").choose_medium(streams) if kind.design else None
+    domain = draft.domain if draft else medium.domain if medium else _draw_domain(streams)
     conditions = (
-        no_faults(structure) if texts else choose_conditions(structure, streams, draft.faults if draft else None)
+        no_faults(structure) if medium else choose_conditions(structure, streams, draft.faults if draft else None)
     )
     vocabulary = choose_vocabulary(domain, conditions, streams)
     target = choose_target(structure, domain.targets, knobs.signal, streams.generator("target"))
@@ -68,7 +65,7 @@ def design_task(
     drawn = (
         rule_of(draft.motifs, vocabulary, conditions, draws) if draft else choose_rule(vocabulary, conditions, draws)
     )
-    hidden = knobs.skills * (_HIDDEN_IN_TEXTS if texts else 1)
+    hidden = knobs.skills * kind.hidden
     rule = drawn.at(hidden)
     columns = choose_columns(structure, vocabulary, conditions, rule, knobs.distractors, streams)
     signal = _signal(target.link, structure.target, knobs.signal)
@@ -87,21 +84,21 @@ def design_task(
         seed_id=slot.seed.id,
         structure=structure,
         domain=domain.name,
-        story=write_text_story(texts, target) if texts else write_story(vocabulary, columns, target),
+        story=write_media_story(medium, target) if medium else write_story(vocabulary, columns, target),
         target=structure.target,
         metric=structure.metric,
         split=conditions.split,
         mechanism=fit_link(standardized, shares, streams.child("standardize")),
         sizes=Sizes(
             train=round(_between((ROWS_EASIEST, ROWS_HARDEST), knobs.rows)),
-            feedback=MOST_FEEDBACK,
-            final=MOST_FINAL,
+            feedback=kind.most_feedback,
+            final=kind.most_final,
         ),
         wanted=slot.band,
         hardness=hardness,
         knobs=knobs,
         parent=parent,
-        channel=choose_text_channel(texts, columns, streams) if texts else None,
+        channel=kind.load("design").choose_channel(medium, columns, streams) if medium else None,
     )
 
 

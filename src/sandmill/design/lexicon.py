@@ -2,20 +2,35 @@
 
 from functools import cache
 from importlib.resources import files
+from typing import TypeVar
 
 import yaml
 
+from sandmill.models.base import Frozen
+from sandmill.models.channels import Medium
 from sandmill.models.domain import Domain
+from sandmill.rng import Streams
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """YAML loader: the C version if PyYAML has it, since every worker process reads all domains."""
+Read = TypeVar("Read", bound=Frozen)
+AnyMedium = TypeVar("AnyMedium", bound=Medium)
+
+
+def load_domains() -> tuple[Domain, ...]:
+    """Return all domains of the library, sorted by name."""
+    return load_folder("domains", Domain)
+
+
+def draw_medium(folder: str, model: type[AnyMedium], streams: Streams) -> AnyMedium:
+    """Draw what the items of a design are made of, from a folder with a file for each domain."""
+    known: tuple[AnyMedium, ...] = load_folder(folder, model)
+    return known[int(streams.generator("design").integers(len(known)))]
 
 
 @cache
-def load_domains() -> tuple[Domain, ...]:
-    """Return all domains of the library, sorted by name."""
-    folder = files("sandmill.design").joinpath("domains")
-    texts = (path.read_text() for path in folder.iterdir() if path.name.endswith(".yaml"))
-    return tuple(
-        sorted((Domain.model_validate(yaml.load(text, _Loader)) for text in texts), key=lambda domain: domain.name)
-    )
+def load_folder(folder: str, model: type[Read]) -> tuple[Read, ...]:
+    """Read all files of a folder of this package, in the order of their names."""
+    paths = sorted(files("sandmill.design").joinpath(folder).iterdir(), key=lambda path: path.name)
+    texts = (path.read_text(encoding="utf-8") for path in paths if path.name.endswith(".yaml"))
+    return tuple(model.model_validate(yaml.load(text, _Loader)) for text in texts)

@@ -1,13 +1,11 @@
 """Design of what stands between a mechanism and its texts: which words a latent column makes likely."""
 
 from collections.abc import Sequence
-from functools import cache
-from importlib.resources import files
 
 import numpy as np
-import yaml
 
-from sandmill.models.channels import TextChannel, TextVocabulary, WordSlot
+from sandmill.design.lexicon import draw_medium
+from sandmill.models.channels import TextChannel, TextMedium, WordSlot
 from sandmill.models.mechanism import Column
 from sandmill.rng import Streams
 
@@ -17,30 +15,20 @@ _WORDS_OF_A_LIST = 3
 """Words of a longer list that one design uses, so that no word means the same in all designs."""
 
 
-@cache
-def load_text_vocabularies() -> tuple[TextVocabulary, ...]:
-    """Read the vocabularies of texts that come with the library, by name of their domain."""
-    folder = files("sandmill.design").joinpath("texts")
-    texts = (path.read_text(encoding="utf-8") for path in folder.iterdir() if path.name.endswith(".yaml"))
-    read = (TextVocabulary.model_validate(yaml.safe_load(text)) for text in texts)
-    return tuple(sorted(read, key=lambda vocabulary: vocabulary.domain.name))
+def choose_medium(streams: Streams) -> TextMedium:
+    """Draw the domain of a design."""
+    return draw_medium("texts", TextMedium, streams)
 
 
-def choose_text_vocabulary(streams: Streams) -> TextVocabulary:
-    """Draw the vocabulary of a design."""
-    known = load_text_vocabularies()
-    return known[int(streams.generator("design").integers(len(known)))]
-
-
-def choose_text_channel(vocabulary: TextVocabulary, columns: Sequence[Column], streams: Streams) -> TextChannel:
+def choose_channel(medium: TextMedium, columns: Sequence[Column], streams: Streams) -> TextChannel:
     """Draw which words stand for which latent value. A slot whose column the design lacks follows nothing."""
     latent, rng = {column.name for column in columns}, streams.generator("text channel")
     return TextChannel(
-        column=vocabulary.column,
-        meaning=vocabulary.meaning,
+        column=medium.column,
+        meaning=medium.meaning,
         fewest_sentences=FEWEST_SENTENCES,
         most_sentences=MOST_SENTENCES,
-        sentence=tuple(_drawn(slot, latent, rng) for slot in vocabulary.sentence),
+        sentence=tuple(_drawn(slot, latent, rng) for slot in medium.sentence),
     )
 
 

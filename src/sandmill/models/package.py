@@ -5,6 +5,7 @@ from typing import Any
 from pydantic import Field, model_validator
 
 from sandmill.models.base import Frozen
+from sandmill.models.kinds import TABLE
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import MetricName, TargetKind
 
@@ -28,6 +29,8 @@ class TaskFacts(Frozen):
     """Columns of a submission after the id column, in the order of the sample submission."""
     value_range: tuple[float, float] | None = None
     """Smallest and largest number that a submission may contain, if the task states them."""
+    kind: str = TABLE.name
+    """Name of the task's kind, which says how its public files are read."""
     list_length: int | None = Field(default=None, ge=1)
     """Places of a ranked list that count; later ones are ignored. None: `LIST_LENGTH`."""
 
@@ -43,6 +46,11 @@ class TaskFacts(Frozen):
     def is_wide(self) -> bool:
         """Whether the target has several columns: labels or numbers."""
         return self.target in (TargetKind.MULTILABEL, TargetKind.MULTI_TARGET)
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether the target is one column of 0 and 1."""
+        return self.classes == ("0", "1") and not self.is_wide
 
     @property
     def target_columns(self) -> tuple[str, ...]:
@@ -66,6 +74,6 @@ class TaskPackage(Frozen):
     spec: TaskSpec
     facts: TaskFacts
     public: dict[str, bytes]
-    """description.md, train.csv, test.csv, sample_submission.csv."""
+    """description.md, sample_submission.csv, and the training and test items as their kind lays them out."""
     private: dict[str, bytes]
     """answers.csv (id, target, part); task.json, leaderboard.csv and the scripts are added when the task is proved."""

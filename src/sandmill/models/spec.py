@@ -6,7 +6,8 @@ from pydantic import Field
 
 from sandmill.fingerprint import fingerprint
 from sandmill.models.base import Band, Frozen
-from sandmill.models.channels import TextChannel
+from sandmill.models.channels import AnyChannel
+from sandmill.models.kinds import TABLE, Kind, kind_named
 from sandmill.models.mechanism import Mechanism, class_names, output_count
 from sandmill.models.structure import MetricName, SplitKind, Structure, TargetKind
 
@@ -75,8 +76,13 @@ class TaskSpec(Frozen):
     """Knob positions of the design."""
     parent: str | None = None
     """Fingerprint of the design that this one was steered from."""
-    channel: TextChannel | None = None
+    channel: AnyChannel | None = None
     """What turns the mechanism's columns into what an agent sees; None: the columns themselves are in the files."""
+
+    @property
+    def kind(self) -> Kind:
+        """What shape of task this is."""
+        return kind_named(self.channel.kind) if self.channel else TABLE
 
     @property
     def feature_columns(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from sandmill.calibrate.no_data import best_without_data
 from sandmill.calibrate.panel import Panel, PanelRun
 from sandmill.calibrate.pipelines import run_pipelines
 from sandmill.calibrate.solve_rate import solve_rate
+from sandmill.layouts.base import DESCRIPTION
 from sandmill.metrics import get_metric
 from sandmill.metrics.base import Array
 from sandmill.models.base import Part
@@ -41,7 +42,7 @@ def appraise(
     truth, oracle = answers.truth[final], rendered.oracle[final]
     informed = _informed_score(panel, rendered, truth, final)
     no_data = best_without_data(
-        package.public["description.md"].decode(),
+        package.public[DESCRIPTION].decode(),
         package.facts,
         truth,
         trivial.prediction[final],
@@ -54,7 +55,7 @@ def appraise(
         "informed": informed,
         "solve_rate": _solve_rate(calibration, rendered, panel, streams),
         "lifts": ()
-        if package.spec.channel
+        if not package.spec.kind.shows_columns
         else measure_lifts(package.spec, package.facts, fresh_training(package.spec, streams, DRAWS), graded),
         "no_data": no_data,
     }
@@ -64,7 +65,7 @@ def appraise(
 def _informed_score(panel: Panel, rendered: Rendered, truth: Array, final: NDArray[np.bool_]) -> float | None:
     """Score of a solver that knows the form of the features; None where these are not in the files."""
     spec = rendered.package.spec
-    if spec.channel:
+    if not spec.kind.shows_columns:
         return None
     run = informed_run(panel, spec.mechanism, rendered.train_draw.observed, rendered.test_draw.observed)
     return get_metric(spec.metric).rounded(truth, run.prediction[final]) if run.has_run else None

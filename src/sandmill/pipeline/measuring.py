@@ -70,7 +70,7 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
     """
     with TemporaryDirectory(prefix="sandmill-panel-") as name:
         started = time.process_time()
-        tried = _panel(Path(name), pilot.drawn.train.csv, pilot.test, pilot.facts)
+        tried = _panel(Path(name), pilot.files, pilot.facts)
         runs = tried.run(_PROBE)
         if not attempt.any_band:
             probed = _difficulty_of(pilot, runs)
@@ -82,8 +82,7 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         sizing = _size(attempt, pilot, runs, streams)
         require_promise(sizing)
         rendered = render(sized(pilot.spec, sizing), secret, attempt.replicate, pilot.drawn)
-        public = rendered.package.public
-        panel = _panel(Path(name), public["train.csv"], public["test.csv"], pilot.facts, tried)
+        panel = _panel(Path(name), rendered.package.public, pilot.facts, tried)
         runs = panel.run()
         panel_s = time.process_time() - started
         _require_budget(panel_s)
@@ -100,7 +99,7 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
 def measure_difficulty(pilot: Pilot) -> Difficulty:
     """Measure difficulty alone, on the pilot."""
     with TemporaryDirectory(prefix="sandmill-panel-") as name:
-        panel = _panel(Path(name), pilot.drawn.train.csv, pilot.test, pilot.facts)
+        panel = _panel(Path(name), pilot.files, pilot.facts)
         return _difficulty_of(pilot, panel.run(_PROBE))
 
 
@@ -111,9 +110,9 @@ def sized(spec: TaskSpec, sizing: Sizing) -> TaskSpec:
     return spec.model_copy(update={"sizes": sizes})
 
 
-def _panel(folder: Path, train: bytes, test: bytes, facts: TaskFacts, earlier: Panel | None = None) -> Panel:
-    (folder / "train.csv").write_bytes(train)
-    (folder / "test.csv").write_bytes(test)
+def _panel(folder: Path, files: Mapping[str, bytes], facts: TaskFacts, earlier: Panel | None = None) -> Panel:
+    for path, content in files.items():
+        (folder / path).write_bytes(content)
     return Panel(folder, facts, earlier)
 
 

@@ -2,17 +2,15 @@
 
 from collections.abc import Iterator
 
+from sandmill.layouts.base import SAMPLE, layout_of
+from sandmill.layouts.tables import MAX_COLUMNS, table_excess
 from sandmill.models.calibration import RUNG_FILES
 from sandmill.models.package import TaskPackage
 from sandmill.models.release import TaskRecord
-from sandmill.pipeline.truths import PUBLIC_FILES
 
 PRIVATE_FILES = frozenset({"answers.csv", *RUNG_FILES.values()})
 """Private files that a rerun reads."""
 
-MAX_CSV_BYTES = 20 << 20
-"""Of one table. The largest has 40,000 test rows; a usual one has 1 MB."""
-MAX_COLUMNS = 500
 MAX_SCRIPT_BYTES = 1 << 20
 MAX_BOARD = 200
 """Entries of a leaderboard. The panel has 51."""
@@ -22,15 +20,18 @@ def task_faults(package: TaskPackage, record: TaskRecord) -> Iterator[str]:
     """Say why a task is no micro task, so that nothing of it is run or parsed; nothing if it may be one."""
     sizes = package.spec.sizes
     tested = sizes.feedback + sizes.final
-    rows = {"train.csv": sizes.train, "test.csv": tested, "sample_submission.csv": tested, "answers.csv": tested}
-    if set(package.public) != PUBLIC_FILES:
-        yield f"public/ holds {', '.join(sorted(package.public)) or 'nothing'}, not {', '.join(sorted(PUBLIC_FILES))}"
+    layout = layout_of(package.spec)
+    items, rows = {layout.train: sizes.train, layout.test: tested}, {SAMPLE: tested, "answers.csv": tested}
+    if set(package.public) != layout.files:
+        yield f"public/ holds {', '.join(sorted(package.public)) or 'nothing'}, not {', '.join(sorted(layout.files))}"
     missing = PRIVATE_FILES - package.private.keys()
     if missing:
         yield f"private/ lacks {', '.join(sorted(missing))}"
     for path, content in sorted({**package.public, **package.private}.items()):
-        if path in rows:
-            yield from _table_faults(path, content, rows[path])
+        if path in items:
+            yield from layout.excess(path, content, items[path])
+        elif path in rows:
+            yield from table_excess(path, content, rows[path])
     for path in RUNG_FILES.values():
         if len(package.private.get(path, b"")) > MAX_SCRIPT_BYTES:
             yield f"{path} has more than {MAX_SCRIPT_BYTES} bytes"
@@ -39,17 +40,3 @@ def task_faults(package: TaskPackage, record: TaskRecord) -> Iterator[str]:
     columns = max(len(record.spec.mechanism.columns), len(record.facts.classes), len(record.facts.submission_columns))
     if columns > MAX_COLUMNS:
         yield f"the design has {columns} columns or classes; the most is {MAX_COLUMNS}"
-
-
-def _table_faults(path: str, content: bytes, rows: int) -> Iterator[str]:
-    """Compare a table with what its design says. A design has at most 200 training rows and 40,000 test rows."""
-    if len(content) > MAX_CSV_BYTES:
-        yield f"{path} has {len(content)} bytes; the most is {MAX_CSV_BYTES}"
-        return
-    if b"\r" in content:
-        yield f"{path} holds carriage returns, which readers take for ends of lines; lines end in line feeds alone"
-    columns = content.partition(b"\n")[0].count(b",") + 1
-    if columns > MAX_COLUMNS:
-        yield f"{path} has {columns} columns; the most is {MAX_COLUMNS}"
-    if (found := content.count(b"\n") - 1) != rows:
-        yield f"{path} has {found} rows; its design has {rows}"

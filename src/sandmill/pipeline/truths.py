@@ -9,6 +9,7 @@ from sandmill.calibrate.measure import band_of
 from sandmill.calibrate.panel import PANEL
 from sandmill.calibrate.steadiness import LEAST_HELD
 from sandmill.errors import ItemRejected
+from sandmill.layouts.base import DESCRIPTION, layout_of
 from sandmill.metrics.gap import gap_closed
 from sandmill.models.calibration import Calibration, Thresholds, Tier
 from sandmill.models.package import TaskPackage
@@ -20,14 +21,14 @@ LUCK = 0.05
 """Share of the gap that a solver may be above the oracle on a finite test."""
 ROUNDING = 0.01
 """Difficulty worked out from rounded scores may differ by so much from the measured one."""
-PUBLIC_FILES = frozenset({"description.md", "train.csv", "test.csv", "sample_submission.csv"})
 
 
 def is_micro(package: TaskPackage, seconds: float) -> bool:
     """Whether a task is as small as it must be: rows as designed, and a reference that ran in seconds."""
     sizes: Sizes = package.spec.sizes
-    rows = {name: package.public[name].count(b"\n") - 1 for name in ("train.csv", "test.csv")}
-    fits = rows == {"train.csv": sizes.train, "test.csv": sizes.feedback + sizes.final}
+    layout = layout_of(package.spec)
+    counts = ((layout.train, sizes.train), (layout.test, sizes.feedback + sizes.final))
+    fits = not any(fault for name, items in counts for fault in layout.excess(name, package.public[name], items))
     return fits and 50 <= sizes.train <= 200 and seconds <= STEP_LIMIT_S
 
 
@@ -68,10 +69,10 @@ def nothing_given_away(package: TaskPackage, measured: Calibration) -> bool:
 
     Gates judge what data give away; this looks for what a page must never name.
     """
-    if set(package.public) != PUBLIC_FILES:
+    layout = layout_of(package.spec)
+    if set(package.public) != layout.files:
         return False
-    header = package.public["test.csv"].split(b"\n", 1)[0].decode().strip().split(",")
-    page = package.public["description.md"].decode()
+    page = package.public[DESCRIPTION].decode()
     bars: Thresholds = measured.thresholds
     named = [
         *(f"{bar:.5f}" for bar in (bars.gold, bars.silver, bars.bronze, bars.median)),
@@ -80,7 +81,7 @@ def nothing_given_away(package: TaskPackage, measured: Calibration) -> bool:
         package.task_id,
         "sandmill",
     ]
-    return not set(header) & set(package.facts.target_columns) and not any(word in page for word in named)
+    return not layout.shows_target(package.public, package.facts) and not any(word in page for word in named)
 
 
 def _are_apart(measured: Calibration) -> bool:

@@ -13,7 +13,7 @@ from sandmill.models.base import Part
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.quality.dependence import Array, clustering_p_value, correlate_ranks
-from sandmill.quality.package_tables import ANSWERS, TEST, TRAIN, PackageTables
+from sandmill.quality.package_tables import ANSWERS, PackageTables
 from sandmill.quality.targets import Target, name_target
 
 ROWS_PER_CLASS = 4
@@ -36,7 +36,7 @@ ORDER_ALPHA = 1e-4
 def check_targets(tables: PackageTables) -> Iterator[str]:
     """Check the targets: each class occurs often enough in every part; numbers are valid and not all equal."""
     facts, rows = tables.facts, tables.train.height
-    sets: dict[str, tuple[Target, ...]] = {TRAIN: tables.train_targets}
+    sets: dict[str, tuple[Target, ...]] = {tables.layout.train: tables.train_targets}
     for part in Part:
         inside = tables.test_parts == str(part)
         sets[f"{ANSWERS}, part {part}"] = tuple(target.only(inside) for target in tables.test_targets)
@@ -46,11 +46,13 @@ def check_targets(tables: PackageTables) -> Iterator[str]:
             if broken := int((~target.is_known).sum()):
                 yield f"{what}: {count(broken, 'row')} without a valid target"
             if target.is_class:
-                yield from _check_classes(what, target.known(), LEAST_ROWS_OF_A_CLASS if where == TRAIN else 1)
+                yield from _check_classes(
+                    what, target.known(), LEAST_ROWS_OF_A_CLASS if where == tables.layout.train else 1
+                )
             else:
                 yield from _check_numbers(what, target.known().values, facts)
     if facts.target is not TargetKind.MULTILABEL and len(facts.classes) * ROWS_PER_CLASS > rows:
-        yield f"{TRAIN}: {len(facts.classes)} classes for {rows} rows; at most a quarter as many"
+        yield f"{tables.layout.train}: {len(facts.classes)} classes for {rows} rows; at most a quarter as many"
 
 
 def _check_classes(where: str, target: Target, least: int) -> Iterator[str]:
@@ -78,14 +80,14 @@ def check_twins(tables: PackageTables) -> Iterator[str]:
     test = tables.test.select(tables.features).hash_rows()
     across = int(test.is_in(train.implode()).sum()) / max(1, test.len())
     if across > TWINS_ACROSS:
-        yield f"{across:.1%} of the rows of {TEST} have an equal row in {TRAIN}; at most {TWINS_ACROSS:.0%}"
+        yield f"{across:.1%} of the rows of {tables.layout.test} have an equal row in {tables.layout.train}; at most {TWINS_ACROSS:.0%}"
     copies = _count_repeats(tables.train, [*tables.features, *tables.facts.target_columns])
     repeats = _count_repeats(tables.train, tables.features)
     declared = _most_copies(tables)
     within = (repeats - min(copies, declared)) / max(1, train.len())
     if within > TWINS_WITHIN:
         but = f", {declared} declared copies left out" if declared else ""
-        yield f"{within:.1%} of the rows of {TRAIN} repeat another{but}; at most {TWINS_WITHIN:.0%}"
+        yield f"{within:.1%} of the rows of {tables.layout.train} repeat another{but}; at most {TWINS_WITHIN:.0%}"
 
 
 def _count_repeats(frame: pl.DataFrame, columns: list[str]) -> int:
@@ -106,7 +108,7 @@ def check_order(tables: PackageTables) -> Iterator[str]:
 
     All views of all targets are tested, and p-values are multiplied by their number.
     """
-    for path, targets in ((TRAIN, tables.train_targets), (ANSWERS, tables.test_targets)):
+    for path, targets in ((tables.layout.train, tables.train_targets), (ANSWERS, tables.test_targets)):
         known = [target.known() for target in targets if target.is_known.sum() >= 3]
         for target in known:
             what, p = name_target(target, targets), len(known) * _trend_p_value(target)

@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterator, Mapping
 
 from sandmill.errors import name_some
+from sandmill.layouts.base import DESCRIPTION, SAMPLE, Layout
 from sandmill.metrics import get_metric
 from sandmill.models.layout import SUBMISSION, public_path
 from sandmill.models.structure import SplitKind, TargetKind
 from sandmill.quality.giveaways import GIVEAWAYS, secret_numbers
-from sandmill.quality.package_tables import DESCRIPTION, SAMPLE, TEST, TRAIN, PackageTables
+from sandmill.quality.package_tables import PackageTables
 
 HEADINGS = ("Overview", "Files", "Columns", "Evaluation", "Submission")
 EXAMPLE_LINES = 3
@@ -33,9 +34,9 @@ def check_description(tables: PackageTables) -> Iterator[str]:
     sections = split_sections(text)
     if lacking := [heading for heading in HEADINGS if heading not in sections]:
         yield f"{DESCRIPTION}: no heading {name_some((f'## {heading}' for heading in lacking), shown=5)}"
-    yield from _check_paths(sections)
+    yield from _check_paths(sections, tables.layout)
     yield from _check_names(tables, text)
-    if not _says_split(_FENCE.sub("", text), tables.spec.split):
+    if not _says_split(_FENCE.sub("", text), tables.spec.split, tables.layout):
         yield f"{DESCRIPTION}: does not say that train and test are apart by {_BY[tables.spec.split]}"
     title = get_metric(tables.facts.metric).title.partition(" (")[0]
     if title.lower() not in sections.get("Evaluation", "").lower():
@@ -44,9 +45,9 @@ def check_description(tables: PackageTables) -> Iterator[str]:
     yield from _check_giveaways(tables, text)
 
 
-def _check_paths(sections: Mapping[str, str]) -> Iterator[str]:
+def _check_paths(sections: Mapping[str, str], layout: Layout) -> Iterator[str]:
     """Check that paths are those of the sandbox."""
-    paths = [public_path(name) for name in (TRAIN, TEST, SAMPLE)]
+    paths = [public_path(name) for name in (layout.train, layout.test, SAMPLE)]
     if unnamed := [path for path in paths if not _names(sections.get("Files", ""), path)]:
         yield f"{DESCRIPTION}: its files section does not name the paths {name_some(unnamed)}"
     if not _names(_FENCE.sub("", sections.get("Submission", "")), SUBMISSION):
@@ -73,13 +74,15 @@ def _labels(tables: PackageTables) -> tuple[str, ...]:
     return tables.facts.classes if tables.facts.target is TargetKind.MULTILABEL else ()
 
 
-def _says_split(prose: str, split: SplitKind) -> bool:
+def _says_split(prose: str, split: SplitKind, layout: Layout) -> bool:
     """Whether one sentence says how train and test were split. A random split needs none."""
     if split not in _APART:
         return True
     sentences = re.split(r"(?<=[.;:!?|])\s|\n\s*\n", prose.lower().replace("`", ""))
     return any(
-        _names(sentence, TRAIN) and _names(sentence, TEST) and all(word.search(sentence) for word in _APART[split])
+        _names(sentence, layout.train)
+        and _names(sentence, layout.test)
+        and all(word.search(sentence) for word in _APART[split])
         for sentence in sentences
     )
 

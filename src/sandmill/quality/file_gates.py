@@ -8,12 +8,13 @@ import numpy as np
 import polars as pl
 
 from sandmill.errors import count, name_some
+from sandmill.layouts.base import SAMPLE
 from sandmill.mechanism.columns import standardize
 from sandmill.models.base import Part
 from sandmill.models.calibration import RUNG_FILES
 from sandmill.models.mechanism import Categorical, Missing
 from sandmill.quality.dependence import Array, Levels, clustering_p_value, correlate_ranks, level
-from sandmill.quality.package_tables import ANSWERS, PART, PUBLIC_FILES, SAMPLE, TEST, TRAIN, PackageTables
+from sandmill.quality.package_tables import ANSWERS, PART, PackageTables
 from sandmill.quality.targets import Target, name_target
 
 PRIVATE_FILES = frozenset({ANSWERS, "task.json", "leaderboard.csv", *RUNG_FILES.values()})
@@ -30,7 +31,7 @@ _LAST_NUMBER = re.compile(r"(\d{1,15})$")
 def check_files(tables: PackageTables) -> Iterator[str]:
     """Check that both sides have exactly the expected files, with the numbers of rows that the design declares."""
     yield from tables.faults
-    if unknown := sorted(set(tables.package.public) - set(PUBLIC_FILES)):
+    if unknown := sorted(set(tables.package.public) - tables.layout.files):
         yield f"public side holds files that no agent should get: {name_some(unknown)}"
     if unknown := sorted(set(tables.package.private) - PRIVATE_FILES):
         yield f"private side holds unknown files: {name_some(unknown)}"
@@ -39,8 +40,8 @@ def check_files(tables: PackageTables) -> Iterator[str]:
     sizes = tables.spec.sizes
     test_rows = sizes.feedback + sizes.final
     for path, frame, expected in (
-        (TRAIN, tables.train, sizes.train),
-        (TEST, tables.test, test_rows),
+        (tables.layout.train, tables.train, sizes.train),
+        (tables.layout.test, tables.test, test_rows),
         (SAMPLE, tables.sample, test_rows),
         (ANSWERS, tables.answers, test_rows),
     ):
@@ -52,28 +53,35 @@ def check_files(tables: PackageTables) -> Iterator[str]:
             yield f"{ANSWERS}: saw {saw} rows of part {part}; expected {expected}"
 
 
+def check_items(tables: PackageTables) -> Iterator[str]:
+    """Check items that are no rows of a table, as their kind does."""
+    kind, column = tables.spec.kind, tables.spec.feature_columns
+    if kind.gate:
+        yield from kind.load("gate")(tables.items.train[column[0]], tables.items.test[column[0]])
+
+
 def check_ids(tables: PackageTables) -> Iterator[str]:
     """Check that ids are unique, and that neither ids nor the order of test.csv depend on targets or parts."""
-    name = tables.facts.id_column
+    name, layout = tables.facts.id_column, tables.layout
     train, test = tables.train[name], tables.test[name]
-    for path, ids in ((TRAIN, train), (TEST, test)):
+    for path, ids in ((layout.train, train), (layout.test, test)):
         if empty := ids.null_count():
             yield f"{path}: {count(empty, 'row')} without an id"
         if repeated := ids.len() - ids.n_unique():
             yield f"{path}: {count(repeated, 'id')} more than once"
     if shared := len(set(train) & set(test)):
-        yield f"{count(shared, 'id')} in both {TRAIN} and {TEST}"
+        yield f"{count(shared, 'id')} in both {layout.train} and {layout.test}"
     for path, frame in ((SAMPLE, tables.sample), (ANSWERS, tables.answers)):
         if not frame[name].equals(test):
-            yield f"{path}: its ids are not those of {TEST} in the same order"
-    yield from _read_targets(TRAIN, train, tables.train_targets)
-    yield from _read_targets(TEST, test, tables.test_targets)
+            yield f"{path}: its ids are not those of {layout.test} in the same order"
+    yield from _read_targets(layout.train, train, tables.train_targets)
+    yield from _read_targets(layout.test, test, tables.test_targets)
     final = (tables.test_parts == str(Part.FINAL)).astype(np.int64)
-    yield from read_ids(f"{TEST}: ids tell the part", id_views(test), final, ID_ALPHA)
+    yield from read_ids(f"{layout.test}: ids tell the part", id_views(test), final, ID_ALPHA)
     place = np.arange(len(final))
     p = min(correlate_ranks(place, final)[1], clustering_p_value(final > 0))
     if p < ID_ALPHA:
-        yield f"{TEST}: the order of rows tells the part (p = {p:.1e})"
+        yield f"{layout.test}: the order of rows tells the part (p = {p:.1e})"
 
 
 def _read_targets(path: str, ids: pl.Series, targets: tuple[Target, ...]) -> Iterator[str]:
@@ -109,7 +117,7 @@ def check_missing(tables: PackageTables) -> Iterator[str]:
     """Check that cells are missing where the design declares it, about as often as declared, and nowhere else."""
     declared = {gap.column: gap for gap in tables.spec.mechanism.missing()}
     id_column, features = tables.facts.id_column, tables.features
-    for path, frame in ((TRAIN, tables.distinct_train), (TEST, tables.test)):
+    for path, frame in ((tables.layout.train, tables.distinct_train), (tables.layout.test, tables.test)):
         for name in (id_column, *features):
             gaps, rows = frame[name].null_count(), frame.height
             if gaps == rows:

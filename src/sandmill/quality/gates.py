@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sandmill.models.package import TaskPackage
 from sandmill.quality.data_gates import check_order, check_targets, check_twins
 from sandmill.quality.description_gate import check_description
-from sandmill.quality.file_gates import check_files, check_ids, check_missing
+from sandmill.quality.file_gates import check_files, check_ids, check_items, check_missing
 from sandmill.quality.findings import Finding
 from sandmill.quality.package_tables import PackageTables, read_package
 from sandmill.quality.proxy_gate import check_proxy
@@ -31,6 +31,7 @@ class Gate:
 
 GATES: tuple[Gate, ...] = (
     Gate("files", check_files, needs_rows=False),
+    Gate("items", check_items),
     Gate("ids", check_ids),
     Gate("targets", check_targets),
     Gate("twins", check_twins),

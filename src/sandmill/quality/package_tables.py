@@ -7,17 +7,16 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from polars.exceptions import PolarsError
 
+from sandmill.fingerprint import digest
+from sandmill.layouts.base import DESCRIPTION, SAMPLE, Items, Layout, layout_of
+from sandmill.layouts.tables import read_csv, require_columns
 from sandmill.models.package import TaskFacts, TaskPackage
 from sandmill.models.spec import TaskSpec
 from sandmill.quality.cells import type_features
 from sandmill.quality.targets import Target, match_rows, read_targets
 
-DESCRIPTION = "description.md"
-TRAIN, TEST, SAMPLE = "train.csv", "test.csv", "sample_submission.csv"
 ANSWERS = "answers.csv"
-PUBLIC_FILES = (DESCRIPTION, TRAIN, TEST, SAMPLE)
 PART = "part"
 
 
@@ -26,7 +25,10 @@ class PackageTables:
     """The tables of one package: ids, names and targets as text, numbers and days as floats, missing cells as nulls."""
 
     package: TaskPackage
+    layout: Layout
     description: str
+    items: Items
+    """Training and test items as they are in the files."""
     train: pl.DataFrame
     test: pl.DataFrame
     sample: pl.DataFrame
@@ -88,39 +90,34 @@ def read_package(package: TaskPackage) -> PackageTables:
     """Parse every file of a package. A file that cannot be parsed becomes a fault and an empty table."""
     faults: list[str] = []
     facts, spec = package.facts, package.spec
-    id_, targets = facts.id_column, facts.target_columns
-    features = list(spec.feature_columns)
-    train = _read_csv(package.public, TRAIN, faults)
-    features = _in_order_of(train, features)
-    _require(TRAIN, train, [id_, *features, *targets], faults)
-    test = _read_csv(package.public, TEST, faults)
-    if test is not None and (leaked := [name for name in targets if name in test.columns]):
-        faults.append(f"{TEST}: holds the target column {', '.join(leaked)}")
-    _require(TEST, test, [id_, *features], faults)
-    sample = _read_csv(package.public, SAMPLE, faults)
-    _require(SAMPLE, sample, [id_, *facts.submission_columns], faults)
-    answers = _read_csv(package.private, ANSWERS, faults)
-    _require(ANSWERS, answers, [id_, *targets, PART], faults)
+    layout = layout_of(spec)
+    items = layout.read(package.public, facts, spec.feature_columns)
+    faults += items.faults
+    sample = read_csv(package.public, SAMPLE, faults)
+    require_columns(SAMPLE, sample, [facts.id_column, *facts.submission_columns], faults)
+    answers = read_csv(package.private, ANSWERS, faults)
+    require_columns(ANSWERS, answers, [facts.id_column, *facts.target_columns, PART], faults)
     return PackageTables(
         package,
+        layout,
         _read_text(package.public, DESCRIPTION, faults),
-        pl.DataFrame() if train is None else type_features(TRAIN, train, spec, faults),
-        pl.DataFrame() if test is None else type_features(TEST, test, spec, faults),
+        items,
+        type_features(layout.train, _as_text(items.train), spec, faults),
+        type_features(layout.test, _as_text(items.test), spec, faults),
         pl.DataFrame() if sample is None else sample,
         pl.DataFrame() if answers is None else answers,
         tuple(faults),
     )
 
 
-def _read_csv(files: Mapping[str, bytes], path: str, faults: list[str]) -> pl.DataFrame | None:
-    if path not in files:
-        faults.append(f"{path}: the file is not there")
-        return None
-    try:
-        return pl.read_csv(files[path], infer_schema=False)
-    except PolarsError as error:
-        faults.append(f"{path}: not a CSV table ({str(error).splitlines()[0]})")
-        return None
+def _as_text(frame: pl.DataFrame) -> pl.DataFrame:
+    """Put the hash of its bytes in place of each cell that is no text, so that equal cells stay equal."""
+    hashed = [
+        pl.Series(name, [digest(cell) for cell in frame[name]], dtype=pl.String)
+        for name, kind in frame.schema.items()
+        if kind == pl.Binary
+    ]
+    return frame.with_columns(hashed)
 
 
 def _read_text(files: Mapping[str, bytes], path: str, faults: list[str]) -> str:
@@ -132,15 +129,3 @@ def _read_text(files: Mapping[str, bytes], path: str, faults: list[str]) -> str:
     except UnicodeDecodeError as error:
         faults.append(f"{path}: not UTF-8 text ({error.reason} at byte {error.start})")
         return ""
-
-
-def _in_order_of(frame: pl.DataFrame | None, names: list[str]) -> list[str]:
-    """Return names in the order of a frame. The order of features is free, but the same in train and test."""
-    if frame is None or not set(names) <= set(frame.columns):
-        return names
-    return [name for name in frame.columns if name in set(names)]
-
-
-def _require(path: str, frame: pl.DataFrame | None, expected: list[str], faults: list[str]) -> None:
-    if frame is not None and frame.columns != expected:
-        faults.append(f"{path}: saw columns {', '.join(frame.columns)}; expected {', '.join(expected)}")

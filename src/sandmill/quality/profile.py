@@ -11,9 +11,10 @@ import numpy as np
 import polars as pl
 
 from sandmill.fingerprint import digest
+from sandmill.layouts.base import DESCRIPTION, SAMPLE
 from sandmill.models.base import Part
 from sandmill.quality.cells import date_columns
-from sandmill.quality.package_tables import DESCRIPTION, PART, SAMPLE, TEST, TRAIN, PackageTables
+from sandmill.quality.package_tables import PART, PackageTables
 from sandmill.quality.targets import reads_sets
 
 SCHEMAS: Mapping[str, Mapping[str, type[pl.DataType]]] = {
@@ -144,8 +145,8 @@ def _describe_columns(tables: PackageTables) -> Iterator[Row]:
     named = dict.fromkeys(facts.target_columns, "target") | {facts.id_column: "id"} | dict.fromkeys(prose, "prose")
     dates = {column.name for column in date_columns(tables.spec)}
     for path, frame, roles, role in (
-        (TRAIN, tables.train, named, "feature"),
-        (TEST, tables.test, named, "feature"),
+        (tables.layout.train, tables.train, named, "feature"),
+        (tables.layout.test, tables.test, named, "feature"),
         (SAMPLE, tables.sample, {facts.id_column: "id"}, "submission"),
     ):
         for name in frame.columns:

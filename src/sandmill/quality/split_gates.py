@@ -13,7 +13,7 @@ from sandmill.models.structure import SplitKind
 from sandmill.quality.cells import date_columns
 from sandmill.quality.dependence import Array, overhang_p_value, same_spread_p_value
 from sandmill.quality.file_gates import ID_ALPHA, id_views, read_ids
-from sandmill.quality.package_tables import TEST, TRAIN, PackageTables
+from sandmill.quality.package_tables import PackageTables
 from sandmill.quality.targets import Target
 
 LEAST_UNITS = 4
@@ -30,8 +30,11 @@ def check_units(tables: PackageTables) -> Iterator[str]:
         if tables.spec.split is SplitKind.GROUPED:
             yield "the split is by unit, but no column names units"
         return
-    parts = {TRAIN: tables.train[name]}
-    parts |= {f"part {part} of {TEST}": tables.test[name].filter(tables.test_parts == str(part)) for part in Part}
+    parts = {tables.layout.train: tables.train[name]}
+    parts |= {
+        f"part {part} of {tables.layout.test}": tables.test[name].filter(tables.test_parts == str(part))
+        for part in Part
+    }
     for (first, here), (second, there) in combinations(parts.items(), 2):
         if shared := len(set(here.drop_nulls()) & set(there.drop_nulls())):
             yield f"{count(shared, 'unit')} of column {name} in both {first} and {second}"
@@ -41,7 +44,10 @@ def check_units(tables: PackageTables) -> Iterator[str]:
             yield f"{where}: column {name} has {count(units, 'unit')}; at least {LEAST_UNITS}"
         elif units > MOST_UNITS * cells.len():
             yield f"{where}: column {name} has {units} units for {cells.len()} rows; rows must share them"
-    for where, frame, targets in ((TRAIN, tables.train, tables.train_targets), (TEST, tables.test, _with_part(tables))):
+    for where, frame, targets in (
+        (tables.layout.train, tables.train, tables.train_targets),
+        (tables.layout.test, tables.test, _with_part(tables)),
+    ):
         yield from _check_shared_cells(where, frame, name, tables.spec.mechanism.columns)
         yield from _check_unit_names(where, frame[name], targets)
 
@@ -77,7 +83,7 @@ def _mean_by_unit(units: pl.Series, target: Target) -> tuple[pl.Series, Array]:
 def check_time(tables: PackageTables) -> Iterator[str]:
     """Check that test dates are later if the split is by time. Otherwise, and between parts, spans must agree."""
     dates = date_columns(tables.spec)
-    split = tables.spec.split
+    split, layout = tables.spec.split, tables.layout
     parting = [column.name for column in dates if _train_days(column) is not None]
     if split is SplitKind.TEMPORAL and not parting:
         yield "the split is by time, but no date column parts train and test"
@@ -87,11 +93,11 @@ def check_time(tables: PackageTables) -> Iterator[str]:
         yield from _check_span(tables, column)
         train, test = _days(tables.distinct_train, column), _days(tables.test, column)
         if column.name not in parting:
-            yield from _compare_spans(f"{TRAIN} and {TEST}: column {column.name}", train, test)
+            yield from _compare_spans(f"{layout.train} and {layout.test}: column {column.name}", train, test)
         elif len(train) and len(test) and (early := int((test <= train.max()).sum())):
-            yield f"{count(early, 'row')} of {TEST} not later than all of {TRAIN} by column {column.name}"
+            yield f"{count(early, 'row')} of {layout.test} not later than all of {layout.train} by column {column.name}"
         feedback, final = (_days(tables.test.filter(tables.test_parts == str(part)), column) for part in Part)
-        yield from _compare_spans(f"parts of {TEST}: column {column.name}", feedback, final)
+        yield from _compare_spans(f"parts of {tables.layout.test}: column {column.name}", feedback, final)
 
 
 def _train_days(column: Column) -> int | None:
@@ -102,7 +108,7 @@ def _check_span(tables: PackageTables, column: Column) -> Iterator[str]:
     """Check that days are in the declared span. They count from the column's first day, 0."""
     if not isinstance(column.distribution, Date):
         return
-    for path, frame in ((TRAIN, tables.train), (TEST, tables.test)):
+    for path, frame in ((tables.layout.train, tables.train), (tables.layout.test, tables.test)):
         days = frame[column.name].drop_nulls()
         if outside := int(((days < 0) | (days >= column.distribution.days)).sum()):
             yield f"{path}: {count(outside, 'cell')} of column {column.name} outside the declared span"

@@ -1,11 +1,9 @@
 """Check whether designs can be made from a seed."""
 
 from sandmill.metrics.support import SUPPORTED_TASKS
-from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
+from sandmill.models.kinds import kind_of, kinds_of
+from sandmill.models.structure import MetricName, Structure, TargetKind
 
-_MODALITIES = frozenset({Modality.TABULAR, Modality.TEXT})
-_TEXT_TASKS = frozenset({(TargetKind.MULTICLASS, MetricName.LOG_LOSS)})
-"""What can be asked of texts."""
 _WIDE = frozenset({TargetKind.MULTI_TARGET, TargetKind.MULTILABEL})
 _METRICS = frozenset(metric for metrics in SUPPORTED_TASKS.values() for metric in metrics)
 
@@ -23,7 +21,7 @@ def missing_support(structure: Structure) -> tuple[str, ...]:
         `metric rmse with target binary`; empty if the structure is supported.
     """
     needs = []
-    if structure.modality not in _MODALITIES:
+    if not kinds_of(structure.modality):
         needs.append(f"modality {structure.modality}")
     if structure.target not in SUPPORTED_TASKS:
         needs.append(f"target {structure.target}")
@@ -32,6 +30,6 @@ def missing_support(structure: Structure) -> tuple[str, ...]:
         needs.append(f"metric {structure.metric} with target {structure.target}")
     if structure.n_targets > 1 and structure.target in SUPPORTED_TASKS and structure.target not in _WIDE:
         needs.append(f"{structure.n_targets} targets")
-    if not needs and structure.modality is Modality.TEXT and (structure.target, structure.metric) not in _TEXT_TASKS:
+    if not needs and kind_of(structure) is None:
         needs.append(f"modality {structure.modality} with target {structure.target} and metric {structure.metric}")
     return tuple(needs)

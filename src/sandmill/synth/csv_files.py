@@ -1,4 +1,4 @@
-"""Write draws of a mechanism as CSV. The bytes are the same on every machine."""
+"""Cells of the files, from draws of a mechanism. They are the same on every machine."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -42,11 +42,6 @@ def feature_frame(mechanism: Mechanism, observed: Mapping[str, Floats], row_numb
 def target_frame(facts: TaskFacts, target: Floats) -> pl.DataFrame:
     """Return targets as in the files: class names, 0/1 for labels, label lists, or numbers."""
     return pl.DataFrame(dict(form_of(facts).write_truth(target, facts)))
-
-
-def csv_bytes(frame: pl.DataFrame) -> bytes:
-    """Write CSV with LF line ends, empty cells for nulls, and the shortest decimals that read back equal."""
-    return frame.with_columns(pl.col(pl.String).replace("", None)).write_csv().encode()
 
 
 def _series(column: Column, values: Floats, streams: Streams) -> pl.Series:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from sandmill.layouts.base import SAMPLE, Layout, layout_of
 from sandmill.metrics import get_metric
 from sandmill.metrics.forms import form_of
 from sandmill.metrics.forms.base import listed
@@ -12,7 +13,6 @@ from sandmill.models.package import TaskFacts
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import SplitKind, TargetKind
 
-_TRAIN, _TEST, _SAMPLE = (f"`{public_path(name)}`" for name in ("train.csv", "test.csv", "sample_submission.csv"))
 _EXAMPLE_ROWS = 3
 _LEVELS_SHOWN = 8
 
@@ -26,64 +26,64 @@ def describe(spec: TaskSpec, facts: TaskFacts, sample_csv: bytes) -> str:
         sample_csv: the sample submission. Its first lines become the example.
     """
     test_rows = spec.sizes.feedback + spec.sizes.final
+    layout = layout_of(spec)
     sections = [
         f"# {spec.story.title}",
         "## Overview",
-        f"{spec.story.overview}\n\nEach row is {spec.story.row}. {_aim(facts)}",
+        f"{spec.story.overview}\n\nEach {layout.item} is {spec.story.row}. {_aim(facts, layout)}",
         "## Files",
-        _files(spec, facts),
+        _files(spec, facts, layout),
         "## Columns",
-        _columns(spec, facts),
+        _columns(spec, facts, layout),
         "## Evaluation",
         _evaluation(facts),
         "## Environment",
         f"Code runs in Python, without a network, in a working directory that holds the read-only folder `{PUBLIC}`. "
         f"It can import {', '.join(LIBRARIES)} and the standard library.",
         "## Submission",
-        _submission(facts, sample_csv, test_rows),
+        _submission(facts, sample_csv, test_rows, layout),
     ]
     return "\n\n".join(sections) + "\n"
 
 
-def _aim(facts: TaskFacts) -> str:
-    return f"For every row of {_TEST}, predict {form_of(facts).aim(facts)}."
+def _aim(facts: TaskFacts, layout: Layout) -> str:
+    return f"For every {layout.item} of {_path(layout.test)}, predict {form_of(facts).aim(facts)}."
 
 
-def _files(spec: TaskSpec, facts: TaskFacts) -> str:
-    sizes = spec.sizes
-    word = "target" if len(facts.target_columns) == 1 else "targets"
-    rows = [
-        (_TRAIN, f"{sizes.train} rows with the {word} {listed(facts.target_columns)}"),
-        (_TEST, f"{sizes.feedback + sizes.final} rows to predict, without the {word}"),
-        (_SAMPLE, "a submission of the right form, with constant values"),
-    ]
-    return _table(("file", "content"), rows) + _split(spec)
+def _path(name: str) -> str:
+    return f"`{public_path(name)}`"
 
 
-def _split(spec: TaskSpec) -> str:
+def _files(spec: TaskSpec, facts: TaskFacts, layout: Layout) -> str:
+    rows = [(_path(name), content) for name, content in layout.contents(facts, spec.sizes)]
+    rows.append((_path(SAMPLE), "a submission of the right form, with constant values"))
+    return _table(("file", "content"), rows) + _split(spec, _path(layout.train), _path(layout.test))
+
+
+def _split(spec: TaskSpec, train: str, test: str) -> str:
     """Describe the split, unless it is random."""
     match spec.split:
         case SplitKind.GROUPED:
-            return f"\n\nNo `{spec.mechanism.unit_column()}` of {_TRAIN} occurs in {_TEST}."
+            return f"\n\nNo `{spec.mechanism.unit_column()}` of {train} occurs in {test}."
         case SplitKind.TEMPORAL:
             dates = (column.name for column in spec.mechanism.columns if isinstance(column.distribution, Date))
-            return f"\n\nBy `{next(dates)}`, all rows of {_TEST} are later than those of {_TRAIN}."
+            return f"\n\nBy `{next(dates)}`, all rows of {test} are later than those of {train}."
         case SplitKind.STRATIFIED:
-            return f"\n\nThe classes occur about as often in {_TRAIN} as in {_TEST}."
+            return f"\n\nThe classes occur about as often in {train} as in {test}."
         case _:
             return ""
 
 
-def _columns(spec: TaskSpec, facts: TaskFacts) -> str:
-    rows = [(f"`{facts.id_column}`", "text", "Identifier of the row, without meaning")]
+def _columns(spec: TaskSpec, facts: TaskFacts, layout: Layout) -> str:
+    rows = [(f"`{facts.id_column}`", "text", f"Identifier of the {layout.item}, without meaning")]
     if spec.channel:
-        rows.append((f"`{spec.channel.column}`", "text", spec.channel.meaning))
+        rows.append((f"`{spec.channel.column}`", layout.cell, spec.channel.meaning))
     else:
         rows += [(f"`{column.name}`", _type(column), _meaning(column, spec)) for column in spec.mechanism.columns]
     meanings = spec.story.column_meanings
     for name in facts.target_columns:
         meaning = meanings.get(name, spec.story.target_meaning)
-        rows.append((f"`{name}`", _target_type(facts), f"{meaning}. Only in {_TRAIN}"))
+        rows.append((f"`{name}`", _target_type(facts), f"{meaning}. Only in {_path(layout.train)}"))
     table = _table(("column", "type", "meaning"), rows)
     if facts.target is not TargetKind.MULTILABEL:
         return table
@@ -150,12 +150,12 @@ def _evaluation(facts: TaskFacts) -> str:
     return f"Submissions are scored by {metric.title}: {metric.definition}. {direction}{classes}"
 
 
-def _submission(facts: TaskFacts, sample_csv: bytes, test_rows: int) -> str:
+def _submission(facts: TaskFacts, sample_csv: bytes, test_rows: int, layout: Layout) -> str:
     lines = sample_csv.decode().splitlines()[: 1 + _EXAMPLE_ROWS]
     example = "\n".join(["```csv", *lines, "```"])
     return (
         f"Write `{SUBMISSION}` into the working directory, with a header and {test_rows} rows, one for each "
-        f"`{facts.id_column}` of {_TEST}, in any order. {form_of(facts).cells(facts)}\n\n{example}"
+        f"`{facts.id_column}` of {_path(layout.test)}, in any order. {form_of(facts).cells(facts)}\n\n{example}"
     )
 
 

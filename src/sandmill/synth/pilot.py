@@ -6,17 +6,15 @@ from functools import cached_property
 
 import polars as pl
 
+from sandmill.layouts.base import layout_of
 from sandmill.mechanism.columns import Floats
 from sandmill.metrics.base import Array
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import TaskSpec
-from sandmill.synth.csv_files import csv_bytes, row_ids
+from sandmill.synth.csv_files import row_ids
 from sandmill.synth.render import Drawn, as_codes, draw_shared, frames_of, side_by_side, streams_of
 from sandmill.synth.rows import draw_test
 from sandmill.synth.task_facts import task_facts
-
-PILOT_ROWS = 2000
-"""Test rows of a pilot. They measure the difficulty of the design, and decide the size of the published test."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +25,16 @@ class Pilot:
     facts: TaskFacts
     drawn: Drawn
     """Training rows as they will be published, and the oracle."""
-    test: bytes
-    """test.csv of the pilot rows."""
+    test: pl.DataFrame
+    """Ids and features of the pilot rows."""
     truth: Array
     observed: Mapping[str, Floats]
     """Visible cells of the pilot rows, as numbers."""
+
+    @cached_property
+    def files(self) -> dict[str, bytes]:
+        """Training and pilot items as public files hold them."""
+        return layout_of(self.spec).write(self.drawn.train.frame, self.test, self.facts)
 
     @cached_property
     def oracle(self) -> Array:
@@ -39,15 +42,17 @@ class Pilot:
         return self.drawn.rule.predict(self.observed)
 
 
-def draw_pilot(spec: TaskSpec, secret: bytes, replicate: int = 0, rows: int = PILOT_ROWS) -> Pilot:
+def draw_pilot(spec: TaskSpec, secret: bytes, replicate: int = 0, rows: int | None = None) -> Pilot:
     """Draw a design's training rows and a pilot.
 
     Args:
         spec: the design.
         secret: release secret.
         replicate: number of the rendering.
-        rows: test rows of the pilot.
+        rows: test rows of the pilot. They measure difficulty, and decide the size of the published test. None: as many
+            as the kind says.
     """
+    rows = rows or spec.kind.pilot
     streams, facts = streams_of(spec, secret, replicate), task_facts(spec)
     test = draw_test(spec.mechanism, streams.child("pilot"), rows)
     ids = pl.Series(facts.id_column, row_ids(streams, "pilot", range(rows))).to_frame()
@@ -55,7 +60,7 @@ def draw_pilot(spec: TaskSpec, secret: bytes, replicate: int = 0, rows: int = PI
         spec=spec,
         facts=facts,
         drawn=draw_shared(spec, facts, streams),
-        test=csv_bytes(side_by_side(ids, frames_of(spec, facts, test)[0])),
+        test=side_by_side(ids, frames_of(spec, facts, test)[0]),
         truth=as_codes(facts, test.draw.target),
         observed=test.draw.observed,
     )

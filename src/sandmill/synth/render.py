@@ -8,6 +8,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sandmill.layouts.base import DESCRIPTION, SAMPLE, layout_of
+from sandmill.layouts.tables import csv_bytes
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.mechanism.sampling import Draw
@@ -18,12 +20,11 @@ from sandmill.models.base import Part
 from sandmill.models.package import TaskFacts, TaskPackage
 from sandmill.models.spec import TaskSpec
 from sandmill.rng import Streams
-from sandmill.synth.csv_files import csv_bytes, feature_frame, row_ids, target_frame
+from sandmill.synth.csv_files import feature_frame, row_ids, target_frame
 from sandmill.synth.describe import describe
 from sandmill.synth.oracle import OracleRule
 from sandmill.synth.rows import PartRows, draw_test, draw_train
 from sandmill.synth.task_facts import task_facts
-from sandmill.synth.text_channel import render_texts
 
 _TASK_ID_LENGTH = 12
 
@@ -35,9 +36,9 @@ class Rendered:
     package: TaskPackage
     answers: Answers
     train_draw: Draw
-    """The training rows as numbers, in the order of train.csv."""
+    """The training rows as numbers, in the order of the files."""
     test_draw: Draw
-    """The test rows as numbers, in the order of test.csv."""
+    """The test rows as numbers, in the order of the files."""
     rule: OracleRule
 
     @cached_property
@@ -87,10 +88,9 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0, drawn: "Drawn | No
         spec=spec,
         facts=facts,
         public={
-            "description.md": describe(spec, facts, sample).encode(),
-            "train.csv": train.csv,
-            "test.csv": csv_bytes(side_by_side(test_ids, test_frame)),
-            "sample_submission.csv": sample,
+            DESCRIPTION: describe(spec, facts, sample).encode(),
+            **layout_of(spec).write(train.frame, side_by_side(test_ids, test_frame), facts),
+            SAMPLE: sample,
         },
         private={"answers.csv": csv_bytes(side_by_side(test_ids, test_target, part_names))},
     )
@@ -102,8 +102,8 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0, drawn: "Drawn | No
 class TrainingPart:
     """The training rows of a rendering."""
 
-    csv: bytes
-    """train.csv."""
+    frame: pl.DataFrame
+    """Id, features and targets, in the order of the files."""
     draw: Draw
     """The same rows as numbers."""
 
@@ -122,12 +122,12 @@ def draw_shared(spec: TaskSpec, facts: TaskFacts, streams: Streams) -> Drawn:
 
 
 def render_train(spec: TaskSpec, facts: TaskFacts, streams: Streams) -> TrainingPart:
-    """Draw the training rows and write train.csv. Neither depends on the size of the test."""
+    """Draw the training rows and render them. Neither depends on the size of the test."""
     rows = draw_train(spec.mechanism, spec.split, streams.child("train"), spec.sizes.train)
     order = shuffled(streams, "train", spec.sizes.train)
     features, target = (frame[order] for frame in frames_of(spec, facts, rows))
     ids = pl.Series(facts.id_column, row_ids(streams, "train", range(spec.sizes.train))).to_frame()
-    return TrainingPart(csv_bytes(side_by_side(ids, features, target)), rows.draw.take(order))
+    return TrainingPart(side_by_side(ids, features, target), rows.draw.take(order))
 
 
 def sample_submission(facts: TaskFacts, ids: Sequence[str], train_target: Array) -> pl.DataFrame:
@@ -158,8 +158,7 @@ def _features(spec: TaskSpec, rows: PartRows) -> pl.DataFrame:
     row_numbers = RowNumbers(rows.streams, rows.draw.numbers)
     if spec.channel is None:
         return feature_frame(spec.mechanism, rows.draw.observed, row_numbers)
-    texts = render_texts(spec.channel, rows.draw.observed, row_numbers)
-    return pl.DataFrame({spec.channel.column: texts})
+    return pl.DataFrame({spec.channel.column: spec.kind.load("render")(spec.channel, rows.draw.observed, row_numbers)})
 
 
 def side_by_side(*frames: pl.DataFrame) -> pl.DataFrame:

@@ -31,6 +31,7 @@ _MODULES = {
     "DecisionTreeRegressor": "sklearn.tree",
 }
 """Names of scikit-learn that scripts use, with the module to import each from."""
+_STANDARD = {"BytesIO": "from io import BytesIO", "ZipFile": "from zipfile import ZipFile"}
 _PACKAGES = {"np": "import numpy as np", "pd": "import pandas as pd"}
 
 
@@ -66,8 +67,11 @@ def imports(body: str) -> list[str]:
     by_module: dict[str, list[str]] = {}
     for name in sorted(used & _MODULES.keys()):
         by_module.setdefault(_MODULES[name], []).append(name)
+    standard = [line for name, line in _STANDARD.items() if name in used]
     packages = [line for name, line in _PACKAGES.items() if name in used]
-    return packages + fold(f"from {module} import {', '.join(names)}" for module, names in sorted(by_module.items()))
+    return [*standard, *([""] if standard else []), *packages] + fold(
+        f"from {module} import {', '.join(names)}" for module, names in sorted(by_module.items())
+    )
 
 
 def _fold(line: str) -> list[str]:

@@ -10,6 +10,7 @@ from sandmill.calibrate.scripts.layout import WIDTH, comment, fold, imports, lis
 from sandmill.calibrate.scripts.members import Member, columns_block, feature_lists, features_of
 from sandmill.calibrate.solvers.texts import TOKEN
 from sandmill.metrics import get_metric
+from sandmill.models.kinds import kind_named
 
 TOKEN_SOURCE = f'r"{TOKEN}"'
 _THREADS = 'os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")'
@@ -60,7 +61,7 @@ def constants(found: Findings, members: Sequence[Member]) -> list[str]:
         lines[0] = f"ID, TARGET = {quoted(facts.id_column)}, {quoted(facts.target_column)}"
     if facts.target == "multi_target":
         lines.append(f"TARGETS = {listed(facts.target_columns)}")
-    if facts.classes and not _is_binary(found):
+    if facts.classes and not found.facts.is_binary:
         lines.append(f"CLASSES = {listed(facts.classes)}")
     if members:
         lines += [f"NUMBERS = {listed(found.numbers)}"] if found.numbers else []
@@ -94,7 +95,7 @@ def submission_block(found: Findings) -> list[str]:
     one = "submission = pd.DataFrame({{ID: test[ID], TARGET: {}}})"
     match facts.encoding:
         case "label":
-            made = [one.format("answer" if _is_binary(found) else "np.array(CLASSES)[answer]")]
+            made = [one.format("answer" if found.facts.is_binary else "np.array(CLASSES)[answer]")]
         case "label_list":
             made = ['names = [" ".join(np.array(CLASSES)[row == 1]) for row in answer]', one.format("names")]
         case "ranked_list":
@@ -117,7 +118,7 @@ def finish(found: Findings, approach: str, blocks: Sequence[Sequence[str]]) -> s
 def _head(found: Findings, approach: str) -> list[str]:
     facts, metric = found.facts, get_metric(found.facts.metric)
     direction = "lower" if metric.is_lower_better else "higher"
-    about = f"Predict {facts.target_column} for the rows of test.csv. Scored by {metric.title}; {direction} is better."
+    about = f"Predict {facts.target_column} for the test data. Scored by {metric.title}; {direction} is better."
     return [
         *textwrap.wrap(f'"""{about}', WIDTH),
         "",
@@ -136,16 +137,9 @@ def _head(found: Findings, approach: str) -> list[str]:
 
 
 def reading_block(found: Findings) -> list[str]:
-    """Read both files: ids as text, an empty cell as a missing one."""
-    facts = found.facts
-    is_named = facts.classes and not _is_binary(found) and len(facts.target_columns) == 1
-    types = "{ID: str, TARGET: str}" if is_named else "{ID: str}"
-    return [
-        'public = sys.argv[1] if len(sys.argv) > 1 else "public"',
-        f'cells = {{"dtype": {types}, "keep_default_na": False, "na_values": [""]}}',
-        'train = pd.read_csv(f"{public}/train.csv", **cells)',
-        'test = pd.read_csv(f"{public}/test.csv", **cells)',
-    ]
+    """Read the public files, as the kind's reader does."""
+    lines: list[str] = kind_named(found.facts.kind).load("reader").source(found.facts)
+    return lines
 
 
 def _cleaning(found: Findings) -> list[str]:
@@ -209,7 +203,7 @@ def target_block(found: Findings) -> list[str]:
             spread = "center, spread = y.mean().to_numpy(), y.std().to_numpy()"
             return ["y = train[TARGETS]", *logs, spread, "y = (y - center) / spread  # targets count alike"]
         case _ if facts.classes:
-            return ["y = train[TARGET]" if _is_binary(found) else "y = train[TARGET].map(CLASSES.index)"]
+            return ["y = train[TARGET]" if found.facts.is_binary else "y = train[TARGET].map(CLASSES.index)"]
         case _:
             scaled = {"log1p": "np.log1p(train[TARGET])", "log": "np.log(train[TARGET])"}.get(found.scale)
             note = "  # the metric weighs an error by the size of the number"
@@ -236,7 +230,3 @@ def answer_of(found: Findings, rows: str, *, mixed: bool = False) -> list[str]:
         f"chances = pd.DataFrame(model.predict_proba({rows}), columns=model.classes_)",
         f"return chances.reindex(columns=range({len(facts.classes)}), fill_value=0).to_numpy()",
     ]
-
-
-def _is_binary(found: Findings) -> bool:
-    return found.facts.classes == ("0", "1") and not found.facts.is_wide

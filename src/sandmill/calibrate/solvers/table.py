@@ -10,6 +10,7 @@ import pandas as pd
 from sandmill.calibrate.solvers.cells import Kinds, tidy, without_copies
 from sandmill.calibrate.solvers.targets import facts_of_column, onto_scale, read_target, scale_of
 from sandmill.calibrate.solvers.texts import expand_texts
+from sandmill.models.kinds import kind_named
 from sandmill.models.package import TaskFacts
 
 
@@ -47,11 +48,8 @@ class Table:
 
     @classmethod
     def read(cls, folder: Path, facts: TaskFacts) -> "Table":
-        """Read train.csv and test.csv; an empty cell is a missing one, and a row that repeats another is dropped."""
-        exact = {facts.id_column: str} | (dict.fromkeys(facts.target_columns, str) if facts.classes else {})
-        reading: dict[str, Any] = {"dtype": exact, "keep_default_na": False, "na_values": [""]}
-        train = pd.read_csv(folder / "train.csv", **reading)
-        test = pd.read_csv(folder / "test.csv", **reading)
+        """Read the public files as their kind says; a training row that repeats another is dropped."""
+        train, test = kind_named(facts.kind).load("reader").read(folder, facts)
         features = [name for name in test.columns if name != facts.id_column]
         features, texts = expand_texts(train, test, features)
         kinds = tidy(train, test, features)
