@@ -19,7 +19,7 @@ EXCLUDED: Mapping[str, Mapping[str, str]] = {
 """Fields that do not change the result, by model, each with the reason. They are not hashed."""
 
 LATER: Mapping[str, Mapping[str, Any]] = {
-    "BuildRequest": {"model": [], "repairs": 2, "max_tokens": 6000, "revise": True},
+    "BuildRequest": {"kinds": {}, "model": [], "repairs": 2, "max_tokens": 6000, "revise": True},
     "TaskSpec": {"channel": None},
 }
 """Fields that were added later, by model, with the value at which they are not hashed.

@@ -22,11 +22,11 @@ class Kind(Frozen):
     layout: str = "sandmill.layouts.tables:TABLES"
     """A `sandmill.layouts.base.Layout`: how training and test items become public files, and back."""
     reader: str = "sandmill.calibrate.solvers.tables_reader"
-    """Module for the agent's side: `read` makes tables of the public files, `source` is the same as part of a script."""
+    """Module for the agent's side: `read` makes tables of the public files, `source` is the same for scripts."""
     channel: str | None = None
     """Model of what stands between latent columns and items. None: the columns themselves are in the files."""
     design: str | None = None
-    """Module for designs: `choose_medium` draws a `sandmill.models.channels.Medium`, `choose_channel` a channel of it."""
+    """Module for designs: `choose_medium` draws a `models.channels.Medium`, `choose_channel` a channel of it."""
     render: str | None = None
     """Function that renders items: (channel, latent columns, row numbers) -> cells of the channel's column."""
     gate: str | None = None

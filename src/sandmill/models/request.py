@@ -2,13 +2,15 @@
 
 import math
 import os
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from sandmill.models.base import Band, Frozen
+from sandmill.models.kinds import kind_named
 from sandmill.models.names import DatasetName
 
 DEFAULT_MIX = {Band.EASY: 0.25, Band.MEDIUM: 0.4, Band.HARD: 0.25, Band.EXPERT: 0.1}
@@ -27,6 +29,8 @@ class BuildRequest(Frozen):
     """Seed sources: cards, folders with a table, competition folders, folders of these. Default: bundled cards."""
     mix: dict[Band, float] = DEFAULT_MIX
     """Wanted share of each difficulty band, such as easy=0.25,medium=0.4,hard=0.25,expert=0.1."""
+    kinds: dict[str, float] = {}
+    """Wanted share of each kind of task, such as table=0.8,text=0.2. Default: seeds take turns, whatever their kind."""
     designer: Literal["grammar", "llm"] = "grammar"
     """Who designs: the grammar needs no model and no key; llm asks the models of --model."""
     model: tuple[str, ...] = ()
@@ -48,10 +52,23 @@ class BuildRequest(Frozen):
 
     @field_validator("mix")
     @classmethod
-    def _shares_sum_to_one(cls, mix: dict[Band, float]) -> dict[Band, float]:
-        if not all(share >= 0 for share in mix.values()) or not abs(sum(mix.values()) - 1) <= 1e-6:
-            raise ValueError(f"shares must not be negative and must sum to 1; these sum to {sum(mix.values()):g}")
+    def _shares_of_bands(cls, mix: dict[Band, float]) -> dict[Band, float]:
+        _require_shares(mix)
         return {band: mix[band] for band in Band if mix.get(band, 0) > 0}
+
+    @field_validator("kinds")
+    @classmethod
+    def _shares_of_kinds(cls, kinds: dict[str, float]) -> dict[str, float]:
+        for name in kinds:
+            kind_named(name)
+        if kinds:
+            _require_shares(kinds)
+        return {name: kinds[name] for name in sorted(kinds) if kinds[name] > 0}
+
+
+def _require_shares(shares: Mapping[Any, float]) -> None:
+    if not all(share >= 0 for share in shares.values()) or not abs(sum(shares.values()) - 1) <= 1e-6:
+        raise ValueError(f"shares must not be negative and must sum to 1; these sum to {sum(shares.values()):g}")
 
 
 class Side(StrEnum):

@@ -1,25 +1,40 @@
 """The plan of a build, fixed before any work: seeds and bands of slots, and the slots of each shard."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
+from sandmill.errors import Problem, RequestError, name_some
 from sandmill.fingerprint import fingerprint
-from sandmill.models.base import Band
+from sandmill.models.kinds import TABLE, Kind, kind_of
 from sandmill.models.plan import BuildPlan, ShardPlan, Slot
 from sandmill.models.request import BuildRequest
-from sandmill.models.seed import SeedIntake
+from sandmill.models.seed import SeedIntake, SeedTask, UnsupportedSeed
 from sandmill.pipeline.band_search import pair_bands
 from sandmill.rng import Streams
 
+Share = TypeVar("Share")
+
 
 def plan_build(request: BuildRequest, intake: SeedIntake) -> BuildPlan:
-    """Bind a request to the content of its seeds. Paths are left out, so equal content gives an equal plan."""
-    seeds = tuple(sorted(intake.supported, key=lambda seed: seed.id))
+    """Bind a request to the content of its seeds. Paths are left out, so equal content gives an equal plan.
+
+    Raises:
+        RequestError: if no seed is of a kind that the request asks for.
+    """
+    fitting = [seed for seed in intake.supported if request.designer != "llm" or _kind(seed).shows_columns]
+    seeds = tuple(sorted(fitting, key=lambda seed: seed.id))
+    if absent := sorted(request.kinds.keys() - {_kind(seed).name for seed in seeds}):
+        problem = Problem("--kinds", f"{name_some(absent)}, of which there is no seed", "kinds of the seeds given")
+        raise RequestError("this build", [problem])
+    aside = (
+        UnsupportedSeed(id=seed.id, needs=("--designer grammar",)) for seed in intake.supported if seed not in fitting
+    )
     identity = {"request": fingerprint(request), "seeds": [fingerprint(seed) for seed in seeds]}
     return BuildPlan(
         request=request,
         fingerprint=fingerprint(identity),
         seeds=seeds,
-        unsupported=intake.unsupported,
+        unsupported=(*intake.unsupported, *aside),
         notes=intake.notes,
         skipped=intake.skipped,
     )
@@ -28,30 +43,43 @@ def plan_build(request: BuildRequest, intake: SeedIntake) -> BuildPlan:
 def plan_slots(plan: BuildPlan) -> tuple[Slot, ...]:
     """Give every slot its seed and band.
 
-    Seeds take turns in shuffled blocks. Bands fill the mix, are shuffled, and are swapped between slots whose structure
-    cannot reach its band.
+    Seeds take turns in shuffled blocks, within each kind if the request asks for shares of kinds. Bands fill the mix,
+    are shuffled, and are swapped between slots whose structure cannot reach its band.
     """
     streams = Streams(b"slots", plan.fingerprint)
-    total = plan.request.tasks
-    bands = band_counts(plan.request.mix, total)
+    total, kinds = plan.request.tasks, plan.request.kinds
+    bands = share_out(plan.request.mix, total)
     ordered = [band for band, count in bands.items() for _ in range(count)]
     shuffled = [ordered[i] for i in streams.generator("bands").permutation(total)]
-    blocks = -(-total // len(plan.seeds))
-    orders = (streams.generator(f"seeds {n}").permutation(len(plan.seeds)) for n in range(blocks))
-    turns = [turn for order in orders for turn in order]
-    seeds = [plan.seeds[turn] for turn in turns[:total]]
+    seeds = _in_turns(plan.seeds, total, streams)
+    if kinds:
+        seeds = [
+            seed
+            for name, count in share_out(kinds, total).items()
+            for seed in _in_turns([seed for seed in plan.seeds if _kind(seed).name == name], count, streams.child(name))
+        ]
+        seeds = [seeds[i] for i in streams.generator("kinds").permutation(total)]
     paired = pair_bands([seed.structure for seed in seeds], shuffled)
     return tuple(Slot(number=n, seed=seed, band=band) for n, (seed, band) in enumerate(zip(seeds, paired, strict=True)))
 
 
-def band_counts(mix: dict[Band, float], total: int) -> dict[Band, int]:
-    """Split slots between bands by largest remainder: counts add up, and each differs from the mix by less than one."""
-    exact = {band: share * total for band, share in mix.items()}
-    counts = {band: int(value) for band, value in exact.items()}
-    by_remainder = sorted(exact, key=lambda band: (counts[band] - exact[band], list(Band).index(band)))
-    for band in by_remainder[: total - sum(counts.values())]:
-        counts[band] += 1
+def share_out(shares: Mapping[Share, float], total: int) -> dict[Share, int]:
+    """Split slots by largest remainder: counts add up, and each differs from its share by less than one."""
+    exact = {name: share * total for name, share in shares.items()}
+    counts = {name: int(value) for name, value in exact.items()}
+    for name in sorted(exact, key=lambda name: counts[name] - exact[name])[: total - sum(counts.values())]:
+        counts[name] += 1
     return counts
+
+
+def _in_turns(seeds: Sequence[SeedTask], total: int, streams: Streams) -> list[SeedTask]:
+    blocks = -(-total // len(seeds))
+    orders = (streams.generator(f"seeds {n}").permutation(len(seeds)) for n in range(blocks))
+    return [seeds[turn] for turn in [turn for order in orders for turn in order][:total]]
+
+
+def _kind(seed: SeedTask) -> Kind:
+    return kind_of(seed.structure) or TABLE
 
 
 def plan_shards(

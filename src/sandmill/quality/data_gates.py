@@ -76,11 +76,12 @@ def _check_numbers(where: str, values: Array, facts: TaskFacts) -> Iterator[str]
 
 def check_twins(tables: PackageTables) -> Iterator[str]:
     """Check that test rows do not repeat training rows, and that training rows repeat only as declared."""
-    train = tables.train.select(tables.features).hash_rows()
+    layout, train = tables.layout, tables.train.select(tables.features).hash_rows()
     test = tables.test.select(tables.features).hash_rows()
     across = int(test.is_in(train.implode()).sum()) / max(1, test.len())
     if across > TWINS_ACROSS:
-        yield f"{across:.1%} of the rows of {tables.layout.test} have an equal row in {tables.layout.train}; at most {TWINS_ACROSS:.0%}"
+        most = f"at most {TWINS_ACROSS:.0%}"
+        yield f"{across:.1%} of the rows of {layout.test} have an equal row in {layout.train}; {most}"
     copies = _count_repeats(tables.train, [*tables.features, *tables.facts.target_columns])
     repeats = _count_repeats(tables.train, tables.features)
     declared = _most_copies(tables)

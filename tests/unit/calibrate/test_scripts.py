@@ -132,11 +132,11 @@ def test_the_reference_says_what_was_found():
 
 def test_the_scripts_of_texts_read_words_and_score_what_is_recorded(tmp_path):
     pilot = draw_pilot(make_text_spec(), SECRET, rows=600)
-    (tmp_path / "train.csv").write_bytes(pilot.drawn.train.csv)
-    (tmp_path / "test.csv").write_bytes(pilot.test)
+    (tmp_path / "train.csv").write_bytes(pilot.files["train.csv"])
+    (tmp_path / "test.csv").write_bytes(pilot.files["test.csv"])
     test = GradedTest(pilot.truth, np.arange(600) % 3 > 0, get_metric("log_loss"))
     scripts = write_ladder(Panel(tmp_path, pilot.facts).table, tmp_path, test)
-    ids = [line.split(",")[0] for line in pilot.test.decode().splitlines()[1:]]
+    ids = [line.split(",")[0] for line in pilot.files["test.csv"].decode().splitlines()[1:]]
     for script in scripts:
         with TemporaryDirectory() as folder, script_surroundings(tmp_path, Path(folder) / "out.csv"):
             run_source(script.source, {"__name__": "__main__"})

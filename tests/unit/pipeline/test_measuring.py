@@ -99,7 +99,7 @@ def test_the_package_has_the_size_that_was_settled_and_the_rows_of_its_design(as
     assert spec.sizes.final == sizing.final_rows < SIZES.final
     assert spec == sized(pilot_of().spec, sizing)
     assert measured.package == render(spec, SECRET).package
-    assert measured.package.public["train.csv"] == pilot_of().drawn.train.csv
+    assert measured.package.public["train.csv"] == pilot_of().files["train.csv"]
 
 
 def test_the_feedback_part_follows_the_final_one_as_far_as_its_rows_reach():
@@ -175,4 +175,4 @@ def test_the_pilot_s_training_rows_and_oracle_are_those_of_the_package(asked, mo
     monkeypatch.setattr(rendering, "draw_train", lambda *_: pytest.fail("rows were drawn again"))
     monkeypatch.setattr(rendering, "OracleRule", lambda *_: pytest.fail("an oracle was tuned again"))
     measured = calibrate_design(*job())
-    assert measured.package.public["train.csv"] == pilot.drawn.train.csv
+    assert measured.package.public["train.csv"] == pilot.files["train.csv"]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from sandmill.models.base import Band
 from sandmill.models.request import DEFAULT_MIX, BuildRequest
 from sandmill.models.seed import SeedIntake, SeedNote, SkippedSource
-from sandmill.pipeline.plan import band_counts, plan_build, plan_shards, plan_slots
+from sandmill.pipeline.plan import plan_build, plan_shards, plan_slots, share_out
 from tests.designs import TASKS, make_seed
 
 SEEDS = tuple(make_seed(*task) for task in TASKS)
@@ -24,7 +24,7 @@ def shards(of, slots=None, **changes):
 @given(st.integers(1, 300), st.lists(st.integers(0, 9), min_size=4, max_size=4).filter(any))
 def test_bands_fill_the_mix_to_the_slot(total, weights):
     mix = {band: weight / sum(weights) for band, weight in zip(Band, weights, strict=True)}
-    counts = band_counts(mix, total)
+    counts = share_out(mix, total)
     assert sum(counts.values()) == total
     assert all(abs(counts[band] - mix[band] * total) < 1 for band in mix)
 
@@ -32,7 +32,7 @@ def test_bands_fill_the_mix_to_the_slot(total, weights):
 def test_seeds_take_turns_and_bands_are_spread():
     slots = plan_slots(plan(60))
     assert set(Counter(slot.seed.id for slot in slots).values()) == {60 // len(SEEDS)}
-    assert Counter(slot.band for slot in slots) == band_counts(DEFAULT_MIX, 60)
+    assert Counter(slot.band for slot in slots) == share_out(DEFAULT_MIX, 60)
     assert [slot.band for slot in slots] != sorted((slot.band for slot in slots), key=list(Band).index)
 
 

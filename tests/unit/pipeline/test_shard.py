@@ -3,11 +3,11 @@
 from functools import cache
 from typing import Any, ClassVar
 
-from sandmill.design.grammar import MOST_FINAL
 from sandmill.fingerprint import files_digest
 from sandmill.metrics.gap import gap_closed
 from sandmill.models.base import Stage
 from sandmill.models.calibration import RUNG_FILES
+from sandmill.models.kinds import TABLE
 from sandmill.models.plan import ShardPlan
 from sandmill.models.request import BuildRequest
 from sandmill.models.seed import SeedIntake
@@ -171,7 +171,7 @@ def test_what_is_checked_is_what_was_calibrated():
     """Gates judge the published bytes, so no package reaches them before its test has its size."""
     stages = dict.fromkeys(progress.stage for progress in built()[1])
     assert set(stages) == {Stage.DESIGN, Stage.CALIBRATE, Stage.CHECK, Stage.VERIFY}
-    assert all(task.package.spec.sizes.final < MOST_FINAL for task in made().tasks)
+    assert all(task.package.spec.sizes.final < TABLE.most_final for task in made().tasks)
 
 
 def test_progress_is_told_for_every_verified_task():

@@ -53,27 +53,27 @@ def case(request):
 
 
 def test_training_rows_are_those_of_the_package_byte_for_byte(case):
-    assert pilot_of(case).drawn.train.csv == rendered_of(case, SMALL).package.public["train.csv"]
-    assert pilot_of(case, replicate=1).drawn.train.csv == rendered_of(case, SMALL, 1).package.public["train.csv"]
-    assert pilot_of(case).drawn.train.csv != pilot_of(case, replicate=1).drawn.train.csv
+    assert pilot_of(case).files["train.csv"] == rendered_of(case, SMALL).package.public["train.csv"]
+    assert pilot_of(case, replicate=1).files["train.csv"] == rendered_of(case, SMALL, 1).package.public["train.csv"]
+    assert pilot_of(case).files["train.csv"] != pilot_of(case, replicate=1).files["train.csv"]
 
 
 def test_a_pilot_does_not_depend_on_how_far_the_test_may_reach(case):
     less, more = pilot_of(case, SMALL), pilot_of(case, LARGE)
-    assert (less.drawn.train.csv, less.test) == (more.drawn.train.csv, more.test)
+    assert (less.files["train.csv"], less.files["test.csv"]) == (more.files["train.csv"], more.files["test.csv"])
     np.testing.assert_array_equal(less.truth, more.truth)
 
 
 def test_a_longer_pilot_begins_with_a_shorter_one(case):
     less, more = pilot_of(case, rows=100), pilot_of(case)
-    assert cells(more.test)[:100].equals(cells(less.test))
+    assert cells(more.files["test.csv"])[:100].equals(cells(less.files["test.csv"]))
     np.testing.assert_array_equal(more.truth[:100], less.truth)
 
 
 def test_a_pilot_has_the_columns_of_the_package_and_its_kind_of_truth(case):
     pilot, rendered = pilot_of(case), rendered_of(case, SMALL)
-    assert cells(pilot.test).columns == cells(rendered.package.public["test.csv"]).columns
-    assert len(cells(pilot.test)) == len(pilot.truth) == ROWS
+    assert cells(pilot.files["test.csv"]).columns == cells(rendered.package.public["test.csv"]).columns
+    assert len(cells(pilot.files["test.csv"])) == len(pilot.truth) == ROWS
     assert pilot.truth.dtype == rendered.answers.truth.dtype
     assert pilot.truth.shape[1:] == rendered.answers.truth.shape[1:]
 

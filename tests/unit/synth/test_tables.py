@@ -8,6 +8,7 @@ from datetime import date
 import numpy as np
 import polars as pl
 
+from sandmill.layouts.tables import csv_bytes
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.mechanism import (
     BinaryLink,
@@ -25,7 +26,7 @@ from sandmill.models.mechanism import (
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.rng import Streams
-from sandmill.synth.csv_files import csv_bytes, feature_frame, row_ids, target_frame
+from sandmill.synth.csv_files import feature_frame, row_ids, target_frame
 from tests.designs import SECRET
 
 STREAMS = Streams(SECRET, "cells")

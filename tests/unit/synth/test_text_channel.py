@@ -5,10 +5,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from sandmill.design.text_design import load_text_vocabularies
+from sandmill.design.lexicon import load_folder
 from sandmill.fingerprint import fingerprint
 from sandmill.mechanism.row_numbers import RowNumbers
-from sandmill.models.channels import TextChannel, WordSlot
+from sandmill.models.channels import TextChannel, TextMedium, WordSlot
 from sandmill.quality import check_package
 from sandmill.rng import Streams
 from sandmill.synth import render
@@ -69,7 +69,7 @@ def test_designs_differ_in_which_words_stand_for_which_value():
     assert len(channels) == 5
 
 
-@pytest.mark.parametrize("vocabulary", load_text_vocabularies(), ids=lambda vocabulary: vocabulary.domain.name)
+@pytest.mark.parametrize("vocabulary", load_folder("texts", TextMedium), ids=lambda vocabulary: vocabulary.domain.name)
 def test_a_vocabulary_names_its_own_columns_and_has_a_list_for_each_level(vocabulary):
     domain = vocabulary.domain
     levels = {word.name: len(word.levels) for word in domain.categorical}

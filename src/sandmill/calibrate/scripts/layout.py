@@ -69,9 +69,8 @@ def imports(body: str) -> list[str]:
         by_module.setdefault(_MODULES[name], []).append(name)
     standard = [line for name, line in _STANDARD.items() if name in used]
     packages = [line for name, line in _PACKAGES.items() if name in used]
-    return [*standard, *([""] if standard else []), *packages] + fold(
-        f"from {module} import {', '.join(names)}" for module, names in sorted(by_module.items())
-    )
+    of_sklearn = fold(f"from {module} import {', '.join(names)}" for module, names in sorted(by_module.items()))
+    return [*standard, *([""] if standard else []), *packages, *of_sklearn]
 
 
 def _fold(line: str) -> list[str]:

@@ -10,12 +10,12 @@ import pandas as pd
 
 from sandmill.models.package import TaskFacts
 
-_READING = (
-    'public = sys.argv[1] if len(sys.argv) > 1 else "public"',
-    'train = read_pictures(f"{public}/train.zip", [TARGET, ID])',
-    'test = read_pictures(f"{public}/test.zip", [ID])',
-    "train[TARGET] = train[TARGET].astype(int)",
-)
+_READING = """\
+public = sys.argv[1] if len(sys.argv) > 1 else "public"
+train = read_pictures(f"{public}/train.zip", [TARGET, ID])
+test = read_pictures(f"{public}/test.zip", [ID])
+train[TARGET] = train[TARGET].astype(int)
+"""
 
 
 def read(folder: Path, facts: TaskFacts) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -26,12 +26,8 @@ def read(folder: Path, facts: TaskFacts) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def source(facts: TaskFacts) -> list[str]:
     """The same as lines of a script, which knows the names ID and TARGET."""
-    functions = (read_pictures, measure, measure_object)
-    return [line for function in functions for line in ("", "", *inspect.getsource(function).splitlines())] + [
-        "",
-        "",
-        *_READING,
-    ]
+    functions = map(inspect.getsource, (read_pictures, measure, measure_object))
+    return [line for text in (*functions, _READING) for line in ("", "", *text.splitlines())]
 
 
 def read_pictures(path: str, parts: list[str]) -> pd.DataFrame:

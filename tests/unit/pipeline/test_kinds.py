@@ -1,0 +1,66 @@
+"""A structure is one registration: a kind that is known only here goes all the way to a proved task."""
+
+import pytest
+
+from sandmill.design.difficulty_curves import difficulty_curve
+from sandmill.models import kinds
+from sandmill.models.base import Band
+from sandmill.models.kinds import kind_named, kind_of, register
+from sandmill.models.plan import Slot
+from sandmill.models.seed import SeedTask
+from sandmill.models.spec import TaskSpec
+from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
+from sandmill.pipeline.attempt import AttemptJob, ProofJob, prove, run_attempt
+from sandmill.pipeline.band_search import Attempt
+from sandmill.pipeline.measuring import Calibrated
+from sandmill.seeds.support import missing_support
+from tests.designs import SECRET
+from tests.toy_kind import JOINED
+
+JOINED_STRUCTURE = Structure(
+    modality=Modality.TIME_SERIES, target=TargetKind.REGRESSION, metric=MetricName.RMSE, rows_train=1000
+)
+DOGS = Structure(modality=Modality.IMAGE, target=TargetKind.BINARY, metric=MetricName.LOG_LOSS, positive_share=0.5)
+
+
+@pytest.fixture
+def joined(monkeypatch):
+    monkeypatch.setattr(kinds, "_KINDS", dict(kinds._KINDS))
+    register(JOINED)
+    return JOINED
+
+
+def attempt_at(structure, number=0):
+    seed = SeedTask(
+        id="seed", title="A seed", summary="A seed of a kind.", structure=structure, source="s", licence="l"
+    )
+    slot = Slot(number=number, seed=seed, band=Band.EASY)
+    attempt = Attempt(slot=slot, round=0, number=0, variant=0, hardness=0.2, any_band=True)
+    return run_attempt(AttemptJob(attempt, "plan", SECRET))
+
+
+def test_a_registered_kind_is_designed_calibrated_checked_and_proved(joined):
+    assert missing_support(JOINED_STRUCTURE) == ()
+    assert difficulty_curve(JOINED_STRUCTURE) == (0.2, 0.3, 0.4, 0.5, 0.6)
+    made = attempt_at(JOINED_STRUCTURE).result
+    assert isinstance(made, Calibrated), made
+    header, first, *_ = made.package.public["train.csv"].decode().splitlines()
+    assert header.split(",")[:2] == ["id", "record"]
+    assert first.count("|") == len(made.package.spec.mechanism.columns) - 1
+    assert TaskSpec.model_validate_json(made.package.spec.model_dump_json()) == made.package.spec
+    assert prove(ProofJob(made, SECRET)).result.holds
+
+
+def test_a_kind_that_is_not_registered_is_not_supported():
+    assert missing_support(JOINED_STRUCTURE) == ("modality time_series",)
+    with pytest.raises(ValueError, match="unknown kind of task 'joined'; known are image_archive, table, text"):
+        kind_named("joined")
+
+
+def test_pictures_in_archives_are_calibrated_checked_and_proved():
+    assert kind_of(DOGS).name == "image_archive"
+    made = attempt_at(DOGS).result
+    assert isinstance(made, Calibrated), made
+    assert set(made.package.public) == {"description.md", "sample_submission.csv", "train.zip", "test.zip"}
+    assert max(len(script.splitlines()) for script in made.scripts.values()) <= 250
+    assert prove(ProofJob(made, SECRET)).result.holds
