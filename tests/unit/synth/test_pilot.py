@@ -98,7 +98,7 @@ def test_rows_of_the_package_are_known_as_numbers_in_the_order_of_its_files(case
 
 
 def test_pilot_rows_are_in_no_package(case):
-    pilot = set(cells(pilot_of(case).test).iter_rows())
+    pilot = set(cells(pilot_of(case).files["test.csv"]).iter_rows())
     assert len(pilot) == ROWS
     package = rendered_of(case, LARGE).package
     features = cells(package.public["test.csv"]).columns
@@ -108,13 +108,13 @@ def test_pilot_rows_are_in_no_package(case):
 
 def test_units_of_the_pilot_are_in_no_package():
     unit = pilot_of(GROUPED).spec.mechanism.unit_column()
-    pilot = set(cells(pilot_of(GROUPED).test)[unit])
+    pilot = set(cells(pilot_of(GROUPED).files["test.csv"])[unit])
     published = rendered_of(GROUPED, LARGE).package.public
     assert not pilot & {name for file in ("train.csv", "test.csv") for name in cells(published[file])[unit]}
 
 
 def test_ids_of_the_pilot_tell_nothing_of_published_ones(case):
-    pilot = pl.read_csv(io.BytesIO(pilot_of(case).test), infer_schema=False)["id"]
+    pilot = pl.read_csv(io.BytesIO(pilot_of(case).files["test.csv"]), infer_schema=False)["id"]
     public = rendered_of(case, LARGE).package.public
     ids = {row for name in ("train.csv", "test.csv") for row in pl.read_csv(io.BytesIO(public[name]))["id"]}
     assert pilot.n_unique() == len(pilot)

@@ -26,7 +26,7 @@ def read(folder: Path, facts: TaskFacts) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def source(facts: TaskFacts) -> list[str]:
     """The same as lines of a script, which knows the names ID and TARGET."""
-    functions = map(inspect.getsource, (read_pictures, measure, measure_object))
+    functions = [inspect.getsource(function) for function in (read_pictures, measure, measure_object)]
     return [line for text in (*functions, _READING) for line in ("", "", *text.splitlines())]
 
 
