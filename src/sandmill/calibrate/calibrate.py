@@ -36,6 +36,12 @@ class Graded:
     """Prediction of Bayes' rule with the metric's best decision."""
     is_final: NDArray[np.bool_]
     """Which rows are the final part; the rest is the feedback part."""
+    items: NDArray[np.intp] | None = None
+    """Number of the item that each row belongs to. Bootstraps draw items with all their rows. None: a row is an item."""
+
+    def items_in(self, part: NDArray[np.bool_]) -> NDArray[np.intp] | None:
+        """Items of the rows of a part."""
+        return None if self.items is None else self.items[part]
 
 
 def calibrate(
@@ -59,7 +65,7 @@ def calibrate(
     final, feedback, oracle = rows.truth[is_final], rows.truth[~is_final], rows.oracle[is_final]
     on_test = {run.name: run.prediction for run in ran}
     on_final, on_feedback = ({name: answer[part] for name, answer in on_test.items()} for part in (is_final, ~is_final))
-    counts = draw_counts(len(final), rng)
+    counts = draw_counts(len(final), rng, items=rows.items_in(is_final))
     signal_check(final, on_final[TRIVIAL], oracle, metric, counts)
     entries = [
         BoardEntry(
@@ -75,9 +81,12 @@ def calibrate(
     trivial, best = _rounded(metric, final, on_final[TRIVIAL]), _rounded(metric, final, oracle)
     steps = gap_steps(bars, trivial, best)
     require_trivial_loses(trivial, bars, best)
-    steady = steadiness(resample_thresholds(final, list(on_final.values()), metric, rng), metric)
+    ladder = resample_thresholds(final, list(on_final.values()), metric, rng, items=rows.items_in(is_final))
+    steady = steadiness(ladder, metric)
     require_order(steady, sizing)
-    on_part = resample_thresholds(feedback, list(on_feedback.values()), metric, rng, FEEDBACK_RESAMPLES)
+    on_part = resample_thresholds(
+        feedback, list(on_feedback.values()), metric, rng, FEEDBACK_RESAMPLES, rows.items_in(~is_final)
+    )
     competent = [on_final[run.name] for run in ran if run.tier is Tier.COMPETENT]
     return Calibration(
         is_lower_better=lower,

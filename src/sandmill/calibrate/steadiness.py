@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sandmill.calibrate.board import medal_rows, median_rows
 from sandmill.calibrate.measure import RESAMPLES, draw_counts
@@ -54,7 +55,12 @@ class ThresholdScores:
 
 
 def resample_thresholds(
-    truth: Array, predictions: Sequence[Array], metric: Metric, rng: np.random.Generator, resamples: int = RESAMPLES
+    truth: Array,
+    predictions: Sequence[Array],
+    metric: Metric,
+    rng: np.random.Generator,
+    resamples: int = RESAMPLES,
+    items: NDArray[np.intp] | None = None,
 ) -> ThresholdScores:
     """Rank the entries on some rows and resample those that the rank rule picks.
 
@@ -64,13 +70,14 @@ def resample_thresholds(
         metric: scores and resamples.
         rng: for the bootstraps, shared by all entries.
         resamples: how many.
+        items: item of each row; None: a row is an item.
     """
     sign = -1 if metric.is_lower_better else 1
     scores = np.array([sign * metric.own_score(truth, prediction) for prediction in predictions])
     best_first = np.argsort(-scores, kind="stable")
     rows = [(row,) for row in medal_rows(len(scores))] + [median_rows(len(scores))]
     entries = [[best_first[row - 1] for row in those] for those in rows]
-    counts = draw_counts(len(truth), rng, resamples)
+    counts = draw_counts(len(truth), rng, resamples, items)
     drawn = {entry: sign * metric.resample(truth, predictions[entry], counts) for those in entries for entry in those}
     return ThresholdScores(
         point=np.array([scores[those].mean() for those in entries]),

@@ -11,7 +11,7 @@ from sandmill.errors import InputError, IntegrityError, Problem, count, shorten,
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sandmill.models.calibration import SolveRate
+    from sandmill.models.calibration import Calibration, SolveRate
     from sandmill.models.release import TaskRecord
     from sandmill.models.reports import Verification
     from sandmill.store.reference import DatasetFacts
@@ -219,7 +219,6 @@ def _print_task(record: "TaskRecord", lineage: bool) -> None:
     console.print("\n".join(f"  {visible(line)}" for line in spec.story.overview.split("\n")) + "\n")
     sizes = spec.sizes
     direction = "lower" if measured.is_lower_better else "higher"
-    oracle = "exact" if measured.oracle_is_exact else "bracketed"
     difficulty, thresholds = measured.difficulty, measured.thresholds
     facts = {
         "domain": spec.domain,
@@ -231,7 +230,7 @@ def _print_task(record: "TaskRecord", lineage: bool) -> None:
         f"asked for {record.wanted}",
         "thresholds": ", ".join(f"{name} {_short(value)}" for name, value in thresholds.model_dump().items()),
         "trivial": _short(measured.trivial),
-        "oracle": f"{_short(measured.oracle)} ({oracle})",
+        "oracle": f"{_short(measured.oracle)} ({_ceiling(measured)})",
         "informed": _short(measured.informed),
         "reference": f"{measured.reference}, scored {_short(record.verification.reference_score)}",
         "order held": f"{measured.steadiness.order_held:.1%} of bootstraps; steps "
@@ -265,3 +264,12 @@ def _rate(rate: "SolveRate | None") -> str:
 def _verified(facts: "Verification") -> str:
     broken = [name for name, holds in facts.truths.items() if not holds]
     return f"NOT: {', '.join(broken)}" if broken else f"{len(facts.truths)} of {len(facts.truths)} truths hold"
+
+
+def _ceiling(measured: "Calibration") -> str:
+    """Say how sure it is that the oracle's score is the best possible one."""
+    ceiling = measured.ceiling
+    if ceiling is None or ceiling.kind != "bracket":
+        return "exact" if measured.oracle_is_exact else "its decision is nearly the best"
+    loose = ", far apart" if ceiling.is_loose(measured.trivial) else ""
+    return f"knows more than the files show; {_short(ceiling.low)} has been reached{loose}"

@@ -25,6 +25,8 @@ class Answers:
     is_final: NDArray[np.bool_]
     is_scored: NDArray[np.bool_] | None = None
     """False for rows that belong to neither part. None if all rows are scored."""
+    items: NDArray[np.intp] | None = None
+    """Number of the item that each row answers a part of, such as one of its pixels. None: a row is an item."""
 
     def part(self, part: Part) -> NDArray[np.bool_]:
         """Return the mask of the rows of a part."""

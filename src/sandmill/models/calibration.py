@@ -1,6 +1,7 @@
 """Results of the calibration of one task: leaderboard, thresholds and difficulty."""
 
 from enum import StrEnum
+from typing import Literal
 
 from pydantic import Field
 
@@ -15,6 +16,10 @@ def band_ends(band: Band) -> tuple[float, float]:
     """Return the lowest difficulty of a band and that of the next band, or 1 after the last band."""
     low = BAND_FLOORS[band]
     return low, min((floor for floor in BAND_FLOORS.values() if floor > low), default=1.0)
+
+
+LOOSE = 0.2
+"""Share of the gap between the ends of a ceiling above which it is loose."""
 
 
 class Tier(StrEnum):
@@ -122,6 +127,24 @@ class ScriptScore(Frozen):
     final: float
 
 
+class Ceiling(Frozen):
+    """Between which scores the best possible one on the final part lies."""
+
+    low: float
+    """Has been reached: by a solver of the board, or by one with as many more training items as the pilot has."""
+    high: float
+    """Of the oracle, which no solver can be expected to beat."""
+    kind: Literal["exact", "plug_in", "bracket"]
+    """`exact`: the posterior with the metric's best decision. `plug_in`: the posterior with a usual decision.
+
+    `bracket`: the oracle knows latent columns that items show only in part, so the best possible score lies in between.
+    """
+
+    def is_loose(self, trivial: float) -> bool:
+        """Whether the ends are further apart than a fifth of the gap."""
+        return abs(self.high - self.low) > LOOSE * abs(self.high - trivial)
+
+
 class Calibration(Frozen):
     """Everything that calibration measured on one task."""
 
@@ -131,6 +154,9 @@ class Calibration(Frozen):
     oracle: float
     """Score of the oracle on the final part, which is 1 on the gap scale."""
     oracle_is_exact: bool
+    """Whether the oracle decides as the metric wants it, and not only nearly so."""
+    ceiling: Ceiling | None = None
+    """None in records of older releases, in which the oracle is the ceiling."""
     board: tuple[BoardEntry, ...]
     """Leaderboard, best final score first."""
     thresholds: Thresholds

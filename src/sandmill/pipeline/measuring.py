@@ -19,6 +19,7 @@ from sandmill.models.package import TaskFacts, TaskPackage
 from sandmill.models.spec import Sizes, TaskSpec
 from sandmill.pipeline.appraisal import appraise
 from sandmill.pipeline.band_search import Attempt, accepted_range
+from sandmill.pipeline.ceiling import measure_ceiling
 from sandmill.rng import Streams
 from sandmill.synth import Pilot, Rendered, render
 
@@ -93,6 +94,7 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         measured = with_scripts(measured, [one.score for one in scripts])
         trivial = next(run for run in runs if run.name == TRIVIAL)
         appraised = appraise(measured, panel, trivial, rendered, streams)
+        appraised = appraised.model_copy(update={"ceiling": measure_ceiling(measured, pilot, rendered)})
         return Calibrated(rendered.package, appraised, {one.score.file: one.source for one in scripts}, panel_s)
 
 
@@ -125,7 +127,7 @@ def _measure(
         All measures, or the difficulty alone if it lies outside the band.
     """
     answers, metric = rendered.answers, get_metric(rendered.package.facts.metric)
-    graded = Graded(answers.truth, rendered.oracle, answers.is_final)
+    graded = Graded(answers.truth, rendered.oracle, answers.is_final, answers.items)
     calibration = calibrate(runs, graded, metric, sizing, streams.generator("bootstrap"))
     if not attempt.any_band and calibration.difficulty.band is not attempt.slot.band:
         return calibration.difficulty

@@ -27,6 +27,8 @@ class Pilot:
     """Training rows as they will be published, and the oracle."""
     test: pl.DataFrame
     """Ids and features of the pilot rows."""
+    target: pl.DataFrame
+    """Targets of the pilot rows as in the files."""
     truth: Array
     observed: Mapping[str, Floats]
     """Visible cells of the pilot rows, as numbers."""
@@ -55,12 +57,14 @@ def draw_pilot(spec: TaskSpec, secret: bytes, replicate: int = 0, rows: int | No
     rows = rows or spec.kind.pilot
     streams, facts = streams_of(spec, secret, replicate), task_facts(spec)
     test = draw_test(spec.mechanism, streams.child("pilot"), rows)
+    features, target = frames_of(spec, facts, test)
     ids = pl.Series(facts.id_column, row_ids(streams, "pilot", range(rows))).to_frame()
     return Pilot(
         spec=spec,
         facts=facts,
         drawn=draw_shared(spec, facts, streams),
-        test=side_by_side(ids, frames_of(spec, facts, test)[0]),
+        test=side_by_side(ids, features),
+        target=target,
         truth=as_codes(facts, test.draw.target),
         observed=test.draw.observed,
     )

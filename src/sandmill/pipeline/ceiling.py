@@ -1,0 +1,42 @@
+"""Both ends of the best possible score of a task."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from sandmill.calibrate.panel import run_panel
+from sandmill.layouts.base import layout_of
+from sandmill.metrics import get_metric
+from sandmill.models.base import Part
+from sandmill.models.calibration import Calibration, Ceiling
+from sandmill.synth import Pilot, Rendered
+from sandmill.synth.render import side_by_side
+
+_WITH_MORE_ITEMS = ("linear", "extra_trees", "hist_boosting")
+"""Solvers that are given the pilot's items to learn from, many more than a task has."""
+
+
+def measure_ceiling(measured: Calibration, pilot: Pilot, rendered: Rendered) -> Ceiling:
+    """Say between which scores the best possible one lies.
+
+    Where the files hold the mechanism's columns, the oracle is the best possible. Elsewhere it knows more than the
+    files show; what solvers reach with ten times the training items is then the lower end.
+
+    Args:
+        measured: board and oracle of the task.
+        pilot: items that are in no task.
+        rendered: the task.
+    """
+    if pilot.spec.kind.shows_columns:
+        kind = "exact" if measured.oracle_is_exact else "plug_in"
+        return Ceiling(low=measured.oracle, high=measured.oracle, kind=kind)
+    metric, final = get_metric(pilot.facts.metric), rendered.answers.part(Part.FINAL)
+    layout, truth = layout_of(pilot.spec), rendered.answers.truth[final]
+    many = layout.write(side_by_side(pilot.test, pilot.target), pilot.test, pilot.facts)
+    with TemporaryDirectory(prefix="sandmill-ceiling-") as name:
+        (Path(name) / layout.train).write_bytes(many[layout.train])
+        (Path(name) / layout.test).write_bytes(rendered.package.public[layout.test])
+        runs = run_panel(Path(name), pilot.facts, _WITH_MORE_ITEMS)
+    reached = [measured.board[0].final]
+    reached += [metric.rounded(truth, run.prediction[final]) for run in runs if run.has_run]
+    best = min(reached) if metric.is_lower_better else max(reached)
+    return Ceiling(low=best, high=measured.oracle, kind="bracket")
