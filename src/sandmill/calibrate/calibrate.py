@@ -37,7 +37,7 @@ class Graded:
     is_final: NDArray[np.bool_]
     """Which rows are the final part; the rest is the feedback part."""
     items: NDArray[np.intp] | None = None
-    """Number of the item that each row belongs to. Bootstraps draw items with all their rows. None: a row is an item."""
+    """Item of each row; bootstraps draw items with all their rows. None: a row is an item."""
 
     def items_in(self, part: NDArray[np.bool_]) -> NDArray[np.intp] | None:
         """Items of the rows of a part."""

@@ -49,6 +49,9 @@ def test_a_registered_kind_is_designed_calibrated_checked_and_proved(joined):
     assert first.count("|") == len(made.package.spec.mechanism.columns) - 1
     assert TaskSpec.model_validate_json(made.package.spec.model_dump_json()) == made.package.spec
     assert prove(ProofJob(made, SECRET)).result.holds
+    ceiling, measured = made.calibration.ceiling, made.calibration
+    assert ceiling.kind == "bracket"
+    assert measured.oracle == ceiling.high < ceiling.low <= measured.board[0].final
 
 
 def test_a_kind_that_is_not_registered_is_not_supported():

@@ -1,12 +1,17 @@
 from collections import Counter
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
+from sandmill.errors import RequestError
 from sandmill.models.base import Band
+from sandmill.models.kinds import kind_of
 from sandmill.models.request import DEFAULT_MIX, BuildRequest
 from sandmill.models.seed import SeedIntake, SeedNote, SkippedSource
 from sandmill.pipeline.plan import plan_build, plan_shards, plan_slots, share_out
+from sandmill.seeds import ingest
 from tests.designs import TASKS, make_seed
 
 SEEDS = tuple(make_seed(*task) for task in TASKS)
@@ -74,3 +79,24 @@ def test_what_was_noted_of_seeds_is_reported_and_changes_no_plan():
     noted = plan_build(BuildRequest(name="d"), SeedIntake(supported=SEEDS, notes=(note,), skipped=(skipped,)))
     assert (noted.notes, noted.skipped) == ((note,), (skipped,))
     assert noted.fingerprint == plain.fingerprint
+
+
+def test_slots_take_the_shares_of_kinds_that_are_asked_for():
+    asked = {"table": 0.66, "text": 0.17, "image_archive": 0.17}
+    slots = plan_slots(plan_build(BuildRequest(name="d", tasks=12, kinds=asked), ingest(())))
+    assert Counter(kind_of(slot.seed.structure).name for slot in slots) == {"table": 8, "text": 2, "image_archive": 2}
+
+
+def test_kinds_that_no_seed_has_or_nobody_knows_are_refused():
+    with pytest.raises(RequestError, match="text, of which there is no seed"):
+        plan_build(BuildRequest(name="d", kinds={"text": 1.0}), SeedIntake(supported=SEEDS))
+    with pytest.raises(ValidationError, match="unknown kind of task 'film'"):
+        BuildRequest(name="d", kinds={"film": 1.0})
+    with pytest.raises(ValidationError, match="must sum to 1"):
+        BuildRequest(name="d", kinds={"text": 0.5})
+
+
+def test_language_models_design_tables_alone():
+    plan = plan_build(BuildRequest(name="d", designer="llm", model=("openai/m",)), ingest(()))
+    assert {kind_of(seed.structure).name for seed in plan.seeds} == {"table"}
+    assert "spooky-author-identification" in {seed.id for seed in plan.unsupported}

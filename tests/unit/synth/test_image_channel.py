@@ -1,0 +1,155 @@
+"""Pictures: each follows from its own row, shows the latent values, and gives nothing away beside them."""
+
+import io
+import zipfile
+
+import numpy as np
+import polars as pl
+import pytest
+from PIL import Image, PngImagePlugin
+
+from sandmill.calibrate.solvers.images import read_pictures
+from sandmill.layouts.image_archive import IMAGE_ARCHIVE
+from sandmill.mechanism.row_numbers import RowNumbers
+from sandmill.models.channels import ImageChannel, Seen
+from sandmill.models.spec import Sizes
+from sandmill.quality import check_package
+from sandmill.quality.images import image_findings
+from sandmill.rng import Streams
+from sandmill.synth import render
+from sandmill.synth.image_channel import render_images
+from tests.designs import SECRET, make_image_spec
+
+ROWS = RowNumbers.of(Streams(SECRET, "pictures"), range(200))
+SIGHTS = (
+    *("light", "warmth", "slope", "stripes", "size", "height", "across", "width", "glow", "colour", "specks", "spots"),
+    *("shape", "corner", "floor"),
+)
+LATENTS = {"light": np.linspace(0, 1, 200), "colour": np.tile([0.0, 1.0], 100), "corner": np.arange(200) % 4.0}
+CHANNEL = ImageChannel(
+    column="picture",
+    meaning="A picture",
+    side=20,
+    grain=6.0,
+    seen=tuple(Seen(sight=sight, column=sight if sight in LATENTS else None) for sight in SIGHTS),
+)
+
+
+def pixels_of(pictures):
+    return np.stack([np.asarray(Image.open(io.BytesIO(picture))) for picture in pictures]).astype(float)
+
+
+@pytest.fixture(scope="module")
+def rendered():
+    spec = make_image_spec()
+    return render(spec.model_copy(update={"sizes": Sizes(train=120, feedback=200, final=300)}), SECRET)
+
+
+def test_pictures_show_what_their_row_holds():
+    pixels = pixels_of(render_images(CHANNEL, LATENTS, ROWS))
+    ground = pixels[:, 4:12, 1:3].mean(axis=(1, 2, 3))
+    assert np.corrcoef(ground, LATENTS["light"])[0, 1] > 0.8
+    marked = pixels[:, [0, 0, -1, -1], [0, -1, 0, -1]]
+    np.testing.assert_array_equal((marked[..., 1] - marked[..., 0]).argmax(axis=1), LATENTS["corner"])
+
+
+def test_a_turned_thing_shows_little_where_its_column_is_large():
+    turned = CHANNEL.model_copy(
+        update={"seen": (Seen(sight="light", column="light", is_turned=True), *CHANNEL.seen[1:])}
+    )
+    ground = pixels_of(render_images(turned, LATENTS, ROWS))[:, 4:12, 1:3].mean(axis=(1, 2, 3))
+    assert np.corrcoef(ground, LATENTS["light"])[0, 1] < -0.8
+
+
+def test_a_picture_depends_on_its_own_row_alone():
+    later = RowNumbers.of(ROWS.streams, range(100, 200))
+    half = {name: values[100:] for name, values in LATENTS.items()}
+    assert render_images(CHANNEL, LATENTS, ROWS)[100:] == render_images(CHANNEL, half, later)
+
+
+def test_a_package_of_pictures_passes_every_gate_and_is_read_back_as_written(rendered):
+    assert check_package(rendered.package) == []
+    items = IMAGE_ARCHIVE.read(rendered.package.public, rendered.package.facts, ("picture",))
+    assert items.faults == ()
+    again = IMAGE_ARCHIVE.write(items.train, items.test, rendered.package.facts)
+    assert again.items() <= rendered.package.public.items()
+    assert list(items.test["id"]) == list(rendered.answers.ids)
+    np.testing.assert_array_equal(
+        items.train[rendered.package.facts.target_column].cast(int), rendered.train_draw.target
+    )
+
+
+def test_what_a_reader_measures_follows_the_latent_columns(rendered, tmp_path):
+    (tmp_path / "test.zip").write_bytes(rendered.package.public["test.zip"])
+    table = read_pictures(str(tmp_path / "test.zip"), ["id"])
+    channel = rendered.package.spec.channel
+    column = next(one.column for one in channel.seen if one.sight == "light")
+    if column in rendered.test_draw.observed:
+        seen = table[["ground_red", "ground_green", "ground_blue"]].mean(axis=1)
+        assert abs(np.corrcoef(seen, rendered.test_draw.observed[column])[0, 1]) > 0.9
+
+
+def repacked(content, **changes):
+    """The same archive with one entry that tells more than the others."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(out, "w") as new:
+        for number, info in enumerate(old.infolist()):
+            changed = changes if number == 0 else {}
+            told = zipfile.ZipInfo(changed.get("filename", info.filename), changed.get("date_time", info.date_time))
+            told.comment = changed.get("comment", b"")
+            told.compress_type = changed.get("compress_type", zipfile.ZIP_STORED)
+            new.writestr(told, old.read(info))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"date_time": (2021, 1, 1, 0, 0, 0)}, "test.zip: files with a time, comment or packing of their own"),
+        ({"comment": b"1"}, "test.zip: files with a time, comment or packing of their own"),
+        ({"compress_type": zipfile.ZIP_DEFLATED}, "test.zip: files with a time, comment or packing of their own"),
+        ({"filename": "1.abcdef.png"}, "test.zip: files with names of another form (1.abcdef.png)"),
+    ],
+)
+def test_an_archive_that_tells_more_is_refused(rendered, changes, message):
+    public = {**rendered.package.public, "test.zip": repacked(rendered.package.public["test.zip"], **changes)}
+    found = check_package(rendered.package.model_copy(update={"public": public}))
+    assert any(message in str(finding) for finding in found), found
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"no archive", "test.zip is not a zip archive (File is not a zip file)"),
+        (b"x" * (20 << 20) + b"y", "test.zip has 20971521 bytes; the most is 20971520"),
+    ],
+)
+def test_a_strangers_archive_is_judged_before_it_is_unpacked(content, message):
+    assert list(IMAGE_ARCHIVE.excess("test.zip", content, 500)) == [message]
+
+
+def test_an_archive_that_would_unpack_to_more_is_refused():
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.png", bytes(1 << 20))
+    assert list(IMAGE_ARCHIVE.excess("test.zip", out.getvalue(), 2)) == [
+        "test.zip has 1 files; its design has 2",
+        "test.zip holds compressed files (a.png); pictures are stored as they are",
+    ]
+
+
+def test_pictures_of_several_sizes_or_with_remarks_are_found():
+    def png(side, **remarks):
+        out, info = io.BytesIO(), PngImagePlugin.PngInfo()
+        for name, text in remarks.items():
+            info.add_text(name, text)
+        Image.new("RGB", (side, side)).save(out, "png", compress_level=0, pnginfo=info)
+        return out.getvalue()
+
+    assert list(image_findings(pl.Series([png(16)]), pl.Series([png(16)]))) == []
+    found = list(image_findings(pl.Series([png(16), png(17)]), pl.Series([png(16, label="1"), b"no picture"])))
+    assert found == [
+        "2 pictures not of a header, pixels and an end alone",
+        "pictures of 2 widths, heights or colour types; expected one",
+        "pictures of 4 numbers of bytes; expected one, so that sizes of files tell nothing",
+    ]
