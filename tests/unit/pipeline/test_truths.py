@@ -3,6 +3,7 @@
 import pytest
 
 from sandmill.calibrate.panel import TRIVIAL
+from sandmill.layouts.tables import TABLES
 from sandmill.models.base import Band
 from sandmill.models.calibration import RUNG_FILES
 from sandmill.models.reports import Outcome
@@ -10,7 +11,6 @@ from sandmill.models.spec import Sizes
 from sandmill.pipeline.reference import trusting_backend
 from sandmill.pipeline.truths import (
     LUCK,
-    PUBLIC_FILES,
     STEP_LIMIT_S,
     best_is_known,
     difficulty_holds,
@@ -168,7 +168,7 @@ def test_measures_without_a_gap_or_a_competent_entry_hold_nothing():
     assert not best_is_known(no_gap)
 
 
-@pytest.mark.parametrize("name", sorted(PUBLIC_FILES))
+@pytest.mark.parametrize("name", sorted(TABLES.files))
 def test_public_holds_four_files_and_no_other(name):
     assert nothing_given_away(rendered().package, calibrated())
     assert not nothing_given_away(put(rendered().package, name, None), calibrated())
