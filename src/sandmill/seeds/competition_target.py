@@ -1,7 +1,5 @@
 """Infer what a competition predicts, from its cells and its metric together."""
 
-from dataclasses import dataclass
-
 from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.seeds.competition_tables import ColumnRoles
@@ -15,20 +13,12 @@ _LEAST_CLASSES = 3
 """A submission for two classes has one column of probabilities, not two."""
 
 
-@dataclass(frozen=True)
-class CompetitionTarget:
-    """Kind of the target and the columns of the training table that hold it."""
-
-    kind: TargetKind
-    columns: tuple[str, ...]
-
-
 class Unsettled(Exception):
-    """The target cannot be inferred; the message says what is missing."""
+    """The task of a competition cannot be inferred; the arguments are the needs of the seed."""
 
 
-def settle_target(train: TableFile, columns: ColumnRoles, metric: MetricName) -> CompetitionTarget:
-    """Infer the target.
+def settle_target(train: TableFile, columns: ColumnRoles, metric: MetricName) -> tuple[TargetKind, tuple[str, ...]]:
+    """Infer the kind of the target and the columns of the training table that hold it.
 
     One answer column of the training table is the target. Several of them are one-hot classes, labels or numbers, by
     their cells and the metric. Answer columns that the training table lacks are the classes of its one column that the
@@ -36,18 +26,17 @@ def settle_target(train: TableFile, columns: ColumnRoles, metric: MetricName) ->
 
     Raises:
         Unsettled: if columns, cells and metric do not agree on one kind of target.
-        Unsound: if the table cannot be read.
     """
     answers = columns.answers
     if not answers:
         raise Unsettled("an answer column in the sample submission")
     if set(answers) <= set(train.columns):
         kind = _one(train, answers[0], metric) if len(answers) == 1 else _several(train, answers, metric)
-        return CompetitionTarget(kind, answers)
+        return kind, answers
     if len(answers) >= _LEAST_CLASSES and len(columns.lacking) == 1:
         (column,) = columns.lacking
         if _takes_class_columns(metric) and _names_classes(train, column, answers):
-            return CompetitionTarget(TargetKind.MULTICLASS, (column,))
+            return TargetKind.MULTICLASS, (column,)
     raise Unsettled("a target: the answer columns are not in the training table")
 
 

@@ -5,7 +5,7 @@ import unicodedata
 from pathlib import Path
 
 from sandmill.errors import shorten
-from sandmill.seeds.document import read_text
+from sandmill.seeds.regular import read_text
 from sandmill.seeds.source_problems import SourceProblem, Unsound
 
 MAX_SUMMARY = 600

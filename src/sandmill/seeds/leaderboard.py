@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 
 from sandmill.errors import shorten
-from sandmill.seeds.regular import read_regular
+from sandmill.seeds.regular import read_text
 from sandmill.seeds.source_problems import SourceProblem, Unsound
 from sandmill.seeds.wording import show
 
@@ -23,20 +23,16 @@ def read_leaderboard(path: Path, file: str) -> tuple[float, float]:
     Raises:
         Unsound: if it is no leaderboard: absent, a link, too large, no CSV, or with scores that are no numbers.
     """
+    text = read_text(path, file, _MAX_BYTES)
+    if text.startswith(_LFS_POINTER):
+        hint = "Run git lfs pull in the clone of MLE-bench."
+        raise Unsound([SourceProblem(file, "a Git LFS pointer", "the leaderboard itself", 1, hint=hint)])
     try:
-        content = read_regular(path, file, _MAX_BYTES + 1)
-        if len(content) > _MAX_BYTES:
-            raise Unsound([SourceProblem(file, "a huge file", f"a leaderboard of at most {_MAX_BYTES >> 20} MB")])
-        scores = _scores(content.decode("utf-8-sig"), file)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        saw = "nothing" if isinstance(error, FileNotFoundError) else shorten(str(error), 120)
-        raise Unsound([SourceProblem(file, saw, "a leaderboard in CSV")]) from None
-    wrong = (
-        SourceProblem(file, show(score), "a number", line, field="score")
-        for line, score in scores
-        if not _is_number(score)
-    )
-    if found := list(islice(wrong, 5)):
+        scores = _scores(text, file)
+    except csv.Error as error:
+        raise Unsound([SourceProblem(file, shorten(str(error), 120), "a leaderboard in CSV")]) from None
+    wrong = ((line, score) for line, score in scores if not _is_number(score))
+    if found := [SourceProblem(file, show(score), "a number", line, field="score") for line, score in islice(wrong, 5)]:
         raise Unsound(found)
     if not scores:
         raise Unsound([SourceProblem(file, "no rows", "at least one score")])
@@ -45,9 +41,6 @@ def read_leaderboard(path: Path, file: str) -> tuple[float, float]:
 
 def _scores(text: str, file: str) -> list[tuple[int, str]]:
     """Return line and score of each row."""
-    if text.startswith(_LFS_POINTER):
-        hint = "Run git lfs pull in the clone of MLE-bench."
-        raise Unsound([SourceProblem(file, "a Git LFS pointer", "the leaderboard itself", 1, hint=hint)])
     rows = csv.reader(io.StringIO(text, newline=""))
     header = next(rows, [])
     if len(header) > _MAX_COLUMNS:

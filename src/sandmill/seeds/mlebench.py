@@ -11,6 +11,7 @@ from sandmill.models.seed import SeedTask, UnsupportedSeed
 from sandmill.models.structure import MetricName
 from sandmill.seeds.cards import bundled_cards
 from sandmill.seeds.competition_data import understand
+from sandmill.seeds.competition_target import Unsettled
 from sandmill.seeds.competition_text import read_summary
 from sandmill.seeds.document import Document, read_document
 from sandmill.seeds.graders import meant, metric_of
@@ -81,13 +82,13 @@ def _reading(config: CompetitionConfig, metric: MetricName | None, summary: str,
     seed_id = config.id.lower()
     require_folder(public.parent, file.rpartition("/")[0])
     require_folder(public, file)
-    with readable(file):
-        understood = understand(public, file, metric, config.sample_name)
-    if understood.profiled is None:
+    try:
+        with readable(file):
+            profiled = understand(public, file, metric, config.sample_name)
+    except Unsettled as unsettled:
         metric_needs = missing_metric(metric) if metric else (_unknown_metric(config.grader.name),)
-        needs = (*understood.needs, *metric_needs)
+        needs = (*unsettled.args, *metric_needs)
         return Reading(UnsupportedSeed(id=seed_id, needs=needs, hint=_bundled_twin(seed_id)))
-    profiled = understood.profiled
     seed = SeedTask(
         id=seed_id,
         title=config.name,

@@ -25,6 +25,7 @@ TABLE_SUFFIXES = frozenset({".csv", ".parquet"})
 MISSING_WORDS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 """Cells of a CSV that count as empty."""
 
+_EXPECTED = "a CSV table in UTF-8 with commas and double quotes"
 _MAX_HEADER = 1 << 20
 _LISTED = 5
 
@@ -42,6 +43,12 @@ class TableFile:
     def is_csv(self) -> bool:
         """Whether every cell is text until it is cast."""
         return self.path.suffix == ".csv"
+
+    def count_rows(self) -> int:
+        """Count the rows by streaming."""
+        import polars as pl
+
+        return int(self.scan().select(pl.len()).collect(engine="streaming").item())
 
     def scan(self) -> "pl.LazyFrame":
         """Open lazily; cells of a CSV are text, empty ones null."""
@@ -129,28 +136,20 @@ def _check_csv_cells(path: Path, file: str, columns: Sequence[str]) -> None:
 
 def _check_rows(path: Path, file: str, columns: Sequence[str]) -> None:
     """Stream the whole file with DuckDB. Only if it rejects a line, find the exact lines with the slower csv module."""
-    import duckdb
-
     fields = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in columns)
     options = "auto_detect=false, delim=',', quote='\"', escape='\"', header=true, strict_mode=true"
     source = f"read_csv({file_pattern(path)}, columns={{{fields}}}, {options}, store_rejects=true, rejects_limit=100)"
-    with open_engine() as connection:
-        try:
-            # A sum of all counts would be an expression as deep as the table is wide, which the parser refuses.
-            present = ", ".join(f"count({quote(name)})" for name in columns)
-            rows = connection.execute(f"SELECT count(*), {present} FROM {source}").fetchall()[0][0]
-            rejects = connection.execute("SELECT line, error_type FROM reject_errors ORDER BY line").fetchall()
-        except duckdb.Error as error:
-            saw = shorten(str(error).splitlines()[0], 120)
-            raise Unsound([SourceProblem(file, saw, "a CSV table in UTF-8 with commas and double quotes")]) from None
+    with open_engine(file, _EXPECTED) as connection:
+        # A sum of all counts would be an expression as deep as the table is wide, which the parser refuses.
+        present = ", ".join(f"count({quote(name)})" for name in columns)
+        rows = connection.execute(f"SELECT count(*), {present} FROM {source}").fetchall()[0][0]
+        rejects = connection.execute("SELECT line, error_type FROM reject_errors ORDER BY line").fetchall()
     if rejects:
-        raise Unsound(list(_ragged(path, file, len(columns))) or [_reject(file, *rejects[0])])
+        line, kind = rejects[0]
+        first = SourceProblem(file, f"{kind.lower()} near here", _EXPECTED, line)
+        raise Unsound(list(_ragged(path, file, len(columns))) or [first])
     if not rows:
         raise Unsound([SourceProblem(file, "a header and no rows", "a table with rows")])
-
-
-def _reject(file: str, line: int, kind: str) -> SourceProblem:
-    return SourceProblem(file, f"{kind.lower()} near here", "a CSV table in UTF-8 with commas and double quotes", line)
 
 
 def _ragged(path: Path, file: str, width: int) -> Iterator[SourceProblem]:

@@ -9,17 +9,14 @@ import io
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pydantic import ValidationError
-
-from sandmill.errors import SandmillError, shorten
+from sandmill.errors import IntegrityError, SandmillError, shorten
 from sandmill.fingerprint import canonical_json, digest
 from sandmill.metrics import get_metric
 from sandmill.models.calibration import Calibration
 from sandmill.models.release import TaskRecord
 from sandmill.models.task_file import TaskFile
 from sandmill.store.arrow_tables import Row, private_task_row, public_task_row, read_record
-from sandmill.store.limits import MAX_RECORD_BYTES, MAX_TASK_FILE_BYTES
-from sandmill.store.versions import first_fault
+from sandmill.store.limits import MAX_TASK_FILE_BYTES
 
 Sayings = dict[str, str]
 """Digests of the facts of one task, by the place that holds them."""
@@ -89,16 +86,12 @@ def record_of(row: Row) -> tuple[TaskRecord | None, list[str]]:
         The record, None if it cannot be read, and the problems.
     """
     try:
-        if len(row["record"]) > MAX_RECORD_BYTES:
-            raise ValueError(f"{len(row['record'])} characters; the most is {MAX_RECORD_BYTES}")
         record = read_record(row)
         expected = private_task_row(record)
-    except ValidationError as error:
-        return None, [f"its record cannot be read: {first_fault(error)}"]
+    except IntegrityError as error:
+        return None, [str(error)]
     except (ValueError, SandmillError) as error:
         return None, [f"its record cannot be read: {shorten(str(error), 200)}"]
-    if (record.task_id, record.digest) != (row["task_id"], row["digest"]):
-        return None, [f"its record is of task {record.task_id} with another digest"]
     # An older version may have written the same record with fewer fields.
     wrong = [name for name in expected if name != "record" and row[name] != expected[name]]
     problems = [f"private/tasks: {name} is not that of its record" for name in wrong]

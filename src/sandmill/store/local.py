@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
+from sandmill.store.faults import storage_faults
 from sandmill.store.limits import MAX_DEPTH
 
 STAGING = ".tmp"
@@ -30,6 +31,7 @@ class LocalFiles:
     """One folder. Names that begin with a dot are not content."""
 
     root: Path
+    faults = staticmethod(storage_faults)
 
     def read(self, path: str, limit: int | None) -> bytes:
         """Return the whole content, or `limit` + 1 bytes if it is longer than `limit`."""

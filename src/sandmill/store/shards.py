@@ -127,7 +127,7 @@ def read_shard_reports(store: Store, ref: ShardRef) -> ShardReports:
     tracebacks = {_attempt_of(trace): trace["traceback"] for trace in traces}
     return ShardReports(
         rejections=[
-            tables.read_rejection({**row, "traceback": tracebacks.get(_attempt_of(row), "")})
+            Rejection.model_validate({**row, "traceback": tracebacks.get(_attempt_of(row), "")})
             for row in _iterate(store, reports["reports/rejections"])
         ],
         slots=[tables.read_slot(row) for row in _iterate(store, reports["reports/slots"])],
@@ -139,7 +139,7 @@ def read_shard_records(store: Store, ref: ShardRef) -> Iterator[TaskRecord]:
     """Read the records of a shard's tasks in the order of their ids."""
     parts = read_shard(store, ref.key).parts
     wanted = [part for name, part in parts.items() if name.startswith("private/tasks-")]
-    rows = [_iterate(store, part, ("task_id", "record")) for part in wanted]
+    rows = [_iterate(store, part, ("task_id", "digest", "record")) for part in wanted]
     for row in heapq.merge(*rows, key=itemgetter("task_id")):
         yield tables.read_record(row)
 

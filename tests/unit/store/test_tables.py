@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
+from sandmill.models.reports import Rejection
 from sandmill.store import arrow_tables as tables
 from sandmill.store.parquet import TableReader, grouped, iterate_rows, write_rows
 from tests.factories import make_rejection, make_slot_report, make_task
@@ -30,14 +31,14 @@ def _write(name: str, count: int) -> bytes:
 
 def test_a_record_comes_back_from_its_row():
     task = make_task(3)
-    (row,) = tables.private_task_rows(task)
+    (row,) = _table("private/tasks").rows(task)
     assert tables.read_record(row) == task.record
 
 
 def test_reports_come_back_from_their_rows():
     rejection, slot = make_rejection(4), make_slot_report(make_task(4))
     for schema, rows, read, original in (
-        (tables.REJECTIONS, tables.rejection_rows([rejection]), tables.read_rejection, rejection),
+        (tables.REJECTIONS, tables.rejection_rows([rejection]), Rejection.model_validate, rejection),
         (tables.SLOTS, tables.slot_rows([slot]), tables.read_slot, slot),
     ):
         (row,) = iterate_rows(io.BytesIO(write_rows(schema, [rows])), "reports")
@@ -68,7 +69,7 @@ def test_every_table_holds_what_its_schema_says():
 
 def test_the_public_tables_say_nothing_of_rule_thresholds_or_answers():
     task = make_task(1)
-    seen = repr([tables.public_task_rows(task), _table("public/files").rows(task)])
+    seen = repr([_table("public/tasks").rows(task), _table("public/files").rows(task)])
     for private in ("medium", "0.85", "linear", "logistic", "part", task.record.digest, task.record.spec.fingerprint):
         assert private not in seen
     assert set(tables.PUBLIC_TASKS.names) == {
