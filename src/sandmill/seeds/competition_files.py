@@ -83,11 +83,7 @@ def modality_of_names(names: Iterable[str | None]) -> Modality | None:
 
 
 def _walk(folder: Path, file: str) -> Iterator[str]:
-    """Yield relative paths in a fixed order: the files of a folder before its subfolders.
-
-    Raises:
-        Unsound: if folders lie deeper inside each other than `_MOST_LEVELS`, or are more than `_MOST_FOLDERS`.
-    """
+    """Yield relative paths in a fixed order: the files of a folder before its subfolders."""
     seen = folders_seen = 0
     for place, folders, names in os.walk(folder):
         inside = [name for name in folders if not name.startswith(".")]

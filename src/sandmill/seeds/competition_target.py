@@ -5,7 +5,7 @@ from sandmill.models.structure import MetricName, TargetKind
 from sandmill.seeds.competition_tables import ColumnRoles
 from sandmill.seeds.profile import ColumnFacts, measure
 from sandmill.seeds.table_files import TableFile
-from sandmill.seeds.target import infer_kind
+from sandmill.seeds.tabular import infer_kind
 from sandmill.seeds.wording import show
 
 _SUM_TOLERANCE = 1e-6

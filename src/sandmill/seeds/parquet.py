@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sandmill.errors import shorten
 from sandmill.seeds.cell_size import MAX_CELL, large_cell
 from sandmill.seeds.engine import file_pattern, open_engine, quote
 from sandmill.seeds.source_problems import SourceProblem, Unsound
@@ -18,28 +17,23 @@ MAX_DECODED = 1 << 29
 """Bytes of all decoded cells: 8 for each cell, and the length of each text."""
 _CELL = 8
 _LENGTH = {"VARCHAR": "strlen({})", "BLOB": "octet_length({})"}
-_EXPECTED = "a Parquet table"
 
 
 def parquet_columns(path: Path, file: str) -> tuple[str, ...]:
     """Return the columns of a table whose footer shows an acceptable size.
 
     Raises:
-        Unsound: if it is no Parquet table, or has too many rows, columns or cells.
+        Unsound: if it has too many rows, columns or cells.
+        OSError, ArrowException, PolarsError: if it is no Parquet table.
     """
     import polars as pl
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
-        with path.open("rb") as stream:
-            footer = pq.ParquetFile(stream).metadata
-        if problems := list(_oversized(footer, file)):
-            raise Unsound(problems)
-        schema = pl.scan_parquet(path, glob=False).collect_schema()
-    except (OSError, pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise Unsound([SourceProblem(file, shorten(str(error), 120), _EXPECTED)]) from None
-    return tuple(schema.names())
+    with path.open("rb") as stream:
+        footer = pq.ParquetFile(stream).metadata
+    if problems := list(_oversized(footer, file)):
+        raise Unsound(problems)
+    return tuple(pl.scan_parquet(path, glob=False).collect_schema().names())
 
 
 def check_parquet(path: Path, file: str) -> None:
@@ -48,7 +42,7 @@ def check_parquet(path: Path, file: str) -> None:
     Raises:
         Unsound: for cells that are too large, alone or together. Parquet has no lines, so the column alone is named.
     """
-    with open_engine(file, _EXPECTED) as connection:
+    with open_engine(file, "a Parquet table") as connection:
         source = f"read_parquet({file_pattern(path)})"
         kinds = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
         lengths = {name: _LENGTH[kind].format(quote(name)) for name, kind, *_ in kinds if kind in _LENGTH}

@@ -72,7 +72,9 @@ def open_table(path: Path, file: str) -> TableFile:
         Unsound: for a link, an empty, ragged, unreadable or too large table, a repeated or nameless column.
     """
     require_regular(path, file)
-    columns = _csv_columns(path, file) if path.suffix == ".csv" else parquet_columns(path, file)
+    is_csv = path.suffix == ".csv"
+    with readable(file, "a CSV table with a header" if is_csv else "a Parquet table"):
+        columns = _csv_columns(path, file) if is_csv else parquet_columns(path, file)
     repeated = [name for name, count in Counter(name.casefold() for name in columns).items() if count > 1]
     problems = [SourceProblem(file, f"column {show(name)} more than once", "each column once", 1) for name in repeated]
     if "" in columns:
@@ -83,8 +85,12 @@ def open_table(path: Path, file: str) -> TableFile:
         problems.append(SourceProblem(file, f"{len(columns)} columns", f"at most {MAX_COLUMNS}"))
     if problems:
         raise Unsound(problems)
-    if path.suffix == ".csv":
-        _check_csv_cells(path, file, columns)
+    if is_csv:
+        with readable(file, "a readable file"):
+            found = find_large_cell(path)
+        if found:
+            line, number = found
+            raise Unsound([large_cell(file, columns[number - 1] if number <= len(columns) else "", line)])
         _check_rows(path, file, columns)
     else:
         check_parquet(path, file)
@@ -92,46 +98,33 @@ def open_table(path: Path, file: str) -> TableFile:
 
 
 @contextmanager
-def readable(file: str) -> Iterator[None]:
-    """Report what Polars cannot read as a problem of the file: a table that opens may still have broken rows.
+def readable(file: str, expected: str = "tables that can be read") -> Iterator[None]:
+    """Report a fault of reading as a problem of the file: a table that opens may still have broken rows.
 
     Raises:
         Unsound: if the file cannot be read to its end.
     """
     import polars as pl
+    import pyarrow as pa
 
+    faults = (OSError, csv.Error, pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException)
     try:
         yield
-    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+    except faults as error:
         saw = shorten((str(error).splitlines() or [type(error).__name__])[0], 120)
-        raise Unsound([SourceProblem(file, saw, "tables that can be read")]) from None
+        raise Unsound([SourceProblem(file, saw, expected)]) from None
 
 
 def _csv_columns(path: Path, file: str) -> tuple[str, ...]:
-    try:
-        with path.open("rb") as stream:
-            head = stream.read(_MAX_HEADER)
-        text = head.decode("utf-8-sig", errors="ignore")
-        columns = next(csv.reader(io.StringIO(text, newline=""), strict=True), [])
-    except (OSError, csv.Error) as error:
-        raise Unsound([SourceProblem(file, shorten(str(error), 120), "a CSV table with a header", 1)]) from None
+    with path.open("rb") as stream:
+        text = stream.read(_MAX_HEADER).decode("utf-8-sig", errors="ignore")
+    columns = next(csv.reader(io.StringIO(text, newline=""), strict=True), [])
     if not any(columns):
         raise Unsound([SourceProblem(file, "no header", "a header with the names of the columns", 1)])
     if len(columns) == 1 and (mark := next((m for m in ";\t|" if m in columns[0]), None)):
         saw = f"one column whose name holds {show(mark) if mark != chr(9) else 'tabs'}"
         raise Unsound([SourceProblem(file, saw, "columns separated by commas", 1)])
     return tuple(columns)
-
-
-def _check_csv_cells(path: Path, file: str, columns: Sequence[str]) -> None:
-    try:
-        found = find_large_cell(path)
-    except OSError as error:
-        raise Unsound([SourceProblem(file, error.strerror or "an unreadable file", "a readable file")]) from None
-    if found:
-        line, number = found
-        name = columns[number - 1] if number <= len(columns) else ""
-        raise Unsound([large_cell(file, name, line)])
 
 
 def _check_rows(path: Path, file: str, columns: Sequence[str]) -> None:

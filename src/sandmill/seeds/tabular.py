@@ -9,7 +9,6 @@ from sandmill.models.structure import ColumnMix, MetricName, Modality, Pathology
 from sandmill.seeds.profile import ColumnFacts, measure
 from sandmill.seeds.source_problems import SourceProblem, Unsound
 from sandmill.seeds.table_files import TableFile
-from sandmill.seeds.target import CLASS_KINDS, USUAL_METRIC, contradiction, infer_kind
 from sandmill.seeds.wording import any_of, show
 
 HIGH_CARDINALITY = 50
@@ -20,6 +19,23 @@ IMBALANCE = 0.25
 
 MOST_EMPTY_TARGETS = 0.3
 """Largest share of rows without a target. Such rows are left out; above it the column is refused as a target."""
+
+MAX_INTEGER_CLASSES = 20
+"""Whole numbers with more distinct values than this are quantities, not classes."""
+
+MIN_ROWS_PER_CLASS = 5
+"""Mean rows for each distinct value. Words or whole numbers that repeat less often are not classes."""
+
+USUAL_METRIC = {
+    TargetKind.BINARY: MetricName.ROC_AUC,
+    TargetKind.MULTICLASS: MetricName.ACCURACY,
+    TargetKind.REGRESSION: MetricName.RMSE,
+    TargetKind.ORDINAL: MetricName.QWK,
+    TargetKind.COUNT: MetricName.RMSLE,
+}
+"""Default metric of each kind of target."""
+
+CLASS_KINDS = frozenset({TargetKind.BINARY, TargetKind.MULTICLASS, TargetKind.ORDINAL})
 
 
 @dataclass(frozen=True)
@@ -114,6 +130,32 @@ def structure_of(
     )
 
 
+def infer_kind(target: ColumnFacts) -> TargetKind | None:
+    """Infer the kind: 2 values are binary, few words or whole numbers multiclass, other numbers regression.
+
+    Returns:
+        None for words that repeat too rarely to be classes.
+    """
+    if target.distinct == 2:
+        return TargetKind.BINARY
+    repeats = target.present >= MIN_ROWS_PER_CLASS * target.distinct
+    if target.is_number:
+        is_class = target.is_whole and target.distinct <= MAX_INTEGER_CLASSES and repeats
+        return TargetKind.MULTICLASS if is_class else TargetKind.REGRESSION
+    return TargetKind.MULTICLASS if repeats else None
+
+
+def _contradiction(kind: TargetKind, target: ColumnFacts) -> str:
+    """Return what a declared kind requires, if the column does not fit it; empty if it does."""
+    if kind is TargetKind.BINARY and target.distinct != 2:
+        return "exactly 2 distinct values for a binary target"
+    if kind is TargetKind.MULTICLASS and target.distinct < 3:
+        return "3 or more distinct values for a multiclass target"
+    if kind in (TargetKind.REGRESSION, TargetKind.COUNT) and not target.is_number:
+        return f"numbers for a {kind} target"
+    return ""
+
+
 def _empty_targets(table: TableFile, target: str, at: SourceProblem) -> tuple[str, ...]:
     column = measure(table, (target,))[target]
     empty = column.rows - column.present
@@ -158,7 +200,7 @@ def _kind(target: ColumnFacts, wish: Wish, at: SourceProblem) -> TargetKind:
         saw = "the same value in every row" if target.distinct else f"{values} values in {name}"
         raise Unsound([replace(at, saw=saw, expected="a target that differs between rows")])
     if wish.kind is not None:
-        if expected := contradiction(wish.kind, target):
+        if expected := _contradiction(wish.kind, target):
             saw = f"{values} {'numbers' if target.is_number else 'words'} in {name}"
             raise Unsound([replace(at, saw=saw, expected=expected, field="target_kind")])
         return wish.kind

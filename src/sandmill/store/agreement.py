@@ -63,18 +63,13 @@ def said_by_file(place: str, content: bytes) -> Sayings:
 
 
 def differences(expected: Mapping[str, str], found: Mapping[str, str]) -> Iterator[str]:
-    """Yield the places that differ from the record."""
+    """Yield the places that differ from the record, and the prompt if it differs from description.md."""
     for place, said in expected.items():
         if place not in found:
             if place in (_TASK_FILE, _BOARD):
                 yield f"{place} is missing"
         elif found[place] != said:
             yield f"{place} is not that of its record"
-    yield from prompt_difference(found)
-
-
-def prompt_difference(found: Mapping[str, str]) -> Iterator[str]:
-    """Compare the prompt with description.md of the pulled task."""
     if PROMPT in found and found[PROMPT] != found.get("public/description.md"):
         yield f"{PROMPT} is not that of public/description.md"
 

@@ -32,17 +32,6 @@ PUBLIC_TASKS = pa.schema(
 )
 """One row for each task, with public facts only. `prompt` is the description."""
 
-_MEASURED = (
-    "difficulty",
-    "difficulty_low",
-    "difficulty_high",
-    "trivial",
-    "oracle",
-    "gold",
-    "silver",
-    "bronze",
-    "median",
-)
 PRIVATE_TASKS = pa.schema(
     [
         *_fields(pa.string(), "task_id"),
@@ -50,7 +39,8 @@ PRIVATE_TASKS = pa.schema(
         *_fields(pa.string(), "split", "domain", "structure", "metric"),
         *_fields(pa.list_(pa.string()), "motifs"),
         *_fields(pa.string(), "wanted", "band"),
-        *_fields(pa.float64(), *_MEASURED, nullable=True),
+        *_fields(pa.float64(), "difficulty", "difficulty_low", "difficulty_high", nullable=True),
+        *_fields(pa.float64(), "trivial", "oracle", "gold", "silver", "bronze", "median", nullable=True),
         *_fields(pa.string(), "reference", "seed_id", "digest", "record"),
     ]
 )

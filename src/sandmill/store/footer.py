@@ -85,8 +85,8 @@ def _footer(fields: Fields, room: int) -> Footer:
         by = shorten(written_by.decode("utf-8", "replace"))
         raise IntegrityError(f"written by {by!r}; releases are written by {_WRITER.decode()}, without encryption")
     groups = tuple(_group(one) for one in fields[4])
-    rows = _count(fields, 3)
-    if sum(group.rows for group in groups) != rows or max((group.rows for group in groups), default=0) > MAX_GROUP_ROWS:
+    rows, sizes = _count(fields, 3), [group.rows for group in groups]
+    if sum(sizes) != rows or max(sizes, default=0) > MAX_GROUP_ROWS:
         raise IntegrityError(f"{rows} rows in groups that have others, or more than {MAX_GROUP_ROWS}")
     # Otherwise a small file could hold many large tasks.
     claimed = sum(column.stored for group in groups for column in group.columns)

@@ -103,7 +103,7 @@ class TableReader:
         """
         with _faults(self._where):
             wanted = columns or (self._schema.names if self._schema else self._reader.schema_arrow.names)
-            for number in list(self._numbers()) if task_id is None else self._numbers_of(task_id):
+            for number in self._numbers(task_id):
                 self._check_group(number, wanted)
                 group = self._reader.read_row_group(number, columns=wanted)
                 self._check_cells(group)
@@ -135,22 +135,20 @@ class TableReader:
                 )
         return found
 
-    def _numbers(self) -> Iterator[int]:
-        """Yield the numbers of the row groups that have rows. Empty ones have no pages."""
-        yield from (number for number, group in enumerate(self.footer.groups) if group.rows)
+    def _numbers(self, task_id: str | None = None) -> list[int]:
+        """Return the numbers of the row groups that have rows, or of the one that may hold a task.
 
-    def _numbers_of(self, task_id: str) -> list[int]:
-        """Return the row group that may hold a task. The writer puts each task into one group, in the order of ids.
-
-        Reading all groups for each task would take quadratic time.
+        Empty groups have no pages. The writer puts each task into one group, in the order of ids; reading all groups
+        for each task would take quadratic time.
         """
-        found = [number for number in self._numbers() if _may_hold(self.footer.groups[number], task_id)]
-        if len(found) > 1:
-            raise IntegrityError(f"task {task_id} may lie in more than one row group")
+        found = [number for number, group in enumerate(self.footer.groups) if group.rows]
+        if task_id is not None:
+            found = [number for number in found if _may_hold(self.footer.groups[number], task_id)]
+            if len(found) > 1:
+                raise IntegrityError(f"task {task_id} may lie in more than one row group")
         return found
 
     def _check_group(self, number: int, columns: Sequence[str]) -> None:
-        """Check the decompressed size of a row group before it is read."""
         group, size, stored = self.footer.groups[number], 0, 0
         for column in group.columns:
             # Arrow takes `a.b` for a part of the column `a`.
@@ -176,11 +174,6 @@ class TableReader:
             faults = filter(None, map(task_id_fault, group["task_id"].unique().to_pylist()))
             if listed := "; ".join(islice(faults, MOST_FAULTS)):
                 raise IntegrityError(listed)
-
-
-def iterate_rows(file: BinaryIO, where: str, columns: Sequence[str] | None = None) -> Iterator[Row]:
-    """Read all rows of a report or of a shard's own table, one row group in memory at a time."""
-    yield from TableReader(file, where).rows(columns)
 
 
 def _check_columns(found: Any, schema: Any) -> None:

@@ -154,8 +154,7 @@ class Release:
             ReleaseNotFound: the release has no such tasks.
             AccessDenied, FileMissing: the private half cannot be read from here.
         """
-        from sandmill.store.destination import check_destination
-        from sandmill.store.pull import pull_tasks
+        from sandmill.store.pull import check_destination, pull_tasks
         from sandmill.store.selection import require_some
 
         wanted = self.task_ids if task_ids is None else tuple(dict.fromkeys(task_ids))

@@ -19,7 +19,7 @@ from sandmill.models.reports import Rejection, SlotReport
 from sandmill.store import arrow_tables as tables
 from sandmill.store.arrow_tables import Row
 from sandmill.store.files import Store
-from sandmill.store.parquet import TableReader, grouped, iterate_rows, write_rows
+from sandmill.store.parquet import TableReader, grouped, write_rows
 
 TRACEBACKS = "private/tracebacks"
 """Report with the tracebacks of internal errors. They may name paths and data, so no release gets them."""
@@ -150,29 +150,28 @@ def _index_path(key: str) -> str:
 
 def _write_part(store: Store, key: str, name: str, schema: Any, groups: Sequence[Sequence[Row]]) -> PartFile:
     content = write_rows(schema, groups)
-    sha256 = digest(content)
-    path = f"shards/{key}/{name}-{sha256[:8]}.parquet"
-    TableReader(io.BytesIO(content), path, schema if "task_id" in schema.names else None).check_sizes()
-    store.write(path, content)
-    return PartFile(
-        path=path,
-        sha256=sha256,
-        size=len(content),
-        rows=sum(len(group) for group in groups),
-        content=sum(len(row["bytes"]) for group in groups for row in group) if "bytes" in schema.names else None,
+    TableReader(io.BytesIO(content), name, schema if "task_id" in schema.names else None).check_sizes()
+    return _write(store, key, name, "parquet", content).model_copy(
+        update={
+            "rows": sum(map(len, groups)),
+            "content": sum(len(row["bytes"]) for group in groups for row in group) if "bytes" in schema.names else None,
+        }
     )
 
 
 def _write_json(store: Store, key: str, name: str, rows: Sequence[Row]) -> PartFile:
-    content = canonical_json(rows).encode()
+    return _write(store, key, name, "json", canonical_json(rows).encode())
+
+
+def _write(store: Store, key: str, name: str, suffix: str, content: bytes) -> PartFile:
     sha256 = digest(content)
-    path = f"shards/{key}/{name}-{sha256[:8]}.json"
+    path = f"shards/{key}/{name}-{sha256[:8]}.{suffix}"
     store.write(path, content, owner_only=name.startswith("private/"))
     return PartFile(path=path, sha256=sha256, size=len(content))
 
 
 def _iterate(store: Store, part: PartFile, columns: Sequence[str] | None = None) -> Iterator[Row]:
-    yield from iterate_rows(io.BytesIO(store.read(part.path)), store.where(part.path), columns)
+    return TableReader(io.BytesIO(store.read(part.path)), store.where(part.path)).rows(columns)
 
 
 def _attempt_of(row: Row) -> tuple[int, ...]:

@@ -11,7 +11,6 @@ from sandmill.models.release import PartFile
 from sandmill.store.agreement import (
     Sayings,
     differences,
-    prompt_difference,
     record_of,
     said_by_file,
     said_by_record,
@@ -110,10 +109,9 @@ def _check_shard(release: Release, parts: list[PartFile], digests: dict[str, str
         said = found.get(task_id, {})
         if has_both and task_id in recorded and digest_of_hashes(hashes.get(task_id, [])) != recorded[task_id]:
             yield f"task {task_id}: its files are not those that were verified (digest differs)"
-        elif has_both and task_id in expected:
-            yield from (f"task {task_id}: {problem}" for problem in differences(expected[task_id], said))
         else:
-            yield from (f"task {task_id}: {problem}" for problem in prompt_difference(said))
+            wanted = expected.get(task_id, {}) if has_both else {}
+            yield from (f"task {task_id}: {problem}" for problem in differences(wanted, said))
     digests.update(recorded)
 
 

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 
 from sandmill.models.reports import Rejection
 from sandmill.store import arrow_tables as tables
-from sandmill.store.parquet import TableReader, grouped, iterate_rows, write_rows
+from sandmill.store.parquet import TableReader, grouped, write_rows
 from tests.factories import make_rejection, make_slot_report, make_task
 
 
@@ -41,7 +41,7 @@ def test_reports_come_back_from_their_rows():
         (tables.REJECTIONS, tables.rejection_rows([rejection]), Rejection.model_validate, rejection),
         (tables.SLOTS, tables.slot_rows([slot]), tables.read_slot, slot),
     ):
-        (row,) = iterate_rows(io.BytesIO(write_rows(schema, [rows])), "reports")
+        (row,) = TableReader(io.BytesIO(write_rows(schema, [rows])), "reports").rows()
         assert read(row) == original
 
 
@@ -56,7 +56,7 @@ def test_the_steps_of_a_search_are_columns_that_any_reader_sees():
 
 def test_a_slot_without_steps_comes_back_from_its_row():
     slot = make_slot_report(make_task(4)).model_copy(update={"path": (), "reached": None, "task_ids": ()})
-    (row,) = iterate_rows(io.BytesIO(write_rows(tables.SLOTS, [tables.slot_rows([slot])])), "slots")
+    (row,) = TableReader(io.BytesIO(write_rows(tables.SLOTS, [tables.slot_rows([slot])])), "slots").rows()
     assert tables.read_slot(row) == slot
 
 
