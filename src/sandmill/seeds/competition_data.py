@@ -38,7 +38,7 @@ def understand(public: Path, file: str, metric: MetricName | None, sample_name: 
         Unsound: if a table is broken.
     """
     files = list_public(public, file)
-    if files.is_empty:
+    if not (files.tables or files.media or files.archives or files.others):
         raise Unsettled(NO_DATA)
     tables = open_tables(files, file, sample_name)
     train, test, sample = tables.train, tables.test, tables.sample

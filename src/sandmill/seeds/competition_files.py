@@ -40,18 +40,9 @@ class PublicFiles:
     others: tuple[str, ...]
     """All other files that may hold data, including tables in subfolders."""
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether there are no data at all."""
-        return not (self.tables or self.media or self.archives or self.others)
-
 
 def list_public(folder: Path, file: str) -> PublicFiles:
-    """List a public folder, without hidden files. Links are not followed. A missing folder is empty.
-
-    Args:
-        folder: `prepared/public` of a competition.
-        file: its name in messages.
+    """List a public folder, `file` in messages, without hidden files. Links are not followed; a missing one is empty.
 
     Raises:
         Unsound: if it has more or deeper folders than any competition needs.

@@ -50,12 +50,7 @@ def open_tables(files: PublicFiles, file: str, sample_name: str) -> CompetitionT
     """Open the training table, the test table and the sample submission.
 
     The training table is `train.csv`, or else the only other table that has the answer columns and all columns of the
-    test table.
-
-    Args:
-        files: of the public folder.
-        file: name of the folder in messages.
-        sample_name: name of the sample submission as the competition's configuration has it; may be empty.
+    test table. `file` is the name of the folder in messages, `sample_name` that of the sample submission if known.
 
     Raises:
         Unsound: if one of them is broken.

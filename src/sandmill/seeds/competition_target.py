@@ -59,9 +59,8 @@ def _one(train: TableFile, column: str, metric: MetricName) -> TargetKind:
     may_be_list = (TargetKind.MULTILABEL, metric) in ANSWER_FORMS and facts.spaces > 0
     kind = None if may_be_list else kind_under(metric, facts)
     if kind is None:
-        why = (
-            "its cells may be lists of labels" if may_be_list else f"its {facts.distinct} values do not fit the metric"
-        )
+        misfit = f"its {facts.distinct} values do not fit the metric"
+        why = "its cells may be lists of labels" if may_be_list else misfit
         raise Unsettled(f"the kind of the target {show(column)}: {why} {metric}")
     return kind
 

@@ -12,7 +12,6 @@ from typing import Any
 from sandmill.errors import IntegrityError, SandmillError, shorten
 from sandmill.fingerprint import canonical_json, digest
 from sandmill.metrics import get_metric
-from sandmill.models.calibration import Calibration
 from sandmill.models.release import TaskRecord
 from sandmill.models.task_file import TaskFile
 from sandmill.store.arrow_tables import Row, private_task_row, public_task_row, read_record
@@ -35,10 +34,11 @@ def said_by_record(record: TaskRecord) -> Sayings:
     said = said_by_row(public_task_row(record, prompt=""))
     del said[PROMPT]
     file = {name: getattr(record, name) for name in TaskFile.model_fields}
+    board = enumerate(record.calibration.board, start=1)
     return {
         **said,
         _TASK_FILE: _digest(TaskFile.model_validate(file).model_dump(mode="json")),
-        _BOARD: _digest(_lines_of(record.calibration)),
+        _BOARD: _digest([[rank, one.final, one.solver, str(one.tier)] for rank, one in board]),
     }
 
 
@@ -109,10 +109,6 @@ def _read_task_file(content: bytes) -> Any:
 def _read_board(content: bytes) -> Any:
     lines = csv.DictReader(io.StringIO(content.decode()), strict=True)
     return [[int(line["rank"]), float(line["score"]), line["solver"], line["tier"]] for line in lines]
-
-
-def _lines_of(measured: Calibration) -> Any:
-    return [[rank, one.final, one.solver, str(one.tier)] for rank, one in enumerate(measured.board, start=1)]
 
 
 def _digest(value: Any) -> str:

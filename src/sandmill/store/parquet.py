@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from sandmill.errors import IntegrityError, SandmillError, shorten
 from sandmill.models.names import MOST_FAULTS, task_id_fault
 from sandmill.store.arrow_tables import ReleaseTable, Row
-from sandmill.store.footer import Footer, Group, read_footer
+from sandmill.store.footer import Group, read_footer
 from sandmill.store.limits import (
     GROUPS_PER_FILE,
     MAX_CONTAINER,
@@ -66,7 +66,12 @@ class TableReader:
     """
 
     def __init__(
-        self, file: BinaryIO, where: str, schema: Any = None, rows: int | None = None, footer: Footer | None = None
+        self,
+        file: BinaryIO,
+        where: str,
+        schema: Any = None,
+        rows: int | None = None,
+        footer: tuple[Group, ...] | None = None,
     ) -> None:
         """Read the footer.
 
@@ -82,9 +87,10 @@ class TableReader:
         """
         self._file, self._where, self._schema = file, where, schema
         with _faults(where):
-            self.footer = footer or read_footer(file)
-            if rows is not None and self.footer.rows != rows:
-                raise IntegrityError(f"{self.footer.rows} rows; the manifest says {rows}")
+            self.footer = read_footer(file) if footer is None else footer
+            found = sum(group.rows for group in self.footer)
+            if rows is not None and found != rows:
+                raise IntegrityError(f"{found} rows; the manifest says {rows}")
             file.seek(0)
             self._reader = pq.ParquetFile(
                 file,
@@ -141,15 +147,15 @@ class TableReader:
         Empty groups have no pages. The writer puts each task into one group, in the order of ids; reading all groups
         for each task would take quadratic time.
         """
-        found = [number for number, group in enumerate(self.footer.groups) if group.rows]
+        found = [number for number, group in enumerate(self.footer) if group.rows]
         if task_id is not None:
-            found = [number for number in found if _may_hold(self.footer.groups[number], task_id)]
+            found = [number for number in found if _may_hold(self.footer[number], task_id)]
             if len(found) > 1:
                 raise IntegrityError(f"task {task_id} may lie in more than one row group")
         return found
 
     def _check_group(self, number: int, columns: Sequence[str]) -> None:
-        group, size, stored = self.footer.groups[number], 0, 0
+        group, size, stored = self.footer[number], 0, 0
         for column in group.columns:
             # Arrow takes `a.b` for a part of the column `a`.
             if column.name.partition(".")[0] not in columns:

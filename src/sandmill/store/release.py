@@ -18,7 +18,7 @@ from sandmill.models.reports import Rejection, SlotReport
 from sandmill.store.arrow_tables import Row, part_name, read_record, read_slot, schema_of
 from sandmill.store.faults import AccessDenied, FileMissing
 from sandmill.store.files import Store
-from sandmill.store.footer import Footer
+from sandmill.store.footer import Group
 from sandmill.store.limits import MAX_REPORT_BYTES
 from sandmill.store.parquet import TableReader
 from sandmill.store.reference import resolve
@@ -232,7 +232,7 @@ class Release:
             yield reader
 
     @cached_property
-    def _footers(self) -> dict[str, Footer]:
+    def _footers(self) -> dict[str, tuple[Group, ...]]:
         """Cache of footers by path, since single tasks are read from the same few parts."""
         return {}
 
