@@ -8,11 +8,12 @@ from sandmill.seeds.competition_files import PublicFiles, list_public
 from sandmill.seeds.competition_tables import (
     ColumnRoles,
     CompetitionTables,
+    Unsettled,
     modality_of_cells,
     name_columns,
     open_tables,
+    settle_target,
 )
-from sandmill.seeds.competition_target import Unsettled, settle_target
 from sandmill.seeds.profile import ColumnFacts, measure
 from sandmill.seeds.source_problems import SourceProblem
 from sandmill.seeds.table_files import TableFile

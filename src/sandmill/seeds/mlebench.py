@@ -11,7 +11,7 @@ from sandmill.models.seed import SeedTask, UnsupportedSeed
 from sandmill.models.structure import MetricName
 from sandmill.seeds.cards import Reading, bundled_cards
 from sandmill.seeds.competition_data import understand
-from sandmill.seeds.competition_target import Unsettled
+from sandmill.seeds.competition_tables import Unsettled
 from sandmill.seeds.competition_text import read_leaderboard, read_summary
 from sandmill.seeds.document import Document, read_document
 from sandmill.seeds.graders import meant, metric_of

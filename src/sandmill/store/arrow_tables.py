@@ -90,9 +90,8 @@ SLOTS = pa.schema(
 class ReleaseTable:
     """One of the four tables of a release."""
 
-    side: str
-    """Folder: public or private."""
     name: str
+    """Such as `public/tasks`."""
     schema: Any
     rows: Callable[[VerifiedTask], list[Row]]
     rows_per_group: int | None
@@ -191,15 +190,14 @@ def read_slot(row: Row) -> SlotReport:
 
 TABLES = (
     ReleaseTable(
-        "public",
-        "tasks",
+        "public/tasks",
         PUBLIC_TASKS,
         lambda task: [public_task_row(task.record, task.package.public["description.md"].decode())],
         rows_per_group=32,
     ),
-    ReleaseTable("public", "files", FILES, lambda task: file_rows(task.record.task_id, task.package.public), None),
-    ReleaseTable("private", "tasks", PRIVATE_TASKS, lambda task: [private_task_row(task.record)], rows_per_group=32),
-    ReleaseTable("private", "files", FILES, lambda task: file_rows(task.record.task_id, task.package.private), None),
+    ReleaseTable("public/files", FILES, lambda task: file_rows(task.record.task_id, task.package.public), None),
+    ReleaseTable("private/tasks", PRIVATE_TASKS, lambda task: [private_task_row(task.record)], rows_per_group=32),
+    ReleaseTable("private/files", FILES, lambda task: file_rows(task.record.task_id, task.package.private), None),
 )
 """The tables of a release, in the order in which they are written."""
 
@@ -231,4 +229,4 @@ def part_name(path: str) -> PartName | None:
 
 def schema_of(table: str) -> Any:
     """Return the schema of a table, such as `public/tasks`; None for reports."""
-    return next((known.schema for known in TABLES if f"{known.side}/{known.name}" == table), None)
+    return next((known.schema for known in TABLES if known.name == table), None)

@@ -87,7 +87,7 @@ def write_shard(
     for table, split in product(tables.TABLES, SPLITS):
         rows = [row for task in ordered if task.record.split == split for row in table.rows(task)]
         if rows:
-            name = f"{table.side}/{table.name}-{split}"
+            name = f"{table.name}-{split}"
             parts[name] = _write_part(store, plan.key, name, table.schema, grouped(table, rows))
     for name, schema, listed in (
         ("reports/rejections", tables.REJECTIONS, tables.rejection_rows(rejections)),

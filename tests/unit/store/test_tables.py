@@ -20,7 +20,7 @@ class _CountingFile(io.BytesIO):
 
 
 def _table(name: str) -> tables.ReleaseTable:
-    return next(table for table in tables.TABLES if f"{table.side}/{table.name}" == name)
+    return next(table for table in tables.TABLES if table.name == name)
 
 
 def _write(name: str, count: int) -> bytes:
@@ -62,7 +62,7 @@ def test_a_slot_without_steps_comes_back_from_its_row():
 
 def test_every_table_holds_what_its_schema_says():
     for table in tables.TABLES:
-        reader = pq.ParquetFile(io.BytesIO(_write(f"{table.side}/{table.name}", 3)))
+        reader = pq.ParquetFile(io.BytesIO(_write(table.name, 3)))
         assert reader.schema_arrow.equals(table.schema)
         assert {key for row in table.rows(make_task()) for key in row} == set(table.schema.names)
 
@@ -79,7 +79,7 @@ def test_the_public_tables_say_nothing_of_rule_thresholds_or_answers():
 
 def test_equal_tasks_give_equal_bytes():
     for table in tables.TABLES:
-        assert _write(f"{table.side}/{table.name}", 3) == _write(f"{table.side}/{table.name}", 3)
+        assert _write(table.name, 3) == _write(table.name, 3)
 
 
 def test_one_tasks_files_are_read_without_the_rest():
