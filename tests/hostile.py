@@ -24,7 +24,7 @@ from sandmill.store.parquet import write_rows
 from sandmill.store.publish import content_of
 from tests.publishing import publish_numbers
 
-SCHEMAS = {f"{table.side}/{table.name}": table.schema for table in tables.TABLES}
+SCHEMAS = {table.name: table.schema for table in tables.TABLES}
 
 
 class HostileRelease:

@@ -1,15 +1,14 @@
 """Seed cards: facts of one real task in one YAML file."""
 
 import unicodedata
-from collections.abc import Iterable
+from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Literal
 
-from sandmill.models.seed import SeedTask
+from sandmill.models.seed import SeedTask, UnsupportedSeed
 from sandmill.seeds.document import Document, read_document
 from sandmill.seeds.explain import Refusal
-from sandmill.seeds.reading import Reading
 from sandmill.seeds.source_problems import SourceProblem, Unsound, gathered
 
 TEXT_LIMITS = {"id": 100, "title": 200, "summary": 2000, "source": 500, "licence": 500}
@@ -17,6 +16,14 @@ TEXT_LIMITS = {"id": 100, "title": 200, "summary": 2000, "source": 500, "licence
 
 PROFILE_NOTE = "the field profile is ignored, since designs do not use it; delete it"
 """Warning for cards that still describe single columns."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The result of reading one source: a seed, or the reasons why it is set aside, and warnings."""
+
+    seed: SeedTask | UnsupportedSeed
+    notes: tuple[str, ...] = ()
 
 
 class Card(SeedTask):
@@ -44,18 +51,16 @@ def read_card(path: Path, file: str) -> Reading:
 
 def text_problems(document: Document) -> list[SourceProblem]:
     """Find texts that are too long, or that hold control characters."""
-    texts = [(name, document.data.get(name)) for name in TEXT_LIMITS]
-    return [
-        problem for name, text in texts if isinstance(text, str) for problem in _text_problems(document, name, text)
-    ]
-
-
-def _text_problems(document: Document, name: str, text: str) -> Iterable[SourceProblem]:
-    limit = TEXT_LIMITS[name]
-    if len(text) > limit:
-        yield document.problem(Refusal((name,), f"{len(text)} characters", f"at most {limit}"))
-    if odd := next((c for c in text if unicodedata.category(c)[0] == "C" and c not in "\n\t"), None):
-        yield document.problem(Refusal((name,), f"the control character U+{ord(odd):04X}", "text that prints"))
+    found = []
+    for name, limit in TEXT_LIMITS.items():
+        text = document.data.get(name)
+        if not isinstance(text, str):
+            continue
+        if len(text) > limit:
+            found.append(Refusal((name,), f"{len(text)} characters", f"at most {limit}"))
+        if odd := next((c for c in text if unicodedata.category(c)[0] == "C" and c not in "\n\t"), None):
+            found.append(Refusal((name,), f"the control character U+{ord(odd):04X}", "text that prints"))
+    return [document.problem(refusal) for refusal in found]
 
 
 def bundled_cards() -> list[tuple[Path, str]]:

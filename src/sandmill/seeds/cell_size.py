@@ -1,4 +1,7 @@
-"""Find cells of a CSV that are too large. Polars and DuckDB load whole cells, so the check reads blocks of bytes."""
+"""Find cells of a CSV that are too large. Polars and DuckDB load whole cells, so the check reads blocks of bytes.
+
+DuckDB's limit for lines is no substitute: it passes over a long last line that has no end.
+"""
 
 import re
 from collections.abc import Iterator

@@ -1,22 +1,23 @@
 """Infer the task of a competition from its prepared public data: files, columns and cells."""
 
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 
-from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
+from sandmill.models.structure import MetricName, Modality, TargetKind
 from sandmill.seeds.competition_files import PublicFiles, list_public
 from sandmill.seeds.competition_tables import (
     ColumnRoles,
     CompetitionTables,
+    Unsettled,
     modality_of_cells,
     name_columns,
     open_tables,
+    settle_target,
 )
-from sandmill.seeds.competition_target import CompetitionTarget, Unsettled, settle_target
-from sandmill.seeds.profile import ColumnFacts, count_present, measure
+from sandmill.seeds.profile import ColumnFacts, measure
 from sandmill.seeds.source_problems import SourceProblem
 from sandmill.seeds.table_files import TableFile
-from sandmill.seeds.tabular import Profiled, Wish, describe_inputs, profile_table
+from sandmill.seeds.tabular import Profiled, Wish, profile_table, structure_of
 
 NO_DATA = "data in prepared/public (without them the target cannot be known)"
 OTHER_FILES = "inputs from more files than the training table"
@@ -24,15 +25,7 @@ NO_INPUTS = "input columns in the training table"
 ARCHIVES = "unpacked archives"
 
 
-@dataclass(frozen=True)
-class Understood:
-    """The task that a competition's data make, or what is missing to know it."""
-
-    profiled: Profiled | None = None
-    needs: tuple[str, ...] = field(default=())
-
-
-def understand(public: Path, file: str, metric: MetricName | None, sample_name: str) -> Understood:
+def understand(public: Path, file: str, metric: MetricName | None, sample_name: str) -> Profiled:
     """Profile the training table, if it holds all inputs and its target can be inferred.
 
     Args:
@@ -42,30 +35,27 @@ def understand(public: Path, file: str, metric: MetricName | None, sample_name: 
         sample_name: name of the sample submission as the configuration has it; may be empty.
 
     Raises:
+        Unsettled: with what is missing to know the task; without needs if that is the metric alone.
         Unsound: if a table is broken.
     """
     files = list_public(public, file)
-    if files.is_empty:
-        return Understood(needs=(NO_DATA,))
+    if not (files.tables or files.media or files.archives or files.others):
+        raise Unsettled(NO_DATA)
     tables = open_tables(files, file, sample_name)
     train, test, sample = tables.train, tables.test, tables.sample
     if modality := files.media or modality_of_cells((train, test, sample)):
-        return Understood(needs=(f"modality {modality}",))
+        raise Unsettled(f"modality {modality}")
     if train is None or test is None or sample is None:
-        return Understood(needs=(*tables.absent, *((ARCHIVES,) if files.archives else ())))
+        raise Unsettled(*tables.absent, *((ARCHIVES,) if files.archives else ()))
     columns = name_columns(train, test, sample)
     facts = measure(train, columns.shared) if columns.shared else {}
     if need := _not_one_table(files, tables, facts, columns):
-        return Understood(needs=(need,))
+        raise Unsettled(need)
     if metric is None:
-        return Understood()
-    try:
-        target = settle_target(train, columns, metric)
-    except Unsettled as unsettled:
-        return Understood(needs=(str(unsettled),))
-    profiled = _profile(train, columns, target, metric)
-    rows_test = count_present(test, test.columns[0])[0]
-    return Understood(Profiled(profiled.structure.model_copy(update={"rows_test": rows_test}), profiled.notes))
+        raise Unsettled
+    kind, answers = settle_target(train, columns, metric)
+    profiled = _profile(train, columns, kind, answers, metric)
+    return replace(profiled, structure=profiled.structure.model_copy(update={"rows_test": test.count_rows()}))
 
 
 def _not_one_table(
@@ -84,24 +74,15 @@ def _not_one_table(
     return f"modality {Modality.MIXED}" if texts * 4 > inputs else ""
 
 
-def _profile(train: TableFile, columns: ColumnRoles, target: CompetitionTarget, metric: MetricName) -> Profiled:
+def _profile(
+    train: TableFile, columns: ColumnRoles, kind: TargetKind, answers: tuple[str, ...], metric: MetricName
+) -> Profiled:
     left_out = (*columns.keys, *columns.lacking)
-    if len(target.columns) == 1:
-        (name,) = target.columns
-        wish = Wish(name, target.kind, metric, tuple(column for column in left_out if column != name))
+    if len(answers) == 1:
+        (name,) = answers
+        wish = Wish(name, kind, metric, tuple(column for column in left_out if column != name))
         return profile_table(train, wish, SourceProblem(train.file, "", "", line=1, field=name))
     facts = measure(train, tuple(name for name in columns.shared if name not in left_out))
-    inputs = describe_inputs({name: column for name, column in facts.items() if column.kind != "identifier"})
-    is_classes = target.kind is TargetKind.MULTICLASS
-    structure = Structure(
-        modality=Modality.TABULAR,
-        target=target.kind,
-        metric=metric,
-        n_classes=len(target.columns) if is_classes else None,
-        n_targets=1 if is_classes else len(target.columns),
-        columns=inputs.mix,
-        missing_share=inputs.missing_share,
-        pathologies=inputs.pathologies,
-        rows_train=count_present(train, target.columns[0])[0],
-    )
-    return Profiled(structure)
+    inputs = [column for column in facts.values() if column.kind != "identifier"]
+    classes, targets = (len(answers), 1) if kind is TargetKind.MULTICLASS else (None, len(answers))
+    return Profiled(structure_of(inputs, kind, metric, train.count_rows(), n_classes=classes, n_targets=targets))

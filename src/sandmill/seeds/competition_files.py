@@ -40,18 +40,9 @@ class PublicFiles:
     others: tuple[str, ...]
     """All other files that may hold data, including tables in subfolders."""
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether there are no data at all."""
-        return not (self.tables or self.media or self.archives or self.others)
-
 
 def list_public(folder: Path, file: str) -> PublicFiles:
-    """List a public folder, without hidden files. Links are not followed. A missing folder is empty.
-
-    Args:
-        folder: `prepared/public` of a competition.
-        file: its name in messages.
+    """List a public folder, `file` in messages, without hidden files. Links are not followed; a missing one is empty.
 
     Raises:
         Unsound: if it has more or deeper folders than any competition needs.
@@ -83,41 +74,23 @@ def modality_of_names(names: Iterable[str | None]) -> Modality | None:
 
 
 def _walk(folder: Path, file: str) -> Iterator[str]:
-    """Yield relative paths in a fixed order: the files of a folder before its subfolders.
-
-    Raises:
-        Unsound: if folders lie deeper inside each other than `_MOST_LEVELS`, or are more than `_MOST_FOLDERS`.
-    """
-    waiting = [""]
+    """Yield relative paths in a fixed order: the files of a folder before its subfolders."""
     seen = folders_seen = 0
-    while waiting:
-        place = waiting.pop()
-        files, folders = _children(folder / place)
-        for name in files:
-            yield f"{place}{name}"
-            seen += 1
-            if seen >= _MOST_ENTRIES:
-                return
+    for place, folders, names in os.walk(folder):
+        inside = [name for name in folders if not name.startswith(".")]
+        folders[:] = sorted(name for name in inside if not Path(place, name).is_symlink())
+        level = Path(place).relative_to(folder).parts
+        for name in sorted({*inside, *names} - {*folders}):
+            if not name.startswith("."):
+                yield "/".join((*level, name))
+                seen += 1
+                if seen >= _MOST_ENTRIES:
+                    return
         folders_seen += len(folders)
-        if folders and place.count("/") >= _MOST_LEVELS:
+        if folders and len(level) >= _MOST_LEVELS:
             raise Unsound([SourceProblem(file, f"folders more than {_MOST_LEVELS} levels deep", _FEWER_FOLDERS)])
         if folders_seen > _MOST_FOLDERS:
             raise Unsound([SourceProblem(file, f"more than {_MOST_FOLDERS} folders", _FEWER_FOLDERS)])
-        waiting += [f"{place}{name}/" for name in reversed(folders)]
-
-
-def _children(folder: Path) -> tuple[list[str], list[str]]:
-    """Return sorted names of files and of folders, without hidden ones. A folder that cannot be listed is empty."""
-    files: list[str] = []
-    folders: list[str] = []
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if not entry.name.startswith("."):
-                    (folders if entry.is_dir(follow_symlinks=False) else files).append(entry.name)
-    except OSError:
-        return [], []
-    return sorted(files), sorted(folders)
 
 
 def _most_common(suffixes: list[str]) -> Modality | None:

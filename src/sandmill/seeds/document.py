@@ -1,7 +1,6 @@
 """Read untrusted YAML: small, shallow, plain data only. Every field keeps its line for messages."""
 
 import re
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,13 +10,10 @@ from pydantic import BaseModel, ValidationError
 
 from sandmill.errors import shorten
 from sandmill.seeds.explain import Loc, Refusal, explain
-from sandmill.seeds.regular import read_regular
+from sandmill.seeds.regular import read_text
 from sandmill.seeds.source_problems import SourceProblem, Unsound
 from sandmill.seeds.wording import show
-from sandmill.seeds.yaml_loader import CORE, MAX_DIGITS, compose, read_scalar
-
-MAX_BYTES = 256 * 1024
-"""Bytes of a card, a seed.yaml or a config.yaml. Real ones have a few kilobytes."""
+from sandmill.seeds.yaml_loader import CORE, compose, read_scalar
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -87,25 +83,6 @@ def read_document(path: Path, file: str) -> Document:
     return document
 
 
-def read_text(path: Path, file: str, limit: int = MAX_BYTES) -> str:
-    """Read a UTF-8 file of at most `limit` bytes.
-
-    Raises:
-        Unsound: if it is a link, cannot be read, is larger than `limit` bytes or is not UTF-8.
-    """
-    try:
-        content = read_regular(path, file, limit + 1)
-    except OSError as error:
-        raise Unsound([SourceProblem(file, error.strerror or "an unreadable file", "a readable file")]) from None
-    if len(content) > limit:
-        raise Unsound([SourceProblem(file, f"more than {limit // 1024} kB", f"at most {limit // 1024} kB")])
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise Unsound([SourceProblem(file, "bytes that are not UTF-8", "text in UTF-8", line)]) from None
-
-
 def _yaml_words(error: yaml.MarkedYAMLError) -> tuple[str, str]:
     """Split the parser's message into what it saw and what it expected."""
     said = error.problem or "something else"
@@ -123,22 +100,12 @@ def _plain(node: yaml.Node, loc: Loc, document: Document, problems: list[SourceP
         return _mapping(node, loc, document, problems)
     if isinstance(node, yaml.SequenceNode) and node.tag == f"{CORE}seq":
         return [_plain(item, (*loc, number), document, problems) for number, item in enumerate(node.value)]
-    if isinstance(node, yaml.ScalarNode):
-        with suppress(ValueError):
-            return read_scalar(node.tag, node.value)
-    saw, expected = _refused(node)
-    problems.append(SourceProblem(document.file, saw, expected, *place, Refusal(loc, "", "").field))
-    return None
-
-
-def _refused(node: yaml.Node) -> tuple[str, str]:
-    """Return what was seen and what was expected for a node that is not a plain value."""
-    kind = node.tag.removeprefix(CORE)
-    if not isinstance(node, yaml.ScalarNode) or kind not in ("int", "float", "bool", "null"):
-        return f"the tag {shorten(node.tag)}", "plain text or a finite number"
-    if kind == "int":
-        return f"the number {show(node.value)}", f"a whole number of at most {MAX_DIGITS} digits, or text in quotes"
-    return f"the number {show(node.value)}", "plain text or a finite number"
+    try:
+        return read_scalar(node)
+    except ValueError as error:
+        saw, expected = error.args
+        problems.append(SourceProblem(document.file, saw, expected, *place, Refusal(loc, "", "").field))
+        return None
 
 
 def _mapping(node: yaml.MappingNode, loc: Loc, document: Document, problems: list[SourceProblem]) -> dict[str, Any]:

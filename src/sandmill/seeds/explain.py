@@ -20,9 +20,8 @@ Loc = tuple[str | int, ...]
 _PATTERNS = {r"^[a-z0-9][a-z0-9-]*$": "small letters, digits and dashes, starting with a letter or digit"}
 _KINDS: dict[type, str] = {int: "a whole number", float: "a number", str: "text", bool: "true or false", Path: "a path"}
 
-_LOW = (("ge", "from"), ("gt", "above"))
-_HIGH = (("le", "to"), ("lt", "below"))
-_RULES = ("pattern", "min_length", "max_length", "ge", "gt", "le", "lt")
+_BOUNDS = {"ge": "from", "gt": "above", "le": "to", "lt": "below"}
+_RULES = ("pattern", "min_length", "max_length", *_BOUNDS)
 
 
 @dataclass(frozen=True)
@@ -61,21 +60,22 @@ def describe(field: FieldInfo) -> str:
 
 
 def _refusal(detail: ErrorDetails, model: type[BaseModel]) -> Refusal:
-    kind, loc = detail["type"], tuple(detail["loc"])
+    kind, loc, value = detail["type"], tuple(detail["loc"]), detail["input"]
+    annotation, metadata = _at(model, loc)
     if kind == "missing":
-        return Refusal(loc, "nothing", _expected_at(model, loc))
+        return Refusal(loc, "nothing", _describe(annotation, metadata))
     if kind == "extra_forbidden":
-        known = _field_names(model, loc[:-1])
+        known = _fields(unwrapped(_at(model, loc[:-1])[0]))
         where = f"a field of {loc[-2]}" if len(loc) > 1 else "a known field"
         return Refusal(loc, show(str(loc[-1])), f"{where}: {', '.join(known)}", did_you_mean(loc[-1], known))
     if kind == "value_error":
         reason = str(detail.get("ctx", {}).get("error", detail["msg"]))
         return Refusal(loc, "values that do not fit together", f"this to hold: {reason}")
-    choices = choices_of(_annotation_at(model, loc))
-    hint = did_you_mean(detail["input"], choices) if choices else ""
-    if kind == "string_type" and isinstance(detail["input"], (int, float)):
+    choices = choices_of(annotation)
+    hint = did_you_mean(value, choices) if choices else ""
+    if kind == "string_type" and isinstance(value, (int, float)):
         hint = "Put it in quotes."
-    return Refusal(loc, show(detail["input"]), _expected_at(model, loc) or detail["msg"], hint)
+    return Refusal(loc, show(value), _describe(annotation, metadata), hint)
 
 
 def unwrapped(annotation: Any) -> Any:
@@ -88,52 +88,36 @@ def unwrapped(annotation: Any) -> Any:
     return annotation
 
 
-def _steps(model: type[BaseModel], loc: Loc) -> Iterator[tuple[Any, list[Any]]]:
-    """Yield annotation and constraints of each part of a location, `Any` where it leaves the model."""
+def _at(model: type[BaseModel], loc: Loc) -> tuple[Any, list[Any]]:
+    """Return annotation and constraints at a location, `Any` where it leaves the model."""
     annotation: Any = model
-    for part in loc:
-        metadata: list[Any] = []
-        annotation = unwrapped(annotation)
-        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            field = annotation.model_fields.get(str(part))
+    metadata: list[Any] = []
+    is_key = loc[-1:] == ("[key]",)
+    for part in loc[:-1] if is_key else loc:
+        annotation, metadata = unwrapped(annotation), []
+        if fields := _fields(annotation):
+            field = fields.get(str(part))
             annotation, metadata = (field.annotation, list(field.metadata)) if field else (Any, [])
         elif get_origin(annotation) in (tuple, list):
             annotation = get_args(annotation)[0]
         elif get_origin(annotation) is dict:
-            annotation = get_args(annotation)[1]
+            annotation = get_args(annotation)[0 if is_key else 1]
         else:
             annotation = Any
-        yield annotation, metadata
+    return annotation, metadata
 
 
-def _at(model: type[BaseModel], loc: Loc) -> tuple[Any, list[Any]]:
-    return [(model, []), *_steps(model, loc)][-1]
-
-
-def _annotation_at(model: type[BaseModel], loc: Loc) -> Any:
-    if loc and loc[-1] == "[key]":
-        return get_args(unwrapped(_at(model, loc[:-2])[0]))[0]
-    return _at(model, loc)[0]
-
-
-def _field_names(model: type[BaseModel], loc: Loc) -> list[str]:
-    annotation = unwrapped(_at(model, loc)[0])
-    return list(annotation.model_fields) if isinstance(annotation, type) and issubclass(annotation, BaseModel) else []
-
-
-def _expected_at(model: type[BaseModel], loc: Loc) -> str:
-    if loc and loc[-1] == "[key]":
-        return _describe(_annotation_at(model, loc), [])
-    return _describe(*_at(model, loc))
+def _fields(annotation: Any) -> dict[str, FieldInfo]:
+    return annotation.model_fields if isinstance(annotation, type) and issubclass(annotation, BaseModel) else {}
 
 
 def _describe(annotation: Any, metadata: list[Any]) -> str:
     annotation = unwrapped(annotation)
-    choices, origin = choices_of(annotation), get_origin(annotation)
-    if choices:
+    origin = get_origin(annotation)
+    if choices := choices_of(annotation):
         return any_of(choices)
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return f"a mapping with {', '.join(annotation.model_fields)}"
+    if fields := _fields(annotation):
+        return f"a mapping with {', '.join(fields)}"
     if origin in (tuple, list):
         return "a list"
     if origin is dict:
@@ -146,9 +130,9 @@ def _constraints(annotation: Any, metadata: list[Any]) -> Iterator[str]:
     value = {name: getattr(rule, name) for rule in rules for name in _RULES if getattr(rule, name, None) is not None}
     if pattern := value.get("pattern"):
         yield f" of {_PATTERNS.get(pattern, f'the form {pattern}')}"
-    low = next((f" {word} {_number(annotation, value[name])}" for name, word in _LOW if name in value), "")
-    high = next((f" {word} {_number(annotation, value[name])}" for name, word in _HIGH if name in value), "")
-    yield low + (" up," if low and high.startswith(" below") else "") + high + (" up" if low and not high else "")
+    bounds = {name: f" {word} {_number(annotation, value[name])}" for name, word in _BOUNDS.items() if name in value}
+    low, high = bounds.get("ge", bounds.get("gt", "")), bounds.get("le", bounds.get("lt", ""))
+    yield low + (" up," if low and "lt" in bounds else "") + high + (" up" if low and not high else "")
     if least := value.get("min_length"):
         yield " that is not empty" if least == 1 else f" of at least {least} characters"
     if most := value.get("max_length"):

@@ -8,10 +8,9 @@ from sandmill.errors import name_some
 from sandmill.models.base import Frozen
 from sandmill.models.seed import SeedTask
 from sandmill.models.structure import MetricName, SplitKind, TargetKind
-from sandmill.seeds.cards import text_problems
+from sandmill.seeds.cards import TEXT_LIMITS, Reading, text_problems
 from sandmill.seeds.document import Document, read_document
 from sandmill.seeds.explain import Refusal
-from sandmill.seeds.reading import Reading
 from sandmill.seeds.source_problems import SourceProblem, Unsound, gathered
 from sandmill.seeds.table_files import TABLE_SUFFIXES, TableFile, open_table, readable
 from sandmill.seeds.tabular import Wish, profile_table
@@ -67,16 +66,9 @@ def read_folder(path: Path, file: str) -> Reading:
             profiled = profile_table(table, wish, SourceProblem(document.file, "", "", field="target"))
     except Unsound as unsound:
         raise Unsound([_placed(problem, document) for problem in unsound.problems]) from None
-    task = SeedTask(
-        id=seed.id,
-        title=seed.title,
-        summary=seed.summary,
-        structure=profiled.structure.model_copy(update={"split": seed.split}),
-        source=seed.source,
-        licence=seed.licence,
-        origin="folder",
-    )
-    return Reading(task, profiled.notes)
+    structure = profiled.structure.model_copy(update={"split": seed.split})
+    texts = seed.model_dump(include=set(TEXT_LIMITS))
+    return Reading(SeedTask(**texts, structure=structure, origin="folder"), profiled.notes)
 
 
 def _placed(problem: SourceProblem, document: Document) -> SourceProblem:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sandmill.errors import count, shorten
 from sandmill.models.seed import SeedIntake, SeedNote, SeedTask, UnsupportedSeed
-from sandmill.seeds.reading import Reading
+from sandmill.seeds.cards import Reading
 from sandmill.seeds.source_problems import SourceProblem, Unsound, seed_error
 from sandmill.seeds.sources import Source, find_sources
 from sandmill.seeds.support import missing_support
@@ -58,21 +58,18 @@ def _take_in(sources: tuple[str, ...]) -> tuple[list[tuple[Source, Reading]], Se
     if problems:
         raise seed_error(problems)
     read = _give_way(read)
-    seeds = [reading.seed for _, reading in read]
-    notes = [SeedNote(seed_id=reading.seed.id, text=text) for _, reading in read for text in reading.notes]
+    readings = [reading for _, reading in read]
     return read, SeedIntake(
-        supported=tuple(seed for seed in seeds if isinstance(seed, SeedTask)),
-        unsupported=tuple(seed for seed in seeds if isinstance(seed, UnsupportedSeed)),
-        notes=tuple(notes),
+        supported=tuple(one.seed for one in readings if isinstance(one.seed, SeedTask)),
+        unsupported=tuple(one.seed for one in readings if isinstance(one.seed, UnsupportedSeed)),
+        notes=tuple(SeedNote(seed_id=one.seed.id, text=text) for one in readings for text in one.notes),
         skipped=tuple(found.skipped),
     )
 
 
 def _set_aside(reading: Reading) -> Reading:
     """Set a seed aside if its structure cannot be built yet."""
-    if isinstance(reading.seed, UnsupportedSeed):
-        return reading
-    needs = missing_support(reading.seed.structure)
+    needs = missing_support(reading.seed.structure) if isinstance(reading.seed, SeedTask) else ()
     return Reading(UnsupportedSeed(id=reading.seed.id, needs=needs), reading.notes) if needs else reading
 
 

@@ -9,13 +9,12 @@ from sandmill.errors import shorten
 from sandmill.metrics.registry import METRICS
 from sandmill.models.seed import SeedTask, UnsupportedSeed
 from sandmill.models.structure import MetricName
-from sandmill.seeds.cards import bundled_cards
+from sandmill.seeds.cards import Reading, bundled_cards
 from sandmill.seeds.competition_data import understand
-from sandmill.seeds.competition_text import read_summary
+from sandmill.seeds.competition_tables import Unsettled
+from sandmill.seeds.competition_text import read_leaderboard, read_summary
 from sandmill.seeds.document import Document, read_document
 from sandmill.seeds.graders import meant, metric_of
-from sandmill.seeds.leaderboard import read_leaderboard
-from sandmill.seeds.reading import Reading
 from sandmill.seeds.regular import require_folder
 from sandmill.seeds.source_problems import SourceProblem, Unsound, gathered
 from sandmill.seeds.support import missing_metric
@@ -74,20 +73,16 @@ def read_competition(path: Path, file: str) -> Reading:
         problems += _wrong_direction(metric, board, f"{file}/leaderboard.csv")
     if problems or config is None or summary is None:
         raise Unsound(problems)
-    return _reading(config, metric, summary, path / "prepared" / "public", f"{file}/prepared/public")
-
-
-def _reading(config: CompetitionConfig, metric: MetricName | None, summary: str, public: Path, file: str) -> Reading:
     seed_id = config.id.lower()
-    require_folder(public.parent, file.rpartition("/")[0])
-    require_folder(public, file)
-    with readable(file):
-        understood = understand(public, file, metric, config.sample_name)
-    if understood.profiled is None:
+    for inner in ("prepared", "prepared/public"):
+        require_folder(path / inner, f"{file}/{inner}")
+    try:
+        with readable(f"{file}/prepared/public"):
+            profiled = understand(path / "prepared/public", f"{file}/prepared/public", metric, config.sample_name)
+    except Unsettled as unsettled:
         metric_needs = missing_metric(metric) if metric else (_unknown_metric(config.grader.name),)
-        needs = (*understood.needs, *metric_needs)
+        needs = (*unsettled.args, *metric_needs)
         return Reading(UnsupportedSeed(id=seed_id, needs=needs, hint=_bundled_twin(seed_id)))
-    profiled = understood.profiled
     seed = SeedTask(
         id=seed_id,
         title=config.name,
@@ -101,16 +96,13 @@ def _reading(config: CompetitionConfig, metric: MetricName | None, summary: str,
 
 
 def _unknown_metric(grader: str) -> str:
-    """Name an unknown metric, with a suggestion."""
     near = meant(grader)
     return f"metric {shorten(grader, 100)}" + (f" (perhaps {near}?)" if near else "")
 
 
 def _bundled_twin(seed_id: str) -> str:
-    """Refer to the bundled card of the same competition, if there is one."""
-    if not any(path.stem == seed_id for path, _ in bundled_cards()):
-        return ""
-    return f"The bundled card sandmill/seeds/cards/{seed_id}.yaml describes it."
+    is_bundled = any(path.stem == seed_id for path, _ in bundled_cards())
+    return f"The bundled card sandmill/seeds/cards/{seed_id}.yaml describes it." if is_bundled else ""
 
 
 def _wrong_direction(metric: MetricName, board: tuple[float, float], file: str) -> list[SourceProblem]:

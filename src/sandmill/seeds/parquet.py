@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sandmill.errors import shorten
 from sandmill.seeds.cell_size import MAX_CELL, large_cell
 from sandmill.seeds.engine import file_pattern, open_engine, quote
 from sandmill.seeds.source_problems import SourceProblem, Unsound
@@ -17,28 +16,24 @@ MAX_PARQUET_ROWS = 10_000_000
 MAX_DECODED = 1 << 29
 """Bytes of all decoded cells: 8 for each cell, and the length of each text."""
 _CELL = 8
-_EXPECTED = "a Parquet table"
+_LENGTH = {"VARCHAR": "strlen({})", "BLOB": "octet_length({})"}
 
 
 def parquet_columns(path: Path, file: str) -> tuple[str, ...]:
     """Return the columns of a table whose footer shows an acceptable size.
 
     Raises:
-        Unsound: if it is no Parquet table, or has too many rows, columns or cells.
+        Unsound: if it has too many rows, columns or cells.
+        OSError, ArrowException, PolarsError: if it is no Parquet table.
     """
     import polars as pl
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
-        with path.open("rb") as stream:
-            footer = pq.ParquetFile(stream).metadata
-        if problems := list(_oversized(footer, file)):
-            raise Unsound(problems)
-        schema = pl.scan_parquet(path, glob=False).collect_schema()
-    except (OSError, pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise Unsound([SourceProblem(file, shorten(str(error), 120), _EXPECTED)]) from None
-    return tuple(schema.names())
+    with path.open("rb") as stream:
+        footer = pq.ParquetFile(stream).metadata
+    if problems := list(_oversized(footer, file)):
+        raise Unsound(problems)
+    return tuple(pl.scan_parquet(path, glob=False).collect_schema().names())
 
 
 def check_parquet(path: Path, file: str) -> None:
@@ -47,22 +42,16 @@ def check_parquet(path: Path, file: str) -> None:
     Raises:
         Unsound: for cells that are too large, alone or together. Parquet has no lines, so the column alone is named.
     """
-    import duckdb
-
-    with open_engine() as connection:
-        try:
-            source = f"read_parquet({file_pattern(path)})"
-            kinds = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
-            lengths = {name: _length(name, kind) for name, kind, *_ in kinds if kind in ("VARCHAR", "BLOB")}
-            asked = ", ".join(f"max({length}), sum({length})" for length in lengths.values())
-            row = connection.execute(f"SELECT {asked} FROM {source}").fetchone() if lengths else ()
-        except duckdb.Error as error:
-            raise Unsound([SourceProblem(file, shorten(str(error).splitlines()[0], 120), _EXPECTED)]) from None
-    longest, sums = (row or ())[::2], (row or ())[1::2]
-    found = [name for name, length in zip(lengths, longest, strict=True) if (length or 0) > MAX_CELL]
+    with open_engine(file, "a Parquet table") as connection:
+        source = f"read_parquet({file_pattern(path)})"
+        kinds = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
+        lengths = {name: _LENGTH[kind].format(quote(name)) for name, kind, *_ in kinds if kind in _LENGTH}
+        asked = [f"{what}({length})" for what in ("max", "sum") for length in lengths.values()]
+        row = connection.execute(f"SELECT {', '.join(asked)} FROM {source}").fetchall()[0] if asked else ()
+    found = [name for name, length in zip(lengths, row, strict=False) if (length or 0) > MAX_CELL]
     if found:
         raise Unsound([large_cell(file, name) for name in found])
-    if sum(filter(None, sums)) > MAX_DECODED:
+    if sum(filter(None, row[len(lengths) :])) > MAX_DECODED:
         raise Unsound([_too_much(file)])
 
 
@@ -82,7 +71,3 @@ def _too_much(file: str) -> SourceProblem:
     return SourceProblem(
         file, f"more than {MAX_DECODED >> 20} MB of cells, unpacked", f"at most {MAX_DECODED >> 20} MB", hint=hint
     )
-
-
-def _length(name: str, kind: str) -> str:
-    return f"{'strlen' if kind == 'VARCHAR' else 'octet_length'}({quote(name)})"

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from sandmill.errors import shorten
 from sandmill.seeds.source_problems import SourceProblem, Unsound
 from sandmill.seeds.table_files import TableFile
 
@@ -72,38 +71,28 @@ def measure(table: TableFile, columns: tuple[str, ...], labelled: str | None = N
         labelled: rows in which this column is empty are left out.
 
     Raises:
-        Unsound: if the table is empty, cannot be read or holds lists or structs in these columns.
+        Unsound: if the table is empty or holds lists or structs in these columns.
     """
-    import polars as pl
-
-    try:
-        frame = table.scan()
-        schema = frame.collect_schema()
-        _refuse_nested(table, {name: schema[name] for name in columns})
-        frame = frame if labelled is None else frame.filter(present_cells(labelled, schema[labelled]))
-        row: dict[str, Any] = {}
-        for batch in _batches(table, len(columns)):
-            asked = [expr for n in batch for expr in _expressions(n, columns[n], schema[columns[n]])]
-            row |= frame.select(pl.len().alias("rows"), *asked).collect(engine="streaming").row(0, named=True)
-    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise Unsound([SourceProblem(table.file, shorten(str(error), 120), "a table that can be read")]) from None
-    if not row["rows"]:
+    frame = table.scan()
+    schema = frame.collect_schema()
+    _refuse_nested(table, {name: schema[name] for name in columns})
+    frame = frame if labelled is None else frame.filter(_present_cells(labelled, schema[labelled]))
+    row: dict[str, Any] = {}
+    for batch in _batches(table, len(columns)):
+        asked = [_measurements(name, schema[name]) for name in columns[batch]]
+        row |= frame.select(asked).collect(engine="streaming").row(0, named=True)
+    if not all(measured["rows"] for measured in row.values()):
         raise Unsound([SourceProblem(table.file, "a table with columns and no rows", "a table with rows")])
-    return {name: _facts(name, number, row) for number, name in enumerate(columns)}
+    return {name: _facts(name, measured) for name, measured in row.items()}
 
 
-def _batches(table: TableFile, width: int) -> list[range]:
+def _batches(table: TableFile, width: int) -> list[slice]:
     """Split the columns of a Parquet table so that distinct values of a few are held at once.
 
     A CSV is read whole for any of its columns, so all of them are measured together.
     """
-    import polars as pl
-
-    if table.is_csv or not width:
-        return [range(width)]
-    rows = table.scan().select(pl.len()).collect(engine="streaming").item()
-    size = max(1, _CELLS_AT_ONCE // max(1, rows))
-    return [range(start, min(start + size, width)) for start in range(0, width, size)]
+    size = max(1, width if table.is_csv else _CELLS_AT_ONCE // max(1, table.count_rows()))
+    return [slice(start, start + size) for start in range(0, width, size)]
 
 
 def _refuse_nested(table: TableFile, dtypes: "dict[str, pl.DataType]") -> None:
@@ -114,7 +103,7 @@ def _refuse_nested(table: TableFile, dtypes: "dict[str, pl.DataType]") -> None:
         raise Unsound([SourceProblem(table.file, f"{d} in column {n}", expected, hint=hint) for n, d in nested.items()])
 
 
-def _expressions(number: int, name: str, dtype: "pl.DataType") -> "list[pl.Expr]":
+def _measurements(name: str, dtype: "pl.DataType") -> "pl.Expr":
     import polars as pl
 
     cells = pl.col(name)
@@ -123,21 +112,20 @@ def _expressions(number: int, name: str, dtype: "pl.DataType") -> "list[pl.Expr]
     is_numeric = is_text or dtype.is_numeric()
     numbers = (text if is_text else cells).cast(pl.Float64, strict=False) if is_numeric else pl.lit(None, pl.Float64)
     values = pl.when(numbers.is_finite()).then(numbers)
-    present = present_cells(name, dtype)
+    present = _present_cells(name, dtype)
     looks_dated = text.str.contains(DATE_PATTERN) if is_text else pl.lit(dtype.is_temporal())
-    asked = {
-        "present": present.sum(),
-        "distinct": cells.filter(present).n_unique(),
-        "numbers": (numbers.is_not_null() & present).sum(),
-        "whole": (values == values.round()).sum(),
-        "dates": (looks_dated & present).sum(),
-        "spaces": text.str.count_matches(" ", literal=True).mean(),
-    }
-    return [expr.alias(f"{number}:{what}") for what, expr in asked.items()]
+    return pl.struct(
+        rows=pl.len(),
+        present=present.sum(),
+        distinct=cells.filter(present).n_unique(),
+        numbers=(numbers.is_not_null() & present).sum(),
+        whole=(values == values.round()).sum(),
+        dates=(looks_dated & present).sum(),
+        spaces=text.str.count_matches(" ", literal=True).mean(),
+    ).alias(name)
 
 
-def present_cells(name: str, dtype: "pl.DataType") -> "pl.Expr":
-    """Return an expression for the cells of a column that are not empty."""
+def _present_cells(name: str, dtype: "pl.DataType") -> "pl.Expr":
     import polars as pl
 
     cells = pl.col(name)
@@ -146,37 +134,16 @@ def present_cells(name: str, dtype: "pl.DataType") -> "pl.Expr":
     return cells.is_not_null() & cells.is_not_nan() if dtype.is_float() else cells.is_not_null()
 
 
-def count_present(table: TableFile, column: str) -> tuple[int, int, int]:
-    """Count the rows of a table, the cells of one column that are not empty, and the distinct values among these.
-
-    Raises:
-        Unsound: if the table cannot be read.
-    """
-    import polars as pl
-
-    try:
-        frame = table.scan()
-        present = present_cells(column, frame.collect_schema()[column])
-        counts = frame.select(
-            pl.len().alias("rows"), present.sum().alias("present"), pl.col(column).filter(present).n_unique()
-        )
-        rows, filled, distinct = counts.collect(engine="streaming").row(0)
-    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise Unsound([SourceProblem(table.file, shorten(str(error), 120), "a table that can be read")]) from None
-    return rows, filled, distinct
-
-
-def _facts(name: str, number: int, row: dict[str, Any]) -> ColumnFacts:
-    value = {what: row[f"{number}:{what}"] for what in ("present", "distinct", "numbers", "whole", "dates", "spaces")}
-    present = value["present"] or 0
-    is_number = bool(present) and value["numbers"] == present
+def _facts(name: str, measured: dict[str, Any]) -> ColumnFacts:
+    present = measured["present"] or 0
+    is_number = bool(present) and measured["numbers"] == present
     return ColumnFacts(
         name=name,
-        rows=row["rows"],
+        rows=measured["rows"],
         present=present,
-        distinct=value["distinct"] if present else 0,
+        distinct=measured["distinct"] if present else 0,
         is_number=is_number,
-        is_whole=is_number and value["whole"] == present,
-        is_date=bool(present) and value["dates"] == present,
-        spaces=0.0 if is_number else value["spaces"] or 0.0,
+        is_whole=is_number and measured["whole"] == present,
+        is_date=bool(present) and measured["dates"] == present,
+        spaces=0.0 if is_number else measured["spaces"] or 0.0,
     )

@@ -6,10 +6,9 @@ from pathlib import Path
 
 from sandmill.errors import name_some, shorten
 from sandmill.models.seed import SkippedSource
-from sandmill.seeds.cards import bundled_cards, read_card
+from sandmill.seeds.cards import Reading, bundled_cards, read_card
 from sandmill.seeds.folder import read_folder
 from sandmill.seeds.mlebench import COMPETITION_FILES, read_competition
-from sandmill.seeds.reading import Reading
 from sandmill.seeds.source_problems import SourceProblem, Unsound
 from sandmill.seeds.table_files import TABLE_SUFFIXES
 from sandmill.seeds.wording import did_you_mean
@@ -54,8 +53,7 @@ def find_sources(given: tuple[str, ...]) -> Found:
     first: dict[Path, str] = {}
     for text in given:
         try:
-            _refuse_repeated(text, first)
-            at = _sources_at(text)
+            at = _sources_at(text, first)
         except Unsound as unsound:
             found.problems += unsound.problems
         else:
@@ -64,24 +62,21 @@ def find_sources(given: tuple[str, ...]) -> Found:
     return found
 
 
-def _refuse_repeated(text: str, first: dict[Path, str]) -> None:
-    if not text or "\0" in text:
-        return
-    place = Path(text).resolve()
+def _sources_at(text: str, first: dict[Path, str]) -> Found:
+    """Return the sources at a path, and add the path to those that were given."""
+    path, name = Path(text), text.rstrip("/") or text
+    if "://" in text:
+        raise _unknown(text, "an address", "Copy it to a local folder first.")
+    is_name = bool(text) and "\0" not in text
+    if not is_name or not path.exists():
+        raise _unknown(text, "nothing at this path", _nearby(path) if is_name else "")
+    place = path.resolve()
     if place in first:
         saw = "given twice" if first[place] == text else f"given twice, first as {shorten(first[place], 200)}"
         raise Unsound([SourceProblem(shorten(text, 200), saw, "each path once")])
     first[place] = text
-
-
-def _sources_at(text: str) -> Found:
-    path, name = Path(text), text.rstrip("/") or text
-    if "://" in text:
-        raise _unknown(text, "an address", "Copy it to a local folder first.")
-    if not text or "\0" in text or not path.exists():
-        raise _unknown(text, "nothing at this path", _nearby(path) if text and "\0" not in text else "")
     try:
-        return _in_folder(path, name) if path.is_dir() else Found([_single_file(path.resolve(), name)])
+        return _in_folder(path, name) if path.is_dir() else Found([_single_file(place, name)])
     except OSError as error:
         raise _unknown(text, error.strerror or "a path that cannot be read") from None
 
@@ -90,13 +85,8 @@ def _single_file(path: Path, name: str) -> Source:
     if path.suffix in _CARD_SUFFIXES and path.is_file():
         return Source(path, name, read_card)
     hint = "Put it into a folder beside a seed.yaml and give the folder." if path.suffix in TABLE_SUFFIXES else ""
-    raise _unknown(name, _kind_of_file(path), hint)
-
-
-def _kind_of_file(path: Path) -> str:
-    if not path.is_file():
-        return "a pipe, socket or device"
-    return f"a {path.suffix} file" if path.suffix else "a file whose name has no ending"
+    kind = f"a {path.suffix} file" if path.suffix else "a file whose name has no ending"
+    raise _unknown(name, kind if path.is_file() else "a pipe, socket or device", hint)
 
 
 def _in_folder(path: Path, name: str) -> Found:
@@ -113,14 +103,14 @@ def _in_folder(path: Path, name: str) -> Found:
         try:
             within = _visible(child) if child.is_dir() else {}
             seed = _single_folder(child, file, within) if child.is_dir() else _single_file(child, file)
+            reason = _listing(list(within))
         except (Unsound, OSError) as error:
-            saw = error.problems[0].saw if isinstance(error, Unsound) else error.strerror or "it cannot be read"
-            found.skipped.append(SkippedSource(source=file, reason=saw))
-            continue
+            seed = None
+            reason = error.problems[0].saw if isinstance(error, Unsound) else error.strerror or "it cannot be read"
         if seed:
             found.sources.append(seed)
         else:
-            found.skipped.append(SkippedSource(source=file, reason=_listing(list(within))))
+            found.skipped.append(SkippedSource(source=file, reason=reason))
     if found.sources:
         return found
     hint = "A table needs a seed.yaml beside it." if any(e.suffix in TABLE_SUFFIXES for e in inside.values()) else ""

@@ -25,6 +25,7 @@ TABLE_SUFFIXES = frozenset({".csv", ".parquet"})
 MISSING_WORDS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 """Cells of a CSV that count as empty."""
 
+_EXPECTED = "a CSV table in UTF-8 with commas and double quotes"
 _MAX_HEADER = 1 << 20
 _LISTED = 5
 
@@ -42,6 +43,12 @@ class TableFile:
     def is_csv(self) -> bool:
         """Whether every cell is text until it is cast."""
         return self.path.suffix == ".csv"
+
+    def count_rows(self) -> int:
+        """Count the rows by streaming."""
+        import polars as pl
+
+        return int(self.scan().select(pl.len()).collect(engine="streaming").item())
 
     def scan(self) -> "pl.LazyFrame":
         """Open lazily; cells of a CSV are text, empty ones null."""
@@ -65,7 +72,9 @@ def open_table(path: Path, file: str) -> TableFile:
         Unsound: for a link, an empty, ragged, unreadable or too large table, a repeated or nameless column.
     """
     require_regular(path, file)
-    columns = _csv_columns(path, file) if path.suffix == ".csv" else parquet_columns(path, file)
+    is_csv = path.suffix == ".csv"
+    with readable(file, "a CSV table with a header" if is_csv else "a Parquet table"):
+        columns = _csv_columns(path, file) if is_csv else parquet_columns(path, file)
     repeated = [name for name, count in Counter(name.casefold() for name in columns).items() if count > 1]
     problems = [SourceProblem(file, f"column {show(name)} more than once", "each column once", 1) for name in repeated]
     if "" in columns:
@@ -76,8 +85,12 @@ def open_table(path: Path, file: str) -> TableFile:
         problems.append(SourceProblem(file, f"{len(columns)} columns", f"at most {MAX_COLUMNS}"))
     if problems:
         raise Unsound(problems)
-    if path.suffix == ".csv":
-        _check_csv_cells(path, file, columns)
+    if is_csv:
+        with readable(file, "a readable file"):
+            found = find_large_cell(path)
+        if found:
+            line, number = found
+            raise Unsound([large_cell(file, columns[number - 1] if number <= len(columns) else "", line)])
         _check_rows(path, file, columns)
     else:
         check_parquet(path, file)
@@ -85,29 +98,27 @@ def open_table(path: Path, file: str) -> TableFile:
 
 
 @contextmanager
-def readable(file: str) -> Iterator[None]:
-    """Report what Polars cannot read as a problem of the file: a table that opens may still have broken rows.
+def readable(file: str, expected: str = "tables that can be read") -> Iterator[None]:
+    """Report a fault of reading as a problem of the file: a table that opens may still have broken rows.
 
     Raises:
         Unsound: if the file cannot be read to its end.
     """
     import polars as pl
+    import pyarrow as pa
 
+    faults = (OSError, csv.Error, pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException)
     try:
         yield
-    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+    except faults as error:
         saw = shorten((str(error).splitlines() or [type(error).__name__])[0], 120)
-        raise Unsound([SourceProblem(file, saw, "tables that can be read")]) from None
+        raise Unsound([SourceProblem(file, saw, expected)]) from None
 
 
 def _csv_columns(path: Path, file: str) -> tuple[str, ...]:
-    try:
-        with path.open("rb") as stream:
-            head = stream.read(_MAX_HEADER)
-        text = head.decode("utf-8-sig", errors="ignore")
-        columns = next(csv.reader(io.StringIO(text, newline=""), strict=True), [])
-    except (OSError, csv.Error) as error:
-        raise Unsound([SourceProblem(file, shorten(str(error), 120), "a CSV table with a header", 1)]) from None
+    with path.open("rb") as stream:
+        text = stream.read(_MAX_HEADER).decode("utf-8-sig", errors="ignore")
+    columns = next(csv.reader(io.StringIO(text, newline=""), strict=True), [])
     if not any(columns):
         raise Unsound([SourceProblem(file, "no header", "a header with the names of the columns", 1)])
     if len(columns) == 1 and (mark := next((m for m in ";\t|" if m in columns[0]), None)):
@@ -116,41 +127,22 @@ def _csv_columns(path: Path, file: str) -> tuple[str, ...]:
     return tuple(columns)
 
 
-def _check_csv_cells(path: Path, file: str, columns: Sequence[str]) -> None:
-    try:
-        found = find_large_cell(path)
-    except OSError as error:
-        raise Unsound([SourceProblem(file, error.strerror or "an unreadable file", "a readable file")]) from None
-    if found:
-        line, number = found
-        name = columns[number - 1] if number <= len(columns) else ""
-        raise Unsound([large_cell(file, name, line)])
-
-
 def _check_rows(path: Path, file: str, columns: Sequence[str]) -> None:
     """Stream the whole file with DuckDB. Only if it rejects a line, find the exact lines with the slower csv module."""
-    import duckdb
-
     fields = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in columns)
     options = "auto_detect=false, delim=',', quote='\"', escape='\"', header=true, strict_mode=true"
     source = f"read_csv({file_pattern(path)}, columns={{{fields}}}, {options}, store_rejects=true, rejects_limit=100)"
-    with open_engine() as connection:
-        try:
-            # A sum of all counts would be an expression as deep as the table is wide, which the parser refuses.
-            present = ", ".join(f"count({quote(name)})" for name in columns)
-            rows = connection.execute(f"SELECT count(*), {present} FROM {source}").fetchall()[0][0]
-            rejects = connection.execute("SELECT line, error_type FROM reject_errors ORDER BY line").fetchall()
-        except duckdb.Error as error:
-            saw = shorten(str(error).splitlines()[0], 120)
-            raise Unsound([SourceProblem(file, saw, "a CSV table in UTF-8 with commas and double quotes")]) from None
+    with open_engine(file, _EXPECTED) as connection:
+        # A sum of all counts would be an expression as deep as the table is wide, which the parser refuses.
+        present = ", ".join(f"count({quote(name)})" for name in columns)
+        rows = connection.execute(f"SELECT count(*), {present} FROM {source}").fetchall()[0][0]
+        rejects = connection.execute("SELECT line, error_type FROM reject_errors ORDER BY line").fetchall()
     if rejects:
-        raise Unsound(list(_ragged(path, file, len(columns))) or [_reject(file, *rejects[0])])
+        line, kind = rejects[0]
+        first = SourceProblem(file, f"{kind.lower()} near here", _EXPECTED, line)
+        raise Unsound(list(_ragged(path, file, len(columns))) or [first])
     if not rows:
         raise Unsound([SourceProblem(file, "a header and no rows", "a table with rows")])
-
-
-def _reject(file: str, line: int, kind: str) -> SourceProblem:
-    return SourceProblem(file, f"{kind.lower()} near here", "a CSV table in UTF-8 with commas and double quotes", line)
 
 
 def _ragged(path: Path, file: str, width: int) -> Iterator[SourceProblem]:

@@ -1,12 +1,14 @@
 """Infer the structure of a task from a table and its target."""
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from sandmill.models.structure import ColumnMix, MetricName, Modality, PathologyKind, Structure, TargetKind
-from sandmill.seeds.profile import ColumnFacts, count_present, measure
+from sandmill.seeds.profile import ColumnFacts, measure
 from sandmill.seeds.source_problems import SourceProblem, Unsound
 from sandmill.seeds.table_files import TableFile
-from sandmill.seeds.target import CLASS_KINDS, USUAL_METRIC, contradiction, infer_kind
 from sandmill.seeds.wording import any_of, show
 
 HIGH_CARDINALITY = 50
@@ -15,9 +17,25 @@ HIGH_CARDINALITY = 50
 IMBALANCE = 0.25
 """Classes are imbalanced if the rarest has less than this part of an even share."""
 
-
 MOST_EMPTY_TARGETS = 0.3
 """Largest share of rows without a target. Such rows are left out; above it the column is refused as a target."""
+
+MAX_INTEGER_CLASSES = 20
+"""Whole numbers with more distinct values than this are quantities, not classes."""
+
+MIN_ROWS_PER_CLASS = 5
+"""Mean rows for each distinct value. Words or whole numbers that repeat less often are not classes."""
+
+USUAL_METRIC = {
+    TargetKind.BINARY: MetricName.ROC_AUC,
+    TargetKind.MULTICLASS: MetricName.ACCURACY,
+    TargetKind.REGRESSION: MetricName.RMSE,
+    TargetKind.ORDINAL: MetricName.QWK,
+    TargetKind.COUNT: MetricName.RMSLE,
+}
+"""Default metric of each kind of target."""
+
+CLASS_KINDS = frozenset({TargetKind.BINARY, TargetKind.MULTICLASS, TargetKind.ORDINAL})
 
 
 @dataclass(frozen=True)
@@ -42,16 +60,6 @@ class Profiled:
     """Warnings about the table."""
 
 
-@dataclass(frozen=True)
-class Inputs:
-    """Summary of the input columns of a table."""
-
-    mix: ColumnMix
-    missing_share: float
-    pathologies: tuple[PathologyKind, ...]
-    is_mostly_text: bool
-
-
 def profile_table(table: TableFile, wish: Wish, at: SourceProblem) -> Profiled:
     """Measure a table and infer its task.
 
@@ -61,7 +69,7 @@ def profile_table(table: TableFile, wish: Wish, at: SourceProblem) -> Profiled:
         at: file and line where the target is declared, for messages.
 
     Raises:
-        Unsound: if the table cannot be read or the target cannot be learned.
+        Unsound: if the table is empty or the target cannot be learned.
     """
     notes = (*_empty_targets(table, wish.target, at), *_repeated_ids(table, wish.id_column))
     names = tuple(name for name in table.columns if name == wish.target or name not in wish.left_out)
@@ -70,49 +78,102 @@ def profile_table(table: TableFile, wish: Wish, at: SourceProblem) -> Profiled:
     kind = _kind(target, wish, at)
     metric = wish.metric or USUAL_METRIC.get(kind)
     if metric is None:
-        raise Unsound([_moved(at, f"no metric for a {kind} target", any_of(MetricName), "metric")])
-    inputs = {name: column for name, column in facts.items() if column.kind != "identifier"}
+        raise Unsound([replace(at, saw=f"no metric for a {kind} target", expected=any_of(MetricName), field="metric")])
+    inputs = [column for column in facts.values() if column.kind != "identifier"]
     if not inputs:
         raise Unsound([SourceProblem(table.file, "no column besides target and ids", "at least one input column")])
     shares = class_shares(table, wish.target) if kind in CLASS_KINDS else {}
-    return Profiled(_structure(kind, metric, target, describe_inputs(inputs), shares), notes)
+    return Profiled(structure_of(inputs, kind, metric, target.rows, shares, len(shares) or None), notes)
 
 
-def describe_inputs(inputs: dict[str, ColumnFacts]) -> Inputs:
-    """Summarize the input columns of a table."""
-    kinds = [column.kind for column in inputs.values()]
-    missing = sum(column.missing_share for column in inputs.values()) / len(inputs)
-    has_high_cardinality = any(c.kind == "categorical" and c.distinct > HIGH_CARDINALITY for c in inputs.values())
-    found = ((PathologyKind.MISSING, missing > 0), (PathologyKind.HIGH_CARDINALITY, has_high_cardinality))
-    return Inputs(
-        mix=ColumnMix(
-            numeric=kinds.count("numeric"),
-            categorical=kinds.count("categorical"),
-            date=kinds.count("date"),
-            text=kinds.count("text"),
+def structure_of(
+    inputs: Collection[ColumnFacts],
+    kind: TargetKind,
+    metric: MetricName,
+    rows_train: int,
+    shares: Mapping[str, float] = MappingProxyType({}),
+    n_classes: int | None = None,
+    n_targets: int = 1,
+) -> Structure:
+    """Describe a task by its input columns and its target.
+
+    Args:
+        inputs: at least one column.
+        kind: of the target.
+        metric: of the task.
+        rows_train: rows with a target.
+        shares: share of each class in one target column, in order; empty if it has no classes.
+        n_classes: number of classes, if the target has any.
+        n_targets: columns of the target.
+    """
+    kinds = Counter[str](column.kind for column in inputs)
+    missing = sum(column.missing_share for column in inputs) / len(inputs)
+    found = (
+        (PathologyKind.MISSING, missing > 0),
+        (PathologyKind.IMBALANCE, bool(shares) and min(shares.values()) * len(shares) < IMBALANCE),
+        (
+            PathologyKind.HIGH_CARDINALITY,
+            any(column.kind == "categorical" and column.distinct > HIGH_CARDINALITY for column in inputs),
         ),
+    )
+    return Structure(
+        modality=Modality.TEXT if kinds["text"] * 2 > len(inputs) else Modality.TABULAR,
+        target=kind,
+        metric=metric,
+        n_classes=n_classes,
+        n_targets=n_targets,
+        columns=ColumnMix(**{name: kinds[name] for name in ColumnMix.model_fields}),
         missing_share=min(round(missing, 6), 0.999999),
-        pathologies=tuple(kind for kind, present in found if present),
-        is_mostly_text=kinds.count("text") * 2 > len(kinds),
+        positive_share=round(list(shares.values())[-1], 6) or None if kind is TargetKind.BINARY else None,
+        pathologies=tuple(pathology for pathology, is_present in found if is_present),
+        rows_train=rows_train,
     )
 
 
+def infer_kind(target: ColumnFacts) -> TargetKind | None:
+    """Infer the kind: 2 values are binary, few words or whole numbers multiclass, other numbers regression.
+
+    Returns:
+        None for words that repeat too rarely to be classes.
+    """
+    if target.distinct == 2:
+        return TargetKind.BINARY
+    repeats = target.present >= MIN_ROWS_PER_CLASS * target.distinct
+    if target.is_number:
+        is_class = target.is_whole and target.distinct <= MAX_INTEGER_CLASSES and repeats
+        return TargetKind.MULTICLASS if is_class else TargetKind.REGRESSION
+    return TargetKind.MULTICLASS if repeats else None
+
+
+def _contradiction(kind: TargetKind, target: ColumnFacts) -> str:
+    """Return what a declared kind requires, if the column does not fit it; empty if it does."""
+    if kind is TargetKind.BINARY and target.distinct != 2:
+        return "exactly 2 distinct values for a binary target"
+    if kind is TargetKind.MULTICLASS and target.distinct < 3:
+        return "3 or more distinct values for a multiclass target"
+    if kind in (TargetKind.REGRESSION, TargetKind.COUNT) and not target.is_number:
+        return f"numbers for a {kind} target"
+    return ""
+
+
 def _empty_targets(table: TableFile, target: str, at: SourceProblem) -> tuple[str, ...]:
-    rows, present, _ = count_present(table, target)
-    empty = rows - present
-    if empty > MOST_EMPTY_TARGETS * rows:
-        saw = f"no value in {empty} of {rows} rows of {show(target)}"
-        raise Unsound([_moved(at, saw, f"a target that at most {MOST_EMPTY_TARGETS:.0%} of the rows lack")])
-    return (f"{empty} of {rows} rows have no value of the target {show(target)} and are left out",) if empty else ()
+    column = measure(table, (target,))[target]
+    empty = column.rows - column.present
+    if empty > MOST_EMPTY_TARGETS * column.rows:
+        saw = f"no value in {empty} of {column.rows} rows of {show(target)}"
+        expected = f"a target that at most {MOST_EMPTY_TARGETS:.0%} of the rows lack"
+        raise Unsound([replace(at, saw=saw, expected=expected)])
+    said = f"{empty} of {column.rows} rows have no value of the target {show(target)} and are left out"
+    return (said,) if empty else ()
 
 
-def _repeated_ids(table: TableFile, column: str | None) -> tuple[str, ...]:
-    if column is None:
+def _repeated_ids(table: TableFile, name: str | None) -> tuple[str, ...]:
+    if name is None:
         return ()
-    rows, present, distinct = count_present(table, column)
-    repeated, empty = present - distinct, rows - present
+    ids = measure(table, (name,))[name]
+    repeated, empty = ids.present - ids.distinct, ids.rows - ids.present
     found = ((repeated, "repeat an id of an earlier row"), (empty, "have no id"))
-    return tuple(f"{count} of {rows} rows {what} in the id column {show(column)}" for count, what in found if count)
+    return tuple(f"{count} of {ids.rows} rows {what} in the id column {show(name)}" for count, what in found if count)
 
 
 def class_shares(table: TableFile, target: str) -> dict[str, float]:
@@ -134,43 +195,17 @@ def _class_order(name: str) -> tuple[int, float, str]:
 
 
 def _kind(target: ColumnFacts, wish: Wish, at: SourceProblem) -> TargetKind:
+    values, name = f"{target.distinct} distinct", show(target.name)
     if target.distinct < 2:
-        saw = (
-            f"{target.distinct} distinct values in {show(target.name)}"
-            if target.distinct != 1
-            else "the same value in every row"
-        )
-        raise Unsound([_moved(at, saw, "a target that differs between rows")])
+        saw = "the same value in every row" if target.distinct else f"{values} values in {name}"
+        raise Unsound([replace(at, saw=saw, expected="a target that differs between rows")])
     if wish.kind is not None:
-        expected = contradiction(wish.kind, target)
-        if expected:
-            saw = f"{target.distinct} distinct {'numbers' if target.is_number else 'words'} in {show(target.name)}"
-            raise Unsound([_moved(at, saw, expected, "target_kind")])
+        if expected := _contradiction(wish.kind, target):
+            saw = f"{values} {'numbers' if target.is_number else 'words'} in {name}"
+            raise Unsound([replace(at, saw=saw, expected=expected, field="target_kind")])
         return wish.kind
     kind = infer_kind(target)
     if kind is None:
-        saw = f"{target.distinct} distinct words in {target.present} rows of {show(target.name)}"
-        raise Unsound([_moved(at, saw, "numbers, or classes that repeat", hint="Free text cannot be a target yet.")])
+        saw, hint = f"{values} words in {target.present} rows of {name}", "Free text cannot be a target yet."
+        raise Unsound([replace(at, saw=saw, expected="numbers, or classes that repeat", hint=hint)])
     return kind
-
-
-def _moved(at: SourceProblem, saw: str, expected: str, field: str = "", hint: str = "") -> SourceProblem:
-    return SourceProblem(at.file, saw, expected, at.line, at.column, field or at.field, hint)
-
-
-def _structure(
-    kind: TargetKind, metric: MetricName, target: ColumnFacts, inputs: Inputs, shares: dict[str, float]
-) -> Structure:
-    is_rare = bool(shares) and min(shares.values()) * len(shares) < IMBALANCE
-    found = {*inputs.pathologies, *([PathologyKind.IMBALANCE] if is_rare else [])}
-    return Structure(
-        modality=Modality.TEXT if inputs.is_mostly_text else Modality.TABULAR,
-        target=kind,
-        metric=metric,
-        n_classes=len(shares) or None,
-        columns=inputs.mix,
-        missing_share=inputs.missing_share,
-        positive_share=round(list(shares.values())[-1], 6) or None if kind is TargetKind.BINARY else None,
-        pathologies=tuple(kind for kind in PathologyKind if kind in found),
-        rows_train=target.rows,
-    )

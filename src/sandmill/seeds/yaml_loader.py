@@ -9,6 +9,7 @@ import re
 
 import yaml
 
+from sandmill.errors import shorten
 from sandmill.seeds.source_problems import SourceProblem, Unsound
 from sandmill.seeds.wording import show
 
@@ -20,14 +21,18 @@ MAX_DIGITS = 18
 """Digits of a whole number: every such number fits into 64 bits."""
 
 CORE = "tag:yaml.org,2002:"
-_INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)\Z")
-_FLOAT = re.compile(
-    r"(?:[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+][0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z"
-)
-_DECIMAL = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\Z")
-_BOOL = re.compile(r"(?:yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)\Z")
-_NULL = re.compile(r"(?:~|null|Null|NULL|)\Z")
-_TRUE = frozenset({"yes", "true", "on"})
+_UNQUOTED = "unquoted"
+"""Tag of scalars without quotes and without a tag in the document. They may be numbers, true, false or nothing."""
+
+_INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
+_FLOAT = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+][0-9]+)?")
+_NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+_WORDS = {
+    spelling: value
+    for words, value in ((("yes", "true", "on"), True), (("no", "false", "off"), False), (("null", "~", ""), None))
+    for word in words
+    for spelling in (word, word.capitalize(), word.upper())
+}
 
 
 class PlainLoader(yaml.SafeLoader):
@@ -66,10 +71,7 @@ class PlainLoader(yaml.SafeLoader):
         return Unsound([SourceProblem(self._file, saw, expected, line, column)])
 
 
-PlainLoader.add_implicit_resolver(f"{CORE}int", _INT, list("-+0123456789"))
-PlainLoader.add_implicit_resolver(f"{CORE}float", _FLOAT, list("-+.0123456789"))
-PlainLoader.add_implicit_resolver(f"{CORE}bool", _BOOL, list("yYnNtTfFoO"))
-PlainLoader.add_implicit_resolver(f"{CORE}null", _NULL, ["~", "n", "N", ""])
+PlainLoader.add_implicit_resolver(_UNQUOTED, re.compile(""), None)
 
 
 def compose(text: str, file: str) -> yaml.Node | None:
@@ -86,23 +88,26 @@ def compose(text: str, file: str) -> yaml.Node | None:
         loader.dispose()
 
 
-def read_scalar(tag: str, text: str) -> object:
-    """Read a number, true, false, nothing or text, by the node's tag, which may be written in the document.
-
-    Dates stay text, since no field holds one.
+def read_scalar(node: yaml.Node) -> object:
+    """Read a number, true, false, nothing or text. Dates stay text, since no field holds one.
 
     Raises:
-        ValueError: if the tag is another one, or the text is no value of it that is finite and short enough.
+        ValueError: with what was seen and expected, for a tag other than that of text, or a number that is not finite
+            or too long.
     """
-    kind = tag.removeprefix(CORE)
-    if kind in ("str", "timestamp"):
+    text = node.value
+    if node.tag == f"{CORE}str":
         return text
-    if kind == "int" and _INT.match(text) and len(text.lstrip("+-")) <= MAX_DIGITS:
+    if node.tag != _UNQUOTED:
+        raise ValueError(f"the tag {shorten(node.tag)}", "plain text or a finite number")
+    if text in _WORDS:
+        return _WORDS[text]
+    if _INT.fullmatch(text):
+        if len(text.lstrip("+-")) > MAX_DIGITS:
+            expected = f"a whole number of at most {MAX_DIGITS} digits, or text in quotes"
+            raise ValueError(f"the number {show(text)}", expected)
         return int(text)
-    if kind == "float" and _DECIMAL.match(text) and math.isfinite(float(text)):
-        return float(text)
-    if kind == "bool" and _BOOL.match(text):
-        return text.lower() in _TRUE
-    if kind == "null" and _NULL.match(text):
-        return None
-    raise ValueError(text)
+    is_float = _FLOAT.fullmatch(text)
+    if _NOT_FINITE.fullmatch(text) or (is_float and not math.isfinite(float(text))):
+        raise ValueError(f"the number {show(text)}", "plain text or a finite number")
+    return float(text) if is_float else text

@@ -9,17 +9,13 @@ import io
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pydantic import ValidationError
-
-from sandmill.errors import SandmillError, shorten
+from sandmill.errors import IntegrityError, SandmillError, shorten
 from sandmill.fingerprint import canonical_json, digest
 from sandmill.metrics import get_metric
-from sandmill.models.calibration import Calibration
 from sandmill.models.release import TaskRecord
 from sandmill.models.task_file import TaskFile
 from sandmill.store.arrow_tables import Row, private_task_row, public_task_row, read_record
-from sandmill.store.limits import MAX_RECORD_BYTES, MAX_TASK_FILE_BYTES
-from sandmill.store.versions import first_fault
+from sandmill.store.limits import MAX_TASK_FILE_BYTES
 
 Sayings = dict[str, str]
 """Digests of the facts of one task, by the place that holds them."""
@@ -38,10 +34,11 @@ def said_by_record(record: TaskRecord) -> Sayings:
     said = said_by_row(public_task_row(record, prompt=""))
     del said[PROMPT]
     file = {name: getattr(record, name) for name in TaskFile.model_fields}
+    board = enumerate(record.calibration.board, start=1)
     return {
         **said,
         _TASK_FILE: _digest(TaskFile.model_validate(file).model_dump(mode="json")),
-        _BOARD: _digest(_lines_of(record.calibration)),
+        _BOARD: _digest([[rank, one.final, one.solver, str(one.tier)] for rank, one in board]),
     }
 
 
@@ -66,18 +63,13 @@ def said_by_file(place: str, content: bytes) -> Sayings:
 
 
 def differences(expected: Mapping[str, str], found: Mapping[str, str]) -> Iterator[str]:
-    """Yield the places that differ from the record."""
+    """Yield the places that differ from the record, and the prompt if it differs from description.md."""
     for place, said in expected.items():
         if place not in found:
             if place in (_TASK_FILE, _BOARD):
                 yield f"{place} is missing"
         elif found[place] != said:
             yield f"{place} is not that of its record"
-    yield from prompt_difference(found)
-
-
-def prompt_difference(found: Mapping[str, str]) -> Iterator[str]:
-    """Compare the prompt with description.md of the pulled task."""
     if PROMPT in found and found[PROMPT] != found.get("public/description.md"):
         yield f"{PROMPT} is not that of public/description.md"
 
@@ -89,16 +81,12 @@ def record_of(row: Row) -> tuple[TaskRecord | None, list[str]]:
         The record, None if it cannot be read, and the problems.
     """
     try:
-        if len(row["record"]) > MAX_RECORD_BYTES:
-            raise ValueError(f"{len(row['record'])} characters; the most is {MAX_RECORD_BYTES}")
         record = read_record(row)
         expected = private_task_row(record)
-    except ValidationError as error:
-        return None, [f"its record cannot be read: {first_fault(error)}"]
+    except IntegrityError as error:
+        return None, [str(error)]
     except (ValueError, SandmillError) as error:
         return None, [f"its record cannot be read: {shorten(str(error), 200)}"]
-    if (record.task_id, record.digest) != (row["task_id"], row["digest"]):
-        return None, [f"its record is of task {record.task_id} with another digest"]
     # An older version may have written the same record with fewer fields.
     wrong = [name for name in expected if name != "record" and row[name] != expected[name]]
     problems = [f"private/tasks: {name} is not that of its record" for name in wrong]
@@ -121,10 +109,6 @@ def _read_task_file(content: bytes) -> Any:
 def _read_board(content: bytes) -> Any:
     lines = csv.DictReader(io.StringIO(content.decode()), strict=True)
     return [[int(line["rank"]), float(line["score"]), line["solver"], line["tier"]] for line in lines]
-
-
-def _lines_of(measured: Calibration) -> Any:
-    return [[rank, one.final, one.solver, str(one.tier)] for rank, one in enumerate(measured.board, start=1)]
 
 
 def _digest(value: Any) -> str:

@@ -6,99 +6,81 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+from pydantic import ValidationError
 
+from sandmill.errors import IntegrityError
 from sandmill.fingerprint import canonical_json, digest
 from sandmill.models.base import Stage
 from sandmill.models.release import TaskRecord, VerifiedTask
 from sandmill.models.reports import Rejection, SlotReport
 from sandmill.models.spec import Knobs
+from sandmill.store.limits import MAX_RECORD_BYTES
+from sandmill.store.versions import first_fault
 
 Row = dict[str, Any]
 
 
-def _schema(*columns: tuple[str, Any]) -> Any:
-    return pa.schema([pa.field(name, kind, nullable=kind == pa.float64()) for name, kind in columns])
+def _fields(kind: Any, *names: str, nullable: bool = False) -> list[Any]:
+    return [pa.field(name, kind, nullable=nullable) for name in names]
 
 
-PUBLIC_TASKS = _schema(
-    ("task_id", pa.string()),
-    ("split", pa.string()),
-    ("prompt", pa.string()),
-    ("modality", pa.string()),
-    ("target", pa.string()),
-    ("metric", pa.string()),
-    ("rows_train", pa.int32()),
-    ("rows_test", pa.int32()),
+PUBLIC_TASKS = pa.schema(
+    [
+        *_fields(pa.string(), "task_id", "split", "prompt", "modality", "target", "metric"),
+        *_fields(pa.int32(), "rows_train", "rows_test"),
+    ]
 )
 """One row for each task, with public facts only. `prompt` is the description."""
 
-PRIVATE_TASKS = _schema(
-    ("task_id", pa.string()),
-    ("replicate", pa.int32()),
-    ("split", pa.string()),
-    ("domain", pa.string()),
-    ("structure", pa.string()),
-    ("metric", pa.string()),
-    ("motifs", pa.list_(pa.string())),
-    ("wanted", pa.string()),
-    ("band", pa.string()),
-    ("difficulty", pa.float64()),
-    ("difficulty_low", pa.float64()),
-    ("difficulty_high", pa.float64()),
-    ("trivial", pa.float64()),
-    ("oracle", pa.float64()),
-    ("gold", pa.float64()),
-    ("silver", pa.float64()),
-    ("bronze", pa.float64()),
-    ("median", pa.float64()),
-    ("reference", pa.string()),
-    ("seed_id", pa.string()),
-    ("digest", pa.string()),
-    ("record", pa.string()),
+PRIVATE_TASKS = pa.schema(
+    [
+        *_fields(pa.string(), "task_id"),
+        *_fields(pa.int32(), "replicate"),
+        *_fields(pa.string(), "split", "domain", "structure", "metric"),
+        *_fields(pa.list_(pa.string()), "motifs"),
+        *_fields(pa.string(), "wanted", "band"),
+        *_fields(pa.float64(), "difficulty", "difficulty_low", "difficulty_high", nullable=True),
+        *_fields(pa.float64(), "trivial", "oracle", "gold", "silver", "bronze", "median", nullable=True),
+        *_fields(pa.string(), "reference", "seed_id", "digest", "record"),
+    ]
 )
 """One row for each task, with private facts. `record` is the whole TaskRecord as canonical JSON."""
 
-FILES = _schema(("task_id", pa.string()), ("path", pa.string()), ("sha256", pa.string()), ("bytes", pa.binary()))
+FILES = pa.schema([*_fields(pa.string(), "task_id", "path", "sha256"), *_fields(pa.binary(), "bytes")])
 """One row for each file. Public and private files have separate tables."""
 
-REJECTIONS = _schema(
-    ("slot", pa.int64()),
-    ("round", pa.int32()),
-    ("attempt", pa.int32()),
-    ("replicate", pa.int32()),
-    ("seed_id", pa.string()),
-    ("stage", pa.string()),
-    ("reason", pa.string()),
-    ("detail", pa.string()),
-    ("seconds", pa.float64()),
-    ("usd", pa.float64()),
-    ("transcript", pa.string()),
+REJECTIONS = pa.schema(
+    [
+        *_fields(pa.int64(), "slot"),
+        *_fields(pa.int32(), "round", "attempt", "replicate"),
+        *_fields(pa.string(), "seed_id", "stage", "reason", "detail"),
+        *_fields(pa.float64(), "seconds", "usd", nullable=True),
+        *_fields(pa.string(), "transcript"),
+    ]
 )
 """One row for each design or package that failed."""
 
 ATTEMPT = pa.struct(
     [
-        pa.field("attempt", pa.int32(), nullable=False),
-        pa.field("variant", pa.int32(), nullable=False),
-        pa.field("hardness", pa.float64(), nullable=False),
-        pa.field("knobs", pa.struct([pa.field(name, pa.float64(), nullable=False) for name in Knobs.model_fields])),
-        pa.field("train_rows", pa.int32()),
-        pa.field("difficulty", pa.float64()),
-        pa.field("panel_s", pa.float64()),
-        pa.field("outcome", pa.string(), nullable=False),
+        *_fields(pa.int32(), "attempt", "variant"),
+        *_fields(pa.float64(), "hardness"),
+        pa.field("knobs", pa.struct(_fields(pa.float64(), *Knobs.model_fields))),
+        *_fields(pa.int32(), "train_rows", nullable=True),
+        *_fields(pa.float64(), "difficulty", "panel_s", nullable=True),
+        *_fields(pa.string(), "outcome"),
     ]
 )
 """One step of the search within a slot."""
 SLOTS = pa.schema(
     [
-        pa.field("slot", pa.int64(), nullable=False),
-        pa.field("round", pa.int32(), nullable=False),
-        pa.field("wanted", pa.string(), nullable=False),
-        pa.field("reached", pa.string()),
-        pa.field("task_ids", pa.list_(pa.string()), nullable=False),
-        pa.field("attempts", pa.int32(), nullable=False),
-        *(pa.field(f"seconds_{stage}", pa.float64()) for stage in Stage),
-        pa.field("path", pa.list_(ATTEMPT), nullable=False),
+        *_fields(pa.int64(), "slot"),
+        *_fields(pa.int32(), "round"),
+        *_fields(pa.string(), "wanted"),
+        *_fields(pa.string(), "reached", nullable=True),
+        *_fields(pa.list_(pa.string()), "task_ids"),
+        *_fields(pa.int32(), "attempts"),
+        *_fields(pa.float64(), *(f"seconds_{stage}" for stage in Stage), nullable=True),
+        *_fields(pa.list_(ATTEMPT), "path"),
     ]
 )
 """One row for each slot: cost and outcome. `seconds_<stage>` is null if no time was spent."""
@@ -108,9 +90,8 @@ SLOTS = pa.schema(
 class ReleaseTable:
     """One of the four tables of a release."""
 
-    side: str
-    """Folder: public or private."""
     name: str
+    """Such as `public/tasks`."""
     schema: Any
     rows: Callable[[VerifiedTask], list[Row]]
     rows_per_group: int | None
@@ -130,11 +111,6 @@ def public_task_row(record: TaskRecord, prompt: str) -> Row:
         "rows_train": sizes.train,
         "rows_test": sizes.feedback + sizes.final,
     }
-
-
-def public_task_rows(task: VerifiedTask) -> list[Row]:
-    """Return the rows of a task in public/tasks."""
-    return [public_task_row(task.record, task.package.public["description.md"].decode())]
 
 
 def private_task_row(record: TaskRecord) -> Row:
@@ -163,11 +139,6 @@ def private_task_row(record: TaskRecord) -> Row:
     }
 
 
-def private_task_rows(task: VerifiedTask) -> list[Row]:
-    """Return the rows of a task in private/tasks."""
-    return [private_task_row(task.record)]
-
-
 def file_rows(task_id: str, files: Mapping[str, bytes]) -> list[Row]:
     """Return a row for each file, sorted by path, with its hash."""
     return [
@@ -177,19 +148,26 @@ def file_rows(task_id: str, files: Mapping[str, bytes]) -> list[Row]:
 
 
 def read_record(row: Row) -> TaskRecord:
-    """Rebuild the record from a row of private/tasks."""
-    return TaskRecord.model_validate_json(row["record"])
+    """Rebuild the record from a row of private/tasks, which may be untrusted.
+
+    Raises:
+        IntegrityError: it is too large, cannot be read, or belongs to another row.
+    """
+    if len(row["record"]) > MAX_RECORD_BYTES:
+        raise IntegrityError(f"its record has {len(row['record'])} characters; the most is {MAX_RECORD_BYTES}")
+    try:
+        record = TaskRecord.model_validate_json(row["record"])
+    except ValidationError as error:
+        raise IntegrityError(f"its record cannot be read: {first_fault(error)}") from None
+    if (record.task_id, record.digest) != (row["task_id"], row["digest"]):
+        raise IntegrityError(f"its record is of task {record.task_id} with another digest")
+    return record
 
 
 def rejection_rows(rejections: Iterable[Rejection]) -> list[Row]:
     """Return rejections as rows, sorted by slot, round, attempt and replicate."""
     ordered = sorted(rejections, key=lambda r: (r.slot, r.round, r.attempt, r.replicate))
     return [rejection.model_dump(mode="json", exclude={"traceback"}) for rejection in ordered]
-
-
-def read_rejection(row: Row) -> Rejection:
-    """Rebuild a rejection from its row."""
-    return Rejection.model_validate(row)
 
 
 def slot_rows(slots: Iterable[SlotReport]) -> list[Row]:
@@ -211,10 +189,15 @@ def read_slot(row: Row) -> SlotReport:
 
 
 TABLES = (
-    ReleaseTable("public", "tasks", PUBLIC_TASKS, public_task_rows, rows_per_group=32),
-    ReleaseTable("public", "files", FILES, lambda task: file_rows(task.record.task_id, task.package.public), None),
-    ReleaseTable("private", "tasks", PRIVATE_TASKS, private_task_rows, rows_per_group=32),
-    ReleaseTable("private", "files", FILES, lambda task: file_rows(task.record.task_id, task.package.private), None),
+    ReleaseTable(
+        "public/tasks",
+        PUBLIC_TASKS,
+        lambda task: [public_task_row(task.record, task.package.public["description.md"].decode())],
+        rows_per_group=32,
+    ),
+    ReleaseTable("public/files", FILES, lambda task: file_rows(task.record.task_id, task.package.public), None),
+    ReleaseTable("private/tasks", PRIVATE_TASKS, lambda task: [private_task_row(task.record)], rows_per_group=32),
+    ReleaseTable("private/files", FILES, lambda task: file_rows(task.record.task_id, task.package.private), None),
 )
 """The tables of a release, in the order in which they are written."""
 
@@ -246,4 +229,4 @@ def part_name(path: str) -> PartName | None:
 
 def schema_of(table: str) -> Any:
     """Return the schema of a table, such as `public/tasks`; None for reports."""
-    return next((known.schema for known in TABLES if f"{known.side}/{known.name}" == table), None)
+    return next((known.schema for known in TABLES if known.name == table), None)

@@ -24,6 +24,26 @@ class BucketFiles:
     bucket: str
     prefix: str
 
+    @contextmanager
+    def faults(self, where: str) -> Iterator[None]:
+        """Convert errors on `where` to StoreError, as `storage_faults` does, with those of S3's client."""
+        from botocore.exceptions import BotoCoreError, NoCredentialsError  # type: ignore[import-untyped]
+
+        try:
+            with storage_faults(where):
+                yield
+        except StoreError as error:
+            if _code(error.__cause__) == "NoSuchBucket":
+                raise StoreError(f"s3://{self.bucket}: no such bucket. Create it, or correct the root.") from error
+            raise
+        except NoCredentialsError as error:
+            raise StoreError(
+                f"{where}: no AWS credentials found. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "
+                "AWS_PROFILE, or give the machine a role."
+            ) from error
+        except BotoCoreError as error:
+            raise StoreError(f"{where}: {error}") from error
+
     @property
     def _fs(self) -> Any:
         # Not kept: fsspec has one connection for each process and thread, which makes forks safe.
@@ -34,77 +54,65 @@ class BucketFiles:
 
     def read(self, path: str, limit: int | None) -> bytes:
         """Return the whole content, or `limit` + 1 bytes if it is longer than `limit`."""
-        with self._faults(path):
-            if limit is not None and self.size(path) > limit:
-                return cast(bytes, self._fs.cat_file(self._full(path), start=0, end=limit + 1))
-            return cast(bytes, self._fs.cat_file(self._full(path)))
+        if limit is not None and self.size(path) > limit:
+            return cast(bytes, self._fs.cat_file(self._full(path), start=0, end=limit + 1))
+        return cast(bytes, self._fs.cat_file(self._full(path)))
 
     def open(self, path: str) -> BinaryIO:
         """Open for reading at any position; fetches blocks on demand."""
-        with self._faults(path):
-            return cast(BinaryIO, self._fs.open(self._full(path), "rb", cache_type="readahead", block_size=2**18))
+        return cast(BinaryIO, self._fs.open(self._full(path), "rb", cache_type="readahead", block_size=2**18))
 
     def write(self, path: str, content: bytes, owner_only: bool) -> None:
         """Write an object atomically. The bucket's policy decides who may read it; `owner_only` has no effect."""
-        with self._faults(path):
-            self._fs.pipe_file(self._full(path), content)
+        self._fs.pipe_file(self._full(path), content)
 
     def create(self, path: str, content: bytes, owner_only: bool) -> bool:
         """Write an object unless it exists (If-None-Match)."""
-        with self._faults(path):
-            if not self._put_if_none(path, content):
-                return False
-            if self._put_if_none(path, content):
-                raise StoreError(
-                    f"{self._url(path)}: this server ignores conditional writes (If-None-Match), so two runs could "
-                    "overwrite each other. Use AWS S3, or a server that answers 412."
-                )
-            return True
+        if not self._put_if_none(path, content):
+            return False
+        if self._put_if_none(path, content):
+            raise StoreError(
+                f"s3://{self._full(path)}: this server ignores conditional writes (If-None-Match), so two runs could "
+                "overwrite each other. Use AWS S3, or a server that answers 412."
+            )
+        return True
 
     def copy(self, source: str, target: str) -> None:
         """Copy on the server."""
-        with self._faults(source):
-            self._fs.cp_file(self._full(source), self._full(target))
+        self._fs.cp_file(self._full(source), self._full(target))
 
     def exists(self, path: str) -> bool:
         """Whether an object exists. A missing bucket is an error."""
-        with self._faults(path):
-            try:
-                self._head(path)
-            except FileNotFoundError:
-                self._require_bucket()
-                return False
-            return True
+        try:
+            self._head(path)
+        except FileNotFoundError:
+            self._require_bucket()
+            return False
+        return True
 
     def size(self, path: str) -> int:
         """Bytes of an object."""
-        with self._faults(path):
-            return int(self._head(path)["ContentLength"])
+        return int(self._head(path)["ContentLength"])
 
     def files(self, folder: str) -> list[str]:
         """Sorted paths of all objects below a folder, relative to the prefix."""
-        with self._faults(folder):
-            found = self._fs.find(f"{self._full(folder)}/")
-            if not found:
-                self._require_bucket()
-            start = len(self._full("")) + 1
-            return sorted(path[start:] for path in found)
+        found = self._fs.find(f"{self._full(folder)}/")
+        if not found:
+            self._require_bucket()
+        start = len(self._full("")) + 1
+        return sorted(path[start:] for path in found)
 
     def folders(self, folder: str) -> list[str]:
         """Sorted names of the folders directly in a folder."""
-        with self._faults(folder):
-            try:
-                entries = self._fs.ls(f"{self._full(folder)}/", detail=True)
-            except FileNotFoundError:
-                self._require_bucket()
-                return []
-            return sorted(entry["name"].rpartition("/")[2] for entry in entries if entry["type"] == "directory")
+        try:
+            entries = self._fs.ls(f"{self._full(folder)}/", detail=True)
+        except FileNotFoundError:
+            self._require_bucket()
+            return []
+        return sorted(entry["name"].rpartition("/")[2] for entry in entries if entry["type"] == "directory")
 
     def _full(self, path: str) -> str:
         return "/".join(part for part in (self.bucket, self.prefix, path) if part)
-
-    def _url(self, path: str) -> str:
-        return f"s3://{self._full(path)}"
 
     def _head(self, path: str) -> dict[str, Any]:
         key = "/".join(part for part in (self.prefix, path) if part)
@@ -128,25 +136,6 @@ class BucketFiles:
 
     def _require_bucket(self) -> None:
         self._fs.call_s3("list_objects_v2", Bucket=self.bucket, Prefix=f"{self.prefix}/", MaxKeys=1)
-
-    @contextmanager
-    def _faults(self, path: str) -> Iterator[None]:
-        from botocore.exceptions import BotoCoreError, NoCredentialsError  # type: ignore[import-untyped]
-
-        try:
-            with storage_faults(self._url(path)):
-                yield
-        except StoreError as error:
-            if _code(error.__cause__) == "NoSuchBucket":
-                raise StoreError(f"s3://{self.bucket}: no such bucket. Create it, or correct the root.") from error
-            raise
-        except NoCredentialsError as error:
-            raise StoreError(
-                f"{self._url(path)}: no AWS credentials found. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "
-                "AWS_PROFILE, or give the machine a role."
-            ) from error
-        except BotoCoreError as error:
-            raise StoreError(f"{self._url(path)}: {error}") from error
 
 
 def _code(error: BaseException | None) -> str:

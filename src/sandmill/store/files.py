@@ -1,29 +1,16 @@
 """File operations for local folders and S3 behind one interface."""
 
 import builtins
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
 from sandmill.errors import StoreError
 from sandmill.store.bucket import BucketFiles
-from sandmill.store.faults import storage_faults
 from sandmill.store.local import LocalFiles
-
-
-class Backend(Protocol):
-    """Operations of a backend. Paths are relative, with forward slashes; the empty path is the root."""
-
-    def read(self, path: str, limit: int | None) -> bytes: ...  # noqa: D102
-    def open(self, path: str) -> BinaryIO: ...  # noqa: D102
-    def write(self, path: str, content: bytes, owner_only: bool) -> None: ...  # noqa: D102
-    def create(self, path: str, content: bytes, owner_only: bool) -> bool: ...  # noqa: D102
-    def copy(self, source: str, target: str) -> None: ...  # noqa: D102
-    def exists(self, path: str) -> bool: ...  # noqa: D102
-    def size(self, path: str) -> int: ...  # noqa: D102
-    def files(self, folder: str) -> list[str]: ...  # noqa: D102
-    def folders(self, folder: str) -> list[str]: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -43,8 +30,8 @@ class Store:
         self.backend  # noqa: B018  raises for a bad scheme now, not at first use
 
     @cached_property
-    def backend(self) -> Backend:
-        """The backend for the root."""
+    def backend(self) -> LocalFiles | BucketFiles:
+        """The backend for the root. Its paths are relative, with forward slashes; the empty path is the root."""
         scheme, separator, rest = self.root.partition("://")
         if not separator:
             return LocalFiles(Path(self.root).expanduser())
@@ -60,6 +47,11 @@ class Store:
         """Full name of a path, for messages."""
         return f"{self.root}/{path}" if path else self.root
 
+    @contextmanager
+    def _checked(self, path: str) -> Iterator[str]:
+        with self.backend.faults(self.where(path)):
+            yield _relative(path)
+
     def read(self, path: str, limit: int | None = None) -> bytes:
         """Return the whole content of a file.
 
@@ -67,21 +59,21 @@ class Store:
             path: of the file.
             limit: most bytes of the file, if it is untrusted. A longer one raises StoreError.
         """
-        with storage_faults(self.where(path)):
-            content = self.backend.read(_checked(path), limit)
+        with self._checked(path) as place:
+            content = self.backend.read(place, limit)
             if limit is not None and len(content) > limit:
                 raise StoreError(f"{self.where(path)}: more than {limit} bytes, so it was not read")
             return content
 
     def open(self, path: str) -> BinaryIO:
         """Open a file for reading at any position, so that Parquet readers fetch only what they need."""
-        with storage_faults(self.where(path)):
-            return self.backend.open(_checked(path))
+        with self._checked(path) as place:
+            return self.backend.open(place)
 
     def write(self, path: str, content: bytes, *, owner_only: bool = False) -> None:
         """Write a file atomically, replacing an older one."""
-        with storage_faults(self.where(path)):
-            self.backend.write(_checked(path), content, owner_only)
+        with self._checked(path) as place:
+            self.backend.write(place, content, owner_only)
 
     def create(self, path: str, content: bytes, *, owner_only: bool = False) -> bool:
         """Write a file unless it exists. If several processes try at once, one succeeds.
@@ -89,36 +81,36 @@ class Store:
         Returns:
             Whether this call made the file. If not, the existing file is complete.
         """
-        with storage_faults(self.where(path)):
-            return self.backend.create(_checked(path), content, owner_only)
+        with self._checked(path) as place:
+            return self.backend.create(place, content, owner_only)
 
     def copy(self, source: str, target: str) -> None:
         """Copy within the dataset without bringing the content into memory; on S3 the server copies."""
-        with storage_faults(self.where(source)):
-            self.backend.copy(_checked(source), _checked(target))
+        with self._checked(source) as place:
+            self.backend.copy(place, _relative(target))
 
     def exists(self, path: str) -> bool:
         """Whether a file is there."""
-        with storage_faults(self.where(path)):
-            return self.backend.exists(_checked(path))
+        with self._checked(path) as place:
+            return self.backend.exists(place)
 
     def size(self, path: str) -> int:
         """Bytes of a file."""
-        with storage_faults(self.where(path)):
-            return self.backend.size(_checked(path))
+        with self._checked(path) as place:
+            return self.backend.size(place)
 
     def list(self, prefix: str = "") -> builtins.list[str]:
         """Sorted paths of all files below a folder, relative to the root; empty if there is no such folder."""
-        with storage_faults(self.where(prefix)):
-            return self.backend.files(_checked(prefix))
+        with self._checked(prefix) as place:
+            return self.backend.files(place)
 
     def folders(self, prefix: str = "") -> builtins.list[str]:
         """Sorted names of the folders directly in a folder; empty if there is no such folder."""
-        with storage_faults(self.where(prefix)):
-            return self.backend.folders(_checked(prefix))
+        with self._checked(prefix) as place:
+            return self.backend.folders(place)
 
 
-def _checked(path: str) -> str:
+def _relative(path: str) -> str:
     parts = PurePosixPath(path.rstrip("/")).parts
     has_odd_character = "\\" in path or not path.isprintable()
     if path.startswith("/") or has_odd_character or any(part.startswith(".") for part in parts):

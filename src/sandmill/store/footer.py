@@ -49,16 +49,8 @@ class Group:
     columns: tuple[Column, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Footer:
-    """The declared content of a file. Its columns together claim no more bytes than the file has."""
-
-    rows: int
-    groups: tuple[Group, ...]
-
-
-def read_footer(file: BinaryIO) -> Footer:
-    """Read and check the footer.
+def read_footer(file: BinaryIO) -> tuple[Group, ...]:
+    """Read and check the footer. The columns of all groups together claim no more bytes than the file has.
 
     Raises:
         IntegrityError: it is not that of a file that our writer wrote, or is larger than a release needs.
@@ -74,25 +66,25 @@ def read_footer(file: BinaryIO) -> Footer:
         fields, end = read_struct(file.read(length))
         if end != length:
             raise IntegrityError("its footer is longer than what it holds")
-        return _footer(fields, size - _TRAILER - length)
+        return _groups(fields, size - _TRAILER - length)
     except (IndexError, KeyError, TypeError, AttributeError, ValueError) as error:
         raise IntegrityError(f"its footer is damaged ({type(error).__name__})") from None
 
 
-def _footer(fields: Fields, room: int) -> Footer:
+def _groups(fields: Fields, room: int) -> tuple[Group, ...]:
     written_by = fields.get(6, b"")
     if not written_by.startswith(_WRITER) or fields.keys() & {8, 9}:
         by = shorten(written_by.decode("utf-8", "replace"))
         raise IntegrityError(f"written by {by!r}; releases are written by {_WRITER.decode()}, without encryption")
     groups = tuple(_group(one) for one in fields[4])
-    rows = _count(fields, 3)
-    if sum(group.rows for group in groups) != rows or max((group.rows for group in groups), default=0) > MAX_GROUP_ROWS:
+    rows, sizes = _count(fields, 3), [group.rows for group in groups]
+    if sum(sizes) != rows or max(sizes, default=0) > MAX_GROUP_ROWS:
         raise IntegrityError(f"{rows} rows in groups that have others, or more than {MAX_GROUP_ROWS}")
     # Otherwise a small file could hold many large tasks.
     claimed = sum(column.stored for group in groups for column in group.columns)
     if claimed > room:
         raise IntegrityError(f"its columns claim {claimed} bytes of {room}")
-    return Footer(rows, groups)
+    return groups
 
 
 def _group(fields: Fields) -> Group:

@@ -6,20 +6,21 @@ import secrets
 import shutil
 import stat
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
+from sandmill.store.faults import storage_faults
 from sandmill.store.limits import MAX_DEPTH
 
 STAGING = ".tmp"
 """Folder under the root where files are written before they are renamed. Listings leave it out."""
 
 STALE_SECONDS = 3600
-"""Age from which on a staged file is a leftover of a killed process. Writing one takes seconds."""
+"""Age from which on a temporary file or folder is a leftover of a killed process. Writing one takes seconds."""
 
 OWNER_ONLY = frozenset({"private", "secret", "shards", "llm"})
 """Folders from which answers could be learnt. Only their owner may read them and their content."""
@@ -30,6 +31,7 @@ class LocalFiles:
     """One folder. Names that begin with a dot are not content."""
 
     root: Path
+    faults = staticmethod(storage_faults)
 
     def read(self, path: str, limit: int | None) -> bytes:
         """Return the whole content, or `limit` + 1 bytes if it is longer than `limit`."""
@@ -97,19 +99,16 @@ class LocalFiles:
         return sorted(found)
 
     def _entries(self, folder: str) -> list[os.DirEntry[str]]:
-        """Return the entries of a folder; none if it does not exist."""
+        """Return the entries of a folder; none if it does not exist or is a file."""
         try:
             with os.scandir(self.root / folder) as entries:
                 return [entry for entry in entries if not entry.name.startswith(".")]
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return []
 
     def folders(self, folder: str) -> list[str]:
         """Sorted names of the folders directly in a folder."""
-        base = self.root / folder
-        if not base.is_dir():
-            return []
-        return sorted(entry.name for entry in base.iterdir() if entry.is_dir() and not entry.name.startswith("."))
+        return sorted(entry.name for entry in self._entries(folder) if entry.is_dir())
 
     def _target(self, path: str) -> Path:
         """Make the parent folders of a file, and return its full path."""
@@ -144,7 +143,8 @@ class LocalFiles:
     @cached_property
     def _is_swept(self) -> bool:
         """Remove leftovers of killed processes, once, since a scan at each write would be slow."""
-        _sweep(self.root / STAGING)
+        for left in leftovers((self.root / STAGING).iterdir()):
+            left.unlink(missing_ok=True)
         return True
 
     def _sync_folder(self, path: str) -> None:
@@ -160,11 +160,9 @@ def _is_owner_only(path: PurePath) -> bool:
     return not OWNER_ONLY.isdisjoint(path.parts)
 
 
-def _sweep(staging: Path) -> None:
-    oldest = time.time() - STALE_SECONDS
-    for staged in staging.iterdir():
-        try:
-            if staged.stat().st_mtime < oldest:
-                staged.unlink()
-        except FileNotFoundError:
-            continue  # another process finished or swept it
+def leftovers(paths: Iterable[Path]) -> Iterator[Path]:
+    """Yield the temporary files or folders that a killed process left."""
+    for path in paths:
+        with suppress(FileNotFoundError):  # another process finished or swept it
+            if path.stat().st_mtime < time.time() - STALE_SECONDS:
+                yield path

@@ -9,8 +9,6 @@ restart after each kill, and checks of the footer for codecs that abort Arrow.
 """
 
 import io
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import BinaryIO
 
 from sandmill.errors import IntegrityError
@@ -34,95 +32,75 @@ _MAGIC = b"PAR1"
 """Begins a file."""
 
 
-@dataclass(frozen=True)
-class _Page:
-    is_dictionary: bool
-    values: int
-    by_dictionary: bool
-    size: int
-    """Bytes once decompressed."""
-    start: int
-    stored: int
-    """Place and bytes in the file, without the header."""
-
-
 def column_bytes(file: BinaryIO, column: Column) -> int:
-    """Return the decompressed bytes of one column of one row group.
+    """Return the decompressed bytes of one column of one row group, whose pages must fill its range of the file.
 
     Raises:
         IntegrityError: the column is larger than any release needs, or is not written as our writer writes.
     """
-    pages = list(_pages(file, column))
-    dictionary = next((page for page in pages if page.is_dictionary), None)
-    written_out = sum(page.values for page in pages if not page.is_dictionary and page.by_dictionary)
-    plain = sum(page.size for page in pages)
-    if not written_out:
-        return plain
-    if dictionary is None:
-        raise IntegrityError(f"column {column.name} refers to a dictionary that is not there")
-    if dictionary.size > _LARGEST_DICTIONARY:
-        raise IntegrityError(f"column {column.name} has a dictionary of {dictionary.size} bytes")
-    return plain + written_out * _longest_value(file, column, dictionary)
-
-
-def _pages(file: BinaryIO, column: Column) -> Iterator[_Page]:
-    """Yield the pages of a column, which must fill its range of the file exactly."""
-    at, end, values, size = column.start, column.start + column.stored, 0, 0
+    name, at, end = column.name, column.start, column.start + column.stored
     if at < len(_MAGIC) or end > file.seek(0, io.SEEK_END):
-        raise IntegrityError(f"column {column.name} lies outside of its file")
+        raise IntegrityError(f"column {name} lies outside of its file")
+    values = by_dictionary = size = 0
+    dictionary = None
     while at < end:
-        page = _read_page(file, at, end, column.name)
-        if page.is_dictionary and at != column.start:
-            raise IntegrityError(f"column {column.name} has a dictionary that is not its first page")
-        values += 0 if page.is_dictionary else page.values
-        size += page.size
+        header, length = _read_header(file, at, end, name)
+        is_dictionary, encoding, count = _read_kind(header, name)
+        grown, stored = _sizes(header, (_UNCOMPRESSED, _COMPRESSED), name)
+        if not is_dictionary:
+            values += count
+            by_dictionary += 0 if encoding == _PLAIN else count
+        elif at == column.start:
+            dictionary = at + length, stored, grown
+        else:
+            raise IntegrityError(f"column {name} has a dictionary that is not its first page")
+        size += grown
         if size > MAX_GROUP_BYTES or values > MAX_GROUP_VALUES:
             raise IntegrityError(
-                f"column {column.name} grows to {size} bytes and {values} values or more; the most is "
+                f"column {name} grows to {size} bytes and {values} values or more; the most is "
                 f"{MAX_GROUP_BYTES} bytes and {MAX_GROUP_VALUES} values"
             )
-        at = page.start + page.stored
-        yield page
+        at += length + stored
     if at != end or values != column.values:
-        raise IntegrityError(f"column {column.name}: {values} values in its pages; its footer says {column.values}")
+        raise IntegrityError(f"column {name}: {values} values in its pages; its footer says {column.values}")
+    if not by_dictionary:
+        return size
+    if dictionary is None:
+        raise IntegrityError(f"column {name} refers to a dictionary that is not there")
+    return size + by_dictionary * _longest_value(file, column, *dictionary)
 
 
-def _read_page(file: BinaryIO, at: int, end: int, name: str) -> _Page:
-    header, length = _read_header(file, at, end, name)
-    kind = _size(header, _TYPE, name)
+def _read_kind(header: Fields, name: str) -> tuple[bool, int, int]:
+    """Return whether a page is a dictionary, its encoding, and the number of its values."""
+    (kind,) = _sizes(header, (_TYPE,), name)
     inner = header.get({_DATA: _DATA_HEADER, _DICTIONARY: _DICTIONARY_HEADER}.get(kind, -1))
     if not isinstance(inner, dict) or {_DATA_HEADER, _DICTIONARY_HEADER} <= header.keys():
         raise IntegrityError(f"column {name} has a page of a kind that releases do not use")
-    encoding = _size(inner, _ENCODING, name)
+    encoding, values = _sizes(inner, (_ENCODING, _VALUES), name)
     if encoding not in (_PLAIN, _PLAIN_DICTIONARY) and (kind, encoding) != (_DATA, _RLE_DICTIONARY):
         raise IntegrityError(f"column {name} has a page in encoding {encoding}, which releases do not use")
-    return _Page(
-        is_dictionary=kind == _DICTIONARY,
-        values=_size(inner, _VALUES, name),
-        by_dictionary=encoding != _PLAIN,
-        size=_size(header, _UNCOMPRESSED, name),
-        start=at + length,
-        stored=_size(header, _COMPRESSED, name),
-    )
+    return kind == _DICTIONARY, encoding, values
 
 
-def _size(fields: Fields, number: int, name: str) -> int:
-    value = fields.get(number)
-    if not isinstance(value, int) or value < 0:
+def _sizes(fields: Fields, numbers: tuple[int, ...], name: str) -> list[int]:
+    found = [fields.get(number) for number in numbers]
+    if not all(isinstance(value, int) and value >= 0 for value in found):
         raise IntegrityError(f"column {name} has a page header that lacks a number")
-    return value
+    return [int(value) for value in found if value is not None]
 
 
-def _longest_value(file: BinaryIO, column: Column, page: _Page) -> int:
-    """Read a dictionary, whose size was checked, and return the bytes of its longest value."""
+def _longest_value(file: BinaryIO, column: Column, start: int, stored: int, size: int) -> int:
+    """Read the dictionary at a place of the file, and return the bytes of its longest value."""
+    if size > _LARGEST_DICTIONARY:
+        raise IntegrityError(f"column {column.name} has a dictionary of {size} bytes")
     if not column.holds_bytes:
         return 8
     import pyarrow as pa
 
-    file.seek(page.start)
-    content = file.read(page.stored)
+    file.seek(start)
+    content = file.read(stored)
     if column.is_compressed:
-        content = pa.decompress(content, page.size, codec="zstd", asbytes=True)
+        content = pa.decompress(content, size, codec="zstd", asbytes=True)
     longest = at = 0
     while at + 4 <= len(content):
         length = int.from_bytes(content[at : at + 4], "little")

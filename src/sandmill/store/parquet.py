@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from sandmill.errors import IntegrityError, SandmillError, shorten
 from sandmill.models.names import MOST_FAULTS, task_id_fault
 from sandmill.store.arrow_tables import ReleaseTable, Row
-from sandmill.store.footer import Footer, Group, read_footer
+from sandmill.store.footer import Group, read_footer
 from sandmill.store.limits import (
     GROUPS_PER_FILE,
     MAX_CONTAINER,
@@ -66,7 +66,12 @@ class TableReader:
     """
 
     def __init__(
-        self, file: BinaryIO, where: str, schema: Any = None, rows: int | None = None, footer: Footer | None = None
+        self,
+        file: BinaryIO,
+        where: str,
+        schema: Any = None,
+        rows: int | None = None,
+        footer: tuple[Group, ...] | None = None,
     ) -> None:
         """Read the footer.
 
@@ -82,9 +87,10 @@ class TableReader:
         """
         self._file, self._where, self._schema = file, where, schema
         with _faults(where):
-            self.footer = footer or read_footer(file)
-            if rows is not None and self.footer.rows != rows:
-                raise IntegrityError(f"{self.footer.rows} rows; the manifest says {rows}")
+            self.footer = read_footer(file) if footer is None else footer
+            found = sum(group.rows for group in self.footer)
+            if rows is not None and found != rows:
+                raise IntegrityError(f"{found} rows; the manifest says {rows}")
             file.seek(0)
             self._reader = pq.ParquetFile(
                 file,
@@ -103,7 +109,7 @@ class TableReader:
         """
         with _faults(self._where):
             wanted = columns or (self._schema.names if self._schema else self._reader.schema_arrow.names)
-            for number in list(self._numbers()) if task_id is None else self._numbers_of(task_id):
+            for number in self._numbers(task_id):
                 self._check_group(number, wanted)
                 group = self._reader.read_row_group(number, columns=wanted)
                 self._check_cells(group)
@@ -135,23 +141,21 @@ class TableReader:
                 )
         return found
 
-    def _numbers(self) -> Iterator[int]:
-        """Yield the numbers of the row groups that have rows. Empty ones have no pages."""
-        yield from (number for number, group in enumerate(self.footer.groups) if group.rows)
+    def _numbers(self, task_id: str | None = None) -> list[int]:
+        """Return the numbers of the row groups that have rows, or of the one that may hold a task.
 
-    def _numbers_of(self, task_id: str) -> list[int]:
-        """Return the row group that may hold a task. The writer puts each task into one group, in the order of ids.
-
-        Reading all groups for each task would take quadratic time.
+        Empty groups have no pages. The writer puts each task into one group, in the order of ids; reading all groups
+        for each task would take quadratic time.
         """
-        found = [number for number in self._numbers() if _may_hold(self.footer.groups[number], task_id)]
-        if len(found) > 1:
-            raise IntegrityError(f"task {task_id} may lie in more than one row group")
+        found = [number for number, group in enumerate(self.footer) if group.rows]
+        if task_id is not None:
+            found = [number for number in found if _may_hold(self.footer[number], task_id)]
+            if len(found) > 1:
+                raise IntegrityError(f"task {task_id} may lie in more than one row group")
         return found
 
     def _check_group(self, number: int, columns: Sequence[str]) -> None:
-        """Check the decompressed size of a row group before it is read."""
-        group, size, stored = self.footer.groups[number], 0, 0
+        group, size, stored = self.footer[number], 0, 0
         for column in group.columns:
             # Arrow takes `a.b` for a part of the column `a`.
             if column.name.partition(".")[0] not in columns:
@@ -176,11 +180,6 @@ class TableReader:
             faults = filter(None, map(task_id_fault, group["task_id"].unique().to_pylist()))
             if listed := "; ".join(islice(faults, MOST_FAULTS)):
                 raise IntegrityError(listed)
-
-
-def iterate_rows(file: BinaryIO, where: str, columns: Sequence[str] | None = None) -> Iterator[Row]:
-    """Read all rows of a report or of a shard's own table, one row group in memory at a time."""
-    yield from TableReader(file, where).rows(columns)
 
 
 def _check_columns(found: Any, schema: Any) -> None:

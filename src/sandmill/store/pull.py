@@ -5,24 +5,59 @@ Nothing is written through a link: files go into a new folder with a random name
 
 import errno
 import os
+import re
 import secrets
 import shutil
 import stat
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from sandmill.errors import IntegrityError, Problem, RequestError
+from sandmill.errors import IntegrityError, Problem, RequestError, SandmillError
 from sandmill.fingerprint import digest
 from sandmill.models.names import task_id_fault
 from sandmill.store.faults import storage_faults
+from sandmill.store.files import Store
+from sandmill.store.local import leftovers
+from sandmill.store.secret import SECRET_PATH
+from sandmill.store.versions import list_versions
 
 _PREFIX = ".pull-"
-_STALE_SECONDS = 3600
-"""Age from which on a temporary folder is a leftover of a killed pull. One task takes seconds."""
 
 Files = Mapping[str, bytes]
+
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+
+
+def check_destination(to: str | Path) -> Path:
+    """Return the folder to pull into.
+
+    Raises:
+        RequestError: if nothing is named, or an address such as s3://..., or a place inside of a dataset.
+    """
+    text = str(to)
+    if not text.strip():
+        raise _refused("nothing", "a local folder", "Name one, such as --to tasks; --to . means this folder.")
+    if _ADDRESS.match(text):
+        raise _refused(text, "a local folder", "Pull to one and copy it from there.")
+    folder = Path(text)
+    place = folder.absolute().resolve()
+    for above in (place, *place.parents):
+        if _is_dataset(above):
+            raise _refused(f"{text}, which lies in the dataset {above}", "a folder outside of any dataset")
+    return folder
+
+
+def _is_dataset(folder: Path) -> bool:
+    if (folder / SECRET_PATH).exists():
+        return True
+    with suppress(SandmillError, OSError):
+        return bool(list_versions(Store(str(folder))))
+    return False
+
+
+def _refused(saw: str, expected: str, hint: str = "") -> RequestError:
+    return RequestError("pull", [Problem("--to", saw, expected, hint)], "Nothing was pulled.")
 
 
 def pull_tasks(
@@ -48,13 +83,12 @@ def pull_tasks(
     if faults := list(filter(None, map(task_id_fault, task_ids))):
         raise IntegrityError(f"{faults[0]}. Nothing was pulled.")
     if to.exists() and not to.is_dir():
-        raise RequestError(
-            "pull", [Problem("--to", f"{to}, a file", "a folder, made if missing")], "Nothing was pulled."
-        )
+        raise _refused(f"{to}, a file", "a folder, made if missing")
     problems: list[Problem] = []
     with storage_faults(str(to)):
         to.mkdir(parents=True, exist_ok=True)
-        _sweep(to)
+        for left in leftovers(to.glob(f"{_PREFIX}*")):
+            shutil.rmtree(left, ignore_errors=True)
         for done, task_id in enumerate(task_ids, start=1):
             problems += _pull_task(to / task_id, {side: read_files(side, task_id) for side in sides})
             if progress is not None:
@@ -66,16 +100,13 @@ def pull_tasks(
 
 
 def _pull_task(folder: Path, sides: Mapping[str, Files]) -> list[Problem]:
-    problems = _links(folder, sides) or _compare_sides(folder, sides)
-    if problems:
+    if problems := _conflicts(folder, sides):
         return problems
     if "private" not in sides and (folder / "private").exists():
-        problems.append(
-            Problem(str(folder / "private"), "a private half", "none, as only the public half is asked for")
-        )
+        return [Problem(str(folder / "private"), "a private half", "none, as only the public half is asked for")]
     missing = {side: files for side, files in sides.items() if not (folder / side).exists()}
-    if problems or not missing:
-        return problems
+    if not missing:
+        return []
     staged = folder.parent / f"{_PREFIX}{folder.name}-{secrets.token_hex(4)}"
     try:
         staged.mkdir()
@@ -89,7 +120,7 @@ def _pull_task(folder: Path, sides: Mapping[str, Files]) -> list[Problem]:
             _rename(staged / side, side, folder)
     finally:
         shutil.rmtree(staged, ignore_errors=True)
-    return _links(folder, sides) or _compare_sides(folder, sides)
+    return _conflicts(folder, sides)
 
 
 def _rename(source: Path, name: str, folder: Path) -> bool:
@@ -105,6 +136,11 @@ def _rename(source: Path, name: str, folder: Path) -> bool:
     finally:
         os.close(descriptor)
     return True
+
+
+def _conflicts(folder: Path, sides: Mapping[str, Files]) -> list[Problem]:
+    compared = (_compare(folder / side, files) for side, files in sides.items())
+    return _links(folder, sides) or list(filter(None, compared))
 
 
 def _links(folder: Path, sides: Mapping[str, Files]) -> list[Problem]:
@@ -126,10 +162,6 @@ def _kind(path: Path) -> str:
     return "a link" if stat.S_ISLNK(mode) else "a file" if stat.S_ISREG(mode) else "a special file"
 
 
-def _compare_sides(folder: Path, sides: Mapping[str, Files]) -> list[Problem]:
-    return [problem for side, files in sides.items() if (problem := _compare(folder / side, files))]
-
-
 def _compare(folder: Path, files: Files) -> Problem | None:
     """Return how an existing folder differs from the release. Hidden files are ignored."""
     if not folder.exists():
@@ -148,10 +180,3 @@ def _write(path: Path, content: bytes, mode: int) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
-
-
-def _sweep(to: Path) -> None:
-    for left in to.glob(f"{_PREFIX}*"):
-        with suppress(FileNotFoundError):  # another pull may have given it its name by now
-            if left.stat().st_mtime < time.time() - _STALE_SECONDS:
-                shutil.rmtree(left, ignore_errors=True)

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandmill.errors import Problem, ReleaseNotFound, SandmillError
+from sandmill.errors import Problem, ReleaseNotFound, SandmillError, name_some
 from sandmill.models.names import VERSION_PATTERN
 from sandmill.store.files import Store
 from sandmill.store.versions import list_versions, read_manifest
@@ -21,12 +21,13 @@ def resolve(ref: str | Path) -> tuple[Store, str]:
         ReleaseNotFound: with the datasets or versions that are there, and what to type.
     """
     ref = str(ref)
-    place, wanted = _split(ref)
-    store = Store(place)
+    folder, slash, last = ref.rstrip("/").rpartition("/")
+    name, at, wanted = last.partition("@")
+    store = Store(f"{folder}{slash}{name}")
     versions = list_versions(store)
     if not versions:
         raise _no_dataset(ref, store)
-    if wanted is None:
+    if not at:
         return store, versions[-1]
     matching = [version for version in versions if wanted == version or _is_number(wanted, version)]
     if len(matching) != 1:
@@ -65,12 +66,6 @@ def list_datasets(place: str) -> list[DatasetFacts]:
     return found
 
 
-def _split(ref: str) -> tuple[str, str | None]:
-    folder, slash, last = ref.rstrip("/").rpartition("/")
-    name, at, version = last.partition("@")
-    return f"{folder}{slash}{name}", version if at else None
-
-
 def _is_number(wanted: str, version: str) -> bool:
     # Compared as text: a number of any length may be typed, and int() refuses more than 4300 digits.
     number = version.partition("-")[0]
@@ -78,37 +73,30 @@ def _is_number(wanted: str, version: str) -> bool:
 
 
 def _no_version(ref: str, store: Store, wanted: str, versions: list[str]) -> ReleaseNotFound:
-    problem = Problem("version", repr(wanted), f"one of {_some(versions)}", f"Latest: {store.root}@{versions[-1]}")
+    newest = name_some(versions[::-1], _LISTED)
+    problem = Problem("version", repr(wanted), f"one of {newest}", f"Latest: {store.root}@{versions[-1]}")
     return ReleaseNotFound(ref, [problem], footer="")
 
 
 def _no_dataset(ref: str, store: Store) -> ReleaseNotFound:
     root, _, name = store.root.rpartition("/")
+    place, prefix = root or "this folder", f"{root}/" if root else ""
+    saw, expected = f"no dataset {name!r} in {place}", _FORM
     if re.fullmatch(VERSION_PATTERN, name) and root and name in list_versions(Store(root)):
-        hint = f"That is a version. Name it as {root}@{name}"
-        return ReleaseNotFound(ref, [Problem("reference", "the folder of a version", _FORM, hint)], footer="")
-    if inside := _datasets_in(store, ""):
-        hint = f"{store.root} holds datasets: {_some(inside)}. Try {store.where(inside[0])}"
-        return ReleaseNotFound(ref, [Problem("reference", "a folder of datasets", _FORM, hint)], footer="")
-    siblings = _datasets_beside(root, name)
-    if store.folders():
-        saw, expected = "a folder without a finished version", "a dataset with a published version"
+        saw, hint = "the folder of a version", f"That is a version. Name it as {root}@{name}"
+    elif inside := _datasets_in(store, ""):
+        saw = "a folder of datasets"
+        hint = f"{store.root} holds datasets: {name_some(inside, _LISTED)}. Try {store.where(inside[0])}"
     else:
-        saw, expected = f"no dataset {name!r} in {root or 'this folder'}", _FORM
-    prefix = f"{root}/" if root else ""
-    hint = (
-        f"There: {_some(siblings)}. Try: sandmill show {prefix}{siblings[0]}"
-        if siblings
-        else f"No dataset is published in {root or 'this folder'}; a build makes one."
-    )
+        if store.folders():
+            saw, expected = "a folder without a finished version", "a dataset with a published version"
+        # A root that ends like s3:/ means that the reference names a bucket, whose neighbours are not ours to list.
+        is_bucket = root.endswith("/") or (bool(root.partition("://")[1]) and not root.partition("://")[2])
+        siblings = [] if is_bucket else _datasets_in(Store(root or "."), name)
+        hint = f"No dataset is published in {place}; a build makes one."
+        if siblings:
+            hint = f"There: {name_some(siblings, _LISTED)}. Try: sandmill show {prefix}{siblings[0]}"
     return ReleaseNotFound(ref, [Problem("reference", saw, expected, hint)], footer="")
-
-
-def _datasets_beside(root: str, name: str) -> list[str]:
-    """Return the datasets in the same folder, the most similar name first."""
-    if root.endswith("/") or (root and root.partition("://")[1] and not root.partition("://")[2]):
-        return []  # the reference names a bucket, whose neighbours are not ours to list
-    return _datasets_in(Store(root or "."), name)
 
 
 def _datasets_in(place: Store, name: str) -> list[str]:
@@ -117,8 +105,3 @@ def _datasets_in(place: Store, name: str) -> list[str]:
 
     likely = sorted(place.folders(), key=lambda other: -SequenceMatcher(None, name, other).ratio())[: 2 * _LISTED]
     return [other for other in likely if list_versions(Store(place.where(other)))]
-
-
-def _some(names: list[str]) -> str:
-    shown = ", ".join(names[-_LISTED:] if len(names) > _LISTED else names)
-    return f"{shown} and {len(names) - _LISTED} more" if len(names) > _LISTED else shown

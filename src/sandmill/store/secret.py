@@ -59,18 +59,16 @@ def read_secret_file(path: Path) -> bytes:
     except OSError as error:
         saw = error.strerror or type(error).__name__
         raise RequestError("secret_file", [Problem(str(path), saw.lower(), "a readable file")]) from error
-    if len(content) > MAX_SECRET_BYTES:
-        raise RequestError(
-            "secret_file", [Problem(str(path), f"more than {MAX_SECRET_BYTES} bytes", "a release secret")]
-        )
     secret = _decode(content)
-    if len(secret) < _BYTES:
+    if len(content) > MAX_SECRET_BYTES:
+        problem = Problem(str(path), f"more than {MAX_SECRET_BYTES} bytes", "a release secret")
+    elif len(secret) < _BYTES:
         hint = f"Make one with: python -c 'import secrets; print(secrets.token_hex({_BYTES}))' > {path}"
-        problem = Problem(
-            str(path), f"{len(secret)} bytes", f"at least {_BYTES} bytes or {2 * _BYTES} hexadecimal digits", hint
-        )
-        raise RequestError("secret_file", [problem])
-    return secret
+        expected = f"at least {_BYTES} bytes or {2 * _BYTES} hexadecimal digits"
+        problem = Problem(str(path), f"{len(secret)} bytes", expected, hint)
+    else:
+        return secret
+    raise RequestError("secret_file", [problem])
 
 
 def _decode(content: bytes) -> bytes:

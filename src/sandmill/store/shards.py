@@ -19,7 +19,7 @@ from sandmill.models.reports import Rejection, SlotReport
 from sandmill.store import arrow_tables as tables
 from sandmill.store.arrow_tables import Row
 from sandmill.store.files import Store
-from sandmill.store.parquet import TableReader, grouped, iterate_rows, write_rows
+from sandmill.store.parquet import TableReader, grouped, write_rows
 
 TRACEBACKS = "private/tracebacks"
 """Report with the tracebacks of internal errors. They may name paths and data, so no release gets them."""
@@ -87,7 +87,7 @@ def write_shard(
     for table, split in product(tables.TABLES, SPLITS):
         rows = [row for task in ordered if task.record.split == split for row in table.rows(task)]
         if rows:
-            name = f"{table.side}/{table.name}-{split}"
+            name = f"{table.name}-{split}"
             parts[name] = _write_part(store, plan.key, name, table.schema, grouped(table, rows))
     for name, schema, listed in (
         ("reports/rejections", tables.REJECTIONS, tables.rejection_rows(rejections)),
@@ -127,7 +127,7 @@ def read_shard_reports(store: Store, ref: ShardRef) -> ShardReports:
     tracebacks = {_attempt_of(trace): trace["traceback"] for trace in traces}
     return ShardReports(
         rejections=[
-            tables.read_rejection({**row, "traceback": tracebacks.get(_attempt_of(row), "")})
+            Rejection.model_validate({**row, "traceback": tracebacks.get(_attempt_of(row), "")})
             for row in _iterate(store, reports["reports/rejections"])
         ],
         slots=[tables.read_slot(row) for row in _iterate(store, reports["reports/slots"])],
@@ -139,7 +139,7 @@ def read_shard_records(store: Store, ref: ShardRef) -> Iterator[TaskRecord]:
     """Read the records of a shard's tasks in the order of their ids."""
     parts = read_shard(store, ref.key).parts
     wanted = [part for name, part in parts.items() if name.startswith("private/tasks-")]
-    rows = [_iterate(store, part, ("task_id", "record")) for part in wanted]
+    rows = [_iterate(store, part, ("task_id", "digest", "record")) for part in wanted]
     for row in heapq.merge(*rows, key=itemgetter("task_id")):
         yield tables.read_record(row)
 
@@ -150,29 +150,28 @@ def _index_path(key: str) -> str:
 
 def _write_part(store: Store, key: str, name: str, schema: Any, groups: Sequence[Sequence[Row]]) -> PartFile:
     content = write_rows(schema, groups)
-    sha256 = digest(content)
-    path = f"shards/{key}/{name}-{sha256[:8]}.parquet"
-    TableReader(io.BytesIO(content), path, schema if "task_id" in schema.names else None).check_sizes()
-    store.write(path, content)
-    return PartFile(
-        path=path,
-        sha256=sha256,
-        size=len(content),
-        rows=sum(len(group) for group in groups),
-        content=sum(len(row["bytes"]) for group in groups for row in group) if "bytes" in schema.names else None,
+    TableReader(io.BytesIO(content), name, schema if "task_id" in schema.names else None).check_sizes()
+    return _write(store, key, name, "parquet", content).model_copy(
+        update={
+            "rows": sum(map(len, groups)),
+            "content": sum(len(row["bytes"]) for group in groups for row in group) if "bytes" in schema.names else None,
+        }
     )
 
 
 def _write_json(store: Store, key: str, name: str, rows: Sequence[Row]) -> PartFile:
-    content = canonical_json(rows).encode()
+    return _write(store, key, name, "json", canonical_json(rows).encode())
+
+
+def _write(store: Store, key: str, name: str, suffix: str, content: bytes) -> PartFile:
     sha256 = digest(content)
-    path = f"shards/{key}/{name}-{sha256[:8]}.json"
+    path = f"shards/{key}/{name}-{sha256[:8]}.{suffix}"
     store.write(path, content, owner_only=name.startswith("private/"))
     return PartFile(path=path, sha256=sha256, size=len(content))
 
 
 def _iterate(store: Store, part: PartFile, columns: Sequence[str] | None = None) -> Iterator[Row]:
-    yield from iterate_rows(io.BytesIO(store.read(part.path)), store.where(part.path), columns)
+    return TableReader(io.BytesIO(store.read(part.path)), store.where(part.path)).rows(columns)
 
 
 def _attempt_of(row: Row) -> tuple[int, ...]:

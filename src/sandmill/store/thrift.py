@@ -75,10 +75,7 @@ def _read_list(content: bytes, at: int, depth: int) -> tuple[list[Any], int]:
         raise IntegrityError(f"its metadata holds a list of {size}; the most is {MAX_CONTAINER}")
     values = []
     for _ in range(size):
-        if kind in (_TRUE, _FALSE):
-            value, at = content[at] == _TRUE, at + 1
-        else:
-            value, at = _read_value(content, at, kind, depth + 1)
+        value, at = _read_value(content, at, kind, depth + 1)
         values.append(value)
     return values, at
 

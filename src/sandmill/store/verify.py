@@ -11,13 +11,12 @@ from sandmill.models.release import PartFile
 from sandmill.store.agreement import (
     Sayings,
     differences,
-    prompt_difference,
     record_of,
     said_by_file,
     said_by_record,
     said_by_row,
 )
-from sandmill.store.arrow_tables import PRIVATE_TASKS, PUBLIC_TASKS, part_name
+from sandmill.store.arrow_tables import PartName, part_name
 from sandmill.store.faults import AccessDenied, FileMissing
 from sandmill.store.parquet import TableReader
 from sandmill.store.publish import content_of
@@ -45,14 +44,14 @@ def verify_hashes(release: Release, *, public_only: bool = False) -> list[str]:
     digests: dict[str, str] = {}
     seen: set[str] = set()
     wanted = [part for part in release.manifest.parts if not (public_only and part.path.startswith("private/"))]
-    groups: dict[str, list[PartFile]] = {}
+    groups: dict[str, list[tuple[PartName, PartFile]]] = {}
     for part in wanted:
         faults = list(_check_bytes(release, part))
         problems += faults
         if faults:
             continue
         if name := part_name(part.path):
-            groups.setdefault(name.group, []).append(part)
+            groups.setdefault(name.group, []).append((name, part))
         elif part.path.startswith(("public/", "private/")):
             problems.append(f"{part.path}: no part of a table has such a name")
     problems += _check_strays(release, public_only)
@@ -65,17 +64,16 @@ def verify_hashes(release: Release, *, public_only: bool = False) -> list[str]:
     return problems
 
 
-def _check_shard(release: Release, parts: list[PartFile], digests: dict[str, str], seen: set[str]) -> Iterator[str]:
+def _check_shard(
+    release: Release, parts: list[tuple[PartName, PartFile]], digests: dict[str, str], seen: set[str]
+) -> Iterator[str]:
     """Check the parts of one shard: the same tasks in each table, and each task's digest."""
     ids: dict[str, set[str]] = {}
     hashes: Hashes = {}
     recorded: dict[str, str] = {}
     expected: dict[str, Sayings] = {}
     found: dict[str, Sayings] = {}
-    for part in parts:
-        name = part_name(part.path)
-        if name is None:
-            continue
+    for name, part in parts:
         side, _, table = name.table.partition("/")
         try:
             with release.open_part(part) as reader:
@@ -83,7 +81,7 @@ def _check_shard(release: Release, parts: list[PartFile], digests: dict[str, str
                     yield from _check_files(side, part, reader, hashes, found)
                     continue
                 there = ids.setdefault(side, set())
-                for row in reader.rows((PUBLIC_TASKS if side == "public" else PRIVATE_TASKS).names):
+                for row in reader.rows():
                     task_id = row["task_id"]
                     if task_id in there:
                         yield f"task {task_id}: is more than once in {side}/tasks"
@@ -110,10 +108,9 @@ def _check_shard(release: Release, parts: list[PartFile], digests: dict[str, str
         said = found.get(task_id, {})
         if has_both and task_id in recorded and digest_of_hashes(hashes.get(task_id, [])) != recorded[task_id]:
             yield f"task {task_id}: its files are not those that were verified (digest differs)"
-        elif has_both and task_id in expected:
-            yield from (f"task {task_id}: {problem}" for problem in differences(expected[task_id], said))
         else:
-            yield from (f"task {task_id}: {problem}" for problem in prompt_difference(said))
+            wanted = expected.get(task_id, {}) if has_both else {}
+            yield from (f"task {task_id}: {problem}" for problem in differences(wanted, said))
     digests.update(recorded)
 
 

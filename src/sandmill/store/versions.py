@@ -39,7 +39,8 @@ def read_manifest(store: Store, version: str) -> Manifest:
     if sum(map(content.count, (b",", b"[", b"{"))) > MAX_MANIFEST_MARKS:
         raise IntegrityError(f"{where}: the manifest holds more than any release needs")
     try:
-        data = _with_few_keys(from_json(content))
+        data = from_json(content)
+        _refuse_many_keys(data)
         _refuse_newer(data, where)
         manifest = Manifest.model_validate(data)
     except ValidationError as error:
@@ -52,11 +53,7 @@ def read_manifest(store: Store, version: str) -> Manifest:
 
 
 def _refuse_newer(data: Any, where: str) -> None:
-    """Refuse a newer format before its unknown fields are reported as damage.
-
-    Raises:
-        StoreError: the format is newer than this code.
-    """
+    """Refuse a newer format before its unknown fields are reported as damage."""
     try:
         number = TypeAdapter(int).validate_python(data.get("format_version", 0) if isinstance(data, dict) else 0)
     except ValidationError:
@@ -68,13 +65,12 @@ def _refuse_newer(data: Any, where: str) -> None:
         )
 
 
-def _with_few_keys(data: Any) -> Any:
+def _refuse_many_keys(data: Any) -> None:
     """Refuse JSON objects with many keys before each becomes an error."""
     parts = data.get("parts") if isinstance(data, dict) else None
     for item in (data, *(parts if isinstance(parts, list) else ())):
         if isinstance(item, dict) and len(item) > MAX_KEYS:
             raise ValueError(f"an object of {len(item)} keys")
-    return data
 
 
 def first_fault(error: ValidationError) -> str:

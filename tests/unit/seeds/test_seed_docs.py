@@ -13,7 +13,7 @@ from sandmill.seeds import ingest
 from sandmill.seeds.cards import bundled_cards, read_card
 from sandmill.seeds.folder import TableSeed
 from sandmill.seeds.table_files import MISSING_WORDS
-from sandmill.seeds.target import USUAL_METRIC
+from sandmill.seeds.tabular import USUAL_METRIC
 
 DOC = (Path(__file__).parents[3] / "docs" / "seeds.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```(\w*)\n(.*?)```", DOC, flags=re.DOTALL)

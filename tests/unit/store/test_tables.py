@@ -4,8 +4,9 @@ import numpy as np
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
+from sandmill.models.reports import Rejection
 from sandmill.store import arrow_tables as tables
-from sandmill.store.parquet import TableReader, grouped, iterate_rows, write_rows
+from sandmill.store.parquet import TableReader, grouped, write_rows
 from tests.factories import make_rejection, make_slot_report, make_task
 
 
@@ -19,7 +20,7 @@ class _CountingFile(io.BytesIO):
 
 
 def _table(name: str) -> tables.ReleaseTable:
-    return next(table for table in tables.TABLES if f"{table.side}/{table.name}" == name)
+    return next(table for table in tables.TABLES if table.name == name)
 
 
 def _write(name: str, count: int) -> bytes:
@@ -30,17 +31,17 @@ def _write(name: str, count: int) -> bytes:
 
 def test_a_record_comes_back_from_its_row():
     task = make_task(3)
-    (row,) = tables.private_task_rows(task)
+    (row,) = _table("private/tasks").rows(task)
     assert tables.read_record(row) == task.record
 
 
 def test_reports_come_back_from_their_rows():
     rejection, slot = make_rejection(4), make_slot_report(make_task(4))
     for schema, rows, read, original in (
-        (tables.REJECTIONS, tables.rejection_rows([rejection]), tables.read_rejection, rejection),
+        (tables.REJECTIONS, tables.rejection_rows([rejection]), Rejection.model_validate, rejection),
         (tables.SLOTS, tables.slot_rows([slot]), tables.read_slot, slot),
     ):
-        (row,) = iterate_rows(io.BytesIO(write_rows(schema, [rows])), "reports")
+        (row,) = TableReader(io.BytesIO(write_rows(schema, [rows])), "reports").rows()
         assert read(row) == original
 
 
@@ -55,20 +56,20 @@ def test_the_steps_of_a_search_are_columns_that_any_reader_sees():
 
 def test_a_slot_without_steps_comes_back_from_its_row():
     slot = make_slot_report(make_task(4)).model_copy(update={"path": (), "reached": None, "task_ids": ()})
-    (row,) = iterate_rows(io.BytesIO(write_rows(tables.SLOTS, [tables.slot_rows([slot])])), "slots")
+    (row,) = TableReader(io.BytesIO(write_rows(tables.SLOTS, [tables.slot_rows([slot])])), "slots").rows()
     assert tables.read_slot(row) == slot
 
 
 def test_every_table_holds_what_its_schema_says():
     for table in tables.TABLES:
-        reader = pq.ParquetFile(io.BytesIO(_write(f"{table.side}/{table.name}", 3)))
+        reader = pq.ParquetFile(io.BytesIO(_write(table.name, 3)))
         assert reader.schema_arrow.equals(table.schema)
         assert {key for row in table.rows(make_task()) for key in row} == set(table.schema.names)
 
 
 def test_the_public_tables_say_nothing_of_rule_thresholds_or_answers():
     task = make_task(1)
-    seen = repr([tables.public_task_rows(task), _table("public/files").rows(task)])
+    seen = repr([_table("public/tasks").rows(task), _table("public/files").rows(task)])
     for private in ("medium", "0.85", "linear", "logistic", "part", task.record.digest, task.record.spec.fingerprint):
         assert private not in seen
     assert set(tables.PUBLIC_TASKS.names) == {
@@ -78,7 +79,7 @@ def test_the_public_tables_say_nothing_of_rule_thresholds_or_answers():
 
 def test_equal_tasks_give_equal_bytes():
     for table in tables.TABLES:
-        assert _write(f"{table.side}/{table.name}", 3) == _write(f"{table.side}/{table.name}", 3)
+        assert _write(table.name, 3) == _write(table.name, 3)
 
 
 def test_one_tasks_files_are_read_without_the_rest():

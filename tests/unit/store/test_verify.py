@@ -81,7 +81,7 @@ def test_files_that_were_exchanged_together_with_their_hashes_are_found(local_st
 
 def test_a_task_missing_from_one_table_is_found(local_store):
     publish_numbers(local_store, range(2))
-    rows = tables.public_task_rows(make_task(1))
+    rows = tables.TABLES[0].rows(make_task(1))
     _replace(local_store, "public/tasks", parquet.write_rows(tables.PUBLIC_TASKS, [rows]))
     assert verify_hashes(load(local_store.root)) == [f"task {make_task(0).record.task_id}: not in public/tasks"]
 
@@ -92,7 +92,7 @@ def test_records_that_were_exchanged_with_their_digests_are_found_by_the_content
     forged = {**package.private, "answers.csv": b"forged"}
     record = make_task(0).record.model_copy(update={"digest": files_digest(package.public, forged)})
     task = make_task(0).model_copy(update={"record": record})
-    rows = tables.private_task_rows(task)
+    rows = tables.TABLES[2].rows(task)
     _replace(local_store, "private/tasks", parquet.write_rows(tables.PRIVATE_TASKS, [rows]))
     _replace(
         local_store, "private/files", parquet.write_rows(tables.FILES, [tables.file_rows(package.task_id, forged)])
