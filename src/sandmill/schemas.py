@@ -8,7 +8,6 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from sandmill.errors import Problem, RequestError
 from sandmill.models.release import Manifest, TaskRecord
 from sandmill.models.reports import GradeReport, Rejection
 from sandmill.models.request import BuildRequest, RunSettings
@@ -46,9 +45,12 @@ def schema_files() -> dict[str, str]:
         "rejections": REJECTIONS,
         "slots": SLOTS,
     }
-    models = {f"{_snake(model.__name__)}.{VERSION}.json": _json_schema(model) for model in MODELS}
-    arrows = {f"{name}.{VERSION}.arrow.txt": _arrow_text(schema) for name, schema in tables.items()}
-    return dict(sorted({**models, **arrows}.items()))
+    files = {f"{name}.{VERSION}.arrow.txt": _arrow_text(schema) for name, schema in tables.items()}
+    for model in MODELS:
+        name = re.sub(r"(?<!^)(?=[A-Z])", "_", model.__name__).lower()
+        text = json.dumps(model.model_json_schema(), indent=2, sort_keys=True, ensure_ascii=False)
+        files[f"{name}.{VERSION}.json"] = f"{text}\n"
+    return dict(sorted(files.items()))
 
 
 def write_schemas(folder: Path) -> list[str]:
@@ -59,14 +61,11 @@ def write_schemas(folder: Path) -> list[str]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     files = schema_files()
-    changed = [name for name, text in files.items() if _read(folder / name) != text]
+    there = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    changed = [name for name, text in files.items() if there.get(name) != text.encode()]
     for name in changed:
-        (folder / name).write_text(files[name], encoding="utf-8", newline="\n")
+        (folder / name).write_bytes(files[name].encode())
     return changed
-
-
-def _json_schema(model: type[BaseModel]) -> str:
-    return json.dumps(model.model_json_schema(), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def _arrow_text(schema: Any) -> str:
@@ -74,21 +73,11 @@ def _arrow_text(schema: Any) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _snake(name: str) -> str:
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
-
-
-def _read(path: Path) -> str | None:
-    return path.read_text(encoding="utf-8") if path.is_file() else None
-
-
 def main(arguments: list[str]) -> int:
     """Write the schemas into the folder given on the command line."""
     if len(arguments) != 1:
-        problem = Problem("command line", f"{len(arguments)} arguments", "one folder, such as schemas")
-        error = RequestError("python -m sandmill.schemas", [problem])
-        sys.stderr.write(f"{error}\n")
-        return error.exit_code
+        sys.stderr.write(f"python -m sandmill.schemas: {len(arguments)} arguments; expected one folder, such as schemas\n")
+        return 2
     for name in write_schemas(Path(arguments[0])):
         sys.stdout.write(f"{arguments[0]}/{name}\n")
     return 0
