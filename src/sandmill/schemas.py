@@ -76,7 +76,7 @@ def _arrow_text(schema: Any) -> str:
 def main(arguments: list[str]) -> int:
     """Write the schemas into the folder given on the command line."""
     if len(arguments) != 1:
-        sys.stderr.write(f"python -m sandmill.schemas: {len(arguments)} arguments; expected one folder, such as schemas\n")
+        sys.stderr.write(f"saw {len(arguments)} arguments; expected one folder, such as schemas\n")
         return 2
     for name in write_schemas(Path(arguments[0])):
         sys.stdout.write(f"{arguments[0]}/{name}\n")

@@ -4,7 +4,7 @@ Decisions follow from measured difficulties alone, so equal measurements give eq
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -36,7 +36,6 @@ LEAST_TURN = 0.02
 SETTLING = 4
 """Further attempts, accepted in any band, for slots whose nearest design failed a later stage."""
 OFF_BAND = "off_band"
-"""Reason of a rejection for difficulty, the one that steering can mend."""
 _LEAST_GAIN = 1e-9
 
 
@@ -61,6 +60,16 @@ def accepted_range(band: Band) -> tuple[float, float]:
     """Return the difficulties that a search for a band accepts: at least the first, below the second."""
     low, high = band_ends(band)
     return max(low, ACCEPTED[0]), min(high, ACCEPTED[1])
+
+
+class OffBand(ItemRejected):
+    """The difficulty of a design is not accepted. Nothing else was wrong as far as it was measured."""
+
+    def __init__(self, difficulty: float, wanted: Band) -> None:
+        self.difficulty = difficulty
+        low, high = accepted_range(wanted)
+        detail = f"difficulty {difficulty:.2f}; a search for {wanted} accepts {low:g} to {high:g}"
+        super().__init__(Stage.CALIBRATE, OFF_BAND, detail)
 
 
 def beyond_reach(structure: Structure, band: Band) -> float:
@@ -116,18 +125,8 @@ class Miss:
     def is_stuck(self) -> bool:
         """Whether the hardness scale ends here, so that no design of this variant comes nearer."""
         low, high = accepted_range(self.attempt.slot.band)
-        hardness = self.attempt.hardness
-        return (self.difficulty >= high and hardness < LEAST_TURN) or (
-            self.difficulty < low and hardness > 1 - LEAST_TURN
-        )
-
-    @property
-    def rejection(self) -> ItemRejected:
-        """The miss as a rejection."""
-        band = self.attempt.slot.band
-        low, high = accepted_range(band)
-        detail = f"difficulty {self.difficulty:.2f}; a search for {band} accepts {low:g} to {high:g}"
-        return ItemRejected(Stage.CALIBRATE, OFF_BAND, detail)
+        room = self.attempt.hardness if self.difficulty >= high else 1 - self.attempt.hardness
+        return room < LEAST_TURN and not low <= self.difficulty < high
 
 
 @dataclass
@@ -158,22 +157,22 @@ class SlotSearch:
         """Choose the next design: steer the current variant, start a fresh one, or settle for the nearest miss."""
         self.tried += 1
         structure, band = self.slot.structure, self.slot.band
-        if self._gives_up:
-            self.has_settled = True
-            if (nearest := self._nearest) is not None:
-                self.misses.remove(nearest)
-                at = nearest.attempt
-                return self._attempt(at.variant, at.hardness, at.parent, any_band=True)
-            self.start_over()
-            return self._attempt(self.variant, first_hardness(structure, band), None, any_band=True)
-        if 0 < len(self.path) < STEERS:
+        nearest = min(self.misses, key=lambda miss: miss.distance, default=None)
+        is_far = nearest is not None and nearest.distance > FAR
+        self.has_settled |= self.tried > ATTEMPTS or (self.stuck >= STUCK_DESIGNS and is_far)
+        if self.has_settled and nearest:
+            self.misses.remove(nearest)
+            return replace(nearest.attempt, number=self.tried, any_band=True)
+        if not self.has_settled and 0 < len(self.path) < STEERS:
             tried = [(miss.attempt.hardness, miss.difficulty) for miss in self.path]
             hardness = steer(structure, band, tried)
             if all(abs(hardness - turned) >= LEAST_TURN for turned, _ in tried):
-                return self._attempt(self.variant, hardness, self.path[-1].fingerprint)
-        if self.path:
+                parent = self.path[-1].fingerprint
+                return Attempt(self.slot, self.round, self.tried, self.variant, hardness, parent)
+        if self.has_settled or self.path:
             self.start_over()
-        return self._attempt(self.variant, first_hardness(structure, band), None)
+        hardness = first_hardness(structure, band)
+        return Attempt(self.slot, self.round, self.tried, self.variant, hardness, any_band=self.has_settled)
 
     def note_miss(self, miss: Miss) -> None:
         """Remember a design outside the band, so that the next attempt is steered from it."""
@@ -185,20 +184,6 @@ class SlotSearch:
         """Make the next attempt a fresh variant: steering cannot mend what was wrong with this one."""
         self.variant += 1
         self.path = []
-
-    @property
-    def _nearest(self) -> Miss | None:
-        return min(self.misses, key=lambda miss: miss.distance, default=None)
-
-    @property
-    def _gives_up(self) -> bool:
-        """Whether the nearest design must do: attempts are spent, or the band lies beyond the hardness scale."""
-        nearest = self._nearest
-        is_far = nearest is not None and nearest.distance > FAR
-        return self.tried > ATTEMPTS or self.has_settled or (self.stuck >= STUCK_DESIGNS and is_far)
-
-    def _attempt(self, variant: int, hardness: float, parent: str | None, *, any_band: bool = False) -> Attempt:
-        return Attempt(self.slot, self.round, self.tried, variant, hardness, parent, any_band)
 
 
 def pair_bands(structures: Sequence[Structure], bands: Sequence[Band]) -> list[Band]:

@@ -10,8 +10,7 @@ from sandmill.models.plan import BuildPlan, ShardRef
 from sandmill.models.request import RunSettings
 from sandmill.models.spec import TaskSpec
 from sandmill.pipeline.provenance import code_version
-from sandmill.pipeline.rejects import REJECTS
-from sandmill.pipeline.run import ROUNDS, open_dataset
+from sandmill.pipeline.run import REJECTS, ROUNDS, open_dataset
 from sandmill.pipeline.summary import BuildSummary, sum_up
 from sandmill.quality.meta_leak import MetaLeak, check_meta_leak
 from sandmill.report import dataset_card

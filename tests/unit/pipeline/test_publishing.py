@@ -16,7 +16,7 @@ from sandmill.pipeline.publishing import (
     require_filled,
     summarize_build,
 )
-from sandmill.pipeline.rejects import REJECTS
+from sandmill.pipeline.run import REJECTS
 from sandmill.pipeline.summary import BuildSummary
 from sandmill.seeds import ingest
 from sandmill.store.files import Store
