@@ -4,19 +4,20 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sandmill.errors import BudgetExceeded, LeakyRelease, MixMissed
+from sandmill.errors import BudgetExceeded, LeakyRelease, MixMissed, count
 from sandmill.models.base import Frozen
 from sandmill.models.plan import BuildPlan, ShardRef
 from sandmill.models.request import RunSettings
 from sandmill.models.spec import TaskSpec
 from sandmill.pipeline.provenance import code_version
 from sandmill.pipeline.run import REJECTS, ROUNDS, open_dataset
-from sandmill.pipeline.summary import BuildSummary, sum_up
+from sandmill.pipeline.summary import BuildSummary
 from sandmill.quality.meta_leak import MetaLeak, check_meta_leak
 from sandmill.report import dataset_card
 from sandmill.store.files import Store
 from sandmill.store.publish import publish
 from sandmill.store.secret import release_secret, secret_id
+from sandmill.store.shards import read_shard_records, read_shard_reports
 
 EMPTY_SLOTS_ALLOWED = 0.2
 """Share of slots that may stay empty. With more, the release is not what was asked for."""
@@ -25,7 +26,7 @@ INTERNAL_ERRORS_ALLOWED = 0.01
 
 
 class Publication(Frozen):
-    """The result of a build: the version, and what its operator should know."""
+    """The published version, and what its operator should know."""
 
     dataset: str
     version: str
@@ -46,21 +47,23 @@ class Publication(Frozen):
     @property
     def message(self) -> str:
         """The outcome in words."""
-        tasks = f"{self.tasks} task" + ("" if self.tasks == 1 else "s")
-        if self.is_new:
-            what = f"Published {self.reference} with {tasks}."
-        else:
-            what = f"Nothing new: equal content is published already, {self.reference} with {tasks}."
-        lines = [what, *(f"Mix missed. {line}" for line in self.missed_mix)]
+        tasks = count(self.tasks, "task")
+        what = "Published" if self.is_new else "Nothing new: equal content is published already,"
+        lines = [f"{what} {self.reference} with {tasks}.", *(f"Mix missed. {line}" for line in self.missed_mix)]
         if self.rejects:
             lines.append(f"Rejected packages are kept in {self.rejects}; each holds the reason in rejection.json.")
         return "\n".join(lines)
 
 
 def summarize_build(plan: BuildPlan, shards: Sequence[ShardRef], settings: RunSettings) -> BuildSummary:
-    """Add up the content of the shards of a build."""
-    seeds = {seed.id: f"{seed.title} {seed.summary}" for seed in plan.seeds}
-    return sum_up(open_dataset(plan, settings), shards, seeds)
+    """Add up the content of the shards of a build. Each table of each shard is read once."""
+    store = open_dataset(plan, settings)
+    summary = BuildSummary({seed.id: f"{seed.title} {seed.summary}" for seed in plan.seeds})
+    for ref in shards:
+        summary.add_reports(ref.key, read_shard_reports(store, ref))
+        for record in read_shard_records(store, ref):
+            summary.add_record(record)
+    return summary
 
 
 def publish_release(
@@ -78,13 +81,19 @@ def publish_release(
     require_few_internal_errors(summary, store)
     require_filled(summary, plan.request.tasks)
     missed = summary.mix.explain()
-    if settings.strict:
-        _require_mix(missed)
+    if settings.strict and missed:
+        raise MixMissed(
+            "--strict: the mix was not reached, so nothing was published.\n"
+            + "".join(f"  {line}\n" for line in missed)
+            + "Finished shards are kept. Run again without --strict to publish these tasks, "
+            "or change --mix, --seed or --seeds."
+        )
+    seeds = {"used": plan.seeds, "set_aside": plan.unsupported, "notes": plan.notes, "skipped": plan.skipped}
     guessing, funnel = check_guessing(summary.specs.values()), summary.counts.funnel()
     reports = {
         "funnel.json": funnel.model_dump_json(indent=1).encode(),
         "guessing.json": guessing.model_dump_json(indent=1, exclude={"words"}).encode(),
-        "seeds.json": _seeds_json(plan),
+        "seeds.json": _json({name: [one.model_dump(mode="json") for one in part] for name, part in seeds.items()}),
         "suites.json": _json(summary.suites),
         "designers.json": _json([row.model_dump(mode="json") for row in summary.designers()]),
         **{f"expectations/{name}.json": content for name, content in suites.items()},
@@ -132,13 +141,13 @@ def require_few_internal_errors(summary: BuildSummary, store: Store) -> None:
     Raises:
         BudgetExceeded: names the first error and where all tracebacks lie.
     """
-    count, attempts = len(summary.internal), summary.counts.attempts
-    if count <= max(1, INTERNAL_ERRORS_ALLOWED * attempts):
+    errors, attempts = len(summary.internal), summary.counts.attempts
+    if errors <= max(1, INTERNAL_ERRORS_ALLOWED * attempts):
         return
     traceback = summary.internal[0][1].traceback.strip()
     folders = [store.where(f"shards/{key}") for key in dict.fromkeys(key for key, _ in summary.internal)]
     raise BudgetExceeded(
-        f"{count} of {attempts} attempts failed in our own code, not for their designs; at most "
+        f"{errors} of {attempts} attempts failed in our own code, not for their designs; at most "
         f"{INTERNAL_ERRORS_ALLOWED:.0%} may, or a single one. Nothing was published. The first of them:\n"
         f"  {traceback.rpartition(chr(10))[2]}\n"
         "All tracebacks lie in private/tracebacks-*.json of these shards:\n"
@@ -170,25 +179,6 @@ def require_filled(summary: BuildSummary, slots: int) -> None:
         f"Rejections by reason: {reasons}. Nothing was published. "
         "Finished shards are kept; change the seeds or the mix, or mend the cause, and run again."
     )
-
-
-def _require_mix(missed: Sequence[str]) -> None:
-    if missed:
-        raise MixMissed(
-            "\n".join(
-                [
-                    "--strict: the mix was not reached, so nothing was published.",
-                    *(f"  {line}" for line in missed),
-                    "Finished shards are kept. Run again without --strict to publish these tasks, "
-                    "or change --mix, --seed or --seeds.",
-                ]
-            )
-        )
-
-
-def _seeds_json(plan: BuildPlan) -> bytes:
-    parts = {"used": plan.seeds, "set_aside": plan.unsupported, "notes": plan.notes, "skipped": plan.skipped}
-    return _json({name: [one.model_dump(mode="json") for one in part] for name, part in parts.items()})
 
 
 def _json(content: Any) -> bytes:

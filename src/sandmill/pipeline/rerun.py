@@ -18,12 +18,12 @@ from sandmill.models.package import TaskPackage
 from sandmill.models.release import TaskRecord
 from sandmill.models.reports import Outcome, Verification
 from sandmill.models.run import RunResult
-from sandmill.pipeline.provenance import library_version, numeric_versions
-from sandmill.pipeline.reference import confining_backend, describe_ending, trusting_backend
+from sandmill.pipeline.provenance import library_digest, numeric_versions
+from sandmill.pipeline.reference import describe_ending, trusting_backend
 from sandmill.pipeline.task_limits import task_faults
 from sandmill.pipeline.verify import verify_task
 from sandmill.sandbox.agent_env import require_agent_env
-from sandmill.sandbox.backends import BackendName
+from sandmill.sandbox.backends import BackendName, choose_backend
 from sandmill.synth import Rendered, render
 
 _LONGEST = 300
@@ -47,8 +47,8 @@ def rerun_task(
 ) -> list[str]:
     """Prove the seven truths of a task again: run the scripts and the whole panel, grade, recompute, render.
 
-    The task may be a stranger's. Its scripts run confined; our own code reads its tables only if they are as small as a
-    micro task's, and whatever they do to that code is a problem of the task.
+    The task may be a stranger's. Its scripts run confined. Our own code reads its tables only if they are as small as
+    those of a micro task, and an exception there is a problem of the task.
 
     Args:
         package: public and private files as published.
@@ -62,7 +62,7 @@ def rerun_task(
     Raises:
         SandboxUnavailable: nothing can confine the scripts here, or the agent's interpreter is missing.
     """
-    backend = trusting_backend() if unconfined else confining_backend()
+    backend = trusting_backend() if unconfined else choose_backend("auto")
     require_agent_env()
     if faults := list(task_faults(package, record)):
         return faults
@@ -81,11 +81,12 @@ def _prove_again(package: TaskPackage, record: TaskRecord, secret: bytes | None,
     if not proved.renders_equal_bytes:
         problems.append(
             f"the task was made by code {shorten(record.lineage.code_version)}, and this is sandmill "
-            f"{version('sandmill')} (library {library_version()}): other code may render other bytes"
+            f"{version('sandmill')} (library {library_digest()[:12]}): other code may render other bytes"
         )
     if not proved.is_micro:
         return problems  # the panel would take too long as well
     problems += _script_problems(proved, record, run)
+    problems += _entry_problems(record)
     problems += _board_problems(package, record)
     problems += _end_problems(record, rendered if proved.renders_equal_bytes else None)
     return [*problems, *_version_notes(record)] if problems else []
@@ -105,7 +106,6 @@ def _script_problems(proved: Verification, record: TaskRecord, run: RunResult) -
 
 def _board_problems(package: TaskPackage, record: TaskRecord) -> Iterator[str]:
     """Run every solver of the board again on the public files."""
-    yield from _entry_problems(record)
     metric, answers = get_metric(package.facts.metric), read_answers(package.private["answers.csv"], package.facts)
     board = {entry.solver: entry for entry in record.calibration.board}
     known = [entry.name for entry in PANEL if entry.name in board]
@@ -116,17 +116,13 @@ def _board_problems(package: TaskPackage, record: TaskRecord) -> Iterator[str]:
             (Path(name) / path).write_bytes(content)
         runs = run_panel(Path(name), package.facts, known)
     final, feedback = answers.part(Part.FINAL), answers.part(Part.FEEDBACK)
-    for run in runs:
+    yield from (f"solver {run.name} of the board failed: {run.failure}" for run in runs if not run.has_run)
+    for run in (run for run in runs if run.has_run):
         entry = board[run.name]
-        if not run.has_run:
-            yield f"solver {run.name} of the board failed: {run.failure}"
-            continue
         scores = [metric.rounded(answers.truth[part], run.prediction[part]) for part in (final, feedback)]
         if not all(map(_agree, scores, (entry.final, entry.feedback))):
-            found, recorded = (
-                f"{scores[0]} final, {scores[1]} feedback",
-                f"{entry.final} final, {entry.feedback} feedback",
-            )
+            found = f"{scores[0]} final, {scores[1]} feedback"
+            recorded = f"{entry.final} final, {entry.feedback} feedback"
             yield f"solver {run.name} scored {found}; the board has {recorded}"
 
 
@@ -157,9 +153,8 @@ def _end_problems(record: TaskRecord, rendered: Rendered | None) -> Iterator[str
         yield f"the trivial solver is recorded with {measured.trivial}; the board has {constant}"
     if rendered is None:
         return
-    answers = rendered.answers
-    final = answers.part(Part.FINAL)
-    oracle = get_metric(record.facts.metric).rounded(answers.truth[final], rendered.oracle[final])
+    final = rendered.answers.is_final
+    oracle = get_metric(record.facts.metric).rounded(rendered.answers.truth[final], rendered.oracle[final])
     if not _agree(oracle, measured.oracle):
         yield f"the oracle scored {oracle}; recorded is {measured.oracle}"
 

@@ -1,12 +1,11 @@
 """The content of all shards of a build, added up in one pass with one shard in memory at a time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from sandmill.design.llm import MONEY_SPENT
 from sandmill.errors import INTERNAL_ERROR
-from sandmill.models.plan import ShardRef
 from sandmill.models.release import TaskRecord
 from sandmill.models.reports import Rejection, SlotReport
 from sandmill.models.spec import TaskSpec
@@ -14,8 +13,7 @@ from sandmill.quality import add_summaries
 from sandmill.quality.meta_leak import MOST_TASKS
 from sandmill.report import FunnelCounts, MixCounts, ReleaseDigest
 from sandmill.report.designers import DesignerCounts, DesignerRow
-from sandmill.store.files import Store
-from sandmill.store.shards import ShardReports, read_shard_records, read_shard_reports
+from sandmill.store.shards import ShardReports
 
 MOST_SHOWN = 200
 """Records that are kept whole, for a table that a person reads."""
@@ -80,13 +78,3 @@ class BuildSummary:
         """Sum up by designer."""
         attempts, lost = self.counts.attempts, self.counts.usd
         return [self._designers[name].row(attempts, lost) for name in sorted(self._designers)]
-
-
-def sum_up(store: Store, shards: Sequence[ShardRef], seeds: Mapping[str, str]) -> BuildSummary:
-    """Read every table of every shard once."""
-    summary = BuildSummary(seeds)
-    for ref in shards:
-        summary.add_reports(ref.key, read_shard_reports(store, ref))
-        for record in read_shard_records(store, ref):
-            summary.add_record(record)
-    return summary

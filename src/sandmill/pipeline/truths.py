@@ -1,18 +1,16 @@
 """What must be true of a published task and can be read off its files and measures."""
 
-from itertools import pairwise
 from math import isclose
 from statistics import median
 
-from sandmill.calibrate.board import LEAST_STEP, thresholds
+from sandmill.calibrate.board import gap_steps, thresholds
 from sandmill.calibrate.measure import band_of
 from sandmill.calibrate.panel import PANEL
 from sandmill.calibrate.steadiness import LEAST_HELD
-from sandmill.errors import ItemRejected
+from sandmill.errors import DegenerateTask, ItemRejected
 from sandmill.metrics.gap import gap_closed
-from sandmill.models.calibration import Calibration, Thresholds, Tier
+from sandmill.models.calibration import Calibration, Tier
 from sandmill.models.package import TaskPackage
-from sandmill.models.spec import Sizes
 
 STEP_LIMIT_S = 30.0
 """A reference script that takes longer makes no micro task."""
@@ -25,7 +23,7 @@ PUBLIC_FILES = frozenset({"description.md", "train.csv", "test.csv", "sample_sub
 
 def is_micro(package: TaskPackage, seconds: float) -> bool:
     """Whether a task is as small as it must be: rows as designed, and a reference that ran in seconds."""
-    sizes: Sizes = package.spec.sizes
+    sizes = package.spec.sizes
     rows = {name: package.public[name].count(b"\n") - 1 for name in ("train.csv", "test.csv")}
     fits = rows == {"train.csv": sizes.train, "test.csv": sizes.feedback + sizes.final}
     return fits and 50 <= sizes.train <= 200 and seconds <= STEP_LIMIT_S
@@ -33,11 +31,11 @@ def is_micro(package: TaskPackage, seconds: float) -> bool:
 
 def best_is_known(measured: Calibration) -> bool:
     """Whether the oracle is what it should be: above trivial, and beaten by luck at most."""
-    sign = -1 if measured.is_lower_better else 1
-    if sign * (measured.oracle - measured.trivial) <= 0:
+    best, trivial = measured.oracle, measured.trivial
+    if best == trivial or (best < trivial) != measured.is_lower_better:
         return False
-    tops = [*(entry.final for entry in measured.board[:1]), *([] if measured.informed is None else [measured.informed])]
-    return all(gap_closed(top, measured.trivial, measured.oracle) <= 1 + LUCK for top in tops)
+    tops = [*(entry.final for entry in measured.board[:1]), measured.informed]
+    return all(gap_closed(top, trivial, best) <= 1 + LUCK for top in tops if top is not None)
 
 
 def thresholds_hold(measured: Calibration) -> bool:
@@ -46,10 +44,11 @@ def thresholds_hold(measured: Calibration) -> bool:
     try:
         final = thresholds([entry.final for entry in measured.board], lower)
         feedback = thresholds([entry.feedback for entry in measured.board], lower)
-    except ItemRejected:
+        gap_steps(measured.thresholds, measured.trivial, measured.oracle)
+    except (ItemRejected, DegenerateTask):
         return False
-    follows = final == measured.thresholds and feedback == measured.feedback_thresholds
-    return follows and _are_apart(measured) and measured.steadiness.order_held >= LEAST_HELD
+    follows = (final, feedback) == (measured.thresholds, measured.feedback_thresholds)
+    return follows and measured.steadiness.order_held >= LEAST_HELD
 
 
 def difficulty_holds(measured: Calibration) -> bool:
@@ -72,21 +71,11 @@ def nothing_given_away(package: TaskPackage, measured: Calibration) -> bool:
         return False
     header = package.public["test.csv"].split(b"\n", 1)[0].decode().strip().split(",")
     page = package.public["description.md"].decode()
-    bars: Thresholds = measured.thresholds
     named = [
-        *(f"{bar:.5f}" for bar in (bars.gold, bars.silver, bars.bronze, bars.median)),
+        *(f"{bar:.5f}" for _, bar in measured.thresholds),
         *(entry.name for entry in PANEL if "_" in entry.name),
         package.spec.fingerprint[:12],
         package.task_id,
         "sandmill",
     ]
     return not set(header) & set(package.facts.target_columns) and not any(word in page for word in named)
-
-
-def _are_apart(measured: Calibration) -> bool:
-    if measured.trivial == measured.oracle:
-        return False
-    bars = measured.thresholds
-    ladder = (bars.gold, bars.silver, bars.bronze, bars.median)
-    places = [gap_closed(bar, measured.trivial, measured.oracle) for bar in ladder]
-    return min(better - worse for better, worse in pairwise(places)) >= LEAST_STEP - 1e-6

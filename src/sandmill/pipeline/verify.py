@@ -24,7 +24,7 @@ def verify_task(
         calibration: its thresholds and gap scale.
         scripts: source by file name.
         again: the same design rendered once more.
-        backend: of the sandbox that scripts run in.
+        backend: sandbox backend for the scripts.
 
     Returns:
         The facts, and how the reference script ran.
@@ -49,14 +49,11 @@ def verify_task(
         thresholds_hold=thresholds_hold(calibration),
         difficulty_holds=difficulty_holds(calibration),
         nothing_given_away=nothing_given_away(package, calibration),
-        renders_equal_bytes=_same_files(package, again),
+        renders_equal_bytes=(package.public, package.private["answers.csv"])
+        == (again.public, again.private["answers.csv"]),
     )
     return verification, run
 
 
 def _wins_nothing(report: GradeReport) -> bool:
     return report.medal is None and (report.gap_closed is None or report.gap_closed <= 0)
-
-
-def _same_files(package: TaskPackage, again: TaskPackage) -> bool:
-    return package.public == again.public and package.private["answers.csv"] == again.private["answers.csv"]

@@ -21,7 +21,6 @@ from sandmill.quality.role_reading import (
     Examples,
     Floats,
     Guesses,
-    Indices,
     Mask,
     guess_held_out,
     lay_out_columns,
@@ -142,13 +141,14 @@ def check_meta_leak(specs: Iterable[TaskSpec]) -> MetaLeak:
         _compare(examples, "names", guesses.names, guesses.seen),
     )
     words = _telltales(examples, guesses)
+    leaks = any(found.leaks for found in (*readers, *words))
     return MetaLeak(
         tasks=tasks,
         columns=columns,
         baseline=_score(examples, guesses.seen),
         readers=readers,
         words=words,
-        verdict="leaks" if any(reader.leaks for reader in readers) or any(word.leaks for word in words) else "clean",
+        verdict="leaks" if leaks else "clean",
     )
 
 
@@ -191,7 +191,7 @@ def _telltales(examples: Examples, guesses: Guesses) -> tuple[Telltale, ...]:
     """The words that say most about a motif, each by itself: those that leak first."""
     seen, chance = guesses.seen, (np.exp(guesses.seen) + np.exp(guesses.shares)) / 2
     names, is_shared, has = _single_words(examples)
-    truth, lost = _one_hot(examples.role, seen.shape[1]), _losses(examples, seen)
+    truth, lost = np.eye(seen.shape[1])[examples.role], _losses(examples, seen)
     columns, found, expected = has @ np.ones(len(lost)), has @ truth, has @ chance
     nats = _nats(found, expected, columns)
     tasks, nats_of_tasks = _nats_of_tasks(examples, has, truth)
@@ -236,12 +236,6 @@ def _nats_of_tasks(examples: Examples, has: csr_array, truth: Floats) -> tuple[F
     occurs = np.minimum(np.asarray(of_task.T @ truth), 1.0)
     tasks = stands.sum(axis=1)
     return tasks, _nats(stands @ occurs, np.outer(tasks, occurs.mean(axis=0)), tasks)
-
-
-def _one_hot(role: Indices, roles: int) -> Floats:
-    truth = np.zeros((len(role), roles))
-    truth[np.arange(len(role)), role] = 1.0
-    return truth
 
 
 def _nats(found: Floats, expected: Floats, cases: Floats) -> Floats:

@@ -165,10 +165,8 @@ def _split(text: str) -> list[str]:
 
 
 def _number(texts: Iterable[str]) -> tuple[Indices, tuple[str, ...]]:
-    listed = list(texts)
-    known = tuple(sorted(set(listed)))
-    place = {text: number for number, text in enumerate(known)}
-    return np.asarray([place[text] for text in listed], dtype=np.intp), known
+    known, numbers = np.unique(list(texts), return_inverse=True)
+    return numbers.astype(np.intp), tuple(map(str, known))
 
 
 def _matrix(rows: Sequence[dict[str, float]], least: int) -> tuple[csr_array, tuple[str, ...]]:
@@ -207,8 +205,7 @@ def _tilt(start: Floats, cells: csr_array, role: Indices, train: Mask, penalty: 
     Features that say nothing leave the start as it is, so that a reader never lacks what the start knows.
     """
     offset, known, flipped = start[train], cells[train], cells[train].T.tocsr()
-    truth = np.zeros_like(offset)
-    truth[np.arange(len(offset)), role[train]] = 1.0
+    truth = np.eye(offset.shape[1])[role[train]]
     shape = (cells.shape[1], offset.shape[1])
 
     def loss(flat: Floats) -> tuple[float, Floats]:

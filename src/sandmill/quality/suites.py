@@ -99,29 +99,38 @@ def read_suite(name: str, content: bytes) -> list[Expectation]:
     Raises:
         InputError: with every mistake in it.
     """
-    if problems := find_problems(name, content):
+    expectations, problems = _parse(name, content)
+    if problems:
         raise InputError(f"{name}.json", problems)
-    return list(_read_expectations(content.decode()))
+    return expectations
 
 
 def find_problems(name: str, content: bytes) -> list[Problem]:
     """List the mistakes in a suite's file: JSON, table, expectations, arguments and columns."""
+    return _parse(name, content)[1]
+
+
+def _parse(name: str, content: bytes) -> tuple[list[Expectation], list[Problem]]:
+    """Return the sound expectations of a suite, and the mistakes in it."""
     file = f"{name}.json"
     if name not in SCHEMAS:
-        return [Problem(file, f"table {name}", f"one of {', '.join(SCHEMAS)}", _suggest(name, SCHEMAS))]
+        return [], [Problem(file, f"table {name}", f"one of {', '.join(SCHEMAS)}", _suggest(name, SCHEMAS))]
     try:
         data = json.loads(content)
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         line = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        return [Problem(f"{file}{line}", f"broken JSON ({error})", "a JSON object")]
+        return [], [Problem(f"{file}{line}", f"broken JSON ({error})", "a JSON object")]
     entries = data.get("expectations") if isinstance(data, dict) else None
     if not isinstance(entries, list) or not entries:
-        return [Problem(file, "no expectations", 'an object with a list "expectations"')]
-    lines = _find_lines(content.decode())
-    found: list[Problem] = []
-    for number, entry in zip(lines, entries, strict=True):
-        found += _judge_entry(f"{file}, line {number}", entry, SCHEMAS[name])
-    return found
+        return [], [Problem(file, "no expectations", 'an object with a list "expectations"')]
+    sound: list[Expectation] = []
+    problems: list[Problem] = []
+    for line, entry in zip(_find_lines(content.decode()), entries, strict=True):
+        found = list(_judge_entry(f"{file}, line {line}", entry, SCHEMAS[name]))
+        problems += found
+        if not found:
+            sound.append(Expectation(entry["type"], entry["kwargs"], line))
+    return sound, problems
 
 
 def _judge_entry(where: str, raw: Any, schema: Mapping[str, object]) -> Iterator[Problem]:
@@ -148,11 +157,6 @@ def _judge_entry(where: str, raw: Any, schema: Mapping[str, object]) -> Iterator
     for column in (*entry.columns, *entry.condition_columns):
         if column not in schema:
             yield Problem(where, f"column {column}", f"one of {', '.join(schema)}", _suggest(column, schema))
-
-
-def _read_expectations(text: str) -> Iterator[Expectation]:
-    for line, entry in zip(_find_lines(text), json.loads(text)["expectations"], strict=True):
-        yield Expectation(entry["type"], entry["kwargs"], line)
 
 
 def _find_columns(condition: Any) -> Iterator[str]:
