@@ -67,8 +67,5 @@ def _show(key: str, table: TextTable) -> None:
 
 def _seeds_set_aside(seeds: Iterable[UnsupportedSeed]) -> str:
     lines = [f"- `{seed.id}` needs {'; '.join(seed.needs)}" for seed in seeds]
-    return (
-        "\n".join(["Seeds set aside because their structure is not supported yet:", "", *lines])
-        if lines
-        else "All seeds were used."
-    )
+    head = "Seeds set aside because their structure is not supported yet:"
+    return "\n".join([head, "", *lines]) if lines else "All seeds were used."

@@ -7,7 +7,6 @@ from functools import partial
 
 from sandmill.design.lexicon import load_domains
 from sandmill.design.llm import Designed, KnownDomain, LlmDesigner, Refused
-from sandmill.errors import ItemRejected
 from sandmill.fingerprint import fingerprint
 from sandmill.llm import LlmClient
 from sandmill.models.base import Stage
@@ -73,14 +72,14 @@ def settle(
         return asyncio.run(designer.design(slots, known, draw))
 
 
+def render_sample(slot: Slot, workers: int) -> str:
+    """Return the sample of a draft, rendered in a worker process. If that fails, return the error to be repaired."""
+    ((_, outcome),) = shared_workers(workers).map(preview_sample, [slot], PREVIEW_TIMEOUT_S)
+    return f"It could not be rendered: {outcome}" if isinstance(outcome, Exception) else str(outcome)
+
+
 async def _look(threads: Executor, workers: int, slot: Slot) -> str:
-    """Render a sample in a worker process. If that fails, return the error for the developer to repair."""
-
-    def work() -> str:
-        ((_, outcome),) = shared_workers(workers).map(preview_sample, [slot], PREVIEW_TIMEOUT_S)
-        return f"It could not be rendered: {outcome}" if isinstance(outcome, Exception) else str(outcome)
-
-    return await asyncio.get_running_loop().run_in_executor(threads, work)
+    return await asyncio.get_running_loop().run_in_executor(threads, render_sample, slot, workers)
 
 
 def _with_drafts(shard: ShardPlan, outcomes: Sequence[Designed | Refused]) -> ShardPlan:
@@ -93,15 +92,14 @@ def _with_drafts(shard: ShardPlan, outcomes: Sequence[Designed | Refused]) -> Sh
 
 
 def _rejection(refused: Refused, round_number: int) -> Rejection:
-    error = ItemRejected(Stage.DESIGN, refused.reason, refused.detail)
     return Rejection(
         slot=refused.slot.number,
         round=round_number,
         attempt=1,
         seed_id=refused.slot.seed.id,
         stage=Stage.DESIGN,
-        reason=error.reason,
-        detail=error.detail,
+        reason=refused.reason,
+        detail=refused.detail,
         usd=refused.usage.usd,
         transcript=_transcript_path(round_number, refused.slot),
     )

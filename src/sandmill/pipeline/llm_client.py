@@ -26,7 +26,7 @@ def open_client(plan: BuildPlan, settings: RunSettings, store: Store) -> LlmClie
         is_replay=settings.replay is not None,
     )
     choice = ModelChoice(models=plan.request.model, max_tokens=plan.request.max_tokens)
-    return LlmClient(choice, how, recordings, Budget(settings.max_usd, ledger), _given(settings))
+    return LlmClient(choice, how, recordings, Budget(settings.max_usd, ledger), _prices(settings))
 
 
 def llm_problems(request: BuildRequest, settings: RunSettings) -> list[Problem]:
@@ -40,7 +40,7 @@ def llm_problems(request: BuildRequest, settings: RunSettings) -> list[Problem]:
     return [problem for model in request.model for problem in _model_problems(model, settings)]
 
 
-def _given(settings: RunSettings) -> dict[str, float]:
+def _prices(settings: RunSettings) -> dict[str, float]:
     return {str(side): usd for side, usd in settings.price.items()}
 
 
@@ -48,7 +48,7 @@ def _model_problems(model: str, settings: RunSettings) -> list[Problem]:
     from sandmill.llm.provider import missing_keys
 
     problems = []
-    if settings.max_usd is not None and not prices_of(model, _given(settings)).is_known:
+    if settings.max_usd is not None and not prices_of(model, _prices(settings)).is_known:
         hint = "Give --price input=0.15,output=0.6, or leave --max-usd out"
         problems.append(Problem("--max-usd", f"no price known for {model}", "a model whose price is known", hint))
     keys = [] if settings.api_base else missing_keys(model)

@@ -20,7 +20,7 @@ class Progress:
     attempts: int
     rejected: int
     done: int = 0
-    """Pieces of work of this wave that have ended."""
+    """Pieces of work of this wave that have ended, of `total`."""
     total: int = 0
     is_stored: bool = False
     """The shard is finished and kept. This is its last report."""
@@ -29,7 +29,3 @@ class Progress:
 
 
 Listener = Callable[[Progress], None]
-
-
-def ignore(_: Progress) -> None:
-    """Drop progress."""

@@ -8,7 +8,7 @@ from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef
 from sandmill.models.reports import Rejection
 from sandmill.models.request import RunSettings
 from sandmill.pipeline.plan import plan_shards, plan_slots
-from sandmill.pipeline.progress import Listener, Progress, ignore
+from sandmill.pipeline.progress import Listener, Progress
 from sandmill.pipeline.provenance import code_version
 from sandmill.pipeline.shard import ShardBuild
 from sandmill.pipeline.workers import shared_workers
@@ -48,7 +48,7 @@ def plan_round(
 
 
 def build_shard(
-    plan: ShardPlan, settings: RunSettings, suites: Mapping[str, bytes], listen: Listener = ignore
+    plan: ShardPlan, settings: RunSettings, suites: Mapping[str, bytes], listen: Listener = lambda _: None
 ) -> ShardRef:
     """Make one shard and keep it. A shard that an earlier run finished is returned at once."""
     store = Store(plan.dataset)

@@ -17,7 +17,7 @@ from sandmill.models.spec import Knobs
 from sandmill.pipeline.attempt import AttemptJob, Ended, prove, rejection_of, run_attempt
 from sandmill.pipeline.band_search import Attempt, Miss, OffBand, SlotSearch
 from sandmill.pipeline.measuring import Calibrated
-from sandmill.pipeline.progress import Listener, Progress, ignore
+from sandmill.pipeline.progress import Listener, Progress
 from sandmill.pipeline.records import make_task
 from sandmill.pipeline.workers import WorkerPool, WorkerTimeout
 from sandmill.quality import check_suites
@@ -122,7 +122,7 @@ class ShardBuild:
     suites: Mapping[str, bytes]
     """Expectation suites by name; without any, the gates alone decide."""
     workers: WorkerPool
-    listen: Listener = ignore
+    listen: Listener = lambda _: None
     keep_rejects: int = 0
     """Number of rejected packages to return, the last ones."""
 
@@ -178,7 +178,6 @@ class ShardBuild:
                 yield _Try(slot, attempt, Ended(spec=record.spec))
 
     def _attempt(self, tries: list[_Try]) -> list[_Candidate]:
-        """Run a wave of attempts. Record the rejections and return the candidates."""
         plan, keeps = self.plan.plan_fingerprint, self.keep_rejects > 0
         jobs = [AttemptJob(one.attempt, plan, self.secret, one.ended.spec, keeps) for one in tries]
         found = []
@@ -193,7 +192,6 @@ class ShardBuild:
         return found
 
     def _prove(self, candidates: list[_Candidate]) -> None:
-        """Run the suites over all candidates at once, then one proof for each."""
         sound = self._check(candidates)
         proofs = self._work(partial(prove, secret=self.secret), [made for _, made in sound], Stage.VERIFY)
         for (one, made), proof in zip(sound, proofs, strict=True):

@@ -9,32 +9,17 @@ VALIDATION_SHARE = 0.1
 HELD_OUT_DOMAINS, HELD_OUT_MOTIFS = 0.08, 1
 """Share of domains, and number of motifs, that are held out from training."""
 _MOTIFS = (
-    "band",
-    "bottleneck",
-    "crossed_lookup",
-    "curve",
-    "difference",
-    "interaction",
-    "local_rule",
-    "periodic",
-    "ratio",
-    "threshold",
-    "varying_slope",
+    *("band", "bottleneck", "crossed_lookup", "curve", "difference", "interaction", "local_rule", "periodic"),
+    *("ratio", "threshold", "varying_slope"),
 )
 """Motifs that can be held out: each is in about one task of seven, the others are in more. The list is fixed, so that a
 new motif does not change what earlier versions of a dataset held out."""
 
 
 def split_of(spec: TaskSpec, slot: int, plan_fingerprint: str, secret: bytes) -> Split:
-    """Assign a task to a split.
+    """Assign a task to a split. The number of its slot decides about validation.
 
     Held-out domains and motifs follow from the release secret alone, so all versions of a dataset hold out the same.
-
-    Args:
-        spec: its design.
-        slot: its slot, which decides about validation.
-        plan_fingerprint: of the build.
-        secret: release secret.
     """
     dataset = Streams(secret, "hold-outs")
     if dataset.uniforms(f"domain {spec.domain}", range(1))[0] < HELD_OUT_DOMAINS:

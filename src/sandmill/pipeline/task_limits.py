@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from sandmill.models.calibration import RUNG_FILES
 from sandmill.models.package import TaskPackage
 from sandmill.models.release import TaskRecord
-from sandmill.pipeline.truths import PUBLIC_FILES
+from sandmill.pipeline.verify import PUBLIC_FILES
 
 PRIVATE_FILES = frozenset({"answers.csv", *RUNG_FILES.values()})
 """Private files that a rerun reads."""

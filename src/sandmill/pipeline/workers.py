@@ -123,7 +123,6 @@ class WorkerPool:
         self.close()
 
     def _run(self, function: Callable[[Any], Any], item: Any, timeout_s: float) -> Any:
-        """Lend a worker to one item, and replace the worker if the item broke it."""
         worker = self._idle.get()
         try:
             return worker.do(function, item, timeout_s)

@@ -1,8 +1,7 @@
 """Gates on the rows: targets, repeated rows and order. Each yields findings as text."""
 
 import math
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import polars as pl
@@ -61,7 +60,6 @@ def _check_classes(where: str, target: Target, least: int) -> Iterator[str]:
 
 
 def _check_numbers(where: str, values: Array, facts: TaskFacts) -> Iterator[str]:
-    """Check that numbers differ, that counts are whole, and that the metric is defined for all of them."""
     if not len(values) or values.min() == values.max():
         yield f"{where}: the target is constant"
     if facts.target is TargetKind.COUNT and (odd := int(((values < 0) | (values != np.round(values))).sum())):
@@ -89,8 +87,8 @@ def check_twins(tables: PackageTables) -> Iterator[str]:
 
 
 def _count_repeats(frame: pl.DataFrame, columns: list[str]) -> int:
-    """Count the rows that repeat an earlier one."""
-    return sum(count - 1 for count in Counter(frame.select(columns).hash_rows()).values())
+    rows = frame.select(columns).hash_rows()
+    return rows.len() - rows.n_unique()
 
 
 def _most_copies(tables: PackageTables) -> int:
@@ -108,22 +106,17 @@ def check_order(tables: PackageTables) -> Iterator[str]:
     """
     for path, targets in ((TRAIN, tables.train_targets), (ANSWERS, tables.test_targets)):
         known = [target.known() for target in targets if target.is_known.sum() >= 3]
-        for target in known:
-            what, p = name_target(target, targets), len(known) * _trend_p_value(target)
-            if p < ORDER_ALPHA:
+        named = [(target, name_target(target, targets)) for target in known]
+        for target, what in named:
+            place = np.arange(len(target.values))
+            if (p := len(known) * _least(correlate_ranks(place, view)[1] for view in target.orders())) < ORDER_ALPHA:
                 yield f"{path}: {what} has a trend along the rows (p = {p:.1e})"
-        for target in known:
-            what, p = name_target(target, targets), len(known) * _clumps_p_value(target)
-            if p < ORDER_ALPHA:
+        for target, what in named:
+            if (p := len(known) * _least(clustering_p_value(view) for view in target.marks())) < ORDER_ALPHA:
                 yield f"{path}: equal values of {what} stand in clumps or alternate (p = {p:.1e})"
 
 
-def _trend_p_value(target: Target) -> float:
-    place = np.arange(len(target.values))
-    views = target.orders()
-    return len(views) * min((correlate_ranks(place, view)[1] for view in views), default=1.0)
-
-
-def _clumps_p_value(target: Target) -> float:
-    views = target.marks()
-    return len(views) * min((clustering_p_value(view) for view in views), default=1.0)
+def _least(p_values: Iterable[float]) -> float:
+    """Return the smallest p-value times their number."""
+    listed = list(p_values)
+    return len(listed) * min(listed, default=1.0)

@@ -45,7 +45,6 @@ def check_description(tables: PackageTables) -> Iterator[str]:
 
 
 def _check_paths(sections: Mapping[str, str]) -> Iterator[str]:
-    """Check that paths are those of the sandbox."""
     paths = [public_path(name) for name in (TRAIN, TEST, SAMPLE)]
     if unnamed := [path for path in paths if not _names(sections.get("Files", ""), path)]:
         yield f"{DESCRIPTION}: its files section does not name the paths {name_some(unnamed)}"
@@ -56,21 +55,14 @@ def _check_paths(sections: Mapping[str, str]) -> Iterator[str]:
 def _check_names(tables: PackageTables, text: str) -> Iterator[str]:
     """Check that columns and labels are named. The example of a submission counts only for its own columns."""
     prose = _FENCE.sub("", text)
-    if unnamed := [name for name in _columns(tables) if not _names(prose, name)]:
+    columns = dict.fromkeys([*tables.train.columns, *tables.facts.target_columns])
+    if unnamed := [name for name in columns if not _names(prose, name)]:
         yield f"{DESCRIPTION}: does not name the columns {name_some(unnamed)}"
     if unnamed := [name for name in tables.facts.submission_columns if not _names(text, name)]:
         yield f"{DESCRIPTION}: does not name the submission's columns {name_some(unnamed)}"
-    if unnamed := [name for name in _labels(tables) if not _names(prose, name)]:
+    labels = tables.facts.classes if tables.facts.target is TargetKind.MULTILABEL else ()
+    if unnamed := [name for name in labels if not _names(prose, name)]:
         yield f"{DESCRIPTION}: does not list the labels {name_some(unnamed)}"
-
-
-def _columns(tables: PackageTables) -> list[str]:
-    """Return the columns of train.csv, and the target columns even if they are missing there."""
-    return list(dict.fromkeys([*tables.train.columns, *tables.facts.target_columns]))
-
-
-def _labels(tables: PackageTables) -> tuple[str, ...]:
-    return tables.facts.classes if tables.facts.target is TargetKind.MULTILABEL else ()
 
 
 def _says_split(prose: str, split: SplitKind) -> bool:

@@ -45,9 +45,5 @@ GATES: tuple[Gate, ...] = (
 
 def check_package(package: TaskPackage) -> list[Finding]:
     """Say everything that is wrong with a package at once; an empty list means that it may be proved."""
-    return check_tables(read_package(package))
-
-
-def check_tables(tables: PackageTables) -> list[Finding]:
-    """Run every gate on parsed tables."""
+    tables = read_package(package)
     return [finding for gate in GATES for finding in gate.find(tables)]

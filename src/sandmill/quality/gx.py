@@ -76,15 +76,12 @@ def run_suites(suites: Mapping[str, bytes], tables: Mapping[str, pl.DataFrame]) 
         tables: frames with a column `task_id`; every row belongs to the task it names.
 
     Raises:
-        InputError: if a suite is broken, names a table that is not there, or cannot be evaluated at all. That is a
-            fault of the suite and not of a task, so it is never turned into rejections.
+        InputError: if a suite is broken or cannot be evaluated at all. That is a fault of the suite and not of a task,
+            so it is never turned into rejections.
     """
     verdicts: list[Verdict] = []
     for name, content in sorted(suites.items()):
-        expectations = read_suite(name, content)
-        if name not in tables:
-            raise InputError(f"{name}.json", [Problem("file name", name, f"one of {', '.join(sorted(tables))}")])
-        verdicts += _run_suite(name, expectations, tables[name])
+        verdicts += _run_suite(name, read_suite(name, content), tables[name])
     return SuiteResults(tuple(verdicts))
 
 

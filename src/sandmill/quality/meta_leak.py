@@ -141,7 +141,7 @@ def check_meta_leak(specs: Iterable[TaskSpec]) -> MetaLeak:
         _compare(examples, "names", guesses.names, guesses.seen),
     )
     words = _telltales(examples, guesses)
-    leaks = any(found.leaks for found in (*readers, *words))
+    leaks = any(reader.leaks for reader in readers) or any(word.leaks for word in words)
     return MetaLeak(
         tasks=tasks,
         columns=columns,

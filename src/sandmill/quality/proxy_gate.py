@@ -52,10 +52,7 @@ def check_proxy(tables: PackageTables) -> Iterator[str]:
 def _share_by_column(levels: Levels, target: Target, order: Levels) -> float:
     """Return the best of several measures of how well one column predicts a target; 1 is perfect.
 
-    Args:
-        levels: cells of the column, in their order.
-        target: values in the same rows.
-        order: the target's values in their order; for classes as good as the codes.
+    `levels` are the ranks of the column, `order` those of the target's values.
     """
     counts = np.bincount(order) if len(order) else np.zeros(0, dtype=np.int64)
     counts = counts[counts > 0]
@@ -75,7 +72,6 @@ def _share_by_column(levels: Levels, target: Target, order: Levels) -> float:
 
 
 def _share_by_gaps(gaps: NDArray[np.bool_], target: Target) -> float:
-    """Return how well missing cells separate one class from the others."""
     if not target.is_class:
         return 0.0
     shown = gaps.astype(np.int64)

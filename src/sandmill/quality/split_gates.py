@@ -41,7 +41,9 @@ def check_units(tables: PackageTables) -> Iterator[str]:
             yield f"{where}: column {name} has {count(units, 'unit')}; at least {LEAST_UNITS}"
         elif units > MOST_UNITS * cells.len():
             yield f"{where}: column {name} has {units} units for {cells.len()} rows; rows must share them"
-    for where, frame, targets in ((TRAIN, tables.train, tables.train_targets), (TEST, tables.test, _with_part(tables))):
+    final = Target("the part", (tables.test_parts == str(Part.FINAL)).astype(np.float64))
+    with_part = (*tables.test_targets, final)
+    for where, frame, targets in ((TRAIN, tables.train, tables.train_targets), (TEST, tables.test, with_part)):
         yield from _check_shared_cells(where, frame, name, tables.spec.mechanism.columns)
         yield from _check_unit_names(where, frame[name], targets)
 
@@ -56,22 +58,12 @@ def _check_shared_cells(where: str, frame: pl.DataFrame, unit: str, columns: Seq
 
 def _check_unit_names(where: str, units: pl.Series, targets: Sequence[Target]) -> Iterator[str]:
     for target in targets:
-        names, means = _mean_by_unit(units, target)
-        yield from read_ids(
-            f"{where}: names in column {units.name} tell {target.name}", id_views(names), means, ID_ALPHA
-        )
-
-
-def _with_part(tables: PackageTables) -> tuple[Target, ...]:
-    final = (tables.test_parts == str(Part.FINAL)).astype(np.float64)
-    return (*tables.test_targets, Target("the part", final))
-
-
-def _mean_by_unit(units: pl.Series, target: Target) -> tuple[pl.Series, Array]:
-    """Average a target by unit, since rows of a unit are not independent."""
-    frame = pl.DataFrame({"unit": units, "value": target.values}).filter(pl.Series(target.is_known)).drop_nulls()
-    means = frame.group_by("unit", maintain_order=True).mean()
-    return means["unit"], means["value"].to_numpy()
+        # Rows of a unit are not independent, so its mean counts.
+        frame = pl.DataFrame({"unit": units, "value": target.values}).filter(pl.Series(target.is_known)).drop_nulls()
+        by_unit = frame.group_by("unit", maintain_order=True).mean()
+        names, means = by_unit["unit"], by_unit["value"].to_numpy()
+        what = f"{where}: names in column {units.name} tell {target.name}"
+        yield from read_ids(what, id_views(names), means, ID_ALPHA)
 
 
 def check_time(tables: PackageTables) -> Iterator[str]:

@@ -61,11 +61,6 @@ class Expectation:
         return tuple(str(name) for item in named for name in (item if isinstance(item, list) else [item]))
 
     @property
-    def condition_columns(self) -> tuple[str, ...]:
-        """Columns that its row condition compares; none without a condition of the known form."""
-        return tuple(_find_columns(self.kwargs.get(CONDITION)))
-
-    @property
     def settings(self) -> str:
         """Its other arguments on one line."""
         shown = {name: value for name, value in self.kwargs.items() if name not in _PLACES}
@@ -85,7 +80,10 @@ def load_suites(folder: Path) -> dict[str, bytes]:
     suites: dict[str, bytes] = {}
     for path in sorted(folder.glob("*.json")):
         suites[path.stem] = path.read_bytes()
-        problems += find_problems(path.stem, suites[path.stem])
+        try:
+            read_suite(path.stem, suites[path.stem])
+        except InputError as error:
+            problems += error.problems
     if not suites:
         problems.append(Problem(str(folder), "no suite", "files such as tasks.json", "Give the folder of the suites."))
     if problems:
@@ -97,40 +95,25 @@ def read_suite(name: str, content: bytes) -> list[Expectation]:
     """Parse one suite.
 
     Raises:
-        InputError: with every mistake in it.
+        InputError: with every mistake in it: JSON, table, expectations, arguments and columns.
     """
-    expectations, problems = _parse(name, content)
-    if problems:
-        raise InputError(f"{name}.json", problems)
-    return expectations
-
-
-def find_problems(name: str, content: bytes) -> list[Problem]:
-    """List the mistakes in a suite's file: JSON, table, expectations, arguments and columns."""
-    return _parse(name, content)[1]
-
-
-def _parse(name: str, content: bytes) -> tuple[list[Expectation], list[Problem]]:
-    """Return the sound expectations of a suite, and the mistakes in it."""
     file = f"{name}.json"
     if name not in SCHEMAS:
-        return [], [Problem(file, f"table {name}", f"one of {', '.join(SCHEMAS)}", _suggest(name, SCHEMAS))]
+        problem = Problem(file, f"table {name}", f"one of {', '.join(SCHEMAS)}", _suggest(name, SCHEMAS))
+        raise InputError(file, [problem])
     try:
         data = json.loads(content)
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         line = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        return [], [Problem(f"{file}{line}", f"broken JSON ({error})", "a JSON object")]
+        raise InputError(file, [Problem(f"{file}{line}", f"broken JSON ({error})", "a JSON object")]) from None
     entries = data.get("expectations") if isinstance(data, dict) else None
     if not isinstance(entries, list) or not entries:
-        return [], [Problem(file, "no expectations", 'an object with a list "expectations"')]
-    sound: list[Expectation] = []
-    problems: list[Problem] = []
-    for line, entry in zip(_find_lines(content.decode()), entries, strict=True):
-        found = list(_judge_entry(f"{file}, line {line}", entry, SCHEMAS[name]))
-        problems += found
-        if not found:
-            sound.append(Expectation(entry["type"], entry["kwargs"], line))
-    return sound, problems
+        raise InputError(file, [Problem(file, "no expectations", 'an object with a list "expectations"')])
+    lines = _find_lines(content.decode())
+    numbered = list(zip(lines, entries, strict=True))
+    if found := [one for line, raw in numbered for one in _judge_entry(f"{file}, line {line}", raw, SCHEMAS[name])]:
+        raise InputError(file, found)
+    return [Expectation(raw["type"], raw["kwargs"], line) for line, raw in numbered]
 
 
 def _judge_entry(where: str, raw: Any, schema: Mapping[str, object]) -> Iterator[Problem]:
@@ -151,16 +134,15 @@ def _judge_entry(where: str, raw: Any, schema: Mapping[str, object]) -> Iterator
             yield Problem(where, f"argument {argument}", expected, _suggest(argument, allowed))
     for place in sorted(ROW_EXPECTATIONS[kind] & set(_PLACES) - set(kwargs)):
         yield Problem(where, f"no argument {place}", f"{kind} to have one")
-    entry = Expectation(kind, kwargs, 0)
-    if CONDITION in kwargs and not entry.condition_columns:
+    compared = list(_find_columns(kwargs.get(CONDITION)))
+    if CONDITION in kwargs and not compared:
         yield Problem(where, f"{CONDITION} {kwargs[CONDITION]!r}"[:80], "a comparison with a column")
-    for column in (*entry.columns, *entry.condition_columns):
+    for column in (*Expectation(kind, kwargs, 0).columns, *compared):
         if column not in schema:
             yield Problem(where, f"column {column}", f"one of {', '.join(schema)}", _suggest(column, schema))
 
 
 def _find_columns(condition: Any) -> Iterator[str]:
-    """Names of the columns in a condition, which may be joined from several."""
     if isinstance(condition, dict):
         if isinstance(column := condition.get("column"), dict) and "name" in column:
             yield str(column["name"])

@@ -78,10 +78,8 @@ def match_rows(target: Target, places: NDArray[np.int64]) -> Target:
 
 def _read_cells(cells: pl.Series, classes: Sequence[str]) -> Array:
     if classes:
-        codes = [float(code) for code in range(len(classes))]
-        read = cells.cast(pl.String).replace_strict(list(classes), codes, default=None, return_dtype=pl.Float64)
-    else:
-        read = cells.cast(pl.Float64, strict=False)
+        cells = cells.cast(pl.String).replace_strict(list(classes), list(range(len(classes))), default=None)
+    read = cells.cast(pl.Float64, strict=False)
     return read.fill_null(np.nan).to_numpy().astype(np.float64)
 
 

@@ -20,7 +20,7 @@ from sandmill.pipeline.plan import plan_build, plan_shards, plan_slots
 from sandmill.pipeline.progress import Progress
 from sandmill.pipeline.rerun import rerun_task
 from sandmill.pipeline.shard import Shard, ShardBuild
-from sandmill.pipeline.truths import LUCK
+from sandmill.pipeline.verify import LUCK
 from sandmill.pipeline.workers import WorkerLost
 from tests.designs import SECRET, make_seed
 
