@@ -21,7 +21,7 @@ UNFINISHED = (StateType.RUNNING, StateType.CANCELLING)
 
 @dataclass(frozen=True)
 class ProcessIdentity:
-    """Identity of one process. A process id alone is used again."""
+    """Identity of one process. A process id alone may be used again."""
 
     host: str
     machine: str

@@ -17,8 +17,8 @@ from prefect.logging import get_run_logger
 from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef
 from sandmill.models.request import RunSettings
 from sandmill.models.seed import UnsupportedSeed
-from sandmill.pipeline.progress import Listener, Progress
 from sandmill.pipeline.publishing import summarize_build
+from sandmill.pipeline.shard import Listener, Progress
 from sandmill.report import TextTable, ending_table, funnel_table, rejections_table
 from tasks.policies import STORED
 

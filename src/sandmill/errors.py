@@ -11,11 +11,8 @@ from typing import Any
 def visible(text: str, keep: str = "") -> str:
     """Escape all characters that are not printable, so that untrusted text can be shown on a terminal.
 
-    These include control characters, such as ESC, and marks that change the direction of writing.
-
-    Args:
-        text: the text to show.
-        keep: characters that are not escaped, such as a line feed.
+    These include control characters, such as ESC, and marks that change the direction of writing. The characters in
+    `keep`, such as a line feed, are not escaped.
     """
     return "".join(
         char if char.isprintable() or char in keep else char.encode("unicode_escape").decode("ascii") for char in text

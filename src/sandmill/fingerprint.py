@@ -91,12 +91,7 @@ def digest(content: bytes) -> str:
 
 
 def files_digest(public: Mapping[str, bytes], private: Mapping[str, bytes]) -> str:
-    """Return the hash of all files of a task. Two tasks have the same hash exactly if their files are equal.
-
-    Args:
-        public: content of the public files by path.
-        private: content of the private files by path.
-    """
+    """Return the hash of all files of a task, given by path. It is equal only if all files are equal."""
     sides = {"public": public, "private": private}
     return digest_of_hashes((side, path, digest(files[path])) for side, files in sides.items() for path in files)
 

@@ -19,15 +19,8 @@ VERSION = "v1"
 """Version of the schemas. A breaking change needs a new version in addition to the old one."""
 
 MODELS: tuple[type[BaseModel], ...] = (
-    BuildRequest,
-    RunSettings,
-    SeedTask,
-    TaskSpec,
-    TaskRecord,
-    TaskFile,
-    Manifest,
-    GradeReport,
-    Rejection,
+    *(BuildRequest, RunSettings, SeedTask, TaskSpec),
+    *(TaskRecord, TaskFile, Manifest, GradeReport, Rejection),
 )
 
 
@@ -36,16 +29,10 @@ def schema_files() -> dict[str, str]:
 
     The texts are the same on every machine: computed defaults, such as the number of CPU cores, are not in them.
     """
-    from sandmill.store.arrow_tables import FILES, PRIVATE_TASKS, PUBLIC_TASKS, REJECTIONS, SLOTS
+    from sandmill.store import arrow_tables
 
-    tables = {
-        "public_tasks": PUBLIC_TASKS,
-        "private_tasks": PRIVATE_TASKS,
-        "files": FILES,
-        "rejections": REJECTIONS,
-        "slots": SLOTS,
-    }
-    files = {f"{name}.{VERSION}.arrow.txt": _arrow_text(schema) for name, schema in tables.items()}
+    tables = ("PUBLIC_TASKS", "PRIVATE_TASKS", "FILES", "REJECTIONS", "SLOTS")
+    files = {f"{name.lower()}.{VERSION}.arrow.txt": _arrow_text(getattr(arrow_tables, name)) for name in tables}
     for model in MODELS:
         name = re.sub(r"(?<!^)(?=[A-Z])", "_", model.__name__).lower()
         text = json.dumps(model.model_json_schema(), indent=2, sort_keys=True, ensure_ascii=False)

@@ -16,10 +16,8 @@ from sandmill.models.plan import Slot
 from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
 
 AIM = {Band.EASY: 0.22, Band.MEDIUM: 0.39, Band.HARD: 0.61, Band.EXPERT: 0.77}
-"""Difficulty that a search aims at: inside the band, but drawn towards the middle of the scale.
-
-Near 0 all solvers score like the oracle, and near 1 none learns anything: thresholds would be ties.
-"""
+"""Difficulty that a search aims at: inside the band, but drawn towards the middle of the scale. Near 0 all solvers
+score like the oracle, and near 1 none learns anything: thresholds would be ties."""
 ACCEPTED = (0.15, 0.92)
 """Difficulties that a search accepts. Of 240 designs, 94 % of those from 0.35 to 0.75 became tasks, but 1 of 9 below
 0.15 and 4 of 14 above 0.92: there, medals are seldom 2 % of the gap apart, or a constant prediction wins one."""
@@ -87,15 +85,9 @@ def first_hardness(structure: Structure, band: Band) -> float:
 def steer(structure: Structure, band: Band, tried: Sequence[tuple[float, float]]) -> float:
     """Choose the next hardness: step as far as a typical design needs, and bisect where stepping fails.
 
-    Stepping fails if designs lie on both sides of the band, or after two steps.
-
-    Args:
-        structure: the slot's structure, whose typical curve gives the step.
-        band: the wanted band.
-        tried: (hardness, measured difficulty) of the designs so far, none of them in the band.
-
-    Returns:
-        A hardness in 0..1 between the hardest design that was too easy and the easiest that was too hard.
+    Stepping fails if designs lie on both sides of the band, or after two steps. `tried` has the hardness and the
+    measured difficulty of the designs so far, none of them in the band. The result, in 0..1, lies between the hardest
+    design that was too easy and the easiest that was too hard.
     """
     least, _ = accepted_range(band)
     too_easy = [hardness for hardness, difficulty in tried if difficulty < least]
@@ -191,13 +183,6 @@ def pair_bands(structures: Sequence[Structure], bands: Sequence[Band]) -> list[B
 
     Each such slot swaps with the slot by which both together come nearest. The other slots keep their bands: counts
     with an absolute error are never easy on 200 rows, ranks of numbers seldom expert.
-
-    Args:
-        structures: of the slots.
-        bands: of the slots, as drawn; as many.
-
-    Returns:
-        The same bands in another order.
     """
     kinds = [(structure.modality, structure.target, structure.metric) for structure in structures]
     by_kind = dict(zip(kinds, structures, strict=True))

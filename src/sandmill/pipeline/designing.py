@@ -83,26 +83,26 @@ async def _look(threads: Executor, workers: int, slot: Slot) -> str:
 
 
 def _with_drafts(shard: ShardPlan, outcomes: Sequence[Designed | Refused]) -> ShardPlan:
-    refusals = tuple(_rejection(outcome, shard.round) for outcome in outcomes if isinstance(outcome, Refused))
+    refusals = tuple(
+        Rejection(
+            slot=refused.slot.number,
+            round=shard.round,
+            attempt=1,
+            seed_id=refused.slot.seed.id,
+            stage=Stage.DESIGN,
+            reason=refused.reason,
+            detail=refused.detail,
+            usd=refused.usage.usd,
+            transcript=_transcript_path(shard.round, refused.slot),
+        )
+        for refused in outcomes
+        if isinstance(refused, Refused)
+    )
     slots = tuple(outcome.slot for outcome in outcomes)
     drafts = [slot.draft.model_dump(mode="json") if slot.draft else None for slot in slots]
     reasons = [[rejection.slot, rejection.reason] for rejection in refusals]
     key = f"{shard.key}-{fingerprint([*drafts, reasons])[:12]}"
     return shard.model_copy(update={"slots": slots, "refusals": refusals, "key": key})
-
-
-def _rejection(refused: Refused, round_number: int) -> Rejection:
-    return Rejection(
-        slot=refused.slot.number,
-        round=round_number,
-        attempt=1,
-        seed_id=refused.slot.seed.id,
-        stage=Stage.DESIGN,
-        reason=refused.reason,
-        detail=refused.detail,
-        usd=refused.usage.usd,
-        transcript=_transcript_path(round_number, refused.slot),
-    )
 
 
 def _transcript_path(round_number: int, slot: Slot) -> str:

@@ -116,7 +116,6 @@ def _panel(folder: Path, train: bytes, test: bytes, facts: TaskFacts, earlier: P
 
 
 def _scripts(folder: Path, panel: Panel, rendered: Rendered) -> "tuple[Script, ...]":
-    """Write the scripts of a task, chosen on its feedback part."""
     from sandmill.calibrate.scripts.choose import GradedTest, write_ladder
 
     answers, metric = rendered.answers, get_metric(rendered.package.facts.metric)

@@ -51,12 +51,9 @@ def preview_build(request: BuildRequest, settings: RunSettings) -> Preview:
 
 
 def forecast(costs: list[float], refused: int, slots: int) -> tuple[float, float]:
-    """Return a range of dollars that contains the cost of the build in about 90 % of cases.
+    """Return a range of dollars that contains the cost of a build in about 90 % of cases.
 
-    Args:
-        costs: dollars of each design seen, refused ones included.
-        refused: number of refused designs; later rounds try their slots again.
-        slots: number of slots of the build.
+    It follows from the dollars of each design seen, refused ones included. Later rounds try refused slots again.
     """
     mean, seen = fmean(costs), len(costs)
     spread = 1.65 * (stdev(costs) / math.sqrt(seen) if seen > 1 else _SPREAD_OF_ONE * mean)

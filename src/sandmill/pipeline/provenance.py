@@ -24,16 +24,10 @@ def numeric_versions() -> dict[str, str]:
 def code_version(suites: Mapping[str, bytes]) -> str:
     """Return a fingerprint of the code that makes shards: 12 hexadecimal digits.
 
-    Args:
-        suites: expectation suites by name, since they decide which packages pass.
+    The suites are part of it, since they decide which packages pass.
     """
-    return fingerprint(
-        {
-            "library": library_digest(),
-            "numeric": numeric_versions(),
-            "suites": {name: digest(content) for name, content in suites.items()},
-        }
-    )[:12]
+    hashes = {name: digest(content) for name, content in suites.items()}
+    return fingerprint({"library": library_digest(), "numeric": numeric_versions(), "suites": hashes})[:12]
 
 
 @cache

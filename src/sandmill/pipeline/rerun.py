@@ -20,14 +20,23 @@ from sandmill.models.reports import Outcome, Verification
 from sandmill.models.run import RunResult
 from sandmill.pipeline.provenance import library_digest, numeric_versions
 from sandmill.pipeline.reference import describe_ending, trusting_backend
-from sandmill.pipeline.task_limits import task_faults
-from sandmill.pipeline.verify import verify_task
+from sandmill.pipeline.verify import PUBLIC_FILES, verify_task
 from sandmill.sandbox.agent_env import require_agent_env
 from sandmill.sandbox.backends import BackendName, choose_backend
 from sandmill.synth import Rendered, render
 
 _LONGEST = 300
 """Characters of a message that a task made our code raise."""
+
+PRIVATE_FILES = frozenset({"answers.csv", *RUNG_FILES.values()})
+"""Private files that a rerun reads."""
+
+MAX_CSV_BYTES = 20 << 20
+"""Of one table. The largest has 40,000 test rows; a usual one has 1 MB."""
+MAX_COLUMNS = 500
+MAX_SCRIPT_BYTES = 1 << 20
+MAX_BOARD = 200
+"""Entries of a leaderboard. The panel has 51."""
 
 _WHAT = {
     "is_micro": "its rows are not those of its design, or the reference solution took too long",
@@ -57,20 +66,57 @@ def rerun_task(
         unconfined: run the scripts as a plain process where nothing can confine it; for releases of one's own.
 
     Returns:
-        What does not hold, one line each; empty when every fact holds. Scores agree to 6 significant digits.
+        One line for each fact that does not hold. Scores agree to 6 significant digits.
 
     Raises:
         SandboxUnavailable: nothing can confine the scripts here, or the agent's interpreter is missing.
     """
     backend = trusting_backend() if unconfined else choose_backend("auto")
     require_agent_env()
-    if faults := list(task_faults(package, record)):
+    if faults := list(_task_faults(package, record)):
         return faults
     try:
         with boundary(Stage.VERIFY):
             return _prove_again(package, record, secret, backend)
     except ItemRejected as error:
         return [f"it cannot be repeated: {shorten(error.detail, _LONGEST)}"]
+
+
+def _task_faults(package: TaskPackage, record: TaskRecord) -> Iterator[str]:
+    """Say why a task is no micro task, so that nothing of it is run or parsed; nothing if it may be one."""
+    sizes = package.spec.sizes
+    tested = sizes.feedback + sizes.final
+    rows = {"train.csv": sizes.train, "test.csv": tested, "sample_submission.csv": tested, "answers.csv": tested}
+    if set(package.public) != PUBLIC_FILES:
+        yield f"public/ holds {', '.join(sorted(package.public)) or 'nothing'}, not {', '.join(sorted(PUBLIC_FILES))}"
+    missing = PRIVATE_FILES - package.private.keys()
+    if missing:
+        yield f"private/ lacks {', '.join(sorted(missing))}"
+    for path, content in sorted({**package.public, **package.private}.items()):
+        if path in rows:
+            yield from _table_faults(path, content, rows[path])
+    for path in RUNG_FILES.values():
+        if len(package.private.get(path, b"")) > MAX_SCRIPT_BYTES:
+            yield f"{path} has more than {MAX_SCRIPT_BYTES} bytes"
+    if not 0 < len(record.calibration.board) <= MAX_BOARD:
+        yield f"the leaderboard has {len(record.calibration.board)} entries, not 1 to {MAX_BOARD}"
+    columns = max(len(record.spec.mechanism.columns), len(record.facts.classes), len(record.facts.submission_columns))
+    if columns > MAX_COLUMNS:
+        yield f"the design has {columns} columns or classes; the most is {MAX_COLUMNS}"
+
+
+def _table_faults(path: str, content: bytes, rows: int) -> Iterator[str]:
+    """Compare a table with what its design says. A design has at most 200 training rows and 40,000 test rows."""
+    if len(content) > MAX_CSV_BYTES:
+        yield f"{path} has {len(content)} bytes; the most is {MAX_CSV_BYTES}"
+        return
+    if b"\r" in content:
+        yield f"{path} holds carriage returns, which readers take for ends of lines; lines end in line feeds alone"
+    columns = content.partition(b"\n")[0].count(b",") + 1
+    if columns > MAX_COLUMNS:
+        yield f"{path} has {columns} columns; the most is {MAX_COLUMNS}"
+    if (found := content.count(b"\n") - 1) != rows:
+        yield f"{path} has {found} rows; its design has {rows}"
 
 
 def _prove_again(package: TaskPackage, record: TaskRecord, secret: bytes | None, backend: BackendName) -> list[str]:
@@ -105,7 +151,6 @@ def _script_problems(proved: Verification, record: TaskRecord, run: RunResult) -
 
 
 def _board_problems(package: TaskPackage, record: TaskRecord) -> Iterator[str]:
-    """Run every solver of the board again on the public files."""
     metric, answers = get_metric(package.facts.metric), read_answers(package.private["answers.csv"], package.facts)
     board = {entry.solver: entry for entry in record.calibration.board}
     known = [entry.name for entry in PANEL if entry.name in board]

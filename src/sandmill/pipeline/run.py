@@ -8,9 +8,8 @@ from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef
 from sandmill.models.reports import Rejection
 from sandmill.models.request import RunSettings
 from sandmill.pipeline.plan import plan_shards, plan_slots
-from sandmill.pipeline.progress import Listener, Progress
 from sandmill.pipeline.provenance import code_version
-from sandmill.pipeline.shard import ShardBuild
+from sandmill.pipeline.shard import Listener, Progress, ShardBuild
 from sandmill.pipeline.workers import shared_workers
 from sandmill.store.files import Store
 from sandmill.store.secret import release_secret, secret_id
@@ -62,7 +61,6 @@ def build_shard(
     reports = read_shard_reports(store, stored)
     listen(
         Progress(
-            shard=plan.key,
             stage=Stage.PUBLISH,
             slots=len(plan.slots),
             filled=len(stored.filled),

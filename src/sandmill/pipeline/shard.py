@@ -17,13 +17,36 @@ from sandmill.models.spec import Knobs
 from sandmill.pipeline.attempt import AttemptJob, Ended, prove, rejection_of, run_attempt
 from sandmill.pipeline.band_search import Attempt, Miss, OffBand, SlotSearch
 from sandmill.pipeline.measuring import Calibrated
-from sandmill.pipeline.progress import Listener, Progress
 from sandmill.pipeline.records import make_task
 from sandmill.pipeline.workers import WorkerPool, WorkerTimeout
 from sandmill.quality import check_suites
 
 JOB_TIMEOUT_S = 300.0
 """Wall-clock seconds that one attempt or one proof may take. A slower design is rejected."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """State of one shard when a piece of its work ends."""
+
+    stage: Stage
+    """The last stage that the piece of work reached."""
+    slots: int
+    """Slots of the shard."""
+    filled: int
+    """Slots that hold a verified task."""
+    attempts: int
+    rejected: int
+    done: int = 0
+    """Pieces of work of this wave that have ended, of `total`."""
+    total: int = 0
+    is_stored: bool = False
+    """The shard is finished and kept. This is its last report."""
+    task: str = ""
+    """The task that was just verified: id, domain, band, difficulty."""
+
+
+Listener = Callable[[Progress], None]
 
 
 @dataclass(frozen=True)
@@ -40,10 +63,9 @@ class Shard:
 
 
 @dataclass
-class _Slot:
-    """One slot: its search and what is reported of it."""
+class _Slot(SlotSearch):
+    """The search within one slot, and what is reported of it."""
 
-    search: SlotSearch
     tasks: list[VerifiedTask] = field(default_factory=list)
     rejections: list[Rejection] = field(default_factory=list)
     steps: list[AttemptReport] = field(default_factory=list)
@@ -53,19 +75,19 @@ class _Slot:
         """Sum up cost and outcome."""
         first = min((task.record for task in self.tasks), key=lambda record: record.replicate, default=None)
         return SlotReport(
-            slot=self.search.slot.number,
-            round=self.search.round,
-            wanted=self.search.slot.band,
+            slot=self.slot.number,
+            round=self.round,
+            wanted=self.slot.band,
             reached=first.calibration.difficulty.band if first else None,
             task_ids=tuple(task.record.task_id for task in self.tasks),
-            attempts=self.search.tried,
+            attempts=self.tried,
             seconds={stage: round(seconds, 4) for stage, seconds in self.seconds.items()},
             path=tuple(self.steps),
         )
 
     def booked_rejections(self) -> list[Rejection]:
         """Book the price of the draft on the last rejection if the slot stays empty: no task accounts for it."""
-        authorship = self.search.slot.authorship
+        authorship = self.slot.authorship
         if self.tasks or authorship is None or not self.rejections:
             return self.rejections
         *earlier, last = self.rejections
@@ -127,18 +149,18 @@ class ShardBuild:
     """Number of rejected packages to return, the last ones."""
 
     def __post_init__(self) -> None:
-        self._slots = [_Slot(SlotSearch(slot, self.plan.round)) for slot in self.plan.slots]
+        self._slots = [_Slot(slot, self.plan.round) for slot in self.plan.slots]
         self._suite_rows: list[dict[str, Any]] = []
         self._rejects: deque[tuple[Rejection, TaskPackage]] = deque(maxlen=self.keep_rejects)
         refusals = {rejection.slot: rejection for rejection in self.plan.refusals}
         for slot in self._slots:
-            if refusal := refusals.get(slot.search.slot.number):
-                slot.search.tried, slot.search.is_closed = 1, True
+            if refusal := refusals.get(slot.slot.number):
+                slot.tried, slot.is_closed = 1, True
                 slot.rejections.append(refusal)
 
     def run(self) -> Shard:
         """Fill the slots, then render the replicates of verified designs."""
-        while waiting := [slot for slot in self._slots if slot.search.is_open]:
+        while waiting := [slot for slot in self._slots if slot.is_open]:
             self._prove(self._search(waiting))
         self._prove(self._attempt([one for slot in self._slots for one in self._replicates(slot)]))
         tasks = [task for slot in self._slots for task in slot.tasks]
@@ -156,8 +178,8 @@ class ShardBuild:
         Suites and proofs wait for all slots: the suites cost as much for one package as for twenty.
         """
         found: list[_Candidate] = []
-        while waiting := [slot for slot in waiting if slot.search.is_open]:
-            wave = self._attempt([_Try(slot, slot.search.next_attempt()) for slot in waiting])
+        while waiting := [slot for slot in waiting if slot.is_open]:
+            wave = self._attempt([_Try(slot, slot.next_attempt()) for slot in waiting])
             found += wave
             waiting = [slot for slot in waiting if not any(slot is one.slot for one, _ in wave)]
         return found
@@ -167,7 +189,7 @@ class ShardBuild:
         for record in [task.record for task in slot.tasks]:
             for replicate in range(1, self.plan.replicates):
                 attempt = Attempt(
-                    slot=slot.search.slot,
+                    slot=slot.slot,
                     round=self.plan.round,
                     number=record.lineage.attempt,
                     variant=0,
@@ -236,7 +258,7 @@ class ShardBuild:
     def _accept(self, one: _Try, made: Calibrated, verification: Verification) -> None:
         task = make_task(made, one.attempt, verification, self.plan, self.code, self.secret)
         one.slot.tasks.append(task)
-        one.slot.search.is_closed = True
+        one.slot.is_closed = True
         package, difficulty = made.package, made.calibration.difficulty
         one.note_step("verified", difficulty.value)
         named = f"{package.task_id} {package.spec.domain} {difficulty.band} {difficulty.value:.2f}"
@@ -260,9 +282,9 @@ class ShardBuild:
         difficulty = made.calibration.difficulty.value if made else None
         if spec and isinstance(error, OffBand):
             difficulty = error.difficulty
-            one.slot.search.note_miss(Miss(attempt, spec.fingerprint, difficulty))
+            one.slot.note_miss(Miss(attempt, spec.fingerprint, difficulty))
         else:
-            one.slot.search.start_over()
+            one.slot.start_over()
         one.note_step(error.reason, difficulty)
         if package := made.package if made else one.ended.reject:
             self._rejects.append((rejection, package))
@@ -270,11 +292,10 @@ class ShardBuild:
     def _tell(self, stage: Stage, done: int = 0, total: int = 0, task: str = "") -> None:
         self.listen(
             Progress(
-                shard=self.plan.key,
                 stage=stage,
                 slots=len(self._slots),
                 filled=sum(bool(slot.tasks) for slot in self._slots),
-                attempts=sum(slot.search.tried for slot in self._slots),
+                attempts=sum(slot.tried for slot in self._slots),
                 rejected=sum(len(slot.rejections) for slot in self._slots),
                 done=done,
                 total=total,

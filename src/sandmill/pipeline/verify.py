@@ -32,14 +32,7 @@ PUBLIC_FILES = frozenset({"description.md", "train.csv", "test.csv", "sample_sub
 def verify_task(
     package: TaskPackage, calibration: Calibration, scripts: Mapping[str, str], again: TaskPackage, backend: BackendName
 ) -> tuple[Verification, RunResult]:
-    """Run the scripts, grade the sample and nothing at all, and compare a second rendering.
-
-    Args:
-        package: as it will be published.
-        calibration: its thresholds and gap scale.
-        scripts: source by file name.
-        again: the same design rendered once more.
-        backend: sandbox backend for the scripts.
+    """Run the scripts, given by file name, grade the sample and nothing at all, and compare a second rendering.
 
     Returns:
         The facts, and how the reference script ran.

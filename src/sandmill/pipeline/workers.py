@@ -153,8 +153,6 @@ _SHARED: dict[int, WorkerPool] = {}
 
 
 class _Worker:
-    """The parent's end of one process."""
-
     def __init__(self) -> None:
         near, far = socket.socketpair()
         with far:

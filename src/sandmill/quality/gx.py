@@ -69,11 +69,7 @@ class SuiteResults:
 
 
 def run_suites(suites: Mapping[str, bytes], tables: Mapping[str, pl.DataFrame]) -> SuiteResults:
-    """Run each suite once over the table of its name.
-
-    Args:
-        suites: content of the suites' files by table name.
-        tables: frames with a column `task_id`; every row belongs to the task it names.
+    """Run each suite, given as a file, once over the table of its name. Every row has the id of its task.
 
     Raises:
         InputError: if a suite is broken or cannot be evaluated at all. That is a fault of the suite and not of a task,
@@ -91,7 +87,7 @@ def findings_by_task(results: SuiteResults) -> dict[str, list[Finding]]:
     for verdict in results.verdicts:
         for task_id, names in verdict.failing.items():
             where = f" ({name_some(sorted(set(filter(None, names))))})" if any(names) else ""
-            finding = Finding(task_id, "expectations", f"{verdict.label}: {count(len(names), 'row')}{where}")
+            finding = Finding("expectations", f"{verdict.label}: {count(len(names), 'row')}{where}")
             found.setdefault(task_id, []).append(finding)
     return found
 

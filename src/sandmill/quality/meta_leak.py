@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 from scipy.special import xlogy
 from scipy.stats import t as student
 
@@ -21,6 +22,7 @@ from sandmill.quality.role_reading import (
     Examples,
     Floats,
     Guesses,
+    Indices,
     Mask,
     guess_held_out,
     lay_out_columns,
@@ -132,7 +134,7 @@ def check_meta_leak(specs: Iterable[TaskSpec]) -> MetaLeak:
     sample = [unique[key] for key in sorted(unique)[:MOST_TASKS]]
     families = _families(sample)
     tasks, columns = len(sample), sum(len(spec.mechanism.columns) for spec in sample)
-    if len(set(families)) < LEAST_FAMILIES:
+    if len(np.unique(families)) < LEAST_FAMILIES:
         return MetaLeak(tasks=tasks, columns=columns, baseline=None, readers=(), words=(), verdict="too_small")
     examples = lay_out_columns(sample, families)
     guesses = guess_held_out(examples)
@@ -152,20 +154,14 @@ def check_meta_leak(specs: Iterable[TaskSpec]) -> MetaLeak:
     )
 
 
-def _families(specs: Sequence[TaskSpec]) -> list[int]:
+def _families(specs: Sequence[TaskSpec]) -> Indices:
     """Number the designs so that those which share an ancestor share a number."""
-    head: dict[str, str] = {}
-
-    def find(key: str) -> str:
-        while head.get(key, key) != key:
-            key = head[key]
-        return key
-
-    for spec in specs:
-        if spec.parent:
-            head[find(spec.fingerprint)] = find(spec.parent)
-    numbers: dict[str, int] = {}
-    return [numbers.setdefault(find(spec.fingerprint), len(numbers)) for spec in specs]
+    keys = [spec.fingerprint for spec in specs]
+    parents = [spec.parent or key for spec, key in zip(specs, keys, strict=True)]
+    place = {key: number for number, key in enumerate(dict.fromkeys([*keys, *parents]))}
+    links = ([place[key] for key in keys], [place[parent] for parent in parents])
+    _, families = connected_components(csr_array((np.ones(len(keys)), links), shape=(len(place),) * 2), directed=False)
+    return np.asarray(families[: len(keys)], dtype=np.intp)
 
 
 def _losses(examples: Examples, guess: Floats) -> Floats:
@@ -178,7 +174,6 @@ def _score(examples: Examples, guess: Floats) -> Guess:
 
 
 def _compare(examples: Examples, name: Literal["words", "names"], guess: Floats, seen: Floats) -> Reader:
-    """Test a reader against the baseline, families being the independent cases."""
     lost, loss = _losses(examples, seen), _losses(examples, guess)
     gain = np.bincount(examples.family, lost - loss) / np.bincount(examples.family)
     error = max(float(gain.std(ddof=1)), 1e-12) / np.sqrt(len(gain))

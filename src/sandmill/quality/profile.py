@@ -51,12 +51,9 @@ Row = dict[str, Any]
 
 
 def lay_out(parsed: Sequence[PackageTables]) -> dict[str, pl.DataFrame]:
-    """Return the tables of the suites for parsed packages.
+    """Return one frame for each entry of `SCHEMAS`, with exactly its columns, even when no package gives a row.
 
     A file that cannot be read gives null cells or no rows; the gate `files` reports it.
-
-    Returns:
-        One frame for each entry of `SCHEMAS`, with exactly its columns, even when no package gives a row.
     """
     tables = {
         "tasks": _stack("tasks", map(_describe_task, parsed)),

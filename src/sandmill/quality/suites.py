@@ -68,10 +68,7 @@ class Expectation:
 
 
 def load_suites(folder: Path) -> dict[str, bytes]:
-    """Read and check every suite of a folder. The bytes are also copied into releases.
-
-    Returns:
-        Content of `<table>.json` by table name.
+    """Read and check every suite of a folder: content of `<table>.json` by table name, as copied into releases.
 
     Raises:
         InputError: with every mistake of every file: its line, what was seen, what was expected.

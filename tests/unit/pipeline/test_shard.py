@@ -17,9 +17,8 @@ from sandmill.models.structure import MetricName, TargetKind
 from sandmill.pipeline.attempt import AttemptJob, run_attempt
 from sandmill.pipeline.band_search import OFF_BAND
 from sandmill.pipeline.plan import plan_build, plan_shards, plan_slots
-from sandmill.pipeline.progress import Progress
 from sandmill.pipeline.rerun import rerun_task
-from sandmill.pipeline.shard import Shard, ShardBuild
+from sandmill.pipeline.shard import Progress, Shard, ShardBuild
 from sandmill.pipeline.verify import LUCK
 from sandmill.pipeline.workers import WorkerLost
 from tests.designs import SECRET, make_seed
