@@ -1,4 +1,4 @@
-"""Drafts by language models for all slots of a round, before any shard is built."""
+"""Drafts by language models for all slots of a round, made before any shard is built, and the client that asks them."""
 
 import asyncio
 from collections.abc import Sequence
@@ -7,19 +7,25 @@ from functools import partial
 
 from sandmill.design.lexicon import load_domains
 from sandmill.design.llm import Designed, KnownDomain, LlmDesigner, Refused
+from sandmill.errors import Problem
 from sandmill.fingerprint import fingerprint
-from sandmill.llm import LlmClient
+from sandmill.llm import Budget, LlmClient, Recordings
+from sandmill.llm.budget import Ledger
+from sandmill.llm.costs import prices_of
 from sandmill.models.base import Stage
+from sandmill.models.llm import LlmSettings, ModelChoice
 from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef, Slot
 from sandmill.models.reports import Rejection
-from sandmill.models.request import RunSettings
-from sandmill.pipeline.llm_client import FOLDER, open_client
+from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline.run import open_dataset
 from sandmill.pipeline.sample_preview import preview_sample
 from sandmill.pipeline.workers import shared_workers
 from sandmill.quality.giveaways import GIVEAWAYS
+from sandmill.store.files import Store
 from sandmill.store.shards import read_shard_records
 
+FOLDER = "llm"
+"""Folder of the dataset with replies, receipts and transcripts. It is private: they name motifs."""
 DESIGNS_A_CALL = 4
 """Designs in progress per concurrent call, so that another request follows at once when a call ends. With `--max-usd`
 it is 1: designs that are in progress when the limit is reached are paid for in part and lost."""
@@ -107,3 +113,47 @@ def _with_drafts(shard: ShardPlan, outcomes: Sequence[Designed | Refused]) -> Sh
 
 def _transcript_path(round_number: int, slot: Slot) -> str:
     return f"{FOLDER}/transcripts/r{round_number}-s{slot.number:06d}.json"
+
+
+def open_client(plan: BuildPlan, settings: RunSettings, store: Store) -> LlmClient:
+    """Create the client of a build. In replay it reads recordings from `settings.replay` and sends no request."""
+    recordings = (
+        Recordings(Store(settings.replay), "replies") if settings.replay else Recordings(store, f"{FOLDER}/replies")
+    )
+    ledger = Ledger(store, f"{FOLDER}/paid/{plan.fingerprint[:16]}")
+    how = LlmSettings(
+        concurrency=settings.llm_calls,
+        timeout_s=settings.llm_timeout,
+        api_base=settings.api_base,
+        is_replay=settings.replay is not None,
+    )
+    choice = ModelChoice(models=plan.request.model, max_tokens=plan.request.max_tokens)
+    return LlmClient(choice, how, recordings, Budget(settings.max_usd, ledger), _prices(settings))
+
+
+def llm_problems(request: BuildRequest, settings: RunSettings) -> list[Problem]:
+    """List problems that would keep models from answering; called before any work."""
+    if request.designer != "llm":
+        return [Problem("--preview", "the grammar designer", "--designer llm and --model")] if settings.preview else []
+    if settings.replay is not None:
+        if Store(settings.replay).list("replies"):
+            return []
+        return [Problem("--replay", settings.replay, "a place with recorded replies, such as releases/micro/llm")]
+    return [problem for model in request.model for problem in _model_problems(model, settings)]
+
+
+def _prices(settings: RunSettings) -> dict[str, float]:
+    return {str(side): usd for side, usd in settings.price.items()}
+
+
+def _model_problems(model: str, settings: RunSettings) -> list[Problem]:
+    from sandmill.llm.provider import missing_keys
+
+    problems = []
+    if settings.max_usd is not None and not prices_of(model, _prices(settings)).is_known:
+        hint = "Give --price input=0.15,output=0.6, or leave --max-usd out"
+        problems.append(Problem("--max-usd", f"no price known for {model}", "a model whose price is known", hint))
+    keys = [] if settings.api_base else missing_keys(model)
+    if keys:
+        problems.append(Problem("--model", f"{model} without a key", f"{' and '.join(keys)} in the environment"))
+    return problems

@@ -7,8 +7,7 @@ from statistics import fmean, stdev
 from sandmill.design.llm import Designed, Refused
 from sandmill.models.llm import Usage
 from sandmill.models.request import BuildRequest, RunSettings
-from sandmill.pipeline.designing import render_sample, settle
-from sandmill.pipeline.llm_client import open_client
+from sandmill.pipeline.designing import open_client, render_sample, settle
 from sandmill.pipeline.plan import plan_build, plan_slots
 from sandmill.pipeline.run import open_dataset
 from sandmill.seeds import ingest

@@ -1,28 +1,35 @@
-"""Publish the tasks of a build as a version, or say why nothing is published."""
+"""Add up the tasks of a build and publish them as a version, or say why nothing is published."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from sandmill.errors import BudgetExceeded, LeakyRelease, MixMissed, count
+from sandmill.design.llm import MONEY_SPENT
+from sandmill.errors import INTERNAL_ERROR, BudgetExceeded, LeakyRelease, MixMissed, count
 from sandmill.models.base import Frozen
 from sandmill.models.plan import BuildPlan, ShardRef
+from sandmill.models.release import TaskRecord
+from sandmill.models.reports import Rejection, SlotReport
 from sandmill.models.request import RunSettings
 from sandmill.models.spec import TaskSpec
 from sandmill.pipeline.provenance import code_version
 from sandmill.pipeline.run import REJECTS, ROUNDS, open_dataset
-from sandmill.pipeline.summary import BuildSummary
-from sandmill.quality.meta_leak import MetaLeak, check_meta_leak
-from sandmill.report import dataset_card
+from sandmill.quality import add_summaries
+from sandmill.quality.meta_leak import MOST_TASKS, MetaLeak, check_meta_leak
+from sandmill.report import FunnelCounts, MixCounts, ReleaseDigest, dataset_card
+from sandmill.report.designers import DesignerCounts, DesignerRow
 from sandmill.store.files import Store
 from sandmill.store.publish import publish
 from sandmill.store.secret import release_secret, secret_id
-from sandmill.store.shards import read_shard_records, read_shard_reports
+from sandmill.store.shards import ShardReports, read_shard_records, read_shard_reports
 
 EMPTY_SLOTS_ALLOWED = 0.2
 """Share of slots that may stay empty. With more, the release is not what was asked for."""
 INTERNAL_ERRORS_ALLOWED = 0.01
 """Share of attempts that may fail in our own code; one attempt always may."""
+MOST_SHOWN = 200
+"""Records that are kept whole, for a table that a person reads."""
 
 
 class Publication(Frozen):
@@ -53,6 +60,67 @@ class Publication(Frozen):
         if self.rejects:
             lines.append(f"Rejected packages are kept in {self.rejects}; each holds the reason in rejection.json.")
         return "\n".join(lines)
+
+
+@dataclass
+class BuildSummary:
+    """Counts over the shards added so far.
+
+    Args:
+        seeds: title and summary of each seed by its id.
+    """
+
+    seeds: Mapping[str, str]
+    counts: FunnelCounts = field(default_factory=FunnelCounts)
+    mix: MixCounts = field(default_factory=MixCounts)
+    digest: ReleaseDigest = field(default_factory=ReleaseDigest)
+    suites: list[dict[str, Any]] = field(default_factory=list)
+    filled: set[int] = field(default_factory=set)
+    unpaid: set[int] = field(default_factory=set)
+    """Slots without money for their draft."""
+    internal: list[tuple[str, Rejection]] = field(default_factory=list)
+    """Internal errors, each with the key of its shard."""
+    specs: dict[str, TaskSpec] = field(default_factory=dict)
+    """A sample of the designs by fingerprint, those with the lowest."""
+    shown: list[TaskRecord] = field(default_factory=list)
+    """The first records, at most `MOST_SHOWN`."""
+    shown_slots: list[SlotReport] = field(default_factory=list)
+    """Slots of the same shards."""
+    _designers: dict[str, DesignerCounts] = field(default_factory=dict)
+
+    def add_reports(self, key: str, reports: ShardReports) -> None:
+        """Count the report tables of one shard."""
+        self.counts.add(reports.slots, reports.rejections)
+        self.suites = add_summaries([self.suites, reports.suites])
+        for slot in reports.slots:
+            self.mix.add(slot)
+            if slot.reached:
+                self.filled.add(slot.slot)
+        self.internal += [(key, one) for one in reports.rejections if one.reason == INTERNAL_ERROR]
+        self.unpaid |= {one.slot for one in reports.rejections if one.reason == MONEY_SPENT}
+        if len(self.shown) < MOST_SHOWN:
+            self.shown_slots += reports.slots
+
+    def add_record(self, record: TaskRecord) -> None:
+        """Count one task."""
+        self.digest.add(record)
+        name = record.lineage.designer
+        self._designers.setdefault(name, DesignerCounts(name, self.seeds)).add(record)
+        self.specs[record.spec.fingerprint] = record.spec
+        if len(self.specs) > 2 * MOST_TASKS:
+            self.specs = {key: self.specs[key] for key in sorted(self.specs)[:MOST_TASKS]}
+        if len(self.shown) < MOST_SHOWN:
+            self.shown.append(record)
+
+    @property
+    def excused(self) -> set[int]:
+        """Empty slots for which no design is to blame: the money was spent, or our own code failed."""
+        return (self.unpaid | {one.slot for _, one in self.internal}) - self.filled
+
+    def designers(self) -> list[DesignerRow]:
+        """Sum up by designer."""
+        attempts, lost = self.counts.attempts, self.counts.usd
+        return [self._designers[name].row(attempts, lost) for name in sorted(self._designers)]
 
 
 def summarize_build(plan: BuildPlan, shards: Sequence[ShardRef], settings: RunSettings) -> BuildSummary:

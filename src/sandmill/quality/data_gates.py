@@ -1,4 +1,4 @@
-"""Gates on the rows: targets, repeated rows, order, and columns that determine a target. Each yields findings as text."""
+"""Gates on the rows: targets, repeated rows, order, columns that determine a target. Each yields findings as text."""
 
 import math
 from collections.abc import Iterable, Iterator
