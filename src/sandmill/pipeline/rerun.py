@@ -191,7 +191,6 @@ def _entry_problems(record: TaskRecord) -> Iterator[str]:
 
 
 def _end_problems(record: TaskRecord, rendered: Rendered | None) -> Iterator[str]:
-    """Compare both ends of the gap scale: the constant answer with the board, the oracle with that of the design."""
     measured = record.calibration
     constant = next((entry.final for entry in measured.board if entry.solver == TRIVIAL), None)
     if constant != measured.trivial:
@@ -205,7 +204,6 @@ def _end_problems(record: TaskRecord, rendered: Rendered | None) -> Iterator[str
 
 
 def _version_notes(record: TaskRecord) -> Iterator[str]:
-    """Name libraries that differ from those that the task was built with: they explain small differences."""
     here = numeric_versions()
     built = {name: number for name, number in record.lineage.libraries.items() if here.get(name, number) != number}
     if built:

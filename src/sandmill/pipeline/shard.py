@@ -185,7 +185,6 @@ class ShardBuild:
         return found
 
     def _replicates(self, slot: _Slot) -> Iterator[_Try]:
-        """Make the tries that render a slot's verified design again. They are accepted in any band."""
         for record in [task.record for task in slot.tasks]:
             for replicate in range(1, self.plan.replicates):
                 attempt = Attempt(

@@ -110,7 +110,7 @@ def _count_repeats(frame: pl.DataFrame, columns: list[str]) -> int:
 
 
 def _most_copies(tables: PackageTables) -> int:
-    """Return the largest plausible number of declared copies: five standard deviations above the mean."""
+    """Return the largest plausible number of declared copies."""
     if (declared := tables.spec.mechanism.duplicates()) is None:
         return 0
     rows, rate = tables.train.height, declared.rate

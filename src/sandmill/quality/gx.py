@@ -113,7 +113,6 @@ def _run_suite(name: str, expectations: list[Expectation], table: pl.DataFrame) 
 
 
 def _read_outcome(name: str, expectations: list[Expectation], results: list[Any], table: pl.DataFrame) -> list[Verdict]:
-    """Pair expectations with results, which come in another order."""
     by_number = {result.expectation_config.meta[_NUMBER]: result for result in results}
     verdicts: list[Verdict] = []
     problems: list[Problem] = []

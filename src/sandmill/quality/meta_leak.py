@@ -138,10 +138,7 @@ def check_meta_leak(specs: Iterable[TaskSpec]) -> MetaLeak:
         return MetaLeak(tasks=tasks, columns=columns, baseline=None, readers=(), words=(), verdict="too_small")
     examples = lay_out_columns(sample, families)
     guesses = guess_held_out(examples)
-    readers = (
-        _compare(examples, "words", guesses.words, guesses.seen),
-        _compare(examples, "names", guesses.names, guesses.seen),
-    )
+    readers = (_compare(examples, guesses, "words"), _compare(examples, guesses, "names"))
     words = _telltales(examples, guesses)
     leaks = any(reader.leaks for reader in readers) or any(word.leaks for word in words)
     return MetaLeak(
@@ -173,8 +170,9 @@ def _score(examples: Examples, guess: Floats) -> Guess:
     return Guess(log_loss=round(float(_losses(examples, guess).mean()), 5), accuracy=round(accuracy, 5))
 
 
-def _compare(examples: Examples, name: Literal["words", "names"], guess: Floats, seen: Floats) -> Reader:
-    lost, loss = _losses(examples, seen), _losses(examples, guess)
+def _compare(examples: Examples, guesses: Guesses, name: Literal["words", "names"]) -> Reader:
+    guess: Floats = getattr(guesses, name)
+    lost, loss = _losses(examples, guesses.seen), _losses(examples, guess)
     gain = np.bincount(examples.family, lost - loss) / np.bincount(examples.family)
     error = max(float(gain.std(ddof=1)), 1e-12) / np.sqrt(len(gain))
     p = 2 * float(student.sf(gain.mean() / error, len(gain) - 1))

@@ -239,15 +239,13 @@ def _read_names(examples: Examples, seen: Floats, train: Mask) -> Floats:
 
 
 def _weigh_trusts(counts: Floats, expected: Floats) -> Floats:
-    evidence = np.stack([_evidence(counts, trust * expected, trust) for trust in _TRUSTS], axis=1)
+    evidence = np.zeros((len(counts), len(_TRUSTS)))
+    for number, trust in enumerate(_TRUSTS):
+        # Log-likelihood under a Dirichlet-multinomial, but for what does not depend on the trust.
+        each = gammaln(trust * expected + counts) - gammaln(trust * expected)
+        evidence[:, number] = each.sum(axis=1) + gammaln(trust) - gammaln(trust + counts.sum(axis=1))
     belief = np.full_like(evidence, 1 / len(_TRUSTS))
     for _ in range(20):
         prior = np.maximum(belief.mean(axis=0), 1e-4)
         belief = softmax(evidence + np.log(prior), axis=1)
     return np.asarray(belief)
-
-
-def _evidence(counts: Floats, strength: Floats, trust: float) -> Floats:
-    """Log-likelihood of counts under a Dirichlet-multinomial, but for what does not depend on the trust."""
-    each = gammaln(strength + counts) - gammaln(strength)
-    return np.asarray(each.sum(axis=1) + gammaln(trust) - gammaln(trust + counts.sum(axis=1)))

@@ -155,7 +155,7 @@ def _show(value: Any) -> str:
 
 
 def _find_lines(text: str) -> list[int]:
-    """Line number of each entry of the list `expectations`; the text is known to be sound JSON."""
+    """Line number of each entry of the list `expectations`. The text is sound JSON."""
     decoder = json.JSONDecoder()
     lines: list[int] = []
     place = text.index("[", text.index('"expectations"')) + 1
