@@ -64,13 +64,10 @@ class Publication(Frozen):
 
 @dataclass
 class BuildSummary:
-    """Counts over the shards added so far.
-
-    Args:
-        seeds: title and summary of each seed by its id.
-    """
+    """Counts over the shards added so far."""
 
     seeds: Mapping[str, str]
+    """Title and summary of each seed by its id."""
     counts: FunnelCounts = field(default_factory=FunnelCounts)
     mix: MixCounts = field(default_factory=MixCounts)
     digest: ReleaseDigest = field(default_factory=ReleaseDigest)

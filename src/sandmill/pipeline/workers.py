@@ -59,9 +59,6 @@ class WorkerPool:
 
     Several threads may use one pool at once. A worker runs one item at a time, with one thread of linear algebra. It
     ignores Ctrl-C, and the kernel kills it when the parent dies, even by SIGKILL.
-
-    Args:
-        workers: processes, at least 1.
     """
 
     def __init__(self, workers: int) -> None:
@@ -199,12 +196,7 @@ class _Worker:
 
 
 def serve(descriptor: int, parent: int) -> None:
-    """Run items until the parent ends. This is the main loop of a worker process.
-
-    Args:
-        descriptor: socket to the parent, inherited.
-        parent: process id of the parent; if it has ended already, the worker ends at once.
-    """
+    """Run items from an inherited socket until the parent process ends. This is the main loop of a worker process."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:

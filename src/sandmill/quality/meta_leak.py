@@ -124,11 +124,7 @@ class MetaLeak(Frozen):
 def check_meta_leak(specs: Iterable[TaskSpec]) -> MetaLeak:
     """Say whether the roles of columns can be learnt from the words of other tasks.
 
-    Args:
-        specs: designs of a release, replicates included. Of more than `MOST_TASKS` designs, a fixed sample is used.
-
-    Returns:
-        The same for the same designs, in whatever order they come.
+    The order of the designs does not matter. Of more than `MOST_TASKS`, a fixed sample is used.
     """
     unique = {spec.fingerprint: spec for spec in specs if spec.channel is None}
     sample = [unique[key] for key in sorted(unique)[:MOST_TASKS]]

@@ -105,7 +105,7 @@ def _describe_columns(tables: PackageTables) -> Iterator[Row]:
     facts = tables.facts
     prose = (tables.spec.channel.column,) if tables.spec.channel else ()
     named = dict.fromkeys(facts.target_columns, "target") | {facts.id_column: "id"} | dict.fromkeys(prose, "prose")
-    dates = {column.name for column in date_columns(tables.spec)}
+    dates = {column.name for column, _ in date_columns(tables.spec)}
     for path, frame, roles, role in (
         (TRAIN, tables.train, named, "feature"),
         (TEST, tables.test, named, "feature"),

@@ -8,7 +8,7 @@ import polars as pl
 
 from sandmill.errors import count, name_some
 from sandmill.models.base import Part
-from sandmill.models.mechanism import Column, Date
+from sandmill.models.mechanism import Column
 from sandmill.models.structure import SplitKind
 from sandmill.quality.cells import date_columns
 from sandmill.quality.dependence import Array, overhang_p_value, same_spread_p_value
@@ -70,13 +70,17 @@ def check_time(tables: PackageTables) -> Iterator[str]:
     """Check that test dates are later if the split is by time. Otherwise, and between parts, spans must agree."""
     dates = date_columns(tables.spec)
     split = tables.spec.split
-    parting = [column.name for column in dates if _train_days(column) is not None]
+    parting = [column.name for column, date in dates if date.train_days is not None]
     if split is SplitKind.TEMPORAL and not parting:
         yield "the split is by time, but no date column parts train and test"
     if split is not SplitKind.TEMPORAL and parting:
         yield f"column {parting[0]} parts train and test by time, but the split is {split}"
-    for column in dates:
-        yield from _check_span(tables, column)
+    for column, date in dates:
+        for path, frame in ((TRAIN, tables.train), (TEST, tables.test)):
+            # Days count from the first day of the column, 0.
+            days = frame[column.name].drop_nulls()
+            if outside := int(((days < 0) | (days >= date.days)).sum()):
+                yield f"{path}: {count(outside, 'cell')} of column {column.name} outside the declared span"
         train, test = _days(tables.distinct_train, column), _days(tables.test, column)
         if column.name not in parting:
             yield from _compare_spans(f"{TRAIN} and {TEST}: column {column.name}", train, test)
@@ -84,20 +88,6 @@ def check_time(tables: PackageTables) -> Iterator[str]:
             yield f"{count(early, 'row')} of {TEST} not later than all of {TRAIN} by column {column.name}"
         feedback, final = (_days(tables.test.filter(tables.test_parts == str(part)), column) for part in Part)
         yield from _compare_spans(f"parts of {TEST}: column {column.name}", feedback, final)
-
-
-def _train_days(column: Column) -> int | None:
-    return column.distribution.train_days if isinstance(column.distribution, Date) else None
-
-
-def _check_span(tables: PackageTables, column: Column) -> Iterator[str]:
-    """Check that days are in the declared span. They count from the column's first day, 0."""
-    if not isinstance(column.distribution, Date):
-        return
-    for path, frame in ((TRAIN, tables.train), (TEST, tables.test)):
-        days = frame[column.name].drop_nulls()
-        if outside := int(((days < 0) | (days >= column.distribution.days)).sum()):
-            yield f"{path}: {count(outside, 'cell')} of column {column.name} outside the declared span"
 
 
 def _days(frame: pl.DataFrame, column: Column) -> Array:
