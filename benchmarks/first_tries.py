@@ -4,13 +4,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sandmill.errors import ItemRejected
 from sandmill.models.base import Stage
 from sandmill.models.plan import Slot
 from sandmill.models.request import BuildRequest
-from sandmill.pipeline.attempt import AttemptJob, Failed, ProofJob, Unsound, prove, run_attempt
+from sandmill.pipeline.attempt import AttemptJob, prove, run_attempt
 from sandmill.pipeline.band_search import Attempt, first_hardness
-from sandmill.pipeline.measuring import OffBand
 from sandmill.pipeline.plan import plan_build, plan_slots
 from sandmill.pipeline.workers import WorkerPool
 from sandmill.seeds import ingest
@@ -38,18 +36,17 @@ def attempt(piece: tuple[Slot, bool]) -> Try:
     slot, proves = piece
     one = Attempt(slot, 0, 1, 0, first_hardness(slot.seed.structure, slot.band), any_band=True)
     attempted = run_attempt(AttemptJob(one, "first tries", SECRET))
-    made, wanted = attempted.result, str(slot.band)
-    if isinstance(made, Failed):
-        return Try(f"{made.error.stage} {made.error.reason}", wanted, detail=made.error.traceback or made.error.detail)
-    assert not isinstance(made, OffBand)
-    if isinstance(made, Unsound):
-        reached = str(made.calibrated.calibration.difficulty.band)
-        return Try(f"check {made.error.reason}", wanted, reached, detail=made.error.detail)
+    made, error, wanted = attempted.made, attempted.error, str(slot.band)
+    if error:
+        reached = str(made.calibration.difficulty.band) if made else ""
+        detail = "" if made else error.traceback
+        return Try(f"{error.stage} {error.reason}", wanted, reached, detail=detail or error.detail)
+    assert made
     seconds = [attempted.seconds[stage] for stage in (Stage.DESIGN, Stage.GENERATE, Stage.CALIBRATE, Stage.CHECK)]
     if proves:
-        proof = prove(ProofJob(made, SECRET))
-        if isinstance(proof.result, ItemRejected):
-            return Try(f"verify {proof.result.reason}", wanted, detail=proof.result.detail)
+        proof = prove(made, SECRET)
+        if proof.error:
+            return Try(f"verify {proof.error.reason}", wanted, detail=proof.error.detail)
         seconds.append(proof.seconds[Stage.VERIFY])
     reached = str(made.calibration.difficulty.band)
     return Try("verified", wanted, reached, made.package.spec.sizes.final, "", tuple(seconds))

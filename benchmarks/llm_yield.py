@@ -18,8 +18,7 @@ from typing import Any
 from benchmarks.first_tries import report, try_slots
 from sandmill.design.llm import Designed, Refused
 from sandmill.models.request import BuildRequest, RunSettings
-from sandmill.pipeline.designing import settle
-from sandmill.pipeline.llm_client import open_client
+from sandmill.pipeline.designing import open_client, settle
 from sandmill.pipeline.plan import plan_build, plan_slots
 from sandmill.pipeline.run import open_dataset
 from sandmill.seeds import ingest

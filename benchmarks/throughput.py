@@ -19,8 +19,8 @@ from sandmill.models.base import Stage
 from sandmill.models.request import BuildRequest, RunSettings
 
 LIBRARY_CALLS = (
-    "tasks.seeding.ingest",
-    "tasks.seeding.plan_build",
+    "tasks.building.ingest",
+    "tasks.building.plan_build",
     "tasks.building.plan_round",
     "tasks.building.build_shard",
     "tasks.reporting.summarize_build",

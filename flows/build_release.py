@@ -15,12 +15,11 @@ from sandmill.models.plan import ShardRef
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline.preflight import check_inputs
 from sandmill.pipeline.preview import preview_build
-from tasks.building import draft_designs, fill_shard, plan_next_round
+from tasks.building import draft_designs, fill_shard, ingest_seeds, plan_next_round, plan_release
 from tasks.killed_runs import crash_killed_runs
 from tasks.parameters import Request, Settings
 from tasks.publishing import cancelled, completed, is_cancelled, name_version, publish_version
 from tasks.reporting import report_release
-from tasks.seeding import ingest_seeds, plan_release
 
 PROGRAMME = "python -m flows.build_release"
 EXAMPLES = f"""{PROGRAMME} --name micro --tasks 12 --seed 7 --root releases
@@ -62,12 +61,9 @@ def main() -> int:
             return 0
         state = build_release(request, settings, return_state=True)
         show_ending(state.result(), state.message or "")
-    except SandmillError as error:
+    except (SandmillError, CancelledRun) as error:
         print(error, file=sys.stderr)
-        return error.exit_code
-    except CancelledRun as error:
-        print(error, file=sys.stderr)
-        return 1
+        return getattr(error, "exit_code", 1)
     return 0
 
 

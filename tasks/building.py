@@ -1,16 +1,20 @@
-"""Policy for building shards. Time limits lie in the workers: a Prefect timeout cannot interrupt a thread."""
+"""Policy for planning and filling shards. Time limits lie in the workers: a Prefect timeout cannot stop a thread."""
 
 from functools import cache
 from pathlib import Path
 
 from prefect import task
+from prefect.logging import get_run_logger
 
 from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef
-from sandmill.models.request import RunSettings
+from sandmill.models.request import BuildRequest, RunSettings
+from sandmill.models.seed import SeedIntake
 from sandmill.pipeline.designing import design_round
+from sandmill.pipeline.plan import plan_build
 from sandmill.pipeline.run import build_shard, plan_round
 from sandmill.quality import load_suites
-from tasks.policies import STORED
+from sandmill.seeds import ingest
+from tasks.policies import PLAIN, STORED
 from tasks.reporting import progress_reporter
 
 EXPECTATIONS = Path(__file__).parent.parent / "expectations"
@@ -20,6 +24,21 @@ EXPECTATIONS = Path(__file__).parent.parent / "expectations"
 def suites() -> dict[str, bytes]:
     """Return the expectation suites of this checkout, read once."""
     return load_suites(EXPECTATIONS)
+
+
+@task(name="ingest seeds", **PLAIN)
+def ingest_seeds(request: BuildRequest) -> SeedIntake:
+    """Read all seed sources; a bad source stops the build before any work. Warnings go to the log."""
+    intake = ingest(request.seeds)
+    for note in intake.notes:
+        get_run_logger().warning("seed %s: %s", note.seed_id, note.text)
+    return intake
+
+
+@task(name="plan release", **PLAIN)
+def plan_release(request: BuildRequest, intake: SeedIntake) -> BuildPlan:
+    """Bind the request to the content of its seeds."""
+    return plan_build(request, intake)
 
 
 @task(name="plan round", **STORED)

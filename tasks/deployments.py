@@ -1,11 +1,11 @@
 """Keep deployments and schedules as active or inactive as operators left them, whenever they are deployed again."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.actions import DeploymentScheduleCreate
-from prefect.client.schemas.filters import FlowFilter, FlowFilterName
+from prefect.client.schemas.filters import FlowFilter
 from prefect.client.schemas.objects import DeploymentSchedule
 from prefect.client.schemas.responses import DeploymentResponse
 
@@ -18,19 +18,16 @@ def keep_schedules(flow: str) -> Iterator[None]:
     there, and deletes schedules that were added by hand. What prefect.yaml says of times and parameters still arrives.
     A schedule that did not exist before the block keeps the `active` of prefect.yaml.
     """
+    of_flow = FlowFilter.model_validate({"name": {"any_": [flow]}})
     with get_client(sync_client=True) as client:
-        before = _read_deployments(client, flow)
+        before = client.read_deployments(flow_filter=of_flow)
         try:
             yield
         finally:
-            after = {deployment.id: deployment for deployment in _read_deployments(client, flow)}
+            after = {deployment.id: deployment for deployment in client.read_deployments(flow_filter=of_flow)}
             for old in before:
                 if old.id in after:
                     _restore(client, old, after[old.id])
-
-
-def _read_deployments(client: SyncPrefectClient, flow: str) -> list[DeploymentResponse]:
-    return client.read_deployments(flow_filter=FlowFilter(name=FlowFilterName(any_=[flow])))
 
 
 def _restore(client: SyncPrefectClient, old: DeploymentResponse, new: DeploymentResponse) -> None:
@@ -39,7 +36,9 @@ def _restore(client: SyncPrefectClient, old: DeploymentResponse, new: Deployment
     present = {_key(schedule): schedule for schedule in new.schedules}
     missing = [schedule for schedule in old.schedules if _key(schedule) not in present]
     if missing:
-        client.create_deployment_schedules(new.id, list(_copies(missing)))
+        kept = {"schedule", "active", "max_scheduled_runs", "parameters", "slug"}
+        copies = [DeploymentScheduleCreate(**{name: getattr(old, name) for name in kept}) for old in missing]
+        client.create_deployment_schedules(new.id, copies)
     for schedule in old.schedules:
         now = present.get(_key(schedule))
         if now and now.active != schedule.active:
@@ -49,9 +48,3 @@ def _restore(client: SyncPrefectClient, old: DeploymentResponse, new: Deployment
 def _key(schedule: DeploymentSchedule) -> str:
     """Return what identifies a schedule whose row was made again: its slug, or its times if it has none."""
     return schedule.slug or schedule.schedule.model_dump_json()
-
-
-def _copies(schedules: Iterable[DeploymentSchedule]) -> Iterator[DeploymentScheduleCreate]:
-    kept = {"schedule", "active", "max_scheduled_runs", "parameters", "slug"}
-    for schedule in schedules:
-        yield DeploymentScheduleCreate(**{name: getattr(schedule, name) for name in kept})

@@ -8,15 +8,8 @@ from typing import Any
 from uuid import UUID
 
 from prefect.client.orchestration import SyncPrefectClient, get_client
-from prefect.client.schemas.filters import (
-    FlowFilter,
-    FlowFilterName,
-    FlowRunFilter,
-    FlowRunFilterId,
-    FlowRunFilterState,
-    FlowRunFilterStateType,
-)
-from prefect.client.schemas.objects import FlowRun, StateType
+from prefect.client.schemas.filters import FlowFilter, FlowRunFilter
+from prefect.client.schemas.objects import StateType
 from prefect.logging import get_run_logger
 from prefect.runtime import flow_run as this_run
 from prefect.states import Crashed
@@ -28,7 +21,7 @@ UNFINISHED = (StateType.RUNNING, StateType.CANCELLING)
 
 @dataclass(frozen=True)
 class ProcessIdentity:
-    """Identity of one process. A process id alone is used again."""
+    """Identity of one process. A process id alone may be used again."""
 
     host: str
     machine: str
@@ -45,7 +38,8 @@ class ProcessIdentity:
     def of(cls, pid: int) -> "ProcessIdentity | None":
         """Identify a process of this namespace; None if there is none with that id."""
         try:
-            started = _start_time(pid)
+            # Field 22, counted after the name, which may contain blanks and brackets.
+            started = int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19])
         except (OSError, ValueError, IndexError):
             return None
         return cls(
@@ -90,18 +84,13 @@ def crash_killed_runs() -> None:
     with get_client(sync_client=True) as client:
         if identity is not None:
             client.update_flow_run_labels(run_id, identity.labels)
-        for run in _unfinished_runs(client, str(this_run.flow_name)):
+        unfinished = FlowRunFilter.model_validate({"state": {"type": {"any_": UNFINISHED}}})
+        same_flow = FlowFilter.model_validate({"name": {"any_": [str(this_run.flow_name)]}})
+        for run in client.read_flow_runs(flow_filter=same_flow, flow_run_filter=unfinished):
             process = ProcessIdentity.from_labels(run.labels)
             if run.id != run_id and process is not None and process.is_gone:
                 message = f"Process {process.pid} on {process.host} ended without a report and was probably killed."
                 _mark_crashed(client, run.id, message)
-
-
-def _unfinished_runs(client: SyncPrefectClient, flow: str) -> list[FlowRun]:
-    unfinished = FlowRunFilterState(type=FlowRunFilterStateType(any_=list(UNFINISHED)))
-    return client.read_flow_runs(
-        flow_filter=FlowFilter(name=FlowFilterName(any_=[flow])), flow_run_filter=FlowRunFilter(state=unfinished)
-    )
 
 
 def _mark_crashed(client: SyncPrefectClient, run_id: UUID, message: str) -> None:
@@ -110,15 +99,11 @@ def _mark_crashed(client: SyncPrefectClient, run_id: UUID, message: str) -> None
     if run.state_type not in UNFINISHED:
         return
     client.set_flow_run_state(run_id, Crashed(message=message), force=True)
-    for task in client.read_task_runs(flow_run_filter=FlowRunFilter(id=FlowRunFilterId(any_=[run_id]))):
+    of_run = FlowRunFilter.model_validate({"id": {"any_": [run_id]}})
+    for task in client.read_task_runs(flow_run_filter=of_run):
         if task.state_type in UNFINISHED:
             client.set_task_run_state(task.id, Crashed(message=message), force=True)
     get_run_logger().warning("Run %s is marked as crashed: %s", run.name, message)
-
-
-def _start_time(pid: int) -> int:
-    """Read field 22 of /proc/PID/stat, counted after the name, which may contain blanks and brackets."""
-    return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19])
 
 
 def _read_line(path: str) -> str:

@@ -17,8 +17,8 @@ from prefect.logging import get_run_logger
 from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef
 from sandmill.models.request import RunSettings
 from sandmill.models.seed import UnsupportedSeed
-from sandmill.pipeline.progress import Listener, Progress
 from sandmill.pipeline.publishing import summarize_build
+from sandmill.pipeline.shard import Listener, Progress
 from sandmill.report import TextTable, ending_table, funnel_table, rejections_table
 from tasks.policies import STORED
 
@@ -67,8 +67,5 @@ def _show(key: str, table: TextTable) -> None:
 
 def _seeds_set_aside(seeds: Iterable[UnsupportedSeed]) -> str:
     lines = [f"- `{seed.id}` needs {'; '.join(seed.needs)}" for seed in seeds]
-    return (
-        "\n".join(["Seeds set aside because their structure is not supported yet:", "", *lines])
-        if lines
-        else "All seeds were used."
-    )
+    head = "Seeds set aside because their structure is not supported yet:"
+    return "\n".join([head, "", *lines]) if lines else "All seeds were used."

@@ -19,17 +19,7 @@ if TYPE_CHECKING:
 
     __version__: str
 
-__all__ = [
-    "AsyncSandbox",
-    "Feedback",
-    "Release",
-    "RunLimits",
-    "Sandbox",
-    "__version__",
-    "load",
-    "prompt",
-    "score",
-]
+__all__ = ["AsyncSandbox", "Feedback", "Release", "RunLimits", "Sandbox", "__version__", "load", "prompt", "score"]
 
 _MODULES = {
     "AsyncSandbox": "sandmill.sandbox",

@@ -2,21 +2,18 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from copyreg import __newobj__  # type: ignore[attr-defined]
 from dataclasses import dataclass
 from traceback import format_exception
+from typing import Any
 
 
 def visible(text: str, keep: str = "") -> str:
     """Escape all characters that are not printable, so that untrusted text can be shown on a terminal.
 
-    These include control characters, such as ESC, and marks that change the direction of writing.
-
-    Args:
-        text: the text to show.
-        keep: characters that are not escaped, such as a line feed.
+    These include control characters, such as ESC, and marks that change the direction of writing. The characters in
+    `keep`, such as a line feed, are not escaped.
     """
-    if text.isprintable():
-        return text
     return "".join(
         char if char.isprintable() or char in keep else char.encode("unicode_escape").decode("ascii") for char in text
     )
@@ -64,6 +61,10 @@ class SandmillError(Exception):
     def __str__(self) -> str:
         return visible(super().__str__(), keep="\n\t")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the message and the fields. Errors of worker processes reach the parent in this way."""
+        return __newobj__, (type(self), *self.args), self.__dict__
+
 
 class InputError(SandmillError):
     """An argument or an input file is wrong. The message lists all problems at once. Exit code 2."""
@@ -71,14 +72,9 @@ class InputError(SandmillError):
     exit_code = 2
 
     def __init__(self, source: str, problems: Sequence[Problem], footer: str = "Nothing was written.") -> None:
-        self.source = source
-        self.problems = tuple(problems)
-        self.footer = footer
+        self.source, self.problems = source, tuple(problems)
         lines = [f"{source}: {count(len(self.problems), 'problem')}", *(f"  {problem}" for problem in self.problems)]
         super().__init__("\n".join([*lines, footer] if footer else lines))
-
-    def __reduce__(self) -> tuple[type["InputError"], tuple[str, tuple[Problem, ...], str]]:
-        return type(self), (self.source, self.problems, self.footer)
 
 
 class RequestError(InputError):
@@ -113,25 +109,17 @@ class SandboxUnavailable(SandmillError):
 
     def __init__(self, source: str, problems: Sequence[Problem]) -> None:
         self.source, self.problems = source, tuple(problems)
-        super().__init__(
-            "\n".join([f"{source} is not available on this machine:", *(f"  {problem}" for problem in self.problems)])
-        )
-
-    def __reduce__(self) -> tuple[type["SandboxUnavailable"], tuple[str, tuple[Problem, ...]]]:
-        return type(self), (self.source, self.problems)
+        lines = [f"{source} is not available on this machine:", *(f"  {problem}" for problem in problems)]
+        super().__init__("\n".join(lines))
 
 
 class DegenerateTask(SandmillError):
     """The trivial solver and the oracle have the same score, so scores cannot be put on the scale between them."""
 
     def __init__(self, trivial: float, oracle: float) -> None:
-        self.trivial, self.oracle = trivial, oracle
         super().__init__(
             f"the trivial solver scores {trivial:.5f} and the oracle {oracle:.5f}; expected the oracle to be better"
         )
-
-    def __reduce__(self) -> tuple[type["DegenerateTask"], tuple[float, float]]:
-        return type(self), (self.trivial, self.oracle)
 
 
 class BudgetExceeded(SandmillError):
@@ -142,19 +130,15 @@ class MixMissed(SandmillError):
     """A difficulty band got fewer tasks than requested, and the settings require the exact mix."""
 
 
-class LlmError(SandmillError):
-    """A language model returned no usable answer."""
-
-
-class NoAnswer(LlmError):
+class NoAnswer(SandmillError):
     """All models of the chain failed on one request. The message lists the error of each."""
 
 
-class ReplayMiss(LlmError):
+class ReplayMiss(SandmillError):
     """No recorded reply matches a request, and replay mode calls no model."""
 
 
-class SpendLimit(LlmError):
+class SpendLimit(SandmillError):
     """The next request could cost more than the rest of the budget."""
 
 
@@ -179,9 +163,6 @@ class ItemRejected(SandmillError):
     def __init__(self, stage: str, reason: str, detail: str, traceback: str = "") -> None:
         self.stage, self.reason, self.detail, self.traceback = stage, reason, detail, traceback
         super().__init__(f"{stage}: {reason}: {detail}")
-
-    def __reduce__(self) -> tuple[type["ItemRejected"], tuple[str, str, str, str]]:
-        return type(self), (self.stage, self.reason, self.detail, self.traceback)
 
 
 def internal_error(stage: str, error: Exception) -> ItemRejected:

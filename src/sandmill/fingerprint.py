@@ -28,7 +28,7 @@ The model may be nested anywhere in the hashed value. Older content therefore ke
 random streams and task ids.
 """
 
-FORMERLY: Mapping[str, Mapping[tuple[str, ...], Mapping[Any, Any]]] = {
+FORMERLY: Mapping[str, Mapping[tuple[str, str], Mapping[Any, Any]]] = {
     "SeedTask": {("structure", "split"): {None: "random", "random": "random, declared"}},
     "TaskSpec": {("structure", "split"): {None: "random"}},
 }
@@ -63,8 +63,8 @@ def fingerprint(value: BaseModel | Mapping[str, Any] | list[Any] | str) -> str:
 def _content(model: BaseModel) -> dict[str, Any]:
     kind = type(model).__name__
     data = model.model_dump(mode="json", exclude=set(EXCLUDED.get(kind, {})))
-    for path, names in FORMERLY.get(kind, {}).items():
-        _rename(data, path, names)
+    for (part, field), names in FORMERLY.get(kind, {}).items():
+        data[part][field] = names.get(data[part][field], data[part][field])
     _leave_out_unset(model, data)
     return data
 
@@ -78,18 +78,11 @@ def _leave_out_unset(value: Any, data: Any) -> None:
                 del data[name]
             else:
                 _leave_out_unset(getattr(value, name), data[name])
+    elif isinstance(value, Mapping):
+        _leave_out_unset(list(value.values()), list(data.values()))
     elif isinstance(value, list | tuple):
         for inner, dumped in zip(value, data, strict=True):
             _leave_out_unset(inner, dumped)
-    elif isinstance(value, Mapping):
-        for inner, dumped in zip(value.values(), data.values(), strict=True):
-            _leave_out_unset(inner, dumped)
-
-
-def _rename(data: dict[str, Any], path: tuple[str, ...], names: Mapping[Any, Any]) -> None:
-    for part in path[:-1]:
-        data = data[part]
-    data[path[-1]] = names.get(data[path[-1]], data[path[-1]])
 
 
 def digest(content: bytes) -> str:
@@ -98,12 +91,7 @@ def digest(content: bytes) -> str:
 
 
 def files_digest(public: Mapping[str, bytes], private: Mapping[str, bytes]) -> str:
-    """Return the hash of all files of a task. Two tasks have the same hash exactly if their files are equal.
-
-    Args:
-        public: content of the public files by path.
-        private: content of the private files by path.
-    """
+    """Return the hash of all files of a task, given by path. It is equal only if all files are equal."""
     sides = {"public": public, "private": private}
     return digest_of_hashes((side, path, digest(files[path])) for side, files in sides.items() for path in files)
 

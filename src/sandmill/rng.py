@@ -36,9 +36,7 @@ class Streams:
     def uniforms(self, name: str, rows: range) -> NDArray[np.float64]:
         """Draw one uniform number in (0, 1) for each row. The number of a row does not depend on the requested range.
 
-        Args:
-            name: stream name.
-            rows: consecutive row numbers, step 1, 0 or larger.
+        The rows are consecutive: a range with step 1 that starts at 0 or later.
         """
         skipped = rows.start % _WORDS_PER_COUNTER
         philox = self._philox(name)
@@ -51,12 +49,9 @@ class Streams:
         return self.key(name).hex()[:length]
 
     def tokens(self, name: str, rows: range, length: int) -> list[str]:
-        """Return a public name for each row. The name of a row does not depend on the requested range.
+        """Return a public name for each row, of an even number of hexadecimal digits.
 
-        Args:
-            name: stream name.
-            rows: consecutive row numbers, 0 or larger.
-            length: number of hexadecimal digits, even.
+        The name of a row does not depend on the requested range.
         """
         digits = shake_256(self.key(name)).hexdigest(rows.stop * length // 2)
         return [digits[row * length : (row + 1) * length] for row in rows]

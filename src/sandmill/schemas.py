@@ -8,7 +8,6 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from sandmill.errors import Problem, RequestError
 from sandmill.models.release import Manifest, TaskRecord
 from sandmill.models.reports import GradeReport, Rejection
 from sandmill.models.request import BuildRequest, RunSettings
@@ -20,15 +19,8 @@ VERSION = "v1"
 """Version of the schemas. A breaking change needs a new version in addition to the old one."""
 
 MODELS: tuple[type[BaseModel], ...] = (
-    BuildRequest,
-    RunSettings,
-    SeedTask,
-    TaskSpec,
-    TaskRecord,
-    TaskFile,
-    Manifest,
-    GradeReport,
-    Rejection,
+    *(BuildRequest, RunSettings, SeedTask, TaskSpec),
+    *(TaskRecord, TaskFile, Manifest, GradeReport, Rejection),
 )
 
 
@@ -37,18 +29,15 @@ def schema_files() -> dict[str, str]:
 
     The texts are the same on every machine: computed defaults, such as the number of CPU cores, are not in them.
     """
-    from sandmill.store.arrow_tables import FILES, PRIVATE_TASKS, PUBLIC_TASKS, REJECTIONS, SLOTS
+    from sandmill.store import arrow_tables
 
-    tables = {
-        "public_tasks": PUBLIC_TASKS,
-        "private_tasks": PRIVATE_TASKS,
-        "files": FILES,
-        "rejections": REJECTIONS,
-        "slots": SLOTS,
-    }
-    models = {f"{_snake(model.__name__)}.{VERSION}.json": _json_schema(model) for model in MODELS}
-    arrows = {f"{name}.{VERSION}.arrow.txt": _arrow_text(schema) for name, schema in tables.items()}
-    return dict(sorted({**models, **arrows}.items()))
+    tables = ("PUBLIC_TASKS", "PRIVATE_TASKS", "FILES", "REJECTIONS", "SLOTS")
+    files = {f"{name.lower()}.{VERSION}.arrow.txt": _arrow_text(getattr(arrow_tables, name)) for name in tables}
+    for model in MODELS:
+        name = re.sub(r"(?<!^)(?=[A-Z])", "_", model.__name__).lower()
+        text = json.dumps(model.model_json_schema(), indent=2, sort_keys=True, ensure_ascii=False)
+        files[f"{name}.{VERSION}.json"] = f"{text}\n"
+    return dict(sorted(files.items()))
 
 
 def write_schemas(folder: Path) -> list[str]:
@@ -59,14 +48,11 @@ def write_schemas(folder: Path) -> list[str]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     files = schema_files()
-    changed = [name for name, text in files.items() if _read(folder / name) != text]
+    there = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    changed = [name for name, text in files.items() if there.get(name) != text.encode()]
     for name in changed:
-        (folder / name).write_text(files[name], encoding="utf-8", newline="\n")
+        (folder / name).write_bytes(files[name].encode())
     return changed
-
-
-def _json_schema(model: type[BaseModel]) -> str:
-    return json.dumps(model.model_json_schema(), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def _arrow_text(schema: Any) -> str:
@@ -74,21 +60,11 @@ def _arrow_text(schema: Any) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _snake(name: str) -> str:
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
-
-
-def _read(path: Path) -> str | None:
-    return path.read_text(encoding="utf-8") if path.is_file() else None
-
-
 def main(arguments: list[str]) -> int:
     """Write the schemas into the folder given on the command line."""
     if len(arguments) != 1:
-        problem = Problem("command line", f"{len(arguments)} arguments", "one folder, such as schemas")
-        error = RequestError("python -m sandmill.schemas", [problem])
-        sys.stderr.write(f"{error}\n")
-        return error.exit_code
+        sys.stderr.write(f"saw {len(arguments)} arguments; expected one folder, such as schemas\n")
+        return 2
     for name in write_schemas(Path(arguments[0])):
         sys.stdout.write(f"{arguments[0]}/{name}\n")
     return 0

@@ -45,7 +45,7 @@ def test_imports_run_downwards_only():
         ("src/sandmill/metrics/base.py", "from sandmill.mechanism.rule import Rule"),
         ("src/sandmill/pipeline/plan.py", "from sandmill.cli.ending import show_ending"),
         ("src/sandmill/rng.py", "from sandmill.fingerprint import fingerprint"),
-        ("tasks/seeding.py", "from flows.build_release import build_release"),
+        ("tasks/building.py", "from flows.build_release import build_release"),
     ],
 )
 def test_a_forbidden_import_is_found(copy, module, line):

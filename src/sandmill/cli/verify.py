@@ -109,14 +109,15 @@ def _check_sandbox(unconfined: bool) -> None:
     Raises:
         SandboxUnavailable: they cannot, and --unconfined was not given.
     """
-    from sandmill.pipeline.reference import confining_backend, trusting_backend
+    from sandmill.pipeline.reference import trusting_backend
+    from sandmill.sandbox.backends import choose_backend
 
     if unconfined:
         if trusting_backend() == "subprocess":
             write_text("Warning: the scripts of this release run unconfined, with all your rights.", to_stderr=True)
         return
     try:
-        confining_backend()
+        choose_backend("auto")
     except SandboxUnavailable as error:
         hint = "If you built this release yourself, --unconfined runs its scripts as plain processes with your rights."
         problem = Problem("--rerun", "no way to confine a stranger's scripts", "a sandbox", hint)

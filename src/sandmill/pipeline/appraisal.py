@@ -25,22 +25,14 @@ MOST_FEEDBACK, MOST_FINAL = 1500, 3000
 def appraise(
     calibration: Calibration, panel: Panel, trivial: PanelRun, rendered: Rendered, streams: Streams
 ) -> Calibration:
-    """Add to a calibration what no board shows.
-
-    Args:
-        calibration: thresholds and board of the task.
-        panel: the task's files.
-        trivial: run that is 0 on the gap scale.
-        rendered: the package as it will be published.
-        streams: for pipelines, bootstraps and fresh training rows.
+    """Add to a calibration what no board shows. `trivial` is the run that is 0 on the gap scale.
 
     Raises:
         ItemRejected: `no_data`.
     """
     package, answers = rendered.package, rendered.answers
-    metric, final = get_metric(package.facts.metric), rendered.answers.part(Part.FINAL)
+    metric, final = get_metric(package.facts.metric), answers.is_final
     truth, oracle = answers.truth[final], rendered.oracle[final]
-    informed = _informed_score(panel, rendered, truth, final)
     no_data = best_without_data(
         package.public[DESCRIPTION].decode(),
         package.facts,
@@ -52,7 +44,7 @@ def appraise(
     )
     graded = GradedRows.first(rendered.test_draw.take(np.flatnonzero(final)), truth, trivial.prediction[final], oracle)
     measured = {
-        "informed": informed,
+        "informed": _informed_score(panel, rendered, truth, final),
         "solve_rate": _solve_rate(calibration, rendered, panel, streams),
         "lifts": ()
         if not package.spec.kind.shows_columns

@@ -4,7 +4,7 @@ Decisions follow from measured difficulties alone, so equal measurements give eq
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -16,10 +16,8 @@ from sandmill.models.plan import Slot
 from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
 
 AIM = {Band.EASY: 0.22, Band.MEDIUM: 0.39, Band.HARD: 0.61, Band.EXPERT: 0.77}
-"""Difficulty that a search aims at: inside the band, but drawn towards the middle of the scale.
-
-Near 0 all solvers score like the oracle, and near 1 none learns anything: thresholds would be ties.
-"""
+"""Difficulty that a search aims at: inside the band, but drawn towards the middle of the scale. Near 0 all solvers
+score like the oracle, and near 1 none learns anything: thresholds would be ties."""
 ACCEPTED = (0.15, 0.92)
 """Difficulties that a search accepts. Of 240 designs, 94 % of those from 0.35 to 0.75 became tasks, but 1 of 9 below
 0.15 and 4 of 14 above 0.92: there, medals are seldom 2 % of the gap apart, or a constant prediction wins one."""
@@ -36,7 +34,6 @@ LEAST_TURN = 0.02
 SETTLING = 4
 """Further attempts, accepted in any band, for slots whose nearest design failed a later stage."""
 OFF_BAND = "off_band"
-"""Reason of a rejection for difficulty, the one that steering can mend."""
 _LEAST_GAIN = 1e-9
 
 
@@ -63,6 +60,16 @@ def accepted_range(band: Band) -> tuple[float, float]:
     return max(low, ACCEPTED[0]), min(high, ACCEPTED[1])
 
 
+class OffBand(ItemRejected):
+    """The difficulty of a design is not accepted. Nothing else was wrong as far as it was measured."""
+
+    def __init__(self, difficulty: float, wanted: Band) -> None:
+        self.difficulty = difficulty
+        low, high = accepted_range(wanted)
+        detail = f"difficulty {difficulty:.2f}; a search for {wanted} accepts {low:g} to {high:g}"
+        super().__init__(Stage.CALIBRATE, OFF_BAND, detail)
+
+
 def beyond_reach(structure: Structure, band: Band) -> float:
     """Return how far a band lies beyond what designs of a structure typically reach; 0 if they reach it."""
     curve = difficulty_curve(structure)
@@ -78,15 +85,9 @@ def first_hardness(structure: Structure, band: Band) -> float:
 def steer(structure: Structure, band: Band, tried: Sequence[tuple[float, float]]) -> float:
     """Choose the next hardness: step as far as a typical design needs, and bisect where stepping fails.
 
-    Stepping fails if designs lie on both sides of the band, or after two steps.
-
-    Args:
-        structure: the slot's structure, whose typical curve gives the step.
-        band: the wanted band.
-        tried: (hardness, measured difficulty) of the designs so far, none of them in the band.
-
-    Returns:
-        A hardness in 0..1 between the hardest design that was too easy and the easiest that was too hard.
+    Stepping fails if designs lie on both sides of the band, or after two steps. `tried` has the hardness and the
+    measured difficulty of the designs so far, none of them in the band. The result, in 0..1, lies between the hardest
+    design that was too easy and the easiest that was too hard.
     """
     least, _ = accepted_range(band)
     too_easy = [hardness for hardness, difficulty in tried if difficulty < least]
@@ -116,18 +117,8 @@ class Miss:
     def is_stuck(self) -> bool:
         """Whether the hardness scale ends here, so that no design of this variant comes nearer."""
         low, high = accepted_range(self.attempt.slot.band)
-        hardness = self.attempt.hardness
-        return (self.difficulty >= high and hardness < LEAST_TURN) or (
-            self.difficulty < low and hardness > 1 - LEAST_TURN
-        )
-
-    @property
-    def rejection(self) -> ItemRejected:
-        """The miss as a rejection."""
-        band = self.attempt.slot.band
-        low, high = accepted_range(band)
-        detail = f"difficulty {self.difficulty:.2f}; a search for {band} accepts {low:g} to {high:g}"
-        return ItemRejected(Stage.CALIBRATE, OFF_BAND, detail)
+        room = self.attempt.hardness if self.difficulty >= high else 1 - self.attempt.hardness
+        return room < LEAST_TURN and not low <= self.difficulty < high
 
 
 @dataclass
@@ -158,22 +149,22 @@ class SlotSearch:
         """Choose the next design: steer the current variant, start a fresh one, or settle for the nearest miss."""
         self.tried += 1
         structure, band = self.slot.structure, self.slot.band
-        if self._gives_up:
-            self.has_settled = True
-            if (nearest := self._nearest) is not None:
-                self.misses.remove(nearest)
-                at = nearest.attempt
-                return self._attempt(at.variant, at.hardness, at.parent, any_band=True)
-            self.start_over()
-            return self._attempt(self.variant, first_hardness(structure, band), None, any_band=True)
-        if 0 < len(self.path) < STEERS:
+        nearest = min(self.misses, key=lambda miss: miss.distance, default=None)
+        is_far = nearest is not None and nearest.distance > FAR
+        self.has_settled |= self.tried > ATTEMPTS or (self.stuck >= STUCK_DESIGNS and is_far)
+        if self.has_settled and nearest:
+            self.misses.remove(nearest)
+            return replace(nearest.attempt, number=self.tried, any_band=True)
+        if not self.has_settled and 0 < len(self.path) < STEERS:
             tried = [(miss.attempt.hardness, miss.difficulty) for miss in self.path]
             hardness = steer(structure, band, tried)
             if all(abs(hardness - turned) >= LEAST_TURN for turned, _ in tried):
-                return self._attempt(self.variant, hardness, self.path[-1].fingerprint)
-        if self.path:
+                parent = self.path[-1].fingerprint
+                return Attempt(self.slot, self.round, self.tried, self.variant, hardness, parent)
+        if self.has_settled or self.path:
             self.start_over()
-        return self._attempt(self.variant, first_hardness(structure, band), None)
+        hardness = first_hardness(structure, band)
+        return Attempt(self.slot, self.round, self.tried, self.variant, hardness, any_band=self.has_settled)
 
     def note_miss(self, miss: Miss) -> None:
         """Remember a design outside the band, so that the next attempt is steered from it."""
@@ -186,33 +177,12 @@ class SlotSearch:
         self.variant += 1
         self.path = []
 
-    @property
-    def _nearest(self) -> Miss | None:
-        return min(self.misses, key=lambda miss: miss.distance, default=None)
-
-    @property
-    def _gives_up(self) -> bool:
-        """Whether the nearest design must do: attempts are spent, or the band lies beyond the hardness scale."""
-        nearest = self._nearest
-        is_far = nearest is not None and nearest.distance > FAR
-        return self.tried > ATTEMPTS or self.has_settled or (self.stuck >= STUCK_DESIGNS and is_far)
-
-    def _attempt(self, variant: int, hardness: float, parent: str | None, *, any_band: bool = False) -> Attempt:
-        return Attempt(self.slot, self.round, self.tried, variant, hardness, parent, any_band)
-
 
 def pair_bands(structures: Sequence[Structure], bands: Sequence[Band]) -> list[Band]:
     """Swap the bands of slots whose structure cannot reach them with bands of other slots.
 
     Each such slot swaps with the slot by which both together come nearest. The other slots keep their bands: counts
     with an absolute error are never easy on 200 rows, ranks of numbers seldom expert.
-
-    Args:
-        structures: of the slots.
-        bands: of the slots, as drawn; as many.
-
-    Returns:
-        The same bands in another order.
     """
     kinds = [(structure.modality, structure.target, structure.metric) for structure in structures]
     by_kind = dict(zip(kinds, structures, strict=True))

@@ -1,4 +1,4 @@
-"""Drafts by language models for all slots of a round, before any shard is built."""
+"""Drafts by language models for all slots of a round, made before any shard is built, and the client that asks them."""
 
 import asyncio
 from collections.abc import Sequence
@@ -7,20 +7,25 @@ from functools import partial
 
 from sandmill.design.lexicon import load_domains
 from sandmill.design.llm import Designed, KnownDomain, LlmDesigner, Refused
-from sandmill.errors import ItemRejected
+from sandmill.errors import Problem
 from sandmill.fingerprint import fingerprint
-from sandmill.llm import LlmClient
+from sandmill.llm import Budget, LlmClient, Recordings
+from sandmill.llm.budget import Ledger
+from sandmill.llm.costs import prices_of
 from sandmill.models.base import Stage
+from sandmill.models.llm import LlmSettings, ModelChoice
 from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef, Slot
 from sandmill.models.reports import Rejection
-from sandmill.models.request import RunSettings
-from sandmill.pipeline.llm_client import FOLDER, open_client
+from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline.run import open_dataset
 from sandmill.pipeline.sample_preview import preview_sample
 from sandmill.pipeline.workers import shared_workers
 from sandmill.quality.giveaways import GIVEAWAYS
+from sandmill.store.files import Store
 from sandmill.store.shards import read_shard_records
 
+FOLDER = "llm"
+"""Folder of the dataset with replies, receipts and transcripts. It is private: they name motifs."""
 DESIGNS_A_CALL = 4
 """Designs in progress per concurrent call, so that another request follows at once when a call ends. With `--max-usd`
 it is 1: designs that are in progress when the limit is reached are paid for in part and lost."""
@@ -73,18 +78,32 @@ def settle(
         return asyncio.run(designer.design(slots, known, draw))
 
 
+def render_sample(slot: Slot, workers: int) -> str:
+    """Return the sample of a draft, rendered in a worker process. If that fails, return the error to be repaired."""
+    ((_, outcome),) = shared_workers(workers).map(preview_sample, [slot], PREVIEW_TIMEOUT_S)
+    return f"It could not be rendered: {outcome}" if isinstance(outcome, Exception) else str(outcome)
+
+
 async def _look(threads: Executor, workers: int, slot: Slot) -> str:
-    """Render a sample in a worker process. If that fails, return the error for the developer to repair."""
-
-    def work() -> str:
-        ((_, outcome),) = shared_workers(workers).map(preview_sample, [slot], PREVIEW_TIMEOUT_S)
-        return f"It could not be rendered: {outcome}" if isinstance(outcome, Exception) else str(outcome)
-
-    return await asyncio.get_running_loop().run_in_executor(threads, work)
+    return await asyncio.get_running_loop().run_in_executor(threads, render_sample, slot, workers)
 
 
 def _with_drafts(shard: ShardPlan, outcomes: Sequence[Designed | Refused]) -> ShardPlan:
-    refusals = tuple(_rejection(outcome, shard.round) for outcome in outcomes if isinstance(outcome, Refused))
+    refusals = tuple(
+        Rejection(
+            slot=refused.slot.number,
+            round=shard.round,
+            attempt=1,
+            seed_id=refused.slot.seed.id,
+            stage=Stage.DESIGN,
+            reason=refused.reason,
+            detail=refused.detail,
+            usd=refused.usage.usd,
+            transcript=_transcript_path(shard.round, refused.slot),
+        )
+        for refused in outcomes
+        if isinstance(refused, Refused)
+    )
     slots = tuple(outcome.slot for outcome in outcomes)
     drafts = [slot.draft.model_dump(mode="json") if slot.draft else None for slot in slots]
     reasons = [[rejection.slot, rejection.reason] for rejection in refusals]
@@ -92,20 +111,49 @@ def _with_drafts(shard: ShardPlan, outcomes: Sequence[Designed | Refused]) -> Sh
     return shard.model_copy(update={"slots": slots, "refusals": refusals, "key": key})
 
 
-def _rejection(refused: Refused, round_number: int) -> Rejection:
-    error = ItemRejected(Stage.DESIGN, refused.reason, refused.detail)
-    return Rejection(
-        slot=refused.slot.number,
-        round=round_number,
-        attempt=1,
-        seed_id=refused.slot.seed.id,
-        stage=Stage.DESIGN,
-        reason=error.reason,
-        detail=error.detail,
-        usd=refused.usage.usd,
-        transcript=_transcript_path(round_number, refused.slot),
-    )
-
-
 def _transcript_path(round_number: int, slot: Slot) -> str:
     return f"{FOLDER}/transcripts/r{round_number}-s{slot.number:06d}.json"
+
+
+def open_client(plan: BuildPlan, settings: RunSettings, store: Store) -> LlmClient:
+    """Create the client of a build. In replay it reads recordings from `settings.replay` and sends no request."""
+    recordings = (
+        Recordings(Store(settings.replay), "replies") if settings.replay else Recordings(store, f"{FOLDER}/replies")
+    )
+    ledger = Ledger(store, f"{FOLDER}/paid/{plan.fingerprint[:16]}")
+    how = LlmSettings(
+        concurrency=settings.llm_calls,
+        timeout_s=settings.llm_timeout,
+        api_base=settings.api_base,
+        is_replay=settings.replay is not None,
+    )
+    choice = ModelChoice(models=plan.request.model, max_tokens=plan.request.max_tokens)
+    return LlmClient(choice, how, recordings, Budget(settings.max_usd, ledger), _prices(settings))
+
+
+def llm_problems(request: BuildRequest, settings: RunSettings) -> list[Problem]:
+    """List problems that would keep models from answering; called before any work."""
+    if request.designer != "llm":
+        return [Problem("--preview", "the grammar designer", "--designer llm and --model")] if settings.preview else []
+    if settings.replay is not None:
+        if Store(settings.replay).list("replies"):
+            return []
+        return [Problem("--replay", settings.replay, "a place with recorded replies, such as releases/micro/llm")]
+    return [problem for model in request.model for problem in _model_problems(model, settings)]
+
+
+def _prices(settings: RunSettings) -> dict[str, float]:
+    return {str(side): usd for side, usd in settings.price.items()}
+
+
+def _model_problems(model: str, settings: RunSettings) -> list[Problem]:
+    from sandmill.llm.provider import missing_keys
+
+    problems = []
+    if settings.max_usd is not None and not prices_of(model, _prices(settings)).is_known:
+        hint = "Give --price input=0.15,output=0.6, or leave --max-usd out"
+        problems.append(Problem("--max-usd", f"no price known for {model}", "a model whose price is known", hint))
+    keys = [] if settings.api_base else missing_keys(model)
+    if keys:
+        problems.append(Problem("--model", f"{model} without a key", f"{' and '.join(keys)} in the environment"))
+    return problems

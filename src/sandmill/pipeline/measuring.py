@@ -18,7 +18,7 @@ from sandmill.models.calibration import Calibration, Difficulty, Sizing, Tier
 from sandmill.models.package import TaskFacts, TaskPackage
 from sandmill.models.spec import Sizes, TaskSpec
 from sandmill.pipeline.appraisal import appraise
-from sandmill.pipeline.band_search import Attempt, accepted_range
+from sandmill.pipeline.band_search import Attempt, OffBand, accepted_range
 from sandmill.pipeline.ceiling import measure_ceiling
 from sandmill.rng import Streams
 from sandmill.synth import Pilot, Rendered, render
@@ -38,15 +38,7 @@ With fewer rows, the solver that is best on feedback is too often not gold on th
 """
 
 _PROBE = (TRIVIAL, *(entry.name for entry in PANEL if entry.tier is Tier.COMPETENT))
-"""Entries that decide difficulty: run first, so that a design off its band costs a fraction of the panel."""
-
-
-@dataclass(frozen=True)
-class OffBand:
-    """A design whose difficulty is not accepted. Nothing else was wrong as far as it was measured."""
-
-    spec: TaskSpec
-    difficulty: Difficulty
+"""Entries that decide difficulty."""
 
 
 @dataclass(frozen=True)
@@ -61,41 +53,48 @@ class Calibrated:
     """Processor time of the panel."""
 
 
-def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrated | OffBand:
+def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrated:
     """Run the panel on the pilot, size the test, render the package and measure it.
 
-    The entries that decide difficulty run first, so that a design off its band costs a fraction of the panel.
+    The entries that decide difficulty run first, so that a design off its band costs a fraction of the panel. The
+    package is measured on the rows that will be published, none of which is in the pilot.
 
     Raises:
+        OffBand: if the difficulty is not accepted.
         ItemRejected: if the panel or the thresholds are not fit for a task.
     """
+    wanted = None if attempt.any_band else attempt.slot.band
     with TemporaryDirectory(prefix="sandmill-panel-") as name:
         started = time.process_time()
         tried = _panel(Path(name), pilot.files, pilot.facts)
         runs = tried.run(_PROBE)
-        if not attempt.any_band:
-            probed = _difficulty_of(pilot, runs)
-            low, high = accepted_range(attempt.slot.band)
-            if not low <= probed.value < high:
-                return OffBand(pilot.spec, probed)
+        if wanted:
+            probed = _difficulty_of(pilot, runs).value
+            low, high = accepted_range(wanted)
+            if not low <= probed < high:
+                raise OffBand(probed, wanted)
         runs += tried.run([entry.name for entry in PANEL if entry.name not in _PROBE])
         streams = Streams(secret, pilot.spec.rows_key).child(f"calibrate {attempt.replicate}")
         sizing = _size(attempt, pilot, runs, streams)
         require_promise(sizing)
         rendered = render(sized(pilot.spec, sizing), secret, attempt.replicate, pilot.drawn)
-        panel = _panel(Path(name), rendered.package.public, pilot.facts, tried)
+        package, answers = rendered.package, rendered.answers
+        panel = _panel(Path(name), package.public, pilot.facts, tried)
         runs = panel.run()
         panel_s = time.process_time() - started
-        _require_budget(panel_s)
-        measured = _measure(attempt, rendered, runs, sizing, streams)
-        if isinstance(measured, Difficulty):
-            return OffBand(pilot.spec, measured)
+        if panel_s > PANEL_BUDGET_S:
+            detail = f"the panel took {panel_s:.1f} s; its budget is {PANEL_BUDGET_S:g} s of processor time a design"
+            raise ItemRejected(Stage.CALIBRATE, "panel_over_budget", detail)
+        graded = Graded(answers.truth, rendered.oracle, answers.is_final, answers.items)
+        measured = calibrate(runs, graded, get_metric(package.facts.metric), sizing, streams.generator("bootstrap"))
+        if wanted and measured.difficulty.band is not wanted:
+            raise OffBand(measured.difficulty.value, wanted)
         scripts = _scripts(Path(name), panel, rendered)
         measured = with_scripts(measured, [one.score for one in scripts])
         trivial = next(run for run in runs if run.name == TRIVIAL)
         appraised = appraise(measured, panel, trivial, rendered, streams)
         appraised = appraised.model_copy(update={"ceiling": measure_ceiling(measured, pilot, rendered)})
-        return Calibrated(rendered.package, appraised, {one.score.file: one.source for one in scripts}, panel_s)
+        return Calibrated(package, appraised, {one.score.file: one.source for one in scripts}, panel_s)
 
 
 def measure_difficulty(pilot: Pilot) -> Difficulty:
@@ -118,24 +117,7 @@ def _panel(folder: Path, files: Mapping[str, bytes], facts: TaskFacts, earlier: 
     return Panel(folder, facts, earlier)
 
 
-def _measure(
-    attempt: Attempt, rendered: Rendered, runs: list[PanelRun], sizing: Sizing, streams: Streams
-) -> Calibration | Difficulty:
-    """Measure on the rows that will be published, none of which is in the pilot.
-
-    Returns:
-        All measures, or the difficulty alone if it lies outside the band.
-    """
-    answers, metric = rendered.answers, get_metric(rendered.package.facts.metric)
-    graded = Graded(answers.truth, rendered.oracle, answers.is_final, answers.items)
-    calibration = calibrate(runs, graded, metric, sizing, streams.generator("bootstrap"))
-    if not attempt.any_band and calibration.difficulty.band is not attempt.slot.band:
-        return calibration.difficulty
-    return calibration
-
-
 def _scripts(folder: Path, panel: Panel, rendered: Rendered) -> "tuple[Script, ...]":
-    """Write the scripts of a task, chosen on its feedback part."""
     from sandmill.calibrate.scripts.choose import GradedTest, write_ladder
 
     answers, metric = rendered.answers, get_metric(rendered.package.facts.metric)
@@ -165,9 +147,3 @@ def _difficulty_of(pilot: Pilot, runs: list[PanelRun]) -> Difficulty:
     metric, truth = get_metric(pilot.facts.metric), pilot.truth
     counts = draw_counts(len(truth), Streams(b"probe", pilot.spec.fingerprint).generator("probe"), 2)
     return difficulty(truth, competent, ran[TRIVIAL], pilot.oracle, metric, counts)
-
-
-def _require_budget(seconds: float) -> None:
-    if seconds > PANEL_BUDGET_S:
-        detail = f"the panel took {seconds:.1f} s; its budget is {PANEL_BUDGET_S:g} s of processor time a design"
-        raise ItemRejected(Stage.CALIBRATE, "panel_over_budget", detail)

@@ -96,22 +96,19 @@ def plan_shards(
         secret_id: public name of the release secret.
         round: 0, then one more for each refill of slots that stayed empty.
     """
-    chunks = [tuple(slots[start : start + shard_size]) for start in range(0, len(slots), shard_size)]
-    return tuple(
-        ShardPlan(
+    shards = []
+    for start in range(0, len(slots), shard_size):
+        chunk = tuple(slots[start : start + shard_size])
+        numbers = [slot.number for slot in chunk]
+        identity = {"plan": plan.fingerprint, "code": code, "secret": secret_id, "round": round, "slots": numbers}
+        shard = ShardPlan(
             dataset=dataset,
-            key=_shard_key(plan, chunk, code, secret_id, round),
+            key=f"r{round}-s{numbers[0]:06d}-{fingerprint(identity)[:16]}",
             plan_fingerprint=plan.fingerprint,
             replicates=plan.request.replicates,
             round=round,
             slots=chunk,
             designer=plan.request.designer,
         )
-        for chunk in chunks
-    )
-
-
-def _shard_key(plan: BuildPlan, slots: Sequence[Slot], code: str, secret_id: str, round: int) -> str:
-    numbers = [slot.number for slot in slots]
-    identity = {"plan": plan.fingerprint, "code": code, "secret": secret_id, "round": round, "slots": numbers}
-    return f"r{round}-s{numbers[0]:06d}-{fingerprint(identity)[:16]}"
+        shards.append(shard)
+    return tuple(shards)

@@ -1,12 +1,13 @@
 """Checks of all inputs of a build before any work. All problems are reported at once, and nothing is written."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
 
 from sandmill.errors import InputError, Problem, RequestError, SandboxUnavailable, StoreError
 from sandmill.models.request import BuildRequest, RunSettings
-from sandmill.pipeline.llm_client import llm_problems
+from sandmill.pipeline.designing import llm_problems
 from sandmill.pipeline.provenance import numeric_versions
 from sandmill.sandbox.agent_env import require_agent_env
 from sandmill.seeds import ingest
@@ -62,13 +63,9 @@ def _problems_of(look: Callable[[], object], where: str = "") -> list[Problem]:
     try:
         look()
     except InputError as error:
-        return [_with_source(problem, error.source) for problem in error.problems]
+        # Name the file in the place, unless the place names it already.
+        named = [one.where if error.source in one.where else f"{error.source}, {one.where}" for one in error.problems]
+        return [replace(one, where=name) for one, name in zip(error.problems, named, strict=True)]
     except StoreError as error:
         return [Problem(where, str(error), "a folder or s3://bucket/prefix that can be read and written")]
     return []
-
-
-def _with_source(problem: Problem, source: str) -> Problem:
-    """Name the file in the place, unless the place names it already."""
-    where = problem.where if source in problem.where else f"{source}, {problem.where}"
-    return Problem(where, problem.saw, problem.expected, problem.hint)

@@ -7,12 +7,9 @@ from statistics import fmean, stdev
 from sandmill.design.llm import Designed, Refused
 from sandmill.models.llm import Usage
 from sandmill.models.request import BuildRequest, RunSettings
-from sandmill.pipeline.designing import PREVIEW_TIMEOUT_S, settle
-from sandmill.pipeline.llm_client import open_client
+from sandmill.pipeline.designing import open_client, render_sample, settle
 from sandmill.pipeline.plan import plan_build, plan_slots
 from sandmill.pipeline.run import open_dataset
-from sandmill.pipeline.sample_preview import preview_sample
-from sandmill.pipeline.workers import shared_workers
 from sandmill.seeds import ingest
 
 _SPREAD_OF_ONE = 0.5
@@ -47,35 +44,25 @@ def preview_build(request: BuildRequest, settings: RunSettings) -> Preview:
     slots = plan_slots(plan)
     client = open_client(plan, settings, open_dataset(plan, settings))
     outcomes = settle(plan, slots[: settings.preview], [], settings, client, "round 0")
-    shown = tuple(Shown(outcome, _usage(outcome), _sample(outcome, settings)) for outcome in outcomes)
+    shown = tuple(_show(outcome, settings.workers) for outcome in outcomes)
     low, high = forecast([one.usage.usd for one in shown], sum(not one.sample for one in shown), len(slots))
     return Preview(shown, len(slots), low, high, client.budget.spent)
 
 
 def forecast(costs: list[float], refused: int, slots: int) -> tuple[float, float]:
-    """Return a range of dollars that contains the cost of the build in about 90 % of cases.
+    """Return a range of dollars that contains the cost of a build in about 90 % of cases.
 
-    Args:
-        costs: dollars of each design seen, refused ones included.
-        refused: number of refused designs; later rounds try their slots again.
-        slots: number of slots of the build.
+    It follows from the dollars of each design seen, refused ones included. Later rounds try refused slots again.
     """
     mean, seen = fmean(costs), len(costs)
-    error = stdev(costs) / math.sqrt(seen) if seen > 1 else _SPREAD_OF_ONE * mean
-    spread = 1.65 * error
+    spread = 1.65 * (stdev(costs) / math.sqrt(seen) if seen > 1 else _SPREAD_OF_ONE * mean)
     again = (refused + 1.65 * math.sqrt(refused * (seen - refused) / seen) + 1) / (seen + 1)
     retries = min(again, 1.0) + min(again, 1.0) ** 2
     return max(0.0, mean - spread) * slots, (mean + spread) * slots * (1 + retries)
 
 
-def _usage(outcome: Designed | Refused) -> Usage:
+def _show(outcome: Designed | Refused, workers: int) -> Shown:
     if isinstance(outcome, Refused):
-        return outcome.usage
-    return outcome.slot.authorship.usage if outcome.slot.authorship else Usage()
-
-
-def _sample(outcome: Designed | Refused, settings: RunSettings) -> str:
-    if isinstance(outcome, Refused):
-        return ""
-    ((_, found),) = shared_workers(settings.workers).map(preview_sample, [outcome.slot], PREVIEW_TIMEOUT_S)
-    return f"It could not be rendered: {found}" if isinstance(found, Exception) else str(found)
+        return Shown(outcome, outcome.usage, "")
+    authorship = outcome.slot.authorship
+    return Shown(outcome, authorship.usage if authorship else Usage(), render_sample(outcome.slot, workers))

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from importlib.resources import as_file, files
 
 from sandmill.fingerprint import digest, fingerprint
 
@@ -14,7 +13,7 @@ _NUMERIC = ("numpy", "scipy", "pandas", "polars", "scikit-learn", "mimesis")
 
 
 def numeric_versions() -> dict[str, str]:
-    """Return the installed versions of the libraries that may change the numbers of a task."""
+    """Return the installed versions of these libraries."""
     found: dict[str, str] = {}
     for name in _NUMERIC:
         with suppress(PackageNotFoundError):
@@ -25,35 +24,15 @@ def numeric_versions() -> dict[str, str]:
 def code_version(suites: Mapping[str, bytes]) -> str:
     """Return a fingerprint of the code that makes shards: 12 hexadecimal digits.
 
-    Args:
-        suites: expectation suites by name, since they decide which packages pass.
+    The suites are part of it, since they decide which packages pass.
     """
-    return fingerprint(
-        {
-            "library": _library_digest(),
-            "numeric": numeric_versions(),
-            "suites": {name: digest(content) for name, content in suites.items()},
-        }
-    )[:12]
-
-
-def library_version() -> str:
-    """Return a fingerprint of the installed library's files: 12 hexadecimal digits."""
-    return _library_digest()[:12]
+    hashes = {name: digest(content) for name, content in suites.items()}
+    return fingerprint({"library": library_digest(), "numeric": numeric_versions(), "suites": hashes})[:12]
 
 
 @cache
-def _library_digest() -> str:
-    contents = {path: digest(file.read_bytes()) for path, file in _walk(files("sandmill"), "")}
-    return fingerprint(contents)
-
-
-def _walk(folder: Traversable, prefix: str) -> list[tuple[str, Traversable]]:
-    found: list[tuple[str, Traversable]] = []
-    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
-        path = f"{prefix}{entry.name}"
-        if entry.is_dir() and entry.name != "__pycache__":
-            found += _walk(entry, f"{path}/")
-        elif entry.name.endswith((".py", ".yaml", ".md")):
-            found.append((path, entry))
-    return found
+def library_digest() -> str:
+    """Return a fingerprint of the installed library's files."""
+    with as_file(files("sandmill")) as folder:
+        paths = [path for path in folder.rglob("*") if path.suffix in (".py", ".yaml", ".md") and path.is_file()]
+        return fingerprint({path.relative_to(folder).as_posix(): digest(path.read_bytes()) for path in paths})

@@ -1,32 +1,39 @@
-"""Publish the tasks of a build as a version, or say why nothing is published."""
+"""Add up the tasks of a build and publish them as a version, or say why nothing is published."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from sandmill.errors import BudgetExceeded, LeakyRelease, MixMissed
+from sandmill.design.llm import MONEY_SPENT
+from sandmill.errors import INTERNAL_ERROR, BudgetExceeded, LeakyRelease, MixMissed, count
 from sandmill.models.base import Frozen
 from sandmill.models.plan import BuildPlan, ShardRef
+from sandmill.models.release import TaskRecord
+from sandmill.models.reports import Rejection, SlotReport
 from sandmill.models.request import RunSettings
 from sandmill.models.spec import TaskSpec
 from sandmill.pipeline.provenance import code_version
-from sandmill.pipeline.rejects import REJECTS
-from sandmill.pipeline.run import ROUNDS, open_dataset
-from sandmill.pipeline.summary import BuildSummary, sum_up
-from sandmill.quality.meta_leak import MetaLeak, check_meta_leak
-from sandmill.report import dataset_card
+from sandmill.pipeline.run import REJECTS, ROUNDS, open_dataset
+from sandmill.quality import add_summaries
+from sandmill.quality.meta_leak import MOST_TASKS, MetaLeak, check_meta_leak
+from sandmill.report import FunnelCounts, MixCounts, ReleaseDigest, dataset_card
+from sandmill.report.designers import DesignerCounts, DesignerRow
 from sandmill.store.files import Store
 from sandmill.store.publish import publish
 from sandmill.store.secret import release_secret, secret_id
+from sandmill.store.shards import ShardReports, read_shard_records, read_shard_reports
 
 EMPTY_SLOTS_ALLOWED = 0.2
 """Share of slots that may stay empty. With more, the release is not what was asked for."""
 INTERNAL_ERRORS_ALLOWED = 0.01
 """Share of attempts that may fail in our own code; one attempt always may."""
+MOST_SHOWN = 200
+"""Records that are kept whole, for a table that a person reads."""
 
 
 class Publication(Frozen):
-    """The result of a build: the version, and what its operator should know."""
+    """The published version, and what its operator should know."""
 
     dataset: str
     version: str
@@ -47,21 +54,81 @@ class Publication(Frozen):
     @property
     def message(self) -> str:
         """The outcome in words."""
-        tasks = f"{self.tasks} task" + ("" if self.tasks == 1 else "s")
-        if self.is_new:
-            what = f"Published {self.reference} with {tasks}."
-        else:
-            what = f"Nothing new: equal content is published already, {self.reference} with {tasks}."
-        lines = [what, *(f"Mix missed. {line}" for line in self.missed_mix)]
+        tasks = count(self.tasks, "task")
+        what = "Published" if self.is_new else "Nothing new: equal content is published already,"
+        lines = [f"{what} {self.reference} with {tasks}.", *(f"Mix missed. {line}" for line in self.missed_mix)]
         if self.rejects:
             lines.append(f"Rejected packages are kept in {self.rejects}; each holds the reason in rejection.json.")
         return "\n".join(lines)
 
 
+@dataclass
+class BuildSummary:
+    """Counts over the shards added so far."""
+
+    seeds: Mapping[str, str]
+    """Title and summary of each seed by its id."""
+    counts: FunnelCounts = field(default_factory=FunnelCounts)
+    mix: MixCounts = field(default_factory=MixCounts)
+    digest: ReleaseDigest = field(default_factory=ReleaseDigest)
+    suites: list[dict[str, Any]] = field(default_factory=list)
+    filled: set[int] = field(default_factory=set)
+    unpaid: set[int] = field(default_factory=set)
+    """Slots without money for their draft."""
+    internal: list[tuple[str, Rejection]] = field(default_factory=list)
+    """Internal errors, each with the key of its shard."""
+    specs: dict[str, TaskSpec] = field(default_factory=dict)
+    """A sample of the designs by fingerprint, those with the lowest."""
+    shown: list[TaskRecord] = field(default_factory=list)
+    """The first records, at most `MOST_SHOWN`."""
+    shown_slots: list[SlotReport] = field(default_factory=list)
+    """Slots of the same shards."""
+    _designers: dict[str, DesignerCounts] = field(default_factory=dict)
+
+    def add_reports(self, key: str, reports: ShardReports) -> None:
+        """Count the report tables of one shard."""
+        self.counts.add(reports.slots, reports.rejections)
+        self.suites = add_summaries([self.suites, reports.suites])
+        for slot in reports.slots:
+            self.mix.add(slot)
+            if slot.reached:
+                self.filled.add(slot.slot)
+        self.internal += [(key, one) for one in reports.rejections if one.reason == INTERNAL_ERROR]
+        self.unpaid |= {one.slot for one in reports.rejections if one.reason == MONEY_SPENT}
+        if len(self.shown) < MOST_SHOWN:
+            self.shown_slots += reports.slots
+
+    def add_record(self, record: TaskRecord) -> None:
+        """Count one task."""
+        self.digest.add(record)
+        name = record.lineage.designer
+        self._designers.setdefault(name, DesignerCounts(name, self.seeds)).add(record)
+        self.specs[record.spec.fingerprint] = record.spec
+        if len(self.specs) > 2 * MOST_TASKS:
+            self.specs = {key: self.specs[key] for key in sorted(self.specs)[:MOST_TASKS]}
+        if len(self.shown) < MOST_SHOWN:
+            self.shown.append(record)
+
+    @property
+    def excused(self) -> set[int]:
+        """Empty slots for which no design is to blame: the money was spent, or our own code failed."""
+        return (self.unpaid | {one.slot for _, one in self.internal}) - self.filled
+
+    def designers(self) -> list[DesignerRow]:
+        """Sum up by designer."""
+        attempts, lost = self.counts.attempts, self.counts.usd
+        return [self._designers[name].row(attempts, lost) for name in sorted(self._designers)]
+
+
 def summarize_build(plan: BuildPlan, shards: Sequence[ShardRef], settings: RunSettings) -> BuildSummary:
-    """Add up the content of the shards of a build."""
-    seeds = {seed.id: f"{seed.title} {seed.summary}" for seed in plan.seeds}
-    return sum_up(open_dataset(plan, settings), shards, seeds)
+    """Add up the content of the shards of a build. Each table of each shard is read once."""
+    store = open_dataset(plan, settings)
+    summary = BuildSummary({seed.id: f"{seed.title} {seed.summary}" for seed in plan.seeds})
+    for ref in shards:
+        summary.add_reports(ref.key, read_shard_reports(store, ref))
+        for record in read_shard_records(store, ref):
+            summary.add_record(record)
+    return summary
 
 
 def publish_release(
@@ -79,13 +146,19 @@ def publish_release(
     require_few_internal_errors(summary, store)
     require_filled(summary, plan.request.tasks)
     missed = summary.mix.explain()
-    if settings.strict:
-        _require_mix(missed)
+    if settings.strict and missed:
+        raise MixMissed(
+            "--strict: the mix was not reached, so nothing was published.\n"
+            + "".join(f"  {line}\n" for line in missed)
+            + "Finished shards are kept. Run again without --strict to publish these tasks, "
+            "or change --mix, --seed or --seeds."
+        )
+    seeds = {"used": plan.seeds, "set_aside": plan.unsupported, "notes": plan.notes, "skipped": plan.skipped}
     guessing, funnel = check_guessing(summary.specs.values()), summary.counts.funnel()
     reports = {
         "funnel.json": funnel.model_dump_json(indent=1).encode(),
         "guessing.json": guessing.model_dump_json(indent=1, exclude={"words"}).encode(),
-        "seeds.json": _seeds_json(plan),
+        "seeds.json": _json({name: [one.model_dump(mode="json") for one in part] for name, part in seeds.items()}),
         "suites.json": _json(summary.suites),
         "designers.json": _json([row.model_dump(mode="json") for row in summary.designers()]),
         **{f"expectations/{name}.json": content for name, content in suites.items()},
@@ -133,13 +206,13 @@ def require_few_internal_errors(summary: BuildSummary, store: Store) -> None:
     Raises:
         BudgetExceeded: names the first error and where all tracebacks lie.
     """
-    count, attempts = len(summary.internal), summary.counts.attempts
-    if count <= max(1, INTERNAL_ERRORS_ALLOWED * attempts):
+    errors, attempts = len(summary.internal), summary.counts.attempts
+    if errors <= max(1, INTERNAL_ERRORS_ALLOWED * attempts):
         return
     traceback = summary.internal[0][1].traceback.strip()
     folders = [store.where(f"shards/{key}") for key in dict.fromkeys(key for key, _ in summary.internal)]
     raise BudgetExceeded(
-        f"{count} of {attempts} attempts failed in our own code, not for their designs; at most "
+        f"{errors} of {attempts} attempts failed in our own code, not for their designs; at most "
         f"{INTERNAL_ERRORS_ALLOWED:.0%} may, or a single one. Nothing was published. The first of them:\n"
         f"  {traceback.rpartition(chr(10))[2]}\n"
         "All tracebacks lie in private/tracebacks-*.json of these shards:\n"
@@ -171,25 +244,6 @@ def require_filled(summary: BuildSummary, slots: int) -> None:
         f"Rejections by reason: {reasons}. Nothing was published. "
         "Finished shards are kept; change the seeds or the mix, or mend the cause, and run again."
     )
-
-
-def _require_mix(missed: Sequence[str]) -> None:
-    if missed:
-        raise MixMissed(
-            "\n".join(
-                [
-                    "--strict: the mix was not reached, so nothing was published.",
-                    *(f"  {line}" for line in missed),
-                    "Finished shards are kept. Run again without --strict to publish these tasks, "
-                    "or change --mix, --seed or --seeds.",
-                ]
-            )
-        )
-
-
-def _seeds_json(plan: BuildPlan) -> bytes:
-    parts = {"used": plan.seeds, "set_aside": plan.unsupported, "notes": plan.notes, "skipped": plan.skipped}
-    return _json({name: [one.model_dump(mode="json") for one in part] for name, part in parts.items()})
 
 
 def _json(content: Any) -> bytes:

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from sandmill.models.run import RunResult
 from sandmill.sandbox import Sandbox
-from sandmill.sandbox.backends import BackendName, choose_backend, missing_for
+from sandmill.sandbox.backends import BackendName, missing_for
 
 TIMEOUT_S = 60.0
 _TAIL = 2000
@@ -25,22 +25,8 @@ def trusting_backend() -> BackendName:
     return "subprocess" if missing_for("bwrap") else "bwrap"
 
 
-def confining_backend() -> BackendName:
-    """Choose the backend for the scripts of a release.
-
-    Raises:
-        SandboxUnavailable: nothing isolates here; says what is missing.
-    """
-    return choose_backend("auto")
-
-
 def run_reference(script: str, public: Mapping[str, bytes], backend: BackendName) -> RunResult:
-    """Run a reference solution.
-
-    Args:
-        script: its source.
-        public: files by relative path.
-        backend: as `trusting_backend` or `confining_backend` gives it.
+    """Run the source of a reference solution with the public files, given by relative path.
 
     Raises:
         SandboxUnavailable: if the agent's interpreter is missing; says how to make it.

@@ -10,6 +10,8 @@ from tempfile import TemporaryDirectory
 from sandmill.calibrate.board import leaderboard
 from sandmill.calibrate.panel import PANEL, TRIVIAL, run_panel
 from sandmill.errors import ItemRejected, boundary, shorten
+from sandmill.layouts.base import SAMPLE, layout_of
+from sandmill.layouts.tables import MAX_COLUMNS, table_excess
 from sandmill.metrics import get_metric
 from sandmill.metrics.submission import read_answers
 from sandmill.models.base import Part, Stage
@@ -18,16 +20,22 @@ from sandmill.models.package import TaskPackage
 from sandmill.models.release import TaskRecord
 from sandmill.models.reports import Outcome, Verification
 from sandmill.models.run import RunResult
-from sandmill.pipeline.provenance import library_version, numeric_versions
-from sandmill.pipeline.reference import confining_backend, describe_ending, trusting_backend
-from sandmill.pipeline.task_limits import task_faults
+from sandmill.pipeline.provenance import library_digest, numeric_versions
+from sandmill.pipeline.reference import describe_ending, trusting_backend
 from sandmill.pipeline.verify import verify_task
 from sandmill.sandbox.agent_env import require_agent_env
-from sandmill.sandbox.backends import BackendName
+from sandmill.sandbox.backends import BackendName, choose_backend
 from sandmill.synth import Rendered, render
 
 _LONGEST = 300
 """Characters of a message that a task made our code raise."""
+
+PRIVATE_FILES = frozenset({"answers.csv", *RUNG_FILES.values()})
+"""Private files that a rerun reads."""
+
+MAX_SCRIPT_BYTES = 1 << 20
+MAX_BOARD = 200
+"""Entries of a leaderboard. The panel has 51."""
 
 _WHAT = {
     "is_micro": "its rows are not those of its design, or the reference solution took too long",
@@ -47,8 +55,8 @@ def rerun_task(
 ) -> list[str]:
     """Prove the seven truths of a task again: run the scripts and the whole panel, grade, recompute, render.
 
-    The task may be a stranger's. Its scripts run confined; our own code reads its tables only if they are as small as a
-    micro task's, and whatever they do to that code is a problem of the task.
+    The task may be a stranger's. Its scripts run confined. Our own code reads its tables only if they are as small as
+    those of a micro task, and an exception there is a problem of the task.
 
     Args:
         package: public and private files as published.
@@ -57,20 +65,46 @@ def rerun_task(
         unconfined: run the scripts as a plain process where nothing can confine it; for releases of one's own.
 
     Returns:
-        What does not hold, one line each; empty when every fact holds. Scores agree to 6 significant digits.
+        One line for each fact that does not hold. Scores agree to 6 significant digits.
 
     Raises:
         SandboxUnavailable: nothing can confine the scripts here, or the agent's interpreter is missing.
     """
-    backend = trusting_backend() if unconfined else confining_backend()
+    backend = trusting_backend() if unconfined else choose_backend("auto")
     require_agent_env()
-    if faults := list(task_faults(package, record)):
+    if faults := list(_task_faults(package, record)):
         return faults
     try:
         with boundary(Stage.VERIFY):
             return _prove_again(package, record, secret, backend)
     except ItemRejected as error:
         return [f"it cannot be repeated: {shorten(error.detail, _LONGEST)}"]
+
+
+def _task_faults(package: TaskPackage, record: TaskRecord) -> Iterator[str]:
+    """Say why a task is no micro task, so that nothing of it is run or parsed; nothing if it may be one."""
+    sizes = package.spec.sizes
+    tested = sizes.feedback + sizes.final
+    layout = layout_of(package.spec)
+    items, rows = {layout.train: sizes.train, layout.test: tested}, {SAMPLE: tested, "answers.csv": tested}
+    if set(package.public) != layout.files:
+        yield f"public/ holds {', '.join(sorted(package.public)) or 'nothing'}, not {', '.join(sorted(layout.files))}"
+    missing = PRIVATE_FILES - package.private.keys()
+    if missing:
+        yield f"private/ lacks {', '.join(sorted(missing))}"
+    for path, content in sorted({**package.public, **package.private}.items()):
+        if path in items:
+            yield from layout.excess(path, content, items[path])
+        elif path in rows:
+            yield from table_excess(path, content, rows[path])
+    for path in RUNG_FILES.values():
+        if len(package.private.get(path, b"")) > MAX_SCRIPT_BYTES:
+            yield f"{path} has more than {MAX_SCRIPT_BYTES} bytes"
+    if not 0 < len(record.calibration.board) <= MAX_BOARD:
+        yield f"the leaderboard has {len(record.calibration.board)} entries, not 1 to {MAX_BOARD}"
+    columns = max(len(record.spec.mechanism.columns), len(record.facts.classes), len(record.facts.submission_columns))
+    if columns > MAX_COLUMNS:
+        yield f"the design has {columns} columns or classes; the most is {MAX_COLUMNS}"
 
 
 def _prove_again(package: TaskPackage, record: TaskRecord, secret: bytes | None, backend: BackendName) -> list[str]:
@@ -81,11 +115,12 @@ def _prove_again(package: TaskPackage, record: TaskRecord, secret: bytes | None,
     if not proved.renders_equal_bytes:
         problems.append(
             f"the task was made by code {shorten(record.lineage.code_version)}, and this is sandmill "
-            f"{version('sandmill')} (library {library_version()}): other code may render other bytes"
+            f"{version('sandmill')} (library {library_digest()[:12]}): other code may render other bytes"
         )
     if not proved.is_micro:
         return problems  # the panel would take too long as well
     problems += _script_problems(proved, record, run)
+    problems += _entry_problems(record)
     problems += _board_problems(package, record)
     problems += _end_problems(record, rendered if proved.renders_equal_bytes else None)
     return [*problems, *_version_notes(record)] if problems else []
@@ -104,8 +139,6 @@ def _script_problems(proved: Verification, record: TaskRecord, run: RunResult) -
 
 
 def _board_problems(package: TaskPackage, record: TaskRecord) -> Iterator[str]:
-    """Run every solver of the board again on the public files."""
-    yield from _entry_problems(record)
     metric, answers = get_metric(package.facts.metric), read_answers(package.private["answers.csv"], package.facts)
     board = {entry.solver: entry for entry in record.calibration.board}
     known = [entry.name for entry in PANEL if entry.name in board]
@@ -116,17 +149,13 @@ def _board_problems(package: TaskPackage, record: TaskRecord) -> Iterator[str]:
             (Path(name) / path).write_bytes(content)
         runs = run_panel(Path(name), package.facts, known)
     final, feedback = answers.part(Part.FINAL), answers.part(Part.FEEDBACK)
-    for run in runs:
+    yield from (f"solver {run.name} of the board failed: {run.failure}" for run in runs if not run.has_run)
+    for run in (run for run in runs if run.has_run):
         entry = board[run.name]
-        if not run.has_run:
-            yield f"solver {run.name} of the board failed: {run.failure}"
-            continue
         scores = [metric.rounded(answers.truth[part], run.prediction[part]) for part in (final, feedback)]
         if not all(map(_agree, scores, (entry.final, entry.feedback))):
-            found, recorded = (
-                f"{scores[0]} final, {scores[1]} feedback",
-                f"{entry.final} final, {entry.feedback} feedback",
-            )
+            found = f"{scores[0]} final, {scores[1]} feedback"
+            recorded = f"{entry.final} final, {entry.feedback} feedback"
             yield f"solver {run.name} scored {found}; the board has {recorded}"
 
 
@@ -150,22 +179,19 @@ def _entry_problems(record: TaskRecord) -> Iterator[str]:
 
 
 def _end_problems(record: TaskRecord, rendered: Rendered | None) -> Iterator[str]:
-    """Compare both ends of the gap scale: the constant answer with the board, the oracle with that of the design."""
     measured = record.calibration
     constant = next((entry.final for entry in measured.board if entry.solver == TRIVIAL), None)
     if constant != measured.trivial:
         yield f"the trivial solver is recorded with {measured.trivial}; the board has {constant}"
     if rendered is None:
         return
-    answers = rendered.answers
-    final = answers.part(Part.FINAL)
-    oracle = get_metric(record.facts.metric).rounded(answers.truth[final], rendered.oracle[final])
+    final = rendered.answers.is_final
+    oracle = get_metric(record.facts.metric).rounded(rendered.answers.truth[final], rendered.oracle[final])
     if not _agree(oracle, measured.oracle):
         yield f"the oracle scored {oracle}; recorded is {measured.oracle}"
 
 
 def _version_notes(record: TaskRecord) -> Iterator[str]:
-    """Name libraries that differ from those that the task was built with: they explain small differences."""
     here = numeric_versions()
     built = {name: number for name, number in record.lineage.libraries.items() if here.get(name, number) != number}
     if built:

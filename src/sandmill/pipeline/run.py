@@ -1,15 +1,15 @@
 """The build as its orchestrator sees it: rounds of shards, each made once and kept."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sandmill.models.base import Stage
+from sandmill.models.package import TaskPackage
 from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef
+from sandmill.models.reports import Rejection
 from sandmill.models.request import RunSettings
 from sandmill.pipeline.plan import plan_shards, plan_slots
-from sandmill.pipeline.progress import Listener, Progress, ignore
 from sandmill.pipeline.provenance import code_version
-from sandmill.pipeline.rejects import write_rejects
-from sandmill.pipeline.shard import ShardBuild
+from sandmill.pipeline.shard import Listener, Progress, ShardBuild
 from sandmill.pipeline.workers import shared_workers
 from sandmill.store.files import Store
 from sandmill.store.secret import release_secret, secret_id
@@ -17,6 +17,9 @@ from sandmill.store.shards import find_shard, read_shard_reports, write_shard
 
 ROUNDS = 3
 """Passes over empty slots, including the first."""
+REJECTS = "private/rejects"
+"""Folder of the dataset with the packages of rejected attempts. They hold answers and rules, so only its owner can read
+them."""
 
 
 def plan_round(
@@ -44,7 +47,7 @@ def plan_round(
 
 
 def build_shard(
-    plan: ShardPlan, settings: RunSettings, suites: Mapping[str, bytes], listen: Listener = ignore
+    plan: ShardPlan, settings: RunSettings, suites: Mapping[str, bytes], listen: Listener = lambda _: None
 ) -> ShardRef:
     """Make one shard and keep it. A shard that an earlier run finished is returned at once."""
     store = Store(plan.dataset)
@@ -58,7 +61,6 @@ def build_shard(
     reports = read_shard_reports(store, stored)
     listen(
         Progress(
-            shard=plan.key,
             stage=Stage.PUBLISH,
             slots=len(plan.slots),
             filled=len(stored.filled),
@@ -68,6 +70,20 @@ def build_shard(
         )
     )
     return stored
+
+
+def write_rejects(store: Store, shard: str, rejects: Iterable[tuple[Rejection, TaskPackage]]) -> None:
+    """Write each package into a folder of its own. rejection.json comes last, so a folder with it is whole."""
+    for rejection, package in rejects:
+        name = f"slot-{rejection.slot:06d}-attempt-{rejection.attempt:02d}-replicate-{rejection.replicate}"
+        files = {
+            **{f"public/{path}": content for path, content in package.public.items()},
+            **{f"private/{path}": content for path, content in package.private.items()},
+            "private/spec.json": package.spec.model_dump_json(indent=1).encode(),
+            "rejection.json": rejection.model_dump_json(indent=1).encode(),
+        }
+        for path, content in files.items():
+            store.write(f"{REJECTS}/{shard}/{name}/{path}", content, owner_only=True)
 
 
 def open_dataset(plan: BuildPlan, settings: RunSettings) -> Store:

@@ -4,7 +4,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from functools import partial
+from typing import Any
 
 from sandmill.errors import INTERNAL_ERROR, ItemRejected, internal_error
 from sandmill.models.base import Stage
@@ -12,34 +13,40 @@ from sandmill.models.package import TaskPackage
 from sandmill.models.plan import ShardPlan
 from sandmill.models.release import VerifiedTask
 from sandmill.models.reports import AttemptReport, Rejection, SlotReport, Verification
-from sandmill.models.spec import Knobs, TaskSpec
-from sandmill.pipeline.attempt import Attempted, AttemptJob, Failed, Proof, ProofJob, Unsound, prove, run_attempt
-from sandmill.pipeline.band_search import OFF_BAND, Attempt, Miss, SlotSearch
-from sandmill.pipeline.measuring import Calibrated, OffBand
-from sandmill.pipeline.progress import Listener, Progress, ignore
+from sandmill.models.spec import Knobs
+from sandmill.pipeline.attempt import AttemptJob, Ended, prove, rejection_of, run_attempt
+from sandmill.pipeline.band_search import Attempt, Miss, OffBand, SlotSearch
+from sandmill.pipeline.measuring import Calibrated
 from sandmill.pipeline.records import make_task
-from sandmill.pipeline.workers import WorkerTimeout
+from sandmill.pipeline.workers import WorkerPool, WorkerTimeout
 from sandmill.quality import check_suites
 
 JOB_TIMEOUT_S = 300.0
 """Wall-clock seconds that one attempt or one proof may take. A slower design is rejected."""
 
-Ended = TypeVar("Ended", Attempted, Proof)
-
-
-class Workers(Protocol):
-    """Runs picklable functions over items, as `WorkerPool` does."""
-
-    def map(self, function: Any, items: Any, timeout_s: float) -> Iterator[tuple[int, Any]]:
-        """Yield (index, result or exception) as items complete."""
-
 
 @dataclass(frozen=True)
-class Reject:
-    """The package of a rejected attempt, kept for a person to look at."""
+class Progress:
+    """State of one shard when a piece of its work ends."""
 
-    rejection: Rejection
-    package: TaskPackage
+    stage: Stage
+    """The last stage that the piece of work reached."""
+    slots: int
+    """Slots of the shard."""
+    filled: int
+    """Slots that hold a verified task."""
+    attempts: int
+    rejected: int
+    done: int = 0
+    """Pieces of work of this wave that have ended, of `total`."""
+    total: int = 0
+    is_stored: bool = False
+    """The shard is finished and kept. This is its last report."""
+    task: str = ""
+    """The task that was just verified: id, domain, band, difficulty."""
+
+
+Listener = Callable[[Progress], None]
 
 
 @dataclass(frozen=True)
@@ -51,15 +58,14 @@ class Shard:
     slots: tuple[SlotReport, ...]
     suites: tuple[dict[str, Any], ...]
     """Results of the expectation suites, one row an expectation and wave."""
-    rejects: tuple[Reject, ...]
-    """The last rejected packages, if any are to be kept."""
+    rejects: tuple[tuple[Rejection, TaskPackage], ...]
+    """The last rejected packages, for a person to look at, if any are to be kept."""
 
 
 @dataclass
-class _Slot:
-    """One slot: its search and what is reported of it."""
+class _Slot(SlotSearch):
+    """The search within one slot, and what is reported of it."""
 
-    search: SlotSearch
     tasks: list[VerifiedTask] = field(default_factory=list)
     rejections: list[Rejection] = field(default_factory=list)
     steps: list[AttemptReport] = field(default_factory=list)
@@ -69,19 +75,19 @@ class _Slot:
         """Sum up cost and outcome."""
         first = min((task.record for task in self.tasks), key=lambda record: record.replicate, default=None)
         return SlotReport(
-            slot=self.search.slot.number,
-            round=self.search.round,
-            wanted=self.search.slot.band,
+            slot=self.slot.number,
+            round=self.round,
+            wanted=self.slot.band,
             reached=first.calibration.difficulty.band if first else None,
             task_ids=tuple(task.record.task_id for task in self.tasks),
-            attempts=self.search.tried,
+            attempts=self.tried,
             seconds={stage: round(seconds, 4) for stage, seconds in self.seconds.items()},
             path=tuple(self.steps),
         )
 
     def booked_rejections(self) -> list[Rejection]:
         """Book the price of the draft on the last rejection if the slot stays empty: no task accounts for it."""
-        authorship = self.search.slot.authorship
+        authorship = self.slot.authorship
         if self.tasks or authorship is None or not self.rejections:
             return self.rejections
         *earlier, last = self.rejections
@@ -90,12 +96,12 @@ class _Slot:
 
 @dataclass
 class _Try:
-    """One attempt of a slot and the work spent on it so far."""
+    """One attempt of a slot, how it ended, and the work spent on it so far."""
 
     slot: _Slot
     attempt: Attempt
-    spec: TaskSpec | None = None
-    """The design that a replicate repeats."""
+    ended: Ended = field(default_factory=Ended)
+    """Before the attempt, it holds the design that a replicate repeats."""
     seconds: float = 0.0
 
     def spend(self, seconds: Mapping[Stage, float]) -> None:
@@ -104,9 +110,9 @@ class _Try:
             self.seconds += spent
             self.slot.seconds[stage] = self.slot.seconds.get(stage, 0.0) + spent
 
-    def note_step(self, outcome: str, spec: TaskSpec | None, difficulty: float | None, panel_s: float | None) -> None:
+    def note_step(self, outcome: str, difficulty: float | None) -> None:
         """Record the step of the search. A replicate repeats a step that is recorded already."""
-        attempt = self.attempt
+        attempt, spec, made = self.attempt, self.ended.spec, self.ended.made
         if attempt.replicate:
             return
         self.slot.steps.append(
@@ -117,7 +123,7 @@ class _Try:
                 knobs=spec.knobs if spec else Knobs.all_at(attempt.hardness),
                 train_rows=spec.sizes.train if spec else None,
                 difficulty=difficulty,
-                panel_s=panel_s,
+                panel_s=made.panel_s if made else None,
                 outcome=outcome,
             )
         )
@@ -127,43 +133,34 @@ _Candidate = tuple[_Try, Calibrated]
 """An attempt whose package passed its gates; the suites and the proof are still to come."""
 
 
+@dataclass
 class ShardBuild:
-    """The state of one shard while it is made. Results do not depend on the order in which workers finish.
+    """The state of one shard while it is made. Results do not depend on the order in which workers finish."""
 
-    Args:
-        plan: slots to fill.
-        secret: release secret.
-        code: from `code_version`, for the lineage.
-        suites: expectation suites by name; without any, the gates alone decide.
-        workers: where attempts and proofs run.
-        listen: receives progress as work ends.
-        keep_rejects: number of rejected packages to return, the last ones.
-    """
+    plan: ShardPlan
+    secret: bytes
+    code: str
+    """From `code_version`, for the lineage."""
+    suites: Mapping[str, bytes]
+    """Expectation suites by name; without any, the gates alone decide."""
+    workers: WorkerPool
+    listen: Listener = lambda _: None
+    keep_rejects: int = 0
+    """Number of rejected packages to return, the last ones."""
 
-    def __init__(
-        self,
-        plan: ShardPlan,
-        secret: bytes,
-        code: str,
-        suites: Mapping[str, bytes],
-        workers: Workers,
-        listen: Listener = ignore,
-        keep_rejects: int = 0,
-    ) -> None:
-        self._plan, self._secret, self._code, self._suites = plan, secret, code, suites
-        self._workers, self._listen = workers, listen
-        self._slots = [_Slot(SlotSearch(slot, plan.round)) for slot in plan.slots]
+    def __post_init__(self) -> None:
+        self._slots = [_Slot(slot, self.plan.round) for slot in self.plan.slots]
         self._suite_rows: list[dict[str, Any]] = []
-        self._rejects: deque[Reject] = deque(maxlen=keep_rejects)
-        refusals = {rejection.slot: rejection for rejection in plan.refusals}
+        self._rejects: deque[tuple[Rejection, TaskPackage]] = deque(maxlen=self.keep_rejects)
+        refusals = {rejection.slot: rejection for rejection in self.plan.refusals}
         for slot in self._slots:
-            if refusal := refusals.get(slot.search.slot.number):
-                slot.search.tried, slot.search.is_closed = 1, True
+            if refusal := refusals.get(slot.slot.number):
+                slot.tried, slot.is_closed = 1, True
                 slot.rejections.append(refusal)
 
     def run(self) -> Shard:
         """Fill the slots, then render the replicates of verified designs."""
-        while waiting := [slot for slot in self._slots if slot.search.is_open]:
+        while waiting := [slot for slot in self._slots if slot.is_open]:
             self._prove(self._search(waiting))
         self._prove(self._attempt([one for slot in self._slots for one in self._replicates(slot)]))
         tasks = [task for slot in self._slots for task in slot.tasks]
@@ -181,112 +178,93 @@ class ShardBuild:
         Suites and proofs wait for all slots: the suites cost as much for one package as for twenty.
         """
         found: list[_Candidate] = []
-        while waiting := [slot for slot in waiting if slot.search.is_open]:
-            wave = self._attempt([_Try(slot, slot.search.next_attempt()) for slot in waiting])
+        while waiting := [slot for slot in waiting if slot.is_open]:
+            wave = self._attempt([_Try(slot, slot.next_attempt()) for slot in waiting])
             found += wave
             waiting = [slot for slot in waiting if not any(slot is one.slot for one, _ in wave)]
         return found
 
     def _replicates(self, slot: _Slot) -> Iterator[_Try]:
-        """Make the tries that render a slot's verified design again. They are accepted in any band."""
         for record in [task.record for task in slot.tasks]:
-            for replicate in range(1, self._plan.replicates):
+            for replicate in range(1, self.plan.replicates):
                 attempt = Attempt(
-                    slot=slot.search.slot,
-                    round=self._plan.round,
+                    slot=slot.slot,
+                    round=self.plan.round,
                     number=record.lineage.attempt,
                     variant=0,
                     hardness=record.spec.hardness,
                     any_band=True,
                     replicate=replicate,
                 )
-                yield _Try(slot, attempt, record.spec)
+                yield _Try(slot, attempt, Ended(spec=record.spec))
 
     def _attempt(self, tries: list[_Try]) -> list[_Candidate]:
-        """Run a wave of attempts. Return the candidates; tell the searches about misses, and record all rejections."""
-        keeps = bool(self._rejects.maxlen)
-        jobs = [AttemptJob(one.attempt, self._plan.plan_fingerprint, self._secret, one.spec, keeps) for one in tries]
-        # A lost worker does not say where it was; most of an attempt is calibration.
-        stage = Stage.CALIBRATE
-        ended = self._work(run_attempt, jobs, lambda error: Attempted(Failed(_fault(stage, error), None), stage, {}))
+        plan, keeps = self.plan.plan_fingerprint, self.keep_rejects > 0
+        jobs = [AttemptJob(one.attempt, plan, self.secret, one.ended.spec, keeps) for one in tries]
         found = []
-        for one, attempted in zip(tries, ended, strict=True):
-            one.spend(attempted.seconds)
-            result = attempted.result
-            if isinstance(result, Calibrated):
-                found.append((one, result))
-            elif isinstance(result, Unsound):
-                self._reject_calibrated(one, result.calibrated, result.error)
-            elif isinstance(result, OffBand):
-                miss = Miss(one.attempt, result.spec.fingerprint, result.difficulty.value)
-                one.slot.search.note_miss(miss)
-                self._reject(one, miss.rejection, attempted.reject)
-                one.note_step(OFF_BAND, result.spec, miss.difficulty, None)
-            else:
-                self._reject(one, result.error, attempted.reject)
-                one.note_step(result.error.reason, result.spec, None, None)
+        # A lost worker does not say where it was; most of an attempt is calibration.
+        for one, ended in zip(tries, self._work(run_attempt, jobs, Stage.CALIBRATE), strict=True):
+            one.ended = ended
+            one.spend(ended.seconds)
+            if ended.error:
+                self._reject(one, ended.error)
+            elif ended.made:
+                found.append((one, ended.made))
         return found
 
     def _prove(self, candidates: list[_Candidate]) -> None:
-        """Run the suites over all candidates at once, then one proof for each."""
         sound = self._check(candidates)
-        jobs = [ProofJob(made, self._secret) for _, made in sound]
-        ended = self._work(prove, jobs, lambda error: Proof(_fault(Stage.VERIFY, error), {}))
-        for (one, made), proof in zip(sound, ended, strict=True):
+        proofs = self._work(partial(prove, secret=self.secret), [made for _, made in sound], Stage.VERIFY)
+        for (one, made), proof in zip(sound, proofs, strict=True):
             one.spend(proof.seconds)
-            if isinstance(proof.result, ItemRejected):
-                self._reject_calibrated(one, made, proof.result)
-            else:
-                self._accept(one, made, proof.result)
+            if proof.error:
+                self._reject(one, proof.error)
+            elif proof.verification:
+                self._accept(one, made, proof.verification)
 
     def _check(self, candidates: list[_Candidate]) -> list[_Candidate]:
         if not candidates:
             return []
         started = time.monotonic()
-        checked = check_suites([made.package for _, made in candidates], self._suites)
+        checked = check_suites([made.package for _, made in candidates], self.suites)
         self._suite_rows += checked.suites
         share = (time.monotonic() - started) / len(candidates)
         sound = []
         for one, made in candidates:
             one.spend({Stage.CHECK: share})
             if findings := checked.findings.get(made.package.task_id):
-                error = ItemRejected(Stage.CHECK, findings[0].gate, "; ".join(map(str, findings)))
-                self._reject_calibrated(one, made, error)
+                self._reject(one, rejection_of(findings))
             else:
                 sound.append((one, made))
         self._tell(Stage.CHECK, len(candidates), len(candidates))
         return sound
 
-    def _work(
-        self, function: Callable[[Any], Ended], jobs: Sequence[Any], when_lost: Callable[[Exception], Ended]
-    ) -> list[Ended]:
-        """Run jobs in the workers. Return their results in the order of the jobs."""
+    def _work(self, function: Callable[[Any], Ended], jobs: Sequence[Any], stage: Stage) -> list[Ended]:
+        """Run jobs in the workers. Return their results in the order of the jobs.
+
+        A job that does not return is an internal error of the stage. A design that takes too long is itself at fault.
+        """
         ended: dict[int, Ended] = {}
-        for index, outcome in self._workers.map(function, jobs, JOB_TIMEOUT_S) if jobs else ():
-            ended[index] = when_lost(outcome) if isinstance(outcome, Exception) else outcome
-            self._tell(ended[index].stage, len(ended), len(jobs))
+        for index, outcome in self.workers.map(function, jobs, JOB_TIMEOUT_S) if jobs else ():
+            if isinstance(outcome, WorkerTimeout):
+                outcome = Ended(stage, ItemRejected(stage, "timeout", str(outcome)))
+            elif isinstance(outcome, Exception):
+                outcome = Ended(stage, internal_error(stage, outcome))
+            ended[index] = outcome
+            self._tell(outcome.stage, len(ended), len(jobs))
         return [ended[index] for index in range(len(jobs))]
 
     def _accept(self, one: _Try, made: Calibrated, verification: Verification) -> None:
-        package, calibration = made.package, made.calibration
-        task = make_task(
-            package, one.attempt, calibration, made.scripts, verification, self._plan, self._code, self._secret
-        )
+        task = make_task(made, one.attempt, verification, self.plan, self.code, self.secret)
         one.slot.tasks.append(task)
-        one.slot.search.is_closed = True
-        difficulty = calibration.difficulty
-        one.note_step("verified", package.spec, difficulty.value, made.panel_s)
-        self._tell(
-            Stage.VERIFY, task=f"{package.task_id} {package.spec.domain} {difficulty.band} {difficulty.value:.2f}"
-        )
+        one.slot.is_closed = True
+        package, difficulty = made.package, made.calibration.difficulty
+        one.note_step("verified", difficulty.value)
+        named = f"{package.task_id} {package.spec.domain} {difficulty.band} {difficulty.value:.2f}"
+        self._tell(Stage.VERIFY, task=named)
 
-    def _reject_calibrated(self, one: _Try, made: Calibrated, error: ItemRejected) -> None:
-        self._reject(one, error, made.package)
-        one.note_step(error.reason, made.package.spec, made.calibration.difficulty.value, made.panel_s)
-
-    def _reject(self, one: _Try, error: ItemRejected, package: TaskPackage | None) -> None:
-        attempt = one.attempt
-        is_internal = error.reason == INTERNAL_ERROR
+    def _reject(self, one: _Try, error: ItemRejected) -> None:
+        attempt, spec, made = one.attempt, one.ended.spec, one.ended.made
         rejection = Rejection(
             slot=attempt.slot.number,
             round=attempt.round,
@@ -295,34 +273,31 @@ class ShardBuild:
             seed_id=attempt.slot.seed.id,
             stage=Stage(error.stage),
             reason=error.reason,
-            detail=error.detail.partition(":")[0] if is_internal else error.detail,
+            detail=error.detail.partition(":")[0] if error.reason == INTERNAL_ERROR else error.detail,
             seconds=round(one.seconds, 4),
             traceback=error.traceback,
         )
         one.slot.rejections.append(rejection)
-        if error.reason != OFF_BAND:
-            one.slot.search.start_over()
-        if package is not None:
-            self._rejects.append(Reject(rejection, package))
+        difficulty = made.calibration.difficulty.value if made else None
+        if spec and isinstance(error, OffBand):
+            difficulty = error.difficulty
+            one.slot.note_miss(Miss(attempt, spec.fingerprint, difficulty))
+        else:
+            one.slot.start_over()
+        one.note_step(error.reason, difficulty)
+        if package := made.package if made else one.ended.reject:
+            self._rejects.append((rejection, package))
 
     def _tell(self, stage: Stage, done: int = 0, total: int = 0, task: str = "") -> None:
-        self._listen(
+        self.listen(
             Progress(
-                shard=self._plan.key,
                 stage=stage,
                 slots=len(self._slots),
                 filled=sum(bool(slot.tasks) for slot in self._slots),
-                attempts=sum(slot.search.tried for slot in self._slots),
+                attempts=sum(slot.tried for slot in self._slots),
                 rejected=sum(len(slot.rejections) for slot in self._slots),
                 done=done,
                 total=total,
                 task=task,
             )
         )
-
-
-def _fault(stage: Stage, error: Exception) -> ItemRejected:
-    """Describe a job that did not return. A design that takes too long is at fault itself."""
-    if isinstance(error, WorkerTimeout):
-        return ItemRejected(stage, "timeout", str(error))
-    return internal_error(stage, error)

@@ -1,30 +1,38 @@
-"""The truths of a task, established by running it."""
+"""The seven truths of a task, established by running it and read off its files and measures."""
 
 from collections.abc import Mapping
 from functools import partial
+from math import isclose
+from statistics import median
 
+from sandmill.calibrate.board import gap_steps, thresholds
+from sandmill.calibrate.measure import band_of
+from sandmill.calibrate.panel import PANEL
+from sandmill.calibrate.steadiness import LEAST_HELD
+from sandmill.errors import DegenerateTask, ItemRejected
 from sandmill.grading import grade_submission
+from sandmill.layouts.base import DESCRIPTION, SAMPLE, layout_of
+from sandmill.metrics.gap import gap_closed
 from sandmill.metrics.submission import read_answers
-from sandmill.models.calibration import RUNG_FILES, Calibration, Rung
+from sandmill.models.calibration import RUNG_FILES, Calibration, Rung, Tier
 from sandmill.models.package import TaskPackage
 from sandmill.models.reports import GradeReport, Medal, Outcome, Verification
 from sandmill.models.run import RunResult
 from sandmill.pipeline.reference import run_reference
-from sandmill.pipeline.truths import best_is_known, difficulty_holds, is_micro, nothing_given_away, thresholds_hold
 from sandmill.sandbox.backends import BackendName
+
+STEP_LIMIT_S = 30.0
+"""A reference script that takes longer makes no micro task."""
+LUCK = 0.05
+"""Share of the gap that a solver may be above the oracle on a finite test."""
+ROUNDING = 0.01
+"""Difficulty worked out from rounded scores may differ by so much from the measured one."""
 
 
 def verify_task(
     package: TaskPackage, calibration: Calibration, scripts: Mapping[str, str], again: TaskPackage, backend: BackendName
 ) -> tuple[Verification, RunResult]:
-    """Run the scripts, grade the sample and nothing at all, and compare a second rendering.
-
-    Args:
-        package: as it will be published.
-        calibration: its thresholds and gap scale.
-        scripts: source by file name.
-        again: the same design rendered once more.
-        backend: of the sandbox that scripts run in.
+    """Run the scripts, given by file name, grade the sample and nothing at all, and compare a second rendering.
 
     Returns:
         The facts, and how the reference script ran.
@@ -35,7 +43,7 @@ def verify_task(
     graded = {name: grade(run.submission) for name, run in runs.items()}
     main = RUNG_FILES[Rung.REFERENCE]
     run, reference = runs[main], graded[main]
-    sample, nothing = grade(package.public["sample_submission.csv"]), grade(None)
+    sample, nothing = grade(package.public[SAMPLE]), grade(None)
     scores = {name: report.score for name, report in graded.items()}
     verification = Verification(
         reference_score=reference.score,
@@ -49,14 +57,71 @@ def verify_task(
         thresholds_hold=thresholds_hold(calibration),
         difficulty_holds=difficulty_holds(calibration),
         nothing_given_away=nothing_given_away(package, calibration),
-        renders_equal_bytes=_same_files(package, again),
+        renders_equal_bytes=(package.public, package.private["answers.csv"])
+        == (again.public, again.private["answers.csv"]),
     )
     return verification, run
 
 
+def is_micro(package: TaskPackage, seconds: float) -> bool:
+    """Whether a task is as small as it must be: rows as designed, and a reference that ran in seconds."""
+    sizes, layout = package.spec.sizes, layout_of(package.spec)
+    counts = ((layout.train, sizes.train), (layout.test, sizes.feedback + sizes.final))
+    fits = not any(fault for name, items in counts for fault in layout.excess(name, package.public[name], items))
+    return fits and 50 <= sizes.train <= 200 and seconds <= STEP_LIMIT_S
+
+
+def best_is_known(measured: Calibration) -> bool:
+    """Whether the oracle is what it should be: above trivial, and beaten by luck at most."""
+    best, trivial = measured.oracle, measured.trivial
+    if best == trivial or (best < trivial) != measured.is_lower_better:
+        return False
+    tops = [*(entry.final for entry in measured.board[:1]), measured.informed]
+    return all(gap_closed(top, trivial, best) <= 1 + LUCK for top in tops if top is not None)
+
+
+def thresholds_hold(measured: Calibration) -> bool:
+    """Whether thresholds follow from the board, far enough apart and in an order that holds."""
+    lower = measured.is_lower_better
+    try:
+        final = thresholds([entry.final for entry in measured.board], lower)
+        feedback = thresholds([entry.feedback for entry in measured.board], lower)
+        gap_steps(measured.thresholds, measured.trivial, measured.oracle)
+    except (ItemRejected, DegenerateTask):
+        return False
+    follows = (final, feedback) == (measured.thresholds, measured.feedback_thresholds)
+    return follows and measured.steadiness.order_held >= LEAST_HELD
+
+
+def difficulty_holds(measured: Calibration) -> bool:
+    """Whether difficulty follows from the competent tier, with its interval and its band."""
+    found = measured.difficulty
+    competent = [entry.final for entry in measured.board if entry.tier is Tier.COMPETENT]
+    if not competent or measured.trivial == measured.oracle:
+        return False
+    share = gap_closed(median(competent), measured.trivial, measured.oracle)
+    follows = isclose(found.value, 1 - min(max(share, 0.0), 1.0), abs_tol=ROUNDING)
+    return follows and found.low <= found.value <= found.high and band_of(found.value) is found.band
+
+
+def nothing_given_away(package: TaskPackage, measured: Calibration) -> bool:
+    """Whether public/ is what an agent may see and no more.
+
+    Gates judge what data give away; this looks for what a page must never name.
+    """
+    layout = layout_of(package.spec)
+    if set(package.public) != layout.files:
+        return False
+    page = package.public[DESCRIPTION].decode()
+    named = [
+        *(f"{bar:.5f}" for _, bar in measured.thresholds),
+        *(entry.name for entry in PANEL if "_" in entry.name),
+        package.spec.fingerprint[:12],
+        package.task_id,
+        "sandmill",
+    ]
+    return not layout.shows_target(package.public, package.facts) and not any(word in page for word in named)
+
+
 def _wins_nothing(report: GradeReport) -> bool:
     return report.medal is None and (report.gap_closed is None or report.gap_closed <= 0)
-
-
-def _same_files(package: TaskPackage, again: TaskPackage) -> bool:
-    return package.public == again.public and package.private["answers.csv"] == again.private["answers.csv"]

@@ -13,12 +13,11 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Lock
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from sandmill.errors import SandmillError
@@ -26,20 +25,11 @@ from sandmill.errors import SandmillError
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-ONE_THREAD = {
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "NUMEXPR_NUM_THREADS": "1",
-    "VECLIB_MAXIMUM_THREADS": "1",
-    "POLARS_MAX_THREADS": "1",
-}
+_LIBRARIES = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "NUMEXPR_NUM", "VECLIB_MAXIMUM", "POLARS_MAX")
+ONE_THREAD = {f"{library}_THREADS": "1" for library in _LIBRARIES}
 """Environment of a worker. The libraries read it when they load."""
 
-KEPT_MEMORY = {
-    "MALLOC_MMAP_THRESHOLD_": str(1 << 30),
-    "MALLOC_TRIM_THRESHOLD_": str(1 << 30),
-}
+KEPT_MEMORY = dict.fromkeys(("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"), str(1 << 30))
 """Environment of a worker. By default glibc returns large arrays to the system at once, and on virtual machines it is
 slow to take the memory again."""
 
@@ -69,9 +59,6 @@ class WorkerPool:
 
     Several threads may use one pool at once. A worker runs one item at a time, with one thread of linear algebra. It
     ignores Ctrl-C, and the kernel kills it when the parent dies, even by SIGKILL.
-
-    Args:
-        workers: processes, at least 1.
     """
 
     def __init__(self, workers: int) -> None:
@@ -110,7 +97,8 @@ class WorkerPool:
         try:
             for _ in range(len(futures)):
                 future = done.get()
-                yield futures[future], _outcome_of(future)
+                lost = WorkerLost("the pool was closed before the item was begun") if future.cancelled() else None
+                yield futures[future], lost or future.result()
         finally:
             for future in futures:
                 future.cancel()
@@ -128,13 +116,10 @@ class WorkerPool:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _run(self, function: Callable[[Any], Any], item: Any, timeout_s: float) -> Any:
-        """Lend a worker to one item, and replace the worker if the item broke it."""
         worker = self._idle.get()
         try:
             return worker.do(function, item, timeout_s)
@@ -165,8 +150,6 @@ _SHARED: dict[int, WorkerPool] = {}
 
 
 class _Worker:
-    """The parent's end of one process."""
-
     def __init__(self) -> None:
         near, far = socket.socketpair()
         with far:
@@ -181,12 +164,7 @@ class _Worker:
         self._connection = Connection(near.detach())
 
     def do(self, function: Callable[[Any], Any], item: Any, timeout_s: float) -> Any:
-        """Run one item; returns its result, or the exception that it raised.
-
-        Raises:
-            WorkerTimeout: it took too long.
-            WorkerLost: the process ended.
-        """
+        """Run one item; returns its result, or the exception that it raised."""
         try:
             work = pickle.dumps((function, item))
         except Exception as error:  # noqa: BLE001
@@ -217,21 +195,8 @@ class _Worker:
         return signal.Signals(-code).name if code < 0 else f"exit code {code}"
 
 
-def _outcome_of(future: Future[Any]) -> Any:
-    """Return the result of an item. An item that was not begun when the pool was closed is lost."""
-    try:
-        return future.result()
-    except CancelledError:
-        return WorkerLost("the pool was closed before the item was begun")
-
-
 def serve(descriptor: int, parent: int) -> None:
-    """Run items until the parent ends. This is the main loop of a worker process.
-
-    Args:
-        descriptor: socket to the parent, inherited.
-        parent: process id of the parent; if it has ended already, the worker ends at once.
-    """
+    """Run items from an inherited socket until the parent process ends. This is the main loop of a worker process."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
@@ -246,12 +211,10 @@ def serve(descriptor: int, parent: int) -> None:
 
 def _give_back(most_mb: float) -> None:
     """Return free memory to the system if the process holds more than this. Only glibc offers it."""
-    statm = Path("/proc/self/statm")
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is None or not statm.exists():
-        return
-    if int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") > most_mb * 2**20:
-        trim(0)
+    with suppress(OSError, AttributeError):
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        if pages * os.sysconf("SC_PAGE_SIZE") > most_mb * 2**20:
+            ctypes.CDLL(None).malloc_trim(0)
 
 
 def _answer(work: bytes) -> bytes:

@@ -16,24 +16,20 @@ def type_features(path: str, frame: pl.DataFrame, spec: TaskSpec, faults: list[s
     their column. Categories and units stay text, and missing cells stay missing.
     """
     suffixes = {fault.column: f" {fault.suffix}" for fault in spec.mechanism.mixed_types()}
-    typed: list[pl.Expr] = []
-    wanted: dict[str, str] = {}
-    for column in spec.mechanism.columns:
-        if column.name not in frame.columns or isinstance(column.distribution, Categorical | Unit):
-            continue
-        typed.append(_type_column(column, suffixes.get(column.name, "")))
-        wanted[column.name] = "ISO dates" if isinstance(column.distribution, Date) else "finite numbers"
-    result = frame.with_columns(typed)
-    for kind in sorted(set(wanted.values())):
-        broken = [name for name in frame.columns if wanted.get(name) == kind and not _is_read(frame, result, name)]
-        if broken:
+    columns = [column for column in spec.mechanism.columns if not isinstance(column.distribution, Categorical | Unit)]
+    typed = [column for column in columns if column.name in frame.columns]
+    result = frame.with_columns(_type_column(column, suffixes.get(column.name, "")) for column in typed)
+    dates = {column.name for column, _ in date_columns(spec)}
+    unread = {column.name for column in typed if not _is_read(frame, result, column.name)}
+    for kind, faulty in (("ISO dates", unread & dates), ("finite numbers", unread - dates)):
+        if broken := [name for name in frame.columns if name in faulty]:
             faults.append(f"{path}: cells that are not {kind} in {name_some(broken)}")
     return result
 
 
-def date_columns(spec: TaskSpec) -> tuple[Column, ...]:
-    """Columns whose cells are dates."""
-    return tuple(column for column in spec.mechanism.columns if isinstance(column.distribution, Date))
+def date_columns(spec: TaskSpec) -> list[tuple[Column, Date]]:
+    """Return the columns whose cells are dates, with their spans."""
+    return [(column, date) for column in spec.mechanism.columns if isinstance(date := column.distribution, Date)]
 
 
 def _type_column(column: Column, suffix: str) -> pl.Expr:

@@ -1,18 +1,27 @@
-"""Gates on the rows: targets, repeated rows and order. Each yields findings as text."""
+"""Gates on the rows: targets, repeated rows, order, columns that determine a target. Each yields findings as text."""
 
 import math
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sandmill.errors import count, name_some
 from sandmill.metrics import get_metric
 from sandmill.models.base import Part
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.quality.dependence import Array, clustering_p_value, correlate_ranks
+from sandmill.quality.dependence import (
+    Array,
+    Levels,
+    area_under_curve,
+    clustering_p_value,
+    correlate_ranks,
+    level,
+    share_by_level,
+    share_by_neighbour,
+)
 from sandmill.quality.package_tables import ANSWERS, PackageTables
 from sandmill.quality.targets import Target, name_target
 
@@ -31,6 +40,14 @@ TWINS_WITHIN = 0.02
 COPIES_SIGMAS = 5.0
 
 ORDER_ALPHA = 1e-4
+
+PROXY = 0.995
+"""Area under the curve, share of the target or |correlation| from which on a column determines the target."""
+PROXY_LEAST_ROWS = 50
+PROXY_LEAST_MARKED = 5
+"""Rows of the rarer class, at least. With fewer, some column separates the classes by chance."""
+FEW_LEVELS = 0.1
+"""A table level -> target is tried for columns with fewer distinct values than this share of the rows."""
 
 
 def check_targets(tables: PackageTables) -> Iterator[str]:
@@ -63,7 +80,6 @@ def _check_classes(where: str, target: Target, least: int) -> Iterator[str]:
 
 
 def _check_numbers(where: str, values: Array, facts: TaskFacts) -> Iterator[str]:
-    """Check that numbers differ, that counts are whole, and that the metric is defined for all of them."""
     if not len(values) or values.min() == values.max():
         yield f"{where}: the target is constant"
     if facts.target is TargetKind.COUNT and (odd := int(((values < 0) | (values != np.round(values))).sum())):
@@ -76,11 +92,11 @@ def _check_numbers(where: str, values: Array, facts: TaskFacts) -> Iterator[str]
 
 def check_twins(tables: PackageTables) -> Iterator[str]:
     """Check that test rows do not repeat training rows, and that training rows repeat only as declared."""
-    layout, train = tables.layout, tables.train.select(tables.features).hash_rows()
+    layout, most = tables.layout, f"at most {TWINS_ACROSS:.0%}"
+    train = tables.train.select(tables.features).hash_rows()
     test = tables.test.select(tables.features).hash_rows()
     across = int(test.is_in(train.implode()).sum()) / max(1, test.len())
     if across > TWINS_ACROSS:
-        most = f"at most {TWINS_ACROSS:.0%}"
         yield f"{across:.1%} of the rows of {layout.test} have an equal row in {layout.train}; {most}"
     copies = _count_repeats(tables.train, [*tables.features, *tables.facts.target_columns])
     repeats = _count_repeats(tables.train, tables.features)
@@ -92,12 +108,12 @@ def check_twins(tables: PackageTables) -> Iterator[str]:
 
 
 def _count_repeats(frame: pl.DataFrame, columns: list[str]) -> int:
-    """Count the rows that repeat an earlier one."""
-    return sum(count - 1 for count in Counter(frame.select(columns).hash_rows()).values())
+    rows = frame.select(columns).hash_rows()
+    return rows.len() - rows.n_unique()
 
 
 def _most_copies(tables: PackageTables) -> int:
-    """Return the largest plausible number of declared copies: five standard deviations above the mean."""
+    """Return the largest plausible number of declared copies."""
     if (declared := tables.spec.mechanism.duplicates()) is None:
         return 0
     rows, rate = tables.train.height, declared.rate
@@ -111,22 +127,69 @@ def check_order(tables: PackageTables) -> Iterator[str]:
     """
     for path, targets in ((tables.layout.train, tables.train_targets), (ANSWERS, tables.test_targets)):
         known = [target.known() for target in targets if target.is_known.sum() >= 3]
-        for target in known:
-            what, p = name_target(target, targets), len(known) * _trend_p_value(target)
-            if p < ORDER_ALPHA:
+        named = [(target, name_target(target, targets)) for target in known]
+        for target, what in named:
+            place = np.arange(len(target.values))
+            if (p := len(known) * _least(correlate_ranks(place, view)[1] for view in target.orders())) < ORDER_ALPHA:
                 yield f"{path}: {what} has a trend along the rows (p = {p:.1e})"
-        for target in known:
-            what, p = name_target(target, targets), len(known) * _clumps_p_value(target)
-            if p < ORDER_ALPHA:
+        for target, what in named:
+            if (p := len(known) * _least(clustering_p_value(view) for view in target.marks())) < ORDER_ALPHA:
                 yield f"{path}: equal values of {what} stand in clumps or alternate (p = {p:.1e})"
 
 
-def _trend_p_value(target: Target) -> float:
-    place = np.arange(len(target.values))
-    views = target.orders()
-    return len(views) * min((correlate_ranks(place, view)[1] for view in views), default=1.0)
+def _least(p_values: Iterable[float]) -> float:
+    """Return the smallest p-value times their number."""
+    listed = list(p_values)
+    return len(listed) * min(listed, default=1.0)
 
 
-def _clumps_p_value(target: Target) -> float:
-    views = target.marks()
-    return len(views) * min((clustering_p_value(view) for view in views), default=1.0)
+def check_proxy(tables: PackageTables) -> Iterator[str]:
+    """Check that no feature has a target's name, and that none determines a target, alone or by its missing cells."""
+    facts = tables.facts
+    labels = facts.classes if facts.target is TargetKind.MULTILABEL else ()
+    taken = {facts.target_column, *facts.target_columns, *labels}
+    if named := [name for name in tables.features if name in taken]:
+        yield f"columns have the name of a target: {name_some(named)}"
+    # Each column and target is ranked once for all measures.
+    orders = [level(target.values) for target in tables.test_targets]
+    for name in tables.features:
+        column = tables.test[name]
+        gaps, levels = column.is_null().to_numpy(), level(column.fill_null(strategy="min"))
+        for target, order in zip(tables.test_targets, orders, strict=True):
+            what, there = name_target(target, tables.test_targets), target.is_known & ~gaps
+            share = _share_by_column(levels[there], target.only(there), order[there])
+            if share >= PROXY:
+                yield f"column {name} alone tells {what} ({share:.4f}, at most {PROXY})"
+            share = _share_by_gaps(gaps[target.is_known], target.known()) if gaps.any() else 0.0
+            if share >= PROXY:
+                yield f"the gaps of column {name} tell {what} ({share:.4f}, at most {PROXY})"
+
+
+def _share_by_column(levels: Levels, target: Target, order: Levels) -> float:
+    """Return the best of several measures of how well one column predicts a target; 1 is perfect.
+
+    `levels` are the ranks of the column, `order` those of the target's values.
+    """
+    counts = np.bincount(order) if len(order) else np.zeros(0, dtype=np.int64)
+    counts = counts[counts > 0]
+    if len(order) < PROXY_LEAST_ROWS or len(counts) < 2:
+        return 0.0
+    is_two = target.is_class and len(counts) == 2
+    if is_two and counts.min() < PROXY_LEAST_MARKED:
+        return 0.0
+    shares = [share_by_neighbour(levels, order, target.is_class)]
+    if is_two:
+        shares.append(area_under_curve(levels, order == order.max()))
+    if not target.is_class:
+        shares.append(abs(correlate_ranks(levels, order)[0]))
+    if np.count_nonzero(np.bincount(levels)) <= FEW_LEVELS * len(levels):
+        shares.append(share_by_level(levels, target.values, target.is_class))
+    return max(shares)
+
+
+def _share_by_gaps(gaps: NDArray[np.bool_], target: Target) -> float:
+    if not target.is_class:
+        return 0.0
+    shown = gaps.astype(np.int64)
+    views = [marks for marks in target.marks() if PROXY_LEAST_MARKED <= marks.sum() <= len(marks) - PROXY_LEAST_MARKED]
+    return max((area_under_curve(shown, marks) for marks in views), default=0.0)

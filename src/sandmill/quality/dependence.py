@@ -48,14 +48,6 @@ def clustering_p_value(marks: NDArray[np.bool_]) -> float:
     return min(1.0, 2 * min(float(hypergeom.cdf(starts, *law)), float(hypergeom.sf(starts - 1, *law))))
 
 
-def split_marks(target: Array, is_class: bool) -> list[NDArray[np.bool_]]:
-    """Return a target as boolean marks: one array for each class, or above the median for numbers."""
-    if not is_class:
-        return [target > np.median(target)]
-    codes = np.unique(target)
-    return [target == code for code in (codes[1:] if len(codes) == 2 else codes)]
-
-
 def area_under_curve(values: Array | Levels, marks: NDArray[np.bool_]) -> float:
     """Return the area under the ROC curve of a column for marked rows, or of its reverse if that is larger.
 

@@ -34,8 +34,7 @@ def check_description(tables: PackageTables) -> Iterator[str]:
     sections = split_sections(text)
     if lacking := [heading for heading in HEADINGS if heading not in sections]:
         yield f"{DESCRIPTION}: no heading {name_some((f'## {heading}' for heading in lacking), shown=5)}"
-    yield from _check_paths(sections, tables.layout)
-    yield from _check_names(tables, text)
+    yield from _check_names(tables, text, sections)
     if not _says_split(_FENCE.sub("", text), tables.spec.split, tables.layout):
         yield f"{DESCRIPTION}: does not say that train and test are apart by {_BY[tables.spec.split]}"
     title = get_metric(tables.facts.metric).title.partition(" (")[0]
@@ -45,33 +44,22 @@ def check_description(tables: PackageTables) -> Iterator[str]:
     yield from _check_giveaways(tables, text)
 
 
-def _check_paths(sections: Mapping[str, str], layout: Layout) -> Iterator[str]:
-    """Check that paths are those of the sandbox."""
-    paths = [public_path(name) for name in (layout.train, layout.test, SAMPLE)]
-    if unnamed := [path for path in paths if not _names(sections.get("Files", ""), path)]:
-        yield f"{DESCRIPTION}: its files section does not name the paths {name_some(unnamed)}"
-    if not _names(_FENCE.sub("", sections.get("Submission", "")), SUBMISSION):
-        yield f"{DESCRIPTION}: its submission section does not name the file {SUBMISSION}"
-
-
-def _check_names(tables: PackageTables, text: str) -> Iterator[str]:
-    """Check that columns and labels are named. The example of a submission counts only for its own columns."""
-    prose = _FENCE.sub("", text)
-    if unnamed := [name for name in _columns(tables) if not _names(prose, name)]:
-        yield f"{DESCRIPTION}: does not name the columns {name_some(unnamed)}"
-    if unnamed := [name for name in tables.facts.submission_columns if not _names(text, name)]:
-        yield f"{DESCRIPTION}: does not name the submission's columns {name_some(unnamed)}"
-    if unnamed := [name for name in _labels(tables) if not _names(prose, name)]:
-        yield f"{DESCRIPTION}: does not list the labels {name_some(unnamed)}"
-
-
-def _columns(tables: PackageTables) -> list[str]:
-    """Return the columns of train.csv, and the target columns even if they are missing there."""
-    return list(dict.fromkeys([*tables.train.columns, *tables.facts.target_columns]))
-
-
-def _labels(tables: PackageTables) -> tuple[str, ...]:
-    return tables.facts.classes if tables.facts.target is TargetKind.MULTILABEL else ()
+def _check_names(tables: PackageTables, text: str, sections: Mapping[str, str]) -> Iterator[str]:
+    """Check that paths, columns and labels are named. The example of a submission counts only for its own columns."""
+    facts, prose = tables.facts, _FENCE.sub("", text)
+    submission = _FENCE.sub("", sections.get("Submission", ""))
+    paths = [public_path(name) for name in (tables.layout.train, tables.layout.test, SAMPLE)]
+    columns = dict.fromkeys([*tables.train.columns, *facts.target_columns])
+    labels = facts.classes if facts.target is TargetKind.MULTILABEL else ()
+    for what, names, where in (
+        ("its files section does not name the paths", paths, sections.get("Files", "")),
+        ("its submission section does not name the file", [SUBMISSION], submission),
+        ("does not name the columns", columns, prose),
+        ("does not name the submission's columns", facts.submission_columns, text),
+        ("does not list the labels", labels, prose),
+    ):
+        if unnamed := [name for name in names if not _names(where, name)]:
+            yield f"{DESCRIPTION}: {what} {name_some(unnamed)}"
 
 
 def _says_split(prose: str, split: SplitKind, layout: Layout) -> bool:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 class Finding:
     """One fault of one task. The detail has columns, shares and counts, and no answers, rule or thresholds."""
 
-    task_id: str
     gate: str
     """Name of the gate, or `expectations` for a suite. It becomes the reason of a `Rejection`."""
     detail: str

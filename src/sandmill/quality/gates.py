@@ -4,12 +4,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from sandmill.models.package import TaskPackage
-from sandmill.quality.data_gates import check_order, check_targets, check_twins
+from sandmill.quality.data_gates import check_order, check_proxy, check_targets, check_twins
 from sandmill.quality.description_gate import check_description
 from sandmill.quality.file_gates import check_files, check_ids, check_items, check_missing
 from sandmill.quality.findings import Finding
 from sandmill.quality.package_tables import PackageTables, read_package
-from sandmill.quality.proxy_gate import check_proxy
 from sandmill.quality.split_gates import check_time, check_units
 
 
@@ -26,7 +25,7 @@ class Gate:
         """List what is wrong with a package. Exceptions of the gate itself pass: they are no fault of the package."""
         if self.needs_rows and tables.faults:
             return []
-        return [Finding(tables.task_id, self.name, detail) for detail in self.check(tables)]
+        return [Finding(self.name, detail) for detail in self.check(tables)]
 
 
 GATES: tuple[Gate, ...] = (
@@ -46,9 +45,5 @@ GATES: tuple[Gate, ...] = (
 
 def check_package(package: TaskPackage) -> list[Finding]:
     """Say everything that is wrong with a package at once; an empty list means that it may be proved."""
-    return check_tables(read_package(package))
-
-
-def check_tables(tables: PackageTables) -> list[Finding]:
-    """Run every gate on parsed tables."""
+    tables = read_package(package)
     return [finding for gate in GATES for finding in gate.find(tables)]

@@ -38,11 +38,6 @@ class Verdict:
     """Names of failing rows by task, from the columns of `KEYS`; empty strings if it has none."""
 
     @property
-    def success(self) -> bool:
-        """Whether no row failed."""
-        return not self.failing
-
-    @property
     def label(self) -> str:
         """The expectation in one line, with its line in the suite."""
         item = self.expectation
@@ -64,7 +59,7 @@ class SuiteResults:
                 "expectation": verdict.expectation.type,
                 "columns": list(verdict.expectation.columns),
                 "line": verdict.expectation.line,
-                "success": verdict.success,
+                "success": not verdict.failing,
                 "rows": verdict.rows,
                 "failing_rows": sum(map(len, verdict.failing.values())),
                 "failing_tasks": len(verdict.failing),
@@ -74,22 +69,15 @@ class SuiteResults:
 
 
 def run_suites(suites: Mapping[str, bytes], tables: Mapping[str, pl.DataFrame]) -> SuiteResults:
-    """Run each suite once over the table of its name.
-
-    Args:
-        suites: content of the suites' files by table name.
-        tables: frames with a column `task_id`; every row belongs to the task it names.
+    """Run each suite, given as a file, once over the table of its name. Every row has the id of its task.
 
     Raises:
-        InputError: if a suite is broken, names a table that is not there, or cannot be evaluated at all. That is a
-            fault of the suite and not of a task, so it is never turned into rejections.
+        InputError: if a suite is broken or cannot be evaluated at all. That is a fault of the suite and not of a task,
+            so it is never turned into rejections.
     """
     verdicts: list[Verdict] = []
     for name, content in sorted(suites.items()):
-        expectations = read_suite(name, content)
-        if name not in tables:
-            raise InputError(f"{name}.json", [Problem("file name", name, f"one of {', '.join(sorted(tables))}")])
-        verdicts += _run_suite(name, expectations, tables[name])
+        verdicts += _run_suite(name, read_suite(name, content), tables[name])
     return SuiteResults(tuple(verdicts))
 
 
@@ -99,58 +87,47 @@ def findings_by_task(results: SuiteResults) -> dict[str, list[Finding]]:
     for verdict in results.verdicts:
         for task_id, names in verdict.failing.items():
             where = f" ({name_some(sorted(set(filter(None, names))))})" if any(names) else ""
-            finding = Finding(task_id, "expectations", f"{verdict.label}: {count(len(names), 'row')}{where}")
+            finding = Finding("expectations", f"{verdict.label}: {count(len(names), 'row')}{where}")
             found.setdefault(task_id, []).append(finding)
     return found
 
 
 def _run_suite(name: str, expectations: list[Expectation], table: pl.DataFrame) -> list[Verdict]:
-    keys = KEYS.get(name, ("task_id",))
-    frame = table.to_pandas()
+    entries = [
+        {"type": item.type, "kwargs": dict(item.kwargs), "meta": {_NUMBER: number}}
+        for number, item in enumerate(expectations)
+    ]
+    form = {
+        "result_format": "COMPLETE",
+        "unexpected_index_column_names": list(KEYS[name]),
+        "exclude_unexpected_values": True,
+    }
     with _LOCK:
         module, batches = _open_context()
         try:
-            suite = module.ExpectationSuite(
-                name=name,
-                expectations=[
-                    {"type": item.type, "kwargs": dict(item.kwargs), "meta": {_NUMBER: number}}
-                    for number, item in enumerate(expectations)
-                ],
-            )
+            suite = module.ExpectationSuite(name=name, expectations=entries)
         except Exception as error:
             raise InputError(f"{name}.json", [Problem("expectations", str(error), "arguments that fit")]) from error
-        outcome = batches.get_batch({"dataframe": frame}).validate(
-            suite,
-            result_format={
-                "result_format": "COMPLETE",
-                "unexpected_index_column_names": list(keys),
-                "exclude_unexpected_values": True,
-            },
-        )
+        outcome = batches.get_batch({"dataframe": table.to_pandas()}).validate(suite, result_format=form)
     return _read_outcome(name, expectations, list(outcome.results), table)
 
 
 def _read_outcome(name: str, expectations: list[Expectation], results: list[Any], table: pl.DataFrame) -> list[Verdict]:
-    by_id = _match(name, expectations, results)
-    problems = [
-        Problem(f"line {item.line}", _first_line(result), "an expectation that can be evaluated", item.type)
-        for item, result in by_id
-        if not result.success and not (result.result or {}).get("unexpected_index_list")
-    ]
+    by_number = {result.expectation_config.meta[_NUMBER]: result for result in results}
+    verdicts: list[Verdict] = []
+    problems: list[Problem] = []
+    for number, item in enumerate(expectations):
+        where = f"line {item.line}"
+        if (result := by_number.get(number)) is None:
+            problems.append(Problem(where, f"{item.type} was not evaluated", "a verdict"))
+            continue
+        failing = _group(result, KEYS[name])
+        if not result.success and not failing:
+            problems.append(Problem(where, _first_line(result), "an expectation that can be evaluated", item.type))
+        verdicts.append(Verdict(name, item, table.height, failing))
     if problems:
         raise InputError(f"{name}.json", problems)
-    keys = KEYS.get(name, ("task_id",))
-    return [Verdict(name, item, table.height, _group(result, keys)) for item, result in by_id]
-
-
-def _match(name: str, expectations: list[Expectation], results: list[Any]) -> list[tuple[Expectation, Any]]:
-    """Pair expectations with results, which come in another order."""
-    by_number = {result.expectation_config.meta[_NUMBER]: result for result in results}
-    lost = [item for number, item in enumerate(expectations) if number not in by_number]
-    if lost:
-        problems = [Problem(f"line {item.line}", f"{item.type} was not evaluated", "a verdict") for item in lost]
-        raise InputError(f"{name}.json", problems)
-    return [(item, by_number[number]) for number, item in enumerate(expectations)]
+    return verdicts
 
 
 def _group(result: Any, keys: tuple[str, ...]) -> dict[str, tuple[str, ...]]:

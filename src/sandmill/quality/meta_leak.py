@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 from scipy.special import xlogy
 from scipy.stats import t as student
 
@@ -123,49 +124,37 @@ class MetaLeak(Frozen):
 def check_meta_leak(specs: Iterable[TaskSpec]) -> MetaLeak:
     """Say whether the roles of columns can be learnt from the words of other tasks.
 
-    Args:
-        specs: designs of a release, replicates included. Of more than `MOST_TASKS` designs, a fixed sample is used.
-
-    Returns:
-        The same for the same designs, in whatever order they come.
+    The order of the designs does not matter. Of more than `MOST_TASKS`, a fixed sample is used.
     """
     unique = {spec.fingerprint: spec for spec in specs if spec.channel is None}
     sample = [unique[key] for key in sorted(unique)[:MOST_TASKS]]
     families = _families(sample)
     tasks, columns = len(sample), sum(len(spec.mechanism.columns) for spec in sample)
-    if len(set(families)) < LEAST_FAMILIES:
+    if len(np.unique(families)) < LEAST_FAMILIES:
         return MetaLeak(tasks=tasks, columns=columns, baseline=None, readers=(), words=(), verdict="too_small")
     examples = lay_out_columns(sample, families)
     guesses = guess_held_out(examples)
-    readers = (
-        _compare(examples, "words", guesses.words, guesses.seen),
-        _compare(examples, "names", guesses.names, guesses.seen),
-    )
+    readers = (_compare(examples, guesses, "words"), _compare(examples, guesses, "names"))
     words = _telltales(examples, guesses)
+    leaks = any(reader.leaks for reader in readers) or any(word.leaks for word in words)
     return MetaLeak(
         tasks=tasks,
         columns=columns,
         baseline=_score(examples, guesses.seen),
         readers=readers,
         words=words,
-        verdict="leaks" if any(reader.leaks for reader in readers) or any(word.leaks for word in words) else "clean",
+        verdict="leaks" if leaks else "clean",
     )
 
 
-def _families(specs: Sequence[TaskSpec]) -> list[int]:
+def _families(specs: Sequence[TaskSpec]) -> Indices:
     """Number the designs so that those which share an ancestor share a number."""
-    head: dict[str, str] = {}
-
-    def find(key: str) -> str:
-        while head.get(key, key) != key:
-            key = head[key]
-        return key
-
-    for spec in specs:
-        if spec.parent:
-            head[find(spec.fingerprint)] = find(spec.parent)
-    numbers: dict[str, int] = {}
-    return [numbers.setdefault(find(spec.fingerprint), len(numbers)) for spec in specs]
+    keys = [spec.fingerprint for spec in specs]
+    parents = [spec.parent or key for spec, key in zip(specs, keys, strict=True)]
+    place = {key: number for number, key in enumerate(dict.fromkeys([*keys, *parents]))}
+    links = ([place[key] for key in keys], [place[parent] for parent in parents])
+    _, families = connected_components(csr_array((np.ones(len(keys)), links), shape=(len(place),) * 2), directed=False)
+    return np.asarray(families[: len(keys)], dtype=np.intp)
 
 
 def _losses(examples: Examples, guess: Floats) -> Floats:
@@ -177,9 +166,9 @@ def _score(examples: Examples, guess: Floats) -> Guess:
     return Guess(log_loss=round(float(_losses(examples, guess).mean()), 5), accuracy=round(accuracy, 5))
 
 
-def _compare(examples: Examples, name: Literal["words", "names"], guess: Floats, seen: Floats) -> Reader:
-    """Test a reader against the baseline, families being the independent cases."""
-    lost, loss = _losses(examples, seen), _losses(examples, guess)
+def _compare(examples: Examples, guesses: Guesses, name: Literal["words", "names"]) -> Reader:
+    guess: Floats = getattr(guesses, name)
+    lost, loss = _losses(examples, guesses.seen), _losses(examples, guess)
     gain = np.bincount(examples.family, lost - loss) / np.bincount(examples.family)
     error = max(float(gain.std(ddof=1)), 1e-12) / np.sqrt(len(gain))
     p = 2 * float(student.sf(gain.mean() / error, len(gain) - 1))
@@ -191,7 +180,7 @@ def _telltales(examples: Examples, guesses: Guesses) -> tuple[Telltale, ...]:
     """The words that say most about a motif, each by itself: those that leak first."""
     seen, chance = guesses.seen, (np.exp(guesses.seen) + np.exp(guesses.shares)) / 2
     names, is_shared, has = _single_words(examples)
-    truth, lost = _one_hot(examples.role, seen.shape[1]), _losses(examples, seen)
+    truth, lost = np.eye(seen.shape[1])[examples.role], _losses(examples, seen)
     columns, found, expected = has @ np.ones(len(lost)), has @ truth, has @ chance
     nats = _nats(found, expected, columns)
     tasks, nats_of_tasks = _nats_of_tasks(examples, has, truth)
@@ -236,12 +225,6 @@ def _nats_of_tasks(examples: Examples, has: csr_array, truth: Floats) -> tuple[F
     occurs = np.minimum(np.asarray(of_task.T @ truth), 1.0)
     tasks = stands.sum(axis=1)
     return tasks, _nats(stands @ occurs, np.outer(tasks, occurs.mean(axis=0)), tasks)
-
-
-def _one_hot(role: Indices, roles: int) -> Floats:
-    truth = np.zeros((len(role), roles))
-    truth[np.arange(len(role)), role] = 1.0
-    return truth
 
 
 def _nats(found: Floats, expected: Floats, cases: Floats) -> Floats:

@@ -17,61 +17,27 @@ from sandmill.quality.cells import date_columns
 from sandmill.quality.package_tables import PART, PackageTables
 from sandmill.quality.targets import reads_sets
 
+_TASK_TEXTS = ("task_id", "modality", "domain", "target", "split", "metric", "encoding", "prompt")
+_TASK_COUNTS = (
+    *("replicate", "target_columns", "features", "rows_train", "rows_feedback", "rows_final"),
+    *("classes", "least_class_rows", "public_bytes"),
+)
 SCHEMAS: Mapping[str, Mapping[str, type[pl.DataType]]] = {
-    "tasks": {
-        "task_id": pl.String,
-        "replicate": pl.Int64,
-        "modality": pl.String,
-        "domain": pl.String,
-        "target": pl.String,
-        "target_columns": pl.Int64,
-        "split": pl.String,
-        "metric": pl.String,
-        "encoding": pl.String,
-        "prompt": pl.String,
-        "features": pl.Int64,
-        "rows_train": pl.Int64,
-        "rows_feedback": pl.Int64,
-        "rows_final": pl.Int64,
-        "classes": pl.Int64,
-        "least_class_rows": pl.Int64,
-        "public_bytes": pl.Int64,
-    },
+    "tasks": dict.fromkeys(_TASK_TEXTS, pl.String) | dict.fromkeys(_TASK_COUNTS, pl.Int64),
     "columns": {
-        "task_id": pl.String,
-        "file": pl.String,
-        "column": pl.String,
-        "role": pl.String,
-        "dtype": pl.String,
-        "rows": pl.Int64,
-        "missing_share": pl.Float64,
-        "distinct": pl.Int64,
-        "min": pl.Float64,
-        "max": pl.Float64,
-        "longest": pl.Int64,
+        **dict.fromkeys(("task_id", "file", "column", "role", "dtype"), pl.String),
+        **dict.fromkeys(("rows", "distinct", "longest"), pl.Int64),
+        **dict.fromkeys(("missing_share", "min", "max"), pl.Float64),
     },
-    "answers": {
-        "task_id": pl.String,
-        "id": pl.String,
-        "column": pl.String,
-        "target": pl.String,
-        "part": pl.String,
-    },
-    "files": {
-        "task_id": pl.String,
-        "side": pl.String,
-        "path": pl.String,
-        "bytes": pl.Int64,
-        "sha256": pl.String,
-    },
+    "answers": dict.fromkeys(("task_id", "id", "column", "target", "part"), pl.String),
+    "files": dict.fromkeys(("task_id", "side", "path", "sha256"), pl.String) | {"bytes": pl.Int64},
 }
 """Columns of each table.
 
 `tasks.least_class_rows`: training rows of the rarest class, or of the rarer of with and without a label; null for
 numbers. `columns.dtype`: number, date or text; `min` and `max`: of numbers, and of dates as days after the first day of
-the declared span; `longest`: characters of the longest cell that is not empty, text
-columns only. `answers`: a row for each test row and
-target column; an empty set of labels is an empty text.
+the declared span; `longest`: characters of the longest cell that is not empty, text columns only. `answers`: a row for
+each test row and target column; an empty set of labels is an empty text.
 """
 
 KEYS: Mapping[str, tuple[str, ...]] = {
@@ -86,12 +52,9 @@ Row = dict[str, Any]
 
 
 def lay_out(parsed: Sequence[PackageTables]) -> dict[str, pl.DataFrame]:
-    """Return the tables of the suites for parsed packages.
+    """Return one frame for each entry of `SCHEMAS`, with exactly its columns, even when no package gives a row.
 
     A file that cannot be read gives null cells or no rows; the gate `files` reports it.
-
-    Returns:
-        One frame for each entry of `SCHEMAS`, with exactly its columns, even when no package gives a row.
     """
     tables = {
         "tasks": _stack("tasks", map(_describe_task, parsed)),
@@ -143,7 +106,7 @@ def _describe_columns(tables: PackageTables) -> Iterator[Row]:
     facts = tables.facts
     prose = (tables.spec.channel.column,) if tables.spec.channel else ()
     named = dict.fromkeys(facts.target_columns, "target") | {facts.id_column: "id"} | dict.fromkeys(prose, "prose")
-    dates = {column.name for column in date_columns(tables.spec)}
+    dates = {column.name for column, _ in date_columns(tables.spec)}
     for path, frame, roles, role in (
         (tables.layout.train, tables.train, named, "feature"),
         (tables.layout.test, tables.test, named, "feature"),
@@ -162,17 +125,15 @@ def _describe_columns(tables: PackageTables) -> Iterator[Row]:
 def describe_column(column: pl.Series, is_date: bool = False) -> Row:
     """Summarize one column of one file in the figures that suites check."""
     is_number = column.dtype.is_numeric()
-    numbers = column.drop_nulls().cast(pl.Float64) if is_number else None
-    lengths = None if is_number else column.str.len_chars()
     return {
         "column": column.name,
         "dtype": "date" if is_date else "number" if is_number else "text",
         "rows": column.len(),
         "missing_share": column.null_count() / column.len() if column.len() else 0.0,
         "distinct": column.drop_nulls().n_unique(),
-        "min": numbers.min() if numbers is not None else None,
-        "max": numbers.max() if numbers is not None else None,
-        "longest": (lengths.max() or None) if lengths is not None else None,
+        "min": column.min() if is_number else None,
+        "max": column.max() if is_number else None,
+        "longest": None if is_number else column.str.len_chars().max() or None,
     }
 
 

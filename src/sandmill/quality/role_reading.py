@@ -69,13 +69,8 @@ class Guesses:
     """With names alone, by a table of what each was before."""
 
 
-def lay_out_columns(specs: Sequence[TaskSpec], families: Sequence[int]) -> Examples:
-    """Make an example of every column of every task.
-
-    Args:
-        specs: designs.
-        families: number of each design's family, from 0 up.
-    """
+def lay_out_columns(specs: Sequence[TaskSpec], families: Indices) -> Examples:
+    """Make an example of every column of every task. `families` numbers the family of each design, from 0 up."""
     columns = [column for spec in specs for column in spec.mechanism.columns]
     kinds = [_kind(column) for column in columns]
     role, roles = _number(_roles(spec)[column.name] for spec in specs for column in spec.mechanism.columns)
@@ -83,7 +78,7 @@ def lay_out_columns(specs: Sequence[TaskSpec], families: Sequence[int]) -> Examp
     name, _ = _number(f"{what} {column.name}" for what, column in zip(kinds, columns, strict=True))
     sight, _ = _matrix([sight for spec in specs for sight in _sights(spec)], 1)
     words, vocabulary = _matrix([found for spec in specs for found in _words(spec)], _LEAST_USES)
-    family = np.repeat(np.asarray(families, dtype=np.intp), [len(spec.mechanism.columns) for spec in specs])
+    family = np.repeat(families, [len(spec.mechanism.columns) for spec in specs])
     return Examples(family, role, kind, name, _for_each_kind(sight, kind), words, roles, vocabulary)
 
 
@@ -114,7 +109,6 @@ def _roles(spec: TaskSpec) -> dict[str, str]:
 
 
 def _kind(column: Column) -> str:
-    """What a column visibly is, from its cells alone."""
     match column.distribution:
         case Categorical(levels=levels):
             few, some = len(levels) <= _FEW_LEVELS, len(levels) <= _SOME_LEVELS
@@ -165,10 +159,8 @@ def _split(text: str) -> list[str]:
 
 
 def _number(texts: Iterable[str]) -> tuple[Indices, tuple[str, ...]]:
-    listed = list(texts)
-    known = tuple(sorted(set(listed)))
-    place = {text: number for number, text in enumerate(known)}
-    return np.asarray([place[text] for text in listed], dtype=np.intp), known
+    known, numbers = np.unique(list(texts), return_inverse=True)
+    return numbers.astype(np.intp), tuple(map(str, known))
 
 
 def _matrix(rows: Sequence[dict[str, float]], least: int) -> tuple[csr_array, tuple[str, ...]]:
@@ -207,8 +199,7 @@ def _tilt(start: Floats, cells: csr_array, role: Indices, train: Mask, penalty: 
     Features that say nothing leave the start as it is, so that a reader never lacks what the start knows.
     """
     offset, known, flipped = start[train], cells[train], cells[train].T.tocsr()
-    truth = np.zeros_like(offset)
-    truth[np.arange(len(offset)), role[train]] = 1.0
+    truth = np.eye(offset.shape[1])[role[train]]
     shape = (cells.shape[1], offset.shape[1])
 
     def loss(flat: Floats) -> tuple[float, Floats]:
@@ -248,16 +239,13 @@ def _read_names(examples: Examples, seen: Floats, train: Mask) -> Floats:
 
 
 def _weigh_trusts(counts: Floats, expected: Floats) -> Floats:
-    """Probability of each trust for each name."""
-    evidence = np.stack([_evidence(counts, trust * expected, trust) for trust in _TRUSTS], axis=1)
+    evidence = np.zeros((len(counts), len(_TRUSTS)))
+    for number, trust in enumerate(_TRUSTS):
+        # Log-likelihood under a Dirichlet-multinomial, but for what does not depend on the trust.
+        each = gammaln(trust * expected + counts) - gammaln(trust * expected)
+        evidence[:, number] = each.sum(axis=1) + gammaln(trust) - gammaln(trust + counts.sum(axis=1))
     belief = np.full_like(evidence, 1 / len(_TRUSTS))
     for _ in range(20):
         prior = np.maximum(belief.mean(axis=0), 1e-4)
         belief = softmax(evidence + np.log(prior), axis=1)
     return np.asarray(belief)
-
-
-def _evidence(counts: Floats, strength: Floats, trust: float) -> Floats:
-    """Log-likelihood of counts under a Dirichlet-multinomial, but for what does not depend on the trust."""
-    each = gammaln(strength + counts) - gammaln(strength)
-    return np.asarray(each.sum(axis=1) + gammaln(trust) - gammaln(trust + counts.sum(axis=1)))

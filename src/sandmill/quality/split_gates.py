@@ -8,7 +8,7 @@ import polars as pl
 
 from sandmill.errors import count, name_some
 from sandmill.models.base import Part
-from sandmill.models.mechanism import Column, Date
+from sandmill.models.mechanism import Column
 from sandmill.models.structure import SplitKind
 from sandmill.quality.cells import date_columns
 from sandmill.quality.dependence import Array, overhang_p_value, same_spread_p_value
@@ -30,10 +30,10 @@ def check_units(tables: PackageTables) -> Iterator[str]:
         if tables.spec.split is SplitKind.GROUPED:
             yield "the split is by unit, but no column names units"
         return
-    parts = {tables.layout.train: tables.train[name]}
+    layout = tables.layout
+    parts = {layout.train: tables.train[name]}
     parts |= {
-        f"part {part} of {tables.layout.test}": tables.test[name].filter(tables.test_parts == str(part))
-        for part in Part
+        f"part {part} of {layout.test}": tables.test[name].filter(tables.test_parts == str(part)) for part in Part
     }
     for (first, here), (second, there) in combinations(parts.items(), 2):
         if shared := len(set(here.drop_nulls()) & set(there.drop_nulls())):
@@ -44,9 +44,11 @@ def check_units(tables: PackageTables) -> Iterator[str]:
             yield f"{where}: column {name} has {count(units, 'unit')}; at least {LEAST_UNITS}"
         elif units > MOST_UNITS * cells.len():
             yield f"{where}: column {name} has {units} units for {cells.len()} rows; rows must share them"
+    final = Target("the part", (tables.test_parts == str(Part.FINAL)).astype(np.float64))
+    with_part = (*tables.test_targets, final)
     for where, frame, targets in (
-        (tables.layout.train, tables.train, tables.train_targets),
-        (tables.layout.test, tables.test, _with_part(tables)),
+        (layout.train, tables.train, tables.train_targets),
+        (layout.test, tables.test, with_part),
     ):
         yield from _check_shared_cells(where, frame, name, tables.spec.mechanism.columns)
         yield from _check_unit_names(where, frame[name], targets)
@@ -62,56 +64,36 @@ def _check_shared_cells(where: str, frame: pl.DataFrame, unit: str, columns: Seq
 
 def _check_unit_names(where: str, units: pl.Series, targets: Sequence[Target]) -> Iterator[str]:
     for target in targets:
-        names, means = _mean_by_unit(units, target)
-        yield from read_ids(
-            f"{where}: names in column {units.name} tell {target.name}", id_views(names), means, ID_ALPHA
-        )
-
-
-def _with_part(tables: PackageTables) -> tuple[Target, ...]:
-    final = (tables.test_parts == str(Part.FINAL)).astype(np.float64)
-    return (*tables.test_targets, Target("the part", final))
-
-
-def _mean_by_unit(units: pl.Series, target: Target) -> tuple[pl.Series, Array]:
-    """Average a target by unit, since rows of a unit are not independent."""
-    frame = pl.DataFrame({"unit": units, "value": target.values}).filter(pl.Series(target.is_known)).drop_nulls()
-    means = frame.group_by("unit", maintain_order=True).mean()
-    return means["unit"], means["value"].to_numpy()
+        # Rows of a unit are not independent, so its mean counts.
+        frame = pl.DataFrame({"unit": units, "value": target.values}).filter(pl.Series(target.is_known)).drop_nulls()
+        by_unit = frame.group_by("unit", maintain_order=True).mean()
+        names, means = by_unit["unit"], by_unit["value"].to_numpy()
+        what = f"{where}: names in column {units.name} tell {target.name}"
+        yield from read_ids(what, id_views(names), means, ID_ALPHA)
 
 
 def check_time(tables: PackageTables) -> Iterator[str]:
     """Check that test dates are later if the split is by time. Otherwise, and between parts, spans must agree."""
     dates = date_columns(tables.spec)
     split, layout = tables.spec.split, tables.layout
-    parting = [column.name for column in dates if _train_days(column) is not None]
+    parting = [column.name for column, date in dates if date.train_days is not None]
     if split is SplitKind.TEMPORAL and not parting:
         yield "the split is by time, but no date column parts train and test"
     if split is not SplitKind.TEMPORAL and parting:
         yield f"column {parting[0]} parts train and test by time, but the split is {split}"
-    for column in dates:
-        yield from _check_span(tables, column)
+    for column, date in dates:
+        for path, frame in ((tables.layout.train, tables.train), (tables.layout.test, tables.test)):
+            # Days count from the first day of the column, 0.
+            days = frame[column.name].drop_nulls()
+            if outside := int(((days < 0) | (days >= date.days)).sum()):
+                yield f"{path}: {count(outside, 'cell')} of column {column.name} outside the declared span"
         train, test = _days(tables.distinct_train, column), _days(tables.test, column)
         if column.name not in parting:
             yield from _compare_spans(f"{layout.train} and {layout.test}: column {column.name}", train, test)
         elif len(train) and len(test) and (early := int((test <= train.max()).sum())):
             yield f"{count(early, 'row')} of {layout.test} not later than all of {layout.train} by column {column.name}"
         feedback, final = (_days(tables.test.filter(tables.test_parts == str(part)), column) for part in Part)
-        yield from _compare_spans(f"parts of {tables.layout.test}: column {column.name}", feedback, final)
-
-
-def _train_days(column: Column) -> int | None:
-    return column.distribution.train_days if isinstance(column.distribution, Date) else None
-
-
-def _check_span(tables: PackageTables, column: Column) -> Iterator[str]:
-    """Check that days are in the declared span. They count from the column's first day, 0."""
-    if not isinstance(column.distribution, Date):
-        return
-    for path, frame in ((tables.layout.train, tables.train), (tables.layout.test, tables.test)):
-        days = frame[column.name].drop_nulls()
-        if outside := int(((days < 0) | (days >= column.distribution.days)).sum()):
-            yield f"{path}: {count(outside, 'cell')} of column {column.name} outside the declared span"
+        yield from _compare_spans(f"parts of {layout.test}: column {column.name}", feedback, final)
 
 
 def _days(frame: pl.DataFrame, column: Column) -> Array:

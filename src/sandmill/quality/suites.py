@@ -61,11 +61,6 @@ class Expectation:
         return tuple(str(name) for item in named for name in (item if isinstance(item, list) else [item]))
 
     @property
-    def condition_columns(self) -> tuple[str, ...]:
-        """Columns that its row condition compares; none without a condition of the known form."""
-        return tuple(_find_columns(self.kwargs.get(CONDITION)))
-
-    @property
     def settings(self) -> str:
         """Its other arguments on one line."""
         shown = {name: value for name, value in self.kwargs.items() if name not in _PLACES}
@@ -73,10 +68,7 @@ class Expectation:
 
 
 def load_suites(folder: Path) -> dict[str, bytes]:
-    """Read and check every suite of a folder. The bytes are also copied into releases.
-
-    Returns:
-        Content of `<table>.json` by table name.
+    """Read and check every suite of a folder: content of `<table>.json` by table name, as copied into releases.
 
     Raises:
         InputError: with every mistake of every file: its line, what was seen, what was expected.
@@ -85,7 +77,10 @@ def load_suites(folder: Path) -> dict[str, bytes]:
     suites: dict[str, bytes] = {}
     for path in sorted(folder.glob("*.json")):
         suites[path.stem] = path.read_bytes()
-        problems += find_problems(path.stem, suites[path.stem])
+        try:
+            read_suite(path.stem, suites[path.stem])
+        except InputError as error:
+            problems += error.problems
     if not suites:
         problems.append(Problem(str(folder), "no suite", "files such as tasks.json", "Give the folder of the suites."))
     if problems:
@@ -97,31 +92,25 @@ def read_suite(name: str, content: bytes) -> list[Expectation]:
     """Parse one suite.
 
     Raises:
-        InputError: with every mistake in it.
+        InputError: with every mistake in it: JSON, table, expectations, arguments and columns.
     """
-    if problems := find_problems(name, content):
-        raise InputError(f"{name}.json", problems)
-    return list(_read_expectations(content.decode()))
-
-
-def find_problems(name: str, content: bytes) -> list[Problem]:
-    """List the mistakes in a suite's file: JSON, table, expectations, arguments and columns."""
     file = f"{name}.json"
     if name not in SCHEMAS:
-        return [Problem(file, f"table {name}", f"one of {', '.join(SCHEMAS)}", _suggest(name, SCHEMAS))]
+        problem = Problem(file, f"table {name}", f"one of {', '.join(SCHEMAS)}", _suggest(name, SCHEMAS))
+        raise InputError(file, [problem])
     try:
         data = json.loads(content)
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         line = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        return [Problem(f"{file}{line}", f"broken JSON ({error})", "a JSON object")]
+        raise InputError(file, [Problem(f"{file}{line}", f"broken JSON ({error})", "a JSON object")]) from None
     entries = data.get("expectations") if isinstance(data, dict) else None
     if not isinstance(entries, list) or not entries:
-        return [Problem(file, "no expectations", 'an object with a list "expectations"')]
+        raise InputError(file, [Problem(file, "no expectations", 'an object with a list "expectations"')])
     lines = _find_lines(content.decode())
-    found: list[Problem] = []
-    for number, entry in zip(lines, entries, strict=True):
-        found += _judge_entry(f"{file}, line {number}", entry, SCHEMAS[name])
-    return found
+    numbered = list(zip(lines, entries, strict=True))
+    if found := [one for line, raw in numbered for one in _judge_entry(f"{file}, line {line}", raw, SCHEMAS[name])]:
+        raise InputError(file, found)
+    return [Expectation(raw["type"], raw["kwargs"], line) for line, raw in numbered]
 
 
 def _judge_entry(where: str, raw: Any, schema: Mapping[str, object]) -> Iterator[Problem]:
@@ -142,21 +131,15 @@ def _judge_entry(where: str, raw: Any, schema: Mapping[str, object]) -> Iterator
             yield Problem(where, f"argument {argument}", expected, _suggest(argument, allowed))
     for place in sorted(ROW_EXPECTATIONS[kind] & set(_PLACES) - set(kwargs)):
         yield Problem(where, f"no argument {place}", f"{kind} to have one")
-    entry = Expectation(kind, kwargs, 0)
-    if CONDITION in kwargs and not entry.condition_columns:
+    compared = list(_find_columns(kwargs.get(CONDITION)))
+    if CONDITION in kwargs and not compared:
         yield Problem(where, f"{CONDITION} {kwargs[CONDITION]!r}"[:80], "a comparison with a column")
-    for column in (*entry.columns, *entry.condition_columns):
+    for column in (*Expectation(kind, kwargs, 0).columns, *compared):
         if column not in schema:
             yield Problem(where, f"column {column}", f"one of {', '.join(schema)}", _suggest(column, schema))
 
 
-def _read_expectations(text: str) -> Iterator[Expectation]:
-    for line, entry in zip(_find_lines(text), json.loads(text)["expectations"], strict=True):
-        yield Expectation(entry["type"], entry["kwargs"], line)
-
-
 def _find_columns(condition: Any) -> Iterator[str]:
-    """Names of the columns in a condition, which may be joined from several."""
     if isinstance(condition, dict):
         if isinstance(column := condition.get("column"), dict) and "name" in column:
             yield str(column["name"])
@@ -172,7 +155,7 @@ def _show(value: Any) -> str:
 
 
 def _find_lines(text: str) -> list[int]:
-    """Line number of each entry of the list `expectations`; the text is known to be sound JSON."""
+    """Line number of each entry of the list `expectations`. The text is sound JSON."""
     decoder = json.JSONDecoder()
     lines: list[int] = []
     place = text.index("[", text.index('"expectations"')) + 1

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import TargetKind
-from sandmill.quality.dependence import Array, Levels, level, split_marks
+from sandmill.quality.dependence import Array, Levels, level
 
 YES_OR_NO = ("0", "1")
 """Class names of one label: absent, present."""
@@ -46,7 +46,10 @@ class Target:
 
     def marks(self) -> list[NDArray[np.bool_]]:
         """Return valid values as boolean marks: one array for each class, or above the median for numbers."""
-        return split_marks(self.values, self.is_class)
+        if not self.is_class:
+            return [self.values > np.median(self.values)]
+        codes = np.unique(self.values)
+        return [self.values == code for code in (codes[1:] if len(codes) == 2 else codes)]
 
     def orders(self) -> list[Levels]:
         """Return rankable arrays of valid values: the ranks of numbers, or 0/1 for each class."""
@@ -78,10 +81,8 @@ def match_rows(target: Target, places: NDArray[np.int64]) -> Target:
 
 def _read_cells(cells: pl.Series, classes: Sequence[str]) -> Array:
     if classes:
-        codes = [float(code) for code in range(len(classes))]
-        read = cells.cast(pl.String).replace_strict(list(classes), codes, default=None, return_dtype=pl.Float64)
-    else:
-        read = cells.cast(pl.Float64, strict=False)
+        cells = cells.cast(pl.String).replace_strict(list(classes), list(range(len(classes))), default=None)
+    read = cells.cast(pl.Float64, strict=False)
     return read.fill_null(np.nan).to_numpy().astype(np.float64)
 
 

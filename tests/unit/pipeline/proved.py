@@ -17,6 +17,7 @@ from sandmill.models.plan import Slot
 from sandmill.models.release import TaskRecord, VerifiedTask
 from sandmill.models.spec import Sizes
 from sandmill.pipeline.band_search import Attempt
+from sandmill.pipeline.measuring import Calibrated
 from sandmill.pipeline.records import make_task
 from sandmill.pipeline.reference import trusting_backend
 from sandmill.pipeline.verify import verify_task
@@ -100,7 +101,8 @@ def proved() -> VerifiedTask:
     verification, _ = verify_task(package, calibration, sources, package, trusting_backend())
     attempt = Attempt(Slot(number=0, seed=make_seed(*TASKS[0]), band=Band.MEDIUM), 0, 1, 0, 0.4)
     plan = make_shard_plan("micro", range(1))
-    return make_task(package, attempt, calibration, sources, verification, plan, "0.1.0", SECRET)
+    made = Calibrated(package, calibration, sources, 1.0)
+    return make_task(made, attempt, verification, plan, "0.1.0", SECRET)
 
 
 def recalibrated(**update: object) -> TaskRecord:

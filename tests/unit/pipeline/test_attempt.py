@@ -6,8 +6,9 @@ from sandmill.errors import INTERNAL_ERROR, ItemRejected
 from sandmill.models.base import Band, Stage
 from sandmill.models.reports import Rejection
 from sandmill.pipeline import attempt as module
-from sandmill.pipeline.attempt import AttemptJob, Failed, ProofJob, Unsound, prove, run_attempt
-from sandmill.pipeline.measuring import Calibrated, OffBand
+from sandmill.pipeline.attempt import AttemptJob, prove, run_attempt
+from sandmill.pipeline.band_search import OffBand
+from sandmill.pipeline.measuring import Calibrated
 from sandmill.pipeline.shard import ShardBuild
 from sandmill.pipeline.workers import WorkerFault, WorkerLost, WorkerTimeout
 from sandmill.store.shards import ShardReports, read_shard_reports, write_shard
@@ -36,40 +37,43 @@ def made() -> Calibrated:
 def test_an_attempt_that_fails_in_our_code_keeps_its_traceback_and_its_design(monkeypatch):
     monkeypatch.setattr(module, "calibrate_design", crash)
     attempted = run_attempt(JOB)
-    assert isinstance(attempted.result, Failed)
-    error = attempted.result.error
+    error = attempted.error
     assert (error.stage, error.reason) == (Stage.CALIBRATE, INTERNAL_ERROR)
     assert "in crash" in error.traceback
     assert error.traceback.strip().endswith(f"KeyError: '{PATH}'")
-    assert attempted.result.spec == JOB.spec
+    assert attempted.spec == JOB.spec
+    assert attempted.made is None
     assert set(attempted.seconds) == {Stage.DESIGN, Stage.GENERATE, Stage.CALIBRATE}
 
 
 def test_a_rejected_design_has_no_traceback(monkeypatch):
     monkeypatch.setattr(module, "calibrate_design", flat)
-    result = run_attempt(JOB).result
-    assert isinstance(result, Failed)
-    assert (result.error.reason, result.error.traceback) == ("flat_board", "")
+    error = run_attempt(JOB).error
+    assert (error.reason, error.traceback) == ("flat_board", "")
 
 
 def test_a_gate_that_crashes_is_an_internal_error_of_the_check(monkeypatch):
     monkeypatch.setattr(module, "calibrate_design", lambda *_: made())
     monkeypatch.setattr(module, "check_package", crash)
     attempted = run_attempt(JOB)
-    assert isinstance(attempted.result, Unsound)
-    assert (attempted.result.error.stage, attempted.result.error.reason) == (Stage.CHECK, INTERNAL_ERROR)
+    assert attempted.made == made()
+    assert (attempted.error.stage, attempted.error.reason) == (Stage.CHECK, INTERNAL_ERROR)
     assert attempted.stage is Stage.CHECK
 
 
 def test_a_proof_that_crashes_is_an_internal_error(monkeypatch):
     monkeypatch.setattr(module, "verify_task", crash)
-    proof = prove(ProofJob(made(), SECRET))
-    assert isinstance(proof.result, ItemRejected)
-    assert (proof.result.stage, proof.result.reason) == (Stage.VERIFY, INTERNAL_ERROR)
+    proof = prove(made(), SECRET)
+    assert proof.verification is None
+    assert (proof.error.stage, proof.error.reason) == (Stage.VERIFY, INTERNAL_ERROR)
     assert proof.seconds[Stage.VERIFY] > 0
 
 
-@pytest.mark.parametrize("ending", [flat, lambda *_: OffBand(pilot_of().spec, CALIBRATION.difficulty)])
+def off_band(*_):
+    raise OffBand(0.1, Band.HARD)
+
+
+@pytest.mark.parametrize("ending", [flat, off_band])
 def test_the_package_of_a_rejected_attempt_comes_back_if_it_is_asked_for(monkeypatch, ending):
     monkeypatch.setattr(module, "calibrate_design", ending)
     assert run_attempt(JOB).reject is None
@@ -107,10 +111,11 @@ def test_only_the_last_rejects_are_kept(monkeypatch):
     monkeypatch.setattr(module, "calibrate_design", flat)
     monkeypatch.setattr(module, "design_task", lambda *_: pilot_of().spec)
     package = rendered_of().package
-    monkeypatch.setattr(module, "_render_reject", lambda *_: package)
+    monkeypatch.setattr(module, "render", lambda *_: rendered_of())
     shard = ShardBuild(make_shard_plan("r/d", range(1)), SECRET, "c", {}, Failing(), keep_rejects=2).run()
-    assert [one.rejection.attempt for one in shard.rejects] == [shard.slots[0].attempts - 1, shard.slots[0].attempts]
-    assert all(isinstance(one.rejection, Rejection) and one.package == package for one in shard.rejects)
+    attempts = shard.slots[0].attempts
+    assert [rejection.attempt for rejection, _ in shard.rejects] == [attempts - 1, attempts]
+    assert all(isinstance(rejection, Rejection) and kept == package for rejection, kept in shard.rejects)
     assert ShardBuild(make_shard_plan("r/d", range(1)), SECRET, "c", {}, Failing()).run().rejects == ()
 
 

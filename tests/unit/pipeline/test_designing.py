@@ -13,10 +13,9 @@ from sandmill.pipeline.designing import design_round
 from sandmill.pipeline.plan import plan_build
 from sandmill.pipeline.preflight import check_inputs
 from sandmill.pipeline.preview import forecast, preview_build
-from sandmill.pipeline.publishing import publish_release, require_filled
+from sandmill.pipeline.publishing import BuildSummary, publish_release, require_filled
 from sandmill.pipeline.run import build_shard, open_dataset, plan_round
 from sandmill.pipeline.shard import ShardBuild
-from sandmill.pipeline.summary import BuildSummary
 from sandmill.quality import load_suites
 from sandmill.seeds import ingest
 from sandmill.store.shards import read_shard_reports

@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from sandmill.calibrate.measure import with_scripts
+from sandmill.calibrate.measure import band_of, with_scripts
 from sandmill.calibrate.panel import PANEL, TRIVIAL, Panel
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Band
 from sandmill.models.calibration import Sizing, Tier
 from sandmill.models.spec import Sizes
 from sandmill.pipeline import measuring
-from sandmill.pipeline.band_search import ACCEPTED
-from sandmill.pipeline.measuring import Calibrated, OffBand, calibrate_design, measure_difficulty, sized
+from sandmill.pipeline.band_search import ACCEPTED, OffBand
+from sandmill.pipeline.measuring import Calibrated, calibrate_design, measure_difficulty, sized
 from sandmill.synth import render
 from tests.designs import SECRET
 from tests.unit.pipeline.ladders import BAND, SIZES, job, made_up, pilot_of
@@ -58,16 +58,17 @@ def use_panel(monkeypatch, calls=None, change=lambda runs: runs, pilot_spread=1.
 
 
 def test_a_design_off_its_band_is_known_from_the_probe_of_its_pilot(asked):
-    measured = calibrate_design(*job(Band.EASY))
-    assert isinstance(measured, OffBand)
-    assert measured.difficulty.band is BAND
+    with pytest.raises(OffBand) as missed:
+        calibrate_design(*job(Band.EASY))
+    assert band_of(missed.value.difficulty) is BAND
     assert asked == [(PILOT_ROWS, PROBED)]
 
 
 def test_a_design_so_easy_that_medals_would_be_ties_is_known_from_its_probe_too(asked, monkeypatch):
     probed = measure_difficulty(pilot_of()).model_copy(update={"value": ACCEPTED[0] - 0.01, "band": Band.EASY})
     monkeypatch.setattr(measuring, "_difficulty_of", lambda pilot, runs: probed)
-    assert calibrate_design(*job(Band.EASY)) == OffBand(pilot_of().spec, probed)
+    with pytest.raises(OffBand, match=f"difficulty {probed.value:.2f}; a search for easy accepts 0.15 to 0.25"):
+        calibrate_design(*job(Band.EASY))
     assert asked[1:] == [(PILOT_ROWS, PROBED)]
 
 
@@ -87,9 +88,9 @@ def test_the_whole_panel_runs_over_the_pilot_and_then_over_the_package(asked):
 def test_a_design_in_the_band_of_its_probe_may_be_off_it_on_published_rows(asked, monkeypatch):
     probed = measure_difficulty(pilot_of()).model_copy(update={"value": 0.2, "band": Band.EASY})
     monkeypatch.setattr(measuring, "_difficulty_of", lambda pilot, runs: probed)
-    measured = calibrate_design(*job(Band.EASY))
-    assert isinstance(measured, OffBand)
-    assert measured.difficulty.band is BAND
+    with pytest.raises(OffBand) as missed:
+        calibrate_design(*job(Band.EASY))
+    assert band_of(missed.value.difficulty) is BAND
 
 
 def test_the_package_has_the_size_that_was_settled_and_the_rows_of_its_design(asked):

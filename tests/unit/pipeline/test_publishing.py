@@ -10,14 +10,14 @@ from sandmill.models.reports import Rejection
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline.plan import plan_build
 from sandmill.pipeline.publishing import (
+    BuildSummary,
     Publication,
     publish_release,
     require_few_internal_errors,
     require_filled,
     summarize_build,
 )
-from sandmill.pipeline.rejects import REJECTS
-from sandmill.pipeline.summary import BuildSummary
+from sandmill.pipeline.run import REJECTS
 from sandmill.seeds import ingest
 from sandmill.store.files import Store
 from sandmill.store.shards import read_shard, write_shard
@@ -148,7 +148,7 @@ def test_the_ending_says_where_rejected_packages_are_kept(build):
 
 
 def test_only_a_sample_of_the_designs_of_a_large_release_is_kept(monkeypatch):
-    monkeypatch.setattr("sandmill.pipeline.summary.MOST_TASKS", 5)
+    monkeypatch.setattr("sandmill.pipeline.publishing.MOST_TASKS", 5)
     summary = BuildSummary({})
     records = [make_task(number).record for number in range(11)]
     for record in records:

@@ -5,12 +5,12 @@ import stat
 
 import pytest
 
-from sandmill.pipeline.rejects import REJECTS, write_rejects
-from sandmill.pipeline.shard import Reject
+from sandmill.pipeline.run import REJECTS, write_rejects
 from sandmill.store.files import Store
 from tests.factories import make_package, make_rejection
 
-REJECT = Reject(make_rejection(3), make_package())
+PACKAGE = make_package()
+REJECT = (make_rejection(3), PACKAGE)
 
 
 @pytest.mark.parametrize("place", ["local", "s3"])
@@ -18,11 +18,11 @@ def test_a_reject_is_a_folder_with_its_files_and_its_reason(request, tmp_path, p
     store = Store(str(tmp_path / "d") if place == "local" else f"{request.getfixturevalue('s3_root')}/rejects")
     write_rejects(store, "r0-s000000-ab", [REJECT])
     folder = f"{REJECTS}/r0-s000000-ab/slot-000003-attempt-00-replicate-0"
-    files = {f"public/{path}" for path in REJECT.package.public}
-    files |= {f"private/{path}" for path in REJECT.package.private} | {"private/spec.json", "rejection.json"}
+    files = {f"public/{path}" for path in PACKAGE.public}
+    files |= {f"private/{path}" for path in PACKAGE.private} | {"private/spec.json", "rejection.json"}
     assert set(store.list()) == {f"{folder}/{path}" for path in files}
     assert json.loads(store.read(f"{folder}/rejection.json"))["reason"] == "twins"
-    assert store.read(f"{folder}/public/train.csv") == REJECT.package.public["train.csv"]
+    assert store.read(f"{folder}/public/train.csv") == PACKAGE.public["train.csv"]
 
 
 def test_nobody_but_the_owner_reads_a_reject(tmp_path):

@@ -14,13 +14,12 @@ from sandmill.models.seed import SeedIntake
 from sandmill.models.skills import skills_of
 from sandmill.models.spec import Knobs
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.pipeline.attempt import ProofJob, run_attempt
+from sandmill.pipeline.attempt import AttemptJob, run_attempt
 from sandmill.pipeline.band_search import OFF_BAND
 from sandmill.pipeline.plan import plan_build, plan_shards, plan_slots
-from sandmill.pipeline.progress import Progress
 from sandmill.pipeline.rerun import rerun_task
-from sandmill.pipeline.shard import Shard, ShardBuild
-from sandmill.pipeline.truths import LUCK
+from sandmill.pipeline.shard import Progress, Shard, ShardBuild
+from sandmill.pipeline.verify import LUCK
 from sandmill.pipeline.workers import WorkerLost
 from tests.designs import SECRET, make_seed
 
@@ -28,7 +27,7 @@ from tests.designs import SECRET, make_seed
 class Inline:
     """Workers that are this process; items end in a chosen order. What was done for one build is known in the next."""
 
-    done: ClassVar[dict[tuple[Any, ...], Any]] = {}
+    done: ClassVar[dict[Any, Any]] = {}
 
     def __init__(self, backwards=False):
         self.backwards = backwards
@@ -39,10 +38,10 @@ class Inline:
             yield index, self.perform(function, item)
 
     def perform(self, function, job):
-        of = job.calibrated.package.task_id if isinstance(job, ProofJob) else (job.attempt, job.attempt.replicate)
-        if (function, of) not in self.done:
-            self.done[function, of] = function(job)
-        return self.done[function, of]
+        of = (job.attempt, job.attempt.replicate) if isinstance(job, AttemptJob) else job.package.task_id
+        if of not in self.done:
+            self.done[of] = function(job)
+        return self.done[of]
 
 
 def plan() -> ShardPlan:

@@ -9,7 +9,7 @@ from sandmill.models.calibration import RUNG_FILES
 from sandmill.models.reports import Outcome
 from sandmill.models.spec import Sizes
 from sandmill.pipeline.reference import trusting_backend
-from sandmill.pipeline.truths import (
+from sandmill.pipeline.verify import (
     LUCK,
     STEP_LIMIT_S,
     best_is_known,
@@ -17,8 +17,8 @@ from sandmill.pipeline.truths import (
     is_micro,
     nothing_given_away,
     thresholds_hold,
+    verify_task,
 )
-from sandmill.pipeline.verify import verify_task
 from tests.factories import FACTS, VERIFICATION
 from tests.packages import put
 from tests.unit.pipeline.proved import SIZES, calibrated, proved, rendered, rescored

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sandmill.errors import InputError
-from sandmill.quality.suites import find_problems, load_suites, read_suite
+from sandmill.quality.suites import load_suites, read_suite
 
 FOLDER = Path(__file__).parents[3] / "expectations"
 
@@ -14,6 +14,12 @@ FOLDER = Path(__file__).parents[3] / "expectations"
 def suite(*entries):
     lines = ",\n".join(f"    {json.dumps(entry)}" for entry in entries)
     return f'{{\n  "name": "answers",\n  "expectations": [\n{lines}\n  ]\n}}\n'.encode()
+
+
+def find_problems(name, content):
+    with pytest.raises(InputError) as caught:
+        read_suite(name, content)
+    return caught.value.problems
 
 
 NOT_NULL = {"type": "expect_column_values_to_not_be_null", "kwargs": {"column": "id"}}
