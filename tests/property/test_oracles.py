@@ -12,7 +12,8 @@ from sandmill.mechanism.sampling import Draw
 from sandmill.metrics import Metric, get_metric
 from sandmill.metrics.base import Tuning
 from sandmill.metrics.support import ANSWER_FORMS
-from sandmill.models.mechanism import Categorical, Mechanism, Unit
+from sandmill.models.columns import Categorical, Unit
+from sandmill.models.mechanism import Mechanism
 from sandmill.models.predictive import (
     ClassPredictive,
     LabelPredictive,

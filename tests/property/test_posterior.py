@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from sandmill.mechanism import Draw, draw_rows, posterior
 from sandmill.metrics import get_metric
-from sandmill.models.mechanism import BinaryLink, Mechanism, class_names
+from sandmill.models.links import BinaryLink, class_names
+from sandmill.models.mechanism import Mechanism
 from sandmill.models.predictive import NumberPredictive, NumbersPredictive, Predictive
 from sandmill.models.structure import MetricName, SplitKind, TargetKind
 from sandmill.rng import Streams

@@ -7,18 +7,8 @@ import numpy as np
 from sandmill.design.conditions import Conditions
 from sandmill.design.rule import TRAIN_SHARE, Rule
 from sandmill.design.vocabulary import Vocabulary
+from sandmill.models.columns import Categorical, Column, Cycle, Date, LogNormal, Normal, Shift, Trend, Unit
 from sandmill.models.domain import CategoricalWord, DateWord, NumericWord, UnitWord
-from sandmill.models.mechanism import (
-    Categorical,
-    Column,
-    Cycle,
-    Date,
-    LogNormal,
-    Normal,
-    Shift,
-    Trend,
-    Unit,
-)
 from sandmill.models.structure import PathologyKind, SplitKind, Structure
 from sandmill.rng import Streams
 

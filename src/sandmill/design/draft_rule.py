@@ -16,10 +16,10 @@ from sandmill.design.motifs import (
 )
 from sandmill.design.rule import HIDDEN_MOTIFS, Rule, choose_background
 from sandmill.design.vocabulary import Vocabulary
+from sandmill.models.columns import LogNormal
 from sandmill.models.design_draft import MotifChoice
 from sandmill.models.domain import Domain
-from sandmill.models.mechanism import Bottleneck, Difference, Interaction, LogNormal, Motif, Ratio, Term
-from sandmill.models.motifs import columns_of
+from sandmill.models.motifs import Bottleneck, Difference, Interaction, Motif, Ratio, Term, columns_of
 
 FEWEST_PLAIN, MOST_PLAIN = 2, 4
 _CARRIERS = {

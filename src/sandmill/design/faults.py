@@ -6,21 +6,18 @@ from dataclasses import dataclass
 from sandmill.design.columns import is_continuous
 from sandmill.design.conditions import Conditions
 from sandmill.design.rule import Rule
-from sandmill.models.mechanism import (
-    Column,
+from sandmill.models.columns import Column, LogNormal, Normal
+from sandmill.models.faults import (
     Distractors,
     Duplicates,
     LabelNoise,
-    Link,
-    LogNormal,
     Missing,
     MixedTypes,
-    Normal,
     Outliers,
     Pathology,
     UnitMixup,
-    class_names,
 )
+from sandmill.models.links import Link, class_names
 from sandmill.models.structure import PathologyKind, Structure
 from sandmill.rng import Streams
 

@@ -12,27 +12,24 @@ import numpy as np
 from scipy.special import ndtr
 
 from sandmill.design.vocabulary import Vocabulary
+from sandmill.models.columns import Cycle, LogNormal, Normal, Uniform
 from sandmill.models.domain import CategoricalWord, NumericWord
-from sandmill.models.mechanism import (
+from sandmill.models.mechanism import Subgroup
+from sandmill.models.motifs import (
     BetweenCuts,
     Bottleneck,
     CrossedLookup,
     Curve,
-    Cycle,
     Difference,
     Interaction,
     Linear,
     LocalRule,
-    LogNormal,
     Lookup,
     Motif,
-    Normal,
     Periodic,
     Ratio,
     Saturation,
-    Subgroup,
     Threshold,
-    Uniform,
     VaryingSlope,
 )
 

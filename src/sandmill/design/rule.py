@@ -16,8 +16,8 @@ from sandmill.design.motifs import (
     choose_subgroup,
 )
 from sandmill.design.vocabulary import Vocabulary
-from sandmill.models.mechanism import Drift, LocalRule, Motif, Subgroup, Term, UnitEffect
-from sandmill.models.motifs import columns_of
+from sandmill.models.mechanism import Subgroup
+from sandmill.models.motifs import Drift, LocalRule, Motif, Term, UnitEffect, columns_of
 from sandmill.models.structure import PathologyKind
 
 _FEWEST_PLAIN, _MOST_PLAIN = 2, 4

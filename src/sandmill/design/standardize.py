@@ -9,15 +9,9 @@ from scipy.special import expit, softmax
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.rule import evaluate_motif, latent_score
 from sandmill.mechanism.sampling import draw_rows
-from sandmill.models.mechanism import (
-    BinaryLink,
-    Link,
-    Mechanism,
-    MulticlassLink,
-    MultilabelLink,
-    OrdinalLink,
-    UnitEffect,
-)
+from sandmill.models.links import BinaryLink, Link, MulticlassLink, MultilabelLink, OrdinalLink
+from sandmill.models.mechanism import Mechanism
+from sandmill.models.motifs import UnitEffect
 from sandmill.rng import Streams
 
 _ROWS = 10_000

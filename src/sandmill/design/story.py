@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from sandmill.design.targets import Target
 from sandmill.design.vocabulary import Vocabulary
 from sandmill.models.channels import TextVocabulary
+from sandmill.models.columns import Column
 from sandmill.models.domain import CategoricalWord, DateWord, NumericWord, UnitWord
-from sandmill.models.mechanism import Column
 from sandmill.models.spec import Story
 
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 
 from sandmill.models.domain import NumberTarget, TargetWords
-from sandmill.models.mechanism import (
+from sandmill.models.links import (
     BinaryLink,
     CountLink,
     GaussianLink,

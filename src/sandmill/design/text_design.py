@@ -8,7 +8,7 @@ import numpy as np
 import yaml
 
 from sandmill.models.channels import TextChannel, TextVocabulary, WordSlot
-from sandmill.models.mechanism import Column
+from sandmill.models.columns import Column
 from sandmill.rng import Streams
 
 FEWEST_SENTENCES, MOST_SENTENCES = 7, 9

@@ -13,7 +13,8 @@ import numpy as np
 
 from sandmill.mechanism.columns import Floats, log_density, probability_below, quantile
 from sandmill.mechanism.sampling import shift_of
-from sandmill.models.mechanism import Categorical, CellFault, Column, Cycle, Missing, Outliers, UnitMixup
+from sandmill.models.columns import Categorical, Column, Cycle
+from sandmill.models.faults import CellFault, Missing, Outliers, UnitMixup
 
 MISSING_NODES, OUTLIER_NODES = 24, 8
 """Gauss-Legendre nodes for each continuous piece of a missing cell and of a possible outlier. Outliers need fewer:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from sandmill.models.mechanism import Categorical, Column, Cycle, Date, LogNormal, Normal, Uniform, Unit
+from sandmill.models.columns import Categorical, Column, Cycle, Date, LogNormal, Normal, Uniform, Unit
 
 Floats = NDArray[np.float64]
 

@@ -5,7 +5,7 @@ from scipy.special import expit, gammaincinv, ndtri, pdtr, pdtrik, softmax
 
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
-from sandmill.models.mechanism import (
+from sandmill.models.links import (
     BinaryLink,
     CountLink,
     GaussianLink,

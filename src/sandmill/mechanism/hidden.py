@@ -11,8 +11,10 @@ from sandmill.mechanism.cell_posterior import CellPosterior, cell_posterior
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.rule import SUBGROUP, UNIT_EFFECT, latent_score
 from sandmill.mechanism.sampling import subgroup_chance
-from sandmill.models.mechanism import CellFault, LocalRule, Mechanism, Missing, UnitEffect, output_count
-from sandmill.models.motifs import columns_of, cuts_of
+from sandmill.models.faults import CellFault, Missing
+from sandmill.models.links import output_count
+from sandmill.models.mechanism import Mechanism
+from sandmill.models.motifs import LocalRule, UnitEffect, columns_of, cuts_of
 
 _CELLS_PER_BLOCK = 2_000_000
 """Array cells (rows x combinations x outputs) computed at once, which bounds memory."""

@@ -9,21 +9,21 @@ from scipy.special import expit, softmax
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.hidden import expect_over_hidden, latent_mixtures
 from sandmill.mechanism.numbers import predict_number
-from sandmill.models.mechanism import (
+from sandmill.models.links import (
     BinaryLink,
     CountLink,
     GaussianLink,
     Link,
-    Mechanism,
     MulticlassLink,
     MultilabelLink,
     NumbersLink,
     OrdinalLink,
     PositiveLink,
-    UnitEffect,
     class_names,
     output_count,
 )
+from sandmill.models.mechanism import Mechanism
+from sandmill.models.motifs import UnitEffect
 from sandmill.models.predictive import ClassPredictive, LabelPredictive, NumbersPredictive, Predictive
 
 

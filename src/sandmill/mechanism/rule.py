@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sandmill.mechanism.columns import Floats, standardize
-from sandmill.models.mechanism import (
+from sandmill.models.columns import Column
+from sandmill.models.mechanism import Mechanism
+from sandmill.models.motifs import (
     BetweenCuts,
     Bottleneck,
-    Column,
     CrossedLookup,
     Curve,
     Difference,
@@ -18,7 +19,6 @@ from sandmill.models.mechanism import (
     Linear,
     LocalRule,
     Lookup,
-    Mechanism,
     Motif,
     Periodic,
     Ratio,

@@ -40,14 +40,14 @@ class Metric:
     """Name in descriptions."""
     definition: str
     """Formula as a clause for descriptions."""
-    is_lower_better: bool
     resample: Resample
     """Scores of R bootstrap samples. Counts, shape (R, rows), are how often each row was drawn."""
     rule: DecisionRule
     """Decision rule that `decide` applies."""
     decision: str
     """Decision rule in words, for the documentation."""
-    decision_is_exact: bool
+    is_lower_better: bool = False
+    decision_is_exact: bool = True
     """False if the rule is a plug-in rule, which is optimal only asymptotically."""
     decision_is_tuned: bool = False
     """True if the rule has a cut-off, weights or a factor that are fitted on a `Tuning` draw."""

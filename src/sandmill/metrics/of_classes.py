@@ -13,29 +13,24 @@ METRICS = (
         title="area under the ROC curve (ROC AUC)",
         definition="the chance that a randomly chosen positive row is given a higher value than a randomly chosen "
         "negative row, ties counting one half",
-        is_lower_better=False,
         resample=k.roc_auc,
         rule=u.positive_probability,
         decision="P(positive)",
-        decision_is_exact=True,
     ),
     Metric(
         name=MetricName.AVERAGE_PRECISION,
         title="average precision",
         definition="the sum over distinct predicted values, from the highest down, of the precision among all rows "
         "from there up times the gain in recall at that value",
-        is_lower_better=False,
         resample=k.average_precision,
         rule=u.positive_probability,
         decision="P(positive)",
-        decision_is_exact=True,
     ),
     Metric(
         name=MetricName.GINI,
         title="normalized Gini coefficient",
         definition="the covariance of the truth with the rank of the prediction, divided by the covariance of the "
         "truth with its own rank; equal values share their mean rank",
-        is_lower_better=False,
         resample=k.gini,
         rule=u.order_of,
         decision="P(positive), or the mean",
@@ -50,7 +45,6 @@ METRICS = (
         resample=a.mean_of(a.log_losses),
         rule=u.probabilities_as_asked,
         decision="posterior probabilities",
-        decision_is_exact=True,
     ),
     Metric(
         name=MetricName.BRIER,
@@ -60,17 +54,14 @@ METRICS = (
         resample=a.mean_of(a.squared_probability_errors),
         rule=u.positive_probability,
         decision="P(positive)",
-        decision_is_exact=True,
     ),
     Metric(
         name=MetricName.ACCURACY,
         title="accuracy",
         definition="the number of rows whose class is named correctly, divided by the number of rows",
-        is_lower_better=False,
         resample=a.mean_of(a.hits),
         rule=u.likeliest_class,
         decision="most probable class",
-        decision_is_exact=True,
     ),
     Metric(
         name=MetricName.TOP1_ERROR,
@@ -80,13 +71,11 @@ METRICS = (
         resample=a.mean_of(a.misses),
         rule=u.likeliest_class,
         decision="most probable class",
-        decision_is_exact=True,
     ),
     Metric(
         name=MetricName.BALANCED_ACCURACY,
         title="balanced accuracy",
         definition="the mean over classes of the share of the class's rows that are named correctly",
-        is_lower_better=False,
         resample=t.of_tallies(t.balanced_accuracy),
         rule=u.class_over_share,
         decision="class with the largest probability relative to its share",
@@ -98,7 +87,6 @@ METRICS = (
         title="F1 score",
         definition="2 * tp / (2 * tp + fp + fn), where tp, fp and fn are the numbers of true positive, false positive "
         "and false negative rows",
-        is_lower_better=False,
         resample=t.of_tallies(t.f1_positive),
         rule=u.label_above_cutoff,
         decision="positive above a tuned cut-off",
@@ -110,7 +98,6 @@ METRICS = (
         title="Matthews correlation coefficient (MCC)",
         definition="the correlation of the true and the named classes, each class written as a column of 0 and 1; "
         "0 if the same class is named for every row",
-        is_lower_better=False,
         resample=t.of_tallies(t.mcc),
         rule=u.weighted_class(t.mcc),
         decision="most probable class after tuned class weights",
@@ -122,7 +109,6 @@ METRICS = (
         title="Cohen's kappa",
         definition="1 - m / e, where m is the number of rows whose class is named wrongly and e the number expected if "
         "the same classes were named in random order",
-        is_lower_better=False,
         resample=t.of_tallies(t.cohen_kappa),
         rule=u.class_for_kappa,
         decision="most probable class after tuned offsets",
@@ -134,7 +120,6 @@ METRICS = (
         title="quadratic weighted kappa",
         definition="1 - m / e, where m is the sum over rows of the squared distance between named and true class, "
         "counted in places of the class list, and e the sum expected if the same classes were named in random order",
-        is_lower_better=False,
         resample=t.quadratic_kappa,
         rule=u.stretched_grade,
         decision="expected grade, stretched by a tuned factor and rounded",

@@ -21,7 +21,6 @@ METRICS = (
         resample=a.mean_of(a.squared_errors, np.sqrt),
         rule=u.mean,
         decision="mean",
-        decision_is_exact=True,
     ),
     Metric(
         name=MetricName.MAE,
@@ -31,7 +30,6 @@ METRICS = (
         resample=a.mean_of(a.absolute_errors),
         rule=u.median,
         decision="median",
-        decision_is_exact=True,
         difference="never rounded to whole numbers, as one benchmark grader does",
     ),
     Metric(
@@ -52,7 +50,6 @@ METRICS = (
         resample=a.mean_of(a.squared_log_errors, np.sqrt),
         rule=u.log_mean,
         decision="exp(E log(1 + y)) - 1",
-        decision_is_exact=True,
         is_nonnegative=True,
         difference=_NEGATIVES,
     ),
@@ -64,7 +61,6 @@ METRICS = (
         resample=a.mean_of(a.relative_errors),
         rule=u.relative_median,
         decision="median after weighting each value by 1 / |y|",
-        decision_is_exact=True,
     ),
     Metric(
         name=MetricName.SMAPE,
@@ -80,17 +76,14 @@ METRICS = (
         name=MetricName.R2,
         title="coefficient of determination (R squared)",
         definition="1 - a / b, where a is the sum of (prediction - truth)^2 and b the sum of (truth - its mean)^2",
-        is_lower_better=False,
         resample=s.r_squared,
         rule=u.mean,
         decision="mean",
-        decision_is_exact=True,
     ),
     Metric(
         name=MetricName.PEARSON,
         title="Pearson correlation",
         definition="the linear correlation of prediction and truth, 0 for a constant prediction",
-        is_lower_better=False,
         resample=s.pearson,
         rule=u.mean,
         decision="mean",
@@ -102,7 +95,6 @@ METRICS = (
         title="Spearman rank correlation",
         definition="the correlation of the ranks of prediction and truth, equal values sharing their mean rank, 0 for "
         "a constant prediction",
-        is_lower_better=False,
         resample=k.spearman,
         rule=u.expected_rank,
         decision="expected rank among all rows",
@@ -118,7 +110,6 @@ METRICS = (
         resample=a.mean_of(a.poisson_deviances),
         rule=u.mean,
         decision="mean",
-        decision_is_exact=True,
         is_nonnegative=True,
         difference="a prediction below 2.2e-16 is taken as 2.2e-16, each row by itself; scikit-learn refuses a 0",
     ),
@@ -130,7 +121,6 @@ METRICS = (
         resample=a.mean_of(a.squared_errors, np.sqrt),
         rule=u.of_columns(u.mean),
         decision="mean of each column",
-        decision_is_exact=True,
     ),
     Metric(
         name=MetricName.MAE_COLUMNS,
@@ -140,7 +130,6 @@ METRICS = (
         resample=a.mean_of(a.absolute_errors),
         rule=u.of_columns(u.median),
         decision="median of each column",
-        decision_is_exact=True,
     ),
     Metric(
         name=MetricName.RMSLE_COLUMNS,
@@ -151,7 +140,6 @@ METRICS = (
         resample=a.mean_of(a.squared_log_errors, np.sqrt),
         rule=u.of_columns(u.log_mean),
         decision="exp(E log(1 + y)) - 1 of each column",
-        decision_is_exact=True,
         is_nonnegative=True,
         difference=_NEGATIVES,
     ),
@@ -160,7 +148,6 @@ METRICS = (
         title="mean column-wise Spearman rank correlation",
         definition="the mean over target columns of the correlation of the ranks of prediction and truth, equal values "
         "sharing their mean rank, 0 for a constant column",
-        is_lower_better=False,
         resample=k.by_column(k.spearman),
         rule=u.of_columns(u.expected_rank),
         decision="expected rank of each column",

@@ -6,37 +6,38 @@ from enum import StrEnum
 from pydantic import Field
 
 from sandmill.models.base import Frozen
-from sandmill.models.mechanism import (
+from sandmill.models.columns import Categorical, LogNormal
+from sandmill.models.faults import (
+    Distractors,
+    Duplicates,
+    LabelNoise,
+    Missing,
+    MixedTypes,
+    Outliers,
+    Pathology,
+    UnitMixup,
+)
+from sandmill.models.mechanism import Mechanism
+from sandmill.models.motifs import (
     BetweenCuts,
     Bottleneck,
-    Categorical,
     CrossedLookup,
     Curve,
     Difference,
-    Distractors,
     Drift,
-    Duplicates,
     Interaction,
-    LabelNoise,
     Linear,
     LocalRule,
-    LogNormal,
     Lookup,
-    Mechanism,
-    Missing,
-    MixedTypes,
     Motif,
-    Outliers,
-    Pathology,
     Periodic,
     Ratio,
     Saturation,
     Threshold,
     UnitEffect,
-    UnitMixup,
     VaryingSlope,
+    columns_of,
 )
-from sandmill.models.motifs import columns_of
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import MetricName, TargetKind
 

@@ -7,7 +7,8 @@ from pydantic import Field
 from sandmill.fingerprint import fingerprint
 from sandmill.models.base import Band, Frozen
 from sandmill.models.channels import TextChannel
-from sandmill.models.mechanism import Mechanism, class_names, output_count
+from sandmill.models.links import class_names, output_count
+from sandmill.models.mechanism import Mechanism
 from sandmill.models.structure import MetricName, SplitKind, Structure, TargetKind
 
 

@@ -12,7 +12,8 @@ from sandmill.design.lexicon import load_domains
 from sandmill.design.vocabulary import choose_vocabulary
 from sandmill.mechanism import draw_rows
 from sandmill.models.base import Band
-from sandmill.models.mechanism import Categorical, Date, Unit, class_names
+from sandmill.models.columns import Categorical, Date, Unit
+from sandmill.models.links import class_names
 from sandmill.models.plan import Slot
 from sandmill.models.structure import ColumnMix, MetricName, PathologyKind, SplitKind, TargetKind
 from sandmill.rng import Streams

@@ -5,7 +5,7 @@ import pytest
 from sandmill.design import design_task
 from sandmill.design.kept import kept_of, lost_of
 from sandmill.models.base import Band
-from sandmill.models.mechanism import class_names
+from sandmill.models.links import class_names
 from sandmill.models.plan import Slot
 from sandmill.models.structure import ColumnMix, MetricName, PathologyKind, SplitKind, TargetKind
 from sandmill.rng import Streams

@@ -5,7 +5,7 @@ import pytest
 
 from sandmill.mechanism.hidden import _MIXTURE_NODES, Mixture, _merge
 from sandmill.mechanism.numbers import predict_number
-from sandmill.models.mechanism import CountLink, GaussianLink, PositiveLink
+from sandmill.models.links import CountLink, GaussianLink, PositiveLink
 from sandmill.models.predictive import NumberPredictive
 
 GAUSSIAN = GaussianLink(location=5, scale=2, noise=0.3)
