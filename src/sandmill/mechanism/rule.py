@@ -6,28 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sandmill.mechanism.columns import Floats, standardize
+from sandmill.models import motifs as m
 from sandmill.models.columns import Column
 from sandmill.models.mechanism import Mechanism
-from sandmill.models.motifs import (
-    BetweenCuts,
-    Bottleneck,
-    CrossedLookup,
-    Curve,
-    Difference,
-    Drift,
-    Interaction,
-    Linear,
-    LocalRule,
-    Lookup,
-    Motif,
-    Periodic,
-    Ratio,
-    Saturation,
-    Term,
-    Threshold,
-    UnitEffect,
-    VaryingSlope,
-)
+from sandmill.models.motifs import Motif, Term
 
 SUBGROUP = "<subgroup>"
 """Key of the hidden membership (0 or 1) in dictionaries of cells by column. No column can have this name."""
@@ -43,37 +25,37 @@ def evaluate_motif(motif: Motif, columns: Mapping[str, Column], values: Mapping[
         return standardize(columns[name], values[name])
 
     match motif:
-        case Linear(column=name):
+        case m.Linear(column=name):
             return score(name)
-        case Curve(column=name):
+        case m.Curve(column=name):
             return np.square(score(name))
-        case Saturation(column=name, steepness=steepness):
+        case m.Saturation(column=name, steepness=steepness):
             return np.asarray(np.tanh(steepness * score(name)))
-        case Threshold(column=name, cut=cut):
+        case m.Threshold(column=name, cut=cut):
             return (values[name] > cut).astype(np.float64)
-        case BetweenCuts(column=name, low=low, high=high):
+        case m.BetweenCuts(column=name, low=low, high=high):
             return ((values[name] > low) & (values[name] <= high)).astype(np.float64)
-        case Periodic(column=name, period=period, phase=phase):
+        case m.Periodic(column=name, period=period, phase=phase):
             return np.asarray(np.sin(2 * np.pi * values[name] / period + phase))
-        case Ratio(numerator=top, denominator=bottom):
+        case m.Ratio(numerator=top, denominator=bottom):
             return np.asarray(np.log(values[top]) - np.log(values[bottom]))
-        case Difference(left=left, right=right):
+        case m.Difference(left=left, right=right):
             return score(left) - score(right)
-        case Interaction(left=left, right=right):
+        case m.Interaction(left=left, right=right):
             return score(left) * score(right)
-        case Bottleneck(left=left, right=right):
+        case m.Bottleneck(left=left, right=right):
             return np.minimum(score(left), score(right))
-        case Lookup(column=name, effects=effects):
+        case m.Lookup(column=name, effects=effects):
             return np.asarray(effects, dtype=np.float64)[_codes(values[name])]
-        case CrossedLookup(left=left, right=right, effects=table):
+        case m.CrossedLookup(left=left, right=right, effects=table):
             return np.asarray(table, dtype=np.float64)[_codes(values[left]), _codes(values[right])]
-        case VaryingSlope(column=name, by=by, slopes=slopes):
+        case m.VaryingSlope(column=name, by=by, slopes=slopes):
             return np.asarray(slopes, dtype=np.float64)[_codes(values[by])] * score(name)
-        case LocalRule(column=name):
+        case m.LocalRule(column=name):
             return values[SUBGROUP] * score(name)
-        case Drift(column=name, starts=starts, levels=levels):
+        case m.Drift(column=name, starts=starts, levels=levels):
             return np.asarray(levels, dtype=np.float64)[np.searchsorted(starts, values[name])]
-        case UnitEffect():
+        case m.UnitEffect():
             return values[UNIT_EFFECT]
 
 
