@@ -20,6 +20,12 @@ Resample: TypeAlias = Callable[[Array, Array, Floats], Floats]
 """Function from truth, prediction and bootstrap counts, shape (R, rows), to R scores."""
 
 
+def divide(numerator: Array, denominator: Array, otherwise: float = 0.0) -> Floats:
+    """Divide where the denominator is above 0; elsewhere the result is `otherwise`."""
+    fallback = np.full(np.shape(denominator), otherwise)
+    return np.asarray(np.divide(numerator, denominator, out=fallback, where=denominator > 0), dtype=np.float64)
+
+
 @dataclass(frozen=True)
 class Tuning:
     """An independent draw on which cut-offs and class weights are tuned. It shares no rows with the test set."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sandmill.metrics.base import Array, Floats
+from sandmill.metrics.base import Array, Floats, divide
 from sandmill.metrics.ranks import correlation
 
 
@@ -11,7 +11,7 @@ def r_squared(truth: Array, prediction: Array, counts: Floats) -> Floats:
     centred = truth - truth.mean()
     spread = counts @ np.square(centred) - np.square(counts @ centred) / counts.sum(axis=1)
     left = counts @ np.square(truth - prediction)
-    return np.asarray(1 - np.divide(left, spread, out=np.full(len(counts), np.nan), where=spread > 0), dtype=np.float64)
+    return 1 - divide(left, spread, np.nan)
 
 
 def pearson(truth: Array, prediction: Array, counts: Floats) -> Floats:
