@@ -146,7 +146,7 @@ def arrays(predictive: Predictive) -> list[np.ndarray]:
         case NumbersPredictive(columns=columns):
             return [array for column in columns for array in arrays(column)]
         case number:
-            return [number.mean, *number.grid()]
+            return [number.mean, *number.grid]
 
 
 @settings(max_examples=15, deadline=None)

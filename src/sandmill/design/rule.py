@@ -80,14 +80,9 @@ def choose_rule(vocabulary: Vocabulary, conditions: Conditions, rng: np.random.G
 def assign_weights(
     rule: Rule, hardness: float, outputs: int, signal: float, rng: np.random.Generator
 ) -> tuple[Term, ...]:
-    """Assign weights to motifs. Hardness moves variance from plain to hidden motifs.
+    """Assign weights to motifs. Hardness, 0 to 1, moves variance from plain to hidden motifs.
 
-    Args:
-        rule: motifs of the design.
-        hardness: 0 to 1.
-        outputs: number of latent scores of the link.
-        signal: standard deviation of plain and hidden motifs together.
-        rng: draws signs, and the split of variance among plain and among hidden motifs.
+    `signal` is the standard deviation of plain and hidden motifs together; `outputs` is the number of latent scores.
     """
     share_hidden = _MIN_HIDDEN_SHARE + (_MAX_HIDDEN_SHARE - _MIN_HIDDEN_SHARE) * hardness
     followers = _EASIEST_FOLLOWERS + (1 - _EASIEST_FOLLOWERS) * hardness
@@ -140,7 +135,7 @@ def choose_background(vocabulary: Vocabulary, conditions: Conditions, rng: np.ra
     """Draw the drift and the unit effect. A date column of a drift may also have a periodic motif."""
     motifs: list[Motif] = []
     starts, levels, acts = rng.uniform([0.25, 0.6], [0.5, 0.85]), rng.normal(size=3), rng.random()
-    if vocabulary.date is not None and conditions.drifts:
+    if vocabulary.date is not None and PathologyKind.DRIFT in conditions.faults:
         span = round(vocabulary.date.days * TRAIN_SHARE)
         edges = tuple(float(np.floor(start * span)) + 0.5 for start in starts)
         motifs.append(

@@ -31,9 +31,7 @@ _FAR = 5
 def domain_problems(domain: Domain, giveaways: Sequence[str] = ()) -> list[str]:
     """List what would make tasks of this domain implausible or reveal their rule, in words for the language model.
 
-    Args:
-        domain: domain to check.
-        giveaways: phrases that no text may contain.
+    No text may contain one of the phrases in `giveaways`.
     """
     return [*_names(domain), *_words(domain, giveaways), *_magnitudes(domain), *_targets(domain)]
 

@@ -49,13 +49,7 @@ class Target:
 
 
 def choose_target(structure: Structure, targets: TargetWords, hardness: float, rng: np.random.Generator) -> Target:
-    """Draw the target. Hardness sets the number of classes or labels and the noise, not the target itself.
-
-    Args:
-        structure: structure of the seed.
-        targets: targets of the domain.
-        hardness: 0 to 1.
-        rng: generator of the draws.
+    """Draw the target. Hardness, 0 to 1, sets the number of classes or labels and the noise, not the target itself.
 
     Raises:
         ValueError: if the grammar cannot make targets of this kind.
@@ -78,7 +72,9 @@ def choose_target(structure: Structure, targets: TargetWords, hardness: float, r
             return Target(grades, grade.name, meaning)
         case TargetKind.MULTILABEL:
             several = _pick(targets.multilabel, rng)
-            count = _count(_LEAST_LABELS, MOST_LABELS, _several(structure.n_targets), hardness, rng)
+            # Seeds state an unknown number of labels as 1.
+            known = structure.n_targets if structure.n_targets > 1 else None
+            count = _count(_LEAST_LABELS, MOST_LABELS, known, hardness, rng)
             labels = _some(several.labels, count, rng)
             meanings = {label: f"1 if `{label}` is one of the labels of the row, 0 if not" for label in labels}
             sets = MultilabelLink(labels=labels, intercepts=(0.0,) * count)
@@ -116,11 +112,6 @@ def _number_link(
     if structure.metric in _RELATIVE or is_skewed:
         return PositiveLink(median=number.location, sigma=sigma, noise=noise, decimals=number.decimals)
     return GaussianLink(location=number.location, scale=number.scale, noise=noise, decimals=number.decimals)
-
-
-def _several(count: int) -> int | None:
-    """Return the seed's number of labels, or None if it is not known, which seeds state as 1."""
-    return count if count > 1 else None
 
 
 def _count(least: int, most: int, wanted: int | None, hardness: float, rng: np.random.Generator) -> int:

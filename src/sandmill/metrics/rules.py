@@ -136,7 +136,7 @@ def median(predictive: Predictive, tuning: Tuning | None = None) -> Array:
 
 def densest_centre(predictive: Predictive, tuning: Tuning | None = None) -> Array:
     """Return the centre of the window with the largest probability. See `densest_centres`."""
-    return cutoffs.densest_centres(*_number(predictive).grid())
+    return cutoffs.densest_centres(*_number(predictive).grid)
 
 
 def relative_median(predictive: Predictive, tuning: Tuning | None = None) -> Array:
@@ -155,7 +155,7 @@ def least_expected(loss: Callable[[Array, Array], Floats]) -> DecisionRule:
 
     def rule(predictive: Predictive, tuning: Tuning | None = None) -> Array:
         number = _number(predictive)
-        values, weights = number.grid()
+        values, weights = number.grid
         tried = number.quantiles([place / (_CANDIDATES + 1) for place in range(1, _CANDIDATES + 1)])
         chosen = np.empty(len(values))
         step = max(1, _LOSSES_PER_BLOCK // (values.shape[1] * _CANDIDATES))
@@ -172,9 +172,9 @@ def least_expected(loss: Callable[[Array, Array], Floats]) -> DecisionRule:
 def expected_rank(predictive: Predictive, tuning: Tuning | None = None) -> Array:
     """Return the expected rank of each row's number among all rows, or the mean if only that is known."""
     number = _number(predictive)
-    if not number.has_grid:
+    if number.make is None:
         return number.mean
-    values, weights = number.grid()
+    values, weights = number.grid
     order = np.argsort(values, axis=None, kind="stable")
     drawn, pooled = weights.ravel()[order], values.ravel()[order]
     starts = np.flatnonzero(np.r_[True, pooled[1:] != pooled[:-1]])
