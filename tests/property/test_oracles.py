@@ -143,7 +143,7 @@ def family(target: TargetKind, first: MetricName, metrics: tuple[MetricName, ...
         metric, key = get_metric(name), None if is_class else name
         if key not in made:
             made[key] = learnt(replace_metric(spec, name), train, test)
-        oracle = metric.decide(known, Tuning(known_of_tuning, of_tuning) if metric.decision_is_tuned else None)
+        oracle = metric.decide(known, Tuning(known_of_tuning, of_tuning) if metric.decision == "tuned" else None)
         solver = answer(metric, made[key], None)
         trivial = answer(metric, nothing_learnt(spec, train, TEST_ROWS), None)
         duels.append(fight(f"{target} {name} {spec.split}", metric, truth, oracle, solver, trivial))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,17 +50,12 @@ class Metric:
     """Scores of R bootstrap samples. Counts, shape (R, rows), are how often each row was drawn."""
     rule: DecisionRule
     """Decision rule that `decide` applies."""
-    decision: str
-    """Decision rule in words, for the documentation."""
     is_lower_better: bool = False
-    decision_is_exact: bool = True
-    """False if the rule is a plug-in rule, which is optimal only asymptotically."""
-    decision_is_tuned: bool = False
-    """True if the rule has a cut-off, weights or a factor that are fitted on a `Tuning` draw."""
+    decision: Literal["exact", "tuned", "plug-in"] = "exact"
+    """Quality of the rule. A tuned rule has a cut-off, weights or a factor that are fitted on a `Tuning` draw; a
+    plug-in rule is optimal only asymptotically."""
     is_nonnegative: bool = False
     """True if submissions must not contain negative numbers."""
-    difference: str = ""
-    """Difference from the usual graders in score or accepted input, as a clause; empty if there is none."""
 
     def score(self, truth: Array, prediction: Array) -> float:
         """Return the unrounded score, by scikit-learn or scipy if they have the metric.

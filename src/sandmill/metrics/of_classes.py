@@ -15,7 +15,6 @@ METRICS = (
         "negative row, ties counting one half",
         resample=k.roc_auc,
         rule=u.positive_probability,
-        decision="P(positive)",
     ),
     Metric(
         name=MetricName.AVERAGE_PRECISION,
@@ -24,7 +23,6 @@ METRICS = (
         "from there up times the gain in recall at that value",
         resample=k.average_precision,
         rule=u.positive_probability,
-        decision="P(positive)",
     ),
     Metric(
         name=MetricName.GINI,
@@ -33,9 +31,7 @@ METRICS = (
         "truth with its own rank; equal values share their mean rank",
         resample=k.gini,
         rule=u.order_of,
-        decision="P(positive), or the mean",
-        decision_is_exact=False,
-        difference="tied predictions share their rank; usual graders break ties by the order of the rows",
+        decision="plug-in",
     ),
     Metric(
         name=MetricName.LOG_LOSS,
@@ -44,7 +40,6 @@ METRICS = (
         is_lower_better=True,
         resample=a.mean_of(a.log_losses),
         rule=u.probabilities_as_asked,
-        decision="posterior probabilities",
     ),
     Metric(
         name=MetricName.BRIER,
@@ -53,7 +48,6 @@ METRICS = (
         is_lower_better=True,
         resample=a.mean_of(a.squared_probability_errors),
         rule=u.positive_probability,
-        decision="P(positive)",
     ),
     Metric(
         name=MetricName.ACCURACY,
@@ -61,7 +55,6 @@ METRICS = (
         definition="the number of rows whose class is named correctly, divided by the number of rows",
         resample=a.mean_of(a.hits),
         rule=u.likeliest_class,
-        decision="most probable class",
     ),
     Metric(
         name=MetricName.TOP1_ERROR,
@@ -70,7 +63,6 @@ METRICS = (
         is_lower_better=True,
         resample=a.mean_of(a.misses),
         rule=u.likeliest_class,
-        decision="most probable class",
     ),
     Metric(
         name=MetricName.BALANCED_ACCURACY,
@@ -78,9 +70,7 @@ METRICS = (
         definition="the mean over classes of the share of the class's rows that are named correctly",
         resample=t.of_tallies(t.balanced_accuracy),
         rule=u.class_over_share,
-        decision="class with the largest probability relative to its share",
-        decision_is_exact=False,
-        decision_is_tuned=True,
+        decision="tuned",
     ),
     Metric(
         name=MetricName.F1,
@@ -89,9 +79,7 @@ METRICS = (
         "and false negative rows",
         resample=t.of_tallies(t.f1_positive),
         rule=u.label_above_cutoff,
-        decision="positive above a tuned cut-off",
-        decision_is_exact=False,
-        decision_is_tuned=True,
+        decision="tuned",
     ),
     Metric(
         name=MetricName.MCC,
@@ -100,9 +88,7 @@ METRICS = (
         "0 if the same class is named for every row",
         resample=t.of_tallies(t.mcc),
         rule=u.weighted_class(t.mcc),
-        decision="most probable class after tuned class weights",
-        decision_is_exact=False,
-        decision_is_tuned=True,
+        decision="tuned",
     ),
     Metric(
         name=MetricName.COHEN_KAPPA,
@@ -111,9 +97,7 @@ METRICS = (
         "the same classes were named in random order",
         resample=t.of_tallies(t.cohen_kappa),
         rule=u.class_for_kappa,
-        decision="most probable class after tuned offsets",
-        decision_is_exact=False,
-        decision_is_tuned=True,
+        decision="tuned",
     ),
     Metric(
         name=MetricName.QWK,
@@ -122,10 +106,6 @@ METRICS = (
         "counted in places of the class list, and e the sum expected if the same classes were named in random order",
         resample=t.quadratic_kappa,
         rule=u.stretched_grade,
-        decision="expected grade, stretched by a tuned factor and rounded",
-        decision_is_exact=False,
-        decision_is_tuned=True,
-        difference="distances count all classes that the task lists, and no other class is taken; usual graders "
-        "leave out a class that occurs neither in the truth nor in the submission",
+        decision="tuned",
     ),
 )

@@ -15,7 +15,6 @@ METRICS = (
         "higher value than a randomly chosen row without it, ties counting one half",
         resample=k.by_column(k.roc_auc),
         rule=u.positive_probability,
-        decision="P(label)",
     ),
     Metric(
         name=MetricName.ROC_AUC_PAIRS,
@@ -24,7 +23,6 @@ METRICS = (
         "pair that is not, ties counting one half",
         resample=k.over_pairs(k.roc_auc),
         rule=u.positive_probability,
-        decision="P(label)",
     ),
     Metric(
         name=MetricName.LOG_LOSS_COLUMNS,
@@ -34,7 +32,6 @@ METRICS = (
         is_lower_better=True,
         resample=a.mean_of(a.label_log_losses),
         rule=u.positive_probability,
-        decision="P(label)",
     ),
     Metric(
         name=MetricName.LWLRAP,
@@ -43,8 +40,7 @@ METRICS = (
         "among the row's labels with at least that label's value",
         resample=a.ratio_of(k.label_precision),
         rule=u.positive_probability,
-        decision="P(label)",
-        decision_is_exact=False,
+        decision="plug-in",
     ),
     Metric(
         name=MetricName.F1_MACRO,
@@ -53,10 +49,7 @@ METRICS = (
         "of true positive, false positive and false negative rows; a class that is neither true nor named is left out",
         resample=t.of_tallies(t.f1_macro),
         rule=u.either(u.weighted_class(t.f1_macro), u.labels_above_own_cutoffs),
-        decision="most probable class after tuned class weights, or labels above tuned cut-offs of their own",
-        decision_is_exact=False,
-        decision_is_tuned=True,
-        difference="a label that is neither true nor predicted is left out; scikit-learn counts it as 0 for label sets",
+        decision="tuned",
     ),
     Metric(
         name=MetricName.F1_MICRO,
@@ -65,10 +58,7 @@ METRICS = (
         "and false negative pairs of a row and a label",
         resample=a.ratio_of(a.shared_labels),
         rule=u.labels_above_common_cutoff,
-        decision="most probable class, or labels above one tuned cut-off",
-        decision_is_exact=False,
-        decision_is_tuned=True,
-        difference="a predicted label counts as false even if no row has it; one benchmark grader drops such labels",
+        decision="tuned",
     ),
     Metric(
         name=MetricName.F1_SAMPLES,
@@ -77,8 +67,7 @@ METRICS = (
         "number of labels named and b the number of labels in both; 0 if t and n are 0",
         resample=a.mean_of(a.row_f1),
         rule=u.best_set_of_row,
-        decision="most probable labels, their number by expected F1",
-        decision_is_exact=False,
+        decision="plug-in",
     ),
     Metric(
         name=MetricName.HAMMING_LOSS,
@@ -87,7 +76,6 @@ METRICS = (
         is_lower_better=True,
         resample=a.mean_of(a.different_labels),
         rule=u.likely_labels,
-        decision="labels with P > 0.5",
     ),
     Metric(
         name=MetricName.EXACT_MATCH,
@@ -95,7 +83,6 @@ METRICS = (
         definition="the number of rows whose label set is named without a mistake, divided by the number of rows",
         resample=a.mean_of(a.hits),
         rule=u.likely_labels,
-        decision="labels with P > 0.5",
     ),
     Metric(
         name=MetricName.MAP_AT_K,
@@ -105,7 +92,6 @@ METRICS = (
         "labels",
         resample=a.mean_of(a.precision_at_k),
         rule=u.ranked_list,
-        decision="classes or labels by falling probability",
-        decision_is_exact=False,
+        decision="plug-in",
     ),
 )

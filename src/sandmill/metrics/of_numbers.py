@@ -9,9 +9,6 @@ from sandmill.metrics import spreads as s
 from sandmill.metrics.base import Metric
 from sandmill.models.structure import MetricName
 
-_NEGATIVES = "any negative value is refused; usual graders refuse only values of -1 and below"
-_CONSTANT = "a constant prediction scores 0; usual graders report NaN"
-
 METRICS = (
     Metric(
         name=MetricName.RMSE,
@@ -20,7 +17,6 @@ METRICS = (
         is_lower_better=True,
         resample=a.mean_of(a.squared_errors, np.sqrt),
         rule=u.mean,
-        decision="mean",
     ),
     Metric(
         name=MetricName.MAE,
@@ -29,8 +25,6 @@ METRICS = (
         is_lower_better=True,
         resample=a.mean_of(a.absolute_errors),
         rule=u.median,
-        decision="median",
-        difference="never rounded to whole numbers, as one benchmark grader does",
     ),
     Metric(
         name=MetricName.MEDAE,
@@ -39,8 +33,7 @@ METRICS = (
         is_lower_better=True,
         resample=s.median_error,
         rule=u.densest_centre,
-        decision="centre of the densest window, all as wide as holds half of the probability on average",
-        decision_is_exact=False,
+        decision="plug-in",
     ),
     Metric(
         name=MetricName.RMSLE,
@@ -49,9 +42,7 @@ METRICS = (
         is_lower_better=True,
         resample=a.mean_of(a.squared_log_errors, np.sqrt),
         rule=u.log_mean,
-        decision="exp(E log(1 + y)) - 1",
         is_nonnegative=True,
-        difference=_NEGATIVES,
     ),
     Metric(
         name=MetricName.MAPE,
@@ -60,7 +51,6 @@ METRICS = (
         is_lower_better=True,
         resample=a.mean_of(a.relative_errors),
         rule=u.relative_median,
-        decision="median after weighting each value by 1 / |y|",
     ),
     Metric(
         name=MetricName.SMAPE,
@@ -69,8 +59,7 @@ METRICS = (
         is_lower_better=True,
         resample=a.mean_of(a.symmetric_errors),
         rule=u.least_expected(a.symmetric_errors),
-        decision="posterior quantile with the least expected error",
-        decision_is_exact=False,
+        decision="plug-in",
     ),
     Metric(
         name=MetricName.R2,
@@ -78,7 +67,6 @@ METRICS = (
         definition="1 - a / b, where a is the sum of (prediction - truth)^2 and b the sum of (truth - its mean)^2",
         resample=s.r_squared,
         rule=u.mean,
-        decision="mean",
     ),
     Metric(
         name=MetricName.PEARSON,
@@ -86,9 +74,7 @@ METRICS = (
         definition="the linear correlation of prediction and truth, 0 for a constant prediction",
         resample=s.pearson,
         rule=u.mean,
-        decision="mean",
-        decision_is_exact=False,
-        difference=_CONSTANT,
+        decision="plug-in",
     ),
     Metric(
         name=MetricName.SPEARMAN,
@@ -97,9 +83,7 @@ METRICS = (
         "a constant prediction",
         resample=k.spearman,
         rule=u.expected_rank,
-        decision="expected rank among all rows",
-        decision_is_exact=False,
-        difference=_CONSTANT,
+        decision="plug-in",
     ),
     Metric(
         name=MetricName.POISSON_DEVIANCE,
@@ -109,9 +93,7 @@ METRICS = (
         is_lower_better=True,
         resample=a.mean_of(a.poisson_deviances),
         rule=u.mean,
-        decision="mean",
         is_nonnegative=True,
-        difference="a prediction below 2.2e-16 is taken as 2.2e-16, each row by itself; scikit-learn refuses a 0",
     ),
     Metric(
         name=MetricName.RMSE_COLUMNS,
@@ -120,7 +102,6 @@ METRICS = (
         is_lower_better=True,
         resample=a.mean_of(a.squared_errors, np.sqrt),
         rule=u.of_columns(u.mean),
-        decision="mean of each column",
     ),
     Metric(
         name=MetricName.MAE_COLUMNS,
@@ -129,7 +110,6 @@ METRICS = (
         is_lower_better=True,
         resample=a.mean_of(a.absolute_errors),
         rule=u.of_columns(u.median),
-        decision="median of each column",
     ),
     Metric(
         name=MetricName.RMSLE_COLUMNS,
@@ -139,9 +119,7 @@ METRICS = (
         is_lower_better=True,
         resample=a.mean_of(a.squared_log_errors, np.sqrt),
         rule=u.of_columns(u.log_mean),
-        decision="exp(E log(1 + y)) - 1 of each column",
         is_nonnegative=True,
-        difference=_NEGATIVES,
     ),
     Metric(
         name=MetricName.SPEARMAN_COLUMNS,
@@ -150,8 +128,6 @@ METRICS = (
         "sharing their mean rank, 0 for a constant column",
         resample=k.by_column(k.spearman),
         rule=u.of_columns(u.expected_rank),
-        decision="expected rank of each column",
-        decision_is_exact=False,
-        difference=_CONSTANT,
+        decision="plug-in",
     ),
 )
