@@ -20,6 +20,11 @@ Resample: TypeAlias = Callable[[Array, Array, Floats], Floats]
 """Function from truth, prediction and bootstrap counts, shape (R, rows), to R scores."""
 
 
+def rounded(score: float) -> float:
+    """Round a score to the precision at which scores are compared. Minus zero becomes zero."""
+    return round(float(score), SCORE_DECIMALS) + 0.0
+
+
 def divide(numerator: Array, denominator: Array, otherwise: float = 0.0) -> Floats:
     """Divide where the denominator is above 0; elsewhere the result is `otherwise`."""
     fallback = np.full(np.shape(denominator), otherwise)
@@ -72,8 +77,8 @@ class Metric:
         return float(self.resample(truth, prediction, np.ones((1, len(truth))))[0])
 
     def rounded(self, truth: Array, prediction: Array) -> float:
-        """Return the score rounded as published and compared. Minus zero becomes zero."""
-        return round(self.score(truth, prediction), SCORE_DECIMALS) + 0.0
+        """Return the score rounded as published and compared."""
+        return rounded(self.score(truth, prediction))
 
     def decide(self, predictive: Predictive, tuning: Tuning | None = None) -> Array:
         """Return the prediction with the best expected score under the posterior.

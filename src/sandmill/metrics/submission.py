@@ -14,7 +14,7 @@ from operator import methodcaller
 from sandmill.errors import InvalidSubmission, Problem, shorten
 from sandmill.metrics.answers import Answers, read_answers
 from sandmill.metrics.base import Array
-from sandmill.metrics.decoding import EXPECTED, decode_text, name_format
+from sandmill.metrics.decoding import EXPECTED, SUBMISSION, decode_text, name_format
 from sandmill.metrics.forms import form_of
 from sandmill.metrics.forms.base import others
 from sandmill.models.package import TaskFacts
@@ -35,7 +35,7 @@ _LONGEST_LINE = 1 << 16
 """Longest line that the fast reader takes. The csv module refuses longer fields with a message."""
 
 
-def parse_submission(content: bytes, facts: TaskFacts, ids: Sequence[str], source: str = "submission.csv") -> Array:
+def parse_submission(content: bytes, facts: TaskFacts, ids: Sequence[str]) -> Array:
     """Parse a submission into a prediction array in the order of `ids`.
 
     Returns:
@@ -44,7 +44,7 @@ def parse_submission(content: bytes, facts: TaskFacts, ids: Sequence[str], sourc
     Raises:
         InvalidSubmission: if the submission is not valid. It lists every problem.
     """
-    header, columns, lines = _read_table(content, facts, ids, source)
+    header, columns, lines = _read_table(content, facts, ids)
     problems: list[Problem] = []
     found = columns[header.index(facts.id_column)]
     is_in_order = found == tuple(ids) and len(set(found)) == len(found)
@@ -52,12 +52,12 @@ def parse_submission(content: bytes, facts: TaskFacts, ids: Sequence[str], sourc
     cells = [columns[header.index(name)] for name in facts.submission_columns]
     values = form_of(facts).read(cells, lines, facts, problems)
     if problems:
-        raise InvalidSubmission(source, problems)
+        raise InvalidSubmission(SUBMISSION, problems)
     return values if is_in_order else values[list(map(by_id.__getitem__, ids))]
 
 
 def _read_table(
-    content: bytes, facts: TaskFacts, ids: Sequence[str], source: str
+    content: bytes, facts: TaskFacts, ids: Sequence[str]
 ) -> tuple[list[str], list[tuple[str, ...]], Sequence[int]]:
     """Return header, columns and the line number of each row.
 
@@ -68,8 +68,8 @@ def _read_table(
     if len(content) > (most := _most_bytes(facts, ids)):
         foreign = name_format(content)
         saw = f"{foreign} of {len(content)} bytes" if foreign else f"{len(content)} bytes"
-        raise InvalidSubmission(source, [Problem("file", saw, f"{EXPECTED}, at most {most} bytes")])
-    text = decode_text(content, source)
+        raise InvalidSubmission(SUBMISSION, [Problem("file", saw, f"{EXPECTED}, at most {most} bytes")])
+    text = decode_text(content)
     most_rows = 2 * len(ids) + _SPARE_ROWS
     if plain := _read_plain(text, expected, most_rows):
         return plain
@@ -83,9 +83,9 @@ def _read_table(
         has_more = next(reader, None) is not None
     except csv.Error as error:
         saw = f"text that is not CSV ({error})"
-        raise InvalidSubmission(source, [Problem(f"line {reader.line_num}", saw, EXPECTED)]) from None
+        raise InvalidSubmission(SUBMISSION, [Problem(f"line {reader.line_num}", saw, EXPECTED)]) from None
     if has_more:
-        raise InvalidSubmission(source, [Problem("file", f"more than {most_rows} lines", f"{len(ids)} rows")])
+        raise InvalidSubmission(SUBMISSION, [Problem("file", f"more than {most_rows} lines", f"{len(ids)} rows")])
     problems = []
     if sorted(header) != sorted(expected):
         problems.append(
@@ -102,7 +102,7 @@ def _read_table(
             Problem(f"line {line}", f"{len(row)} fields", f"{len(header)} fields as in the header{others(ragged)}")
         )
     if problems:
-        raise InvalidSubmission(source, problems)
+        raise InvalidSubmission(SUBMISSION, problems)
     return header, list(zip(*rows, strict=True)) or [()] * len(header), lines
 
 
