@@ -4,8 +4,8 @@ import os
 import re
 from pathlib import Path
 
+from sandmill.metrics.catalogue import METRICS
 from sandmill.metrics.forms import FORMS
-from sandmill.metrics.registry import METRICS
 from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.package import LIST_LENGTH
 from sandmill.models.structure import MetricName, TargetKind
