@@ -59,11 +59,7 @@ def probability_below(column: Column, value: float, shift: Floats | float = 0.0)
 def log_density(column: Column, value: Floats, shift: Floats | float = 0.0, spread: float = 1.0) -> Floats:
     """Return the log density of a normal or lognormal column, up to an additive constant.
 
-    Args:
-        column: declaration of the column.
-        value: cells, positive for lognormal columns.
-        shift: standard deviations by which the column's parents move it.
-        spread: factor on the declared standard deviation. The centre stays.
+    `shift` moves the centre by standard deviations. `spread` is a factor on the declared standard deviation.
     """
     z = (_normal_score(column, value) - shift) / spread
     scale = np.log(value) if isinstance(column.distribution, LogNormal) else 0.0

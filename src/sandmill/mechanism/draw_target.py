@@ -9,24 +9,18 @@ from sandmill.models import links
 
 
 def draw_target(link: links.Link, eta: Floats, row_numbers: RowNumbers) -> Floats:
-    """Draw a target for each row.
-
-    Args:
-        link: link of the mechanism.
-        eta: latent scores, shape (rows, outputs).
-        row_numbers: rows whose random numbers are used.
+    """Draw a target for each row from its latent scores, shape (rows, outputs).
 
     Returns:
         Class codes or one number, shape (rows,). Labels as 0/1 or several numbers, shape (rows, outputs).
     """
     match link:
         case links.MultilabelLink(intercepts=intercepts):
-            draws = np.column_stack([row_numbers.uniforms(f"target {place}") for place in range(eta.shape[1])])
-            return (draws < expit(np.asarray(intercepts) + eta)).astype(np.float64)
+            draws = [row_numbers.uniforms(f"target {place}") for place in range(eta.shape[1])]
+            return (np.column_stack(draws) < expit(np.asarray(intercepts) + eta)).astype(np.float64)
         case links.NumbersLink(links=parts):
-            draws = np.column_stack([row_numbers.uniforms(f"target {place}") for place in range(eta.shape[1])])
-            columns = zip(parts, eta.T, draws.T, strict=True)
-            return np.column_stack([_number(number_link, score, u) for number_link, score, u in columns])
+            draws = [row_numbers.uniforms(f"target {place}") for place in range(eta.shape[1])]
+            return np.column_stack([_number(*column) for column in zip(parts, eta.T, draws, strict=True)])
         case links.BinaryLink(intercept=intercept):
             return (row_numbers.uniforms("target") < expit(intercept + eta[:, 0])).astype(np.float64)
         case links.MulticlassLink(intercepts=intercepts):
@@ -37,10 +31,8 @@ def draw_target(link: links.Link, eta: Floats, row_numbers: RowNumbers) -> Float
         case links.GaussianLink() | links.PositiveLink():
             return _number(link, eta[:, 0], row_numbers.uniforms("target"))
         case links.CountLink(intercept=intercept, dispersion=dispersion):
-            gamma = np.asarray(
-                gammaincinv(1 / dispersion, row_numbers.uniforms("target rate")) * dispersion, np.float64
-            )
-            return _poisson(gamma * np.exp(intercept + eta[:, 0]), row_numbers.uniforms("target"))
+            gamma = gammaincinv(1 / dispersion, row_numbers.uniforms("target rate")) * dispersion
+            return _poisson(np.asarray(gamma * np.exp(intercept + eta[:, 0])), row_numbers.uniforms("target"))
 
 
 def _codes(cumulative: Floats, u: Floats) -> Floats:
