@@ -73,7 +73,9 @@ def choose_rule(vocabulary: Vocabulary, conditions: Conditions, rng: np.random.G
             taken.add(subgroup.by)
         except NoFreeColumn:
             hidden = [motif for motif in hidden if not isinstance(motif, LocalRule)]
-    plain = _choose(_order_plain(rng), int(rng.integers(_FEWEST_PLAIN, _MOST_PLAIN + 1)), vocabulary, taken, rng)
+    # Kinds may repeat, so their counts vary between designs.
+    order = [str(kind) for kind in rng.choice(PLAIN_KINDS, size=4 * _MOST_PLAIN)]
+    plain = _choose(order, int(rng.integers(_FEWEST_PLAIN, _MOST_PLAIN + 1)), vocabulary, taken, rng)
     return Rule(tuple(plain), tuple(hidden), subgroup, choose_background(vocabulary, conditions, rng))
 
 
@@ -111,11 +113,6 @@ def variance_shares(terms: Sequence[Term]) -> dict[str, float]:
         for name in columns_of(term.motif):
             shares[name] = shares.get(name, 0.0) + part / sum(parts)
     return shares
-
-
-def _order_plain(rng: np.random.Generator) -> list[str]:
-    """Draw the order in which plain motifs are tried. Kinds may repeat, so their counts vary between designs."""
-    return [str(kind) for kind in rng.choice(PLAIN_KINDS, size=4 * _MOST_PLAIN)]
 
 
 def _order_hidden(conditions: Conditions, rng: np.random.Generator) -> list[str]:

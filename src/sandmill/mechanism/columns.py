@@ -85,10 +85,8 @@ def standardize(column: Column, value: Floats) -> Floats:
     Categorical and unit columns are returned as they are.
     """
     match column.distribution:
-        case Normal(mean=mean, sd=sd):
-            return np.asarray((value - mean) / sd)
-        case LogNormal(median=median, sigma=sigma):
-            return np.asarray(np.log(value / median) / sigma)
+        case Normal() | LogNormal():
+            return _normal_score(column, value)
         case Uniform(low=low, high=high):
             return np.asarray((value - (low + high) / 2) * np.sqrt(12) / (high - low))
         case Cycle(first=first, period=period):

@@ -83,10 +83,7 @@ class Metric:
     def decide(self, predictive: Predictive, tuning: Tuning | None = None) -> Array:
         """Return the prediction with the best expected score under the posterior.
 
-        Args:
-            predictive: posterior of the rows to predict.
-            tuning: independent draw for tuned rules; other rules ignore it. Without it, a tuned rule is fitted on the
-                predicted rows, with their probabilities as truth.
+        Without a draw for tuning, a tuned rule is fitted on the predicted rows, with their probabilities as truth.
 
         Raises:
             TypeError: if the metric needs a posterior of another kind.

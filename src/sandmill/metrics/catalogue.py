@@ -8,7 +8,6 @@ import numpy as np
 from sandmill.metrics import averages as a
 from sandmill.metrics import ranks as k
 from sandmill.metrics import rules as u
-from sandmill.metrics import spreads as s
 from sandmill.metrics import tallies as t
 from sandmill.metrics.base import Metric
 from sandmill.models.structure import MetricName
@@ -221,7 +220,7 @@ _TABLE = (
         title="median absolute error",
         definition="the median over rows of |prediction - truth|",
         is_lower_better=True,
-        resample=s.median_error,
+        resample=k.median_error,
         rule=u.densest_centre,
         decision="plug-in",
     ),
@@ -255,14 +254,14 @@ _TABLE = (
         name=MetricName.R2,
         title="coefficient of determination (R squared)",
         definition="1 - a / b, where a is the sum of (prediction - truth)^2 and b the sum of (truth - its mean)^2",
-        resample=s.r_squared,
+        resample=k.r_squared,
         rule=u.mean,
     ),
     Metric(
         name=MetricName.PEARSON,
         title="Pearson correlation",
         definition="the linear correlation of prediction and truth, 0 for a constant prediction",
-        resample=s.pearson,
+        resample=k.pearson,
         rule=u.mean,
         decision="plug-in",
     ),

@@ -1,4 +1,7 @@
-"""Metrics of the order of predictions. One sort serves all bootstrap samples; ties count one half."""
+"""Metrics that are not averages over rows: of the order of predictions, of correlation and of spread.
+
+One sort serves all bootstrap samples; ties count one half.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +71,29 @@ def spearman(truth: Array, prediction: Array, counts: Floats) -> Floats:
     return correlation(midranks(truth, counts), midranks(prediction, counts), counts)
 
 
+def r_squared(truth: Array, prediction: Array, counts: Floats) -> Floats:
+    """Return 1 - squared error / variance of the truth; NaN where the truth is constant."""
+    centred = truth - truth.mean()
+    spread = counts @ np.square(centred) - np.square(counts @ centred) / counts.sum(axis=1)
+    left = counts @ np.square(truth - prediction)
+    return 1 - divide(left, spread, np.nan)
+
+
+def pearson(truth: Array, prediction: Array, counts: Floats) -> Floats:
+    """Return the linear correlation; 0 where the prediction is constant."""
+    return correlation(_scaled(truth), _scaled(prediction), counts)
+
+
+def median_error(truth: Array, prediction: Array, counts: Floats) -> Floats:
+    """Return the median of the absolute errors; for an even number of rows, the mean of the two in the middle."""
+    errors = np.abs(truth - prediction)
+    order = np.argsort(errors, kind="stable")
+    below = np.cumsum(counts[:, order], axis=1)
+    half = below[:, -1:] / 2
+    lower, upper = (below >= half).argmax(axis=1), (below > half).argmax(axis=1)
+    return np.asarray((errors[order][lower] + errors[order][upper]) / 2, dtype=np.float64)
+
+
 def correlation(left: Floats, right: Floats, counts: Floats) -> Floats:
     """Return the correlation in each bootstrap sample; 0 where a side is constant.
 
@@ -91,6 +117,12 @@ def midranks(values: Floats, counts: Floats) -> Floats:
     group = np.empty(len(values), dtype=np.intp)
     group[order] = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(values)]))
     return np.asarray(middle[:, group], dtype=np.float64)
+
+
+def _scaled(values: Floats) -> Floats:
+    """Divide by a power of two above the largest absolute value. Squares cannot overflow, and the division is exact."""
+    _, exponent = np.frexp(np.abs(values).max(initial=0.0))
+    return np.asarray(np.ldexp(values, -exponent - 1), dtype=np.float64)
 
 
 def _by_value(truth: Array, prediction: Array, counts: Floats) -> tuple[Floats, Floats]:

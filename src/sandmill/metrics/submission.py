@@ -88,19 +88,13 @@ def _read_table(
         raise InvalidSubmission(SUBMISSION, [Problem("file", f"more than {most_rows} lines", f"{len(ids)} rows")])
     problems = []
     if sorted(header) != sorted(expected):
-        problems.append(
-            Problem(
-                "line 1",
-                shorten(",".join(header)) or ("an empty line" if content else "an empty file"),
-                f"the columns {shorten(','.join(expected))}",
-            )
-        )
+        saw = shorten(",".join(header)) or ("an empty line" if content else "an empty file")
+        problems.append(Problem("line 1", saw, f"the columns {shorten(','.join(expected))}"))
     if not set(map(len, rows)) <= {len(header)}:
         ragged = [(line, row) for line, row in zip(lines, rows, strict=True) if len(row) != len(header)]
         line, row = ragged[0]
-        problems.append(
-            Problem(f"line {line}", f"{len(row)} fields", f"{len(header)} fields as in the header{others(ragged)}")
-        )
+        wanted = f"{len(header)} fields as in the header{others(ragged)}"
+        problems.append(Problem(f"line {line}", f"{len(row)} fields", wanted))
     if problems:
         raise InvalidSubmission(SUBMISSION, problems)
     return header, list(zip(*rows, strict=True)) or [()] * len(header), lines
@@ -150,16 +144,13 @@ def _index_rows(row_ids: Sequence[str], ids: Sequence[str], problems: list[Probl
     doubled = [row_id for row_id, count in seen.items() if count > 1]
     unknown = [row_id for row_id in seen if row_id not in wanted]
     absent = [row_id for row_id in ids if row_id not in seen]
-    if doubled:
-        problems.append(Problem("ids", f"{len(doubled)} repeated ({_examples(doubled)})", "each id once"))
-    if unknown:
-        problems.append(
-            Problem("ids", f"{len(unknown)} that are not in test.csv ({_examples(unknown)})", "the ids of test.csv")
-        )
-    if absent:
-        problems.append(
-            Problem("ids", f"{len(absent)} missing ({_examples(absent)})", f"all {len(ids)} ids of test.csv")
-        )
+    for found, fault, expected in (
+        (doubled, "repeated", "each id once"),
+        (unknown, "that are not in test.csv", "the ids of test.csv"),
+        (absent, "missing", f"all {len(ids)} ids of test.csv"),
+    ):
+        if found:
+            problems.append(Problem("ids", f"{len(found)} {fault} ({_examples(found)})", expected))
     return by_id
 
 

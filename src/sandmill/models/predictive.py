@@ -51,12 +51,7 @@ class NumberPredictive:
         return np.asarray((weights * function(values)).sum(axis=1), dtype=np.float64)
 
     def quantiles(self, levels: Sequence[float], reweight: Callable[[Floats], Floats] | None = None) -> Floats:
-        """Return posterior quantiles, shape (rows, levels).
-
-        Args:
-            levels: probabilities between 0 and 1.
-            reweight: factor on the probability of each value, as a function of the value.
-        """
+        """Return posterior quantiles, shape (rows, levels). `reweight` maps values to factors on their chances."""
         values, weights = self.grid
         weights = weights if reweight is None else weights * reweight(values)
         order = np.argsort(values, axis=1, kind="stable")
