@@ -61,11 +61,6 @@ def label_log_losses(truth: Array, prediction: Array) -> Floats:
     return _cost(np.where(truth == 1, prediction, 1 - prediction))
 
 
-def squared_probability_errors(truth: Array, prediction: Array) -> Floats:
-    """Return the squared difference of a probability and the true 0 or 1."""
-    return np.square(np.asarray(prediction - truth, dtype=np.float64))
-
-
 def different_labels(truth: Array, prediction: Array) -> Floats:
     """Return the share of wrong labels of each row."""
     return np.asarray((truth != prediction).mean(axis=1), dtype=np.float64)

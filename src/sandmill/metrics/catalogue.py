@@ -51,7 +51,7 @@ _TABLE = (
         title="Brier score",
         definition="the mean over rows of (p - y)^2, where p is the predicted probability and y is 1 or 0",
         is_lower_better=True,
-        resample=a.mean_of(a.squared_probability_errors),
+        resample=a.mean_of(a.squared_errors),
         rule=u.positive_probability,
     ),
     Metric(

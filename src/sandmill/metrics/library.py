@@ -23,7 +23,7 @@ def library_score(name: MetricName, truth: Array, prediction: Array) -> float | 
         None if no library has the metric, or if its score is not a number, for example for an absent class or for the
         correlation of a constant prediction.
     """
-    scorer = _SCORERS.get(name)
+    scorer = SCORERS.get(name)
     if scorer is None:
         return None
     import warnings
@@ -107,7 +107,7 @@ def _quadratic_kappa(truth: Array, prediction: Array) -> float:
 
 
 _N = MetricName
-_SCORERS: dict[MetricName, Scorer] = {
+SCORERS: dict[MetricName, Scorer] = {
     _N.ROC_AUC: _sklearn("roc_auc_score"),
     _N.ROC_AUC_COLUMNS: _sklearn("roc_auc_score", average="macro"),
     _N.ROC_AUC_PAIRS: _pairs,
@@ -141,6 +141,4 @@ _SCORERS: dict[MetricName, Scorer] = {
     _N.SPEARMAN: _scipy("spearmanr"),
     _N.POISSON_DEVIANCE: _poisson_deviance,
 }
-
-LIBRARY_METRICS = frozenset(_SCORERS)
-"""Metrics that are scored by a library. Our own are gini, MAP@k and SMAPE."""
+"""Functions of libraries by metric. All other metrics are our own."""

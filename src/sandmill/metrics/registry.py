@@ -6,8 +6,6 @@ from sandmill.metrics.catalogue import METRICS
 from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.structure import MetricName, TargetKind
 
-SUPPORTED = frozenset(METRICS)
-
 
 def get_metric(name: MetricName | str) -> Metric:
     """Return a metric by its name.
