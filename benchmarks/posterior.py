@@ -12,8 +12,9 @@ from statistics import median
 from sandmill.design import design_task
 from sandmill.mechanism import draw_rows, posterior
 from sandmill.models.base import Band
-from sandmill.models.mechanism import LocalRule, Mechanism, Missing, Outliers, UnitEffect, UnitMixup
-from sandmill.models.motifs import columns_of
+from sandmill.models.faults import Missing, Outliers, UnitMixup
+from sandmill.models.mechanism import Mechanism
+from sandmill.models.motifs import LocalRule, UnitEffect, columns_of
 from sandmill.models.plan import Slot
 from sandmill.rng import Streams
 from sandmill.seeds import ingest

@@ -14,7 +14,10 @@ from sandmill.models.calibration import (
     Thresholds,
     Tier,
 )
-from sandmill.models.mechanism import BinaryLink, Column, Linear, Mechanism, Normal, Term
+from sandmill.models.columns import Column, Normal
+from sandmill.models.links import BinaryLink
+from sandmill.models.mechanism import Mechanism
+from sandmill.models.motifs import Linear, Term
 from sandmill.models.package import TaskFacts, TaskPackage
 from sandmill.models.plan import ShardPlan, Slot
 from sandmill.models.release import Lineage, TaskRecord, VerifiedTask

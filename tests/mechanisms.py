@@ -4,43 +4,33 @@ from datetime import date
 
 import numpy as np
 
-from sandmill.models.mechanism import (
-    BetweenCuts,
+from sandmill.models.columns import Categorical, Column, Date, LogNormal, Normal, Shift, Trend, Uniform, Unit
+from sandmill.models.faults import LabelNoise, Missing, Outliers, UnitMixup
+from sandmill.models.links import (
     BinaryLink,
-    Bottleneck,
-    Categorical,
-    Column,
     CountLink,
-    Curve,
-    Date,
-    Drift,
     GaussianLink,
-    LabelNoise,
-    Linear,
     Link,
-    LocalRule,
-    LogNormal,
-    Lookup,
-    Mechanism,
-    Missing,
     MulticlassLink,
     MultilabelLink,
-    Normal,
     NumbersLink,
     OrdinalLink,
-    Outliers,
     PositiveLink,
-    Shift,
-    Subgroup,
-    Term,
-    Threshold,
-    Trend,
-    Uniform,
-    Unit,
-    UnitEffect,
-    UnitMixup,
     class_names,
     output_count,
+)
+from sandmill.models.mechanism import Mechanism, Subgroup
+from sandmill.models.motifs import (
+    BetweenCuts,
+    Bottleneck,
+    Curve,
+    Drift,
+    Linear,
+    LocalRule,
+    Lookup,
+    Term,
+    Threshold,
+    UnitEffect,
 )
 
 GAUSSIAN = GaussianLink(location=10, scale=3, noise=0.5, decimals=3)

@@ -126,4 +126,10 @@ def _number(target: TargetKind, rng: np.random.Generator, rows: int) -> tuple[Nu
         values = np.exp(middle + spread * norm.ppf((np.arange(_NODES) + 0.5) / _NODES))
         weights = np.full(_NODES, 1 / _NODES)
         truth = np.exp(middle + spread * rng.normal(size=(rows, 1)))[:, 0]
-    return NumberPredictive.on_grid(values, weights), truth
+    return on_grid(values, weights), truth
+
+
+def on_grid(values: Floats, weights: Floats) -> NumberPredictive:
+    """A posterior from its possible values, with the mean that follows."""
+    weights = np.broadcast_to(weights, values.shape)
+    return NumberPredictive((values * weights).sum(axis=1), make=lambda: (values, weights))

@@ -10,35 +10,22 @@ import polars as pl
 from sandmill.metrics import get_metric
 from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.base import Band
-from sandmill.models.mechanism import (
+from sandmill.models.columns import Categorical, Column, Date, Normal, Unit
+from sandmill.models.faults import Duplicates, Missing, MixedTypes, Pathology
+from sandmill.models.links import (
     BinaryLink,
-    Categorical,
-    Column,
     CountLink,
-    Date,
-    Drift,
-    Duplicates,
     GaussianLink,
-    Interaction,
-    Linear,
     Link,
-    Mechanism,
-    Missing,
-    MixedTypes,
-    Motif,
     MulticlassLink,
     MultilabelLink,
-    Normal,
     NumbersLink,
     OrdinalLink,
-    Pathology,
-    Term,
-    Threshold,
-    Unit,
-    UnitEffect,
     class_names,
     output_count,
 )
+from sandmill.models.mechanism import Mechanism
+from sandmill.models.motifs import Drift, Interaction, Linear, Motif, Term, Threshold, UnitEffect
 from sandmill.models.package import TaskFacts, TaskPackage
 from sandmill.models.spec import Sizes, Story, TaskSpec
 from sandmill.models.structure import MetricName, Modality, SplitKind, Structure, TargetKind

@@ -6,7 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandmill.mechanism import Draw, draw_rows, posterior
-from sandmill.models.mechanism import Duplicates, Mechanism, MixedTypes, NumbersLink, Unit
+from sandmill.models.columns import Unit
+from sandmill.models.faults import Duplicates, MixedTypes
+from sandmill.models.links import NumbersLink
+from sandmill.models.mechanism import Mechanism
 from sandmill.models.predictive import ClassPredictive, LabelPredictive, NumbersPredictive, Predictive
 from sandmill.models.structure import PathologyKind, SplitKind
 from sandmill.rng import Streams
@@ -143,7 +146,7 @@ def arrays(predictive: Predictive) -> list[np.ndarray]:
         case NumbersPredictive(columns=columns):
             return [array for column in columns for array in arrays(column)]
         case number:
-            return [number.mean, *number.grid()]
+            return [number.mean, *number.grid]
 
 
 @settings(max_examples=15, deadline=None)

@@ -12,7 +12,8 @@ from sandmill.mechanism.sampling import Draw
 from sandmill.metrics import Metric, get_metric
 from sandmill.metrics.base import Tuning
 from sandmill.metrics.support import ANSWER_FORMS
-from sandmill.models.mechanism import Categorical, Mechanism, Unit
+from sandmill.models.columns import Categorical, Unit
+from sandmill.models.mechanism import Mechanism
 from sandmill.models.predictive import (
     ClassPredictive,
     LabelPredictive,
@@ -142,7 +143,7 @@ def family(target: TargetKind, first: MetricName, metrics: tuple[MetricName, ...
         metric, key = get_metric(name), None if is_class else name
         if key not in made:
             made[key] = learnt(replace_metric(spec, name), train, test)
-        oracle = metric.decide(known, Tuning(known_of_tuning, of_tuning) if metric.decision_is_tuned else None)
+        oracle = metric.decide(known, Tuning(known_of_tuning, of_tuning) if metric.decision == "tuned" else None)
         solver = answer(metric, made[key], None)
         trivial = answer(metric, nothing_learnt(spec, train, TEST_ROWS), None)
         duels.append(fight(f"{target} {name} {spec.split}", metric, truth, oracle, solver, trivial))

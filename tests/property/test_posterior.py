@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from sandmill.mechanism import Draw, draw_rows, posterior
 from sandmill.metrics import get_metric
-from sandmill.models.mechanism import BinaryLink, Mechanism, class_names
+from sandmill.models.links import BinaryLink, class_names
+from sandmill.models.mechanism import Mechanism
 from sandmill.models.predictive import NumberPredictive, NumbersPredictive, Predictive
 from sandmill.models.structure import MetricName, SplitKind, TargetKind
 from sandmill.rng import Streams
@@ -109,7 +110,7 @@ def test_so_much_lies_below_a_predicted_quantile_as_its_level_says(maker, name):
     """Counted halves of ties, since counts have many; the grid's own steps are allowed for."""
     mechanism, draw, predictive = world(maker, name)
     for place, (of, y) in enumerate(numbers(draw, predictive)):
-        values, weights = of.grid()
+        values, weights = of.grid
         for level, cut in zip((0.1, 0.5, 0.9), of.quantiles((0.1, 0.5, 0.9)).T, strict=True):
             predicted = (weights * ((values < cut[:, None]) + (values == cut[:, None]) / 2)).sum(axis=1)
             happened = (y < cut) + (y == cut) / 2

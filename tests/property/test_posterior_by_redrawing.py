@@ -8,26 +8,11 @@ from scipy.stats import nbinom, norm
 
 from sandmill.mechanism import draw_rows, posterior
 from sandmill.mechanism.rule import SUBGROUP, UNIT_EFFECT, latent_score
-from sandmill.models.mechanism import (
-    Column,
-    CountLink,
-    Curve,
-    GaussianLink,
-    Linear,
-    Link,
-    LogNormal,
-    Mechanism,
-    Missing,
-    Normal,
-    NumbersLink,
-    Outliers,
-    PositiveLink,
-    Term,
-    Uniform,
-    Unit,
-    UnitEffect,
-    UnitMixup,
-)
+from sandmill.models.columns import Column, LogNormal, Normal, Uniform, Unit
+from sandmill.models.faults import Missing, Outliers, UnitMixup
+from sandmill.models.links import CountLink, GaussianLink, Link, NumbersLink, PositiveLink
+from sandmill.models.mechanism import Mechanism
+from sandmill.models.motifs import Curve, Linear, Term, UnitEffect
 from sandmill.models.predictive import NumberPredictive
 from sandmill.rng import Streams
 from tests.designs import SECRET

@@ -19,17 +19,11 @@ from sandmill.calibrate.true_features import (
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.sampling import Draw
 from sandmill.metrics.base import Array
-from sandmill.models.mechanism import (
-    Categorical,
-    Date,
-    LocalRule,
-    Lookup,
-    Mechanism,
-    MixedTypes,
-    Motif,
-    MultilabelLink,
-    Unit,
-)
+from sandmill.models.columns import Categorical, Date, Unit
+from sandmill.models.faults import MixedTypes
+from sandmill.models.links import MultilabelLink
+from sandmill.models.mechanism import Mechanism
+from sandmill.models.motifs import LocalRule, Lookup, Motif
 from sandmill.models.package import TaskFacts
 from sandmill.models.skills import Skill, rule_columns, skill_of_fault, skill_of_motif
 

@@ -92,7 +92,7 @@ def calibrate(
         is_lower_better=lower,
         trivial=trivial,
         oracle=best,
-        oracle_is_exact=metric.decision_is_exact,
+        oracle_is_exact=metric.decision == "exact",
         board=board,
         thresholds=bars,
         feedback_thresholds=thresholds([entry.feedback for entry in board], lower),

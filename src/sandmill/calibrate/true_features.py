@@ -8,20 +8,19 @@ import numpy as np
 
 from sandmill.mechanism.columns import Floats, standardize
 from sandmill.mechanism.rule import evaluate_motif
-from sandmill.models.mechanism import (
-    Categorical,
-    Column,
+from sandmill.models.columns import Categorical, Column
+from sandmill.models.mechanism import Mechanism
+from sandmill.models.motifs import (
     CrossedLookup,
     Drift,
     LocalRule,
     Lookup,
-    Mechanism,
     Motif,
     Periodic,
     UnitEffect,
     VaryingSlope,
+    columns_of,
 )
-from sandmill.models.motifs import columns_of
 
 _REACH = 8.0
 """Standard deviations beyond which a feature of a test row is cut, as in the panel's designs."""

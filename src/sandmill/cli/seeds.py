@@ -78,7 +78,7 @@ def _print(intake: "SeedIntake") -> None:
             table.add_row(*_row(seed))
         console.print(table)
     _section(console, "Warnings", [f"{note.seed_id}: {note.text}" for note in intake.notes])
-    lost = [(seed.id, lost_of(seed.structure)) for seed in intake.supported]
+    lost = [(seed.id, list(lost_of(seed.structure))) for seed in intake.supported]
     _section(
         console, "Changed or left out in designs", [f"{name}: {'; '.join(parts)}" for name, parts in lost if parts]
     )

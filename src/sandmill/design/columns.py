@@ -6,23 +6,11 @@ import numpy as np
 
 from sandmill.design.conditions import Conditions
 from sandmill.design.rule import TRAIN_SHARE, Rule
-from sandmill.design.vocabulary import Vocabulary
+from sandmill.design.vocabulary import Vocabulary, Word
+from sandmill.models.columns import Categorical, Column, Cycle, Date, LogNormal, Normal, Shift, Trend, Unit
 from sandmill.models.domain import CategoricalWord, DateWord, NumericWord, UnitWord
-from sandmill.models.mechanism import (
-    Categorical,
-    Column,
-    Cycle,
-    Date,
-    LogNormal,
-    Normal,
-    Shift,
-    Trend,
-    Unit,
-)
 from sandmill.models.structure import PathologyKind, SplitKind, Structure
 from sandmill.rng import Streams
-
-Candidate = NumericWord | CategoricalWord | DateWord | UnitWord
 
 _EVEN, _UNEVEN, _HIGH_CARDINALITY = 6.0, 1.0, 2.0
 """Dirichlet concentrations of level shares: for few levels of similar or uneven frequency, and for many levels."""
@@ -52,31 +40,29 @@ def choose_columns(
 
 def choose_candidates(
     structure: Structure, vocabulary: Vocabulary, rule: Rule, hardness: float, streams: Streams
-) -> tuple[Candidate, ...]:
+) -> tuple[Word, ...]:
     """Choose the columns of the rule and the distractors, which are more in harder designs."""
-    rng = streams.generator("columns")
-    optional: list[Candidate] = [*vocabulary.numeric, *vocabulary.categorical, *vocabulary.high_cardinality]
-    fixed: list[Candidate] = [candidate for candidate in (vocabulary.date, vocabulary.unit) if candidate is not None]
-    ranked = [(optional + fixed)[i] for i in rng.permutation(len(optional) + len(fixed))]
-    spare = [candidate for candidate in ranked if candidate.name not in rule.columns]
-    plain = [candidate.name for candidate in spare if isinstance(candidate, NumericWord)]
-    named = [candidate.name for candidate in spare if candidate in vocabulary.categorical]
-    high_cardinality = [candidate.name for candidate in spare if candidate in vocabulary.high_cardinality]
-    used = [one for one in (*vocabulary.categorical, *vocabulary.high_cardinality) if one.name in rule.columns]
-    wanted = max(0, min(structure.columns.categorical, len(vocabulary.categorical)) - len(used))
-    has_high_cardinality = PathologyKind.HIGH_CARDINALITY in structure.pathologies and not set(
+    rng, words = streams.generator("columns"), vocabulary.words
+    ranked = [words[i] for i in rng.permutation(len(words))]
+    spare = [word for word in ranked if word.name not in rule.columns]
+    plain = [word.name for word in spare if isinstance(word, NumericWord)]
+    named = [word.name for word in spare if word in vocabulary.categorical]
+    many_levels = [word.name for word in spare if word in vocabulary.high_cardinality]
+    used = sum(word.name in rule.columns for word in (*vocabulary.categorical, *vocabulary.high_cardinality))
+    wanted = max(0, min(structure.columns.categorical, len(vocabulary.categorical)) - used)
+    is_lacking = PathologyKind.HIGH_CARDINALITY in structure.pathologies and len(many_levels) == len(
         vocabulary.high_cardinality
-    ) & set(used)
+    )
     chosen = {
         *rule.columns,
-        *(candidate.name for candidate in fixed),
+        *(word.name for word in words if isinstance(word, DateWord | UnitWord)),
         *plain[: round(hardness * _MOST_DISTRACTORS)],
         *named[: min(wanted, round(2 * hardness))],
-        *high_cardinality[: int(has_high_cardinality)],
+        *many_levels[: int(is_lacking)],
     }
     # Places are drawn: the order in which columns were picked would show the distractors.
-    kept = (candidate for candidate in ranked if candidate.name in chosen)
-    return tuple(sorted(kept, key=lambda candidate: streams.key(f"place {candidate.name}")))
+    kept = (word for word in ranked if word.name in chosen)
+    return tuple(sorted(kept, key=lambda word: streams.key(f"place {word.name}")))
 
 
 def exact_shares(shares: Sequence[float] | np.ndarray, least: float = 0.01) -> tuple[float, ...]:
@@ -87,7 +73,7 @@ def exact_shares(shares: Sequence[float] | np.ndarray, least: float = 0.01) -> t
     return tuple(rounded)
 
 
-def _column(candidate: Candidate, conditions: Conditions, streams: Streams) -> Column:
+def _column(candidate: Word, conditions: Conditions, streams: Streams) -> Column:
     match candidate:
         case NumericWord():
             return Column(name=candidate.name, distribution=candidate.distribution, decimals=candidate.decimals)

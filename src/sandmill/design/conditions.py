@@ -34,26 +34,13 @@ class Conditions:
         """Whether there is a date column."""
         return bool(self.faults & {PathologyKind.TIMESTAMPS, PathologyKind.DRIFT})
 
-    @property
-    def drifts(self) -> bool:
-        """Whether the rule changes from one period to the next."""
-        return PathologyKind.DRIFT in self.faults
-
-    @property
-    def has_units(self) -> bool:
-        """Whether rows belong to units."""
-        return self.split is SplitKind.GROUPED
-
 
 def choose_conditions(
     structure: Structure, streams: Streams, more: Collection[PathologyKind] | None = None
 ) -> Conditions:
-    """Take over the seed's split and faults, and add further faults. Temporal splits have no groups.
+    """Take over the seed's split and faults, and add `more` faults, drawn at random if None.
 
-    Args:
-        structure: structure of the seed.
-        streams: streams of the slot.
-        more: further faults; drawn at random if None.
+    Temporal splits have no groups.
     """
     rng = streams.generator("frame")
     draws = dict(zip(_CHANCES, rng.random(len(_CHANCES)), strict=True))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 
@@ -16,10 +17,9 @@ from sandmill.design.motifs import (
 )
 from sandmill.design.rule import HIDDEN_MOTIFS, Rule, choose_background
 from sandmill.design.vocabulary import Vocabulary
+from sandmill.models.columns import LogNormal
 from sandmill.models.design_draft import MotifChoice
-from sandmill.models.domain import Domain
-from sandmill.models.mechanism import Bottleneck, Difference, Interaction, LogNormal, Motif, Ratio, Term
-from sandmill.models.motifs import columns_of
+from sandmill.models.motifs import Bottleneck, Difference, Interaction, Motif, Ratio, Term, columns_of
 
 FEWEST_PLAIN, MOST_PLAIN = 2, 4
 _CARRIERS = {
@@ -113,21 +113,17 @@ def _motif(choice: MotifChoice, vocabulary: Vocabulary, rng: np.random.Generator
 def _only(vocabulary: Vocabulary, columns: Sequence[str]) -> Vocabulary:
     """Reduce a vocabulary to these columns and all pairs of them."""
     kept, domain = set(columns), vocabulary.domain
-    pairs = tuple((left, right) for left in columns for right in columns if left != right)
+    numeric = {word.name: word for word in domain.numeric if word.name in kept}
+    positive = {name for name, word in numeric.items() if isinstance(word.distribution, LogNormal)}
+    pairs = tuple(permutations(dict.fromkeys(columns), 2))
     narrowed = domain.model_copy(
         update={
-            "numeric": tuple(word for word in domain.numeric if word.name in kept),
+            "numeric": tuple(numeric.values()),
             "categorical": tuple(word for word in domain.categorical if word.name in kept),
-            "ratios": (),
-            "products": tuple(pair for pair in pairs if kept <= {word.name for word in domain.numeric}),
+            "ratios": tuple(pair for pair in pairs if positive.issuperset(pair)),
+            "products": pairs if kept == numeric.keys() else (),
             "periods": tuple(cycle for cycle in domain.periods if cycle[0] in kept),
         }
     )
-    narrowed = narrowed.model_copy(update={"ratios": _positive(narrowed, pairs)})
     high_cardinality = tuple(word for word in vocabulary.high_cardinality if word.name in kept)
     return replace(vocabulary, domain=narrowed, high_cardinality=high_cardinality, date=None)
-
-
-def _positive(domain: Domain, pairs: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    positive = {word.name for word in domain.numeric if isinstance(word.distribution, LogNormal)}
-    return tuple(pair for pair in pairs if set(pair) <= positive)

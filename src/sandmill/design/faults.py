@@ -6,21 +6,9 @@ from dataclasses import dataclass
 from sandmill.design.columns import is_continuous
 from sandmill.design.conditions import Conditions
 from sandmill.design.rule import Rule
-from sandmill.models.mechanism import (
-    Column,
-    Distractors,
-    Duplicates,
-    LabelNoise,
-    Link,
-    LogNormal,
-    Missing,
-    MixedTypes,
-    Normal,
-    Outliers,
-    Pathology,
-    UnitMixup,
-    class_names,
-)
+from sandmill.models import faults
+from sandmill.models.columns import Column, LogNormal, Normal
+from sandmill.models.links import Link, class_names
 from sandmill.models.structure import PathologyKind, Structure
 from sandmill.rng import Streams
 
@@ -80,38 +68,38 @@ def choose_faults(
     rule: Rule,
     severity: Severity,
     streams: Streams,
-) -> tuple[Pathology, ...]:
+) -> tuple[faults.Pathology, ...]:
     """Draw the faults of a design. A column's cells have at most one fault."""
-    faults = [*_label_noise(conditions, link, severity, streams), *_copies(conditions, streams)]
+    found = [*_label_noise(conditions, link, severity, streams), *_copies(conditions, streams)]
     eligible = [column for column in columns if is_continuous(column) and not column.unit]
     if PathologyKind.MISSING in conditions.faults:
         order = severity.ordered(eligible, "gap order", streams)
-        faults += _gaps(structure.missing_share, len(columns), order, rule, streams)
-    busy = {name for fault in faults if isinstance(fault, Missing) for name in (fault.column, fault.given)}
+        found += _gaps(structure.missing_share, len(columns), order, rule, streams)
+    busy = {name for fault in found if isinstance(fault, faults.Missing) for name in (fault.column, fault.given)}
     parents = {column.shift.by for column in columns if column.shift}
     free = [column for column in eligible if column.name not in busy | parents]
     corruptions = _corruptions(conditions, severity.ordered(free, "corruption order", streams), severity, streams)
-    corrupted = {fault.column for fault in corruptions if isinstance(fault, UnitMixup | Outliers)}
+    corrupted = {fault.column for fault in corruptions if isinstance(fault, faults.UnitMixup | faults.Outliers)}
     mixed = _mixed_types(conditions, [column for column in free if column.name not in corrupted], streams)
     spare = tuple(column.name for column in columns if column.name not in rule.columns)
-    distractors = [Distractors(columns=spare)] if spare else []
-    return (*faults, *corruptions, *mixed, *distractors)
+    distractors = [faults.Distractors(columns=spare)] if spare else []
+    return (*found, *corruptions, *mixed, *distractors)
 
 
-def _label_noise(conditions: Conditions, link: Link, severity: Severity, streams: Streams) -> list[Pathology]:
+def _label_noise(conditions: Conditions, link: Link, severity: Severity, streams: Streams) -> list[faults.Pathology]:
     rng = streams.generator("label noise")
     rate, both = severity.rate(rng.uniform(0.04, 0.1), _EASIEST_LABELS), rng.random() < 0.5
     if PathologyKind.LABEL_NOISE not in conditions.faults or not class_names(link):
         return []
-    return [LabelNoise(rate=rate, where="both" if both else "train")]
+    return [faults.LabelNoise(rate=rate, where="both" if both else "train")]
 
 
-def _copies(conditions: Conditions, streams: Streams) -> list[Pathology]:
+def _copies(conditions: Conditions, streams: Streams) -> list[faults.Pathology]:
     rate = round(float(streams.generator("copies").uniform(0.04, 0.12)), 3)
-    return [Duplicates(rate=rate)] if PathologyKind.DUPLICATES in conditions.faults else []
+    return [faults.Duplicates(rate=rate)] if PathologyKind.DUPLICATES in conditions.faults else []
 
 
-def _gaps(share: float, columns: int, order: Sequence[Column], rule: Rule, streams: Streams) -> list[Pathology]:
+def _gaps(share: float, columns: int, order: Sequence[Column], rule: Rule, streams: Streams) -> list[faults.Pathology]:
     """Draw missing cells in one column of the rule and, if there is one, in a distractor."""
     inside = [column.name for column in order if column.name in rule.columns]
     outside = [column.name for column in order if column.name not in rule.columns]
@@ -122,26 +110,26 @@ def _gaps(share: float, columns: int, order: Sequence[Column], rule: Rule, strea
     rate = min(max(share * columns / len(gapped), 0.06), 0.25)
     slopes = streams.generator("gap slopes").uniform(-0.8, 0.8, len(gapped))
     return [
-        Missing(column=name, given=given, rate=round(rate, 3), slope=round(float(slope), 3))
+        faults.Missing(column=name, given=given, rate=round(rate, 3), slope=round(float(slope), 3))
         for name, slope in zip(gapped, slopes, strict=True)
     ]
 
 
 def _corruptions(
     conditions: Conditions, order: Sequence[Column], severity: Severity, streams: Streams
-) -> list[Pathology]:
+) -> list[faults.Pathology]:
     """Draw unit mix-ups and outliers, each in one column."""
     rng = streams.generator("corruptions")
     rate, spread = severity.rate(rng.uniform(0.06, 0.15), _EASIEST_CELLS), round(float(rng.uniform(4, 7)), 2)
     factor = float(rng.choice(_UNIT_FACTORS))
     scaled = [column for column in order if isinstance(column.distribution, LogNormal)]
     spread_out = [column for column in order if isinstance(column.distribution, Normal | LogNormal)]
-    found: list[Pathology] = []
+    found: list[faults.Pathology] = []
     if PathologyKind.UNIT_MIXUP in conditions.faults:
-        found += [UnitMixup(column=column.name, factor=factor, rate=rate) for column in scaled[:1]]
+        found += [faults.UnitMixup(column=column.name, factor=factor, rate=rate) for column in scaled[:1]]
     if PathologyKind.OUTLIERS in conditions.faults:
         sound = [column for column in spread_out if not found or column is not scaled[0]]
-        found += [Outliers(column=column.name, rate=rate, spread=spread) for column in sound[:1]]
+        found += [faults.Outliers(column=column.name, rate=rate, spread=spread) for column in sound[:1]]
     return found
 
 
@@ -151,10 +139,10 @@ def _suffix(name: str) -> str | None:
     return None if before in _NUMERATORS else _SUFFIXES.get(last)
 
 
-def _mixed_types(conditions: Conditions, free: list[Column], streams: Streams) -> list[Pathology]:
+def _mixed_types(conditions: Conditions, free: list[Column], streams: Streams) -> list[faults.Pathology]:
     """Draw numbers written with their unit, in a column whose name ends with the unit."""
     rate = round(float(streams.generator("mixed types").uniform(0.1, 0.5)), 3)
     order = sorted(free, key=lambda column: streams.key(f"mixed order {column.name}"))
     written = [(column.name, _suffix(column.name)) for column in order]
-    fitting = [MixedTypes(column=name, rate=rate, suffix=suffix) for name, suffix in written if suffix]
+    fitting = [faults.MixedTypes(column=name, rate=rate, suffix=suffix) for name, suffix in written if suffix]
     return list(fitting[:1]) if PathologyKind.MIXED_TYPES in conditions.faults else []

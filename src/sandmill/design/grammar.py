@@ -19,7 +19,8 @@ from sandmill.design.targets import choose_target
 from sandmill.design.vocabulary import choose_vocabulary
 from sandmill.models.domain import Domain
 from sandmill.models.kinds import TABLE, kind_of
-from sandmill.models.mechanism import CountLink, Link, Mechanism, MultilabelLink, class_names, output_count
+from sandmill.models.links import CountLink, Link, MultilabelLink, class_names, output_count
+from sandmill.models.mechanism import Mechanism
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Knobs, Sizes, TaskSpec
 from sandmill.models.structure import MetricName, PathologyKind, Structure, TargetKind

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sandmill.design.lexicon import draw_medium
 from sandmill.models.channels import ImageChannel, ImageMedium
-from sandmill.models.mechanism import Column
+from sandmill.models.columns import Column
 from sandmill.rng import Streams
 
 SIDE = 20

@@ -26,28 +26,22 @@ _SHARE_TOLERANCE = 0.01
 _CLASSES = WITH_STRATA | {TargetKind.MULTILABEL}
 
 
-def kept_of(structure: Structure) -> tuple[str, ...]:
-    """List what every grammar design takes over from a seed of this structure."""
-    return tuple(_kept(structure))
-
-
-def lost_of(structure: Structure) -> tuple[str, ...]:
-    """List what this structure declares and designs change or omit, besides `NEVER_KEPT`."""
-    return tuple(_lost(structure))
-
-
-def _kept(structure: Structure) -> Iterator[str]:
+def kept_of(structure: Structure) -> Iterator[str]:
+    """Yield what every grammar design takes over from a seed of this structure."""
     yield f"target {structure.target}"
     yield f"metric {structure.metric}"
     yield f"split {' or '.join(possible_splits(structure, structure.pathologies))}"
     if structure.target is TargetKind.BINARY and structure.positive_share is not None:
         yield f"positive share {_designed_share(structure):g}"
-    faults = {*structure.pathologies, *_implied(structure)} - {kind for kind, _ in _lost_faults(structure)}
+    faults = set(structure.pathologies) - {kind for kind, _ in _lost_faults(structure)}
+    faults |= {PathologyKind.MISSING} if structure.missing_share > 0 else set()
+    faults |= {PathologyKind.TIMESTAMPS} if structure.columns.date else set()
     if faults:
         yield f"faults {', '.join(kind for kind in PathologyKind if kind in faults)}"
 
 
-def _lost(structure: Structure) -> Iterator[str]:
+def lost_of(structure: Structure) -> Iterator[str]:
+    """Yield what this structure declares and designs change or omit, besides `NEVER_KEPT`."""
     splits = possible_splits(structure, structure.pathologies)
     if structure.split is not None and structure.split not in splits:
         why = "it has groups" if SplitKind.GROUPED in splits else "only classes can be stratified"
@@ -70,13 +64,6 @@ def _lost(structure: Structure) -> Iterator[str]:
 
 def _designed_share(structure: Structure) -> float:
     return shares_of_two(structure, PathologyKind.IMBALANCE in structure.pathologies)[1]
-
-
-def _implied(structure: Structure) -> Iterator[PathologyKind]:
-    if structure.missing_share > 0:
-        yield PathologyKind.MISSING
-    if structure.columns.date:
-        yield PathologyKind.TIMESTAMPS
 
 
 def _lost_faults(structure: Structure) -> Iterator[tuple[PathologyKind, str]]:

@@ -13,12 +13,7 @@ _TRIES = 60
 
 
 def draw_level_names(level_names: LevelNames, count: int, seed: int) -> tuple[str, ...]:
-    """Draw distinct names without commas and quotes.
-
-    Args:
-        level_names: kind of name.
-        count: number of names.
-        seed: equal seeds give equal names.
+    """Draw distinct names without commas and quotes. Equal seeds give equal names.
 
     Raises:
         ValueError: if the word list has fewer names.

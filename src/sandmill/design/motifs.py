@@ -12,32 +12,14 @@ import numpy as np
 from scipy.special import ndtr
 
 from sandmill.design.vocabulary import Vocabulary
-from sandmill.models.domain import CategoricalWord, NumericWord
-from sandmill.models.mechanism import (
-    BetweenCuts,
-    Bottleneck,
-    CrossedLookup,
-    Curve,
-    Cycle,
-    Difference,
-    Interaction,
-    Linear,
-    LocalRule,
-    LogNormal,
-    Lookup,
-    Motif,
-    Normal,
-    Periodic,
-    Ratio,
-    Saturation,
-    Subgroup,
-    Threshold,
-    Uniform,
-    VaryingSlope,
-)
+from sandmill.models import motifs
+from sandmill.models.columns import Cycle, LogNormal, Normal, Uniform
+from sandmill.models.domain import Named, NumericWord
+from sandmill.models.mechanism import Subgroup
 
 Item = TypeVar("Item")
-Chooser = Callable[[Vocabulary, set[str], np.random.Generator], Motif]
+Word = TypeVar("Word", bound=Named)
+Chooser = Callable[[Vocabulary, set[str], np.random.Generator], motifs.Motif]
 
 _CHANCE_OF_ANY_PAIR = 0.3
 """Chance that a motif of two columns uses a pair that the domain does not list. Otherwise names would reveal pairs."""
@@ -49,7 +31,7 @@ class NoFreeColumn(LookupError):
     """The vocabulary has no free column of the kind that a motif needs."""
 
 
-def choose_motif(kind: str, vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> Motif:
+def choose_motif(kind: str, vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> motifs.Motif:
     """Draw a motif of a kind over columns that are not taken.
 
     Raises:
@@ -64,107 +46,90 @@ def choose_subgroup(vocabulary: Vocabulary, taken: set[str], rng: np.random.Gene
     Raises:
         NoFreeColumn: if no categorical column is free.
     """
-    word = _pick(_categorical(vocabulary, taken), rng)
+    word = _pick(_free(vocabulary.categorical, taken), rng)
     return Subgroup(by=word.name, shares=tuple(round(float(u), 3) for u in rng.uniform(0.05, 0.95, len(word.levels))))
 
 
-def _linear(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> Motif:
-    word = _pick(_continuous(vocabulary, taken), rng)
-    return Linear(column=word.name)
+def _on_column(make: type[motifs.Linear | motifs.Curve | motifs.LocalRule]) -> Chooser:
+    def choose(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> motifs.Motif:
+        return make(column=_pick(_free(vocabulary.numeric, taken), rng).name)
+
+    return choose
 
 
-def _saturation(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> Motif:
-    word = _pick(_continuous(vocabulary, taken), rng)
-    return Saturation(column=word.name, steepness=round(float(rng.uniform(1, 2.5)), 3))
+def _on_pair(make: type[motifs.Difference | motifs.Interaction | motifs.Bottleneck]) -> Chooser:
+    def choose(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> motifs.Motif:
+        left, right = _pair(vocabulary.domain.products, _free(vocabulary.numeric, taken), taken, rng)
+        return make(left=left, right=right)
+
+    return choose
 
 
-def _lookup(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> Motif:
-    word = _pick(_categorical(vocabulary, taken), rng)
-    return Lookup(column=word.name, effects=_numbers(rng.normal(size=len(word.levels))))
+def _ratio(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> motifs.Motif:
+    positive = [word for word in _free(vocabulary.numeric, taken) if isinstance(word.distribution, LogNormal)]
+    top, bottom = _pair(vocabulary.domain.ratios, positive, taken, rng)
+    return motifs.Ratio(numerator=top, denominator=bottom)
 
 
-def _ratio(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> Motif:
-    free = rng.random() < _CHANCE_OF_ANY_PAIR
-    positive = [word.name for word in _continuous(vocabulary, taken) if isinstance(word.distribution, LogNormal)]
-    pairs = permutations(positive, 2) if free else vocabulary.domain.ratios
-    pair = _pick([pair for pair in pairs if not taken & set(pair)], rng)
-    return Ratio(numerator=pair[0], denominator=pair[1])
+def _saturation(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> motifs.Motif:
+    word = _pick(_free(vocabulary.numeric, taken), rng)
+    return motifs.Saturation(column=word.name, steepness=round(float(rng.uniform(1, 2.5)), 3))
 
 
-def _difference(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> Motif:
-    pair = _pair(vocabulary, taken, rng)
-    return Difference(left=pair[0], right=pair[1])
+def _lookup(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> motifs.Motif:
+    word = _pick(_free(vocabulary.categorical, taken), rng)
+    return motifs.Lookup(column=word.name, effects=_numbers(rng.normal(size=len(word.levels))))
 
 
-def _interaction(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> Motif:
-    pair = _pair(vocabulary, taken, rng)
-    return Interaction(left=pair[0], right=pair[1])
+def _high_cardinality_lookup(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> motifs.Motif:
+    word = _pick(_free(vocabulary.high_cardinality, taken), rng)
+    return motifs.Lookup(column=word.name, effects=_numbers(rng.normal(size=len(word.levels))))
 
 
-def _bottleneck(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> Motif:
-    pair = _pair(vocabulary, taken, rng)
-    return Bottleneck(left=pair[0], right=pair[1])
-
-
-def _periodic(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> Motif:
+def _periodic(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> motifs.Motif:
     cycle = _pick([cycle for cycle in vocabulary.cycles if cycle[0] not in taken], rng)
-    return Periodic(column=cycle[0], period=cycle[1], phase=round(float(rng.uniform(0, 2 * np.pi)), 4))
+    return motifs.Periodic(column=cycle[0], period=cycle[1], phase=round(float(rng.uniform(0, 2 * np.pi)), 4))
 
 
-def _curve(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> Motif:
-    word = _pick(_continuous(vocabulary, taken), rng)
-    return Curve(column=word.name)
+def _threshold(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> motifs.Motif:
+    word = _pick(_free(vocabulary.numeric, taken), rng)
+    return motifs.Threshold(column=word.name, cut=_cut(word, float(rng.uniform(-0.6, 0.6))))
 
 
-def _threshold(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> Motif:
-    word = _pick(_continuous(vocabulary, taken), rng)
-    return Threshold(column=word.name, cut=_cut(word, float(rng.uniform(-0.6, 0.6))))
-
-
-def _band(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> Motif:
+def _band(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> motifs.Motif:
     """Draw two cuts with about a quarter to a half of the rows between them."""
-    word = _pick(_continuous(vocabulary, taken), rng)
+    word = _pick(_free(vocabulary.numeric, taken), rng)
     middle, half = float(rng.uniform(-0.4, 0.4)), float(rng.uniform(0.35, 0.65))
-    return BetweenCuts(column=word.name, low=_cut(word, middle - half), high=_cut(word, middle + half))
+    return motifs.BetweenCuts(column=word.name, low=_cut(word, middle - half), high=_cut(word, middle + half))
 
 
-def _crossed_lookup(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> Motif:
-    small = [word for word in _categorical(vocabulary, taken) if len(word.levels) <= MOST_CROSSED_LEVELS]
+def _crossed_lookup(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> motifs.Motif:
+    small = [word for word in _free(vocabulary.categorical, taken) if len(word.levels) <= MOST_CROSSED_LEVELS]
     left = _pick(small, rng)
     right = _pick([word for word in small if word is not left], rng)
     effects = rng.normal(size=(len(left.levels), len(right.levels)))
-    return CrossedLookup(left=left.name, right=right.name, effects=tuple(_numbers(row) for row in effects))
+    return motifs.CrossedLookup(left=left.name, right=right.name, effects=tuple(_numbers(row) for row in effects))
 
 
-def _varying_slope(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> Motif:
-    word, by = _pick(_continuous(vocabulary, taken), rng), _pick(_categorical(vocabulary, taken), rng)
-    return VaryingSlope(column=word.name, by=by.name, slopes=_numbers(rng.normal(size=len(by.levels))))
+def _varying_slope(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> motifs.Motif:
+    word, by = _pick(_free(vocabulary.numeric, taken), rng), _pick(_free(vocabulary.categorical, taken), rng)
+    return motifs.VaryingSlope(column=word.name, by=by.name, slopes=_numbers(rng.normal(size=len(by.levels))))
 
 
-def _high_cardinality_lookup(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> Motif:
-    word = _pick([word for word in vocabulary.high_cardinality if word.name not in taken], rng)
-    return Lookup(column=word.name, effects=_numbers(rng.normal(size=len(word.levels))))
-
-
-def _local_rule(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> Motif:
-    word = _pick(_continuous(vocabulary, taken), rng)
-    return LocalRule(column=word.name)
-
-
-_PLAIN: dict[str, Chooser] = {"linear": _linear, "saturation": _saturation, "lookup": _lookup}
+_PLAIN: dict[str, Chooser] = {"linear": _on_column(motifs.Linear), "saturation": _saturation, "lookup": _lookup}
 _HIDDEN: dict[str, Chooser] = {
     "ratio": _ratio,
-    "difference": _difference,
-    "interaction": _interaction,
-    "bottleneck": _bottleneck,
+    "difference": _on_pair(motifs.Difference),
+    "interaction": _on_pair(motifs.Interaction),
+    "bottleneck": _on_pair(motifs.Bottleneck),
     "periodic": _periodic,
-    "curve": _curve,
+    "curve": _on_column(motifs.Curve),
     "threshold": _threshold,
     "band": _band,
     "crossed_lookup": _crossed_lookup,
     "high_cardinality_lookup": _high_cardinality_lookup,
     "varying_slope": _varying_slope,
-    "local_rule": _local_rule,
+    "local_rule": _on_column(motifs.LocalRule),
 }
 _CHOOSERS: dict[str, Chooser] = {**_PLAIN, **_HIDDEN}
 
@@ -176,20 +141,16 @@ FINDABLE_KINDS = ("ratio", "interaction", "bottleneck", "periodic", "curve", "th
 """Hidden motifs that a feature search finds in 50 to 200 rows and default models mostly miss."""
 
 
-def _continuous(vocabulary: Vocabulary, taken: set[str]) -> list[NumericWord]:
-    return [word for word in vocabulary.numeric if word.name not in taken]
+def _free(words: Sequence[Word], taken: set[str]) -> list[Word]:
+    return [word for word in words if word.name not in taken]
 
 
-def _categorical(vocabulary: Vocabulary, taken: set[str]) -> list[CategoricalWord]:
-    return [word for word in vocabulary.categorical if word.name not in taken]
-
-
-def _pair(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> tuple[str, str]:
-    """Draw a pair of columns that the domain lists as plausible, or sometimes any two numeric columns."""
-    free = rng.random() < _CHANCE_OF_ANY_PAIR
-    pairs = (
-        permutations([word.name for word in _continuous(vocabulary, taken)], 2) if free else vocabulary.domain.products
-    )
+def _pair(
+    listed: Sequence[tuple[str, str]], words: Sequence[NumericWord], taken: set[str], rng: np.random.Generator
+) -> tuple[str, str]:
+    """Draw one of the listed pairs, or sometimes any two of the words."""
+    is_any = rng.random() < _CHANCE_OF_ANY_PAIR
+    pairs = permutations([word.name for word in words], 2) if is_any else listed
     return _pick([pair for pair in pairs if not taken & set(pair)], rng)
 
 

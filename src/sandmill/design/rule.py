@@ -16,8 +16,8 @@ from sandmill.design.motifs import (
     choose_subgroup,
 )
 from sandmill.design.vocabulary import Vocabulary
-from sandmill.models.mechanism import Drift, LocalRule, Motif, Subgroup, Term, UnitEffect
-from sandmill.models.motifs import columns_of
+from sandmill.models.mechanism import Subgroup
+from sandmill.models.motifs import Drift, LocalRule, Motif, Term, UnitEffect, columns_of
 from sandmill.models.structure import PathologyKind
 
 _FEWEST_PLAIN, _MOST_PLAIN = 2, 4
@@ -73,21 +73,18 @@ def choose_rule(vocabulary: Vocabulary, conditions: Conditions, rng: np.random.G
             taken.add(subgroup.by)
         except NoFreeColumn:
             hidden = [motif for motif in hidden if not isinstance(motif, LocalRule)]
-    plain = _choose(_order_plain(rng), int(rng.integers(_FEWEST_PLAIN, _MOST_PLAIN + 1)), vocabulary, taken, rng)
+    # Kinds may repeat, so their counts vary between designs.
+    order = [str(kind) for kind in rng.choice(PLAIN_KINDS, size=4 * _MOST_PLAIN)]
+    plain = _choose(order, int(rng.integers(_FEWEST_PLAIN, _MOST_PLAIN + 1)), vocabulary, taken, rng)
     return Rule(tuple(plain), tuple(hidden), subgroup, choose_background(vocabulary, conditions, rng))
 
 
 def assign_weights(
     rule: Rule, hardness: float, outputs: int, signal: float, rng: np.random.Generator
 ) -> tuple[Term, ...]:
-    """Assign weights to motifs. Hardness moves variance from plain to hidden motifs.
+    """Assign weights to motifs. Hardness, 0 to 1, moves variance from plain to hidden motifs.
 
-    Args:
-        rule: motifs of the design.
-        hardness: 0 to 1.
-        outputs: number of latent scores of the link.
-        signal: standard deviation of plain and hidden motifs together.
-        rng: draws signs, and the split of variance among plain and among hidden motifs.
+    `signal` is the standard deviation of plain and hidden motifs together; `outputs` is the number of latent scores.
     """
     share_hidden = _MIN_HIDDEN_SHARE + (_MAX_HIDDEN_SHARE - _MIN_HIDDEN_SHARE) * hardness
     followers = _EASIEST_FOLLOWERS + (1 - _EASIEST_FOLLOWERS) * hardness
@@ -118,11 +115,6 @@ def variance_shares(terms: Sequence[Term]) -> dict[str, float]:
     return shares
 
 
-def _order_plain(rng: np.random.Generator) -> list[str]:
-    """Draw the order in which plain motifs are tried. Kinds may repeat, so their counts vary between designs."""
-    return [str(kind) for kind in rng.choice(PLAIN_KINDS, size=4 * _MOST_PLAIN)]
-
-
 def _order_hidden(conditions: Conditions, rng: np.random.Generator) -> list[str]:
     """Draw the order in which hidden motifs are tried: a findable kind, often a high-cardinality lookup, the others.
 
@@ -140,7 +132,7 @@ def choose_background(vocabulary: Vocabulary, conditions: Conditions, rng: np.ra
     """Draw the drift and the unit effect. A date column of a drift may also have a periodic motif."""
     motifs: list[Motif] = []
     starts, levels, acts = rng.uniform([0.25, 0.6], [0.5, 0.85]), rng.normal(size=3), rng.random()
-    if vocabulary.date is not None and conditions.drifts:
+    if vocabulary.date is not None and PathologyKind.DRIFT in conditions.faults:
         span = round(vocabulary.date.days * TRAIN_SHARE)
         edges = tuple(float(np.floor(start * span)) + 0.5 for start in starts)
         motifs.append(

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from sandmill.models.columns import Cycle, LogNormal, Normal, Uniform
-from sandmill.models.domain import Domain, Named, NumberTarget, NumericWord
+from sandmill.models.domain import Domain, NumberTarget, NumericWord, TargetWords
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _RESERVED = frozenset({"id", "part", "row", "fold", "split", "target", "train", "test"})
@@ -31,9 +31,7 @@ _FAR = 5
 def domain_problems(domain: Domain, giveaways: Sequence[str] = ()) -> list[str]:
     """List what would make tasks of this domain implausible or reveal their rule, in words for the language model.
 
-    Args:
-        domain: domain to check.
-        giveaways: phrases that no text may contain.
+    No text may contain one of the phrases in `giveaways`.
     """
     return [*_names(domain), *_words(domain, giveaways), *_magnitudes(domain), *_targets(domain)]
 
@@ -69,16 +67,9 @@ def _names(domain: Domain) -> Iterator[str]:
 
 def named_meanings(domain: Domain) -> list[tuple[str, str]]:
     """Return name and meaning of all columns, then of all targets."""
-    targets = domain.targets
-    columns: tuple[Named, ...] = (
-        *(*domain.numeric, *domain.categorical, *domain.high_cardinality),
-        *(*domain.dates, *domain.units),
-    )
-    predicted: tuple[Named, ...] = (
-        *(*targets.binary, *targets.multiclass, *targets.regression),
-        *(*targets.ordinal, *targets.count, *targets.multilabel),
-    )
-    return [(word.name, word.meaning) for word in (*columns, *predicted)]
+    columns = (domain.numeric, domain.categorical, domain.high_cardinality, domain.dates, domain.units)
+    targets = (getattr(domain.targets, kind) for kind in TargetWords.model_fields)
+    return [(word.name, word.meaning) for words in (*columns, *targets) for word in words]
 
 
 def _words(domain: Domain, giveaways: Sequence[str]) -> Iterator[str]:

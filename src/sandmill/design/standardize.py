@@ -9,15 +9,9 @@ from scipy.special import expit, softmax
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.rule import evaluate_motif, latent_score
 from sandmill.mechanism.sampling import draw_rows
-from sandmill.models.mechanism import (
-    BinaryLink,
-    Link,
-    Mechanism,
-    MulticlassLink,
-    MultilabelLink,
-    OrdinalLink,
-    UnitEffect,
-)
+from sandmill.models.links import BinaryLink, Link, MulticlassLink, MultilabelLink, OrdinalLink
+from sandmill.models.mechanism import Mechanism
+from sandmill.models.motifs import UnitEffect
 from sandmill.rng import Streams
 
 _ROWS = 10_000
@@ -36,19 +30,13 @@ def standardize_terms(mechanism: Mechanism, streams: Streams) -> Mechanism:
             terms.append(term)
             continue
         raw = evaluate_motif(term.motif, columns, values)
-        center, scale = float(f"{raw.mean():.6g}"), float(f"{raw.std():.6g}")
-        terms.append(term.model_copy(update={"center": center, "scale": max(scale, _LEAST_SCALE)}))
+        scale = max(_six_digits(raw.std()), _LEAST_SCALE)
+        terms.append(term.model_copy(update={"center": _six_digits(raw.mean()), "scale": scale}))
     return mechanism.model_copy(update={"terms": tuple(terms)})
 
 
 def fit_link(mechanism: Mechanism, shares: Sequence[float], streams: Streams) -> Mechanism:
-    """Fit intercepts or cuts so that classes or labels have the wanted shares. Links of numbers stay as they are.
-
-    Args:
-        mechanism: mechanism with standardised terms.
-        shares: share of each class, or of each label.
-        streams: streams of the draw.
-    """
+    """Fit intercepts or cuts so that classes or labels have the wanted shares. Links of numbers stay as they are."""
     eta = latent_score(mechanism, _draw(mechanism, streams))
     return mechanism.model_copy(update={"link": _fitted(mechanism.link, eta, shares)})
 
@@ -59,7 +47,7 @@ def _fitted(link: Link, eta: Floats, shares: Sequence[float]) -> Link:
             return BinaryLink(intercept=_intercept(eta[:, 0], shares[1]))
         case MulticlassLink(classes=classes):
             fitted = _fit_softmax(eta, np.asarray(shares))
-            return MulticlassLink(classes=classes, intercepts=tuple(float(f"{b:.6g}") for b in fitted))
+            return MulticlassLink(classes=classes, intercepts=tuple(map(_six_digits, fitted)))
         case OrdinalLink(classes=classes):
             below = np.cumsum(shares)[:-1]
             return OrdinalLink(classes=classes, cuts=tuple(_intercept(-eta[:, 0], float(share)) for share in below))
@@ -80,8 +68,11 @@ def _draw(mechanism: Mechanism, streams: Streams) -> Mapping[str, Floats]:
 
 def _intercept(scores: Floats, share: float) -> float:
     """Return the b for which logistic(b + score) has the wanted mean."""
-    found = brentq(lambda b: float(expit(b + scores).mean()) - share, -60, 60, xtol=1e-9)
-    return float(f"{found:.6g}")
+    return _six_digits(brentq(lambda b: float(expit(b + scores).mean()) - share, -60, 60, xtol=1e-9))
+
+
+def _six_digits(number: float) -> float:
+    return float(f"{number:.6g}")
 
 
 def _fit_softmax(eta: Floats, shares: Floats) -> Floats:

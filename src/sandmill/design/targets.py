@@ -6,18 +6,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from sandmill.models import links
 from sandmill.models.domain import NumberTarget, TargetWords
-from sandmill.models.mechanism import (
-    BinaryLink,
-    CountLink,
-    GaussianLink,
-    Link,
-    MulticlassLink,
-    MultilabelLink,
-    NumbersLink,
-    OrdinalLink,
-    PositiveLink,
-)
 from sandmill.models.structure import MetricName, PathologyKind, Structure, TargetKind
 
 Item = TypeVar("Item")
@@ -40,7 +30,7 @@ _NOISE_EASIEST, _NOISE_HARDEST = 0.2, 1.0
 class Target:
     """A link that is not yet fitted, with the name and meaning of the target."""
 
-    link: Link
+    link: links.Link
     name: str
     """Column of the target, or a phrase for several."""
     meaning: str
@@ -49,13 +39,7 @@ class Target:
 
 
 def choose_target(structure: Structure, targets: TargetWords, hardness: float, rng: np.random.Generator) -> Target:
-    """Draw the target. Hardness sets the number of classes or labels and the noise, not the target itself.
-
-    Args:
-        structure: structure of the seed.
-        targets: targets of the domain.
-        hardness: 0 to 1.
-        rng: generator of the draws.
+    """Draw the target. Hardness, 0 to 1, sets the number of classes or labels and the noise, not the target itself.
 
     Raises:
         ValueError: if the grammar cannot make targets of this kind.
@@ -63,31 +47,33 @@ def choose_target(structure: Structure, targets: TargetWords, hardness: float, r
     match structure.target:
         case TargetKind.BINARY:
             two = _pick(targets.binary, rng)
-            return Target(BinaryLink(intercept=0.0), two.name, two.meaning)
+            return Target(links.BinaryLink(intercept=0.0), two.name, two.meaning)
         case TargetKind.MULTICLASS:
             many = _pick(targets.multiclass, rng)
             count = _count(LEAST_CLASSES, MOST_CLASSES, structure.n_classes, hardness, rng)
             classes = _some(many.classes, count, rng)
-            return Target(MulticlassLink(classes=classes, intercepts=(0.0,) * count), many.name, many.meaning)
+            return Target(links.MulticlassLink(classes=classes, intercepts=(0.0,) * count), many.name, many.meaning)
         case TargetKind.ORDINAL:
             grade = _pick(targets.ordinal, rng)
             count = _count(_LEAST_GRADES, MOST_GRADES, structure.n_classes, hardness, rng)
             ranks = tuple(str(rank) for rank in range(1, count + 1))
-            grades = OrdinalLink(classes=ranks, cuts=tuple(map(float, range(count - 1))))
+            grades = links.OrdinalLink(classes=ranks, cuts=tuple(map(float, range(count - 1))))
             meaning = f"{grade.meaning}, from 1 ({grade.lowest}) to {count} ({grade.highest})"
             return Target(grades, grade.name, meaning)
         case TargetKind.MULTILABEL:
             several = _pick(targets.multilabel, rng)
-            count = _count(_LEAST_LABELS, MOST_LABELS, _several(structure.n_targets), hardness, rng)
+            # Seeds state an unknown number of labels as 1.
+            known = structure.n_targets if structure.n_targets > 1 else None
+            count = _count(_LEAST_LABELS, MOST_LABELS, known, hardness, rng)
             labels = _some(several.labels, count, rng)
             meanings = {label: f"1 if `{label}` is one of the labels of the row, 0 if not" for label in labels}
-            sets = MultilabelLink(labels=labels, intercepts=(0.0,) * count)
+            sets = links.MultilabelLink(labels=labels, intercepts=(0.0,) * count)
             return Target(sets, several.name, several.meaning, meanings)
         case TargetKind.COUNT:
             events = _pick(targets.count, rng)
             dispersion = round(float(rng.uniform(0.05, 0.4)), 3)
             intercept = round(float(np.log(events.typical)), 4)
-            return Target(CountLink(intercept=intercept, dispersion=dispersion), events.name, events.meaning)
+            return Target(links.CountLink(intercept=intercept, dispersion=dispersion), events.name, events.meaning)
         case TargetKind.REGRESSION:
             number = _pick(targets.regression, rng)
             return Target(_number_link(structure, number, hardness, rng), number.name, number.meaning)
@@ -100,27 +86,22 @@ def choose_target(structure: Structure, targets: TargetWords, hardness: float, r
 def _several_numbers(structure: Structure, targets: TargetWords, hardness: float, rng: np.random.Generator) -> Target:
     count = max(2, min(structure.n_targets, MOST_NUMBERS, len(targets.regression)))
     picked = [targets.regression[i] for i in sorted(rng.permutation(len(targets.regression))[:count])]
-    links = tuple(_number_link(structure, number, hardness, rng) for number in picked)
+    parts = tuple(_number_link(structure, number, hardness, rng) for number in picked)
     names = tuple(number.name for number in picked)
     meanings = {number.name: number.meaning for number in picked}
     phrase = f"{', '.join(names[:-1])} and {names[-1]}"
-    return Target(NumbersLink(names=names, links=links), phrase, f"{count} numbers", meanings)
+    return Target(links.NumbersLink(names=names, links=parts), phrase, f"{count} numbers", meanings)
 
 
 def _number_link(
     structure: Structure, number: NumberTarget, hardness: float, rng: np.random.Generator
-) -> GaussianLink | PositiveLink:
+) -> links.GaussianLink | links.PositiveLink:
     noise = round(_NOISE_EASIEST + (_NOISE_HARDEST - _NOISE_EASIEST) * hardness, 4)
     sigma, chance = round(float(rng.uniform(0.35, 0.8)), 3), rng.random()
     is_skewed = PathologyKind.OUTLIERS in structure.pathologies and chance < _CHANCE_OF_SKEW
     if structure.metric in _RELATIVE or is_skewed:
-        return PositiveLink(median=number.location, sigma=sigma, noise=noise, decimals=number.decimals)
-    return GaussianLink(location=number.location, scale=number.scale, noise=noise, decimals=number.decimals)
-
-
-def _several(count: int) -> int | None:
-    """Return the seed's number of labels, or None if it is not known, which seeds state as 1."""
-    return count if count > 1 else None
+        return links.PositiveLink(median=number.location, sigma=sigma, noise=noise, decimals=number.decimals)
+    return links.GaussianLink(location=number.location, scale=number.scale, noise=noise, decimals=number.decimals)
 
 
 def _count(least: int, most: int, wanted: int | None, hardness: float, rng: np.random.Generator) -> int:

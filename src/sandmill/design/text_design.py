@@ -6,7 +6,7 @@ import numpy as np
 
 from sandmill.design.lexicon import draw_medium
 from sandmill.models.channels import TextChannel, TextMedium, WordSlot
-from sandmill.models.mechanism import Column
+from sandmill.models.columns import Column
 from sandmill.rng import Streams
 
 FEWEST_SENTENCES, MOST_SENTENCES = 7, 9

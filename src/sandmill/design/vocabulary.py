@@ -1,11 +1,15 @@
 """Choose the vocabulary of a design: the columns that it may use, with their meanings."""
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from sandmill.design.conditions import Conditions
 from sandmill.design.level_names import draw_level_names
 from sandmill.models.domain import CategoricalWord, DateWord, Domain, NumericWord, UnitWord
+from sandmill.models.structure import SplitKind
 from sandmill.rng import Streams
+
+Word: TypeAlias = NumericWord | CategoricalWord | DateWord | UnitWord
 
 _CALENDAR = (7.0, 30.44, 365.25)
 """Periods of a date column, in days: week, month, year."""
@@ -41,6 +45,12 @@ class Vocabulary:
         """Categorical columns with few levels."""
         return self.domain.categorical
 
+    @property
+    def words(self) -> list[Word]:
+        """All candidate columns."""
+        dated = [word for word in (self.date, self.unit) if word is not None]
+        return [*self.numeric, *self.categorical, *self.high_cardinality, *dated]
+
 
 def choose_vocabulary(domain: Domain, conditions: Conditions, streams: Streams) -> Vocabulary:
     """Draw level names of high-cardinality columns and, if the conditions need them, a date and a unit column."""
@@ -55,5 +65,5 @@ def choose_vocabulary(domain: Domain, conditions: Conditions, streams: Streams) 
         domain,
         tuple(high_cardinality),
         domain.dates[date] if conditions.has_date else None,
-        domain.units[unit] if conditions.has_units else None,
+        domain.units[unit] if conditions.split is SplitKind.GROUPED else None,
     )

@@ -30,10 +30,8 @@ def task_problems(task: TaskFile) -> list[Problem]:
 def answers_problem(content: bytes, facts: TaskFacts) -> Problem | None:
     """Return a problem if answers have too many cells to grade. Lines are counted without parsing."""
     lines = content.count(b"\n") + content.count(b"\r") - content.count(b"\r\n")
-    width = max(1, len(facts.submission_columns), len(facts.target_columns))
-    form = form_of(facts)
-    columns = form.shape(facts, lines)[1:]
-    width = max(width, *columns, len(facts.classes) if form.needs_every_class else 0)
+    columns = form_of(facts).width(facts)
+    width = max(1, len(facts.submission_columns), len(facts.target_columns), columns)
     # Metrics of named classes count every pair of classes.
     cells = max(lines * width, 0 if columns else len(facts.classes) ** 2)
     if cells <= MOST_CELLS:

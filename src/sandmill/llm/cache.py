@@ -52,12 +52,7 @@ def request_key(model: str, choice: ModelChoice, prompt: Prompt) -> str:
 
 @dataclass(frozen=True)
 class Recordings:
-    """Complete replies in a store. Errors, refusals and truncated answers are never recorded.
-
-    Args:
-        files: the store.
-        folder: the folder in the store.
-    """
+    """Complete replies in a folder of a store. Errors, refusals and truncated answers are never recorded."""
 
     files: Files
     folder: str = "llm/replies"

@@ -39,12 +39,7 @@ class Prices:
 
 
 def prices_of(model: str, given: Mapping[str, float] | None = None) -> Prices:
-    """Return the prices of a model.
-
-    Args:
-        model: name in LiteLLM's notation.
-        given: dollars per million tokens of `input` and `output`; they replace LiteLLM's table.
-    """
+    """Return a model's prices: the given ones, in dollars per million tokens of `input` and `output`, or LiteLLM's."""
     if given:
         return Prices(given.get("input", 0.0) / 1e6, given.get("output", 0.0) / 1e6)
     return _listed(model)

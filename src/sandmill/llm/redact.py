@@ -2,7 +2,6 @@
 
 import os
 import re
-from collections.abc import Mapping
 
 MARK = "[key]"
 _NAMES = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
@@ -13,15 +12,9 @@ _SHORTEST = 8
 """Shorter values are not replaced: they could be part of ordinary words."""
 
 
-def redact(text: str, environment: Mapping[str, str] | None = None) -> str:
-    """Replace every key in a text by `MARK`.
-
-    Args:
-        text: the text to clean.
-        environment: variables that hold keys; None means the environment of the process.
-    """
-    variables = os.environ if environment is None else environment
-    keys = {value for name, value in variables.items() if len(value) >= _SHORTEST and _NAMES.search(name)}
+def redact(text: str) -> str:
+    """Replace every key of the environment, and what looks like one, by `MARK`."""
+    keys = {value for name, value in os.environ.items() if len(value) >= _SHORTEST and _NAMES.search(name)}
     for key in sorted(keys, key=len, reverse=True):
         text = text.replace(key, MARK)
     return _LOOKS.sub(MARK, text)

@@ -13,7 +13,8 @@ import numpy as np
 
 from sandmill.mechanism.columns import Floats, log_density, probability_below, quantile
 from sandmill.mechanism.sampling import shift_of
-from sandmill.models.mechanism import Categorical, CellFault, Column, Cycle, Missing, Outliers, UnitMixup
+from sandmill.models.columns import Categorical, Column, Cycle
+from sandmill.models.faults import CellFault, Missing, Outliers, UnitMixup
 
 MISSING_NODES, OUTLIER_NODES = 24, 8
 """Gauss-Legendre nodes for each continuous piece of a missing cell and of a possible outlier. Outliers need fewer:
@@ -37,13 +38,10 @@ class CellPosterior:
 def cell_posterior(
     column: Column, fault: CellFault, cuts: Sequence[float], observed: Mapping[str, Floats]
 ) -> CellPosterior:
-    """Compute the posterior of a column's true cells.
+    """Compute the posterior of a column's true cells under a declared fault.
 
-    Args:
-        column: declaration of the column.
-        fault: declared fault of its cells.
-        cuts: values of the column at which the rule jumps. The integral is split there.
-        observed: visible cells of the rows, by column. For `Missing`, only rows in which this column is empty.
+    The integral is split at `cuts`, the values of the column at which the rule jumps. For `Missing`, the observed rows
+    must be those in which this column is empty.
     """
     seen, shift = observed[column.name], shift_of(column, observed)
     match fault:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from sandmill.models.mechanism import Categorical, Column, Cycle, Date, LogNormal, Normal, Uniform, Unit
+from sandmill.models.columns import Categorical, Column, Cycle, Date, LogNormal, Normal, Uniform, Unit
 
 Floats = NDArray[np.float64]
 
@@ -59,11 +59,7 @@ def probability_below(column: Column, value: float, shift: Floats | float = 0.0)
 def log_density(column: Column, value: Floats, shift: Floats | float = 0.0, spread: float = 1.0) -> Floats:
     """Return the log density of a normal or lognormal column, up to an additive constant.
 
-    Args:
-        column: declaration of the column.
-        value: cells, positive for lognormal columns.
-        shift: standard deviations by which the column's parents move it.
-        spread: factor on the declared standard deviation. The centre stays.
+    `shift` moves the centre by standard deviations. `spread` is a factor on the declared standard deviation.
     """
     z = (_normal_score(column, value) - shift) / spread
     scale = np.log(value) if isinstance(column.distribution, LogNormal) else 0.0
@@ -89,10 +85,8 @@ def standardize(column: Column, value: Floats) -> Floats:
     Categorical and unit columns are returned as they are.
     """
     match column.distribution:
-        case Normal(mean=mean, sd=sd):
-            return np.asarray((value - mean) / sd)
-        case LogNormal(median=median, sigma=sigma):
-            return np.asarray(np.log(value / median) / sigma)
+        case Normal() | LogNormal():
+            return _normal_score(column, value)
         case Uniform(low=low, high=high):
             return np.asarray((value - (low + high) / 2) * np.sqrt(12) / (high - low))
         case Cycle(first=first, period=period):

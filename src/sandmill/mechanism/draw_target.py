@@ -5,61 +5,43 @@ from scipy.special import expit, gammaincinv, ndtri, pdtr, pdtrik, softmax
 
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
-from sandmill.models.mechanism import (
-    BinaryLink,
-    CountLink,
-    GaussianLink,
-    Link,
-    MulticlassLink,
-    MultilabelLink,
-    NumbersLink,
-    OrdinalLink,
-    PositiveLink,
-)
+from sandmill.models import links
 
 
-def draw_target(link: Link, eta: Floats, row_numbers: RowNumbers) -> Floats:
-    """Draw a target for each row.
-
-    Args:
-        link: link of the mechanism.
-        eta: latent scores, shape (rows, outputs).
-        row_numbers: rows whose random numbers are used.
+def draw_target(link: links.Link, eta: Floats, row_numbers: RowNumbers) -> Floats:
+    """Draw a target for each row from its latent scores, shape (rows, outputs).
 
     Returns:
         Class codes or one number, shape (rows,). Labels as 0/1 or several numbers, shape (rows, outputs).
     """
     match link:
-        case MultilabelLink(intercepts=intercepts):
-            draws = np.column_stack([row_numbers.uniforms(f"target {place}") for place in range(eta.shape[1])])
-            return (draws < expit(np.asarray(intercepts) + eta)).astype(np.float64)
-        case NumbersLink(links=links):
-            draws = np.column_stack([row_numbers.uniforms(f"target {place}") for place in range(eta.shape[1])])
-            columns = zip(links, eta.T, draws.T, strict=True)
-            return np.column_stack([_number(number_link, score, u) for number_link, score, u in columns])
-        case BinaryLink(intercept=intercept):
+        case links.MultilabelLink(intercepts=intercepts):
+            draws = [row_numbers.uniforms(f"target {place}") for place in range(eta.shape[1])]
+            return (np.column_stack(draws) < expit(np.asarray(intercepts) + eta)).astype(np.float64)
+        case links.NumbersLink(links=parts):
+            draws = [row_numbers.uniforms(f"target {place}") for place in range(eta.shape[1])]
+            return np.column_stack([_number(*column) for column in zip(parts, eta.T, draws, strict=True)])
+        case links.BinaryLink(intercept=intercept):
             return (row_numbers.uniforms("target") < expit(intercept + eta[:, 0])).astype(np.float64)
-        case MulticlassLink(intercepts=intercepts):
+        case links.MulticlassLink(intercepts=intercepts):
             cumulative = np.cumsum(softmax(np.asarray(intercepts) + eta, axis=1), axis=1)[:, :-1]
             return _codes(cumulative, row_numbers.uniforms("target"))
-        case OrdinalLink(cuts=cuts):
+        case links.OrdinalLink(cuts=cuts):
             return _codes(expit(np.asarray(cuts) - eta), row_numbers.uniforms("target"))
-        case GaussianLink() | PositiveLink():
+        case links.GaussianLink() | links.PositiveLink():
             return _number(link, eta[:, 0], row_numbers.uniforms("target"))
-        case CountLink(intercept=intercept, dispersion=dispersion):
-            gamma = np.asarray(
-                gammaincinv(1 / dispersion, row_numbers.uniforms("target rate")) * dispersion, np.float64
-            )
-            return _poisson(gamma * np.exp(intercept + eta[:, 0]), row_numbers.uniforms("target"))
+        case links.CountLink(intercept=intercept, dispersion=dispersion):
+            gamma = gammaincinv(1 / dispersion, row_numbers.uniforms("target rate")) * dispersion
+            return _poisson(np.asarray(gamma * np.exp(intercept + eta[:, 0])), row_numbers.uniforms("target"))
 
 
 def _codes(cumulative: Floats, u: Floats) -> Floats:
     return np.asarray((u[:, None] >= cumulative).sum(axis=1), dtype=np.float64)
 
 
-def _number(link: GaussianLink | PositiveLink, eta: Floats, u: Floats) -> Floats:
+def _number(link: links.GaussianLink | links.PositiveLink, eta: Floats, u: Floats) -> Floats:
     score = eta + link.noise * ndtri(u)
-    if isinstance(link, GaussianLink):
+    if isinstance(link, links.GaussianLink):
         return np.asarray(np.round(link.location + link.scale * score, link.decimals))
     value = np.round(link.median * np.exp(link.sigma * score), link.decimals)
     return np.asarray(np.maximum(value, 10.0**-link.decimals))

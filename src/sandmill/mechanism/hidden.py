@@ -11,8 +11,10 @@ from sandmill.mechanism.cell_posterior import CellPosterior, cell_posterior
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.rule import SUBGROUP, UNIT_EFFECT, latent_score
 from sandmill.mechanism.sampling import subgroup_chance
-from sandmill.models.mechanism import CellFault, LocalRule, Mechanism, Missing, UnitEffect, output_count
-from sandmill.models.motifs import columns_of, cuts_of
+from sandmill.models.faults import CellFault, Missing
+from sandmill.models.links import output_count
+from sandmill.models.mechanism import Mechanism
+from sandmill.models.motifs import LocalRule, UnitEffect, columns_of, cuts_of
 
 _CELLS_PER_BLOCK = 2_000_000
 """Array cells (rows x combinations x outputs) computed at once, which bounds memory."""
@@ -33,16 +35,9 @@ class Mixture:
 def expect_over_hidden(
     mechanism: Mechanism, observed: Mapping[str, Floats], function: Callable[[Floats], Floats], width: int
 ) -> Floats:
-    """Return the expected value of a function of the latent scores, given the visible cells.
+    """Return the expected value of a function of the latent scores, shape (rows, width), given the visible cells.
 
-    Args:
-        mechanism: with its true parameters.
-        observed: visible cells by column.
-        function: maps scores, shape (rows, combinations, outputs), to values, shape (rows, combinations, width).
-        width: size of the function's last axis.
-
-    Returns:
-        Shape (rows, width).
+    The function maps scores, shape (rows, combinations, outputs), to values, shape (rows, combinations, width).
     """
     expected = np.empty((_count_rows(observed), width))
     for members, eta, weights in _blocks(mechanism, observed):
@@ -85,7 +80,8 @@ def _blocks(mechanism: Mechanism, observed: Mapping[str, Floats]) -> Iterator[tu
     """Yield row numbers, their possible latent scores (rows, combinations, outputs) and the scores' probabilities."""
     outputs = output_count(mechanism.link)
     for members, faults in _groups(mechanism, observed):
-        step = max(1, _CELLS_PER_BLOCK // (_grid_size(mechanism, faults, observed, members[:1]) * outputs))
+        _, one = _grid(mechanism, faults, {name: cells[members[:1]] for name, cells in observed.items()})
+        step = max(1, _CELLS_PER_BLOCK // (one.shape[1] * outputs))
         for start in range(0, len(members), step):
             block = members[start : start + step]
             values, weights = _grid(mechanism, faults, {name: cells[block] for name, cells in observed.items()})
@@ -116,9 +112,11 @@ def _grid(
 
     Hidden values and probabilities have shape (rows, combinations).
     """
-    posteriors = {fault.column: _posterior_of(mechanism, fault, visible) for fault in faults}
-    rows = _count_rows(visible)
-    motifs = [term.motif for term in mechanism.terms]
+    motifs, rows = [term.motif for term in mechanism.terms], _count_rows(visible)
+    posteriors = {}
+    for fault in faults:
+        cuts = [cut for motif in motifs if fault.column in columns_of(motif) for cut in cuts_of(motif)]
+        posteriors[fault.column] = cell_posterior(mechanism.column_by_name[fault.column], fault, cuts, visible)
     if mechanism.subgroup and any(isinstance(motif, LocalRule) for motif in motifs):
         chance = subgroup_chance(mechanism.subgroup, visible)
         posteriors[SUBGROUP] = CellPosterior(np.tile([0.0, 1.0], (rows, 1)), np.column_stack([1 - chance, chance]))
@@ -132,19 +130,6 @@ def _grid(
         values[name] = posterior.values[:, pick]
     factors = [posterior.weights[:, pick] for posterior, pick in zip(posteriors.values(), picks, strict=True)]
     return values, reduce(np.multiply, factors, np.ones((rows, 1)))
-
-
-def _grid_size(
-    mechanism: Mechanism, faults: tuple[CellFault, ...], observed: Mapping[str, Floats], one: NDArray[np.intp]
-) -> int:
-    """Return the number of combinations in one row, found by building its grid."""
-    _, weights = _grid(mechanism, faults, {name: cells[one] for name, cells in observed.items()})
-    return int(weights.shape[1])
-
-
-def _posterior_of(mechanism: Mechanism, fault: CellFault, visible: Mapping[str, Floats]) -> CellPosterior:
-    cuts = [cut for term in mechanism.terms if fault.column in columns_of(term.motif) for cut in cuts_of(term.motif)]
-    return cell_posterior(mechanism.column_by_name[fault.column], fault, cuts, visible)
 
 
 def _count_rows(observed: Mapping[str, Floats]) -> int:

@@ -5,7 +5,7 @@ from scipy.special import gammaln, ndtr, ndtri
 
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.hidden import Mixture
-from sandmill.models.mechanism import CountLink, GaussianLink, PositiveLink
+from sandmill.models.links import CountLink, GaussianLink, PositiveLink
 from sandmill.models.predictive import NumberPredictive
 
 _BINS = 81

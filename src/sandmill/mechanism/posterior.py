@@ -9,21 +9,9 @@ from scipy.special import expit, softmax
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.hidden import expect_over_hidden, latent_mixtures
 from sandmill.mechanism.numbers import predict_number
-from sandmill.models.mechanism import (
-    BinaryLink,
-    CountLink,
-    GaussianLink,
-    Link,
-    Mechanism,
-    MulticlassLink,
-    MultilabelLink,
-    NumbersLink,
-    OrdinalLink,
-    PositiveLink,
-    UnitEffect,
-    class_names,
-    output_count,
-)
+from sandmill.models import links
+from sandmill.models.mechanism import Mechanism
+from sandmill.models.motifs import UnitEffect
 from sandmill.models.predictive import ClassPredictive, LabelPredictive, NumbersPredictive, Predictive
 
 
@@ -41,20 +29,20 @@ def posterior(mechanism: Mechanism, observed: Mapping[str, Floats]) -> Predictiv
     plain = _unit_effect_as_noise(mechanism)
     link = plain.link
     match link:
-        case NumbersLink(links=links):
+        case links.NumbersLink(links=parts):
             mixtures = latent_mixtures(plain, observed)
-            return NumbersPredictive(tuple(predict_number(*pair) for pair in zip(links, mixtures, strict=True)))
-        case GaussianLink() | PositiveLink() | CountLink():
+            return NumbersPredictive(tuple(predict_number(*pair) for pair in zip(parts, mixtures, strict=True)))
+        case links.GaussianLink() | links.PositiveLink() | links.CountLink():
             return predict_number(link, latent_mixtures(plain, observed)[0])
-        case MultilabelLink(labels=labels):
+        case links.MultilabelLink(labels=labels):
             chances = expect_over_hidden(mechanism, observed, lambda eta: _probabilities(link, eta), len(labels))
             return LabelPredictive(_with_label_noise(mechanism, chances, 2))
-        case OrdinalLink(classes=names, cuts=cuts):
+        case links.OrdinalLink(classes=names, cuts=cuts):
             below = expect_over_hidden(mechanism, observed, lambda eta: expit(np.asarray(cuts) - eta), len(cuts))
             shares = np.diff(below, axis=1, prepend=0.0, append=1.0)
             return ClassPredictive(_with_label_noise(mechanism, shares, len(names)))
         case _:
-            classes = len(class_names(link))
+            classes = len(links.class_names(link))
             shares = expect_over_hidden(mechanism, observed, lambda eta: _probabilities(link, eta), classes)
             return ClassPredictive(_with_label_noise(mechanism, shares, classes))
 
@@ -67,31 +55,32 @@ def _unit_effect_as_noise(mechanism: Mechanism) -> Mechanism:
     """
     effects = [term for term in mechanism.terms if isinstance(term.motif, UnitEffect) and term.center == 0]
     others = tuple(term for term in mechanism.terms if term not in effects)
-    spreads = [hypot(*(term.weights[k] / term.scale for term in effects)) for k in range(output_count(mechanism.link))]
+    outputs = range(links.output_count(mechanism.link))
+    spreads = [hypot(*(term.weights[output] / term.scale for term in effects)) for output in outputs]
     match mechanism.link:
-        case NumbersLink(links=links):
-            noisier = tuple(_noisier(one, spread) for one, spread in zip(links, spreads, strict=True))
-            link: Link = mechanism.link.model_copy(update={"links": noisier})
-        case GaussianLink() | PositiveLink() as one:
+        case links.NumbersLink(links=parts):
+            noisier = tuple(_noisier(one, spread) for one, spread in zip(parts, spreads, strict=True))
+            link: links.Link = mechanism.link.model_copy(update={"links": noisier})
+        case links.GaussianLink() | links.PositiveLink() as one:
             link = _noisier(one, spreads[0])
         case _:
             return mechanism
     return mechanism.model_copy(update={"terms": others, "link": link}) if others else mechanism
 
 
-def _noisier(link: GaussianLink | PositiveLink, spread: float) -> GaussianLink | PositiveLink:
+def _noisier(link: links.GaussianLink | links.PositiveLink, spread: float) -> links.GaussianLink | links.PositiveLink:
     return link.model_copy(update={"noise": hypot(link.noise, spread)})
 
 
-def _probabilities(link: Link, eta: Floats) -> Floats:
+def _probabilities(link: links.Link, eta: Floats) -> Floats:
     """Return P(class | eta) or P(label | eta) on the last axis."""
     match link:
-        case BinaryLink(intercept=intercept):
+        case links.BinaryLink(intercept=intercept):
             positive = expit(intercept + eta[..., 0])
             return np.stack([1 - positive, positive], axis=-1)
-        case MulticlassLink(intercepts=intercepts):
+        case links.MulticlassLink(intercepts=intercepts):
             return np.asarray(softmax(np.asarray(intercepts) + eta, axis=-1))
-        case MultilabelLink(intercepts=intercepts):
+        case links.MultilabelLink(intercepts=intercepts):
             return np.asarray(expit(np.asarray(intercepts) + eta))
         case _:
             raise TypeError(f"a {link.kind} link has no classes")

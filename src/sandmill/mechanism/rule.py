@@ -6,28 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sandmill.mechanism.columns import Floats, standardize
-from sandmill.models.mechanism import (
-    BetweenCuts,
-    Bottleneck,
-    Column,
-    CrossedLookup,
-    Curve,
-    Difference,
-    Drift,
-    Interaction,
-    Linear,
-    LocalRule,
-    Lookup,
-    Mechanism,
-    Motif,
-    Periodic,
-    Ratio,
-    Saturation,
-    Term,
-    Threshold,
-    UnitEffect,
-    VaryingSlope,
-)
+from sandmill.models import motifs
+from sandmill.models.columns import Column
+from sandmill.models.mechanism import Mechanism
 
 SUBGROUP = "<subgroup>"
 """Key of the hidden membership (0 or 1) in dictionaries of cells by column. No column can have this name."""
@@ -36,48 +17,48 @@ UNIT_EFFECT = "<unit effect>"
 HIDDEN = (SUBGROUP, UNIT_EFFECT)
 
 
-def evaluate_motif(motif: Motif, columns: Mapping[str, Column], values: Mapping[str, Floats]) -> Floats:
+def evaluate_motif(motif: motifs.Motif, columns: Mapping[str, Column], values: Mapping[str, Floats]) -> Floats:
     """Return the raw value of a motif on true cells. Values broadcast, so a hidden cell may be a grid of values."""
 
     def score(name: str) -> Floats:
         return standardize(columns[name], values[name])
 
     match motif:
-        case Linear(column=name):
+        case motifs.Linear(column=name):
             return score(name)
-        case Curve(column=name):
+        case motifs.Curve(column=name):
             return np.square(score(name))
-        case Saturation(column=name, steepness=steepness):
+        case motifs.Saturation(column=name, steepness=steepness):
             return np.asarray(np.tanh(steepness * score(name)))
-        case Threshold(column=name, cut=cut):
+        case motifs.Threshold(column=name, cut=cut):
             return (values[name] > cut).astype(np.float64)
-        case BetweenCuts(column=name, low=low, high=high):
+        case motifs.BetweenCuts(column=name, low=low, high=high):
             return ((values[name] > low) & (values[name] <= high)).astype(np.float64)
-        case Periodic(column=name, period=period, phase=phase):
+        case motifs.Periodic(column=name, period=period, phase=phase):
             return np.asarray(np.sin(2 * np.pi * values[name] / period + phase))
-        case Ratio(numerator=top, denominator=bottom):
+        case motifs.Ratio(numerator=top, denominator=bottom):
             return np.asarray(np.log(values[top]) - np.log(values[bottom]))
-        case Difference(left=left, right=right):
+        case motifs.Difference(left=left, right=right):
             return score(left) - score(right)
-        case Interaction(left=left, right=right):
+        case motifs.Interaction(left=left, right=right):
             return score(left) * score(right)
-        case Bottleneck(left=left, right=right):
+        case motifs.Bottleneck(left=left, right=right):
             return np.minimum(score(left), score(right))
-        case Lookup(column=name, effects=effects):
+        case motifs.Lookup(column=name, effects=effects):
             return np.asarray(effects, dtype=np.float64)[_codes(values[name])]
-        case CrossedLookup(left=left, right=right, effects=table):
+        case motifs.CrossedLookup(left=left, right=right, effects=table):
             return np.asarray(table, dtype=np.float64)[_codes(values[left]), _codes(values[right])]
-        case VaryingSlope(column=name, by=by, slopes=slopes):
+        case motifs.VaryingSlope(column=name, by=by, slopes=slopes):
             return np.asarray(slopes, dtype=np.float64)[_codes(values[by])] * score(name)
-        case LocalRule(column=name):
+        case motifs.LocalRule(column=name):
             return values[SUBGROUP] * score(name)
-        case Drift(column=name, starts=starts, levels=levels):
+        case motifs.Drift(column=name, starts=starts, levels=levels):
             return np.asarray(levels, dtype=np.float64)[np.searchsorted(starts, values[name])]
-        case UnitEffect():
+        case motifs.UnitEffect():
             return values[UNIT_EFFECT]
 
 
-def evaluate_term(term: Term, columns: Mapping[str, Column], values: Mapping[str, Floats]) -> Floats:
+def evaluate_term(term: motifs.Term, columns: Mapping[str, Column], values: Mapping[str, Floats]) -> Floats:
     """Return the standardised value of a term, before its weights."""
     return (evaluate_motif(term.motif, columns, values) - term.center) / term.scale
 

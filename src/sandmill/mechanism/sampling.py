@@ -14,20 +14,10 @@ from sandmill.mechanism.columns import Floats, quantile, standardize, value_at
 from sandmill.mechanism.draw_target import draw_target
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.mechanism.rule import HIDDEN, SUBGROUP, UNIT_EFFECT, latent_score
-from sandmill.models.mechanism import (
-    Column,
-    Duplicates,
-    LabelNoise,
-    Mechanism,
-    Missing,
-    MultilabelLink,
-    Outliers,
-    Subgroup,
-    Unit,
-    UnitMixup,
-    class_names,
-    output_count,
-)
+from sandmill.models.columns import Column, Unit
+from sandmill.models.faults import Duplicates, LabelNoise, Missing, Outliers, UnitMixup
+from sandmill.models.links import MultilabelLink, class_names, output_count
+from sandmill.models.mechanism import Mechanism, Subgroup
 from sandmill.rng import Streams
 
 _UNITS_PER_BLOCK = 16

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sandmill.metrics.base import Array, Floats, Resample
+from sandmill.metrics.base import Array, Floats, Resample, divide
 
 RowLoss: TypeAlias = Callable[[Array, Array], Floats]
 """Truth and prediction to losses, shape (rows,) or (rows, columns)."""
@@ -32,7 +32,7 @@ def ratio_of(parts: Callable[[Array, Array], tuple[Floats, Floats]]) -> Resample
 
     def resample(truth: Array, prediction: Array, counts: Floats) -> Floats:
         numerator, denominator = (counts @ part for part in parts(truth, prediction))
-        return np.divide(numerator, denominator, out=np.zeros(len(counts)), where=denominator > 0)
+        return divide(numerator, denominator)
 
     return resample
 
@@ -61,11 +61,6 @@ def label_log_losses(truth: Array, prediction: Array) -> Floats:
     return _cost(np.where(truth == 1, prediction, 1 - prediction))
 
 
-def squared_probability_errors(truth: Array, prediction: Array) -> Floats:
-    """Return the squared difference of a probability and the true 0 or 1."""
-    return np.square(np.asarray(prediction - truth, dtype=np.float64))
-
-
 def different_labels(truth: Array, prediction: Array) -> Floats:
     """Return the share of wrong labels of each row."""
     return np.asarray((truth != prediction).mean(axis=1), dtype=np.float64)
@@ -75,7 +70,7 @@ def row_f1(truth: Array, prediction: Array) -> Floats:
     """Return the F1 of each row's label set; 0 where both sets are empty, as in scikit-learn."""
     shared = (truth * prediction).sum(axis=1)
     total = (truth + prediction).sum(axis=1)
-    return np.asarray(np.divide(2.0 * shared, total, out=np.zeros(len(truth)), where=total > 0), dtype=np.float64)
+    return divide(2.0 * shared, total)
 
 
 def shared_labels(truth: Array, prediction: Array) -> tuple[Floats, Floats]:
@@ -106,9 +101,7 @@ def precision_at_k(truth: Array, prediction: Array) -> Floats:
     for place in range(1, k):
         relevant[:, place] &= (prediction[:, :place] != prediction[:, [place]]).all(axis=1)
     precision = relevant.cumsum(axis=1) / np.arange(1, k + 1)
-    return np.asarray(
-        np.divide((relevant * precision).sum(axis=1), total, out=np.zeros(rows), where=total > 0), dtype=np.float64
-    )
+    return divide((relevant * precision).sum(axis=1), total)
 
 
 def squared_errors(truth: Array, prediction: Array) -> Floats:
@@ -135,11 +128,7 @@ def relative_errors(truth: Array, prediction: Array) -> Floats:
 
 def symmetric_errors(truth: Array, prediction: Array) -> Floats:
     """Return absolute errors in percent of the mean of |truth| and |prediction|; 0 where both are 0."""
-    size = np.abs(truth) + np.abs(prediction)
-    return np.asarray(
-        np.divide(200.0 * np.abs(truth - prediction), size, out=np.zeros(np.shape(size)), where=size > 0),
-        dtype=np.float64,
-    )
+    return divide(200.0 * np.abs(truth - prediction), np.abs(truth) + np.abs(prediction))
 
 
 def poisson_deviances(truth: Array, prediction: Array) -> Floats:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,17 @@ SCORE_DECIMALS = 5
 
 Resample: TypeAlias = Callable[[Array, Array, Floats], Floats]
 """Function from truth, prediction and bootstrap counts, shape (R, rows), to R scores."""
+
+
+def rounded(score: float) -> float:
+    """Round a score to the precision at which scores are compared. Minus zero becomes zero."""
+    return round(float(score), SCORE_DECIMALS) + 0.0
+
+
+def divide(numerator: Array, denominator: Array, otherwise: float = 0.0) -> Floats:
+    """Divide where the denominator is above 0; elsewhere the result is `otherwise`."""
+    fallback = np.full(np.shape(denominator), otherwise)
+    return np.asarray(np.divide(numerator, denominator, out=fallback, where=denominator > 0), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -40,21 +51,16 @@ class Metric:
     """Name in descriptions."""
     definition: str
     """Formula as a clause for descriptions."""
-    is_lower_better: bool
     resample: Resample
     """Scores of R bootstrap samples. Counts, shape (R, rows), are how often each row was drawn."""
     rule: DecisionRule
     """Decision rule that `decide` applies."""
-    decision: str
-    """Decision rule in words, for the documentation."""
-    decision_is_exact: bool
-    """False if the rule is a plug-in rule, which is optimal only asymptotically."""
-    decision_is_tuned: bool = False
-    """True if the rule has a cut-off, weights or a factor that are fitted on a `Tuning` draw."""
+    is_lower_better: bool = False
+    decision: Literal["exact", "tuned", "plug-in"] = "exact"
+    """Quality of the rule. A tuned rule has a cut-off, weights or a factor that are fitted on a `Tuning` draw; a
+    plug-in rule is optimal only asymptotically."""
     is_nonnegative: bool = False
     """True if submissions must not contain negative numbers."""
-    difference: str = ""
-    """Difference from the usual graders in score or accepted input, as a clause; empty if there is none."""
 
     def score(self, truth: Array, prediction: Array) -> float:
         """Return the unrounded score, by scikit-learn or scipy if they have the metric.
@@ -71,16 +77,13 @@ class Metric:
         return float(self.resample(truth, prediction, np.ones((1, len(truth))))[0])
 
     def rounded(self, truth: Array, prediction: Array) -> float:
-        """Return the score rounded as published and compared. Minus zero becomes zero."""
-        return round(self.score(truth, prediction), SCORE_DECIMALS) + 0.0
+        """Return the score rounded as published and compared."""
+        return rounded(self.score(truth, prediction))
 
     def decide(self, predictive: Predictive, tuning: Tuning | None = None) -> Array:
         """Return the prediction with the best expected score under the posterior.
 
-        Args:
-            predictive: posterior of the rows to predict.
-            tuning: independent draw for tuned rules; other rules ignore it. Without it, a tuned rule is fitted on the
-                predicted rows, with their probabilities as truth.
+        Without a draw for tuning, a tuned rule is fitted on the predicted rows, with their probabilities as truth.
 
         Raises:
             TypeError: if the metric needs a posterior of another kind.

@@ -1,7 +1,8 @@
 """Fit cut-offs, class weights and windows for metrics whose best decision depends on all rows together.
 
-Functions on classes take probabilities and a truth that may be soft: 0/1 for each class of a tuning draw, or the
-probabilities themselves. Probabilities as truth give the decision with the best expected score on these rows.
+Functions on classes take probabilities, shape (rows, classes), and a truth of the same shape that may be soft: 0/1 for
+each class of a tuning draw, or the probabilities themselves. Probabilities as truth give the decision with the best
+expected score on these rows.
 """
 
 import numpy as np
@@ -20,12 +21,7 @@ _HALVINGS = 25
 
 
 def f1_cutoff(probabilities: Floats, truth: Floats) -> float:
-    """Find the probability above which predicting the positive class improves F1.
-
-    Args:
-        probabilities: shape (rows,).
-        truth: 0/1 or soft, shape (rows,).
-    """
+    """Find the probability above which predicting the positive class improves F1. Both arrays have shape (rows,)."""
     order = np.argsort(-probabilities, kind="stable")
     ranked = probabilities[order]
     scores = 2 * np.cumsum(truth[order]) / (np.arange(1, len(ranked) + 1) + truth.sum())
@@ -39,12 +35,7 @@ def class_weights(probabilities: Floats, truth: Floats, finish: Finish) -> Float
     """Find weights w such that predicting argmax(w * p) scores best.
 
     With two classes the result is the global optimum. With more it is coordinate ascent from equal weights, with an
-    exact search for each weight, until no single weight can be improved.
-
-    Args:
-        probabilities: shape (rows, classes).
-        truth: 0/1 or soft, same shape.
-        finish: score of tallies; higher is better.
+    exact search for each weight, until no single weight can be improved. A higher score of the tallies is better.
     """
     classes = probabilities.shape[1]
     if classes > 2:
@@ -130,11 +121,8 @@ def densest_centres(values: Floats, weights: Floats) -> Floats:
     """Find, for each row, the centre of the window with the largest probability, shape (rows,).
 
     All rows share one width: the smallest at which the windows hold half of the probability on average. Half of the
-    errors are then below half the width, which minimises the median absolute error.
-
-    Args:
-        values: possible values, shape (rows, nodes).
-        weights: their probabilities, same shape.
+    errors are then below half the width, which minimises the median absolute error. Possible values and their
+    probabilities have shape (rows, nodes).
     """
     order = np.argsort(values, axis=1, kind="stable")
     values, weights = (np.take_along_axis(side, order, axis=1) for side in (values, weights))

@@ -4,7 +4,7 @@ import codecs
 
 from sandmill.errors import InvalidSubmission, Problem
 
-EXPECTED = "plain CSV in UTF-8"
+SUBMISSION, EXPECTED = "submission.csv", "plain CSV in UTF-8"
 
 _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF32_LE, "UTF-32 text"),
@@ -40,7 +40,7 @@ _MOSTLY = 0.7
 """Share of zero bytes at odd or even positions above which a file counts as UTF-16 without a byte order mark."""
 
 
-def decode_text(content: bytes, source: str) -> str:
+def decode_text(content: bytes) -> str:
     """Decode UTF-8, with or without a byte order mark.
 
     Zero bytes are refused although UTF-8 allows them: tables never contain them; UTF-16 and most binary formats do.
@@ -50,7 +50,7 @@ def decode_text(content: bytes, source: str) -> str:
     """
     if b"\0" in content:
         saw = name_format(content) or "binary data with zero bytes"
-        raise InvalidSubmission(source, [Problem("file", saw, EXPECTED)])
+        raise InvalidSubmission(SUBMISSION, [Problem("file", saw, EXPECTED)])
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -59,7 +59,7 @@ def decode_text(content: bytes, source: str) -> str:
         line = f"line {1 + content.count(_LINE_FEED, 0, start)}"
         foreign = name_format(content)
         where, saw = ("file", foreign) if foreign else (line, f"the byte 0x{content[start]:02x}")
-        raise InvalidSubmission(source, [Problem(where, saw, EXPECTED)]) from None
+        raise InvalidSubmission(SUBMISSION, [Problem(where, saw, EXPECTED)]) from None
 
 
 def name_format(content: bytes) -> str | None:

@@ -23,7 +23,7 @@ def library_score(name: MetricName, truth: Array, prediction: Array) -> float | 
         None if no library has the metric, or if its score is not a number, for example for an absent class or for the
         correlation of a constant prediction.
     """
-    scorer = _SCORERS.get(name)
+    scorer = SCORERS.get(name)
     if scorer is None:
         return None
     import warnings
@@ -46,22 +46,28 @@ def load_libraries() -> None:
     assert metrics
 
 
+def _call(name: str, truth: Array, prediction: Array, **settings: object) -> float:
+    """Call a function of sklearn.metrics. The library is imported on first use, since that is slow."""
+    from sklearn import metrics
+
+    return float(getattr(metrics, name)(truth, prediction, **settings))
+
+
 def _sklearn(name: str, **settings: object) -> Scorer:
-    """Return a scorer that imports a function of sklearn.metrics on first use, since the import is slow."""
+    return lambda truth, prediction: _call(name, truth, prediction, **settings)
 
+
+def _scipy(name: str) -> Scorer:
     def score(truth: Array, prediction: Array) -> float:
-        from sklearn import metrics
+        from scipy import stats
 
-        return float(getattr(metrics, name)(truth, prediction, **settings))
+        return float(getattr(stats, name)(truth, prediction).statistic)
 
     return score
 
 
 def _log_loss(truth: Array, prediction: Array) -> float:
-    from sklearn.metrics import log_loss
-
-    classes = prediction.shape[1] if prediction.ndim == 2 else 2
-    return float(log_loss(truth, prediction, labels=range(classes)))
+    return _call("log_loss", truth, prediction, labels=range(prediction.shape[1] if prediction.ndim == 2 else 2))
 
 
 def _log_loss_columns(truth: Array, prediction: Array) -> float:
@@ -69,63 +75,39 @@ def _log_loss_columns(truth: Array, prediction: Array) -> float:
 
 
 def _pairs(truth: Array, prediction: Array) -> float:
-    from sklearn.metrics import roc_auc_score
-
-    return float(roc_auc_score(truth.ravel(), prediction.ravel()))
+    return _call("roc_auc_score", truth.ravel(), prediction.ravel())
 
 
 def _label_ranking(truth: Array, prediction: Array) -> float:
-    from sklearn.metrics import label_ranking_average_precision_score
-
     held = truth.sum(axis=1)
-    return float(label_ranking_average_precision_score(truth, prediction, sample_weight=held))
+    return _call("label_ranking_average_precision_score", truth, prediction, sample_weight=held)
 
 
 def _f1_macro(truth: Array, prediction: Array) -> float:
     """Compute macro-averaged F1 without labels that are neither true nor predicted."""
-    from sklearn.metrics import f1_score
-
-    if truth.ndim == 1:
-        return float(f1_score(truth, prediction, average="macro"))
-    known = (truth + prediction).any(axis=0)
-    return float(f1_score(truth[:, known], prediction[:, known], average="macro"))
+    if truth.ndim == 2:
+        known = (truth + prediction).any(axis=0)
+        truth, prediction = truth[:, known], prediction[:, known]
+    return _call("f1_score", truth, prediction, average="macro")
 
 
 def _poisson_deviance(truth: Array, prediction: Array) -> float:
     """Compute the Poisson deviance with predictions raised to the floor, since scikit-learn refuses a 0."""
-    from sklearn.metrics import mean_poisson_deviance
-
-    return float(mean_poisson_deviance(truth, np.maximum(prediction, RATE_FLOOR)))
+    return _call("mean_poisson_deviance", truth, np.maximum(prediction, RATE_FLOOR))
 
 
 def _average_precision(truth: Array, prediction: Array) -> float:
-    from sklearn.metrics import average_precision_score
-
-    return float(average_precision_score(truth, prediction)) if truth.any() else np.nan
+    return _call("average_precision_score", truth, prediction) if truth.any() else np.nan
 
 
 def _quadratic_kappa(truth: Array, prediction: Array) -> float:
     """Compute quadratic kappa with distances of class codes, also across classes that do not occur."""
-    from sklearn.metrics import cohen_kappa_score
-
     codes = range(int(max(truth.max(), prediction.max())) + 1)
-    return float(cohen_kappa_score(truth, prediction, weights="quadratic", labels=codes))
-
-
-def _pearson(truth: Array, prediction: Array) -> float:
-    from scipy.stats import pearsonr
-
-    return float(pearsonr(truth, prediction).statistic)
-
-
-def _spearman(truth: Array, prediction: Array) -> float:
-    from scipy.stats import spearmanr
-
-    return float(spearmanr(truth, prediction).statistic)
+    return _call("cohen_kappa_score", truth, prediction, weights="quadratic", labels=codes)
 
 
 _N = MetricName
-_SCORERS: dict[MetricName, Scorer] = {
+SCORERS: dict[MetricName, Scorer] = {
     _N.ROC_AUC: _sklearn("roc_auc_score"),
     _N.ROC_AUC_COLUMNS: _sklearn("roc_auc_score", average="macro"),
     _N.ROC_AUC_PAIRS: _pairs,
@@ -155,10 +137,8 @@ _SCORERS: dict[MetricName, Scorer] = {
     _N.MEDAE: _sklearn("median_absolute_error"),
     _N.MAPE: _sklearn("mean_absolute_percentage_error"),
     _N.R2: _sklearn("r2_score"),
-    _N.PEARSON: _pearson,
-    _N.SPEARMAN: _spearman,
+    _N.PEARSON: _scipy("pearsonr"),
+    _N.SPEARMAN: _scipy("spearmanr"),
     _N.POISSON_DEVIANCE: _poisson_deviance,
 }
-
-LIBRARY_METRICS = frozenset(_SCORERS)
-"""Metrics that are scored by a library. Our own are gini, MAP@k and SMAPE."""
+"""Functions of libraries by metric. All other metrics are our own."""

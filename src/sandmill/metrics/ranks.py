@@ -1,9 +1,12 @@
-"""Metrics of the order of predictions. One sort serves all bootstrap samples; ties count one half."""
+"""Metrics that are not averages over rows: of the order of predictions, of correlation and of spread.
+
+One sort serves all bootstrap samples; ties count one half.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sandmill.metrics.base import Array, Floats, Resample
+from sandmill.metrics.base import Array, Floats, Resample, divide
 
 _CONSTANT = 1e-24
 """Ratio of variance to mean square below which values count as constant."""
@@ -14,7 +17,7 @@ def roc_auc(truth: Array, prediction: Array, counts: Floats) -> Floats:
     positive, negative = _by_value(truth, prediction, counts)
     upto = np.cumsum(negative, axis=1)
     below = np.einsum("sv,sv->s", positive, upto) - 0.5 * np.einsum("sv,sv->s", positive, negative)
-    return _divide(below, positive.sum(axis=1) * upto[:, -1])
+    return divide(below, positive.sum(axis=1) * upto[:, -1], np.nan)
 
 
 def average_precision(truth: Array, prediction: Array, counts: Floats) -> Floats:
@@ -22,8 +25,7 @@ def average_precision(truth: Array, prediction: Array, counts: Floats) -> Floats
     positive, negative = (side[:, ::-1] for side in _by_value(truth, prediction, counts))
     found = np.cumsum(positive, axis=1)
     named = found + np.cumsum(negative, axis=1)
-    precision = np.divide(found, named, out=np.zeros_like(found), where=named > 0)
-    return _divide((positive * precision).sum(axis=1), found[:, -1])
+    return divide((positive * divide(found, named)).sum(axis=1), found[:, -1], np.nan)
 
 
 def by_column(resample: Resample) -> Resample:
@@ -61,12 +63,35 @@ def label_precision(truth: Array, prediction: Array) -> tuple[Floats, Floats]:
 def gini(truth: Array, prediction: Array, counts: Floats) -> Floats:
     """Return cov(truth, ranks of the prediction) / cov(truth, ranks of the truth); 1 is the best order."""
     predicted, best = (_covariance(truth, midranks(order, counts), counts) for order in (prediction, truth))
-    return _divide(predicted, best)
+    return divide(predicted, best, np.nan)
 
 
 def spearman(truth: Array, prediction: Array, counts: Floats) -> Floats:
     """Return the correlation of ranks, with mean ranks for ties; 0 where the prediction is constant."""
     return correlation(midranks(truth, counts), midranks(prediction, counts), counts)
+
+
+def r_squared(truth: Array, prediction: Array, counts: Floats) -> Floats:
+    """Return 1 - squared error / variance of the truth; NaN where the truth is constant."""
+    centred = truth - truth.mean()
+    spread = counts @ np.square(centred) - np.square(counts @ centred) / counts.sum(axis=1)
+    left = counts @ np.square(truth - prediction)
+    return 1 - divide(left, spread, np.nan)
+
+
+def pearson(truth: Array, prediction: Array, counts: Floats) -> Floats:
+    """Return the linear correlation; 0 where the prediction is constant."""
+    return correlation(_scaled(truth), _scaled(prediction), counts)
+
+
+def median_error(truth: Array, prediction: Array, counts: Floats) -> Floats:
+    """Return the median of the absolute errors; for an even number of rows, the mean of the two in the middle."""
+    errors = np.abs(truth - prediction)
+    order = np.argsort(errors, kind="stable")
+    below = np.cumsum(counts[:, order], axis=1)
+    half = below[:, -1:] / 2
+    lower, upper = (below >= half).argmax(axis=1), (below > half).argmax(axis=1)
+    return np.asarray((errors[order][lower] + errors[order][upper]) / 2, dtype=np.float64)
 
 
 def correlation(left: Floats, right: Floats, counts: Floats) -> Floats:
@@ -81,10 +106,7 @@ def correlation(left: Floats, right: Floats, counts: Floats) -> Floats:
         is_constant = spread <= _CONSTANT * (counts * np.square(side)).sum(axis=1)
         spreads.append(np.where(is_constant, 0.0, spread))
     product = np.sqrt(spreads[0]) * np.sqrt(spreads[1])
-    return np.asarray(
-        np.divide(_covariance(left, right, counts), product, out=np.zeros(len(counts)), where=product > 0),
-        dtype=np.float64,
-    )
+    return divide(_covariance(left, right, counts), product)
 
 
 def midranks(values: Floats, counts: Floats) -> Floats:
@@ -95,6 +117,12 @@ def midranks(values: Floats, counts: Floats) -> Floats:
     group = np.empty(len(values), dtype=np.intp)
     group[order] = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(values)]))
     return np.asarray(middle[:, group], dtype=np.float64)
+
+
+def _scaled(values: Floats) -> Floats:
+    """Divide by a power of two above the largest absolute value. Squares cannot overflow, and the division is exact."""
+    _, exponent = np.frexp(np.abs(values).max(initial=0.0))
+    return np.asarray(np.ldexp(values, -exponent - 1), dtype=np.float64)
 
 
 def _by_value(truth: Array, prediction: Array, counts: Floats) -> tuple[Floats, Floats]:
@@ -118,8 +146,3 @@ def _covariance(left: Floats, right: Floats, counts: Floats) -> Floats:
     total = counts.sum(axis=1)
     centred = [side - ((counts * side).sum(axis=1) / total)[:, None] for side in (left, right)]
     return np.asarray((counts * centred[0] * centred[1]).sum(axis=1), dtype=np.float64)
-
-
-def _divide(numerator: Floats, denominator: Floats) -> Floats:
-    missing = np.full(len(denominator), np.nan)
-    return np.asarray(np.divide(numerator, denominator, out=missing, where=denominator > 0), dtype=np.float64)

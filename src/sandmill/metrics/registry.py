@@ -1,19 +1,10 @@
 """Look up metrics and answer forms."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
 from sandmill.errors import Problem, RequestError
-from sandmill.metrics import of_classes, of_labels, of_numbers
 from sandmill.metrics.base import Metric
+from sandmill.metrics.catalogue import METRICS
 from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.structure import MetricName, TargetKind
-
-METRICS: Mapping[MetricName, Metric] = MappingProxyType(
-    {metric.name: metric for metric in (*of_classes.METRICS, *of_labels.METRICS, *of_numbers.METRICS)}
-)
-
-SUPPORTED = frozenset(METRICS)
 
 
 def get_metric(name: MetricName | str) -> Metric:

@@ -1,27 +1,17 @@
 """Best decision rules: from the posterior to the prediction with the best expected score, for each metric."""
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 
+from sandmill.metrics import cutoffs
 from sandmill.metrics.base import Array, DecisionRule, Floats, Tuning
-from sandmill.metrics.cutoffs import (
-    class_weights,
-    densest_centres,
-    f1_cutoff,
-    kappa_offsets,
-    quadratic_price,
-    stretched_grades,
-)
 from sandmill.metrics.tallies import Finish
 from sandmill.models.package import LIST_LENGTH
-from sandmill.models.predictive import (
-    ClassPredictive,
-    LabelPredictive,
-    NumberPredictive,
-    NumbersPredictive,
-    Predictive,
-)
+from sandmill.models.predictive import ClassPredictive, LabelPredictive, NumberPredictive, NumbersPredictive, Predictive
+
+Kind = TypeVar("Kind", bound=Predictive)
 
 _CANDIDATES = 63
 """Quantiles that `least_expected` tries."""
@@ -63,7 +53,7 @@ def weighted_class(finish: Finish) -> DecisionRule:
     """Make a rule that predicts argmax(w * p), with weights tuned for a metric of tallies."""
 
     def rule(predictive: Predictive, tuning: Tuning | None = None) -> Array:
-        weights = class_weights(*_sample(predictive, tuning), finish)
+        weights = cutoffs.class_weights(*_sample(predictive, tuning), finish)
         return np.asarray((_classes(predictive) * weights).argmax(axis=1), dtype=np.int64)
 
     return rule
@@ -71,20 +61,20 @@ def weighted_class(finish: Finish) -> DecisionRule:
 
 def class_for_kappa(predictive: Predictive, tuning: Tuning | None = None) -> Array:
     """Return the most probable class after tuned offsets, which lower classes that are often right by chance."""
-    offsets = kappa_offsets(*_sample(predictive, tuning))
+    offsets = cutoffs.kappa_offsets(*_sample(predictive, tuning))
     return np.asarray((_classes(predictive) - offsets).argmax(axis=1), dtype=np.int64)
 
 
 def stretched_grade(predictive: Predictive, tuning: Tuning | None = None) -> Array:
     """Return the expected grade, stretched away from the mean grade and rounded, which is best for quadratic kappa."""
-    price, centre = quadratic_price(*_sample(predictive, tuning))
-    return stretched_grades(_classes(predictive), price, centre).astype(np.int64)
+    price, centre = cutoffs.quadratic_price(*_sample(predictive, tuning))
+    return cutoffs.stretched_grades(_classes(predictive), price, centre).astype(np.int64)
 
 
 def label_above_cutoff(predictive: Predictive, tuning: Tuning | None = None) -> Array:
     """Predict the positive class at or above the best cut-off for F1."""
     probabilities, truth = _sample(predictive, tuning)
-    cutoff = f1_cutoff(probabilities[:, 1], truth[:, 1])
+    cutoff = cutoffs.f1_cutoff(probabilities[:, 1], truth[:, 1])
     return np.asarray(_classes(predictive)[:, 1] >= cutoff, dtype=np.int64)
 
 
@@ -98,14 +88,14 @@ def labels_above_common_cutoff(predictive: Predictive, tuning: Tuning | None = N
     if isinstance(predictive, ClassPredictive):
         return likeliest_class(predictive)
     probabilities, truth = _sample(predictive, tuning)
-    return np.asarray(_labels(predictive) >= f1_cutoff(probabilities.ravel(), truth.ravel()), dtype=np.int64)
+    return np.asarray(_labels(predictive) >= cutoffs.f1_cutoff(probabilities.ravel(), truth.ravel()), dtype=np.int64)
 
 
 def labels_above_own_cutoffs(predictive: Predictive, tuning: Tuning | None = None) -> Array:
     """Predict labels at or above a cut-off of their own."""
     probabilities, truth = _sample(predictive, tuning)
-    cutoffs = [f1_cutoff(p, t) for p, t in zip(probabilities.T, truth.T, strict=True)]
-    return np.asarray(_labels(predictive) >= np.array(cutoffs), dtype=np.int64)
+    own = [cutoffs.f1_cutoff(p, t) for p, t in zip(probabilities.T, truth.T, strict=True)]
+    return np.asarray(_labels(predictive) >= np.array(own), dtype=np.int64)
 
 
 def either(of_classes: DecisionRule, of_labels: DecisionRule) -> DecisionRule:
@@ -146,7 +136,7 @@ def median(predictive: Predictive, tuning: Tuning | None = None) -> Array:
 
 def densest_centre(predictive: Predictive, tuning: Tuning | None = None) -> Array:
     """Return the centre of the window with the largest probability. See `densest_centres`."""
-    return densest_centres(*_number(predictive).grid())
+    return cutoffs.densest_centres(*_number(predictive).grid)
 
 
 def relative_median(predictive: Predictive, tuning: Tuning | None = None) -> Array:
@@ -165,7 +155,7 @@ def least_expected(loss: Callable[[Array, Array], Floats]) -> DecisionRule:
 
     def rule(predictive: Predictive, tuning: Tuning | None = None) -> Array:
         number = _number(predictive)
-        values, weights = number.grid()
+        values, weights = number.grid
         tried = number.quantiles([place / (_CANDIDATES + 1) for place in range(1, _CANDIDATES + 1)])
         chosen = np.empty(len(values))
         step = max(1, _LOSSES_PER_BLOCK // (values.shape[1] * _CANDIDATES))
@@ -182,9 +172,9 @@ def least_expected(loss: Callable[[Array, Array], Floats]) -> DecisionRule:
 def expected_rank(predictive: Predictive, tuning: Tuning | None = None) -> Array:
     """Return the expected rank of each row's number among all rows, or the mean if only that is known."""
     number = _number(predictive)
-    if not number.has_grid:
+    if number.make is None:
         return number.mean
-    values, weights = number.grid()
+    values, weights = number.grid
     order = np.argsort(values, axis=None, kind="stable")
     drawn, pooled = weights.ravel()[order], values.ravel()[order]
     starts = np.flatnonzero(np.r_[True, pooled[1:] != pooled[:-1]])
@@ -199,9 +189,8 @@ def of_columns(rule: DecisionRule) -> DecisionRule:
     """Make a rule for several numbers that treats each column separately."""
 
     def columns(predictive: Predictive, tuning: Tuning | None = None) -> Array:
-        if not isinstance(predictive, NumbersPredictive):
-            raise TypeError(f"a metric of columns needs several numbers, not {type(predictive).__name__}")
-        return np.column_stack([rule(column, None) for column in predictive.columns])
+        several = _as(NumbersPredictive, predictive, "a metric of columns needs several numbers")
+        return np.column_stack([rule(column, None) for column in several.columns])
 
     return columns
 
@@ -217,24 +206,22 @@ def _sample(predictive: Predictive, tuning: Tuning | None) -> tuple[Floats, Floa
 
 
 def _classes(predictive: Predictive) -> Floats:
-    if not isinstance(predictive, ClassPredictive):
-        raise TypeError(f"a class metric needs class probabilities, not {type(predictive).__name__}")
-    return predictive.probabilities
+    return _as(ClassPredictive, predictive, "a class metric needs class probabilities").probabilities
 
 
 def _labels(predictive: Predictive) -> Floats:
-    if not isinstance(predictive, LabelPredictive):
-        raise TypeError(f"a label metric needs label probabilities, not {type(predictive).__name__}")
-    return predictive.probabilities
+    return _as(LabelPredictive, predictive, "a label metric needs label probabilities").probabilities
 
 
 def _shares(predictive: Predictive) -> Floats:
-    if not isinstance(predictive, ClassPredictive | LabelPredictive):
-        raise TypeError(f"a class metric needs class probabilities, not {type(predictive).__name__}")
-    return predictive.probabilities
+    return predictive.probabilities if isinstance(predictive, LabelPredictive) else _classes(predictive)
 
 
 def _number(predictive: Predictive) -> NumberPredictive:
-    if not isinstance(predictive, NumberPredictive):
-        raise TypeError(f"a number metric needs a posterior mean, not {type(predictive).__name__}")
+    return _as(NumberPredictive, predictive, "a number metric needs a posterior mean")
+
+
+def _as(kind: type[Kind], predictive: Predictive, need: str) -> Kind:
+    if not isinstance(predictive, kind):
+        raise TypeError(f"{need}, not {type(predictive).__name__}")
     return predictive

@@ -14,7 +14,7 @@ from operator import methodcaller
 from sandmill.errors import InvalidSubmission, Problem, shorten
 from sandmill.metrics.answers import Answers, read_answers
 from sandmill.metrics.base import Array
-from sandmill.metrics.decoding import EXPECTED, decode_text, name_format
+from sandmill.metrics.decoding import EXPECTED, SUBMISSION, decode_text, name_format
 from sandmill.metrics.forms import form_of
 from sandmill.metrics.forms.base import others
 from sandmill.models.package import TaskFacts
@@ -35,7 +35,7 @@ _LONGEST_LINE = 1 << 16
 """Longest line that the fast reader takes. The csv module refuses longer fields with a message."""
 
 
-def parse_submission(content: bytes, facts: TaskFacts, ids: Sequence[str], source: str = "submission.csv") -> Array:
+def parse_submission(content: bytes, facts: TaskFacts, ids: Sequence[str]) -> Array:
     """Parse a submission into a prediction array in the order of `ids`.
 
     Returns:
@@ -44,7 +44,7 @@ def parse_submission(content: bytes, facts: TaskFacts, ids: Sequence[str], sourc
     Raises:
         InvalidSubmission: if the submission is not valid. It lists every problem.
     """
-    header, columns, lines = _read_table(content, facts, ids, source)
+    header, columns, lines = _read_table(content, facts, ids)
     problems: list[Problem] = []
     found = columns[header.index(facts.id_column)]
     is_in_order = found == tuple(ids) and len(set(found)) == len(found)
@@ -52,12 +52,12 @@ def parse_submission(content: bytes, facts: TaskFacts, ids: Sequence[str], sourc
     cells = [columns[header.index(name)] for name in facts.submission_columns]
     values = form_of(facts).read(cells, lines, facts, problems)
     if problems:
-        raise InvalidSubmission(source, problems)
+        raise InvalidSubmission(SUBMISSION, problems)
     return values if is_in_order else values[list(map(by_id.__getitem__, ids))]
 
 
 def _read_table(
-    content: bytes, facts: TaskFacts, ids: Sequence[str], source: str
+    content: bytes, facts: TaskFacts, ids: Sequence[str]
 ) -> tuple[list[str], list[tuple[str, ...]], Sequence[int]]:
     """Return header, columns and the line number of each row.
 
@@ -68,8 +68,8 @@ def _read_table(
     if len(content) > (most := _most_bytes(facts, ids)):
         foreign = name_format(content)
         saw = f"{foreign} of {len(content)} bytes" if foreign else f"{len(content)} bytes"
-        raise InvalidSubmission(source, [Problem("file", saw, f"{EXPECTED}, at most {most} bytes")])
-    text = decode_text(content, source)
+        raise InvalidSubmission(SUBMISSION, [Problem("file", saw, f"{EXPECTED}, at most {most} bytes")])
+    text = decode_text(content)
     most_rows = 2 * len(ids) + _SPARE_ROWS
     if plain := _read_plain(text, expected, most_rows):
         return plain
@@ -83,26 +83,20 @@ def _read_table(
         has_more = next(reader, None) is not None
     except csv.Error as error:
         saw = f"text that is not CSV ({error})"
-        raise InvalidSubmission(source, [Problem(f"line {reader.line_num}", saw, EXPECTED)]) from None
+        raise InvalidSubmission(SUBMISSION, [Problem(f"line {reader.line_num}", saw, EXPECTED)]) from None
     if has_more:
-        raise InvalidSubmission(source, [Problem("file", f"more than {most_rows} lines", f"{len(ids)} rows")])
+        raise InvalidSubmission(SUBMISSION, [Problem("file", f"more than {most_rows} lines", f"{len(ids)} rows")])
     problems = []
     if sorted(header) != sorted(expected):
-        problems.append(
-            Problem(
-                "line 1",
-                shorten(",".join(header)) or ("an empty line" if content else "an empty file"),
-                f"the columns {shorten(','.join(expected))}",
-            )
-        )
+        saw = shorten(",".join(header)) or ("an empty line" if content else "an empty file")
+        problems.append(Problem("line 1", saw, f"the columns {shorten(','.join(expected))}"))
     if not set(map(len, rows)) <= {len(header)}:
         ragged = [(line, row) for line, row in zip(lines, rows, strict=True) if len(row) != len(header)]
         line, row = ragged[0]
-        problems.append(
-            Problem(f"line {line}", f"{len(row)} fields", f"{len(header)} fields as in the header{others(ragged)}")
-        )
+        wanted = f"{len(header)} fields as in the header{others(ragged)}"
+        problems.append(Problem(f"line {line}", f"{len(row)} fields", wanted))
     if problems:
-        raise InvalidSubmission(source, problems)
+        raise InvalidSubmission(SUBMISSION, problems)
     return header, list(zip(*rows, strict=True)) or [()] * len(header), lines
 
 
@@ -150,16 +144,13 @@ def _index_rows(row_ids: Sequence[str], ids: Sequence[str], problems: list[Probl
     doubled = [row_id for row_id, count in seen.items() if count > 1]
     unknown = [row_id for row_id in seen if row_id not in wanted]
     absent = [row_id for row_id in ids if row_id not in seen]
-    if doubled:
-        problems.append(Problem("ids", f"{len(doubled)} repeated ({_examples(doubled)})", "each id once"))
-    if unknown:
-        problems.append(
-            Problem("ids", f"{len(unknown)} that are not in test.csv ({_examples(unknown)})", "the ids of test.csv")
-        )
-    if absent:
-        problems.append(
-            Problem("ids", f"{len(absent)} missing ({_examples(absent)})", f"all {len(ids)} ids of test.csv")
-        )
+    for found, fault, expected in (
+        (doubled, "repeated", "each id once"),
+        (unknown, "that are not in test.csv", "the ids of test.csv"),
+        (absent, "missing", f"all {len(ids)} ids of test.csv"),
+    ):
+        if found:
+            problems.append(Problem("ids", f"{len(found)} {fault} ({_examples(found)})", expected))
     return by_id
 
 

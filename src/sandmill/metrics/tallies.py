@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sandmill.metrics.base import Array, Floats, Resample
+from sandmill.metrics.base import Array, Floats, Resample, divide
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def of_tallies(finish: Finish) -> Resample:
 
 def f1_by_class(tallies: Tallies) -> Floats:
     """Return F1 of each class, shape (samples, classes); NaN where a class is neither true nor predicted."""
-    return _divide(2 * tallies.right, tallies.predicted + tallies.true, np.nan)
+    return divide(2 * tallies.right, tallies.predicted + tallies.true, np.nan)
 
 
 def f1_positive(tallies: Tallies) -> Floats:
@@ -55,7 +55,7 @@ def f1_macro(tallies: Tallies) -> Floats:
 
 def balanced_accuracy(tallies: Tallies) -> Floats:
     """Return the mean recall of the classes that occur."""
-    return _mean_of_known(_divide(tallies.right, tallies.true, np.nan))
+    return _mean_of_known(divide(tallies.right, tallies.true, np.nan))
 
 
 def mcc(tallies: Tallies) -> Floats:
@@ -63,7 +63,7 @@ def mcc(tallies: Tallies) -> Floats:
     total = tallies.true.sum(axis=1)
     covariance = tallies.right.sum(axis=1) * total - (tallies.predicted * tallies.true).sum(axis=1)
     spreads = [np.square(total) - np.square(side).sum(axis=1) for side in (tallies.predicted, tallies.true)]
-    return _divide(covariance, np.sqrt(np.maximum(spreads[0], 0) * np.maximum(spreads[1], 0)), 0.0)
+    return divide(covariance, np.sqrt(np.maximum(spreads[0], 0) * np.maximum(spreads[1], 0)))
 
 
 def cohen_kappa(tallies: Tallies) -> Floats:
@@ -71,7 +71,7 @@ def cohen_kappa(tallies: Tallies) -> Floats:
     total = tallies.true.sum(axis=1)
     missed = total - tallies.right.sum(axis=1)
     by_chance = total - (tallies.predicted * tallies.true).sum(axis=1) / total
-    return 1 - _divide(missed, by_chance, 0.0)
+    return 1 - divide(missed, by_chance)
 
 
 def quadratic_kappa(truth: Array, prediction: Array, counts: Floats) -> Floats:
@@ -81,14 +81,9 @@ def quadratic_kappa(truth: Array, prediction: Array, counts: Floats) -> Floats:
     missed = counts @ np.square(true - predicted)
     first, second = (counts @ np.column_stack([true, predicted])).T
     squares = counts @ (np.square(true) + np.square(predicted))
-    return 1 - _divide(missed, squares - 2 * first * second / total, 0.0)
-
-
-def _divide(numerator: Floats, denominator: Floats, otherwise: float) -> Floats:
-    fallback = np.full(np.shape(denominator), otherwise)
-    return np.asarray(np.divide(numerator, denominator, out=fallback, where=denominator > 0), dtype=np.float64)
+    return 1 - divide(missed, squares - 2 * first * second / total)
 
 
 def _mean_of_known(values: Floats) -> Floats:
     known = ~np.isnan(values)
-    return _divide(np.where(known, values, 0).sum(axis=1), known.sum(axis=1).astype(np.float64), 0.0)
+    return divide(np.where(known, values, 0).sum(axis=1), known.sum(axis=1).astype(np.float64))

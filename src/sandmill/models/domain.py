@@ -123,18 +123,11 @@ class Domain(Frozen):
 
     @model_validator(mode="after")
     def _pairs_name_columns(self) -> "Domain":
-        numeric = {word.name: word for word in self.numeric}
-        named = [
-            *(name for pair in (*self.ratios, *self.products) for name in pair),
-            *(name for name, _ in self.periods),
-        ]
-        unknown = sorted(set(named) - set(numeric))
-        signed = [
-            n
-            for pair in self.ratios
-            for n in pair
-            if n in numeric and not isinstance(numeric[n].distribution, LogNormal)
-        ]
+        numeric = {word.name for word in self.numeric}
+        paired = {name for pair in (*self.ratios, *self.products) for name in pair}
+        unknown = sorted((paired | {name for name, _ in self.periods}) - numeric)
+        not_lognormal = {word.name for word in self.numeric if not isinstance(word.distribution, LogNormal)}
+        signed = [name for pair in self.ratios for name in pair if name in not_lognormal]
         if unknown or signed:
             raise ValueError(f"unknown columns {unknown}; columns in ratios that are not lognormal {signed}")
         return self

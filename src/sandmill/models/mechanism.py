@@ -2,119 +2,11 @@
 
 from pydantic import Field, model_validator
 
+from sandmill.models import faults
 from sandmill.models.base import Frozen
-from sandmill.models.columns import (
-    Categorical,
-    Column,
-    Cycle,
-    Date,
-    Distribution,
-    LogNormal,
-    Normal,
-    Shift,
-    Trend,
-    Uniform,
-    Unit,
-)
-from sandmill.models.faults import (
-    CellFault,
-    Distractors,
-    Duplicates,
-    LabelNoise,
-    Missing,
-    MixedTypes,
-    Outliers,
-    Pathology,
-    UnitMixup,
-)
-from sandmill.models.links import (
-    BinaryLink,
-    CountLink,
-    GaussianLink,
-    Link,
-    MulticlassLink,
-    MultilabelLink,
-    NumbersLink,
-    OrdinalLink,
-    PositiveLink,
-    class_names,
-    output_count,
-)
-from sandmill.models.motifs import (
-    BetweenCuts,
-    Bottleneck,
-    CrossedLookup,
-    Curve,
-    Difference,
-    Drift,
-    Interaction,
-    Linear,
-    LocalRule,
-    Lookup,
-    Motif,
-    Periodic,
-    Ratio,
-    Saturation,
-    Term,
-    Threshold,
-    UnitEffect,
-    VaryingSlope,
-    columns_of,
-)
-
-__all__ = [
-    "BetweenCuts",
-    "BinaryLink",
-    "Bottleneck",
-    "Categorical",
-    "CellFault",
-    "Column",
-    "CountLink",
-    "CrossedLookup",
-    "Curve",
-    "Cycle",
-    "Date",
-    "Difference",
-    "Distractors",
-    "Distribution",
-    "Drift",
-    "Duplicates",
-    "GaussianLink",
-    "Interaction",
-    "LabelNoise",
-    "Linear",
-    "Link",
-    "LocalRule",
-    "LogNormal",
-    "Lookup",
-    "Mechanism",
-    "Missing",
-    "MixedTypes",
-    "Motif",
-    "MulticlassLink",
-    "MultilabelLink",
-    "Normal",
-    "NumbersLink",
-    "OrdinalLink",
-    "Outliers",
-    "Pathology",
-    "Periodic",
-    "PositiveLink",
-    "Ratio",
-    "Saturation",
-    "Shift",
-    "Subgroup",
-    "Term",
-    "Threshold",
-    "Trend",
-    "Uniform",
-    "Unit",
-    "UnitEffect",
-    "UnitMixup",
-    "VaryingSlope",
-    "class_names",
-    "output_count",
-]
+from sandmill.models.columns import Column, Date, Unit
+from sandmill.models.links import Link, class_names, output_count
+from sandmill.models.motifs import Drift, LocalRule, Term, UnitEffect, columns_of
 
 
 class Subgroup(Frozen):
@@ -131,7 +23,7 @@ class Mechanism(Frozen):
     columns: tuple[Column, ...] = Field(min_length=1)
     terms: tuple[Term, ...] = Field(min_length=1)
     link: Link
-    pathologies: tuple[Pathology, ...] = ()
+    pathologies: tuple[faults.Pathology, ...] = ()
     subgroup: Subgroup | None = None
 
     @model_validator(mode="after")
@@ -217,25 +109,25 @@ class Mechanism(Frozen):
         """Sorted names of the motifs in the rule."""
         return tuple(sorted({term.motif.motif for term in self.terms}))
 
-    def cell_faults(self) -> tuple[CellFault, ...]:
+    def cell_faults(self) -> tuple[faults.CellFault, ...]:
         """Faults that change cells, at most one for each column."""
-        return tuple(p for p in self.pathologies if isinstance(p, Missing | UnitMixup | Outliers))
+        return tuple(p for p in self.pathologies if isinstance(p, faults.Missing | faults.UnitMixup | faults.Outliers))
 
-    def missing(self) -> tuple[Missing, ...]:
+    def missing(self) -> tuple[faults.Missing, ...]:
         """Declared missing cells."""
-        return tuple(p for p in self.pathologies if isinstance(p, Missing))
+        return tuple(p for p in self.pathologies if isinstance(p, faults.Missing))
 
-    def label_noise(self) -> LabelNoise | None:
+    def label_noise(self) -> faults.LabelNoise | None:
         """Declared label noise, if any."""
-        return next((p for p in self.pathologies if isinstance(p, LabelNoise)), None)
+        return next((p for p in self.pathologies if isinstance(p, faults.LabelNoise)), None)
 
-    def mixed_types(self) -> tuple[MixedTypes, ...]:
+    def mixed_types(self) -> tuple[faults.MixedTypes, ...]:
         """Columns whose numbers are partly written as text."""
-        return tuple(p for p in self.pathologies if isinstance(p, MixedTypes))
+        return tuple(p for p in self.pathologies if isinstance(p, faults.MixedTypes))
 
-    def duplicates(self) -> Duplicates | None:
+    def duplicates(self) -> faults.Duplicates | None:
         """Copies among the training rows, if any."""
-        return next((p for p in self.pathologies if isinstance(p, Duplicates)), None)
+        return next((p for p in self.pathologies if isinstance(p, faults.Duplicates)), None)
 
     def unit_column(self) -> str | None:
         """Name of the unit column, if there is one."""

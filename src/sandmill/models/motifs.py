@@ -7,41 +7,47 @@ from pydantic import Field, model_validator
 from sandmill.models.base import Frozen
 
 
-class Linear(Frozen):
+class _OnColumn(Frozen):
+    motif: str
+    column: str
+
+
+class _OnPair(Frozen):
+    motif: str
+    left: str
+    right: str
+
+
+class Linear(_OnColumn):
     """Linear effect of the standardised value."""
 
     motif: Literal["linear"] = "linear"
-    column: str
 
 
-class Curve(Frozen):
+class Curve(_OnColumn):
     """Square of the standardised value: low and high values have the same effect."""
 
     motif: Literal["curve"] = "curve"
-    column: str
 
 
-class Saturation(Frozen):
+class Saturation(_OnColumn):
     """Effect that levels off at both ends: the hyperbolic tangent of steepness * standardised value."""
 
     motif: Literal["saturation"] = "saturation"
-    column: str
     steepness: float = Field(gt=0)
 
 
-class Threshold(Frozen):
+class Threshold(_OnColumn):
     """Step: 1 above a cut, else 0."""
 
     motif: Literal["threshold"] = "threshold"
-    column: str
     cut: float
 
 
-class BetweenCuts(Frozen):
+class BetweenCuts(_OnColumn):
     """1 between two cuts, else 0."""
 
     motif: Literal["band"] = "band"
-    column: str
     low: float
     high: float
 
@@ -52,11 +58,10 @@ class BetweenCuts(Frozen):
         return self
 
 
-class Periodic(Frozen):
+class Periodic(_OnColumn):
     """Sine wave over the column."""
 
     motif: Literal["periodic"] = "periodic"
-    column: str
     period: float = Field(gt=0)
     phase: float
     """In radians."""
@@ -70,65 +75,54 @@ class Ratio(Frozen):
     denominator: str
 
 
-class Difference(Frozen):
+class Difference(_OnPair):
     """Difference of two standardised columns."""
 
     motif: Literal["difference"] = "difference"
-    left: str
-    right: str
 
 
-class Interaction(Frozen):
+class Interaction(_OnPair):
     """Product of two standardised columns. Neither has an effect alone."""
 
     motif: Literal["interaction"] = "interaction"
-    left: str
-    right: str
 
 
-class Bottleneck(Frozen):
+class Bottleneck(_OnPair):
     """Minimum of two standardised columns."""
 
     motif: Literal["bottleneck"] = "bottleneck"
-    left: str
-    right: str
 
 
-class Lookup(Frozen):
+class Lookup(_OnColumn):
     """Effect for each level of a categorical column."""
 
     motif: Literal["lookup"] = "lookup"
-    column: str
     effects: tuple[float, ...]
 
 
-class CrossedLookup(Frozen):
+class CrossedLookup(_OnPair):
     """Effect for each pair of levels of two categorical columns."""
 
     motif: Literal["crossed_lookup"] = "crossed_lookup"
-    left: str
-    right: str
     effects: tuple[tuple[float, ...], ...]
     """One row for each level of `left`, one number for each of `right`."""
 
 
-class VaryingSlope(Frozen):
+class VaryingSlope(_OnColumn):
     """Linear effect whose slope depends on a categorical column."""
 
     motif: Literal["varying_slope"] = "varying_slope"
-    column: str
     by: str
     slopes: tuple[float, ...]
 
 
-class LocalRule(Frozen):
+class LocalRule(_OnColumn):
     """Linear effect in rows of the hidden subgroup only."""
 
     motif: Literal["local_rule"] = "local_rule"
-    column: str
 
 
-class Drift(Frozen):
+class Drift(_OnColumn):
     """Effect of the period that a row lies in. Periods change at certain days, so old rows are less informative."""
 
     motif: Literal["drift"] = "drift"
@@ -148,7 +142,7 @@ class Drift(Frozen):
         return self
 
 
-class UnitEffect(Frozen):
+class UnitEffect(_OnColumn):
     """Hidden effect that all rows of a unit share: a standard normal number for each unit."""
 
     motif: Literal["unit_effect"] = "unit_effect"
@@ -190,30 +184,12 @@ class Term(Frozen):
 def columns_of(motif: Motif) -> tuple[str, ...]:
     """Return the names of the columns that a motif reads."""
     match motif:
-        case Ratio(numerator=top, denominator=bottom):
-            return (top, bottom)
-        case (
-            Difference(left=left, right=right)
-            | Interaction(left=left, right=right)
-            | Bottleneck(left=left, right=right)
-            | CrossedLookup(left=left, right=right)
-        ):
+        case Ratio(numerator=first, denominator=second) | VaryingSlope(column=first, by=second):
+            return (first, second)
+        case _OnPair(left=left, right=right):
             return (left, right)
-        case VaryingSlope(column=name, by=by):
-            return (name, by)
-        case (
-            Linear(column=name)
-            | Curve(column=name)
-            | Saturation(column=name)
-            | Threshold(column=name)
-            | BetweenCuts(column=name)
-            | Periodic(column=name)
-            | Lookup(column=name)
-            | LocalRule(column=name)
-            | Drift(column=name)
-            | UnitEffect(column=name)
-        ):
-            return (name,)
+        case _:
+            return (motif.column,)
 
 
 def cuts_of(motif: Motif) -> tuple[float, ...]:

@@ -31,52 +31,28 @@ class NumberPredictive:
 
     mean: Floats
     """E[y | x], shape (rows,)."""
-    values: Floats | None = None
-    """Grid of possible values, shape (rows, nodes), in any order."""
-    weights: Floats | None = None
-    """Probabilities of the values, shape (rows, nodes) or (nodes,). They sum to 1 in each row."""
     make: Callable[[], tuple[Floats, Floats]] | None = None
-    """Function that computes values and weights on first use."""
+    """Function that computes the grid on first use; None if only the mean is known."""
 
-    @classmethod
-    def on_grid(cls, values: Floats, weights: Floats) -> "NumberPredictive":
-        """Make a posterior from a grid, and compute the mean from it."""
-        return cls((values * weights).sum(axis=1), values, np.broadcast_to(weights, values.shape))
-
-    @property
-    def has_grid(self) -> bool:
-        """Whether a grid is available besides the mean."""
-        return self.make is not None or (self.values is not None and self.weights is not None)
-
+    @cached_property
     def grid(self) -> tuple[Floats, Floats]:
-        """Return values and weights, both of shape (rows, nodes).
+        """Possible values in any order, and their probabilities, which sum to 1 in each row; shape (rows, nodes).
 
         Raises:
             TypeError: if only the mean is known.
         """
-        return self._grid
-
-    @cached_property
-    def _grid(self) -> tuple[Floats, Floats]:
-        if self.values is not None and self.weights is not None:
-            return self.values, np.broadcast_to(self.weights, self.values.shape)
         if self.make is None:
             raise TypeError("this rule needs the distribution of the number (values and weights), not only its mean")
         return self.make()
 
     def expect(self, function: Callable[[Floats], Floats]) -> Floats:
         """Return E[function(y) | x], shape (rows,)."""
-        values, weights = self.grid()
+        values, weights = self.grid
         return np.asarray((weights * function(values)).sum(axis=1), dtype=np.float64)
 
     def quantiles(self, levels: Sequence[float], reweight: Callable[[Floats], Floats] | None = None) -> Floats:
-        """Return posterior quantiles, shape (rows, levels).
-
-        Args:
-            levels: probabilities between 0 and 1.
-            reweight: factor on the probability of each value, as a function of the value.
-        """
-        values, weights = self.grid()
+        """Return posterior quantiles, shape (rows, levels). `reweight` maps values to factors on their chances."""
+        values, weights = self.grid
         weights = weights if reweight is None else weights * reweight(values)
         order = np.argsort(values, axis=1, kind="stable")
         below = np.take_along_axis(weights, order, axis=1).cumsum(axis=1)

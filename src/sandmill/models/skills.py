@@ -6,37 +6,10 @@ from enum import StrEnum
 from pydantic import Field
 
 from sandmill.models.base import Frozen
-from sandmill.models.mechanism import (
-    BetweenCuts,
-    Bottleneck,
-    Categorical,
-    CrossedLookup,
-    Curve,
-    Difference,
-    Distractors,
-    Drift,
-    Duplicates,
-    Interaction,
-    LabelNoise,
-    Linear,
-    LocalRule,
-    LogNormal,
-    Lookup,
-    Mechanism,
-    Missing,
-    MixedTypes,
-    Motif,
-    Outliers,
-    Pathology,
-    Periodic,
-    Ratio,
-    Saturation,
-    Threshold,
-    UnitEffect,
-    UnitMixup,
-    VaryingSlope,
-)
-from sandmill.models.motifs import columns_of
+from sandmill.models.columns import Categorical, LogNormal
+from sandmill.models.faults import Pathology
+from sandmill.models.mechanism import Mechanism
+from sandmill.models.motifs import Linear, Lookup, Motif, columns_of
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import MetricName, TargetKind
 
@@ -84,6 +57,31 @@ class SkillLift(Frozen):
     """Number of fresh training draws."""
 
 
+_OF_MOTIF: dict[str, Skill] = {
+    "curve": Skill.CURVES,
+    "saturation": Skill.CURVES,
+    "threshold": Skill.STEP_FEATURES,
+    "band": Skill.STEP_FEATURES,
+    "periodic": Skill.PERIODIC_FEATURES,
+    "ratio": Skill.LOG_RATIO,
+    "difference": Skill.DIFFERENCES,
+    "interaction": Skill.PRODUCT_FEATURES,
+    "bottleneck": Skill.BOTTLENECK_FEATURES,
+    "crossed_lookup": Skill.CATEGORY_CROSSES,
+    "varying_slope": Skill.SLOPES_BY_CATEGORY,
+    "local_rule": Skill.LOCAL_MODELS,
+    "drift": Skill.RECENCY,
+}
+"""Skill that finds each motif. Of a linear motif and a lookup it depends on the column; nobody finds a unit effect."""
+_OF_FAULT: dict[str, Skill] = {
+    "missing": Skill.IMPUTATION,
+    "unit_mixup": Skill.UNIT_REPAIR,
+    "outliers": Skill.OUTLIER_HANDLING,
+    "mixed_types": Skill.UNIT_PARSING,
+    "duplicates": Skill.DUPLICATE_REMOVAL,
+    "label_noise": Skill.NOISE_ROBUSTNESS,
+    "distractors": Skill.FEATURE_SELECTION,
+}
 _CUT = (MetricName.F1, MetricName.F1_MACRO, MetricName.MCC, MetricName.COHEN_KAPPA, MetricName.BALANCED_ACCURACY)
 _CUT_SETS = (MetricName.F1_MICRO, MetricName.F1_MACRO, MetricName.F1_SAMPLES)
 _RELATIVE = (MetricName.RMSLE, MetricName.RMSLE_COLUMNS, MetricName.MAPE, MetricName.SMAPE)
@@ -94,7 +92,13 @@ def skills_of(spec: TaskSpec) -> tuple[Skill, ...]:
 
     A fault of cells counts only if the rule reads the faulty column.
     """
-    found = {*_of_rule(spec.mechanism), *_of_faults(spec.mechanism), *_of_metric(spec)}
+    mechanism, read = spec.mechanism, rule_columns(spec.mechanism)
+    faults = [fault for fault in mechanism.pathologies if getattr(fault, "column", None) in {None, *read}]
+    found = {
+        *(skill_of_motif(term.motif, mechanism) for term in mechanism.terms),
+        *map(skill_of_fault, faults),
+        *_of_metric(spec),
+    }
     return tuple(skill for skill in Skill if skill in found)
 
 
@@ -108,69 +112,19 @@ def skill_of_motif(motif: Motif, mechanism: Mechanism) -> Skill | None:
             spread = mechanism.column_by_name[name].distribution
             has_many_levels = isinstance(spread, Categorical) and len(spread.levels) >= HIGH_CARDINALITY_LEVELS
             return Skill.TARGET_ENCODING if has_many_levels else None
-        case Curve() | Saturation():
-            return Skill.CURVES
-        case Threshold() | BetweenCuts():
-            return Skill.STEP_FEATURES
-        case Periodic():
-            return Skill.PERIODIC_FEATURES
-        case Ratio():
-            return Skill.LOG_RATIO
-        case Difference():
-            return Skill.DIFFERENCES
-        case Interaction():
-            return Skill.PRODUCT_FEATURES
-        case Bottleneck():
-            return Skill.BOTTLENECK_FEATURES
-        case CrossedLookup():
-            return Skill.CATEGORY_CROSSES
-        case VaryingSlope():
-            return Skill.SLOPES_BY_CATEGORY
-        case LocalRule():
-            return Skill.LOCAL_MODELS
-        case Drift():
-            return Skill.RECENCY
-        case UnitEffect():
-            return None
+        case _:
+            return _OF_MOTIF.get(motif.motif)
 
 
 def skill_of_fault(fault: Pathology) -> Skill:
     """Return the skill that handles a fault."""
-    match fault:
-        case Missing():
-            return Skill.IMPUTATION
-        case UnitMixup():
-            return Skill.UNIT_REPAIR
-        case Outliers():
-            return Skill.OUTLIER_HANDLING
-        case MixedTypes():
-            return Skill.UNIT_PARSING
-        case Duplicates():
-            return Skill.DUPLICATE_REMOVAL
-        case LabelNoise():
-            return Skill.NOISE_ROBUSTNESS
-        case Distractors():
-            return Skill.FEATURE_SELECTION
+    return _OF_FAULT[fault.kind]
 
 
 def rule_columns(mechanism: Mechanism) -> frozenset[str]:
     """Return the names of the columns that the rule reads, including the column of the hidden subgroup."""
     read = {name for term in mechanism.terms for name in columns_of(term.motif)}
     return frozenset(read | ({mechanism.subgroup.by} if mechanism.subgroup else set()))
-
-
-def _of_rule(mechanism: Mechanism) -> Iterator[Skill]:
-    for term in mechanism.terms:
-        skill = skill_of_motif(term.motif, mechanism)
-        if skill is not None:
-            yield skill
-
-
-def _of_faults(mechanism: Mechanism) -> Iterator[Skill]:
-    read = rule_columns(mechanism)
-    for fault in mechanism.pathologies:
-        if not isinstance(fault, Missing | UnitMixup | Outliers | MixedTypes) or fault.column in read:
-            yield skill_of_fault(fault)
 
 
 def _of_metric(spec: TaskSpec) -> Iterator[Skill]:

@@ -8,7 +8,8 @@ from sandmill.fingerprint import fingerprint
 from sandmill.models.base import Band, Frozen
 from sandmill.models.channels import AnyChannel
 from sandmill.models.kinds import TABLE, Kind, kind_named
-from sandmill.models.mechanism import Mechanism, class_names, output_count
+from sandmill.models.links import class_names, output_count
+from sandmill.models.mechanism import Mechanism
 from sandmill.models.structure import MetricName, SplitKind, Structure, TargetKind
 
 

@@ -3,7 +3,7 @@
 import polars as pl
 
 from sandmill.errors import name_some
-from sandmill.models.mechanism import Categorical, Column, Date, Unit
+from sandmill.models.columns import Categorical, Column, Date, Unit
 from sandmill.models.spec import TaskSpec
 
 _ISO = r"^\d{4}-\d{2}-\d{2}$"

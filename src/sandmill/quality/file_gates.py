@@ -12,7 +12,8 @@ from sandmill.layouts.base import SAMPLE
 from sandmill.mechanism.columns import standardize
 from sandmill.models.base import Part
 from sandmill.models.calibration import RUNG_FILES
-from sandmill.models.mechanism import Categorical, Missing
+from sandmill.models.columns import Categorical
+from sandmill.models.faults import Missing
 from sandmill.quality.dependence import Array, Levels, clustering_p_value, correlate_ranks, level
 from sandmill.quality.package_tables import ANSWERS, PART, PackageTables
 from sandmill.quality.targets import Target, name_target

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from pydantic import BaseModel
 
-from sandmill.models.mechanism import Cycle, Date, Uniform
+from sandmill.models.columns import Cycle, Date, Uniform
 from sandmill.models.spec import TaskSpec
 
 GIVEAWAYS = (

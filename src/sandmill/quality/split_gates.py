@@ -8,7 +8,7 @@ import polars as pl
 
 from sandmill.errors import count, name_some
 from sandmill.models.base import Part
-from sandmill.models.mechanism import Column
+from sandmill.models.columns import Column
 from sandmill.models.structure import SplitKind
 from sandmill.quality.cells import date_columns
 from sandmill.quality.dependence import Array, overhang_p_value, same_spread_p_value

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from sandmill.errors import shorten
-from sandmill.metrics.registry import METRICS
+from sandmill.metrics.catalogue import METRICS
 from sandmill.models.seed import SeedTask, UnsupportedSeed
 from sandmill.models.structure import MetricName
 from sandmill.seeds.cards import Reading, bundled_cards

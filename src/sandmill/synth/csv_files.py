@@ -9,7 +9,9 @@ import polars as pl
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.metrics.forms import form_of
-from sandmill.models.mechanism import Categorical, Column, Date, Mechanism, MixedTypes, Unit
+from sandmill.models.columns import Categorical, Column, Date, Unit
+from sandmill.models.faults import MixedTypes
+from sandmill.models.mechanism import Mechanism
 from sandmill.models.package import TaskFacts
 from sandmill.rng import Streams
 

@@ -6,9 +6,9 @@ from sandmill.layouts.base import SAMPLE, Layout, layout_of
 from sandmill.metrics import get_metric
 from sandmill.metrics.forms import form_of
 from sandmill.metrics.forms.base import listed
+from sandmill.models.columns import Categorical, Column, Date, Unit
 from sandmill.models.layout import PUBLIC, SUBMISSION, public_path
 from sandmill.models.libraries import LIBRARIES
-from sandmill.models.mechanism import Categorical, Column, Date, Unit
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import SplitKind, TargetKind

@@ -3,7 +3,8 @@
 from sandmill.mechanism import draw_rows
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.sampling import Draw
-from sandmill.models.mechanism import Duplicates, LabelNoise, Mechanism
+from sandmill.models.faults import Duplicates, LabelNoise
+from sandmill.models.mechanism import Mechanism
 from sandmill.models.spec import TaskSpec
 from sandmill.rng import Streams
 from sandmill.synth.rows import PartRows, draw_train

@@ -29,7 +29,7 @@ class OracleRule:
     @cached_property
     def tuning(self) -> Tuning | None:
         """Independent draw for tuning the decision rule; None if the metric has no tuned rule."""
-        if not get_metric(self.spec.metric).decision_is_tuned:
+        if get_metric(self.spec.metric).decision != "tuned":
             return None
         mechanism = self.spec.mechanism
         draw = draw_rows(mechanism, self.streams.child("tuning"), range(TUNING_ROWS), is_train=False)

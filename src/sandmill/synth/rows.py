@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from sandmill.mechanism import draw_rows
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.sampling import Draw
-from sandmill.models.mechanism import Mechanism, class_names
+from sandmill.models.links import class_names
+from sandmill.models.mechanism import Mechanism
 from sandmill.models.structure import SplitKind
 from sandmill.rng import Streams
 

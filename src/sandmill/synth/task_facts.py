@@ -2,7 +2,7 @@
 
 from sandmill.metrics import encoding_for
 from sandmill.metrics.forms import form_of
-from sandmill.models.mechanism import NumbersLink, class_names
+from sandmill.models.links import NumbersLink, class_names
 from sandmill.models.package import LIST_LENGTH, TaskFacts
 from sandmill.models.spec import TaskSpec
 

@@ -9,7 +9,8 @@ from tempfile import TemporaryDirectory
 from sandmill.calibrate.panel import Panel
 from sandmill.mechanism.sampling import Draw
 from sandmill.models.base import Part
-from sandmill.models.mechanism import Mechanism, Motif, Term
+from sandmill.models.mechanism import Mechanism
+from sandmill.models.motifs import Motif, Term
 from sandmill.models.spec import TaskSpec
 from sandmill.synth import Rendered, render
 from sandmill.synth.render import shuffled, streams_of

@@ -9,22 +9,21 @@ from sandmill.calibrate.informed import informed_run
 from sandmill.calibrate.true_features import centred, motif_features
 from sandmill.metrics import get_metric
 from sandmill.metrics.gap import gap_closed
-from sandmill.models.mechanism import (
+from sandmill.models.columns import Categorical, Normal
+from sandmill.models.faults import Duplicates
+from sandmill.models.mechanism import Mechanism
+from sandmill.models.motifs import (
     BetweenCuts,
     Bottleneck,
-    Categorical,
     CrossedLookup,
     Curve,
     Difference,
     Drift,
-    Duplicates,
     Interaction,
     Linear,
     LocalRule,
     Lookup,
-    Mechanism,
     Motif,
-    Normal,
     Periodic,
     Ratio,
     Saturation,

@@ -7,8 +7,10 @@ import pytest
 
 from sandmill.calibrate.ablations import ModelInputs, ablation_of
 from sandmill.calibrate.lifts import GradedRows, measure_lifts
-from sandmill.models.faults import Pathology
-from sandmill.models.mechanism import Linear, LogNormal, Mechanism, Missing, Motif, Normal, Outliers
+from sandmill.models.columns import LogNormal, Normal
+from sandmill.models.faults import Missing, Outliers, Pathology
+from sandmill.models.mechanism import Mechanism
+from sandmill.models.motifs import Linear, Motif
 from sandmill.models.skills import Skill, SkillLift, rule_columns, skill_of_fault, skill_of_motif, skills_of
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind

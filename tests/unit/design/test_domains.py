@@ -12,8 +12,8 @@ import pytest
 from sandmill.design import design_task, grammar
 from sandmill.design.lexicon import load_domains
 from sandmill.models.base import Band
+from sandmill.models.columns import Cycle, LogNormal, Normal, Uniform
 from sandmill.models.domain import LevelNames
-from sandmill.models.mechanism import Cycle, LogNormal, Normal, Uniform
 from sandmill.models.plan import Slot
 from sandmill.quality import check_package
 from sandmill.quality.giveaways import GIVEAWAYS, MOTIF_NUMBERS

@@ -15,32 +15,21 @@ from sandmill.mechanism import draw_rows
 from sandmill.mechanism.rule import evaluate_term, latent_score
 from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.base import Band
-from sandmill.models.mechanism import (
+from sandmill.models.columns import Categorical, Cycle, LogNormal
+from sandmill.models.faults import Distractors, Duplicates, LabelNoise, Missing, MixedTypes, Outliers, UnitMixup
+from sandmill.models.links import (
     BinaryLink,
-    Categorical,
     CountLink,
-    Cycle,
-    Distractors,
-    Drift,
-    Duplicates,
     GaussianLink,
-    LabelNoise,
-    LogNormal,
-    Lookup,
-    Missing,
-    MixedTypes,
     MulticlassLink,
     MultilabelLink,
     NumbersLink,
     OrdinalLink,
-    Outliers,
     PositiveLink,
-    Subgroup,
-    UnitEffect,
-    UnitMixup,
     class_names,
 )
-from sandmill.models.motifs import columns_of, cuts_of
+from sandmill.models.mechanism import Subgroup
+from sandmill.models.motifs import Drift, Lookup, UnitEffect, columns_of, cuts_of
 from sandmill.models.plan import Slot
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
 from sandmill.pipeline.band_search import AIM, first_hardness, steer

@@ -14,7 +14,8 @@ from sandmill.design.motifs import FINDABLE_KINDS, HIDDEN_KINDS
 from sandmill.design.rule import choose_rule
 from sandmill.design.vocabulary import choose_vocabulary
 from sandmill.models.base import Band
-from sandmill.models.mechanism import Distractors, class_names
+from sandmill.models.faults import Distractors
+from sandmill.models.links import class_names
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Knobs, TaskSpec
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind

@@ -10,8 +10,7 @@ from sandmill.design.soundness import domain_problems
 from sandmill.design.vocabulary import choose_vocabulary
 from sandmill.models.design_draft import MotifChoice
 from sandmill.models.domain import Domain
-from sandmill.models.mechanism import LocalRule
-from sandmill.models.motifs import columns_of
+from sandmill.models.motifs import LocalRule, columns_of
 from sandmill.quality.giveaways import GIVEAWAYS
 from sandmill.rng import Streams
 from tests.designs import SECRET, TASKS, make_seed

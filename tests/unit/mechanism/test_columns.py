@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import kstest, lognorm, norm, uniform
 
 from sandmill.mechanism.columns import log_density, probability_below, quantile, standardize
-from sandmill.models.mechanism import Categorical, Column, Cycle, Date, LogNormal, Normal, Uniform, Unit
+from sandmill.models.columns import Categorical, Column, Cycle, Date, LogNormal, Normal, Uniform, Unit
 
 U = (np.arange(20_000) + 0.5) / 20_000
 CONTINUOUS = [

@@ -7,7 +7,7 @@ from scipy.stats import kstest, nbinom, norm
 
 from sandmill.mechanism.draw_target import draw_target
 from sandmill.mechanism.row_numbers import RowNumbers
-from sandmill.models.mechanism import (
+from sandmill.models.links import (
     BinaryLink,
     CountLink,
     GaussianLink,

@@ -5,8 +5,8 @@ import pytest
 
 from sandmill.mechanism.hidden import _MIXTURE_NODES, Mixture, _merge
 from sandmill.mechanism.numbers import predict_number
-from sandmill.models.mechanism import CountLink, GaussianLink, PositiveLink
-from sandmill.models.predictive import NumberPredictive
+from sandmill.models.links import CountLink, GaussianLink, PositiveLink
+from tests.metric_samples import on_grid
 
 GAUSSIAN = GaussianLink(location=5, scale=2, noise=0.3)
 POSITIVE = PositiveLink(median=30, sigma=0.5, noise=0.4)
@@ -27,8 +27,8 @@ def test_merging_keeps_the_mean_and_nearly_the_quantiles(nodes):
     np.testing.assert_allclose(few.weights.sum(axis=1), 1)
     np.testing.assert_allclose((few.values * few.weights).sum(axis=1), (values * weights).sum(axis=1))
     for level in (0.1, 0.3, 0.5, 0.7, 0.9):
-        found = NumberPredictive.on_grid(few.values, few.weights).quantiles([level])
-        low, high = NumberPredictive.on_grid(values, weights).quantiles([level - 0.09, level + 0.09]).T
+        found = on_grid(few.values, few.weights).quantiles([level])
+        low, high = on_grid(values, weights).quantiles([level - 0.09, level + 0.09]).T
         assert ((low - 1e-9 <= found[:, 0]) & (found[:, 0] <= high + 1e-9)).all()
 
 

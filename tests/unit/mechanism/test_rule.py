@@ -6,32 +6,26 @@ import numpy as np
 import pytest
 
 from sandmill.mechanism.rule import SUBGROUP, UNIT_EFFECT, evaluate_motif, evaluate_term, latent_score
-from sandmill.models.mechanism import (
+from sandmill.models.columns import Categorical, Column, Date, LogNormal, Normal, Unit
+from sandmill.models.links import BinaryLink, MulticlassLink
+from sandmill.models.mechanism import Mechanism
+from sandmill.models.motifs import (
     BetweenCuts,
-    BinaryLink,
     Bottleneck,
-    Categorical,
-    Column,
     CrossedLookup,
     Curve,
-    Date,
     Difference,
     Drift,
     Interaction,
     Linear,
     LocalRule,
-    LogNormal,
     Lookup,
-    Mechanism,
     Motif,
-    MulticlassLink,
-    Normal,
     Periodic,
     Ratio,
     Saturation,
     Term,
     Threshold,
-    Unit,
     UnitEffect,
     VaryingSlope,
 )

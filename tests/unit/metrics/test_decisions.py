@@ -15,7 +15,7 @@ from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.metrics.tallies import Tallies, cohen_kappa, f1_positive, mcc
 from sandmill.models.predictive import ClassPredictive, LabelPredictive, NumberPredictive, NumbersPredictive
 from sandmill.models.structure import TargetKind
-from tests.metric_samples import guess, make_world
+from tests.metric_samples import guess, make_world, on_grid
 
 ROWS = 4000
 NUMBER_RULES = (u.mean, u.median, u.log_mean, u.relative_median, u.densest_centre, u.expected_rank)
@@ -29,10 +29,8 @@ def _blurred(predictive, rng):
             return ClassPredictive((p + p[other]) / 2)
         case LabelPredictive(probabilities=p):
             return LabelPredictive((p + p[other]) / 2)
-        case NumberPredictive(values=values, weights=weights):
-            return NumberPredictive.on_grid(
-                np.hstack([values, values[other]]), np.hstack([weights, weights[other]]) / 2
-            )
+        case NumberPredictive(grid=(values, weights)):
+            return on_grid(np.hstack([values, values[other]]), np.hstack([weights, weights[other]]) / 2)
         case NumbersPredictive(columns=columns):
             return NumbersPredictive(tuple(_blurred(column, rng) for column in columns))
 
@@ -52,7 +50,7 @@ def test_knowing_more_never_scores_worse_and_decisions_have_the_shape_of_submiss
     if decided.ndim == 2 and ANSWER_FORMS[pair] != "ranked_list":
         assert decided.shape == guess(pair, rng, ROWS).shape
     untuned = sign * metric.score(world.truth, metric.decide(world.predictive))
-    if not metric.decision_is_tuned:
+    if metric.decision != "tuned":
         assert untuned == best
     else:
         assert untuned == pytest.approx(best, abs=0.02)
@@ -143,7 +141,7 @@ def test_class_weights_never_end_below_equal_ones():
 
 
 def test_quantiles_of_a_grid_are_its_smallest_sufficient_values():
-    number = NumberPredictive.on_grid(np.array([[3.0, 1.0, 2.0]]), np.array([0.25, 0.5, 0.25]))
+    number = on_grid(np.array([[3.0, 1.0, 2.0]]), np.array([0.25, 0.5, 0.25]))
     assert number.quantiles([0.1, 0.5, 0.51, 0.75, 0.76, 1.0]).tolist() == [[1, 1, 2, 2, 3, 3]]
     assert number.mean.tolist() == [1.75]
     assert number.quantiles([0.5], lambda values: values).tolist() == [[2.0]]
@@ -173,7 +171,7 @@ def test_exact_answers_of_small_posteriors():
     labels = LabelPredictive(np.array([[0.6, 0.4, 0.1], [0.2, 0.1, 0.1]]))
     assert get_metric("hamming_loss").decide(labels).tolist() == [[1, 0, 0], [0, 0, 0]]
     assert get_metric("f1_samples").decide(labels).tolist() == [[1, 1, 0], [1, 0, 0]]
-    number = NumberPredictive.on_grid(np.array([[0.0, 1.0, 9.0]]), np.array([0.3, 0.4, 0.3]))
+    number = on_grid(np.array([[0.0, 1.0, 9.0]]), np.array([0.3, 0.4, 0.3]))
     assert get_metric("mae").decide(number).tolist() == [1.0]
     assert get_metric("rmsle").decide(number)[0] == pytest.approx(np.exp(0.4 * np.log(2) + 0.3 * np.log(10)) - 1)
     assert get_metric("mape").decide(number).tolist() == [0.0]

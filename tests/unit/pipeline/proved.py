@@ -71,7 +71,7 @@ def calibrated() -> Calibration:
         is_lower_better=metric.is_lower_better,
         trivial=ends[0],
         oracle=ends[1],
-        oracle_is_exact=metric.decision_is_exact,
+        oracle_is_exact=metric.decision == "exact",
         board=board,
         thresholds=bars,
         **(STEADY | {"feedback_thresholds": feedback, "steps": gap_steps(bars, *ends)}),

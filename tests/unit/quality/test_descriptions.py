@@ -6,26 +6,11 @@ import pytest
 
 from sandmill.metrics import get_metric
 from sandmill.metrics.support import ANSWER_FORMS
-from sandmill.models.mechanism import (
-    BetweenCuts,
-    Column,
-    CountLink,
-    Date,
-    Drift,
-    Duplicates,
-    Linear,
-    LogNormal,
-    Mechanism,
-    MixedTypes,
-    NumbersLink,
-    OrdinalLink,
-    Periodic,
-    PositiveLink,
-    Saturation,
-    Term,
-    Trend,
-    Uniform,
-)
+from sandmill.models.columns import Column, Date, LogNormal, Trend, Uniform
+from sandmill.models.faults import Duplicates, MixedTypes
+from sandmill.models.links import CountLink, NumbersLink, OrdinalLink, PositiveLink
+from sandmill.models.mechanism import Mechanism
+from sandmill.models.motifs import BetweenCuts, Drift, Linear, Periodic, Saturation, Term
 from sandmill.models.structure import SplitKind, TargetKind
 from sandmill.quality.gates import check_package
 from sandmill.quality.giveaways import GIVEAWAYS, public_numbers, secret_numbers

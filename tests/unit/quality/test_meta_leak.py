@@ -7,7 +7,8 @@ import pytest
 
 from sandmill.models.base import Band
 from sandmill.models.columns import Categorical, Column, LogNormal
-from sandmill.models.mechanism import BinaryLink, Mechanism
+from sandmill.models.links import BinaryLink
+from sandmill.models.mechanism import Mechanism
 from sandmill.models.motifs import Linear, Lookup, Motif, Ratio, Term, Threshold, columns_of
 from sandmill.models.spec import Sizes, Story, TaskSpec
 from sandmill.models.structure import MetricName, Modality, Structure, TargetKind

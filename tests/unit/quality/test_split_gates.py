@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sandmill.models.mechanism import Duplicates, MixedTypes
+from sandmill.models.faults import Duplicates, MixedTypes
 from sandmill.models.structure import SplitKind
 from sandmill.quality.dependence import correlate_ranks, level, overhang_p_value, same_spread_p_value
 from sandmill.quality.gates import check_package

@@ -6,8 +6,8 @@ import pytest
 
 from sandmill.metrics import get_metric
 from sandmill.metrics.support import ANSWER_FORMS
+from sandmill.models.columns import Categorical, Date, Unit
 from sandmill.models.libraries import LIBRARIES
-from sandmill.models.mechanism import Categorical, Date, Unit
 from sandmill.models.structure import PathologyKind, SplitKind, TargetKind
 from sandmill.quality.giveaways import GIVEAWAYS, secret_numbers
 from sandmill.synth.describe import describe, listed

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sandmill.models.mechanism import LabelNoise
+from sandmill.models.faults import LabelNoise
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
 from sandmill.rng import Streams
 from sandmill.synth.draws import fresh_training

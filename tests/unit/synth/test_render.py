@@ -15,7 +15,7 @@ import pytest
 from sandmill.metrics import get_metric
 from sandmill.metrics.submission import parse_submission, read_answers
 from sandmill.metrics.support import ANSWER_FORMS
-from sandmill.models.mechanism import Categorical, Cycle, Date, Unit
+from sandmill.models.columns import Categorical, Cycle, Date, Unit
 from sandmill.models.spec import Sizes
 from sandmill.models.structure import PathologyKind, SplitKind
 from sandmill.synth import render

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from sandmill.mechanism import draw_rows
-from sandmill.models.mechanism import Duplicates, MulticlassLink, class_names
+from sandmill.models.faults import Duplicates
+from sandmill.models.links import MulticlassLink, class_names
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
 from sandmill.rng import Streams
 from sandmill.synth.rows import _POOL, _stratify, draw_test, draw_train

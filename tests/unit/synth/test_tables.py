@@ -10,19 +10,11 @@ import polars as pl
 
 from sandmill.layouts.tables import csv_bytes
 from sandmill.mechanism.row_numbers import RowNumbers
-from sandmill.models.mechanism import (
-    BinaryLink,
-    Categorical,
-    Column,
-    Date,
-    Linear,
-    LogNormal,
-    Mechanism,
-    MixedTypes,
-    Normal,
-    Term,
-    Unit,
-)
+from sandmill.models.columns import Categorical, Column, Date, LogNormal, Normal, Unit
+from sandmill.models.faults import MixedTypes
+from sandmill.models.links import BinaryLink
+from sandmill.models.mechanism import Mechanism
+from sandmill.models.motifs import Linear, Term
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.rng import Streams

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, reduce
 from importlib.resources import files
 from typing import Any, Protocol, TypeVar
 
@@ -59,7 +59,7 @@ class Conversation:
     @property
     def usage(self) -> Usage:
         """Sum over all replies; recorded replies count with their original cost."""
-        return _sum(exchange.reply.usage for exchange in self.exchanges)
+        return reduce(Usage.plus, (exchange.reply.usage for exchange in self.exchanges), Usage())
 
     @property
     def repairs_made(self) -> int:
@@ -158,10 +158,3 @@ def _repair_request(problems: list[str]) -> str:
     rest = len(problems) - MOST_PROBLEMS
     more = f"\n- and {rest} more of the same kinds" if rest > 0 else ""
     return fill("repair", {"problems": listed + more})
-
-
-def _sum(usages: Any) -> Usage:
-    total = Usage()
-    for usage in usages:
-        total = total.plus(usage)
-    return total

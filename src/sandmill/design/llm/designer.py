@@ -76,12 +76,8 @@ class LlmDesigner:
 
         Ideas are chosen in the order of the slots, each as far as possible from known domains and from the ideas of
         earlier slots, so the order of replies changes nothing. Designs start in the same order and few at a time:
-        when the spending limit is reached, few are unfinished.
-
-        Args:
-            slots: the slots to design.
-            known: domains of the library and of finished tasks.
-            draw: name of the round; equal questions of two rounds are different requests.
+        when the spending limit is reached, few are unfinished. `draw` names the round: equal questions of two rounds
+        are different requests.
 
         Raises:
             ReplayMiss: in replay, if a request is not recorded and misses are not forgiven.

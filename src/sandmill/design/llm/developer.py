@@ -15,15 +15,9 @@ from sandmill.models.base import Frozen
 from sandmill.models.design_draft import MotifChoice
 from sandmill.models.domain import (
     CategoricalWord,
-    ClassTarget,
-    CountTarget,
     DateWord,
     Domain,
-    GradeTarget,
     HighCardinalityWord,
-    LabelsTarget,
-    ManyClassTarget,
-    NumberTarget,
     NumericWord,
     TargetWords,
     UnitWord,
@@ -31,16 +25,6 @@ from sandmill.models.domain import (
 from sandmill.models.plan import Slot
 from sandmill.models.structure import TargetKind
 
-_TARGETS: dict[TargetKind, tuple[str, type[Frozen]]] = {
-    TargetKind.BINARY: ("binary", ClassTarget),
-    TargetKind.MULTICLASS: ("multiclass", ManyClassTarget),
-    TargetKind.ORDINAL: ("ordinal", GradeTarget),
-    TargetKind.COUNT: ("count", CountTarget),
-    TargetKind.MULTILABEL: ("multilabel", LabelsTarget),
-    TargetKind.REGRESSION: ("regression", NumberTarget),
-    TargetKind.MULTI_TARGET: ("regression", NumberTarget),
-}
-"""For each kind of target, the field of `TargetWords` that holds its words, and their type."""
 _MOST_NUMBERS = 3
 _LEVELS = 30
 
@@ -67,10 +51,9 @@ class SampleReview(Frozen):
 @cache
 def answer_for(kind: TargetKind) -> type[Columns]:
     """Return the schema of the answer for a kind of target; it adds the field `targets`."""
-    word = _TARGETS[kind][1]
-    most = _MOST_NUMBERS if kind is TargetKind.MULTI_TARGET else 1
-    least = 2 if kind is TargetKind.MULTI_TARGET else 1
-    targets: Any = (tuple[word, ...], Field(min_length=least, max_length=most))  # type: ignore[valid-type]
+    least, most = (2, _MOST_NUMBERS) if kind is TargetKind.MULTI_TARGET else (1, 1)
+    words = TargetWords.model_fields[_field_of(kind)].annotation
+    targets: Any = (words, Field(min_length=least, max_length=most))
     return create_model("Columns", __base__=Columns, __doc__=Columns.__doc__, targets=targets)
 
 
@@ -122,24 +105,15 @@ async def _settle(
 
 def domain_of(idea: Idea, columns: Columns, kind: TargetKind) -> Domain:
     """Combine the texts of an idea with its columns, without validation."""
-    targets = TargetWords.model_construct(
-        **{**dict.fromkeys(TargetWords.model_fields, ()), _TARGETS[kind][0]: columns.targets}  # type: ignore[attr-defined]
-    )
-    return Domain.model_construct(
-        name=idea.name,
-        title=idea.title,
-        row=idea.row,
-        overview=idea.overview,
-        numeric=columns.numeric,
-        categorical=columns.categorical,
-        high_cardinality=columns.high_cardinality,
-        dates=columns.dates,
-        units=columns.units,
-        ratios=(),
-        products=(),
-        periods=columns.periods,
-        targets=targets,
-    )
+    words = {**dict.fromkeys(TargetWords.model_fields, ()), _field_of(kind): columns.targets}  # type: ignore[attr-defined]
+    texts = {name: getattr(idea, name) for name in ("name", "title", "row", "overview")}
+    parts = {name: getattr(columns, name) for name in Columns.model_fields if name in Domain.model_fields}
+    targets = TargetWords.model_construct(**words)
+    return Domain.model_construct(**texts, **parts, ratios=(), products=(), targets=targets)
+
+
+def _field_of(kind: TargetKind) -> str:
+    return "regression" if kind is TargetKind.MULTI_TARGET else str(kind)
 
 
 def columns_problems(domain: Domain, motifs: tuple[MotifChoice, ...], giveaways: tuple[str, ...]) -> list[str]:

@@ -53,12 +53,7 @@ class Ideas(Frozen):
 
 
 async def propose(conversation: Conversation, slot: Slot, known: Sequence[str]) -> tuple[Idea, ...]:
-    """Ask for candidates in new domains and return the valid ones.
-
-    Args:
-        conversation: the conversation about this design.
-        slot: the slot to design.
-        known: names of domains that exist already.
+    """Ask for candidates in domains that are not among the `known` names, and return the valid ones.
 
     Raises:
         GivenUp: if no candidate is valid.

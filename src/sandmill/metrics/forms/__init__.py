@@ -4,14 +4,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from sandmill.metrics.forms.base import AnswerForm
-from sandmill.metrics.forms.class_probabilities import ClassProbabilities
-from sandmill.metrics.forms.label import Label
-from sandmill.metrics.forms.label_list import LabelList
-from sandmill.metrics.forms.label_probabilities import LabelProbabilities
-from sandmill.metrics.forms.probability import Probability
-from sandmill.metrics.forms.ranked_list import RankedList
-from sandmill.metrics.forms.value import Value
-from sandmill.metrics.forms.values import Values
+from sandmill.metrics.forms.names import Label, LabelList, RankedList
+from sandmill.metrics.forms.numbers import Value, Values
+from sandmill.metrics.forms.probabilities import ClassProbabilities, LabelProbabilities, Probability
 from sandmill.models.package import TaskFacts
 
 __all__ = ["FORMS", "AnswerForm", "form_of"]
@@ -28,7 +23,7 @@ FORMS: Mapping[str, AnswerForm] = MappingProxyType(
         "values": Values(),
     }
 )
-"""Forms by the name that `TaskFacts.encoding` holds. A new form is a module and a line here."""
+"""Forms by the name that `TaskFacts.encoding` holds. A new form is a class and a line here."""
 
 
 def form_of(facts: TaskFacts) -> AnswerForm:

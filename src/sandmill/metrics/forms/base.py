@@ -1,8 +1,8 @@
 """The interface of an answer form, and what several forms share."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -13,19 +13,24 @@ from sandmill.models.package import TaskFacts
 Column: TypeAlias = Sequence[str]
 Cells: TypeAlias = Mapping[str, Sequence[object]]
 """Cells by the name of their column."""
+Row: TypeAlias = Mapping[str, str]
+"""Cells of one row by the name of their column."""
 
+BLANKS = " \t"
+"""The only characters that may surround a cell's content. `str.strip()` and `str.split()` without an argument remove
+more of Unicode than `float` does, and the remainder would then be no number."""
+NUMBER_BYTES = 32
+"""Bytes of one number with its separator, as generous libraries write it."""
 _NAMES_SHOWN = 12
 
 
 class AnswerForm(ABC):
-    """One way to answer: how cells are read and written, what a blind guess is, and how a description words it.
+    """One way to answer: how cells are read and written, what the sample holds, and how a description words it.
 
     A prediction and the truth are arrays. Class codes and single numbers have shape (rows,); everything with several
-    columns has shape (rows, columns). Which of the two a form uses is said by `shape`.
+    columns has shape (rows, columns). Unless a form says more, the truth is one class for each row, and a submission
+    has one column, which is named as the target.
     """
-
-    needs_every_class: ClassVar[bool] = False
-    """Whether grading makes a column for every class, also where a submission has one column."""
 
     @abstractmethod
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
@@ -38,13 +43,14 @@ class AnswerForm(ABC):
             problems: receives what is wrong; the result means nothing if it grew.
         """
 
-    @abstractmethod
-    def read_truth(self, rows: Sequence[Mapping[str, str]], facts: TaskFacts) -> Array:
+    def read_truth(self, rows: Sequence[Row], facts: TaskFacts) -> Array:
         """Read the target columns of answers.csv, which is our own file."""
+        codes = codes_by_name(facts)
+        return np.array([codes[row[facts.target_column]] for row in rows], dtype=np.int64)
 
-    @abstractmethod
     def write_truth(self, truth: Array, facts: TaskFacts) -> Cells:
         """Write targets as the cells of train.csv and answers.csv: the inverse of `read_truth`."""
+        return {facts.target_column: [facts.classes[int(code)] for code in truth]}
 
     @abstractmethod
     def sample(self, facts: TaskFacts, truth: Array) -> list[object]:
@@ -55,25 +61,17 @@ class AnswerForm(ABC):
             truth: targets of the training rows, which say what is rare.
         """
 
-    @abstractmethod
-    def guesses(self, facts: TaskFacts, rows: int, numbers: Sequence[float]) -> Iterator[Array]:
-        """Answer without data: constants, numbers that the description names, and the order of the rows."""
-
-    @abstractmethod
-    def shape(self, facts: TaskFacts, rows: int) -> tuple[int, ...]:
-        """Shape of a prediction for so many rows."""
-
-    @abstractmethod
-    def limits(self, facts: TaskFacts) -> tuple[float, float]:
-        """Least and largest number that a prediction may hold."""
+    def width(self, facts: TaskFacts) -> int:
+        """Return the number of columns of a prediction; 0 if its shape is (rows,)."""
+        return 0
 
     def submission_columns(self, facts: TaskFacts) -> tuple[str, ...]:
-        """Columns of a submission after the id, in the sample's order; the target column unless a form says more."""
+        """Return the columns of a submission after the id, in the sample's order."""
         return (facts.target_column,)
 
     def cell_bytes(self, facts: TaskFacts) -> int:
-        """Bytes that one honest cell may take at most."""
-        return max((len(name.encode()) + 1 for name in facts.classes), default=0)
+        """Return the bytes that one honest cell may take at most: a number, or the longest name."""
+        return max([NUMBER_BYTES, *name_bytes(facts)])
 
     @abstractmethod
     def aim(self, facts: TaskFacts) -> str:
@@ -86,6 +84,11 @@ class AnswerForm(ABC):
     def target_type(self, facts: TaskFacts) -> str | None:
         """Name the type of the target column where the form decides it; None: the kind of target does."""
         return None
+
+
+def codes_by_name(facts: TaskFacts) -> dict[str, int]:
+    """Return the codes of classes or labels by name."""
+    return {name: code for code, name in enumerate(facts.classes)}
 
 
 def listed(names: Sequence[str]) -> str:
@@ -106,28 +109,17 @@ def others(bad: Sequence[object]) -> str:
     return f" ({len(bad) - 1} more such lines)" if len(bad) > 1 else ""
 
 
-def read_codes(rows: Sequence[Mapping[str, str]], facts: TaskFacts) -> Array:
-    """Read the target column as class codes, shape (rows,)."""
-    codes = {name: code for code, name in enumerate(facts.classes)}
-    return np.array([codes[row[facts.target_column]] for row in rows], dtype=np.int64)
-
-
-def write_names(truth: Array, facts: TaskFacts) -> Cells:
-    """Write class codes as the names of classes."""
-    return {facts.target_column: [facts.classes[int(code)] for code in truth]}
-
-
-def read_columns(rows: Sequence[Mapping[str, str]], names: Sequence[str]) -> Floats:
+def read_columns(rows: Sequence[Row], names: Sequence[str]) -> Floats:
     """Read several number columns, shape (rows, columns)."""
     return np.array([[float(row[name]) for name in names] for row in rows]).reshape(len(rows), len(names))
 
 
 def by_frequency(facts: TaskFacts, truth: Array) -> list[str]:
-    """Classes from the rarest to the commonest among training rows; equals by name."""
+    """List classes from the rarest to the commonest among training rows; equals by name."""
     counts = np.bincount(truth.astype(np.int64), minlength=len(facts.classes))
     return sorted(facts.classes, key=lambda name: (counts[facts.classes.index(name)], name))
 
 
-def rising(rows: int) -> Floats:
-    """Numbers between 0 and 1 that rise with the place of a row."""
-    return np.linspace(0.01, 0.99, rows)
+def name_bytes(facts: TaskFacts) -> list[int]:
+    """Return the bytes of each class name with a separator."""
+    return [len(name.encode()) + 1 for name in facts.classes]

@@ -1,4 +1,4 @@
-"""Cells that hold numbers: strict reading, with the range that a task allows."""
+"""The forms of numbers, `value` and `values`, and the strict reader of numbers."""
 
 import re
 from collections.abc import Sequence
@@ -7,17 +7,11 @@ from contextlib import suppress
 import numpy as np
 
 from sandmill.errors import Problem, shorten
-from sandmill.metrics.base import Floats
-from sandmill.metrics.forms.base import Column, others
+from sandmill.metrics.base import Array, Floats
+from sandmill.metrics.forms.base import BLANKS, AnswerForm, Cells, Column, Row, listed, others, read_columns
 from sandmill.metrics.registry import get_metric
 from sandmill.models.package import TaskFacts
-
-NUMBER_BYTES = 32
-"""Bytes of one number with its separator, as generous libraries write it."""
-BLANKS = " \t"
-"""The only characters that may surround a cell's content. `str.strip()` and `str.split()` without an argument remove
-more of Unicode than `float` does, and the remainder would then be no number."""
-PROBABILITY = (0.0, 1.0, "a probability from 0 to 1")
+from sandmill.models.structure import TargetKind
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
 _OF_NUMBERS = b"0123456789.eE+-\n"
@@ -27,6 +21,71 @@ _LONG_EXPONENT = re.compile(r"[eE][+-]?[0-9]{5}")
 
 Range = tuple[float, float, str]
 """Least and largest allowed number, and how a message says so."""
+
+
+class Values(AnswerForm):
+    """A finite number for each target column of each row, within the task's range if it states one."""
+
+    def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
+        """Return numbers, shape (rows, columns)."""
+        return read_numbers(columns, lines, facts, _value_range(facts), problems)
+
+    def read_truth(self, rows: Sequence[Row], facts: TaskFacts) -> Array:
+        """Return numbers, shape (rows, columns)."""
+        return read_columns(rows, facts.submission_columns)
+
+    def write_truth(self, truth: Array, facts: TaskFacts) -> Cells:
+        """Write a column for each number."""
+        return dict(zip(facts.target_columns, truth.T.tolist(), strict=True))
+
+    def sample(self, facts: TaskFacts, truth: Array) -> list[object]:
+        """Choose 0 everywhere, or 1 where only positive numbers are usual."""
+        return [1.0 if get_metric(facts.metric).is_nonnegative else 0.0] * len(facts.submission_columns)
+
+    def width(self, facts: TaskFacts) -> int:
+        """Return the number of targets."""
+        return len(facts.submission_columns)
+
+    def submission_columns(self, facts: TaskFacts) -> tuple[str, ...]:
+        """Return the names of the numbers, which the design has given."""
+        return facts.submission_columns
+
+    def aim(self, facts: TaskFacts) -> str:
+        """Name the targets."""
+        return f"the numbers {listed(facts.submission_columns)}"
+
+    def cells(self, facts: TaskFacts) -> str:
+        """State the range."""
+        return f"{listed(facts.submission_columns)} hold finite numbers{_floor_words(facts)}."
+
+
+class Value(Values):
+    """One finite number for each row, within the task's range if it states one."""
+
+    def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
+        """Return numbers, shape (rows,)."""
+        return super().read(columns, lines, facts, problems)[:, 0]
+
+    def read_truth(self, rows: Sequence[Row], facts: TaskFacts) -> Array:
+        """Return numbers, shape (rows,)."""
+        return read_columns(rows, [facts.target_column])[:, 0]
+
+    def width(self, facts: TaskFacts) -> int:
+        """Return 0: the shape is (rows,)."""
+        return 0
+
+    def write_truth(self, truth: Array, facts: TaskFacts) -> Cells:
+        """Write numbers; counts as whole ones."""
+        whole = facts.target is TargetKind.COUNT
+        return {facts.target_column: (truth.astype(np.int64) if whole else truth).tolist()}
+
+    def aim(self, facts: TaskFacts) -> str:
+        """Name the target."""
+        return f"the number `{facts.target_column}`"
+
+    def cells(self, facts: TaskFacts) -> str:
+        """State the range."""
+        return f"`{facts.target_column}` holds a finite number{_floor_words(facts)}."
 
 
 def read_numbers(
@@ -46,8 +105,7 @@ def read_numbers(
     return values
 
 
-def value_range(facts: TaskFacts) -> Range:
-    """Give the range of a number that a task asks for: its own, or from 0 where the metric needs that."""
+def _value_range(facts: TaskFacts) -> Range:
     if facts.value_range is not None:
         low, high = facts.value_range
         return low, high, f"a number from {low:g} to {high:g}"
@@ -56,13 +114,7 @@ def value_range(facts: TaskFacts) -> Range:
     return -np.inf, np.inf, "a finite number"
 
 
-def blind_number(facts: TaskFacts) -> float:
-    """The number that a sample submission repeats: 0, or 1 where only positive numbers are usual."""
-    return 1.0 if get_metric(facts.metric).is_nonnegative else 0.0
-
-
-def floor_words(facts: TaskFacts) -> str:
-    """Say that a number must not be negative, as the end of a sentence."""
+def _floor_words(facts: TaskFacts) -> str:
     return ", 0 or more" if get_metric(facts.metric).is_nonnegative else ""
 
 
