@@ -2,18 +2,15 @@
 
 import json
 import os
-import select
-import signal
 import socket
 import subprocess
 import threading
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from sandmill.errors import Problem, SandboxUnavailable
 from sandmill.sandbox.agent_env import AgentEnv
-from sandmill.sandbox.channels import Channels, Ending
+from sandmill.sandbox.channels import Channels, Ending, Launched, Launcher
 from sandmill.sandbox.interpreter import GUEST, guest_command, guest_environment
 from sandmill.sandbox.view import view_of
 
@@ -29,11 +26,11 @@ class ServerGone(Exception):
     """The warm interpreter ended before it took a run. The caller may try again with a new one."""
 
 
-class WarmServer:
+class WarmServer(Launcher):
     """Keeps one warm interpreter running. Thread-safe. A forked child of this process starts its own interpreter."""
 
     def __init__(self, env: AgentEnv, is_root: bool) -> None:
-        self._env, self._is_root = env, is_root
+        super().__init__(env, is_root)
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
@@ -53,7 +50,7 @@ class WarmServer:
         with self._lock:
             self._ensure_running()
 
-    def launch(self, channels: Channels) -> "WarmRun":
+    def launch(self, channels: Channels, public: Path) -> "WarmRun":
         """Fork the processes of a run.
 
         Raises:
@@ -137,11 +134,11 @@ class WarmServer:
             self._process = None
 
 
-class WarmRun:
-    """A started run of the warm interpreter."""
+class WarmRun(Launched):
+    """A started run of the warm interpreter. It has ended when the interpreter has said so, or has itself ended."""
 
     def __init__(self, report: socket.socket) -> None:
-        self._report = report
+        self._report, self.end_descriptor = report, report.fileno()
         message, descriptors, _, _ = socket.recv_fds(report, 1 << 12, 2)
         facts: dict[str, Any] = json.loads(message) if message else {}
         if "forked" not in facts:
@@ -151,16 +148,6 @@ class WarmRun:
         os.close(agent)
         report.settimeout(None)
 
-    @property
-    def end_descriptor(self) -> int:
-        """Readable when the interpreter has reported the end of the run, or has itself ended."""
-        return self._report.fileno()
-
-    def kill(self) -> None:
-        """Kill the init process of the run. The kernel then kills all other processes of its namespace."""
-        with suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self._init, signal.SIGKILL)
-
     def finish(self) -> Ending:
         """Read the interpreter's report, and wait until all processes of the run are dead."""
         try:
@@ -168,17 +155,12 @@ class WarmRun:
         except OSError:
             message = b""
         self.kill()
-        # The pidfd is readable when the init process is dead. It dies last, so no process can write files afterwards.
-        waiting = select.poll()
-        waiting.register(self._init, select.POLLIN)
-        waiting.poll(1000 * _REPORT_TIMEOUT_S)
+        self._wait_for_init()
         self._report.close()
-        os.close(self._init)
         if not message:
             return Ending(None)
         facts = json.loads(message)
-        code = os.waitstatus_to_exitcode(facts["status"])
-        return Ending(code if code >= 0 else 128 - code, facts["cpu_s"], facts["peak_kb"] / 1024)
+        return Ending.of(facts["status"], facts["cpu_s"], facts["peak_kb"] / 1024)
 
 
 def _pid_of(pidfd: int) -> int:

@@ -20,7 +20,8 @@ CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x0800_0000, 0x1000_00
 _MADV_POPULATE_READ, _MADV_POPULATE_WRITE = 22, 23
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 4, 22, 38
 _SECCOMP_MODE_FILTER = 2
-_OPEN_TREE, _MOVE_MOUNT, _MOUNT_SETATTR = 428, 429, 442
+_OPEN_TREE, _MOVE_MOUNT, _OPENAT2, _MOUNT_SETATTR = 428, 429, 437, 442
+_RESOLVE_NO_SYMLINKS, _RESOLVE_BENEATH = 4, 8
 _OPEN_TREE_CLONE, _OPEN_TREE_CLOEXEC, _MOVE_MOUNT_F_EMPTY_PATH = 1, 0x8_0000, 4
 _AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
@@ -67,6 +68,16 @@ def attach_mounts(copied: int, target: str) -> None:
         ctypes.c_uint(_MOVE_MOUNT_F_EMPTY_PATH),
     )
     _check(result, "move_mount", target)
+
+
+def open_folder(root: int, path: str) -> int:
+    """Open a folder below the folder of a descriptor. A path with a link in it, or out of the root, is an error."""
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    how = struct.pack("=QQQ", flags, 0, _RESOLVE_NO_SYMLINKS | _RESOLVE_BENEATH)
+    found = _libc.syscall(ctypes.c_long(_OPENAT2), ctypes.c_int(root), _path(path), how, ctypes.c_size_t(24))
+    if found < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), path)
+    return int(found)
 
 
 def detach(target: str) -> None:
