@@ -12,8 +12,8 @@ from threading import Lock
 
 import numpy as np
 
-from sandmill.episodes.result import submission_of
 from sandmill.episodes.rounding import rounding_of
+from sandmill.episodes.score import submission_of
 from sandmill.errors import InputError, InvalidSubmission, Problem
 from sandmill.grading.grade import read_private
 from sandmill.metrics import get_metric

@@ -6,8 +6,7 @@ from sandmill.errors import InputError, Problem
 from sandmill.models.layout import COMMAND, PUBLIC, SUBMISSION
 from sandmill.models.libraries import LIBRARIES
 from sandmill.models.run import RunLimits, timeout_problem
-from sandmill.sandbox.agent_env import find_agent_env
-from sandmill.sandbox.pins import pinned_versions
+from sandmill.sandbox.agent_env import find_agent_env, pinned_versions
 
 _TORCH = "torch"
 _MAX_DESCRIPTION_BYTES = 1 << 20

@@ -1,7 +1,7 @@
 """Designers compared: cost, yield, difficulty, variety, distance from the seeds."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import fmean, pstdev
 
@@ -10,7 +10,6 @@ from pydantic import Field
 from sandmill.models.base import Frozen
 from sandmill.models.release import TaskRecord
 from sandmill.models.spec import TaskSpec
-from sandmill.report.text_tables import TextTable
 
 _WORD = re.compile(r"[a-z]{3,}")
 MOST_COMPARED = 400
@@ -118,40 +117,6 @@ class DesignerCounts:
             usd_a_design=None if self.usd is None else round(usd / designs, 6),
             seed_distance=round(fmean(self.distances), 4) if self.distances else None,
         )
-
-
-def designers_table(rows: Iterable[tuple[str, DesignerRow]]) -> TextTable:
-    """Show designers side by side, each with the name of its release."""
-    header = (
-        "release",
-        "designer",
-        "designs",
-        "yield",
-        "difficulty",
-        "spread",
-        "domains",
-        "variety",
-        "from seed",
-        "tokens a design",
-        "USD a design",
-    )
-    cells = tuple(
-        (
-            name,
-            row.designer,
-            str(row.designs),
-            f"{row.yield_share:.0%}",
-            f"{row.difficulty:.2f}",
-            f"{row.difficulty_spread:.2f}",
-            str(row.domains),
-            f"{row.variety:.2f}",
-            "-" if row.seed_distance is None else f"{row.seed_distance:.2f}",
-            f"{row.tokens / row.designs:.0f}" if row.requests else "-",
-            "-" if row.usd_a_design is None else f"{row.usd_a_design:.4f}",
-        )
-        for name, row in rows
-    )
-    return TextTable("Designers", header, cells, frozenset(range(2, 11)))
 
 
 def _variety(words: list[frozenset[str]]) -> float:

@@ -28,36 +28,22 @@ def ending_table(records: Iterable[TaskRecord], slots: Iterable[SlotReport]) -> 
         task_id: sum(report.seconds.values()) / len(report.task_ids) for report in slots for task_id in report.task_ids
     }
     header = ("task", "domain", "structure", "metric", "difficulty", "trivial", "gold", "oracle", "seconds")
-    rows = tuple(_ending_row(record, seconds.get(record.task_id)) for record in records)
-    return TextTable("Tasks", header, rows, frozenset({5, 6, 7, 8}))
-
-
-def _ending_row(record: TaskRecord, seconds: float | None) -> tuple[str, ...]:
-    measured, spec = record.calibration, record.spec
-    missed = "" if measured.difficulty.band == record.wanted else f" (asked {record.wanted})"
-    return (
-        record.task_id,
-        spec.domain,
-        spec.structure_label,
-        str(spec.metric),
-        f"{measured.difficulty.value:.2f} {measured.difficulty.band}{missed}",
-        f"{measured.trivial:.4f}",
-        f"{measured.thresholds.gold:.4f}",
-        f"{measured.oracle:.4f}",
-        "-" if seconds is None else f"{seconds:.1f}",
-    )
+    rows = []
+    for record in records:
+        measured, spec = record.calibration, record.spec
+        missed = "" if measured.difficulty.band == record.wanted else f" (asked {record.wanted})"
+        difficulty = f"{measured.difficulty.value:.2f} {measured.difficulty.band}{missed}"
+        scores = (f"{score:.4f}" for score in (measured.trivial, measured.thresholds.gold, measured.oracle))
+        taken = f"{seconds[record.task_id]:.1f}" if record.task_id in seconds else "-"
+        names = (record.task_id, spec.domain, spec.structure_label, str(spec.metric))
+        rows.append((*names, difficulty, *scores, taken))
+    return TextTable("Tasks", header, tuple(rows), frozenset({5, 6, 7, 8}))
 
 
 def funnel_table(funnel: Funnel) -> TextTable:
     """Show how many attempts were left after each stage, and how many slots they filled."""
-    stages = [
-        ("designed", funnel.designed),
-        ("rendered", funnel.rendered),
-        ("calibrated", funnel.calibrated),
-        ("checked", funnel.checked),
-        ("verified", funnel.verified),
-    ]
-    rows = [(f"attempts {name}", str(count), share(count, funnel.designed)) for name, count in stages]
+    left = {name: getattr(funnel, name) for name in ("designed", "rendered", "calibrated", "checked", "verified")}
+    rows = [(f"attempts {name}", str(count), share(count, funnel.designed)) for name, count in left.items()]
     if funnel.internal_errors:
         rows.append(("attempts lost to internal errors", str(funnel.internal_errors), "-"))
     rows.append(("tasks, replicates included", str(funnel.tasks), "-"))

@@ -11,7 +11,7 @@ import resource
 import socket
 import time
 from functools import cache
-from typing import Any
+from typing import Any, NoReturn
 
 from sandmill.sandbox.guest import kernel
 from sandmill.sandbox.guest.filter import build_filter
@@ -23,11 +23,6 @@ AGENT_UID = 1000
 FIRST_UID = 1 << 30
 """As root, a run has the uid FIRST_UID + pid of its init process. It is unique while the run lives, and needs no
 allocation."""
-
-OWN_NAMESPACES = (
-    kernel.CLONE_NEWNS | kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC | kernel.CLONE_NEWUTS | kernel.CLONE_NEWCGROUP
-)
-"""Namespaces of each run, besides those of processes and of users."""
 
 
 class Job:
@@ -41,11 +36,6 @@ class Job:
         self.public_identity: tuple[int, int] = tuple(facts["public_identity"])
         self.limits: dict[str, int] = facts["limits"]
         self.processors: list[int] = facts["processors"]
-
-
-def leave_namespaces() -> None:
-    """Create the run's namespaces, except that of processes (made before the fork) and that of users (made last)."""
-    kernel.unshare(OWN_NAMESPACES)
 
 
 def mount_run_folders(public: int, job: Job) -> None:
@@ -118,17 +108,13 @@ def become_agent(uid: int) -> None:
         os.setresuid(uid, uid, uid)
     kernel.drop_capabilities()
     kernel.forbid_new_privileges()
-    kernel.install_filter(_filter_program())
+    kernel.install_filter(filter_program())
 
 
 @cache
-def _filter_program() -> bytes:
-    return build_filter(platform.machine())
-
-
-def prepare_filter() -> None:
+def filter_program() -> bytes:
     """Assemble the filter once, so that forks inherit it."""
-    _filter_program()
+    return build_filter(platform.machine())
 
 
 def prefer_as_oom_victim() -> None:
@@ -181,12 +167,27 @@ def close_input() -> None:
     os.close(nothing)
 
 
-def send_started(setup_socket: socket.socket) -> None:
-    """Report that the code starts now, with the processor time that this process has used for the set-up."""
-    setup_socket.send(f"started {time.process_time():.6f}".encode())
-
-
 def report_started(setup_socket: socket.socket) -> None:
-    """Report that the code starts now, and close all of our descriptors. Later errors count as the agent's."""
-    send_started(setup_socket)
-    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+    """Report that the code starts now, with the processor time that this process has used for the set-up.
+
+    Then close all of our descriptors. Later errors count as the agent's.
+    """
+    setup_socket.send(f"started {time.process_time():.6f}".encode())
+    close_all_but()
+
+
+def report_error(to: socket.socket, error: BaseException) -> NoReturn:
+    """Report an error of the set-up and end this process."""
+    try:
+        to.send(f"error {type(error).__name__}: {error}".encode())
+    finally:
+        os._exit(1)
+
+
+def close_all_but(*kept: int) -> None:
+    """Close all descriptors except 0, 1, 2 and these."""
+    low = 3
+    for descriptor in sorted(kept):
+        os.closerange(low, descriptor)
+        low = descriptor + 1
+    os.closerange(low, os.sysconf("SC_OPEN_MAX"))

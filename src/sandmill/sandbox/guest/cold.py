@@ -2,7 +2,6 @@
 
 import os
 import socket
-import sys
 
 from sandmill.sandbox.guest import box, kernel, script
 from sandmill.sandbox.guest.template import DEVICES
@@ -29,16 +28,8 @@ def main(arguments: list[str]) -> None:
             box.report_ready(setup_socket, -1, ".")
         box.report_started(setup_socket)
     except BaseException as error:
-        setup_socket.send(f"error {type(error).__name__}: {error}".encode())
-        os._exit(1)
-    os.chdir(box.WORK if kind == "bwrap" else ".")
-    try:
-        box.set_limits(job.limits)
-        script.write_script(job.code)
-    except BaseException as error:
-        sys.stderr.write(f"{type(error).__name__}: {error}\n")
-        os._exit(1)
-    script.run_script(job.code)
+        box.report_error(setup_socket, error)
+    script.run_job(job, box.WORK if kind == "bwrap" else ".")
 
 
 def _enter_box(job: box.Job, uid: int, setup_socket: socket.socket, guest_folder: str) -> None:
@@ -58,7 +49,6 @@ def _enter_box(job: box.Job, uid: int, setup_socket: socket.socket, guest_folder
         box.make_user(proc_self)
     box.become_agent(uid)
     os.close(proc_self)
-    kernel.set_dumpable(True)
 
 
 def _open_writable_self() -> int:

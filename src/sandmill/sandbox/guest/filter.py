@@ -16,15 +16,7 @@ _X32 = 0x4000_0000
 """Numbers from here on are calls of the x32 interface, which are all refused."""
 _ALLOW, _ERRNO = 0x7FFF_0000, 0x0005_0000
 
-_NAMESPACES = (
-    kernel.CLONE_NEWNS
-    | kernel.CLONE_NEWCGROUP
-    | kernel.CLONE_NEWUTS
-    | kernel.CLONE_NEWIPC
-    | kernel.CLONE_NEWUSER
-    | kernel.CLONE_NEWPID
-    | kernel.CLONE_NEWNET
-)
+_NAMESPACES = kernel.RUN_NAMESPACES | kernel.CLONE_NEWUSER | kernel.CLONE_NEWPID
 _CLONE_PTRACE, _CLONE_UNTRACED = 0x2000, 0x0080_0000
 _UNIX, _INET = 1, (2, 10)
 """Families AF_UNIX, and AF_INET and AF_INET6. They are confined to the run's network namespace; others may not be."""

@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> None:
             _guard(server)
         kernel.die_with_parent()
         build_template(settings["root"], settings["view"])
-        box.prepare_filter()
+        box.filter_program()
         init_requests = _fork_keeper(settings["root"], settings["is_root"])
         preload()
     except Exception as error:
