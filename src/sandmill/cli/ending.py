@@ -23,12 +23,7 @@ _MOST_NOTES = 5
 
 
 def show_ending(reference: str, message: str) -> None:
-    """Print a release's tasks and funnel, the outcome of the build, and the next commands.
-
-    Args:
-        reference: <root>/<dataset>@<version>, as the build gives it.
-        message: outcome of the build: whether the version is new, and whether its mix was missed.
-    """
+    """Print a release's tasks and funnel, the outcome of the build as its message says it, and the next commands."""
     console, release = open_console(), load(reference)
     shown = release.tasks["task_id"].to_list()[:_MOST_TASKS]
     console.print(to_rich(ending_table((release.record(task_id) for task_id in shown), release.slot_reports())))

@@ -104,12 +104,9 @@ def verify(
 
 
 def _secret(release: "Release", secret_file: Path | None) -> bytes | None:
-    """Read the secret that the user gives. A secret in the release's own folder is not used.
+    """Read the secret that the user gives, of this release. A secret in the release's own folder is not used.
 
     An untrusted release may have one for a design that takes forever to render.
-
-    Raises:
-        InputError: if the release was made with another one.
     """
     from sandmill.store.secret import read_secret_file, secret_id
 
@@ -123,11 +120,6 @@ def _secret(release: "Release", secret_file: Path | None) -> bytes | None:
 
 
 def _check_sandbox(unconfined: bool) -> None:
-    """Check that the release's scripts can be confined.
-
-    Raises:
-        SandboxUnavailable: they cannot, and --unconfined was not given.
-    """
     from sandmill.pipeline.reference import confining_backend, trusting_backend
 
     if unconfined:

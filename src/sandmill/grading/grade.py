@@ -84,9 +84,7 @@ def grade_submission(
 def _score_parts(submission: bytes, answers: Answers, facts: TaskFacts) -> tuple[float, float]:
     """Read a submission and score its final and its feedback part.
 
-    Raises:
-        InvalidSubmission: with the problems of the file. Unexpected errors of reading or scoring are logged and
-            raised as this too, so that one file does not stop a training run.
+    Unexpected errors are logged and raised as `InvalidSubmission` too, so that one file does not stop a training run.
     """
     try:
         prediction = parse_submission(submission, facts, answers.ids)

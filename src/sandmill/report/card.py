@@ -7,8 +7,7 @@ from sandmill.models.release import SPLITS, Manifest
 from sandmill.models.reports import Funnel
 from sandmill.report.digest import ReleaseDigest, count_table, mix_table
 from sandmill.report.funnel import RejectionRow
-from sandmill.report.text import to_markdown
-from sandmill.report.text_tables import TextTable, funnel_table, rejections_table
+from sandmill.report.text_tables import TextTable, funnel_table, rejections_table, to_markdown
 
 LICENCE = "apache-2.0"
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))

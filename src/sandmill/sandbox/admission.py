@@ -39,15 +39,11 @@ class Admission:
     def admit(self, cores: int | None, cancel: threading.Event | None = None) -> Iterator[tuple[int, ...]]:
         """Wait until the run is admitted, and count it until the block ends.
 
-        Args:
-            cores: number of processors that the run may use; None means all.
-            cancel: event that cancels the run.
-
         Yields:
-            Numbers of the processors with the fewest runs; empty if the run may use all.
+            Numbers of the `cores` processors with the fewest runs; empty if the run may use all.
 
         Raises:
-            Cancelled: if the run was cancelled before it was admitted.
+            Cancelled: if `cancel` is set before the run is admitted.
         """
         with self._changed:
             while self._running >= most_runs():

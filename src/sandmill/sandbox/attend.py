@@ -80,10 +80,7 @@ class Order:
 def attend(order: Order, isolation: Isolation, launch: Callable[[Channels, Path], Launched]) -> RunResult:
     """Run one script to its end and return its result. Processes and descriptors are always closed, also on errors.
 
-    Args:
-        order: the script, its folders and its limits.
-        isolation: isolation of the backend, recorded in the result.
-        launch: starts the processes of the run.
+    `launch` starts the processes of the run.
 
     Raises:
         ServerGone: if the warm interpreter ended before the run started. The caller may try again.
@@ -179,14 +176,9 @@ class _RunSupervisor:
         return ""
 
     def _wait_safely(self, watch: MemoryWatch, started: float) -> Outcome | None:
-        """Wait for the end of the run.
-
-        An error of our own counts as a failed run. Otherwise the agent's code could cause an `infra_error`, which is
-        left out of the training loss.
-        """
         try:
             return self._wait(watch, started)
-        except Exception:  # noqa: BLE001 - every error becomes an outcome without reward
+        except Exception:  # noqa: BLE001 - an agent that could cause an `infra_error` would be left out of the loss
             _LOG.exception("Watching a run failed. This is a bug of the sandbox. Please report it with the script.")
             return Outcome.RUNTIME_ERROR
 
@@ -280,7 +272,6 @@ class _RunSupervisor:
 
 
 def _setup_error(message: bytes) -> str:
-    """Return the error that the guest reported, or a default text if it sent nothing."""
     return message.decode(errors="replace").removeprefix("error ") or "the run ended before the script started"
 
 

@@ -97,7 +97,6 @@ class Launched:
         """Wait for the end, close all descriptors, and return how the run ended."""
 
     def _wait_for_init(self) -> None:
-        """Wait until all processes of the run are dead."""
         waiting = select.poll()
         waiting.register(self._init, select.POLLIN)
         waiting.poll(_END_TIMEOUT_MS)
@@ -108,7 +107,6 @@ class Launcher:
     """Starts runs in one way of isolation."""
 
     def __init__(self, env: AgentEnv, is_root: bool) -> None:
-        """Remember the agent environment, and whether namespaces are created as root. No process is started yet."""
         self._env, self._is_root = env, is_root
 
     def start(self) -> None:

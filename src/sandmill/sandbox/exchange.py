@@ -29,8 +29,6 @@ _MAX_PATH_BYTES = 2048
 scratch folder itself fits in front."""
 _BLOCK_BYTES = 4096
 """Block size of the run's file system. A small file takes a whole block."""
-_RESERVED_DIVISOR = 16
-"""Divisor: 1/16 of the disk limit and of the inode limit is never copied out of a run."""
 _OWN_INODES = 8
 """Inodes that a run needs for its own folders and its script."""
 _NAME_BYTES = 200
@@ -55,7 +53,7 @@ class Caps:
     @classmethod
     def out(cls, disk_bytes: int, inodes: int) -> "Caps":
         """Return the limits for copying out of a run: 15/16 of its room. The rest is for new files in the next run."""
-        return cls._with_reserve(disk_bytes, inodes, _RESERVED_DIVISOR)
+        return cls._with_reserve(disk_bytes, inodes, 16)
 
     @classmethod
     def into(cls, disk_bytes: int, inodes: int) -> "Caps":
@@ -63,7 +61,7 @@ class Caps:
 
         This is more than `out` allows, so the caller can add files. The rest is for the script and the run's folders.
         """
-        return cls._with_reserve(disk_bytes, inodes, 2 * _RESERVED_DIVISOR)
+        return cls._with_reserve(disk_bytes, inodes, 32)
 
     @classmethod
     def _with_reserve(cls, disk_bytes: int, inodes: int, part: int) -> "Caps":

@@ -105,19 +105,17 @@ class Sandbox:
         is_open = _check_folders(public, scratch)
         refuse_exposed(_paths_to_protect(public, scratch), self._shown)
         if not code.strip():
-            return RunResult(outcome=Outcome.NO_CODE, isolation=self.isolation, detail="the script is empty")
+            return self._failure(Outcome.NO_CODE, "the script is empty")
         if (size := len(code.encode("utf-8", "replace"))) > _MAX_CODE_BYTES:
             detail = f"the script has {size} bytes, more than the limit of {_MAX_CODE_BYTES}"
-            return RunResult(outcome=Outcome.RUNTIME_ERROR, isolation=self.isolation, detail=detail)
+            return self._failure(Outcome.RUNTIME_ERROR, detail)
         with readable(public.resolve(), is_open or not self._is_root) as files:
             order = Order(code, files, scratch, timeout, self.limits, cancel)
             try:
                 with ADMISSION.admit(self.limits.cores, cancel) as processors:
                     return self._run_with_retries(replace(order, processors=processors))
             except Cancelled:
-                return RunResult(
-                    outcome=Outcome.INFRA_ERROR, isolation=self.isolation, detail="cancelled before the run started"
-                )
+                return self._failure(Outcome.INFRA_ERROR, "cancelled before the run started")
 
     def close(self) -> None:
         """End all runs and release all resources."""
@@ -132,31 +130,32 @@ class Sandbox:
 
     def _run_with_retries(self, order: Order) -> RunResult:
         """Run once. Start again, with a new warm interpreter, if the old one ended before it took the run."""
-        for tries_left in reversed(range(_MAX_LAUNCHES)):
+        reason = ""
+        for _ in range(_MAX_LAUNCHES):
             try:
                 return attend(order, self.isolation, self._launcher.launch)
             except ServerGone as error:
-                if not tries_left:
-                    return RunResult(outcome=Outcome.INFRA_ERROR, isolation=self.isolation, detail=str(error))
-        raise AssertionError("unreachable")
+                reason = str(error)
+        return self._failure(Outcome.INFRA_ERROR, reason)
+
+    def _failure(self, outcome: Outcome, detail: str) -> RunResult:
+        return RunResult(outcome=outcome, isolation=self.isolation, detail=detail)
 
 
 def _check_types(code: object, public: object, scratch: object, timeout: object) -> None:
-    problems = []
-    if not isinstance(code, str):
-        problems.append(Problem("code", _type_of(code), "Python source as text"))
-    if not isinstance(public, str | PathLike):
-        problems.append(Problem("public", _type_of(public), "the path of a folder"))
-    if not isinstance(scratch, str | PathLike | None):
-        problems.append(Problem("scratch", _type_of(scratch), "the path of a folder, or None"))
+    problems = [
+        Problem(name, f"an object of type {type(value).__name__}", expected)
+        for name, value, kinds, expected in (
+            ("code", code, str, "Python source as text"),
+            ("public", public, str | PathLike, "the path of a folder"),
+            ("scratch", scratch, str | PathLike | None, "the path of a folder, or None"),
+        )
+        if not isinstance(value, kinds)
+    ]
     if problem := timeout_problem(timeout):
         problems.append(problem)
     if problems:
         raise InputError("run", problems, "Nothing was run.")
-
-
-def _type_of(value: object) -> str:
-    return f"an object of type {type(value).__name__}"
 
 
 def _check_folders(public: Path, scratch: Path | None) -> bool:

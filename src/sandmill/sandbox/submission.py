@@ -22,12 +22,7 @@ class Submission:
 
 
 def read_submission(work: int, limit: int) -> Submission:
-    """Read submission.csv. Links are not followed, and a pipe does not block.
-
-    Args:
-        work: descriptor of the working directory.
-        limit: largest size in bytes.
-    """
+    """Read submission.csv, of at most `limit` bytes. Links are not followed, and a pipe does not block."""
     try:
         descriptor = os.open(SUBMISSION, _READ, dir_fd=work)
     except FileNotFoundError:

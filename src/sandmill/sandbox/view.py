@@ -92,7 +92,6 @@ def is_inside(path: Path, folders: Iterable[Path]) -> bool:
 
 
 def _installation(env: AgentEnv) -> Iterator[Path]:
-    """Yield the paths of the Python installation that the interpreter of the environment needs."""
     version = ".".join(env.python_version.split(".")[:2])
     for name in _INSTALLATION_PATHS:
         yield env.base_prefix / name.format(version=version)
@@ -117,7 +116,6 @@ def _outermost(paths: Iterable[Path]) -> list[Path]:
 
 
 def _other_packages(env: AgentEnv, shown: list[Path]) -> list[Path]:
-    """Find package folders of other interpreters inside the shown folders."""
     return [
         found
         for prefix in (Path("/usr"), Path("/"), Path("/usr/local"), env.base_prefix)

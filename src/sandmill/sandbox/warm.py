@@ -36,17 +36,8 @@ class WarmServer(Launcher):
         self._control: socket.socket | None = None
         self._owner_pid = os.getpid()
 
-    @property
-    def pid(self) -> int | None:
-        """Process id of the warm interpreter, or None if it does not run."""
-        return self._process.pid if self._process and self._process.poll() is None else None
-
     def start(self) -> None:
-        """Start the warm interpreter unless it runs.
-
-        Raises:
-            SandboxUnavailable: if it cannot be started. The message says why.
-        """
+        """Start the warm interpreter unless it runs. If it cannot be started, `SandboxUnavailable` says why."""
         with self._lock:
             self._ensure_running()
 
@@ -73,7 +64,6 @@ class WarmServer(Launcher):
             self._stop()
 
     def _ensure_running(self) -> socket.socket:
-        """Return the control socket of a running interpreter. Starts one if needed."""
         if self._owner_pid != os.getpid():
             # This process was forked. The interpreter belongs to its parent.
             self._process, self._control, self._owner_pid = None, None, os.getpid()
@@ -83,7 +73,6 @@ class WarmServer(Launcher):
         return self._control
 
     def _start(self) -> socket.socket:
-        """Start an interpreter, wait until it is ready, and return its control socket."""
         near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         stderr_file = os.memfd_create("sandmill-server")
         # A descriptor hides our installation path from runs, which see the command line and the code objects.

@@ -9,13 +9,10 @@ from sandmill.sandbox.guest.rehearsal import Span, touch_ahead
 
 
 def run_agent_process(job_socket: socket.socket, init_socket: socket.socket, init: int, spans: list[Span]) -> NoReturn:
-    """Wait for a job and run it. The process may be forked before the job exists.
+    """Wait for a job and run it. The process may be forked before the job exists, and touches memory meanwhile.
 
-    Args:
-        job_socket: receives the descriptors of the job, standard output, standard error and the set-up socket.
-        init_socket: connects to the init process of the run.
-        init: pidfd of the init process.
-        spans: memory to touch while there is no job.
+    `job_socket` receives the descriptors of the job, standard output, standard error and the set-up socket. `init` is
+    the pidfd of the init process.
     """
     box.close_all_but(job_socket.fileno(), init_socket.fileno(), init)
     kernel.die_with_parent()

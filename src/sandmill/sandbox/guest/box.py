@@ -39,11 +39,7 @@ class Job:
 
 
 def mount_run_folders(public: int, job: Job) -> None:
-    """Mount the run's own file system and attach the public files in it.
-
-    Args:
-        public: descriptor of the copied mounts of the public folder.
-        job: holds the limits of the file system and the identity of the public folder.
+    """Mount the run's own file system and attach the public files in it, whose copied mounts `public` describes.
 
     Raises:
         OSError: if a mount fails, or if `public` is another folder than the parent named.
@@ -70,11 +66,7 @@ def set_host_identity() -> None:
 
 
 def report_ready(setup_socket: socket.socket, uid: int, folder: str = WORK) -> None:
-    """Send the working directory to the parent, and wait until the parent has copied files into it.
-
-    Raises:
-        ConnectionError: if the parent is gone.
-    """
+    """Send the working directory to the parent, and wait until the parent has copied files into it."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     socket.send_fds(setup_socket, [f"ready {uid}".encode()], [descriptor])
     os.close(descriptor)
@@ -91,11 +83,7 @@ def claim_folders(uid: int) -> None:
 
 
 def make_user(proc_self: int) -> None:
-    """Create the run's user namespace.
-
-    Args:
-        proc_self: descriptor of this process's folder in a writable /proc.
-    """
+    """Create the run's user namespace. `proc_self` is a descriptor of our own folder in a writable /proc."""
     kernel.unshare(kernel.CLONE_NEWUSER)
     kernel.map_user(proc_self, AGENT_UID, 0, 0)
 

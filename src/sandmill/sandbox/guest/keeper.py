@@ -16,11 +16,8 @@ from sandmill.sandbox.guest import box, kernel
 def serve_init_requests(requests: socket.socket, root: str, is_root: bool) -> NoReturn:
     """Fork an init process for every request of the warm interpreter, and reap those that have ended.
 
-    Args:
-        requests: socket of the requests. A request holds the socket that connects the init process to the agent
-            process; the reply holds the pidfd of the init process.
-        root: folder on which the shared root is mounted.
-        is_root: whether each run gets its own uid. Otherwise it gets its own user namespace.
+    A request holds the socket that connects the init process to the agent process; the reply holds the pidfd of the
+    init process. `is_root` says whether each run gets its own uid. Otherwise it gets its own user namespace.
     """
     box.close_all_but(requests.fileno())
     kernel.die_with_parent()

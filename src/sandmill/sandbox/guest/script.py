@@ -61,7 +61,6 @@ def _reset_inherited_state() -> None:
 
 
 def _execute(code: str, main: ModuleType) -> int:
-    """Execute the code and return the exit code of the script."""
     try:
         exec(compile(code, main.__dict__["__file__"], "exec", dont_inherit=True), main.__dict__)
     except SystemExit as ending:

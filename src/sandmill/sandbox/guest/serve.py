@@ -53,10 +53,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _guard(server: int) -> NoReturn:
-    """Wait for the server to end, and kill it when our parent has ended.
-
-    The server is the init process of its PID namespace. When it ends, the kernel kills every run.
-    """
+    """Wait for the server to end, and kill it when our parent has ended. The kernel then kills every run."""
     parent = os.getppid()
     poller = select.poll()
     poller.register(os.pidfd_open(server), select.POLLIN)
@@ -174,10 +171,7 @@ class _Server:
         return run
 
     def _handle_exit(self, descriptor: int) -> None:
-        """Handle the end of an agent process or of an init process.
-
-        When the agent process has ended, kill the init process. When that has ended too, report the end of the run.
-        """
+        """Kill the init process when its agent process has ended. When both have ended, report the end of the run."""
         run = self._runs.pop(descriptor)
         self._poller.unregister(descriptor)
         os.close(descriptor)
@@ -198,6 +192,5 @@ class _Server:
 
 
 def _send_if_open(to: socket.socket, what: dict[str, Any], descriptors: list[int]) -> None:
-    """Send a message, and ignore a closed socket."""
     with suppress(OSError):
         socket.send_fds(to, [json.dumps(what).encode()], descriptors)
