@@ -21,11 +21,15 @@ RELEASE_HELP = "Folder or S3 prefix of a dataset, with @version if not the lates
 _PIPE_WIDTH = 1000
 """Characters of a line where the output is no terminal, so that no cell of a table is cut."""
 
+
+def repeatable(flag: str, metavar: str, text: str) -> Any:
+    """Declare an option that may be given several times."""
+    return typer.Option(flag, metavar=metavar, help=text, show_default=False)
+
+
 ReleaseArgument = Annotated[str, typer.Argument(metavar="RELEASE", help=RELEASE_HELP, show_default=False)]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
-TaskOption = Annotated[
-    list[str] | None, typer.Option("--task", metavar="ID", help="Only this task; may be repeated.", show_default=False)
-]
+TaskOption = Annotated[list[str] | None, repeatable("--task", "ID", "Only this task; may be repeated.")]
 
 
 _LINES = "\n\t"

@@ -127,8 +127,8 @@ def read_private(task_dir: Path) -> tuple[TaskFile, Answers]:
         states = tuple(_state_of(task_dir / "private" / name) for name in ("task.json", "answers.csv"))
     except OSError:
         # Reading raises an error that names the missing file.
-        return _read_private(task_dir)
-    return _keep_private(task_dir, states)
+        return _read_private.__wrapped__(task_dir, ())
+    return _read_private(task_dir, states)
 
 
 def _state_of(path: Path) -> tuple[int, ...]:
@@ -137,11 +137,7 @@ def _state_of(path: Path) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=_KEPT)
-def _keep_private(task_dir: Path, states: tuple[tuple[int, ...], ...]) -> tuple[TaskFile, Answers]:
-    return _read_private(task_dir)
-
-
-def _read_private(task_dir: Path) -> tuple[TaskFile, Answers]:
+def _read_private(task_dir: Path, states: tuple[tuple[int, ...], ...]) -> tuple[TaskFile, Answers]:
     task = read_task_file(task_dir)
 
     def refusal(problem: Problem) -> InputError:

@@ -9,7 +9,6 @@ from pydantic import Field
 
 from sandmill.models.base import Frozen
 from sandmill.models.release import TaskRecord
-from sandmill.models.spec import TaskSpec
 
 _WORD = re.compile(r"[a-z]{3,}")
 MOST_COMPARED = 400
@@ -76,7 +75,8 @@ class DesignerCounts:
         """Count one task. Replicates and repeated designs count once."""
         if record.replicate or record.lineage.spec_fingerprint in self.designs:
             return
-        words = _words_of(record.spec)
+        story = record.spec.story
+        words = _words(" ".join([story.title, story.row, story.overview, *story.column_meanings]))
         self.designs.add(record.lineage.spec_fingerprint)
         self.difficulties.append(record.calibration.difficulty.value)
         self.domains.add(record.spec.domain)
@@ -125,11 +125,6 @@ def _variety(words: list[frozenset[str]]) -> float:
         for i, one in enumerate(words)
     ]
     return round(fmean(nearest), 4) if nearest else 0.0
-
-
-def _words_of(spec: TaskSpec) -> frozenset[str]:
-    story = spec.story
-    return _words(" ".join([story.title, story.row, story.overview, *story.column_meanings]))
 
 
 def _words(text: str) -> frozenset[str]:

@@ -88,7 +88,8 @@ class Bubblewrap(Launcher):
         self._settings.cleanup()
 
     def _guest_arguments(self, job: int, setup_socket: int) -> list[str]:
-        uid = str(FIRST_UID + _free_number() if self._is_root else 0)
+        # The pid of the run is not known before bubblewrap has started, so the number of its uid is random.
+        uid = str(FIRST_UID + (1 << 23) + int.from_bytes(os.urandom(3)) if self._is_root else 0)
         inside = ("cold", "bwrap", uid, str(job), str(setup_socket), str(_GUEST_INSIDE))
         return guest_command(self._env, *inside, guest=_GUEST_INSIDE)
 
@@ -151,8 +152,3 @@ def remove_tree(folder: Path) -> None:
 def _parents(path: str) -> list[str]:
     """Return the folders above a path, without `/`."""
     return [str(parent) for parent in Path(path).parents][:-1]
-
-
-def _free_number() -> int:
-    """Draw a random number for a uid, since the pid of the run is not known before bubblewrap has started."""
-    return (1 << 23) + int.from_bytes(os.urandom(3))

@@ -312,11 +312,13 @@ def _copy_file(inner: int, outer: int, name: str, status: os.stat_result, uid: i
     Raises:
         OSError: if the file cannot be read or written, or a folder has that name.
     """
-    reader = os.open(name, _READ, dir_fd=inner)
-    try:
+    with ExitStack() as stack:
+        reader = os.open(name, _READ, dir_fd=inner)
+        stack.callback(os.close, reader)
         with suppress(FileNotFoundError):
             os.unlink(name, dir_fd=outer)
         writer = os.open(name, _WRITE, 0o600 | status.st_mode & 0o755, dir_fd=outer)
+        stack.callback(os.close, writer)
         try:
             _copy_data(reader, writer, status.st_size)
             if uid > 0:
@@ -326,10 +328,6 @@ def _copy_file(inner: int, outer: int, name: str, status: os.stat_result, uid: i
             with suppress(OSError):
                 os.unlink(name, dir_fd=outer)
             raise
-        finally:
-            os.close(writer)
-    finally:
-        os.close(reader)
 
 
 def _copy_data(reader: int, writer: int, size: int) -> None:

@@ -24,7 +24,8 @@ def run_agent_process(job_socket: socket.socket, init_socket: socket.socket, ini
     job_at, stdout, stderr, setup_at = descriptors
     setup_socket = socket.socket(fileno=setup_at)
     try:
-        box.take_streams(stdout, stderr)
+        box.replace_stream(1, stdout)
+        box.replace_stream(2, stderr)
         # Parse the job before sending it: an init process that cannot parse it ends, and this process with it, so that
         # nobody would report the error.
         job = box.Job(job_at)

@@ -10,7 +10,6 @@ import platform
 import resource
 import socket
 import time
-from functools import cache
 from typing import Any, NoReturn
 
 from sandmill.sandbox.guest import kernel
@@ -96,13 +95,7 @@ def become_agent(uid: int) -> None:
         os.setresuid(uid, uid, uid)
     kernel.drop_capabilities()
     kernel.forbid_new_privileges()
-    kernel.install_filter(filter_program())
-
-
-@cache
-def filter_program() -> bytes:
-    """Assemble the filter once, so that forks inherit it."""
-    return build_filter(platform.machine())
+    kernel.install_filter(build_filter(platform.machine()))
 
 
 def prefer_as_oom_victim() -> None:
@@ -141,18 +134,15 @@ def restrict_to_processors(processors: list[int]) -> None:
         os.sched_setaffinity(0, processors)
 
 
-def take_streams(stdout: int, stderr: int) -> None:
-    """Replace standard output and standard error by the parent's pipes."""
-    for source, target in ((stdout, 1), (stderr, 2)):
-        os.dup2(source, target)
-        os.close(source)
+def replace_stream(stream: int, source: int) -> None:
+    """Replace standard input, output or error by a descriptor, and close that."""
+    os.dup2(source, stream)
+    os.close(source)
 
 
 def close_input() -> None:
     """Replace standard input by the null device of the run's own root, so that no mount of the host stays open."""
-    nothing = os.open("/dev/null", os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
+    replace_stream(0, os.open("/dev/null", os.O_RDONLY))
 
 
 def report_started(setup_socket: socket.socket) -> None:

@@ -2,6 +2,7 @@
 
 import errno
 import struct
+from functools import cache
 
 from sandmill.sandbox.guest import kernel
 from sandmill.sandbox.guest.syscalls import ALLOWED, CHECKED, REFUSED, numbers
@@ -58,6 +59,7 @@ _PRCTL = (1, 2, 3, 4, 7, 14, 15, 16, 21, 23, 29, 30, 36, 37, 38, 39, 41, 42, 64,
 no-new-privs, names of memory areas."""
 
 
+@cache
 def build_filter(machine: str) -> bytes:
     """Return the program for a processor.
 

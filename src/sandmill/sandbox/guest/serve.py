@@ -7,6 +7,7 @@ the run read it. When it is idle, it prepares the processes of one run in advanc
 import gc
 import json
 import os
+import platform
 import select
 import signal
 import socket
@@ -14,8 +15,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from sandmill.sandbox.guest import box, kernel
+from sandmill.sandbox.guest import kernel
 from sandmill.sandbox.guest.agent import run_agent_process
+from sandmill.sandbox.guest.filter import build_filter
 from sandmill.sandbox.guest.keeper import serve_init_requests
 from sandmill.sandbox.guest.preload import preload
 from sandmill.sandbox.guest.rehearsal import Span, rehearse
@@ -38,7 +40,8 @@ def main(arguments: list[str]) -> None:
             _guard(server)
         kernel.die_with_parent()
         build_template(settings["root"], settings["view"])
-        box.filter_program()
+        # Assembled once, so that forks inherit it.
+        build_filter(platform.machine())
         init_requests = _fork_keeper(settings["root"], settings["is_root"])
         preload()
     except Exception as error:
