@@ -6,7 +6,6 @@ as JSON or as repeated options, and it stops at the first option that it does no
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from textwrap import indent
 from typing import Any, get_args, get_origin
@@ -75,28 +74,14 @@ def parse_models(
     return tuple(instances)
 
 
-@dataclass(frozen=True)
 class _Option:
     """One field, set with `--flag`."""
 
-    name: str
-    field: FieldInfo
-
-    @property
-    def flag(self) -> str:
-        return "--" + self.name.replace("_", "-")
-
-    @property
-    def annotation(self) -> Any:
-        return unwrapped(self.field.annotation)
-
-    @property
-    def is_list(self) -> bool:
-        return get_origin(self.annotation) in (tuple, list)
-
-    @property
-    def is_mapping(self) -> bool:
-        return get_origin(self.annotation) is dict
+    def __init__(self, name: str, field: FieldInfo) -> None:
+        self.field, self.flag = field, "--" + name.replace("_", "-")
+        self.annotation = unwrapped(field.annotation)
+        origin = get_origin(self.annotation)
+        self.is_list, self.is_mapping = origin in (tuple, list), origin is dict
 
     @property
     def metavar(self) -> str:

@@ -155,12 +155,13 @@ def _read_funnel(release: "Release") -> dict[str, int] | None:
     content = release.report(FUNNEL_REPORT, limit=MAX_FUNNEL_BYTES)
     if not content:
         return None
+    broken = IntegrityError(f"{release.ref}: reports/{FUNNEL_REPORT} does not hold counts by stage")
     try:
         funnel = TypeAdapter(dict[str, Annotated[int, Field(ge=0, lt=1 << 53)]]).validate_json(content)
     except ValidationError:
-        funnel = {"": 0}
+        raise broken from None
     if funnel.keys() - Funnel.model_fields.keys():
-        raise IntegrityError(f"{release.ref}: reports/{FUNNEL_REPORT} does not hold counts by stage")
+        raise broken
     return funnel
 
 
