@@ -160,13 +160,14 @@ def _check_types(code: object, public: object, scratch: object, timeout: object)
 
 def _check_folders(public: Path, scratch: Path | None) -> bool:
     """Check both folders. Returns whether every user may read the public one."""
-    problems = []
-    if scratch is not None and not scratch.is_dir():
-        problems.append(Problem("scratch", f"{scratch}, which is not a folder", "an existing folder"))
+    problems: list[Problem] = []
+    is_open = False
     try:
         is_open = check_public(public)
     except InputError as error:
-        raise InputError("run", [*error.problems, *problems], "Nothing was run.") from None
+        problems += error.problems
+    if scratch is not None and not scratch.is_dir():
+        problems.append(Problem("scratch", f"{scratch}, which is not a folder", "an existing folder"))
     if problems:
         raise InputError("run", problems, "Nothing was run.")
     return is_open
