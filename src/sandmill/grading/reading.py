@@ -39,15 +39,10 @@ def read_regular_file(path: Path, limit: int = MAX_SUBMISSION_BYTES) -> bytes | 
 def read_pulled_file(task: Path, side: str, name: str, limit: int, hint: str = "") -> bytes:
     """Read a file of a pulled task, without following links or blocking on pipes.
 
-    Args:
-        task: folder of the task; the path to it may hold links.
-        side: folder in it, which may not be a link.
-        name: file in that folder.
-        limit: bytes that the file may have at most.
-        hint: what to do if the file is not as it should be.
+    The path to the folder of the task may hold links; `side`, the folder in it, may not be one.
 
     Raises:
-        InputError: if there is no such file, it is anything but a regular file, or it is too large.
+        InputError: if there is no such file, it is anything but a regular file, or it has more than `limit` bytes.
     """
 
     def refusal(where: str, error: OSError | ValueError, expected: str) -> InputError:

@@ -50,15 +50,11 @@ class DesignerRow(Frozen):
 
 @dataclass
 class DesignerCounts:
-    """The verified designs of one designer, added one record at a time.
-
-    Args:
-        name: of the designer.
-        seeds: title and summary of each seed by its id.
-    """
+    """The verified designs of one designer, added one record at a time."""
 
     name: str
     seeds: Mapping[str, str]
+    """Title and summary of each seed by its id."""
     designs: set[str] = field(default_factory=set)
     difficulties: list[float] = field(default_factory=list)
     distances: list[float] = field(default_factory=list)
@@ -92,12 +88,7 @@ class DesignerCounts:
             self.usd = (self.usd or 0.0) + author.usage.usd
 
     def row(self, attempts: int, lost_usd: float) -> DesignerRow:
-        """Sum up. A build has one designer, so all attempts and all rejected drafts are booked on it.
-
-        Args:
-            attempts: of the build.
-            lost_usd: price of rejected drafts.
-        """
+        """Sum up. A build has one designer, so all its attempts and the price of rejected drafts are booked on it."""
         designs = len(self.designs)
         usd = round((self.usd or 0.0) + lost_usd, 6) if self.name == "llm" else 0.0
         return DesignerRow(

@@ -72,11 +72,7 @@ def find_agent_env(path: Path | None = None) -> AgentEnv | None:
 
 
 def require_agent_env(path: Path | None = None) -> AgentEnv:
-    """Return an environment.
-
-    Raises:
-        SandboxUnavailable: if it does not exist. The message names the command that creates it.
-    """
+    """Return an environment. If it does not exist, `SandboxUnavailable` names the command that creates it."""
     if env := find_agent_env(path):
         return env
     place = path or default_place()

@@ -26,12 +26,8 @@ class AsyncSandbox:
     ) -> None:
         """Choose a backend as `Sandbox` does.
 
-        Args:
-            backend: as for `Sandbox`.
-            limits: as for `Sandbox`.
-            agent_env: as for `Sandbox`.
-            concurrency: largest number of runs at a time. It is lower if this process may not open enough files.
-                Further runs wait, and their time-outs start when they start.
+        At most `concurrency` runs go on at a time, fewer if this process may not open enough files. Further runs wait,
+        and their time-outs start when they start.
         """
         self._box = Sandbox(backend, limits=limits, agent_env=agent_env)
         self.backend, self.limits, self.agent_env = self._box.backend, self._box.limits, self._box.agent_env

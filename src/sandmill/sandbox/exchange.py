@@ -93,13 +93,7 @@ def fill(scratch: Path, work: int, uid: int, caps: Caps) -> Copied:
     """Copy regular files and folders from the scratch folder into a run's working directory.
 
     Entries of a folder are copied in the order of their names, then the contents of its folders. Files that exceed the
-    caps are skipped; `collect` does not change them.
-
-    Args:
-        scratch: the caller's folder.
-        work: descriptor of the working directory.
-        uid: owner of the copies. 0 or less means the current user.
-        caps: limits of the copy.
+    caps are skipped; `collect` does not change them. `uid` owns the copies; 0 or less means the current user.
 
     Raises:
         OSError: if the scratch folder itself cannot be opened.
@@ -116,12 +110,6 @@ def collect(work: int, scratch: Path, filled: Copied, caps: Caps) -> Copied:
     Files that `fill` copied and the run did not change stay in place and count first. Other files follow in the order
     of `fill`. A file that `fill` copied is removed from the scratch folder if the run removed it, or if the changed
     version exceeds the caps. Entries that `fill` did not copy (links, devices, files that did not fit) stay unchanged.
-
-    Args:
-        work: descriptor of the working directory.
-        scratch: the caller's folder.
-        filled: result of `fill` for this run.
-        caps: limits of the copy.
     """
     try:
         with _opened(scratch) as target:
@@ -307,11 +295,7 @@ def _make_folder(outer: int, name: str, uid: int) -> None:
 
 
 def _copy_file(inner: int, outer: int, name: str, status: os.stat_result, uid: int) -> None:
-    """Copy a file and replace anything of that name except a folder. A partial copy is removed.
-
-    Raises:
-        OSError: if the file cannot be read or written, or a folder has that name.
-    """
+    """Copy a file and replace anything of that name; a folder of that name is an error. A partial copy is removed."""
     with ExitStack() as stack:
         reader = os.open(name, _READ, dir_fd=inner)
         stack.callback(os.close, reader)

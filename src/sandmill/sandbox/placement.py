@@ -19,12 +19,10 @@ _ADVICE = "Move it to another folder. If it lies in the agent environment, move 
 def refuse_exposed(places: Mapping[str, Path], shown: tuple[Path, ...]) -> None:
     """Check that no run can read these paths through the folders that every run sees, also under another name.
 
-    Args:
-        places: absolute paths, by their name in messages. Paths that do not exist are ignored.
-        shown: files and folders of the machine that every run can read.
+    `places` are absolute paths, by their name in messages. Paths that do not exist are ignored.
 
     Raises:
-        InputError: if a path lies in one of the shown folders.
+        InputError: if a path lies in one of the shown files and folders.
     """
     problems = []
     mounts = _MOUNTS.read_bytes()

@@ -42,11 +42,7 @@ class WarmServer(Launcher):
             self._ensure_running()
 
     def launch(self, channels: Channels, public: Path) -> "WarmRun":
-        """Fork the processes of a run.
-
-        Raises:
-            ServerGone: if the interpreter died meanwhile. The caller may try again.
-        """
+        """Fork the processes of a run. `ServerGone` says that the interpreter died meanwhile."""
         near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         near.settimeout(_REPORT_TIMEOUT_S)
         try:

@@ -61,11 +61,7 @@ no-new-privs, names of memory areas."""
 
 @cache
 def build_filter(machine: str) -> bytes:
-    """Return the program for a processor.
-
-    Raises:
-        KeyError: if the system calls of the processor are unknown.
-    """
+    """Return the program for a processor of `kernel.MACHINES`."""
     unknown, refused = _ERRNO | errno.ENOSYS, _ERRNO | errno.EPERM
     code = [
         _step(_LOAD, _MACHINE),
