@@ -2,9 +2,10 @@
 
 import json
 import sys
+from collections.abc import Iterable
 
-from sandmill.report.designers import DesignerRow, designers_table
-from sandmill.report.text import to_markdown
+from sandmill.report import TextTable, to_markdown
+from sandmill.report.designers import DesignerRow
 from sandmill.store.release import load
 
 
@@ -20,6 +21,40 @@ def main(references: list[str]) -> int:
     ]
     print(to_markdown(designers_table(rows)))
     return 0
+
+
+def designers_table(rows: Iterable[tuple[str, DesignerRow]]) -> TextTable:
+    """Show designers side by side, each with the name of its release."""
+    header = (
+        "release",
+        "designer",
+        "designs",
+        "yield",
+        "difficulty",
+        "spread",
+        "domains",
+        "variety",
+        "from seed",
+        "tokens a design",
+        "USD a design",
+    )
+    cells = tuple(
+        (
+            name,
+            row.designer,
+            str(row.designs),
+            f"{row.yield_share:.0%}",
+            f"{row.difficulty:.2f}",
+            f"{row.difficulty_spread:.2f}",
+            str(row.domains),
+            f"{row.variety:.2f}",
+            "-" if row.seed_distance is None else f"{row.seed_distance:.2f}",
+            f"{row.tokens / row.designs:.0f}" if row.requests else "-",
+            "-" if row.usd_a_design is None else f"{row.usd_a_design:.4f}",
+        )
+        for name, row in rows
+    )
+    return TextTable("Designers", header, cells, frozenset(range(2, 11)))
 
 
 if __name__ == "__main__":

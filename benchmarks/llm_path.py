@@ -25,8 +25,7 @@ from sandmill.models.llm import LlmSettings, ModelChoice
 from sandmill.models.plan import Slot
 from sandmill.pipeline.designing import DESIGNS_A_CALL
 from sandmill.quality.giveaways import GIVEAWAYS
-from sandmill.report.text import to_markdown
-from sandmill.report.text_tables import TextTable
+from sandmill.report.text_tables import TextTable, to_markdown
 from sandmill.seeds import ingest
 from sandmill.store.files import Store
 from tests.llm_playbook import Playbook

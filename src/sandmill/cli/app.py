@@ -1,16 +1,13 @@
 """The list of commands, and how errors end them. Each command is a module that is imported when it runs."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 import typer.core
 import typer.main
 
 from sandmill.errors import SandmillError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 COMMANDS = ("seeds", "show", "pull", "run", "grade", "verify", "agent-env", "doctor")
 """In the order of the help: module `sandmill.cli.<name>`, function `<name>`, text `EXAMPLES`; dashes as underscores."""
@@ -48,14 +45,13 @@ class LazyCommands(typer.core.TyperGroup):
             raise typer.Exit(INTERRUPTED_CODE) from error
 
 
-app = typer.Typer(
-    cls=LazyCommands,
-    add_completion=False,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+_SETTINGS: dict[str, Any] = {
+    "add_completion": False,
+    "pretty_exceptions_enable": False,
+    "rich_markup_mode": "markdown",
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+}
+app = typer.Typer(cls=LazyCommands, no_args_is_help=True, **_SETTINGS)
 
 
 def _print_version(is_asked: bool) -> None:
@@ -82,12 +78,6 @@ def _root(
 def _load_command(name: str) -> Any:
     identifier = name.replace("-", "_")
     module = import_module(f"sandmill.cli.{identifier}")
-    function: Callable[..., None] = getattr(module, identifier)
-    single = typer.Typer(
-        add_completion=False,
-        pretty_exceptions_enable=False,
-        rich_markup_mode="markdown",
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
-    single.command(name, epilog=module.EXAMPLES)(function)
+    single = typer.Typer(**_SETTINGS)
+    single.command(name, epilog=module.EXAMPLES)(getattr(module, identifier))
     return typer.main.get_command(single)

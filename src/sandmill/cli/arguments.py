@@ -6,7 +6,6 @@ as JSON or as repeated options, and it stops at the first option that it does no
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from textwrap import indent
 from typing import Any, get_args, get_origin
@@ -35,22 +34,13 @@ def parse_models(
         prog: how the program is called, for the usage line.
         description: what it does, one sentence.
         examples: commands that work, one a line; they end the help.
-        models: pydantic models with no field name in common.
-
-    Returns:
-        One instance for each model, in their order.
+        models: pydantic models with no field name in common. One instance of each is returned.
 
     Raises:
         RequestError: with one problem for every value, option and combination that is wrong; exit code 2.
         SystemExit: with code 0, after `--help` was printed.
-        ValueError: if two models share a field name, since one option cannot mean both.
     """
-    options: dict[str, _Option] = {}
-    for model in models:
-        for name, field in model.model_fields.items():
-            if name in options:
-                raise ValueError(f"two models have a field {name}; one option cannot mean both")
-            options[name] = _Option(name, field)
+    options = {name: _Option(name, field) for model in models for name, field in model.model_fields.items()}
     parser = _parser(prog, description, examples, options)
     if not {"-h", "--help"}.isdisjoint(argv):
         parser.parse_args(["--help"])
@@ -84,32 +74,14 @@ def parse_models(
     return tuple(instances)
 
 
-@dataclass(frozen=True)
 class _Option:
     """One field, set with `--flag`."""
 
-    name: str
-    field: FieldInfo
-
-    @property
-    def flag(self) -> str:
-        return "--" + self.name.replace("_", "-")
-
-    @property
-    def annotation(self) -> Any:
-        return unwrapped(self.field.annotation)
-
-    @property
-    def is_list(self) -> bool:
-        return get_origin(self.annotation) in (tuple, list)
-
-    @property
-    def is_mapping(self) -> bool:
-        return get_origin(self.annotation) is dict
-
-    @property
-    def is_switch(self) -> bool:
-        return self.annotation is bool
+    def __init__(self, name: str, field: FieldInfo) -> None:
+        self.field, self.flag = field, "--" + name.replace("_", "-")
+        self.annotation = unwrapped(field.annotation)
+        origin = get_origin(self.annotation)
+        self.is_list, self.is_mapping = origin in (tuple, list), origin is dict
 
     @property
     def metavar(self) -> str:
@@ -134,7 +106,7 @@ class _Option:
             return "none"
         if isinstance(value, Mapping):
             return ",".join(f"{key}={item}" for key, item in value.items())
-        if self.is_switch:
+        if self.annotation is bool:
             return str(value).lower()
         return " ".join(map(str, value)) if self.is_list else str(value)
 
@@ -146,7 +118,7 @@ class _Option:
             return Problem(self.flag, f"the option {len(uses)} times", "it once", hint)
         if self.is_mapping:
             return self._read_pairs([part for word in words for part in word.split(",") if part])
-        if self.is_switch and not words:
+        if self.annotation is bool and not words:
             return True
         if self.is_list and words:
             return tuple(words)

@@ -1,7 +1,7 @@
 """sandmill doctor: check whether this machine is ready, and say what to install if not."""
 
+import platform
 import shutil
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
@@ -11,7 +11,7 @@ from typing import Literal
 import typer
 from packaging.requirements import Requirement
 
-from sandmill.cli.screen import JsonOption, open_console, write_json
+from sandmill.cli.screen import JsonOption, open_console, plain_table, write_json
 
 EXAMPLES = "Example: `sandmill doctor`"
 
@@ -19,7 +19,6 @@ PIPELINE_COMMAND = "pip install -c constraints.txt -e '.[pipeline]'"
 """From the root of a clone: building needs the clone."""
 
 _AGENT_ENV = "agent environment"
-_PYTHON_FLOOR = (3, 11)
 _DISK_FLOOR_GB = 1.0
 
 
@@ -40,7 +39,13 @@ def doctor(as_json: JsonOption = False) -> None:
 
     The exit code is 1 if something is bad.
     """
-    checks = [_check_python(), *_check_base(), *_check_pipeline(), *_check_sandbox(), _check_disk()]
+    checks = [
+        Check("python", "ok", platform.python_version()),
+        *_check_requirements(),
+        *_check_pipeline(),
+        *_check_sandbox(),
+        _check_disk(),
+    ]
     is_ready = all(check.status != "bad" for check in checks)
     if as_json:
         write_json({"ready": is_ready, "findings": [asdict(check) for check in checks]})
@@ -66,19 +71,12 @@ def check_requirement(line: str, extra: str = "") -> Check | None:
     return Check(name, "ok", f"{installed} ({bounds})" if bounds else installed)
 
 
-def _check_python() -> Check:
-    saw = ".".join(map(str, sys.version_info[:3]))
-    if sys.version_info >= _PYTHON_FLOOR:
-        return Check("python", "ok", saw)
-    return Check("python", "bad", saw, "needs 3.11 or newer")
-
-
-def _check_base() -> Iterator[Check]:
-    yield from (check for line in requires("sandmill") or () if (check := check_requirement(line)))
+def _check_requirements(extra: str = "") -> list[Check]:
+    return [check for line in requires("sandmill") or () if (check := check_requirement(line, extra))]
 
 
 def _check_pipeline() -> Iterator[Check]:
-    found = [c for line in requires("sandmill") or () if (c := check_requirement(line, "pipeline"))]
+    found = _check_requirements("pipeline")
     if all(check.what != "prefect" or check.saw == "not installed" for check in found):
         yield Check("pipeline", "info", "not installed; needed for building only", f"in a clone: {PIPELINE_COMMAND}")
         return
@@ -113,11 +111,9 @@ def _check_disk() -> Check:
 
 
 def _print_checks(checks: list[Check], is_ready: bool) -> None:
-    from rich.table import Table
+    from rich.table import Column
 
-    table = Table(box=None, pad_edge=False, show_header=False)
-    for column in ("what", "status", "saw", "do"):
-        table.add_column(column, overflow="fold")
+    table = plain_table(*(Column(overflow="fold") for _ in range(4)), show_header=False)
     for check in checks:
         table.add_row(check.what, check.status, check.saw, check.do)
     console = open_console()

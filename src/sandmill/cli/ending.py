@@ -23,12 +23,7 @@ _MOST_NOTES = 5
 
 
 def show_ending(reference: str, message: str) -> None:
-    """Print a release's tasks and funnel, the outcome of the build, and the next commands.
-
-    Args:
-        reference: <root>/<dataset>@<version>, as the build gives it.
-        message: outcome of the build: whether the version is new, and whether its mix was missed.
-    """
+    """Print a release's tasks and funnel, the outcome of the build as its message says it, and the next commands."""
     console, release = open_console(), load(reference)
     shown = release.tasks["task_id"].to_list()[:_MOST_TASKS]
     console.print(to_rich(ending_table((release.record(task_id) for task_id in shown), release.slot_reports())))
@@ -60,8 +55,7 @@ def sum_up_set_aside(seeds: Sequence[UnsupportedSeed]) -> list[str]:
     """Return two lines on the seeds that were set aside and their needs; none if there are none."""
     if not seeds:
         return []
-    counts = Counter(need for seed in seeds for need in seed.needs)
-    needs = [f"{need} ({count})" for need, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
+    needs = _by_frequency(Counter(need for seed in seeds for need in seed.needs))
     ids = [seed.id for seed in seeds]
     return [
         f"Seeds set aside: {len(ids)}, each with its needs in reports/seeds.json: {name_some(ids, _MOST_SEEDS)}.",
@@ -90,11 +84,15 @@ def sum_up_empty(slots: Iterable[SlotReport], rejections: Iterable[Rejection]) -
     reasons = Counter(f"{one.stage} {one.reason}" for slot, one in last.items() if slot not in filled)
     if not reasons:
         return []
-    told = [f"{reason} ({count})" for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0]))]
-    lines = [f"Slots that stayed empty: {reasons.total()}; they failed at last with {name_some(told, _MOST_NEEDS)}."]
+    named = name_some(_by_frequency(reasons), _MOST_NEEDS)
+    lines = [f"Slots that stayed empty: {reasons.total()}; they failed at last with {named}."]
     if any(reason.endswith(" max_usd") for reason in reasons):
         lines.append("The money of --max-usd is spent. With more of it, what was answered is not paid for again.")
     return lines
+
+
+def _by_frequency(counts: Counter[str]) -> list[str]:
+    return [f"{name} ({number})" for name, number in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
 
 
 def _seeds(release: Release) -> list[str]:
@@ -106,17 +104,11 @@ def _seeds(release: Release) -> list[str]:
 
 
 def _commands(reference: str, task_id: str) -> list[str]:
-    sandmill = _programme()
+    # The path in this environment, if the shell does not find the program.
+    sandmill = "sandmill" if shutil.which("sandmill") else os.path.relpath(Path(sys.executable).parent / "sandmill")
     return [
         f"  {sandmill} show {reference} {task_id}",
         f"  {sandmill} pull {reference} --to pulled",
         f"  {sandmill} grade pulled/{task_id} pulled/{task_id}/public/sample_submission.csv",
         f"  {sandmill} verify {reference} --rerun",
     ]
-
-
-def _programme() -> str:
-    """Return `sandmill`, or its path in this environment if the shell does not find it."""
-    if shutil.which("sandmill"):
-        return "sandmill"
-    return os.path.relpath(Path(sys.executable).parent / "sandmill")

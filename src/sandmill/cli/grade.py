@@ -1,6 +1,5 @@
 """sandmill grade: grade one submission."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -22,24 +21,18 @@ def grade(
 
     An invalid submission is a grade too: its outcome says so, its problems say why, and the exit code is 0.
     """
-    problems = [*_task_problems(task_dir), *_submission_problems(submission)]
+    problems = []
+    if not (task_dir / "private").is_dir():
+        hint = "Get it with: sandmill pull RELEASE --to DIR --task ID"
+        problems.append(Problem(str(task_dir), "no private/ in it", "a pulled task with its private half", hint))
+    try:
+        # For a run a missing file would be a grade, but a user who names a file expects it to exist.
+        submission.lstat()
+    except OSError as error:
+        saw = "no such file" if isinstance(error, FileNotFoundError) else error.strerror or str(error)
+        problems.append(Problem(str(submission), saw, "a submission in CSV", "Check the path."))
     if problems:
         raise InputError("sandmill grade", problems, footer="")
     from sandmill.grading import grade_folder
 
     write_json(grade_folder(task_dir, submission).model_dump(mode="json"))
-
-
-def _task_problems(task_dir: Path) -> Iterator[Problem]:
-    if not (task_dir / "private").is_dir():
-        hint = "Get it with: sandmill pull RELEASE --to DIR --task ID"
-        yield Problem(str(task_dir), "no private/ in it", "a pulled task with its private half", hint)
-
-
-def _submission_problems(submission: Path) -> Iterator[Problem]:
-    """Report a missing file. For a run it would be a grade, but a user who names a file expects it to exist."""
-    try:
-        submission.lstat()
-    except OSError as error:
-        saw = "no such file" if isinstance(error, FileNotFoundError) else error.strerror or str(error)
-        yield Problem(str(submission), saw, "a submission in CSV", "Check the path.")

@@ -8,18 +8,13 @@ from sandmill.pipeline.preview import Preview, Shown
 
 def show_preview(preview: Preview) -> None:
     """Print designs, rules included, and costs."""
-    console = open_console()
-    for one in preview.shown:
-        for line in _lines(one):
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
-    designs = len(preview.shown)
-    console.print(
+    console, designs = open_console(), len(preview.shown)
+    costs = (
         f"{designs} of {preview.slots} designs. All of them: {preview.low_usd:.4f} to {preview.high_usd:.4f} USD; "
-        f"paid so far: {preview.paid_usd:.4f} USD. What was answered is kept: the build does not pay for it again.",
-        markup=False,
-        highlight=False,
-        soft_wrap=True,
+        f"paid so far: {preview.paid_usd:.4f} USD. What was answered is kept: the build does not pay for it again."
     )
+    for line in (*(line for one in preview.shown for line in _lines(one)), costs):
+        console.print(line, soft_wrap=True)
 
 
 def _lines(one: Shown) -> list[str]:

@@ -4,7 +4,15 @@ from typing import Annotated
 
 import typer
 
-from sandmill.cli.screen import JsonOption, ReleaseArgument, TaskOption, show_progress, write_json, write_text
+from sandmill.cli.screen import (
+    JsonOption,
+    ReleaseArgument,
+    TaskOption,
+    repeatable,
+    show_progress,
+    write_json,
+    write_text,
+)
 from sandmill.errors import count
 
 EXAMPLES = (
@@ -19,22 +27,10 @@ def pull(
     release: ReleaseArgument,
     to: Annotated[str, typer.Option(metavar="DIR", help="Folder to write into.", show_default=False)],
     task: TaskOption = None,
-    split: Annotated[
-        list[str] | None,
-        typer.Option("--split", metavar="NAME", help="Only this split; may be repeated.", show_default=False),
-    ] = None,
-    band: Annotated[
-        list[str] | None,
-        typer.Option("--band", metavar="NAME", help=f"Only this band of difficulty{_PRIVATE}.", show_default=False),
-    ] = None,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option("--metric", metavar="NAME", help="Only this metric; may be repeated.", show_default=False),
-    ] = None,
-    structure: Annotated[
-        list[str] | None,
-        typer.Option("--structure", metavar="NAME", help=f"Only this structure{_PRIVATE}.", show_default=False),
-    ] = None,
+    split: Annotated[list[str] | None, repeatable("--split", "NAME", "Only this split; may be repeated.")] = None,
+    band: Annotated[list[str] | None, repeatable("--band", "NAME", f"Only this band of difficulty{_PRIVATE}.")] = None,
+    metric: Annotated[list[str] | None, repeatable("--metric", "NAME", "Only this metric; may be repeated.")] = None,
+    structure: Annotated[list[str] | None, repeatable("--structure", "NAME", f"Only this structure{_PRIVATE}.")] = None,
     public_only: Annotated[
         bool, typer.Option("--public-only", help="Without answers, thresholds and solution.")
     ] = False,

@@ -2,16 +2,13 @@
 
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from sandmill.cli.screen import write_json
 from sandmill.errors import InputError, Problem
-from sandmill.models.run import MOST_SECONDS
-
-if TYPE_CHECKING:
-    from sandmill.models.run import RunResult
+from sandmill.models.run import MOST_SECONDS, RunLimits
 
 EXAMPLES = "Example: `sandmill run tasks/sm3f9a1c0d5e7b solution.py --timeout 60`"
 
@@ -47,7 +44,6 @@ def run(
     from sandmill.episodes.score import score
     from sandmill.grading.grade import read_private
     from sandmill.metrics.library import load_libraries
-    from sandmill.models.run import RunLimits
     from sandmill.sandbox import Sandbox
 
     # Raises for a folder that cannot be graded, before anything runs.
@@ -58,7 +54,9 @@ def run(
     with Sandbox(backend, limits=RunLimits.model_validate(given)) as box:
         result = box.run(code, public=task_dir / "public", timeout=timeout)
     scored = score(task_dir, result)
-    write_json(scored.model_dump(mode="json") | {"result": _facts(result)})
+    facts = result.model_dump(mode="json", exclude={"submission"})
+    facts["submission_bytes"] = None if result.submission is None else len(result.submission)
+    write_json(scored.model_dump(mode="json") | {"result": facts})
     if scored.mask:
         raise typer.Exit(1)
 
@@ -71,8 +69,3 @@ def _read_script(script: Path) -> str:
     except UnicodeDecodeError:
         saw = "bytes that are not UTF-8"
     raise InputError(str(script), [Problem("SCRIPT.py", saw, "a Python script")], "Nothing was run.")
-
-
-def _facts(result: "RunResult") -> dict[str, object]:
-    facts = result.model_dump(mode="json", exclude={"submission"})
-    return facts | {"submission_bytes": None if result.submission is None else len(result.submission)}

@@ -4,25 +4,32 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
-from sandmill.errors import visible
+from sandmill.errors import InputError, Problem, visible
+
+if TYPE_CHECKING:
+    from rich.table import Column, Table
 
 RELEASE_HELP = "Folder or S3 prefix of a dataset, with @version if not the latest."
 
 _PIPE_WIDTH = 1000
 """Characters of a line where the output is no terminal, so that no cell of a table is cut."""
 
+
+def repeatable(flag: str, metavar: str, text: str) -> Any:
+    """Declare an option that may be given several times."""
+    return typer.Option(flag, metavar=metavar, help=text, show_default=False)
+
+
 ReleaseArgument = Annotated[str, typer.Argument(metavar="RELEASE", help=RELEASE_HELP, show_default=False)]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
-TaskOption = Annotated[
-    list[str] | None, typer.Option("--task", metavar="ID", help="Only this task; may be repeated.", show_default=False)
-]
+TaskOption = Annotated[list[str] | None, repeatable("--task", "ID", "Only this task; may be repeated.")]
 
 
 _LINES = "\n\t"
@@ -41,6 +48,19 @@ def open_console() -> PlainConsole:
     """Return a console for standard output: as wide as the terminal, and wide enough for every line in a pipe."""
     width = None if sys.stdout.isatty() else _PIPE_WIDTH
     return PlainConsole(highlight=False, markup=False, emoji=False, width=width)
+
+
+def plain_table(*columns: "str | Column", show_header: bool = True) -> "Table":
+    """Return an empty table without lines."""
+    from rich.table import Table
+
+    return Table(*columns, box=None, pad_edge=False, header_style="bold", show_header=show_header)
+
+
+def refuse_options(source: str, footer: str, *rules: tuple[object, Problem]) -> None:
+    """Raise an `InputError` with the problems of all rules whose condition is true."""
+    if problems := [problem for is_broken, problem in rules if is_broken]:
+        raise InputError(source, problems, footer)
 
 
 def write_text(text: str, to_stderr: bool = False) -> None:

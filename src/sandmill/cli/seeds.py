@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sandmill.cli.screen import JsonOption, open_console, write_json
+from sandmill.cli.screen import JsonOption, open_console, plain_table, write_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -64,24 +64,19 @@ def _describe(intake: "SeedIntake") -> dict[str, Any]:
 
 
 def _print(intake: "SeedIntake") -> None:
-    from rich.table import Table
+    from rich.table import Column
 
     from sandmill.design.kept import NEVER_KEPT, lost_of
 
     console = open_console()
     if intake.supported:
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        table.add_column("id", overflow="fold")
-        for name in _HEADER:
-            table.add_column(name)
+        table = plain_table(Column("id", overflow="fold"), *_HEADER)
         for seed in intake.supported:
             table.add_row(*_row(seed))
         console.print(table)
     _section(console, "Warnings", [f"{note.seed_id}: {note.text}" for note in intake.notes])
-    lost = [(seed.id, list(lost_of(seed.structure))) for seed in intake.supported]
-    _section(
-        console, "Changed or left out in designs", [f"{name}: {'; '.join(parts)}" for name, parts in lost if parts]
-    )
+    kept = ((seed.id, "; ".join(lost_of(seed.structure))) for seed in intake.supported)
+    _section(console, "Changed or left out in designs", [f"{name}: {lost}" for name, lost in kept if lost])
     if intake.supported:
         _section(console, "Never kept of a seed", list(NEVER_KEPT))
     aside = [f"{seed.id}: needs {'; '.join(seed.needs)}. {seed.hint}".rstrip() for seed in intake.unsupported]

@@ -5,16 +5,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from sandmill.cli.screen import JsonOption, ReleaseArgument, open_console, write_json, write_text
+from sandmill.cli.screen import (
+    JsonOption,
+    ReleaseArgument,
+    open_console,
+    plain_table,
+    refuse_options,
+    write_json,
+    write_text,
+)
 from sandmill.errors import InputError, IntegrityError, Problem, count, shorten, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
-    from sandmill.models.calibration import Calibration, SolveRate
+    from sandmill.models.calibration import Calibration
     from sandmill.models.release import TaskRecord
-    from sandmill.models.reports import Verification
-    from sandmill.store.reference import DatasetFacts
     from sandmill.store.release import Release
 
 EXAMPLES = "Examples: `sandmill show releases/micro` · `sandmill show releases/micro@2 sm3f9a1c0d5e7b --lineage`"
@@ -64,7 +71,14 @@ def show(
     """
     from sandmill.store.release import load
 
-    _check_options(task is not None, lineage, limit is not None, as_json)
+    refuse_options(
+        "sandmill show",
+        "Nothing was shown.",
+        (lineage and task is None, Problem("--lineage", "no TASK", "the id of a task beside it")),
+        (lineage and as_json, Problem("--lineage", "--json", "only one of them", "--json has the lineage.")),
+        (limit and task is not None, Problem("--limit", "a TASK", "only one of them", "It limits lists of tasks.")),
+        (limit and as_json, Problem("--limit", "--json", "only one of them", "--json lists all.")),
+    )
     if task is None and _show_datasets(release, limit or _ROWS, as_json):
         return
     opened = load(release)
@@ -84,21 +98,6 @@ def show(
     write_json(record.model_dump(mode="json")) if as_json else _print_task(record, lineage)
 
 
-def _check_options(has_task: bool, lineage: bool, has_limit: bool, as_json: bool) -> None:
-    """Refuse options that would have no effect."""
-    problems = []
-    if lineage and not has_task:
-        problems.append(Problem("--lineage", "no TASK", "the id of a task beside it"))
-    if lineage and as_json:
-        problems.append(Problem("--lineage", "--json", "only one of them", "--json has the lineage."))
-    if has_limit and has_task:
-        problems.append(Problem("--limit", "a TASK", "only one of them", "It limits lists of tasks."))
-    if has_limit and as_json:
-        problems.append(Problem("--limit", "--json", "only one of them", "--json lists all."))
-    if problems:
-        raise InputError("sandmill show", problems, "Nothing was shown.")
-
-
 def _show_datasets(place: str, limit: int, as_json: bool) -> bool:
     """List the datasets in a folder. Return False, and write nothing, if the place is a dataset or holds none."""
     from dataclasses import asdict
@@ -111,29 +110,26 @@ def _show_datasets(place: str, limit: int, as_json: bool) -> bool:
         return False
     if as_json:
         write_json({"root": place, "datasets": [asdict(dataset) for dataset in found]})
-    else:
-        _print_datasets(place, found, limit)
-    return True
-
-
-def _print_datasets(place: str, found: list["DatasetFacts"], limit: int) -> None:
-    from rich.table import Table
-
+        return True
     console = open_console()
     console.print(f"{place}: {count(len(found), 'dataset')}", style="bold")
-    table = Table("dataset", "versions", "latest", "tasks", "created", box=None, pad_edge=False, header_style="bold")
+    table = plain_table("dataset", "versions", "latest", "tasks", "created")
     for one in found[:limit]:
         tasks = "-" if one.tasks is None else str(one.tasks)
         table.add_row(one.name, str(one.versions), one.latest, tasks, _short(one.created))
-    console.print(table)
-    if len(found) > limit:
-        console.print(f"... and {len(found) - limit} more; see --limit, or --json for all")
+    _print_table(console, table, len(found) - limit)
     console.print(f"\nSee one with: sandmill show {place.rstrip('/')}/{found[0].name}")
+    return True
+
+
+def _print_table(console: "Console", table: "Table", left: int) -> None:
+    console.print(table)
+    if left > 0:
+        console.print(f"... and {left} more; see --limit, or --json for all")
 
 
 def _describe_release(release: "Release") -> dict[str, Any]:
     manifest, rows = release.manifest, release.tasks.drop("prompt").to_dicts()
-    funnel = _read_funnel(release)
     return {
         "release": release.ref,
         "dataset": manifest.dataset,
@@ -145,14 +141,14 @@ def _describe_release(release: "Release") -> dict[str, Any]:
         "private": release.has_private,
         "bands": dict(Counter(row["band"] for row in rows if "band" in row)),
         "wanted": dict(Counter(row["wanted"] for row in rows if "wanted" in row)),
-        "funnel": funnel,
+        "funnel": _read_funnel(release),
         "tasks": rows,
     }
 
 
 def _read_funnel(release: "Release") -> dict[str, int] | None:
     """Read the funnel as counts by stage; a release may have fewer stages than this version knows."""
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import Field, TypeAdapter, ValidationError
 
     from sandmill.models.reports import Funnel
     from sandmill.store.limits import MAX_FUNNEL_BYTES
@@ -160,37 +156,29 @@ def _read_funnel(release: "Release") -> dict[str, int] | None:
     content = release.report(FUNNEL_REPORT, limit=MAX_FUNNEL_BYTES)
     if not content:
         return None
+    broken = IntegrityError(f"{release.ref}: reports/{FUNNEL_REPORT} does not hold counts by stage")
     try:
-        funnel = TypeAdapter(dict[str, int]).validate_json(content)
+        funnel = TypeAdapter(dict[str, Annotated[int, Field(ge=0, lt=1 << 53)]]).validate_json(content)
     except ValidationError:
-        funnel = None
-    if funnel is None or funnel.keys() - Funnel.model_fields.keys() or not all(map(_is_count, funnel.values())):
-        raise IntegrityError(f"{release.ref}: reports/{FUNNEL_REPORT} does not hold counts by stage")
+        raise broken from None
+    if funnel.keys() - Funnel.model_fields.keys():
+        raise broken
     return funnel
 
 
-def _is_count(number: int) -> bool:
-    return 0 <= number < 1 << 53
-
-
 def _print_release(facts: dict[str, Any], limit: int) -> None:
-    from rich.table import Table
-
     console, rows = open_console(), facts["tasks"]
     console.print(f"{facts['dataset']} {facts['version']}, published {visible(facts['created'])}", style="bold")
-    made_by = visible(facts["code_version"])
     made_of = f"{count(len(rows), 'task')} from {count(len(facts['seeds']), 'seed')}"
-    console.print(f"{made_of}, made by sandmill {made_by}\n")
+    console.print(f"{made_of}, made by sandmill {visible(facts['code_version'])}\n")
     columns = [name for name in _COLUMNS if rows and name in rows[0]]
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = plain_table()
     for name in columns:
         justify: Literal["left", "right"] = "right" if isinstance(rows[0][name], float) else "left"
         table.add_column(name, justify=justify, no_wrap=True, min_width=_ID_WIDTH if name == "task_id" else None)
     for row in rows[:limit]:
         table.add_row(*(_short(row[name]) for name in columns))
-    console.print(table)
-    if len(rows) > limit:
-        console.print(f"... and {len(rows) - limit} more; see --limit, or --json for all")
+    _print_table(console, table, len(rows) - limit)
     console.print()
     if facts["private"]:
         _print_mix(console, facts)
@@ -212,14 +200,14 @@ def _print_mix(console: "Console", facts: dict[str, Any]) -> None:
 
 
 def _print_task(record: "TaskRecord", lineage: bool) -> None:
-    from rich.table import Table
-
     console, spec, measured = open_console(), record.spec, record.calibration
     console.print(f"{record.task_id} {_short(spec.story.title)}", style="bold")
     console.print("\n".join(f"  {visible(line)}" for line in spec.story.overview.split("\n")) + "\n")
     sizes = spec.sizes
     direction = "lower" if measured.is_lower_better else "higher"
-    difficulty, thresholds = measured.difficulty, measured.thresholds
+    difficulty, thresholds, rate = measured.difficulty, measured.thresholds, measured.solve_rate
+    truths = record.verification.truths
+    broken = [name for name, holds in truths.items() if not holds]
     facts = {
         "domain": spec.domain,
         "structure": spec.structure_label,
@@ -235,16 +223,16 @@ def _print_task(record: "TaskRecord", lineage: bool) -> None:
         "reference": f"{measured.reference}, scored {_short(record.verification.reference_score)}",
         "order held": f"{measured.steadiness.order_held:.1%} of bootstraps; steps "
         f"{', '.join(f'{step:.3f}' for step in measured.steps)} of the gap",
-        "solve rate": _rate(measured.solve_rate),
+        "solve rate": f"{rate.value:.2f} ({rate.low:.2f} to {rate.high:.2f})" if rate else "not measured",
         "skills": ", ".join(f"{lift.skill} {lift.lift:+.3f}" for lift in measured.lifts) or "none declared",
-        "verified": _verified(record.verification),
+        "verified": f"NOT: {', '.join(broken)}" if broken else f"{len(truths)} of {len(truths)} truths hold",
     }
     if lineage:
         made = record.lineage.model_dump(mode="json", exclude_none=True)
         facts |= {f"lineage.{name}": str(value) for name, value in made.items()} | {"digest": record.digest}
     for name, value in facts.items():
         console.print(f"{visible(name):<12} {visible(value)}", soft_wrap=True)
-    table = Table("solver", "tier", box=None, pad_edge=False, header_style="bold", title_justify="left")
+    table = plain_table("solver", "tier")
     table.add_column("final", justify="right")
     table.add_column("feedback", justify="right")
     for entry in measured.board:
@@ -255,15 +243,6 @@ def _print_task(record: "TaskRecord", lineage: bool) -> None:
 
 def _short(value: Any) -> str:
     return f"{value:.5f}" if isinstance(value, float) else shorten(str(value), _LONGEST)
-
-
-def _rate(rate: "SolveRate | None") -> str:
-    return "not measured" if rate is None else f"{rate.value:.2f} ({rate.low:.2f} to {rate.high:.2f})"
-
-
-def _verified(facts: "Verification") -> str:
-    broken = [name for name, holds in facts.truths.items() if not holds]
-    return f"NOT: {', '.join(broken)}" if broken else f"{len(facts.truths)} of {len(facts.truths)} truths hold"
 
 
 def _ceiling(measured: "Calibration") -> str:

@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sandmill.cli.screen import JsonOption, ReleaseArgument, TaskOption, show_progress, write_json, write_text
+from sandmill.cli.screen import (
+    JsonOption,
+    ReleaseArgument,
+    TaskOption,
+    refuse_options,
+    show_progress,
+    write_json,
+    write_text,
+)
 from sandmill.errors import InputError, Problem, SandboxUnavailable, count, visible
 
 if TYPE_CHECKING:
@@ -50,7 +58,18 @@ def verify(
     from sandmill.store.release import load
     from sandmill.store.verify import verify_hashes
 
-    _check_options(rerun, bool(task), public_only, secret_file, unconfined)
+    alone = ("no --rerun", "--rerun beside it")
+    refuse_options(
+        "sandmill verify",
+        "Nothing was checked.",
+        (secret_file and not rerun, Problem("--secret-file", *alone, "Only a rerun renders again.")),
+        (task and not rerun, Problem("--task", *alone, "Hashes are always checked for all tasks.")),
+        (unconfined and not rerun, Problem("--unconfined", *alone, "Nothing else runs scripts.")),
+        (
+            rerun and public_only,
+            Problem("--rerun", "--public-only", "only one of them", "Grading needs the private half."),
+        ),
+    )
     if rerun:
         _check_sandbox(unconfined)
     opened = load(release)
@@ -85,12 +104,9 @@ def verify(
 
 
 def _secret(release: "Release", secret_file: Path | None) -> bytes | None:
-    """Read the secret that the user gives. A secret in the release's own folder is not used.
+    """Read the secret that the user gives, of this release. A secret in the release's own folder is not used.
 
     An untrusted release may have one for a design that takes forever to render.
-
-    Raises:
-        InputError: if the release was made with another one.
     """
     from sandmill.store.secret import read_secret_file, secret_id
 
@@ -104,11 +120,6 @@ def _secret(release: "Release", secret_file: Path | None) -> bytes | None:
 
 
 def _check_sandbox(unconfined: bool) -> None:
-    """Check that the release's scripts can be confined.
-
-    Raises:
-        SandboxUnavailable: they cannot, and --unconfined was not given.
-    """
     from sandmill.pipeline.reference import trusting_backend
     from sandmill.sandbox.backends import choose_backend
 
@@ -134,19 +145,3 @@ def _rerun(release: "Release", task_ids: tuple[str, ...], secret: bytes | None, 
             problems += [f"task {task_id}: {problem}" for problem in found]
             progress(done, len(task_ids))
     return problems
-
-
-def _check_options(rerun: bool, has_tasks: bool, public_only: bool, secret_file: Path | None, unconfined: bool) -> None:
-    problems = []
-    if secret_file and not rerun:
-        problems.append(Problem("--secret-file", "no --rerun", "--rerun beside it", "Only a rerun renders again."))
-    if has_tasks and not rerun:
-        problems.append(
-            Problem("--task", "no --rerun", "--rerun beside it", "Hashes are always checked for all tasks.")
-        )
-    if unconfined and not rerun:
-        problems.append(Problem("--unconfined", "no --rerun", "--rerun beside it", "Nothing else runs scripts."))
-    if rerun and public_only:
-        problems.append(Problem("--rerun", "--public-only", "only one of them", "Grading needs the private half."))
-    if problems:
-        raise InputError("sandmill verify", problems, footer="Nothing was checked.")

@@ -9,11 +9,12 @@ never used.
 from math import nan
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 import numpy as np
 
-from sandmill.episodes.result import submission_of
 from sandmill.episodes.rounding import rounding_of
+from sandmill.episodes.score import submission_of
 from sandmill.errors import InputError, InvalidSubmission, Problem
 from sandmill.grading.grade import read_private
 from sandmill.metrics import get_metric
@@ -83,13 +84,13 @@ class Feedback:
             try:
                 prediction = parse_submission(submission, self._facts, self._answers.ids)
             except InvalidSubmission as error:
-                problems = tuple(str(problem) for problem in error.problems)
-                return self._answer_unscored(Outcome.INVALID_SUBMISSION, problems)
+                problems = tuple(map(str, error.problems))
+                return self._answer_unscored(Outcome.INVALID_SUBMISSION, problems=problems)
             # From here on the answer depends on labels, so the submission counts, also if it has no score.
             self._left -= 1
             score = self._rounding.round(self._feedback_score(prediction))
             status = FeedbackStatus.BELOW_BASELINE if score is None else FeedbackStatus.SCORED
-            return self._answer(status, Outcome.OK, score=score)
+            return self._answer(status, outcome=Outcome.OK, score=score)
 
     def _feedback_score(self, prediction: Array) -> float:
         """Return the score of the feedback rows, or NaN if it cannot be computed."""
@@ -100,23 +101,9 @@ class Feedback:
             except (ValueError, ArithmeticError):
                 return nan
 
-    def _answer_unscored(self, outcome: Outcome, problems: tuple[str, ...] = ()) -> FeedbackAnswer:
+    def _answer_unscored(self, outcome: Outcome, **facts: Any) -> FeedbackAnswer:
         self._unscored_left -= 1
-        return self._answer(FeedbackStatus.NOT_SCORED, outcome, problems=problems)
+        return self._answer(FeedbackStatus.NOT_SCORED, outcome=outcome, **facts)
 
-    def _answer(
-        self,
-        status: FeedbackStatus,
-        outcome: Outcome | None = None,
-        *,
-        score: float | None = None,
-        problems: tuple[str, ...] = (),
-    ) -> FeedbackAnswer:
-        return FeedbackAnswer(
-            status=status,
-            outcome=outcome,
-            score=score,
-            step=self.step,
-            problems=problems,
-            submissions_left=self.submissions_left,
-        )
+    def _answer(self, status: FeedbackStatus, **facts: Any) -> FeedbackAnswer:
+        return FeedbackAnswer(status=status, step=self.step, submissions_left=self.submissions_left, **facts)

@@ -6,12 +6,18 @@ from sandmill.errors import InputError, Problem
 from sandmill.models.layout import COMMAND, PUBLIC, SUBMISSION
 from sandmill.models.libraries import LIBRARIES
 from sandmill.models.run import RunLimits, timeout_problem
-from sandmill.sandbox.agent_env import find_agent_env
-from sandmill.sandbox.pins import pinned_versions
+from sandmill.sandbox.agent_env import find_agent_env, pinned_versions
 
 _TORCH = "torch"
 _MAX_DESCRIPTION_BYTES = 1 << 20
 """Largest description, in bytes."""
+_RUNS = (
+    f"Each step runs one script in a new process, as `{COMMAND}`, in a working directory that holds the folder "
+    f"`{PUBLIC}`. Variables are lost between steps. Files that a step writes into the working directory are there "
+    f"again in the next step; `{PUBLIC}` is read-only, and there is no network.\n\n"
+    f"A step has a submission if its script exits without an error and has itself written `{SUBMISSION}`, as a "
+    "regular file. A step that fails has none, whatever files it or earlier steps left."
+)
 _PULL_HINT = "Pull it with: sandmill pull RELEASE --to DIR"
 
 
@@ -36,7 +42,7 @@ def prompt(
     sections = [
         _read_description(Path(task)).rstrip("\n"),
         "## How code runs",
-        _describe_runs(),
+        _RUNS,
         _list_limits(timeout, limits or RunLimits()),
         f"Libraries: {_list_libraries()}.",
     ]
@@ -46,9 +52,7 @@ def prompt(
 
 
 def _check_numbers(timeout: float, submissions: int | None) -> None:
-    problems = []
-    if problem := timeout_problem(timeout):
-        problems.append(problem)
+    problems = [problem for problem in (timeout_problem(timeout),) if problem]
     if submissions is not None and submissions < 1:
         problems.append(Problem("submissions", str(submissions), "a whole number from 1 up, or None"))
     if problems:
@@ -64,16 +68,6 @@ def _read_description(task: Path) -> str:
     except UnicodeDecodeError:
         problem = Problem(f"{PUBLIC}/description.md", "bytes that are not UTF-8", "a pulled task", _PULL_HINT)
         raise InputError(str(task), [problem], "") from None
-
-
-def _describe_runs() -> str:
-    return (
-        f"Each step runs one script in a new process, as `{COMMAND}`, in a working directory that holds the folder "
-        f"`{PUBLIC}`. Variables are lost between steps. Files that a step writes into the working directory are there "
-        f"again in the next step; `{PUBLIC}` is read-only, and there is no network.\n\n"
-        f"A step has a submission if its script exits without an error and has itself written `{SUBMISSION}`, as a "
-        "regular file. A step that fails has none, whatever files it or earlier steps left."
-    )
 
 
 def _list_limits(timeout: float, limits: RunLimits) -> str:

@@ -44,11 +44,7 @@ class Rounding:
 
 
 def rounding_of(calibration: Calibration, metric: MetricName) -> Rounding:
-    """Return the rounding grid of a task.
-
-    Raises:
-        InputError: if the leaderboard has no trivial solver.
-    """
+    """Return the rounding grid of a task. A leaderboard without a trivial solver is an `InputError`."""
     scores = [entry.feedback for entry in calibration.board if entry.tier is Tier.TRIVIAL]
     if not scores:
         problem = Problem("calibration.board", "no entry of the trivial tier", "an unchanged published task")

@@ -1,8 +1,11 @@
-"""Score a run. The sandbox has read the submission after every process of the run was dead."""
+"""Score a run. The sandbox has read the submission after every process of the run was dead.
+
+Callers never read files that an agent can write.
+"""
 
 from pathlib import Path
 
-from sandmill.episodes.result import submission_of
+from sandmill.errors import InputError, Problem
 from sandmill.grading import grade_submission
 from sandmill.grading.grade import read_private
 from sandmill.models.episode import Score
@@ -37,3 +40,19 @@ def score(task: Path | str, result: RunResult, preset: str = "gap") -> Score:
         mask=result.outcome is Outcome.INFRA_ERROR,
         problems=grade.problems,
     )
+
+
+def submission_of(result: RunResult) -> bytes | None:
+    """Return the content of submission.csv, or None if the outcome of the run is not `ok`.
+
+    Raises:
+        InputError: if `result` is not a `RunResult`, for example a path.
+    """
+    if isinstance(result, RunResult):
+        return result.submission if result.outcome is Outcome.OK else None
+    hint = (
+        "Pass what Sandbox.run returned. Files in the scratch folder are written by the agent, and may come from an "
+        "earlier or a failed run."
+    )
+    problem = Problem("result", f"an object of type {type(result).__name__}", "the RunResult of the run", hint)
+    raise InputError("episode", [problem], "Nothing was graded.")

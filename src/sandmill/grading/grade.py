@@ -58,7 +58,9 @@ def grade_submission(
         return failed
     try:
         final, feedback = _score_parts(submission, answers, facts)
-        gap = _share_of_gap(final, calibration)
+        gap = gap_closed(final, calibration.trivial, calibration.oracle)
+        if not (isfinite(final) and isfinite(feedback) and isfinite(gap)):
+            raise _invalid("values", "numbers too large to score", "predictions on the scale of the target")
     except InvalidSubmission as error:
         problems = tuple(str(problem) for problem in error.problems)
         return failed.model_copy(update={"outcome": Outcome.INVALID_SUBMISSION, "problems": problems})
@@ -74,7 +76,7 @@ def grade_submission(
         above_median=above_median(final, calibration.thresholds, lower),
         position=position,
         position_score=(len(board) - position + 1) / len(board),
-        gap_closed=gap,
+        gap_closed=round(gap, 6) + 0.0,
         feedback_score=feedback,
     )
 
@@ -82,9 +84,7 @@ def grade_submission(
 def _score_parts(submission: bytes, answers: Answers, facts: TaskFacts) -> tuple[float, float]:
     """Read a submission and score its final and its feedback part.
 
-    Raises:
-        InvalidSubmission: with the problems of the file. Unexpected errors of reading or scoring are logged and
-            raised as this too, so that one file does not stop a training run.
+    Unexpected errors are logged and raised as `InvalidSubmission` too, so that one file does not stop a training run.
     """
     try:
         prediction = parse_submission(submission, facts, answers.ids)
@@ -100,20 +100,7 @@ def _score_parts(submission: bytes, answers: Answers, facts: TaskFacts) -> tuple
         _LOG.exception("The grader failed on a submission of %d bytes for %s", len(submission), facts.metric)
         hint = "This is a bug of the grader: please report it with the file."
         raise _invalid(GRADER_FAULT, f"{type(error).__name__} on this file", "a score or a problem", hint) from error
-    if not (isfinite(final) and isfinite(feedback)):
-        raise _too_large()
     return final, feedback
-
-
-def _share_of_gap(final: float, calibration: Calibration) -> float:
-    gap = gap_closed(final, calibration.trivial, calibration.oracle)
-    if not isfinite(gap):
-        raise _too_large()
-    return round(gap, 6) + 0.0
-
-
-def _too_large() -> InvalidSubmission:
-    return _invalid("values", "numbers too large to score", "predictions on the scale of the target")
 
 
 def _invalid(where: str, saw: str, expected: str, hint: str = "") -> InvalidSubmission:
@@ -140,8 +127,8 @@ def read_private(task_dir: Path) -> tuple[TaskFile, Answers]:
         states = tuple(_state_of(task_dir / "private" / name) for name in ("task.json", "answers.csv"))
     except OSError:
         # Reading raises an error that names the missing file.
-        return _read_private(task_dir)
-    return _keep_private(task_dir, states)
+        return _read_private.__wrapped__(task_dir, ())
+    return _read_private(task_dir, states)
 
 
 def _state_of(path: Path) -> tuple[int, ...]:
@@ -150,23 +137,22 @@ def _state_of(path: Path) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=_KEPT)
-def _keep_private(task_dir: Path, states: tuple[tuple[int, ...], ...]) -> tuple[TaskFile, Answers]:
-    return _read_private(task_dir)
-
-
-def _read_private(task_dir: Path) -> tuple[TaskFile, Answers]:
+def _read_private(task_dir: Path, states: tuple[tuple[int, ...], ...]) -> tuple[TaskFile, Answers]:
     task = read_task_file(task_dir)
-    path = task_dir / "private" / "answers.csv"
+
+    def refusal(problem: Problem) -> InputError:
+        return InputError(str(task_dir / "private" / "answers.csv"), [problem], "")
+
     content = read_pulled_file(task_dir, "private", "answers.csv", _MOST_ANSWERS, _PULL_AGAIN)
     if problem := answers_problem(content, task.facts):
-        raise InputError(str(path), [problem], "")
+        raise refusal(problem)
     try:
         answers = read_answers(content, task.facts)
     except (ValueError, KeyError, TypeError, AttributeError, csv.Error) as error:
         saw = f"answers that cannot be read ({type(error).__name__})"
-        raise InputError(str(path), [Problem("file", saw, "the file as pulled", _PULL_AGAIN)], "") from error
+        raise refusal(Problem("file", saw, "the file as pulled", _PULL_AGAIN)) from error
     if not answers.ids:
-        raise InputError(str(path), [Problem("file", "no rows", "the file as pulled", _PULL_AGAIN)], "")
+        raise refusal(Problem("file", "no rows", "the file as pulled", _PULL_AGAIN))
     for column in (answers.truth, answers.is_final, answers.is_scored):
         if column is not None:
             # The arrays are cached and shared.

@@ -3,7 +3,10 @@
 import errno
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from sandmill.errors import InputError, Problem
 from sandmill.metrics.submission import MAX_SUBMISSION_BYTES
@@ -22,72 +25,65 @@ def read_regular_file(path: Path, limit: int = MAX_SUBMISSION_BYTES) -> bytes | 
         InputError: if the path is a link, a folder, a device or a pipe.
     """
     try:
-        descriptor = os.open(path, _READ)
+        with _opened(path) as (file, status):
+            if status.st_nlink > 1:
+                raise _Unfit(f"{status.st_nlink} hard links to one file")
+            return file.read(limit + 1)
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        raise _not_regular(path, _reason(error)) from None
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise _not_regular(path, _KINDS.get(stat.S_IFMT(status.st_mode), "a special file"))
-        if status.st_nlink > 1:
-            raise _not_regular(path, f"{status.st_nlink} hard links to one file")
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return file.read(limit + 1)
-    finally:
-        os.close(descriptor)
+        expected = "a regular file of its own, not a link, folder or pipe"
+        raise InputError(str(path), [Problem("submission", _reason(error), expected)], "") from None
 
 
 def read_pulled_file(task: Path, side: str, name: str, limit: int, hint: str = "") -> bytes:
     """Read a file of a pulled task, without following links or blocking on pipes.
 
-    Args:
-        task: folder of the task; the path to it may hold links.
-        side: folder in it, which may not be a link.
-        name: file in that folder.
-        limit: bytes that the file may have at most.
-        hint: what to do if the file is not as it should be.
+    The path to the folder of the task may hold links; `side`, the folder in it, may not be one.
 
     Raises:
-        InputError: if there is no such file, it is anything but a regular file, or it is too large.
+        InputError: if there is no such file, it is anything but a regular file, or it has more than `limit` bytes.
     """
+
+    def refusal(where: str, error: OSError | ValueError, expected: str) -> InputError:
+        return InputError(str(task), [Problem(where, _reason(error), expected, hint)], "")
+
+    where = f"{side}/{name}"
     try:
         folder = os.open(task / side, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError as error:
-        raise _not_pulled(task, f"{side}/{name}", _reason(error), "a pulled task", hint) from None
+        raise refusal(where, error, "a pulled task") from None
     except (OSError, ValueError) as error:
-        raise _not_pulled(task, side, _reason(error), "a folder, not a link", hint) from None
+        raise refusal(side, error, "a folder, not a link") from None
     try:
-        return _read_capped(folder, name, limit)
+        with _opened(name, folder) as (file, status):
+            content = file.read(limit + 1)
+            if (size := max(status.st_size, len(content))) > limit:
+                raise _Unfit(f"{size} bytes")
+            return content
+    except _Unfit as error:
+        raise refusal(where, error, f"a regular file of at most {limit} bytes") from None
     except (OSError, ValueError) as error:
-        raise _not_pulled(task, f"{side}/{name}", _reason(error), "a regular file, not a link", hint) from None
-    except _Unfit as unfit:
-        expected = f"a regular file of at most {limit} bytes"
-        raise _not_pulled(task, f"{side}/{name}", str(unfit), expected, hint) from None
+        raise refusal(where, error, "a regular file, not a link") from None
     finally:
         os.close(folder)
 
 
-class _Unfit(Exception):
-    """A file is not regular or too large."""
+class _Unfit(ValueError):
+    """A file is not regular, has other names, or is too large."""
 
 
-def _read_capped(folder: int, name: str, limit: int) -> bytes:
-    descriptor = os.open(name, _READ, dir_fd=folder)
+@contextmanager
+def _opened(path: Path | str, folder: int | None = None) -> Iterator[tuple[BinaryIO, os.stat_result]]:
+    descriptor = os.open(path, _READ, dir_fd=folder)
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise _Unfit(_KINDS.get(stat.S_IFMT(status.st_mode), "a special file"))
-        if status.st_size > limit:
-            raise _Unfit(f"{status.st_size} bytes")
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            content = file.read(limit + 1)
+            yield file, status
     finally:
         os.close(descriptor)
-    if len(content) > limit:
-        raise _Unfit(f"more than {limit} bytes")
-    return content
 
 
 def _reason(error: OSError | ValueError) -> str:
@@ -96,13 +92,3 @@ def _reason(error: OSError | ValueError) -> str:
     if number == errno.ELOOP:
         return "a symbolic link"
     return getattr(error, "strerror", None) or str(error)
-
-
-def _not_pulled(task: Path, where: str, saw: str, expected: str, hint: str) -> InputError:
-    return InputError(str(task), [Problem(where, saw, expected, hint)], "")
-
-
-def _not_regular(path: Path, saw: str) -> InputError:
-    return InputError(
-        str(path), [Problem("submission", saw, "a regular file of its own, not a link, folder or pipe")], ""
-    )

@@ -4,8 +4,7 @@ from sandmill.report.card import dataset_card
 from sandmill.report.digest import ReleaseDigest
 from sandmill.report.funnel import FunnelCounts, RejectionRow
 from sandmill.report.mix import MixCounts
-from sandmill.report.text import to_markdown, to_rich
-from sandmill.report.text_tables import TextTable, ending_table, funnel_table, rejections_table
+from sandmill.report.text_tables import TextTable, ending_table, funnel_table, rejections_table, to_markdown, to_rich
 
 __all__ = [
     "FunnelCounts",

@@ -7,8 +7,7 @@ from sandmill.models.release import SPLITS, Manifest
 from sandmill.models.reports import Funnel
 from sandmill.report.digest import ReleaseDigest, count_table, mix_table
 from sandmill.report.funnel import RejectionRow
-from sandmill.report.text import to_markdown
-from sandmill.report.text_tables import TextTable, funnel_table, rejections_table
+from sandmill.report.text_tables import TextTable, funnel_table, rejections_table, to_markdown
 
 LICENCE = "apache-2.0"
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
@@ -41,21 +40,12 @@ tasks = load_dataset("<root>/{dataset}/{version}", "tasks")  # a split each: {sp
 
 
 def dataset_card(
-    manifest: Manifest,
-    digest: ReleaseDigest,
-    funnel: Funnel,
-    rejections: tuple[RejectionRow, ...],
+    manifest: Manifest, digest: ReleaseDigest, funnel: Funnel, rejections: tuple[RejectionRow, ...]
 ) -> str:
     """Write README.md of a release: YAML front matter, then Markdown.
 
     Nothing in it names a task, its answers, its rule or its thresholds, so the card may be public where the private
     half is not.
-
-    Args:
-        manifest: of the release that the card is for.
-        digest: of all records.
-        funnel: of the build.
-        rejections: of the build, by reason.
     """
     return "\n\n".join([_front_matter(manifest), *_sections(manifest, digest, funnel, rejections)]) + "\n"
 
@@ -73,17 +63,17 @@ def _front_matter(manifest: Manifest) -> str:
         "size_categories:",
         f"- {size}",
         "configs:",
-        *_config("tasks", manifest, is_default=True),
-        *_config("files", manifest, is_default=False),
+        *_config("tasks", manifest),
+        *_config("files", manifest),
         "---",
     ]
     return "\n".join(lines)
 
 
-def _config(name: str, manifest: Manifest, is_default: bool) -> Iterator[str]:
+def _config(name: str, manifest: Manifest) -> Iterator[str]:
     """Tell a loader which files hold which split, so that it never mixes them."""
     yield f"- config_name: {name}"
-    if is_default:
+    if name == "tasks":
         yield "  default: true"
     yield "  data_files:"
     for split in _splits(manifest):
@@ -105,37 +95,31 @@ def _sections(
     splits = _splits(manifest)
     facts = {"dataset": manifest.dataset, "version": manifest.version}
     yield USE.format(**facts, split=next(iter(splits), "train"), splits=", ".join(splits))
+    floors = ", ".join(f"{floor:g} ({band})" for band, floor in BAND_FLOORS.items())
     yield "## How hard"
     yield to_markdown(mix_table(digest))
     yield (
         "Difficulty is 1 - clip(gap closed by the median competent default solver, 0, 1), where 0 is the trivial "
-        f"solver and 1 the best possible rule. Bands start at {_list_floors()}.\n\n"
+        f"solver and 1 the best possible rule. Bands start at {floors}.\n\n"
         f"The single solver that wins most reaches gold on {digest.best_gold_rate:.0%} of the tasks."
     )
-    for title, counts in (
-        ("Domains", digest.domains),
-        ("Structures", digest.structures),
-        ("Metrics", digest.metrics),
-        ("Seeds", digest.seeds),
-        ("Splits", digest.splits),
-    ):
-        yield f"## {title}"
-        yield to_markdown(count_table(title.lower().removesuffix("s"), counts))
+    for kind, counts in digest.kinds.items():
+        yield f"## {kind.title()}s"
+        yield to_markdown(count_table(kind, counts))
     yield "## How it was made"
     yield to_markdown(funnel_table(funnel))
-    yield from _explain_rejections(rejections_table(rejections))
+    yield "Attempts that failed, by reason:" if rejections else "No attempt was rejected."
+    if rejections:
+        yield to_markdown(rejections_table(rejections))
     yield "## What lies where"
     yield _list_parts(manifest)
 
 
-def _list_floors() -> str:
-    return ", ".join(f"{floor:g} ({band})" for band, floor in BAND_FLOORS.items())
-
-
 def _summarize(manifest: Manifest, digest: ReleaseDigest) -> str:
+    domains = len(digest.kinds["domain"])
     return (
         f"{digest.tasks} machine-learning-engineering tasks of micro scale (50 to 200 training rows), "
-        f"{digest.designs[0]} designs in {len(digest.domains)} domains. Tasks are executed before they are published: "
+        f"{digest.designs[0]} designs in {domains} domains. Tasks are executed before they are published: "
         f"on {digest.verified} of {digest.tasks} a reference solution that reads only the public files reached gold on "
         "rows it was not chosen on, and the sample submission won nothing. The data come from declared mechanisms, so "
         f"the best possible score is known, on {digest.exact_oracles} of {digest.tasks} exactly. Made by Sandmill "
@@ -143,22 +127,11 @@ def _summarize(manifest: Manifest, digest: ReleaseDigest) -> str:
     )
 
 
-def _explain_rejections(table: TextTable) -> Iterator[str]:
-    if table.rows:
-        yield "Attempts that failed, by reason:"
-        yield to_markdown(table)
-    else:
-        yield "No attempt was rejected."
-
-
 def _list_parts(manifest: Manifest) -> str:
     tables = (
         ("public/tasks-SPLIT-*.parquet", "a row a task: prompt, split, metric and sizes, all that an agent may see"),
         ("public/files-SPLIT-*.parquet", "a row a file: description, training rows, test rows, sample submission"),
-        (
-            "private/tasks-SPLIT-*.parquet",
-            "a row a task for graders: design, thresholds, difficulty, lineage",
-        ),
+        ("private/tasks-SPLIT-*.parquet", "a row a task for graders: design, thresholds, difficulty, lineage"),
         ("private/files-SPLIT-*.parquet", "a row a file for graders: answers, scripts from reference to naive"),
         ("reports/", "slots, rejections, and the suites of expectations with their results"),
         ("manifest.json", "hash, bytes and rows of each part; written last"),

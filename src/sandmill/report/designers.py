@@ -1,7 +1,7 @@
 """Designers compared: cost, yield, difficulty, variety, distance from the seeds."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import fmean, pstdev
 
@@ -9,8 +9,6 @@ from pydantic import Field
 
 from sandmill.models.base import Frozen
 from sandmill.models.release import TaskRecord
-from sandmill.models.spec import TaskSpec
-from sandmill.report.text_tables import TextTable
 
 _WORD = re.compile(r"[a-z]{3,}")
 MOST_COMPARED = 400
@@ -52,15 +50,11 @@ class DesignerRow(Frozen):
 
 @dataclass
 class DesignerCounts:
-    """The verified designs of one designer, added one record at a time.
-
-    Args:
-        name: of the designer.
-        seeds: title and summary of each seed by its id.
-    """
+    """The verified designs of one designer, added one record at a time."""
 
     name: str
     seeds: Mapping[str, str]
+    """Title and summary of each seed by its id."""
     designs: set[str] = field(default_factory=set)
     difficulties: list[float] = field(default_factory=list)
     distances: list[float] = field(default_factory=list)
@@ -77,7 +71,8 @@ class DesignerCounts:
         """Count one task. Replicates and repeated designs count once."""
         if record.replicate or record.lineage.spec_fingerprint in self.designs:
             return
-        words = _words_of(record.spec)
+        story = record.spec.story
+        words = _words(" ".join([story.title, story.row, story.overview, *story.column_meanings]))
         self.designs.add(record.lineage.spec_fingerprint)
         self.difficulties.append(record.calibration.difficulty.value)
         self.domains.add(record.spec.domain)
@@ -93,12 +88,7 @@ class DesignerCounts:
             self.usd = (self.usd or 0.0) + author.usage.usd
 
     def row(self, attempts: int, lost_usd: float) -> DesignerRow:
-        """Sum up. A build has one designer, so all attempts and all rejected drafts are booked on it.
-
-        Args:
-            attempts: of the build.
-            lost_usd: price of rejected drafts.
-        """
+        """Sum up. A build has one designer, so all its attempts and the price of rejected drafts are booked on it."""
         designs = len(self.designs)
         usd = round((self.usd or 0.0) + lost_usd, 6) if self.name == "llm" else 0.0
         return DesignerRow(
@@ -120,51 +110,12 @@ class DesignerCounts:
         )
 
 
-def designers_table(rows: Iterable[tuple[str, DesignerRow]]) -> TextTable:
-    """Show designers side by side, each with the name of its release."""
-    header = (
-        "release",
-        "designer",
-        "designs",
-        "yield",
-        "difficulty",
-        "spread",
-        "domains",
-        "variety",
-        "from seed",
-        "tokens a design",
-        "USD a design",
-    )
-    cells = tuple(
-        (
-            name,
-            row.designer,
-            str(row.designs),
-            f"{row.yield_share:.0%}",
-            f"{row.difficulty:.2f}",
-            f"{row.difficulty_spread:.2f}",
-            str(row.domains),
-            f"{row.variety:.2f}",
-            "-" if row.seed_distance is None else f"{row.seed_distance:.2f}",
-            f"{row.tokens / row.designs:.0f}" if row.requests else "-",
-            "-" if row.usd_a_design is None else f"{row.usd_a_design:.4f}",
-        )
-        for name, row in rows
-    )
-    return TextTable("Designers", header, cells, frozenset(range(2, 11)))
-
-
 def _variety(words: list[frozenset[str]]) -> float:
     nearest = [
         1 - max((_overlap(one, other) for j, other in enumerate(words) if j != i), default=0.0)
         for i, one in enumerate(words)
     ]
     return round(fmean(nearest), 4) if nearest else 0.0
-
-
-def _words_of(spec: TaskSpec) -> frozenset[str]:
-    story = spec.story
-    return _words(" ".join([story.title, story.row, story.overview, *story.column_meanings]))
 
 
 def _words(text: str) -> frozenset[str]:

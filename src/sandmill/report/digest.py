@@ -8,6 +8,8 @@ from sandmill.models.calibration import Tier
 from sandmill.models.release import TaskRecord
 from sandmill.report.text_tables import TextTable, share
 
+_KINDS = ("domain", "structure", "metric", "seed", "split")
+
 
 @dataclass
 class ReleaseDigest:
@@ -18,11 +20,8 @@ class ReleaseDigest:
     reached: Counter[Band] = field(default_factory=Counter)
     hit: Counter[Band] = field(default_factory=Counter)
     """Tasks whose band is the one asked for."""
-    splits: Counter[str] = field(default_factory=Counter)
-    domains: Counter[str] = field(default_factory=Counter)
-    structures: Counter[str] = field(default_factory=Counter)
-    metrics: Counter[str] = field(default_factory=Counter)
-    seeds: Counter[str] = field(default_factory=Counter)
+    kinds: dict[str, Counter[str]] = field(default_factory=lambda: {kind: Counter() for kind in _KINDS})
+    """Tasks by domain, structure, metric, seed and split."""
     designs: Counter[int] = field(default_factory=Counter)
     """Tasks by replicate number: those of replicate 0 are the distinct designs."""
     golds: Counter[str] = field(default_factory=Counter)
@@ -38,11 +37,9 @@ class ReleaseDigest:
         self.asked[record.wanted] += 1
         self.reached[measured.difficulty.band] += 1
         self.hit[record.wanted] += record.wanted == measured.difficulty.band
-        self.splits[record.split] += 1
-        self.domains[spec.domain] += 1
-        self.structures[spec.structure_label] += 1
-        self.metrics[str(spec.metric)] += 1
-        self.seeds[record.lineage.seed_id] += 1
+        values = (spec.domain, spec.structure_label, str(spec.metric), record.lineage.seed_id, record.split)
+        for kind, value in zip(_KINDS, values, strict=True):
+            self.kinds[kind][value] += 1
         self.designs[record.replicate] += 1
         self.exact_oracles += measured.oracle_is_exact
         self.verified += record.verification.holds

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from sandmill.errors import count
 from sandmill.models.base import Band
 from sandmill.models.calibration import band_ends
 from sandmill.models.reports import SlotReport
@@ -40,7 +41,7 @@ class MixCounts:
         got = Counter(end.reached for end in self.ends.values() if end.reached)
         missed = [end for end in self.ends.values() if end.reached != end.wanted]
         return [
-            f"Asked for {_count(asked[band], f'{band} task')}, got {got[band]}. "
+            f"Asked for {count(asked[band], f'{band} task')}, got {got[band]}. "
             + _outcome(band, [end for end in missed if end.wanted == band])
             for band in Band
             if got[band] < asked[band]
@@ -50,7 +51,7 @@ class MixCounts:
 def _outcome(band: Band, ends: Sequence[SlotEnd]) -> str:
     sentences = [_substitute(band, other, [end for end in ends if end.reached == other]) for other in Band]
     if empty := sum(end.reached is None for end in ends):
-        sentences.append(f"{_count(empty, 'slot')} stayed empty.")
+        sentences.append(f"{count(empty, 'slot')} stayed empty.")
     return " ".join(filter(None, sentences))
 
 
@@ -59,9 +60,9 @@ def _substitute(band: Band, other: Band, ends: Sequence[SlotEnd]) -> str:
         return ""
     is_one = len(ends) == 1
     held = f"holds a {other} task" if is_one else f"hold {other} tasks"
-    attempts = _count(sum(end.attempts for end in ends), "attempt")
+    attempts = count(sum(end.attempts for end in ends), "attempt")
     return (
-        f"{_count(len(ends), 'slot')} {held} instead: after {attempts} no design came nearer. "
+        f"{count(len(ends), 'slot')} {held} instead: after {attempts} no design came nearer. "
         f"{'Its difficulty is' if is_one else 'Their difficulties are'} {_difficulties(band, ends)}."
     )
 
@@ -83,7 +84,3 @@ def _outside(difficulty: float, band: Band) -> str:
     low, high = band_ends(band)
     written = (f"{difficulty:.{digits}f}" for digits in (2, 4, 6))
     return next((text for text in written if not low <= float(text) <= high), f"{difficulty:.6f}")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -5,7 +5,6 @@ The limits apply to the whole process, so all sandboxes of a process share one q
 
 import os
 import resource
-import select
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -37,22 +36,18 @@ class Admission:
         self._users: Counter[int] = Counter()
 
     @contextmanager
-    def admit(self, cores: int | None, cancel: int = -1) -> Iterator[tuple[int, ...]]:
+    def admit(self, cores: int | None, cancel: threading.Event | None = None) -> Iterator[tuple[int, ...]]:
         """Wait until the run is admitted, and count it until the block ends.
 
-        Args:
-            cores: number of processors that the run may use; None means all.
-            cancel: descriptor that becomes readable when the run is cancelled; negative means that there is none.
-
         Yields:
-            Numbers of the processors with the fewest runs; empty if the run may use all.
+            Numbers of the `cores` processors with the fewest runs; empty if the run may use all.
 
         Raises:
-            Cancelled: if the run was cancelled before it was admitted.
+            Cancelled: if `cancel` is set before the run is admitted.
         """
         with self._changed:
             while self._running >= most_runs():
-                if _is_readable(cancel):
+                if cancel and cancel.is_set():
                     raise Cancelled
                 self._changed.wait(_CANCEL_CHECK_S)
             self._running += 1
@@ -82,14 +77,6 @@ def most_runs() -> int:
     if soft == resource.RLIM_INFINITY:
         return 1 << 16
     return max(1, (soft - soft // _CALLERS_SHARE) // RUN_DESCRIPTORS)
-
-
-def _is_readable(descriptor: int) -> bool:
-    if descriptor < 0:
-        return False
-    poller = select.poll()
-    poller.register(descriptor, select.POLLIN)
-    return bool(poller.poll(0))
 
 
 ADMISSION = Admission()

@@ -18,6 +18,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from packaging.requirements import Requirement
+
 from sandmill.errors import InputError, Problem, SandboxUnavailable
 from sandmill.models.libraries import LIBRARIES
 
@@ -70,11 +72,7 @@ def find_agent_env(path: Path | None = None) -> AgentEnv | None:
 
 
 def require_agent_env(path: Path | None = None) -> AgentEnv:
-    """Return an environment.
-
-    Raises:
-        SandboxUnavailable: if it does not exist. The message names the command that creates it.
-    """
+    """Return an environment. If it does not exist, `SandboxUnavailable` names the command that creates it."""
     if env := find_agent_env(path):
         return env
     place = path or default_place()
@@ -83,6 +81,14 @@ def require_agent_env(path: Path | None = None) -> AgentEnv:
         str(place), "no agent environment of this version", "a complete agent environment", f"Type: {command}"
     )
     raise SandboxUnavailable("agent environment", [problem])
+
+
+def pinned_versions() -> dict[str, str]:
+    """Return the pinned version of each package, for machines on which the environment has not been created."""
+    lines = _PINS[0].read_text(encoding="utf-8").splitlines()
+    pins = [Requirement(line) for line in lines if line and not line.startswith("#")]
+    valid = (pin for pin in pins if pin.marker is None or pin.marker.evaluate())
+    return {pin.name: str(pin.specifier).removeprefix("==") for pin in valid}
 
 
 def create_agent_env(path: Path | None = None, has_torch: bool = False) -> AgentEnv:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits, RunResult
@@ -44,8 +45,8 @@ class Order:
     scratch: Path | None
     timeout_s: float
     limits: RunLimits
-    cancel: int = -1
-    """Descriptor that becomes readable when the caller no longer wants the run."""
+    cancel: Event | None = None
+    """Event that is set when the caller no longer wants the run."""
     processors: tuple[int, ...] = ()
     """Numbers of the processors that the run may use. Empty means all."""
 
@@ -76,13 +77,10 @@ class Order:
         return json.dumps(facts).encode()
 
 
-def attend(order: Order, isolation: Isolation, launch: Callable[[Channels], Launched]) -> RunResult:
+def attend(order: Order, isolation: Isolation, launch: Callable[[Channels, Path], Launched]) -> RunResult:
     """Run one script to its end and return its result. Processes and descriptors are always closed, also on errors.
 
-    Args:
-        order: the script, its folders and its limits.
-        isolation: isolation of the backend, recorded in the result.
-        launch: starts the processes of the run.
+    `launch` starts the processes of the run.
 
     Raises:
         ServerGone: if the warm interpreter ended before the run started. The caller may try again.
@@ -91,7 +89,7 @@ def attend(order: Order, isolation: Isolation, launch: Callable[[Channels], Laun
         try:
             channels = Channels(order.job())
             stack.callback(channels.close)
-            launched = launch(channels)
+            launched = launch(channels, order.public)
         except OSError as error:
             # The agent's code has not started: this machine or this process lacks a resource.
             detail = f"the run could not be started: {error}"
@@ -178,14 +176,9 @@ class _RunSupervisor:
         return ""
 
     def _wait_safely(self, watch: MemoryWatch, started: float) -> Outcome | None:
-        """Wait for the end of the run.
-
-        An error of our own counts as a failed run. Otherwise the agent's code could cause an `infra_error`, which is
-        left out of the training loss.
-        """
         try:
             return self._wait(watch, started)
-        except Exception:  # noqa: BLE001 - every error becomes an outcome without reward
+        except Exception:  # noqa: BLE001 - an agent that could cause an `infra_error` would be left out of the loss
             _LOG.exception("Watching a run failed. This is a bug of the sandbox. Please report it with the script.")
             return Outcome.RUNTIME_ERROR
 
@@ -193,13 +186,13 @@ class _RunSupervisor:
         """Wait for the end of the run. Returns the outcome of an exceeded limit, or None if the run ended by itself."""
         poller = select.poll()
         end, cancel = self._launched.end_descriptor, self._order.cancel
-        for descriptor in (end, *self._tails, *([cancel] if cancel >= 0 else [])):
+        for descriptor in (end, *self._tails):
             poller.register(descriptor, select.POLLIN)
         paused: list[int] = []
         deadline = started + self._order.timeout_s
         while (left := deadline - time.monotonic()) > 0:
             ready = {descriptor for descriptor, _ in poller.poll(max(1.0, 1000 * min(left, watch.pause_s)))}
-            if end in ready or cancel in ready:
+            if end in ready or (cancel and cancel.is_set()):
                 return None
             for descriptor in ready:
                 tail = self._tails[descriptor]
@@ -279,7 +272,6 @@ class _RunSupervisor:
 
 
 def _setup_error(message: bytes) -> str:
-    """Return the error that the guest reported, or a default text if it sent nothing."""
     return message.decode(errors="replace").removeprefix("error ") or "the run ended before the script started"
 
 

@@ -1,10 +1,17 @@
-"""Descriptors that connect us to one run, and the interface of a started run."""
+"""Descriptors that connect us to one run, and the interface of the backends."""
 
 import os
+import select
+import signal
 import socket
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from typing import Protocol
+from pathlib import Path
+
+from sandmill.sandbox.agent_env import AgentEnv
+
+_END_TIMEOUT_MS = 15_000
+"""Longest wait for the death of a killed run, in milliseconds."""
 
 
 class Channels:
@@ -14,7 +21,8 @@ class Channels:
     """
 
     def __init__(self, job: bytes) -> None:
-        self._ours, self._theirs = ExitStack(), ExitStack()
+        self.cleanup, self._theirs = ExitStack(), ExitStack()
+        """`cleanup` closes our ends, and takes further actions for the end of the run."""
         try:
             self._open(job)
         except OSError:
@@ -22,23 +30,21 @@ class Channels:
             raise
 
     def _open(self, job: bytes) -> None:
-        self.job = self._close_with(self._theirs, os.memfd_create("sandmill-job", os.MFD_CLOEXEC))
+        self.job = os.memfd_create("sandmill-job", os.MFD_CLOEXEC)
+        self._theirs.callback(os.close, self.job)
         with open(self.job, "wb", closefd=False) as file:
             file.write(job)
         self.stdout, self._guest_stdout = self._pipe()
         self.stderr, self._guest_stderr = self._pipe()
-        self.setup_socket, self._guest_socket = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._ours.callback(self.setup_socket.close)
-        self._theirs.callback(self._guest_socket.close)
+        near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.setup_socket, self._guest_socket = self.cleanup.enter_context(near), self._theirs.enter_context(far)
 
     def _pipe(self) -> tuple[int, int]:
         near, far = os.pipe()
+        self.cleanup.callback(os.close, near)
+        self._theirs.callback(os.close, far)
         os.set_blocking(near, False)
-        return self._close_with(self._ours, near), self._close_with(self._theirs, far)
-
-    def _close_with(self, stack: ExitStack, descriptor: int) -> int:
-        stack.callback(os.close, descriptor)
-        return descriptor
+        return near, far
 
     @property
     def guest_descriptors(self) -> tuple[int, int, int, int]:
@@ -52,7 +58,7 @@ class Channels:
     def close(self) -> None:
         """Close all descriptors."""
         self._theirs.close()
-        self._ours.close()
+        self.cleanup.close()
 
 
 @dataclass(frozen=True)
@@ -64,20 +70,50 @@ class Ending:
     cpu_s: float = 0.0
     peak_mb: float = 0.0
 
+    @classmethod
+    def of(cls, status: int, cpu_s: float, peak_mb: float) -> "Ending":
+        """Decode the status of `os.wait4`."""
+        code = os.waitstatus_to_exitcode(status)
+        return cls(code if code >= 0 else 128 - code, cpu_s, peak_mb)
 
-class Launched(Protocol):
-    """A started run of any backend."""
 
-    @property
-    def pids(self) -> tuple[int, ...]:
-        """Processes of the run. All others descend from them."""
+class Launched:
+    """A started run. `_init` is a pidfd of the process that ends last: no process writes files after it is dead."""
 
-    @property
-    def end_descriptor(self) -> int:
-        """Descriptor that becomes readable when the run has ended."""
+    pids: tuple[int, ...]
+    """Processes of the run. All others descend from them."""
+    end_descriptor: int
+    """Descriptor that becomes readable when the run has ended."""
+    _init: int
 
     def kill(self) -> None:
-        """Kill every process of the run."""
+        """Kill every process of the run. The kernel kills the whole PID namespace with its init process."""
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._init, signal.SIGKILL)
 
     def finish(self) -> Ending:
         """Wait for the end, close all descriptors, and return how the run ended."""
+        raise NotImplementedError
+
+    def _wait_for_init(self) -> None:
+        waiting = select.poll()
+        waiting.register(self._init, select.POLLIN)
+        waiting.poll(_END_TIMEOUT_MS)
+        os.close(self._init)
+
+
+class Launcher:
+    """Starts runs in one way of isolation."""
+
+    def __init__(self, env: AgentEnv, is_root: bool) -> None:
+        self._env, self._is_root = env, is_root
+
+    def start(self) -> None:
+        """Start what all runs share, so that the first run does not wait for it."""
+
+    def launch(self, channels: Channels, public: Path) -> Launched:
+        """Start the processes of a run with these public files."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """End all runs and release all resources."""

@@ -2,43 +2,42 @@
 
 import json
 import os
-import select
 import shutil
 import signal
 import subprocess
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 
 from sandmill.sandbox.agent_env import AgentEnv
-from sandmill.sandbox.channels import Channels, Ending
+from sandmill.sandbox.channels import Channels, Ending, Launched, Launcher
+from sandmill.sandbox.guest.box import FIRST_UID
+from sandmill.sandbox.guest.cold import PUBLIC
+from sandmill.sandbox.guest.template import DEVICES
 from sandmill.sandbox.interpreter import GUEST, guest_command, guest_environment
 from sandmill.sandbox.memory import peak_of_ended
-from sandmill.sandbox.view import DEVICES, FILES, view_of
+from sandmill.sandbox.view import FILES, view_of
 
 _GUEST_INSIDE = Path("/.guest")
-_PUBLIC_INSIDE = "/.public"
-_FIRST_UID = 1 << 30
-"""First uid of runs as root. Equal to FIRST_UID of `guest/box.py`."""
-_INIT_EXIT_TIMEOUT_MS = 15_000
-"""Longest wait for the init process of a run after bubblewrap has ended, in milliseconds."""
 _CAPABILITIES = ("SYS_ADMIN", "SETUID", "SETGID", "CHOWN", "DAC_OVERRIDE", "FOWNER")
 """Capabilities that our guest code needs inside bubblewrap. It drops them before the agent's code starts."""
 
 
-class ColdRun:
-    """A started run: the interpreter itself, or the bubblewrap process that contains it."""
+class ColdRun(Launched):
+    """A started run: the interpreter itself, or the bubblewrap process that contains it.
 
-    def __init__(self, process: "subprocess.Popen[bytes]", is_group: bool, init_pid: int | None = None) -> None:
+    Without a namespace, the process group is killed instead of an init process.
+    """
+
+    def __init__(self, process: "subprocess.Popen[bytes]", init_pid: int | None = None, is_group: bool = False) -> None:
         self._process, self._is_group = process, is_group
         self.pids = (init_pid or process.pid,)
+        self._init = os.pidfd_open(self.pids[0])
         self.end_descriptor = os.pidfd_open(process.pid)
-        self._init = os.pidfd_open(init_pid) if init_pid else -1
 
     def kill(self) -> None:
         """Kill the init process, which ends all processes of the namespace, or the process group if there is none."""
-        with suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self._init if self._init >= 0 else self.end_descriptor, signal.SIGKILL)
+        super().kill()
         if self._is_group:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -46,23 +45,17 @@ class ColdRun:
     def finish(self) -> Ending:
         """Wait for the process, then for the init process, which ends last: bubblewrap does not wait for it."""
         _, status, used = os.wait4(self._process.pid, 0)
-        if self._init >= 0:
-            waiting = select.poll()
-            waiting.register(self._init, select.POLLIN)
-            waiting.poll(_INIT_EXIT_TIMEOUT_MS)
-        code = self._process.returncode = os.waitstatus_to_exitcode(status)
-        for descriptor in (self.end_descriptor, self._init):
-            if descriptor >= 0:
-                os.close(descriptor)
-        peak_mb = peak_of_ended(used.ru_maxrss * 1024) / (1 << 20)
-        return Ending(code if code >= 0 else 128 - code, used.ru_utime + used.ru_stime, peak_mb)
+        self._wait_for_init()
+        os.close(self.end_descriptor)
+        self._process.returncode = os.waitstatus_to_exitcode(status)
+        return Ending.of(status, used.ru_utime + used.ru_stime, peak_of_ended(used.ru_maxrss * 1024) / (1 << 20))
 
 
-class Bubblewrap:
+class Bubblewrap(Launcher):
     """Starts runs in bubblewrap. Bubblewrap makes namespaces and the root; our guest code inside does the rest."""
 
     def __init__(self, env: AgentEnv, is_root: bool) -> None:
-        self._env, self._is_root = env, is_root
+        super().__init__(env, is_root)
         self._settings = TemporaryDirectory(prefix="sandmill-bwrap-")
         for path, text in FILES.items():
             (Path(self._settings.name) / Path(path).name).write_text(text)
@@ -87,15 +80,16 @@ class Bubblewrap:
             info = file.read()
         init_pid = json.loads(info)["child-pid"] if info else None
         with suppress(ProcessLookupError):
-            return ColdRun(process, is_group=False, init_pid=init_pid)
-        return ColdRun(process, is_group=False)
+            return ColdRun(process, init_pid)
+        return ColdRun(process)
 
     def close(self) -> None:
         """Remove the temporary folder with the files of /etc that runs see."""
         self._settings.cleanup()
 
     def _guest_arguments(self, job: int, setup_socket: int) -> list[str]:
-        uid = str(_FIRST_UID + _free_number() if self._is_root else 0)
+        # The pid of the run is not known before bubblewrap has started, so the number of its uid is random.
+        uid = str(FIRST_UID + (1 << 23) + int.from_bytes(os.urandom(3)) if self._is_root else 0)
         inside = ("cold", "bwrap", uid, str(job), str(setup_socket), str(_GUEST_INSIDE))
         return guest_command(self._env, *inside, guest=_GUEST_INSIDE)
 
@@ -121,18 +115,17 @@ class Bubblewrap:
             command += ["--ro-bind", str(Path(self._settings.name) / Path(path).name), path]
         for device, source in DEVICES.items():
             command += ["--dev-bind", f"/dev/{source}", f"/dev/{device}"]
-        command += ["--ro-bind", str(GUEST), str(_GUEST_INSIDE), "--ro-bind", str(public), _PUBLIC_INSIDE]
+        command += ["--ro-bind", str(GUEST), str(_GUEST_INSIDE), "--ro-bind", str(public), PUBLIC]
         return [*command, "--hostname", "sandbox", "--remount-ro", "/", "--chdir", "/", "--"]
 
 
-class PlainSubprocess:
+class PlainSubprocess(Launcher):
     """Starts runs as plain subprocesses, with resource limits only, each in its own temporary folder."""
 
-    def __init__(self, env: AgentEnv) -> None:
-        self._env = env
-
-    def launch(self, channels: Channels, public: Path, folder: Path) -> ColdRun:
-        """Create the working directory inside `folder`, copy the public files, and start an interpreter there."""
+    def launch(self, channels: Channels, public: Path) -> ColdRun:
+        """Create the working directory, copy the public files, and start an interpreter there."""
+        folder = Path(mkdtemp(prefix="sandmill-run-"))
+        channels.cleanup.callback(remove_tree, folder)
         job, stdout, stderr, setup_socket = channels.guest_descriptors
         for name in ("work", "home", "tmp"):
             (folder / name).mkdir()
@@ -150,11 +143,12 @@ class PlainSubprocess:
         return ColdRun(process, is_group=True)
 
 
+def remove_tree(folder: Path) -> None:
+    """Remove a folder that a script has filled. `rm` removes trees of any depth; `shutil.rmtree` recurses."""
+    for command in ("chmod", "-R", "u+rwX"), ("rm", "-rf"):
+        subprocess.run([*command, "--", folder], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+
+
 def _parents(path: str) -> list[str]:
     """Return the folders above a path, without `/`."""
     return [str(parent) for parent in Path(path).parents][:-1]
-
-
-def _free_number() -> int:
-    """Draw a random number for a uid, since the pid of the run is not known before bubblewrap has started."""
-    return (1 << 23) + int.from_bytes(os.urandom(3))

@@ -3,6 +3,8 @@
 The working directory is read only after every process of the run is dead, so no file changes during the copy. A copy
 never fails because of the files: those that cannot be copied are skipped and counted, and the first path is reported.
 The number of descriptors and the memory do not grow with the depth of the tree or with the length of its names.
+
+A folder is named by its path from the root with a slash at the end, the root by an empty path.
 """
 
 import errno
@@ -11,10 +13,11 @@ import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from pathlib import Path
 
 from sandmill.models.layout import PUBLIC, SCRIPT
-from sandmill.sandbox.tree import FOLDER, ROOT, Folder, Tree, list_names
+from sandmill.sandbox.guest.kernel import open_folder
 
 _MADE_BY_EACH_RUN = frozenset({PUBLIC, SCRIPT})
 """Names at the top of the working directory that every run creates itself. They are not copied."""
@@ -26,8 +29,6 @@ _MAX_PATH_BYTES = 2048
 scratch folder itself fits in front."""
 _BLOCK_BYTES = 4096
 """Block size of the run's file system. A small file takes a whole block."""
-_RESERVED_DIVISOR = 16
-"""Divisor: 1/16 of the disk limit and of the inode limit is never copied out of a run."""
 _OWN_INODES = 8
 """Inodes that a run needs for its own folders and its script."""
 _NAME_BYTES = 200
@@ -52,7 +53,7 @@ class Caps:
     @classmethod
     def out(cls, disk_bytes: int, inodes: int) -> "Caps":
         """Return the limits for copying out of a run: 15/16 of its room. The rest is for new files in the next run."""
-        return cls._with_reserve(disk_bytes, inodes, _RESERVED_DIVISOR)
+        return cls._with_reserve(disk_bytes, inodes, 16)
 
     @classmethod
     def into(cls, disk_bytes: int, inodes: int) -> "Caps":
@@ -60,7 +61,7 @@ class Caps:
 
         This is more than `out` allows, so the caller can add files. The rest is for the script and the run's folders.
         """
-        return cls._with_reserve(disk_bytes, inodes, 2 * _RESERVED_DIVISOR)
+        return cls._with_reserve(disk_bytes, inodes, 32)
 
     @classmethod
     def _with_reserve(cls, disk_bytes: int, inodes: int, part: int) -> "Caps":
@@ -92,21 +93,15 @@ def fill(scratch: Path, work: int, uid: int, caps: Caps) -> Copied:
     """Copy regular files and folders from the scratch folder into a run's working directory.
 
     Entries of a folder are copied in the order of their names, then the contents of its folders. Files that exceed the
-    caps are skipped; `collect` does not change them.
-
-    Args:
-        scratch: the caller's folder.
-        work: descriptor of the working directory.
-        uid: owner of the copies. 0 or less means the current user.
-        caps: limits of the copy.
+    caps are skipped; `collect` does not change them. `uid` owns the copies; 0 or less means the current user.
 
     Raises:
         OSError: if the scratch folder itself cannot be opened.
     """
-    copied = Copied()
-    with _trees(scratch, work) as (source, target):
-        _copy(source, target, uid, caps, copied)
-    return copied
+    with _opened(scratch) as source:
+        copy = _Copy(source, work, uid, caps)
+        copy.copy_folder("")
+        return copy.copied
 
 
 def collect(work: int, scratch: Path, filled: Copied, caps: Caps) -> Copied:
@@ -115,152 +110,176 @@ def collect(work: int, scratch: Path, filled: Copied, caps: Caps) -> Copied:
     Files that `fill` copied and the run did not change stay in place and count first. Other files follow in the order
     of `fill`. A file that `fill` copied is removed from the scratch folder if the run removed it, or if the changed
     version exceeds the caps. Entries that `fill` did not copy (links, devices, files that did not fit) stay unchanged.
-
-    Args:
-        work: descriptor of the working directory.
-        scratch: the caller's folder.
-        filled: result of `fill` for this run.
-        caps: limits of the copy.
     """
-    copied = Copied()
     try:
-        with _trees(scratch, work) as (target, source):
-            if filled.keys:
-                _keep_unchanged(source, target, filled, caps, copied)
-                _remove_stale(target, filled.keys, filled.keys - copied.keys)
-            _copy(source, target, 0, caps, copied)
+        with _opened(scratch) as target:
+            copy = _Copy(work, target, 0, caps)
+            copy.keep_unchanged("", filled.keys)
+            if stale := filled.keys - copy.copied.keys:
+                _remove_stale(target, "", filled.keys, stale)
+            copy.copy_folder("")
+            return copy.copied
     except OSError as error:
-        copied.skip("the scratch folder", _reason(error))
-    return copied
+        return Copied(skipped=1, first_skipped=f"the scratch folder ({_reason(error)})")
 
 
 @contextmanager
-def _trees(scratch: Path, work: int) -> Iterator[tuple[Tree, Tree]]:
-    with ExitStack() as stack:
-        root = os.open(scratch, FOLDER & ~os.O_NOFOLLOW)
-        stack.callback(os.close, root)
-        outside, inside = Tree(root), Tree(work)
-        stack.callback(outside.close)
-        stack.callback(inside.close)
-        yield outside, inside
-
-
-def _copy(source: Tree, target: Tree, uid: int, caps: Caps, copied: Copied) -> None:
-    """Copy all entries that `copied` does not contain yet, and add them to it."""
-    waiting = [ROOT]
-    names_left = caps.names
-    while waiting:
-        folder = waiting.pop()
-        try:
-            with source.open(folder) as inner, target.open(folder) as outer:
-                names, size, passed = list_names(inner, names_left)
-                names_left -= size
-                found = [name for name in names if _copy_entry(folder, name, inner, outer, uid, caps, copied)]
-        except OSError as error:
-            copied.skip(folder.path_of("."), _reason(error))
-            continue
-        if passed:
-            copied.skip(folder.path_of("*"), f"names of more than {caps.names} bytes", passed)
-        waiting += [folder.child(name) for name in reversed(found)]
-
-
-def _copy_entry(folder: Folder, name: str, inner: int, outer: int, uid: int, caps: Caps, copied: Copied) -> bool:
-    """Copy a file or create a folder. Returns whether it is a folder whose contents are to be copied."""
-    if folder is ROOT and name in _MADE_BY_EACH_RUN:
-        return False
-    key = folder.key_of(name)
+def _opened(folder: Path) -> Iterator[int]:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        status = os.stat(name, dir_fd=inner, follow_symlinks=False)
-        is_folder = stat.S_ISDIR(status.st_mode)
-        if not (is_folder or stat.S_ISREG(status.st_mode)):
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _folder_in(folder: str, *roots: int) -> Iterator[list[int]]:
+    """Open the folder of this path below each root, never through a link."""
+    with ExitStack() as stack:
+        found = []
+        for root in roots:
+            found.append(open_folder(root, folder or "."))
+            stack.callback(os.close, found[-1])
+        yield found
+
+
+class _Copy:
+    """One copy from a tree into another. Folders nest at most `_MAX_DEPTH` deep, so the methods may recurse."""
+
+    def __init__(self, source: int, target: int, uid: int, caps: Caps) -> None:
+        self._roots, self._uid, self._caps = (source, target), uid, caps
+        self._names_left = caps.names
+        self.copied = Copied()
+
+    def copy_folder(self, folder: str) -> None:
+        """Copy all entries of a folder that `copied` does not contain yet, and add them to it."""
+        try:
+            with _folder_in(folder, *self._roots) as (inner, outer):
+                names, size, passed = _list_names(inner, self._names_left)
+                self._names_left -= size
+                found = [name for name in names if self._copy_entry(folder, name, inner, outer)]
+        except OSError as error:
+            self.copied.skip(f"{folder}.", _reason(error))
+            return
+        if passed:
+            self.copied.skip(f"{folder}*", f"names of more than {self._caps.names} bytes", passed)
+        for name in found:
+            self.copy_folder(f"{folder}{name}/")
+
+    def keep_unchanged(self, folder: str, brought: set[bytes]) -> None:
+        """Add the brought files that the run did not change to `copied`. Their originals stay in place."""
+        found: list[str] = []
+        with suppress(OSError), _folder_in(folder, *self._roots) as (inner, outer):
+            names, _, _ = _list_names(inner, self._caps.names)
+            for name in names:
+                if (key := _key_of(folder + name)) not in brought:
+                    continue
+                with suppress(OSError):
+                    status = os.stat(name, dir_fd=inner, follow_symlinks=False)
+                    if _is_unchanged(os.stat(name, dir_fd=outer, follow_symlinks=False), status):
+                        self.copied.keys.add(key)
+                        self.copied.bytes += _bytes_on_disk(status)
+                        if stat.S_ISDIR(status.st_mode):
+                            found.append(name)
+        for name in found:
+            self.keep_unchanged(f"{folder}{name}/", brought)
+
+    def _copy_entry(self, folder: str, name: str, inner: int, outer: int) -> bool:
+        """Copy a file or create a folder. Returns whether it is a folder whose contents are to be copied."""
+        path = folder + name
+        if path in _MADE_BY_EACH_RUN:
             return False
-        if key in copied.keys:
-            return is_folder
-        size = _bytes_on_disk(status)
-        if reason := _exceeded_cap(folder, name, size, caps, copied):
-            copied.skip(folder.path_of(name), reason)
+        key = _key_of(path)
+        try:
+            status = os.stat(name, dir_fd=inner, follow_symlinks=False)
+            is_folder = stat.S_ISDIR(status.st_mode)
+            if not (is_folder or stat.S_ISREG(status.st_mode)):
+                return False
+            if key in self.copied.keys:
+                return is_folder
+            size = _bytes_on_disk(status)
+            if reason := self._exceeded_cap(path, size):
+                self.copied.skip(path, reason)
+                return False
+            if is_folder:
+                _make_folder(outer, name, self._uid)
+            else:
+                _copy_file(inner, outer, name, status, self._uid)
+        except (OSError, OverflowError) as error:
+            self.copied.skip(path, _reason(error))
             return False
-        if is_folder:
-            _make_folder(outer, name, uid)
-        else:
-            _copy_file(inner, outer, name, status, uid)
-    except (OSError, OverflowError) as error:
-        copied.skip(folder.path_of(name), _reason(error))
-        return False
-    copied.keys.add(key)
-    copied.bytes += size
-    return is_folder
+        self.copied.keys.add(key)
+        self.copied.bytes += size
+        return is_folder
+
+    def _exceeded_cap(self, path: str, size: int) -> str:
+        """Return the limit that an entry would exceed, as a text; else empty."""
+        if path.count("/") >= _MAX_DEPTH:
+            return f"deeper than {_MAX_DEPTH} folders"
+        if len(os.fsencode(path)) > _MAX_PATH_BYTES:
+            return f"a path of more than {_MAX_PATH_BYTES} bytes"
+        if len(self.copied.keys) >= self._caps.entries:
+            return f"more than {self._caps.entries} files and folders"
+        if self.copied.bytes + size > self._caps.bytes:
+            return f"more than {self._caps.bytes} bytes"
+        return ""
+
+
+def _key_of(path: str) -> bytes:
+    return blake2b(os.fsencode(path), digest_size=16).digest()
+
+
+def _list_names(folder: int, most_bytes: int) -> tuple[list[str], int, int]:
+    """Return the sorted names in a folder, up to `most_bytes` bytes of them, their bytes, and the number of others."""
+    names: list[str] = []
+    size = passed = 0
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            length = len(os.fsencode(entry.name))
+            if size + length > most_bytes:
+                passed += 1
+            else:
+                size += length
+                names.append(entry.name)
+    return sorted(names), size, passed
 
 
 def _bytes_on_disk(status: os.stat_result) -> int:
     return 0 if stat.S_ISDIR(status.st_mode) else -(-status.st_size // _BLOCK_BYTES) * _BLOCK_BYTES
 
 
-def _exceeded_cap(folder: Folder, name: str, size: int, caps: Caps, copied: Copied) -> str:
-    """Return the limit that an entry would exceed, as a text; else empty."""
-    if folder.depth >= _MAX_DEPTH:
-        return f"deeper than {_MAX_DEPTH} folders"
-    if folder.prefix_bytes + len(os.fsencode(name)) > _MAX_PATH_BYTES:
-        return f"a path of more than {_MAX_PATH_BYTES} bytes"
-    if len(copied.keys) >= caps.entries:
-        return f"more than {caps.entries} files and folders"
-    if copied.bytes + size > caps.bytes:
-        return f"more than {caps.bytes} bytes"
-    return ""
-
-
 def _reason(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or type(error).__name__
 
 
-def _keep_unchanged(source: Tree, target: Tree, filled: Copied, caps: Caps, copied: Copied) -> None:
-    """Add the files that `fill` copied and the run did not change. Their originals stay in place."""
-    waiting = [ROOT]
-    while waiting:
-        folder = waiting.pop()
-        with suppress(OSError), source.open(folder) as inner, target.open(folder) as outer:
-            names, _, _ = list_names(inner, caps.names)
-            for name in names:
-                key = folder.key_of(name)
-                if key not in filled.keys:
-                    continue
-                with suppress(OSError):
-                    status = os.stat(name, dir_fd=inner, follow_symlinks=False)
-                    if _is_unchanged(outer, name, status):
-                        copied.keys.add(key)
-                        copied.bytes += _bytes_on_disk(status)
-                        if stat.S_ISDIR(status.st_mode):
-                            waiting.append(folder.child(name))
-
-
-def _is_unchanged(folder: int, name: str, status: os.stat_result) -> bool:
+def _is_unchanged(there: os.stat_result, status: os.stat_result) -> bool:
     """Whether an entry has the same type, size and time as before. An agent that fakes this only keeps an old file."""
-    there = os.stat(name, dir_fd=folder, follow_symlinks=False)
     if stat.S_ISDIR(there.st_mode) or stat.S_ISDIR(status.st_mode):
         return stat.S_ISDIR(there.st_mode) and stat.S_ISDIR(status.st_mode)
     is_regular = stat.S_ISREG(there.st_mode) and stat.S_ISREG(status.st_mode) and there.st_nlink == 1
     return is_regular and (there.st_size, there.st_mtime_ns) == (status.st_size, status.st_mtime_ns)
 
 
-def _remove_stale(tree: Tree, brought: set[bytes], stale: set[bytes]) -> None:
-    """Remove stale files and folders. A folder that holds other entries stays."""
-    waiting, stale_folders = [ROOT] if stale else [], []
-    while waiting:
-        folder = waiting.pop()
-        with suppress(OSError), tree.open(folder) as at:
+def _remove_stale(root: int, folder: str, brought: set[bytes], stale: set[bytes]) -> None:
+    """Remove stale files and folders among the brought ones. A folder that holds other entries stays."""
+    inner = []
+    with suppress(OSError):
+        with _folder_in(folder, root) as (at,):
             with os.scandir(at) as entries:
-                found = [(entry.name, key) for entry in entries if (key := folder.key_of(entry.name)) in brought]
+                found = [(entry.name, key) for entry in entries if (key := _key_of(folder + entry.name)) in brought]
             for name, key in found:
                 with suppress(OSError):
                     if stat.S_ISDIR(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode):
-                        waiting.append(folder.child(name))
-                        if key in stale:
-                            stale_folders.append(waiting[-1])
+                        inner.append((name, key))
                     elif key in stale:
                         os.unlink(name, dir_fd=at)
-    for folder in reversed(stale_folders):
-        with suppress(OSError):
-            tree.remove(folder)
+        for name, _ in inner:
+            _remove_stale(root, f"{folder}{name}/", brought, stale)
+        with _folder_in(folder, root) as (at,):
+            for name, key in inner:
+                if key in stale:
+                    with suppress(OSError):
+                        os.rmdir(name, dir_fd=at)
 
 
 def _make_folder(outer: int, name: str, uid: int) -> None:
@@ -276,16 +295,14 @@ def _make_folder(outer: int, name: str, uid: int) -> None:
 
 
 def _copy_file(inner: int, outer: int, name: str, status: os.stat_result, uid: int) -> None:
-    """Copy a file and replace anything of that name except a folder. A partial copy is removed.
-
-    Raises:
-        OSError: if the file cannot be read or written, or a folder has that name.
-    """
-    reader = os.open(name, _READ, dir_fd=inner)
-    try:
+    """Copy a file and replace anything of that name; a folder of that name is an error. A partial copy is removed."""
+    with ExitStack() as stack:
+        reader = os.open(name, _READ, dir_fd=inner)
+        stack.callback(os.close, reader)
         with suppress(FileNotFoundError):
             os.unlink(name, dir_fd=outer)
         writer = os.open(name, _WRITE, 0o600 | status.st_mode & 0o755, dir_fd=outer)
+        stack.callback(os.close, writer)
         try:
             _copy_data(reader, writer, status.st_size)
             if uid > 0:
@@ -295,10 +312,6 @@ def _copy_file(inner: int, outer: int, name: str, status: os.stat_result, uid: i
             with suppress(OSError):
                 os.unlink(name, dir_fd=outer)
             raise
-        finally:
-            os.close(writer)
-    finally:
-        os.close(reader)
 
 
 def _copy_data(reader: int, writer: int, size: int) -> None:

@@ -5,7 +5,6 @@ import re
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 _MIN_PAUSE_S = 0.05
@@ -54,32 +53,24 @@ class MemoryWatch:
         used = time.thread_time()
         pids = _process_tree(self._pids)
         seen = [_measure(pid) for pid in pids]
-        self.peak_bytes = max([self.peak_bytes, *(process.peak_bytes for process in seen)])
+        self.peak_bytes = max([self.peak_bytes, *(peak for _, _, peak in seen)])
         self.cpu_s = max(self.cpu_s, sum(map(_cpu_seconds, pids)))
         total = 0
-        if sum(process.upper_bound_bytes for process in seen) > self._limit:
-            total = sum(map(_charged_bytes, seen))
+        if sum(upper_bound for _, upper_bound, _ in seen) > self._limit:
+            total = sum(_charged_bytes(folder, upper_bound) for folder, upper_bound, _ in seen)
             self.peak_bytes = max(self.peak_bytes, total)
         cost = time.thread_time() - used
         self._next = time.monotonic() + max(_MIN_PAUSE_S, _COST_FACTOR * cost)
         return total > self._limit
 
 
-@dataclass(frozen=True)
-class _Process:
-    """Memory of one process at one measurement."""
-
-    folder: str
-    """Folder in /proc of a living thread of the process."""
-    upper_bound_bytes: int = 0
-    """All resident and swapped memory, including memory shared with other processes."""
-    peak_bytes: int = 0
-
-
-def _measure(pid: int) -> _Process:
+def _measure(pid: int) -> tuple[str, int, int]:
     """Read the memory of a process, also if its main thread has ended and other threads live.
 
     The kernel shows no memory for an ended main thread, although the process still uses its memory.
+
+    Returns:
+        The folder in /proc of a living thread, all resident and swapped bytes (shared ones too), and their peak.
     """
     folder = f"/proc/{pid}"
     fields = _read_fields(f"{folder}/status")
@@ -90,18 +81,17 @@ def _measure(pid: int) -> _Process:
                 if "VmRSS" in found:
                     folder, fields = str(task), found
                     break
-    upper_bound = sum(fields.get(name, 0) for name in _RESIDENT)
-    return _Process(folder, upper_bound, fields.get("VmHWM", 0))
+    return folder, sum(fields.get(name, 0) for name in _RESIDENT), fields.get("VmHWM", 0)
 
 
-def _charged_bytes(process: _Process) -> int:
+def _charged_bytes(folder: str, upper_bound: int) -> int:
     """Return the memory of a process, where memory shared by n processes counts 1/n for each.
 
     An ordinary user cannot read the shares of a process that has made itself undumpable. Its memory counts in full.
     """
-    fields = _read_fields(f"{process.folder}/smaps_rollup")
+    fields = _read_fields(f"{folder}/smaps_rollup")
     if "Pss" not in fields:
-        return process.upper_bound_bytes
+        return upper_bound
     return sum(fields.get(name, 0) for name in _OWN_SHARE)
 
 

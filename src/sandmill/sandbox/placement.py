@@ -1,8 +1,11 @@
-"""Refuse to run a task whose files lie in a folder that every run can read: runs could read its answers."""
+"""Refuse to run a task whose files lie in a folder that every run can read: runs could read its answers.
+
+A *place* is a path in a file system, independent of where that is mounted. It begins with the number of the device, as
+in `8:1/home/task`.
+"""
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -16,12 +19,10 @@ _ADVICE = "Move it to another folder. If it lies in the agent environment, move 
 def refuse_exposed(places: Mapping[str, Path], shown: tuple[Path, ...]) -> None:
     """Check that no run can read these paths through the folders that every run sees, also under another name.
 
-    Args:
-        places: absolute paths, by their name in messages. Paths that do not exist are ignored.
-        shown: files and folders of the machine that every run can read.
+    `places` are absolute paths, by their name in messages. Paths that do not exist are ignored.
 
     Raises:
-        InputError: if a path lies in one of the shown folders.
+        InputError: if a path lies in one of the shown files and folders.
     """
     problems = []
     mounts = _MOUNTS.read_bytes()
@@ -46,58 +47,28 @@ def _find_exposing_folder(
     The result is cached until the path is another folder or the list of mounts changes.
     """
     real, place = path.resolve(), _locate(path, _parse_mounts(mount_list))
-    for tree in _locate_trees(shown, mount_list):
-        is_part = place and any(place.is_inside(part) for part in tree.parts)
-        if is_part or is_inside(real, (tree.path, tree.real)):
-            return tree.path
+    for tree, (names, parts) in _locate_trees(shown, mount_list).items():
+        if is_inside(real, names) or (place and is_inside(place, parts)):
+            return tree
     return None
 
 
-@dataclass(frozen=True)
-class _Place:
-    """A folder in a file system, independent of where that is mounted."""
-
-    device: str
-    path: Path
-    """Path from the root of the file system."""
-
-    def is_inside(self, other: "_Place") -> bool:
-        return self.device == other.device and self.path.is_relative_to(other.path)
-
-
-@dataclass(frozen=True)
-class _Mount:
-    """A mount: the folder of the file system that is mounted, and where."""
-
-    root: _Place
-    at: Path
-
-
-@dataclass(frozen=True)
-class _Tree:
-    """A file or folder that every run can read."""
-
-    path: Path
-    real: Path
-    """The path with all links resolved."""
-    parts: tuple[_Place, ...]
-    """The folder itself and everything that is mounted below it."""
-
-
 @lru_cache(maxsize=8)
-def _locate_trees(shown: tuple[Path, ...], mount_list: bytes) -> tuple[_Tree, ...]:
-    """Find the file systems in which shown files and folders lie, for one state of the list of mounts."""
-    mounts = _parse_mounts(mount_list)
-    found = []
+def _locate_trees(shown: tuple[Path, ...], mount_list: bytes) -> dict[Path, tuple[list[Path], list[Path]]]:
+    """Return, for each shown path, its names without and with links resolved, and its places.
+
+    Its places are its own and those of everything that is mounted below it.
+    """
+    mounts, found = _parse_mounts(mount_list), {}
     for path in shown:
-        real, place = path.resolve(), _locate(path, mounts)
-        inner = [mount.root for mount in mounts.values() if is_inside(mount.at, (path, real))]
-        found.append(_Tree(path, real, tuple([place, *inner] if place else inner)))
-    return tuple(found)
+        names, place = [path, path.resolve()], _locate(path, mounts)
+        inner = [root for root, at in mounts.values() if is_inside(at, names)]
+        found[path] = names, [place, *inner] if place else inner
+    return found
 
 
-def _locate(path: Path, mounts: Mapping[int, _Mount]) -> _Place | None:
-    """Find the place of a path in its file system. Returns None if its mount is not listed, as after a chroot."""
+def _locate(path: Path, mounts: Mapping[int, tuple[Path, Path]]) -> Path | None:
+    """Find the place of a path. Returns None if its mount is not listed, as after a chroot."""
     descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
         facts = Path(f"/proc/self/fdinfo/{descriptor}").read_text().splitlines()
@@ -105,19 +76,17 @@ def _locate(path: Path, mounts: Mapping[int, _Mount]) -> _Place | None:
     finally:
         os.close(descriptor)
     number = next(int(line.split()[1]) for line in facts if line.startswith("mnt_id:"))
-    mount = mounts.get(number)
-    if not mount or not real.is_relative_to(mount.at):
-        return None
-    return _Place(mount.root.device, mount.root.path / real.relative_to(mount.at))
+    root, at = mounts.get(number, (None, Path("/")))
+    return root / real.relative_to(at) if root and real.is_relative_to(at) else None
 
 
 @lru_cache(maxsize=8)
-def _parse_mounts(mount_list: bytes) -> dict[int, _Mount]:
-    """Parse the content of /proc/self/mountinfo. Returns mounts by their number."""
+def _parse_mounts(mount_list: bytes) -> dict[int, tuple[Path, Path]]:
+    """Parse the content of /proc/self/mountinfo. Returns the mounted place and the mount point by number."""
     found = {}
     for line in mount_list.splitlines():
         number, _, device, root, at, *_ = line.split()
-        found[int(number)] = _Mount(_Place(device.decode(), _unescape(root)), _unescape(at))
+        found[int(number)] = Path(f"{device.decode()}/{_unescape(root)}"), _unescape(at)
     return found
 
 

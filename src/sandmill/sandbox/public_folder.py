@@ -93,11 +93,8 @@ def readable(public: Path, is_readable: bool) -> Iterator[Path]:
         copy = Path(name) / "public"
         shutil.copytree(public, copy, symlinks=True, copy_function=shutil.copyfile)
         for path in [copy, *copy.rglob("*")]:
-            mode = path.lstat().st_mode
-            if stat.S_ISDIR(mode):
-                path.chmod(0o755)
-            elif stat.S_ISREG(mode):
-                path.chmod(0o644)
+            if not path.is_symlink():
+                path.chmod(0o755 if path.is_dir() else 0o644)
         yield copy
 
 

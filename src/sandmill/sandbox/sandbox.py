@@ -1,10 +1,11 @@
 """Public interface of the sandbox: `with Sandbox() as box: box.run(code, public=...)`."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from tempfile import gettempdir, mkdtemp
-from types import TracebackType
+from tempfile import gettempdir
+from threading import Event
 from typing import Self
 
 from sandmill.errors import InputError, Problem
@@ -14,13 +15,18 @@ from sandmill.sandbox.admission import ADMISSION, Cancelled
 from sandmill.sandbox.agent_env import require_agent_env
 from sandmill.sandbox.attend import Order, attend
 from sandmill.sandbox.backends import BackendName, choose_backend, probe
+from sandmill.sandbox.channels import Launcher
 from sandmill.sandbox.cold import Bubblewrap, PlainSubprocess
 from sandmill.sandbox.placement import refuse_exposed
 from sandmill.sandbox.public_folder import check_public, readable
-from sandmill.sandbox.tree import remove_tree
 from sandmill.sandbox.view import shown_trees
 from sandmill.sandbox.warm import ServerGone, WarmServer
 
+_BACKENDS: Mapping[str, tuple[type[Launcher], Isolation]] = {
+    "warm": (WarmServer, Isolation.WARM),
+    "bwrap": (Bubblewrap, Isolation.BWRAP),
+    "subprocess": (PlainSubprocess, Isolation.NONE),
+}
 _MAX_CODE_BYTES = 1 << 20
 """Largest script, in bytes. A larger one could exceed the time-out of the set-up and look like an `infra_error`."""
 _MAX_LAUNCHES = 3
@@ -59,22 +65,14 @@ class Sandbox:
         self.backend = choose_backend(backend)
         self.limits = limits or RunLimits()
         self.agent_env = require_agent_env(agent_env)
-        is_root = self.backend != "subprocess" and probe().is_root
-        self._warm = WarmServer(self.agent_env, is_root) if self.backend == "warm" else None
-        self._bwrap = Bubblewrap(self.agent_env, is_root) if self.backend == "bwrap" else None
-        self._plain = PlainSubprocess(self.agent_env)
-        self._is_root = is_root
+        self._is_root = self.backend != "subprocess" and probe().is_root
+        launcher, self.isolation = _BACKENDS[self.backend]
+        self._launcher = launcher(self.agent_env, self._is_root)
         self._shown = () if self.backend == "subprocess" else shown_trees(self.agent_env)
-
-    @property
-    def isolation(self) -> Isolation:
-        """How the agent's code is isolated from the machine. Every `RunResult` records it too."""
-        return {"warm": Isolation.WARM, "bwrap": Isolation.BWRAP, "subprocess": Isolation.NONE}[self.backend]
 
     def start(self) -> None:
         """Start the warm interpreter, so that the first run does not wait for it."""
-        if self._warm:
-            self._warm.start()
+        self._launcher.start()
 
     def run(
         self,
@@ -83,7 +81,7 @@ class Sandbox:
         public: Path | str,
         scratch: Path | str | None = None,
         timeout: float = 30.0,
-        cancel: int = -1,
+        cancel: Event | None = None,
     ) -> RunResult:
         """Run code as `python solution.py public submission.csv` in a working directory with `public/` in it.
 
@@ -95,7 +93,7 @@ class Sandbox:
                 the regular files and folders of the working directory. What exceeds the limits is not copied, and
                 `detail` of the result reports it. None means that no files are kept.
             timeout: limit of wall time in seconds, at most one day.
-            cancel: descriptor that becomes readable when the run is cancelled.
+            cancel: event that cancels the run when it is set.
 
         Raises:
             InputError: if an argument has a wrong type or value, a folder does not exist or lies where every run could
@@ -107,85 +105,69 @@ class Sandbox:
         is_open = _check_folders(public, scratch)
         refuse_exposed(_paths_to_protect(public, scratch), self._shown)
         if not code.strip():
-            return RunResult(outcome=Outcome.NO_CODE, isolation=self.isolation, detail="the script is empty")
+            return self._failure(Outcome.NO_CODE, "the script is empty")
         if (size := len(code.encode("utf-8", "replace"))) > _MAX_CODE_BYTES:
             detail = f"the script has {size} bytes, more than the limit of {_MAX_CODE_BYTES}"
-            return RunResult(outcome=Outcome.RUNTIME_ERROR, isolation=self.isolation, detail=detail)
+            return self._failure(Outcome.RUNTIME_ERROR, detail)
         with readable(public.resolve(), is_open or not self._is_root) as files:
             order = Order(code, files, scratch, timeout, self.limits, cancel)
             try:
                 with ADMISSION.admit(self.limits.cores, cancel) as processors:
                     return self._run_with_retries(replace(order, processors=processors))
             except Cancelled:
-                return RunResult(
-                    outcome=Outcome.INFRA_ERROR, isolation=self.isolation, detail="cancelled before the run started"
-                )
+                return self._failure(Outcome.INFRA_ERROR, "cancelled before the run started")
 
     def close(self) -> None:
         """End all runs and release all resources."""
-        for part in (self._warm, self._bwrap):
-            if part:
-                part.close()
+        self._launcher.close()
 
     def __enter__(self) -> Self:
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _run_with_retries(self, order: Order) -> RunResult:
         """Run once. Start again, with a new warm interpreter, if the old one ended before it took the run."""
-        for tries_left in reversed(range(_MAX_LAUNCHES)):
+        reason = ""
+        for _ in range(_MAX_LAUNCHES):
             try:
-                return self._run_once(order)
+                return attend(order, self.isolation, self._launcher.launch)
             except ServerGone as error:
-                if not tries_left:
-                    return RunResult(outcome=Outcome.INFRA_ERROR, isolation=self.isolation, detail=str(error))
-        raise AssertionError("unreachable")
+                reason = str(error)
+        return self._failure(Outcome.INFRA_ERROR, reason)
 
-    def _run_once(self, order: Order) -> RunResult:
-        if self._warm:
-            return attend(order, self.isolation, self._warm.launch)
-        if self._bwrap:
-            bubblewrap = self._bwrap
-            return attend(order, self.isolation, lambda channels: bubblewrap.launch(channels, order.public))
-        folder = Path(mkdtemp(prefix="sandmill-run-"))
-        try:
-            return attend(order, self.isolation, lambda channels: self._plain.launch(channels, order.public, folder))
-        finally:
-            remove_tree(folder)
+    def _failure(self, outcome: Outcome, detail: str) -> RunResult:
+        return RunResult(outcome=outcome, isolation=self.isolation, detail=detail)
 
 
 def _check_types(code: object, public: object, scratch: object, timeout: object) -> None:
-    problems = []
-    if not isinstance(code, str):
-        problems.append(Problem("code", _type_of(code), "Python source as text"))
-    if not isinstance(public, str | PathLike):
-        problems.append(Problem("public", _type_of(public), "the path of a folder"))
-    if not isinstance(scratch, str | PathLike | None):
-        problems.append(Problem("scratch", _type_of(scratch), "the path of a folder, or None"))
+    problems = [
+        Problem(name, f"an object of type {type(value).__name__}", expected)
+        for name, value, kinds, expected in (
+            ("code", code, str, "Python source as text"),
+            ("public", public, str | PathLike, "the path of a folder"),
+            ("scratch", scratch, str | PathLike | None, "the path of a folder, or None"),
+        )
+        if not isinstance(value, kinds)
+    ]
     if problem := timeout_problem(timeout):
         problems.append(problem)
     if problems:
         raise InputError("run", problems, "Nothing was run.")
 
 
-def _type_of(value: object) -> str:
-    return f"an object of type {type(value).__name__}"
-
-
 def _check_folders(public: Path, scratch: Path | None) -> bool:
     """Check both folders. Returns whether every user may read the public one."""
-    problems = []
-    if scratch is not None and not scratch.is_dir():
-        problems.append(Problem("scratch", f"{scratch}, which is not a folder", "an existing folder"))
+    problems: list[Problem] = []
+    is_open = False
     try:
         is_open = check_public(public)
     except InputError as error:
-        raise InputError("run", [*error.problems, *problems], "Nothing was run.") from None
+        problems += error.problems
+    if scratch is not None and not scratch.is_dir():
+        problems.append(Problem("scratch", f"{scratch}, which is not a folder", "an existing folder"))
     if problems:
         raise InputError("run", problems, "Nothing was run.")
     return is_open

@@ -15,26 +15,14 @@ class Submission:
     """What the working directory holds under the name submission.csv."""
 
     content: bytes | None = None
-    identity: tuple[int, int] | None = None
-    """Inode number and change time. They differ whenever the file has been written."""
+    fingerprint: tuple[int, int, bytes] | None = None
+    """Inode number, change time and hash of the content. They differ whenever the file has been written."""
     tampered: str = ""
     """Why the file is refused, if it is not a regular file with one name within the size limit; else empty."""
 
-    @property
-    def fingerprint(self) -> tuple[tuple[int, int], bytes] | None:
-        """Identity and hash of the content. Two reads can be compared by it without keeping the content."""
-        if self.content is None or self.identity is None:
-            return None
-        return self.identity, blake2b(self.content).digest()
-
 
 def read_submission(work: int, limit: int) -> Submission:
-    """Read submission.csv. Links are not followed, and a pipe does not block.
-
-    Args:
-        work: descriptor of the working directory.
-        limit: largest size in bytes.
-    """
+    """Read submission.csv, of at most `limit` bytes. Links are not followed, and a pipe does not block."""
     try:
         descriptor = os.open(SUBMISSION, _READ, dir_fd=work)
     except FileNotFoundError:
@@ -50,6 +38,7 @@ def read_submission(work: int, limit: int) -> Submission:
         if status.st_size > limit:
             return Submission(tampered=f"submission.csv has {status.st_size} bytes, more than the limit of {limit}")
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return Submission(file.read(limit + 1), (status.st_ino, status.st_ctime_ns))
+            content = file.read(limit + 1)
+        return Submission(content, (status.st_ino, status.st_ctime_ns, blake2b(content).digest()))
     finally:
         os.close(descriptor)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sandmill.sandbox.agent_env import AgentEnv
+from sandmill.sandbox.guest.template import DEVICES
 
 _SYSTEM_FOLDERS = (
     *(f"{top}/{name}" for top in ("/usr", "") for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32")),
@@ -31,8 +32,6 @@ _OTHER_PACKAGES = ("lib/python3*/site-packages", "lib/python3*/dist-packages")
 """Patterns of packages of other interpreters, which are hidden."""
 _MAX_LINKS = 16
 """Longest chain of symbolic links from the environment's interpreter to the program."""
-DEVICES = {"null": "null", "zero": "full", "full": "full", "random": "random", "urandom": "urandom"}
-"""Devices in the run, by name, and the device of the machine behind each. Equal to DEVICES of `guest/template.py`."""
 
 FILES = {
     "/etc/passwd": "root:x:0:0::/:/usr/sbin/nologin\nagent:x:1000:1000::/box/home:/bin/sh\n",
@@ -93,7 +92,6 @@ def is_inside(path: Path, folders: Iterable[Path]) -> bool:
 
 
 def _installation(env: AgentEnv) -> Iterator[Path]:
-    """Yield the paths of the Python installation that the interpreter of the environment needs."""
     version = ".".join(env.python_version.split(".")[:2])
     for name in _INSTALLATION_PATHS:
         yield env.base_prefix / name.format(version=version)
@@ -118,7 +116,6 @@ def _outermost(paths: Iterable[Path]) -> list[Path]:
 
 
 def _other_packages(env: AgentEnv, shown: list[Path]) -> list[Path]:
-    """Find package folders of other interpreters inside the shown folders."""
     return [
         found
         for prefix in (Path("/usr"), Path("/"), Path("/usr/local"), env.base_prefix)

@@ -2,18 +2,15 @@
 
 import json
 import os
-import select
-import signal
 import socket
 import subprocess
 import threading
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from sandmill.errors import Problem, SandboxUnavailable
 from sandmill.sandbox.agent_env import AgentEnv
-from sandmill.sandbox.channels import Channels, Ending
+from sandmill.sandbox.channels import Channels, Ending, Launched, Launcher
 from sandmill.sandbox.interpreter import GUEST, guest_command, guest_environment
 from sandmill.sandbox.view import view_of
 
@@ -29,36 +26,23 @@ class ServerGone(Exception):
     """The warm interpreter ended before it took a run. The caller may try again with a new one."""
 
 
-class WarmServer:
+class WarmServer(Launcher):
     """Keeps one warm interpreter running. Thread-safe. A forked child of this process starts its own interpreter."""
 
     def __init__(self, env: AgentEnv, is_root: bool) -> None:
-        self._env, self._is_root = env, is_root
+        super().__init__(env, is_root)
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._owner_pid = os.getpid()
 
-    @property
-    def pid(self) -> int | None:
-        """Process id of the warm interpreter, or None if it does not run."""
-        return self._process.pid if self._process and self._process.poll() is None else None
-
     def start(self) -> None:
-        """Start the warm interpreter unless it runs.
-
-        Raises:
-            SandboxUnavailable: if it cannot be started. The message says why.
-        """
+        """Start the warm interpreter unless it runs. If it cannot be started, `SandboxUnavailable` says why."""
         with self._lock:
             self._ensure_running()
 
-    def launch(self, channels: Channels) -> "WarmRun":
-        """Fork the processes of a run.
-
-        Raises:
-            ServerGone: if the interpreter died meanwhile. The caller may try again.
-        """
+    def launch(self, channels: Channels, public: Path) -> "WarmRun":
+        """Fork the processes of a run. `ServerGone` says that the interpreter died meanwhile."""
         near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         near.settimeout(_REPORT_TIMEOUT_S)
         try:
@@ -76,7 +60,6 @@ class WarmServer:
             self._stop()
 
     def _ensure_running(self) -> socket.socket:
-        """Return the control socket of a running interpreter. Starts one if needed."""
         if self._owner_pid != os.getpid():
             # This process was forked. The interpreter belongs to its parent.
             self._process, self._control, self._owner_pid = None, None, os.getpid()
@@ -86,7 +69,6 @@ class WarmServer:
         return self._control
 
     def _start(self) -> socket.socket:
-        """Start an interpreter, wait until it is ready, and return its control socket."""
         near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         stderr_file = os.memfd_create("sandmill-server")
         # A descriptor hides our installation path from runs, which see the command line and the code objects.
@@ -137,11 +119,11 @@ class WarmServer:
             self._process = None
 
 
-class WarmRun:
-    """A started run of the warm interpreter."""
+class WarmRun(Launched):
+    """A started run of the warm interpreter. It has ended when the interpreter has said so, or has itself ended."""
 
     def __init__(self, report: socket.socket) -> None:
-        self._report = report
+        self._report, self.end_descriptor = report, report.fileno()
         message, descriptors, _, _ = socket.recv_fds(report, 1 << 12, 2)
         facts: dict[str, Any] = json.loads(message) if message else {}
         if "forked" not in facts:
@@ -151,16 +133,6 @@ class WarmRun:
         os.close(agent)
         report.settimeout(None)
 
-    @property
-    def end_descriptor(self) -> int:
-        """Readable when the interpreter has reported the end of the run, or has itself ended."""
-        return self._report.fileno()
-
-    def kill(self) -> None:
-        """Kill the init process of the run. The kernel then kills all other processes of its namespace."""
-        with suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self._init, signal.SIGKILL)
-
     def finish(self) -> Ending:
         """Read the interpreter's report, and wait until all processes of the run are dead."""
         try:
@@ -168,17 +140,12 @@ class WarmRun:
         except OSError:
             message = b""
         self.kill()
-        # The pidfd is readable when the init process is dead. It dies last, so no process can write files afterwards.
-        waiting = select.poll()
-        waiting.register(self._init, select.POLLIN)
-        waiting.poll(1000 * _REPORT_TIMEOUT_S)
+        self._wait_for_init()
         self._report.close()
-        os.close(self._init)
         if not message:
             return Ending(None)
         facts = json.loads(message)
-        code = os.waitstatus_to_exitcode(facts["status"])
-        return Ending(code if code >= 0 else 128 - code, facts["cpu_s"], facts["peak_kb"] / 1024)
+        return Ending.of(facts["status"], facts["cpu_s"], facts["peak_kb"] / 1024)
 
 
 def _pid_of(pidfd: int) -> int:

@@ -181,9 +181,8 @@ def test_help_survives_a_percent_sign_and_shows_choices_and_list_defaults(capsys
     assert "Names to use. (default: a b)" in text
 
 
-def test_two_models_with_one_field_name_are_a_mistake_in_the_programme():
-    with pytest.raises(ValueError, match="two models have a field share"):
-        parse_models([], "odd", "Odd.", "odd", _Odd, _Odd)
+def test_no_option_of_a_build_has_two_meanings():
+    assert BuildRequest.model_fields.keys().isdisjoint(RunSettings.model_fields)
 
 
 words = st.text(max_size=8) | st.sampled_from(

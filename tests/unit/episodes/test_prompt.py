@@ -4,19 +4,16 @@ import inspect
 import os
 import re
 import shutil
-import sys
 
 import pytest
-from packaging.requirements import Requirement
 
 import sandmill
 from sandmill.errors import InputError
 from sandmill.models.libraries import LIBRARIES
 from sandmill.models.run import RunLimits
-from sandmill.sandbox import Sandbox, pins
+from sandmill.sandbox import Sandbox
+from sandmill.sandbox.agent_env import pinned_versions
 from sandmill.sandbox.attend import Order
-from sandmill.sandbox.pins import pinned_versions
-from tests.releases import REPOSITORY
 
 LIMITS = {
     "memory_mb": 777,
@@ -76,23 +73,6 @@ def test_a_prompt_names_the_versions_that_the_sandbox_has(task, agent_env):
     text = sandmill.prompt(task)
     assert f"scikit-learn {agent_env.packages['scikit-learn']}" in text
     assert ("torch" in text) == ("torch" in agent_env.packages)
-
-
-@pytest.mark.parametrize("python", [(3, 11), (3, 12), (3, 14)])
-def test_pins_are_read_as_installers_read_them(python):
-    lines = (REPOSITORY / "src/sandmill/sandbox/requirements-agent.txt").read_text().splitlines()
-    wanted = [Requirement(line) for line in lines if line and not line.startswith("#")]
-    environment = {"python_full_version": f"{python[0]}.{python[1]}.1"}
-    valid = [pin for pin in wanted if pin.marker is None or pin.marker.evaluate(environment)]
-    assert pinned_versions(python) == {pin.name: str(pin.specifier).removeprefix("==") for pin in valid}
-    assert pinned_versions() == pinned_versions(sys.version_info[:2])
-
-
-def test_a_pin_of_unknown_form_is_refused(monkeypatch, tmp_path):
-    (tmp_path / "pins.txt").write_text("numpy>=2 ; sys_platform == 'linux'\n")
-    monkeypatch.setattr(pins, "_PINS", tmp_path / "pins.txt")
-    with pytest.raises(ValueError, match="unknown form of a pin: numpy>=2"):
-        pinned_versions()
 
 
 def test_submissions_are_spoken_of_only_where_some_are_scored(task):

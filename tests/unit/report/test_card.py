@@ -70,8 +70,8 @@ def test_an_empty_release_still_has_a_card():
 
 def test_long_lists_end_in_one_row_that_adds_up():
     digest = make_digest([])
-    digest.domains.update({f"d{number:02d}": 1 for number in range(30)})
-    table = count_table("domain", digest.domains)
+    digest.kinds["domain"].update({f"d{number:02d}": 1 for number in range(30)})
+    table = count_table("domain", digest.kinds["domain"])
     assert len(table.rows) == 21
     assert table.rows[-1] == ("10 others", "10")
 

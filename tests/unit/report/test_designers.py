@@ -2,10 +2,11 @@
 
 import pytest
 
+from benchmarks.designers import designers_table
 from sandmill.models.design_draft import Authorship
 from sandmill.models.llm import Usage
-from sandmill.report.designers import DesignerCounts, designers_table
-from sandmill.report.text import to_markdown
+from sandmill.report.designers import DesignerCounts
+from sandmill.report.text_tables import to_markdown
 from tests.factories import make_task
 
 AUTHORSHIP = Authorship(

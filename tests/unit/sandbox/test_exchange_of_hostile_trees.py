@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from sandmill.sandbox.cold import remove_tree
 from sandmill.sandbox.exchange import Caps, collect, fill
-from sandmill.sandbox.tree import remove_tree
 from tests.unit.sandbox.test_exchange import caps_of, names, places
 
 __all__ = ["places"]
@@ -84,7 +84,6 @@ MEASURE = """
 import os, sys
 from pathlib import Path
 from sandmill.sandbox.exchange import Caps, collect, fill
-from sandmill.sandbox.tree import remove_tree
 
 def peak():
     text = Path("/proc/self/status").read_text()

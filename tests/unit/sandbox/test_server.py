@@ -57,7 +57,7 @@ def resident_kb(pid: int) -> int:
 
 
 def server_of(box) -> int:
-    (server,) = children(box._warm.pid)
+    (server,) = children(box._launcher._process.pid)
     return server
 
 
@@ -105,11 +105,11 @@ def test_a_run_that_crashes_takes_nobody_along(agent_env, public):
 @pytest.mark.parametrize("which", ["guard", "server"])
 def test_a_server_that_died_is_replaced(which, agent_env, public):
     with make_box("warm") as box:
-        guard, server = box._warm.pid, server_of(box)
+        guard, server = box._launcher._process.pid, server_of(box)
         os.kill(guard if which == "guard" else server, signal.SIGKILL)
         time.sleep(0.3)
         assert box.run(WRITE, public=public).outcome is Outcome.OK
-        assert box._warm.pid != guard
+        assert box._launcher._process.pid != guard
 
 
 def test_a_server_that_dies_takes_its_runs_along_and_the_run_is_no_fault_of_ours(agent_env, public):
@@ -134,7 +134,7 @@ def test_a_server_that_dies_takes_its_runs_along_and_the_run_is_no_fault_of_ours
 def test_closing_ends_everything(agent_env, public):
     box = make_box("warm")
     box.start()
-    guard, server = box._warm.pid, server_of(box)
+    guard, server = box._launcher._process.pid, server_of(box)
     box.close()
     assert not Path(f"/proc/{guard}").exists()
     assert not Path(f"/proc/{server}").exists()
@@ -147,7 +147,7 @@ def test_a_server_whose_parent_is_killed_ends(agent_env, public):
     if not pid:
         box = make_box("warm")
         box.start()
-        os.write(writer, f"{box._warm.pid} {server_of(box)}".encode())
+        os.write(writer, f"{box._launcher._process.pid} {server_of(box)}".encode())
         time.sleep(60)
         os._exit(0)
     guard, server = map(int, os.read(reader, 100).split())

@@ -2,24 +2,19 @@
 
 import os
 import socket
-import sys
 from typing import NoReturn
 
 from sandmill.sandbox.guest import box, kernel, script
-from sandmill.sandbox.guest.keeper import close_all_but
 from sandmill.sandbox.guest.rehearsal import Span, touch_ahead
 
 
 def run_agent_process(job_socket: socket.socket, init_socket: socket.socket, init: int, spans: list[Span]) -> NoReturn:
-    """Wait for a job and run it. The process may be forked before the job exists.
+    """Wait for a job and run it. The process may be forked before the job exists, and touches memory meanwhile.
 
-    Args:
-        job_socket: receives the descriptors of the job, standard output, standard error and the set-up socket.
-        init_socket: connects to the init process of the run.
-        init: pidfd of the init process.
-        spans: memory to touch while there is no job.
+    `job_socket` receives the descriptors of the job, standard output, standard error and the set-up socket. `init` is
+    the pidfd of the init process.
     """
-    close_all_but(job_socket.fileno(), init_socket.fileno(), init)
+    box.close_all_but(job_socket.fileno(), init_socket.fileno(), init)
     kernel.die_with_parent()
     os.setsid()
     touch_ahead(spans, job_socket)
@@ -29,7 +24,8 @@ def run_agent_process(job_socket: socket.socket, init_socket: socket.socket, ini
     job_at, stdout, stderr, setup_at = descriptors
     setup_socket = socket.socket(fileno=setup_at)
     try:
-        box.take_streams(stdout, stderr)
+        box.replace_stream(1, stdout)
+        box.replace_stream(2, stderr)
         # Parse the job before sending it: an init process that cannot parse it ends, and this process with it, so that
         # nobody would report the error.
         job = box.Job(job_at)
@@ -38,17 +34,8 @@ def run_agent_process(job_socket: socket.socket, init_socket: socket.socket, ini
         box.restrict_to_processors(job.processors)
         _join_namespaces(init_socket, init, setup_socket)
     except BaseException as error:
-        setup_socket.send(f"error {type(error).__name__}: {error}".encode())
-        os._exit(1)
-    try:
-        kernel.set_dumpable(True)
-        os.chdir(box.WORK)
-        box.set_limits(job.limits)
-        script.write_script(job.code)
-    except BaseException as error:
-        sys.stderr.write(f"{type(error).__name__}: {error}\n")
-        os._exit(1)
-    script.run_script(job.code)
+        box.report_error(setup_socket, error)
+    script.run_job(job, box.WORK)
 
 
 def _join_namespaces(init_socket: socket.socket, init: int, setup_socket: socket.socket) -> None:
@@ -57,7 +44,7 @@ def _join_namespaces(init_socket: socket.socket, init: int, setup_socket: socket
     if not reply.startswith("furnished "):
         raise ConnectionError(reply.removeprefix("error ") or "the init process of the run is gone")
     uid = int(reply.split()[1])
-    kernel.enter_namespace(init, box.OWN_NAMESPACES)
+    kernel.enter_namespace(init, kernel.RUN_NAMESPACES)
     if not uid:
         kernel.enter_namespace(init, kernel.CLONE_NEWUSER)
     init_socket.send(b"joined")
@@ -65,5 +52,4 @@ def _join_namespaces(init_socket: socket.socket, init: int, setup_socket: socket
     box.report_ready(setup_socket, uid)
     box.become_agent(uid)
     kernel.die_with_parent()
-    box.send_started(setup_socket)
-    close_all_but()
+    box.report_started(setup_socket)

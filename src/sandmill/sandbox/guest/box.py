@@ -10,8 +10,7 @@ import platform
 import resource
 import socket
 import time
-from functools import cache
-from typing import Any
+from typing import Any, NoReturn
 
 from sandmill.sandbox.guest import kernel
 from sandmill.sandbox.guest.filter import build_filter
@@ -23,11 +22,6 @@ AGENT_UID = 1000
 FIRST_UID = 1 << 30
 """As root, a run has the uid FIRST_UID + pid of its init process. It is unique while the run lives, and needs no
 allocation."""
-
-OWN_NAMESPACES = (
-    kernel.CLONE_NEWNS | kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC | kernel.CLONE_NEWUTS | kernel.CLONE_NEWCGROUP
-)
-"""Namespaces of each run, besides those of processes and of users."""
 
 
 class Job:
@@ -43,17 +37,8 @@ class Job:
         self.processors: list[int] = facts["processors"]
 
 
-def leave_namespaces() -> None:
-    """Create the run's namespaces, except that of processes (made before the fork) and that of users (made last)."""
-    kernel.unshare(OWN_NAMESPACES)
-
-
 def mount_run_folders(public: int, job: Job) -> None:
-    """Mount the run's own file system and attach the public files in it.
-
-    Args:
-        public: descriptor of the copied mounts of the public folder.
-        job: holds the limits of the file system and the identity of the public folder.
+    """Mount the run's own file system and attach the public files in it, whose copied mounts `public` describes.
 
     Raises:
         OSError: if a mount fails, or if `public` is another folder than the parent named.
@@ -80,11 +65,7 @@ def set_host_identity() -> None:
 
 
 def report_ready(setup_socket: socket.socket, uid: int, folder: str = WORK) -> None:
-    """Send the working directory to the parent, and wait until the parent has copied files into it.
-
-    Raises:
-        ConnectionError: if the parent is gone.
-    """
+    """Send the working directory to the parent, and wait until the parent has copied files into it."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     socket.send_fds(setup_socket, [f"ready {uid}".encode()], [descriptor])
     os.close(descriptor)
@@ -101,11 +82,7 @@ def claim_folders(uid: int) -> None:
 
 
 def make_user(proc_self: int) -> None:
-    """Create the run's user namespace.
-
-    Args:
-        proc_self: descriptor of this process's folder in a writable /proc.
-    """
+    """Create the run's user namespace. `proc_self` is a descriptor of our own folder in a writable /proc."""
     kernel.unshare(kernel.CLONE_NEWUSER)
     kernel.map_user(proc_self, AGENT_UID, 0, 0)
 
@@ -118,17 +95,7 @@ def become_agent(uid: int) -> None:
         os.setresuid(uid, uid, uid)
     kernel.drop_capabilities()
     kernel.forbid_new_privileges()
-    kernel.install_filter(_filter_program())
-
-
-@cache
-def _filter_program() -> bytes:
-    return build_filter(platform.machine())
-
-
-def prepare_filter() -> None:
-    """Assemble the filter once, so that forks inherit it."""
-    _filter_program()
+    kernel.install_filter(build_filter(platform.machine()))
 
 
 def prefer_as_oom_victim() -> None:
@@ -167,26 +134,38 @@ def restrict_to_processors(processors: list[int]) -> None:
         os.sched_setaffinity(0, processors)
 
 
-def take_streams(stdout: int, stderr: int) -> None:
-    """Replace standard output and standard error by the parent's pipes."""
-    for source, target in ((stdout, 1), (stderr, 2)):
-        os.dup2(source, target)
-        os.close(source)
+def replace_stream(stream: int, source: int) -> None:
+    """Replace standard input, output or error by a descriptor, and close that."""
+    os.dup2(source, stream)
+    os.close(source)
 
 
 def close_input() -> None:
     """Replace standard input by the null device of the run's own root, so that no mount of the host stays open."""
-    nothing = os.open("/dev/null", os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-
-
-def send_started(setup_socket: socket.socket) -> None:
-    """Report that the code starts now, with the processor time that this process has used for the set-up."""
-    setup_socket.send(f"started {time.process_time():.6f}".encode())
+    replace_stream(0, os.open("/dev/null", os.O_RDONLY))
 
 
 def report_started(setup_socket: socket.socket) -> None:
-    """Report that the code starts now, and close all of our descriptors. Later errors count as the agent's."""
-    send_started(setup_socket)
-    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+    """Report that the code starts now, with the processor time that this process has used for the set-up.
+
+    Then close all of our descriptors. Later errors count as the agent's.
+    """
+    setup_socket.send(f"started {time.process_time():.6f}".encode())
+    close_all_but()
+
+
+def report_error(to: socket.socket, error: BaseException) -> NoReturn:
+    """Report an error of the set-up and end this process."""
+    try:
+        to.send(f"error {type(error).__name__}: {error}".encode())
+    finally:
+        os._exit(1)
+
+
+def close_all_but(*kept: int) -> None:
+    """Close all descriptors except 0, 1, 2 and these."""
+    low = 3
+    for descriptor in sorted(kept):
+        os.closerange(low, descriptor)
+        low = descriptor + 1
+    os.closerange(low, os.sysconf("SC_OPEN_MAX"))

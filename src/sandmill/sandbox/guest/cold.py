@@ -2,7 +2,6 @@
 
 import os
 import socket
-import sys
 
 from sandmill.sandbox.guest import box, kernel, script
 from sandmill.sandbox.guest.template import DEVICES
@@ -14,9 +13,8 @@ PUBLIC = "/.public"
 def main(arguments: list[str]) -> None:
     """Run one job.
 
-    Args:
-        arguments: `bwrap` or `bare`; the run's uid, 0 if not root; the descriptors of the job and of the set-up socket;
-            for bwrap also the folder of this file.
+    Arguments: `bwrap` or `bare`; the run's uid, 0 if not root; the descriptors of the job and of the set-up socket; for
+    bwrap also the folder of this file.
     """
     kind, uid, job_at, setup_at, *guest_folder = arguments
     setup_socket = socket.socket(fileno=int(setup_at))
@@ -29,16 +27,8 @@ def main(arguments: list[str]) -> None:
             box.report_ready(setup_socket, -1, ".")
         box.report_started(setup_socket)
     except BaseException as error:
-        setup_socket.send(f"error {type(error).__name__}: {error}".encode())
-        os._exit(1)
-    os.chdir(box.WORK if kind == "bwrap" else ".")
-    try:
-        box.set_limits(job.limits)
-        script.write_script(job.code)
-    except BaseException as error:
-        sys.stderr.write(f"{type(error).__name__}: {error}\n")
-        os._exit(1)
-    script.run_script(job.code)
+        box.report_error(setup_socket, error)
+    script.run_job(job, box.WORK if kind == "bwrap" else ".")
 
 
 def _enter_box(job: box.Job, uid: int, setup_socket: socket.socket, guest_folder: str) -> None:
@@ -58,7 +48,6 @@ def _enter_box(job: box.Job, uid: int, setup_socket: socket.socket, guest_folder
         box.make_user(proc_self)
     box.become_agent(uid)
     os.close(proc_self)
-    kernel.set_dumpable(True)
 
 
 def _open_writable_self() -> int:

@@ -2,6 +2,7 @@
 
 import errno
 import struct
+from functools import cache
 
 from sandmill.sandbox.guest import kernel
 from sandmill.sandbox.guest.syscalls import ALLOWED, CHECKED, REFUSED, numbers
@@ -16,15 +17,7 @@ _X32 = 0x4000_0000
 """Numbers from here on are calls of the x32 interface, which are all refused."""
 _ALLOW, _ERRNO = 0x7FFF_0000, 0x0005_0000
 
-_NAMESPACES = (
-    kernel.CLONE_NEWNS
-    | kernel.CLONE_NEWCGROUP
-    | kernel.CLONE_NEWUTS
-    | kernel.CLONE_NEWIPC
-    | kernel.CLONE_NEWUSER
-    | kernel.CLONE_NEWPID
-    | kernel.CLONE_NEWNET
-)
+_NAMESPACES = kernel.RUN_NAMESPACES | kernel.CLONE_NEWUSER | kernel.CLONE_NEWPID
 _CLONE_PTRACE, _CLONE_UNTRACED = 0x2000, 0x0080_0000
 _UNIX, _INET = 1, (2, 10)
 """Families AF_UNIX, and AF_INET and AF_INET6. They are confined to the run's network namespace; others may not be."""
@@ -66,12 +59,9 @@ _PRCTL = (1, 2, 3, 4, 7, 14, 15, 16, 21, 23, 29, 30, 36, 37, 38, 39, 41, 42, 64,
 no-new-privs, names of memory areas."""
 
 
+@cache
 def build_filter(machine: str) -> bytes:
-    """Return the program for a processor.
-
-    Raises:
-        KeyError: if the system calls of the processor are unknown.
-    """
+    """Return the program for a processor of `kernel.MACHINES`."""
     unknown, refused = _ERRNO | errno.ENOSYS, _ERRNO | errno.EPERM
     code = [
         _step(_LOAD, _MACHINE),

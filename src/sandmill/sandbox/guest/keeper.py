@@ -16,13 +16,10 @@ from sandmill.sandbox.guest import box, kernel
 def serve_init_requests(requests: socket.socket, root: str, is_root: bool) -> NoReturn:
     """Fork an init process for every request of the warm interpreter, and reap those that have ended.
 
-    Args:
-        requests: socket of the requests. A request holds the socket that connects the init process to the agent
-            process; the reply holds the pidfd of the init process.
-        root: folder on which the shared root is mounted.
-        is_root: whether each run gets its own uid. Otherwise it gets its own user namespace.
+    A request holds the socket that connects the init process to the agent process; the reply holds the pidfd of the
+    init process. `is_root` says whether each run gets its own uid. Otherwise it gets its own user namespace.
     """
-    close_all_but(requests.fileno())
+    box.close_all_but(requests.fileno())
     kernel.die_with_parent()
     own_namespace = os.open("/proc/self/ns/pid", os.O_RDONLY)
     inits: dict[int, int] = {}
@@ -65,14 +62,11 @@ def _fork_init(own_namespace: int, agent_socket: int, root: str, is_root: bool) 
 
 def _run_init(agent_socket: socket.socket, root: str, is_root: bool) -> NoReturn:
     try:
-        close_all_but(agent_socket.fileno())
+        box.close_all_but(agent_socket.fileno())
         kernel.die_with_parent()
         _prepare_namespaces(agent_socket, root, is_root)
     except BaseException as error:
-        try:
-            agent_socket.send(f"error {type(error).__name__}: {error}".encode())
-        finally:
-            os._exit(1)
+        box.report_error(agent_socket, error)
     _collect_orphans()
 
 
@@ -94,7 +88,7 @@ def _prepare_namespaces(agent_socket: socket.socket, root: str, is_root: bool) -
     host_mounts = os.open("/proc/self/ns/mnt", os.O_RDONLY)
     uid = box.FIRST_UID + int(os.readlink("/proc/self")) if is_root else 0
     box.prefer_as_oom_victim()
-    box.leave_namespaces()
+    kernel.unshare(kernel.RUN_NAMESPACES)
     kernel.mount("proc", f"{root}/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
     kernel.restrict_mounts(f"{root}/proc")
     box.set_host_identity()
@@ -124,12 +118,3 @@ def _prepare_namespaces(agent_socket: socket.socket, root: str, is_root: bool) -
     kernel.die_with_parent()
     for stream in range(3):
         os.close(stream)
-
-
-def close_all_but(*kept: int) -> None:
-    """Close all descriptors except 0, 1, 2 and these."""
-    low = 3
-    for descriptor in sorted(kept):
-        os.closerange(low, descriptor)
-        low = descriptor + 1
-    os.closerange(low, os.sysconf("SC_OPEN_MAX"))

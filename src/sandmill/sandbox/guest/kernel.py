@@ -16,11 +16,14 @@ _ATTR_RDONLY, _ATTR_NOSUID, _ATTR_NODEV = 1, 2, 4
 
 CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS = 0x0002_0000, 0x0200_0000, 0x0400_0000
 CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x0800_0000, 0x1000_0000, 0x2000_0000, 0x4000_0000
+RUN_NAMESPACES = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP
+"""Namespaces of each run, except that of processes (made before the fork) and that of users (made last)."""
 
 _MADV_POPULATE_READ, _MADV_POPULATE_WRITE = 22, 23
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 4, 22, 38
 _SECCOMP_MODE_FILTER = 2
-_OPEN_TREE, _MOVE_MOUNT, _MOUNT_SETATTR = 428, 429, 442
+_OPEN_TREE, _MOVE_MOUNT, _OPENAT2, _MOUNT_SETATTR = 428, 429, 437, 442
+_RESOLVE_NO_SYMLINKS, _RESOLVE_BENEATH = 4, 8
 _OPEN_TREE_CLONE, _OPEN_TREE_CLOEXEC, _MOVE_MOUNT_F_EMPTY_PATH = 1, 0x8_0000, 4
 _AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
@@ -38,6 +41,13 @@ def _check(result: int, call: str, subject: str = "") -> None:
         raise OSError(number, f"{call}: {os.strerror(number)}", subject or None)
 
 
+def _call(name: str, number: int, *arguments: int | bytes | None, subject: str = "") -> int:
+    words = (ctypes.c_long(word) if isinstance(word, int) else word for word in arguments)
+    result = int(_libc.syscall(ctypes.c_long(number), *words))
+    _check(result, name, subject)
+    return result
+
+
 def _path(path: str | None) -> bytes | None:
     return None if path is None else os.fsencode(path)
 
@@ -51,22 +61,20 @@ def mount(source: str | None, target: str, kind: str | None, flags: int, options
 def copy_mounts(source: str) -> int:
     """Copy the mounts of a folder. They are attached nowhere and reachable only through the returned descriptor."""
     flags = _OPEN_TREE_CLONE | _OPEN_TREE_CLOEXEC | _AT_RECURSIVE
-    made = _libc.syscall(ctypes.c_long(_OPEN_TREE), ctypes.c_int(_AT_FDCWD), _path(source), ctypes.c_uint(flags))
-    _check(made, "open_tree", source)
-    return int(made)
+    return _call("open_tree", _OPEN_TREE, _AT_FDCWD, _path(source), flags, subject=source)
 
 
 def attach_mounts(copied: int, target: str) -> None:
     """Attach copied mounts to a folder."""
-    result = _libc.syscall(
-        ctypes.c_long(_MOVE_MOUNT),
-        ctypes.c_int(copied),
-        b"",
-        ctypes.c_int(_AT_FDCWD),
-        _path(target),
-        ctypes.c_uint(_MOVE_MOUNT_F_EMPTY_PATH),
-    )
-    _check(result, "move_mount", target)
+    flags = _MOVE_MOUNT_F_EMPTY_PATH
+    _call("move_mount", _MOVE_MOUNT, copied, b"", _AT_FDCWD, _path(target), flags, subject=target)
+
+
+def open_folder(root: int, path: str) -> int:
+    """Open a folder below the folder of a descriptor. A path with a link in it, or out of the root, is an error."""
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    how = struct.pack("=QQQ", flags, 0, _RESOLVE_NO_SYMLINKS | _RESOLVE_BENEATH)
+    return _call("openat2", _OPENAT2, root, _path(path), how, len(how))
 
 
 def detach(target: str) -> None:
@@ -90,22 +98,14 @@ def unfreeze_mount(target: str) -> None:
 
 
 def _set_attributes(target: str, added: int, removed: int, flags: int) -> None:
-    data = ctypes.create_string_buffer(struct.pack("=QQQQ", added, removed, 0, 0), 32)
-    result = _libc.syscall(
-        ctypes.c_long(_MOUNT_SETATTR),
-        ctypes.c_int(_AT_FDCWD),
-        _path(target),
-        ctypes.c_uint(flags),
-        data,
-        ctypes.c_size_t(32),
-    )
-    _check(result, "mount_setattr", target)
+    data = struct.pack("=QQQQ", added, removed, 0, 0)
+    _call("mount_setattr", _MOUNT_SETATTR, _AT_FDCWD, _path(target), flags, data, len(data), subject=target)
 
 
 def swap_root(new_root: str) -> None:
     """Make a mounted folder the root, and unmount the old root."""
     os.chdir(new_root)
-    _check(_libc.syscall(ctypes.c_long(_PIVOT_ROOT[platform.machine()]), b".", b"."), "pivot_root", new_root)
+    _call("pivot_root", _PIVOT_ROOT[platform.machine()], b".", b".", subject=new_root)
     detach(".")
     os.chdir("/")
 
@@ -158,7 +158,7 @@ def populate(low: int, size: int, is_written: bool) -> bool:
 def drop_capabilities() -> None:
     """Drop all capabilities in this user namespace."""
     header = struct.pack("=Ii", _CAPABILITY_VERSION_3, 0)
-    _check(_libc.syscall(ctypes.c_long(_CAPSET[platform.machine()]), header, bytes(24)), "capset")
+    _call("capset", _CAPSET[platform.machine()], header, bytes(24))
 
 
 def raise_loopback() -> None:

@@ -15,11 +15,7 @@ from sandmill.sandbox.guest.template import leave_host
 
 
 def main(arguments: list[str]) -> None:
-    """Become the warm interpreter.
-
-    Args:
-        arguments: descriptor of the control socket; `root`, or `user` if a user namespace is needed.
-    """
+    """Become the warm interpreter. Arguments: descriptor of the control socket; `root`, or `user` without root."""
     control_at, right = arguments
     try:
         leave_host(right == "root")

@@ -57,7 +57,7 @@ def _try(is_root: bool, root: str, writer: int) -> None:
             os._exit(0)
         uid = box.FIRST_UID if is_root else 0
         proc_self = os.open("/proc/self", os.O_RDONLY | os.O_DIRECTORY)
-        box.leave_namespaces()
+        kernel.unshare(kernel.RUN_NAMESPACES)
         kernel.mount("sandmill", root, "tmpfs", 0, "size=1m,nr_inodes=64,mode=755")
         for folder in ("/proc", "/box"):
             os.mkdir(root + folder)

@@ -12,29 +12,35 @@ import threading
 from types import ModuleType
 from typing import NoReturn
 
+from sandmill.sandbox.guest import box, kernel
+
 OUT_OF_MEMORY = 86
 """Exit code after an uncaught MemoryError. The agent can fake it without gain, since both outcomes are failures."""
 
 _SCRIPT = "solution.py"
 
 
-def write_script(code: str) -> None:
-    """Write the code to the working directory, where tracebacks and new interpreters find it."""
-    if os.path.lexists(_SCRIPT):
-        os.unlink(_SCRIPT)
-    with open(_SCRIPT, "w", encoding="utf-8") as file:
-        file.write(code)
-
-
-def run_script(code: str) -> NoReturn:
-    """Run the code in the working directory and exit with its exit code."""
+def run_job(job: box.Job, folder: str) -> NoReturn:
+    """Run the code of a job in its working directory and exit with its exit code."""
+    try:
+        kernel.set_dumpable(True)
+        os.chdir(folder)
+        box.set_limits(job.limits)
+        # Tracebacks and new interpreters find the code there.
+        if os.path.lexists(_SCRIPT):
+            os.unlink(_SCRIPT)
+        with open(_SCRIPT, "w", encoding="utf-8") as file:
+            file.write(job.code)
+    except BaseException as error:
+        sys.stderr.write(f"{type(error).__name__}: {error}\n")
+        os._exit(1)
     _reset_inherited_state()
     main = ModuleType("__main__")
     main.__dict__.update(__file__=os.path.abspath(_SCRIPT), __builtins__=builtins)
     sys.modules["__main__"] = main
     sys.argv = [_SCRIPT, "public", "submission.csv"]
     sys.path.insert(0, os.getcwd())
-    status = _execute(code, main)
+    status = _execute(job.code, main)
     os._exit(_shut_down(main, status))
 
 
@@ -55,7 +61,6 @@ def _reset_inherited_state() -> None:
 
 
 def _execute(code: str, main: ModuleType) -> int:
-    """Execute the code and return the exit code of the script."""
     try:
         exec(compile(code, main.__dict__["__file__"], "exec", dont_inherit=True), main.__dict__)
     except SystemExit as ending:

@@ -7,6 +7,7 @@ the run read it. When it is idle, it prepares the processes of one run in advanc
 import gc
 import json
 import os
+import platform
 import select
 import signal
 import socket
@@ -14,8 +15,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from sandmill.sandbox.guest import box, kernel
+from sandmill.sandbox.guest import kernel
 from sandmill.sandbox.guest.agent import run_agent_process
+from sandmill.sandbox.guest.filter import build_filter
 from sandmill.sandbox.guest.keeper import serve_init_requests
 from sandmill.sandbox.guest.preload import preload
 from sandmill.sandbox.guest.rehearsal import Span, rehearse
@@ -38,7 +40,8 @@ def main(arguments: list[str]) -> None:
             _guard(server)
         kernel.die_with_parent()
         build_template(settings["root"], settings["view"])
-        box.prepare_filter()
+        # Assembled once, so that forks inherit it.
+        build_filter(platform.machine())
         init_requests = _fork_keeper(settings["root"], settings["is_root"])
         preload()
     except Exception as error:
@@ -53,10 +56,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _guard(server: int) -> NoReturn:
-    """Wait for the server to end, and kill it when our parent has ended.
-
-    The server is the init process of its PID namespace. When it ends, the kernel kills every run.
-    """
+    """Wait for the server to end, and kill it when our parent has ended. The kernel then kills every run."""
     parent = os.getppid()
     poller = select.poll()
     poller.register(os.pidfd_open(server), select.POLLIN)
@@ -174,10 +174,7 @@ class _Server:
         return run
 
     def _handle_exit(self, descriptor: int) -> None:
-        """Handle the end of an agent process or of an init process.
-
-        When the agent process has ended, kill the init process. When that has ended too, report the end of the run.
-        """
+        """Kill the init process when its agent process has ended. When both have ended, report the end of the run."""
         run = self._runs.pop(descriptor)
         self._poller.unregister(descriptor)
         os.close(descriptor)
@@ -198,6 +195,5 @@ class _Server:
 
 
 def _send_if_open(to: socket.socket, what: dict[str, Any], descriptors: list[int]) -> None:
-    """Send a message, and ignore a closed socket."""
     with suppress(OSError):
         socket.send_fds(to, [json.dumps(what).encode()], descriptors)

@@ -30,11 +30,9 @@ def leave_host(is_root: bool) -> None:
 def build_template(root: str, view: dict[str, Any]) -> None:
     """Mount the shared root on an empty folder.
 
-    Args:
-        root: the empty folder.
-        view: `steps`, in order: `tree` shows a file or folder of the host at the same path, `mask` hides the contents
-            of a folder. Then `folders` to create, `links` and `files` by path. None of these three may lie in a shown
-            tree, since they would be created on the host.
+    The view has `steps`, in order: `tree` shows a file or folder of the host at the same path, `mask` hides the
+    contents of a folder. Then `folders` to create, `links` and `files` by path. None of these three may lie in a shown
+    tree, since they would be created on the host.
     """
     kernel.mount("sandmill", root, "tmpfs", kernel.MS_NOSUID, "size=4m,nr_inodes=4096,mode=755")
     for kind, path in view["steps"]:
