@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sandmill.calibrate.measure import band_of
 from sandmill.models.base import Stage
 from sandmill.models.plan import Slot
 from sandmill.models.request import BuildRequest
-from sandmill.pipeline.attempt import AttemptJob, prove, run_attempt
+from sandmill.pipeline.attempt import AttemptJob, Failed, prove, run_attempt
 from sandmill.pipeline.band_search import Attempt, first_hardness
 from sandmill.pipeline.plan import plan_build, plan_slots
 from sandmill.pipeline.workers import WorkerPool
@@ -36,17 +37,15 @@ def attempt(piece: tuple[Slot, bool]) -> Try:
     slot, proves = piece
     one = Attempt(slot, 0, 1, 0, first_hardness(slot.seed.structure, slot.band), any_band=True)
     attempted = run_attempt(AttemptJob(one, "first tries", SECRET))
-    made, error, wanted = attempted.made, attempted.error, str(slot.band)
-    if error:
-        reached = str(made.calibration.difficulty.band) if made else ""
-        detail = "" if made else error.traceback
-        return Try(f"{error.stage} {error.reason}", wanted, reached, detail=detail or error.detail)
-    assert made
+    made, wanted = attempted.result, str(slot.band)
+    if isinstance(made, Failed):
+        error, reached = made.error, "" if made.difficulty is None else str(band_of(made.difficulty))
+        return Try(f"{error.stage} {error.reason}", wanted, reached, detail=error.traceback or error.detail)
     seconds = [attempted.seconds[stage] for stage in (Stage.DESIGN, Stage.GENERATE, Stage.CALIBRATE, Stage.CHECK)]
     if proves:
         proof = prove(made, SECRET)
-        if proof.error:
-            return Try(f"verify {proof.error.reason}", wanted, detail=proof.error.detail)
+        if isinstance(proof.result, Failed):
+            return Try(f"verify {proof.result.error.reason}", wanted, detail=proof.result.error.detail)
         seconds.append(proof.seconds[Stage.VERIFY])
     reached = str(made.calibration.difficulty.band)
     return Try("verified", wanted, reached, made.package.spec.sizes.final, "", tuple(seconds))

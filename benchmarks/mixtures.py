@@ -23,7 +23,7 @@ from sandmill.models.calibration import Calibration
 from sandmill.models.plan import Slot
 from sandmill.models.reports import Medal
 from sandmill.models.request import BuildRequest
-from sandmill.pipeline.attempt import AttemptJob, run_attempt
+from sandmill.pipeline.attempt import AttemptJob, Failed, run_attempt
 from sandmill.pipeline.band_search import Attempt, first_hardness
 from sandmill.pipeline.plan import plan_build, plan_slots
 from sandmill.pipeline.workers import WorkerPool
@@ -51,10 +51,9 @@ MIXTURES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 def golds_of(slot: Slot) -> tuple[Band, frozenset[str]] | str:
     """Measure a first try of any band: what is gold on it, entries and mixtures; or why there is no task."""
     attempt = Attempt(slot, 0, 1, 0, first_hardness(slot.seed.structure, slot.band), any_band=True)
-    ended = run_attempt(AttemptJob(attempt, "mixtures", SECRET))
-    if ended.error or not ended.made:
-        return ended.error.reason if ended.error else ""
-    made = ended.made
+    made = run_attempt(AttemptJob(attempt, "mixtures", SECRET)).result
+    if isinstance(made, Failed):
+        return made.error.reason
     calibration, package = made.calibration, made.package
     golds = {entry.solver for entry in calibration.board if is_gold(entry.final, calibration)}
     with TemporaryDirectory() as folder:

@@ -1,9 +1,10 @@
 """The two pieces of work that run in worker processes: one attempt at a slot, and the proof of one package."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from sandmill.design import design_task
 from sandmill.errors import ItemRejected, boundary
@@ -11,7 +12,7 @@ from sandmill.models.base import Stage
 from sandmill.models.package import TaskPackage
 from sandmill.models.reports import Verification
 from sandmill.models.spec import TaskSpec
-from sandmill.pipeline.band_search import Attempt
+from sandmill.pipeline.band_search import Attempt, OffBand
 from sandmill.pipeline.measuring import Calibrated, calibrate_design
 from sandmill.pipeline.reference import describe_ending, trusting_backend
 from sandmill.pipeline.verify import verify_task
@@ -33,21 +34,42 @@ class AttemptJob:
     """Whether to return the package of an attempt that fails."""
 
 
-@dataclass
-class Ended:
-    """What an attempt or a proof made until it ended, and its cost."""
+@dataclass(frozen=True)
+class Failed:
+    """A design that came to nothing, with what was known of it by then."""
 
-    stage: Stage = Stage.DESIGN
-    """The last stage that it reached."""
-    error: ItemRejected | None = None
-    """Why it failed; None if it succeeded."""
+    error: ItemRejected
     spec: TaskSpec | None = None
-    made: Calibrated | None = None
-    """The calibrated package, also if it fails a gate."""
-    verification: Verification | None = None
-    """The facts that a proof established."""
-    reject: TaskPackage | None = None
-    """The package of an attempt that was not calibrated, if the job asks for it and the design can be rendered."""
+    """None if there is no design."""
+    package: TaskPackage | None = None
+    """To be looked at. Before calibration only if the job asks for it and the design can be rendered."""
+    difficulty: float | None = None
+    """None if it was not measured."""
+    panel_s: float | None = None
+    """Processor time of the panel, if all of it ran."""
+
+    @classmethod
+    def after(cls, made: Calibrated, error: ItemRejected) -> "Failed":
+        """A calibrated package that failed a gate, a suite or its proof."""
+        return cls(error, made.package.spec, made.package, made.calibration.difficulty.value, made.panel_s)
+
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Ended(Generic[Result]):
+    """The result of a piece of work, and its cost."""
+
+    result: Result | Failed
+    stage: Stage
+    """The last stage that it reached."""
+    seconds: Mapping[Stage, float] = field(default_factory=dict)
+
+
+@dataclass
+class _Clock:
+    stage: Stage = Stage.DESIGN
     seconds: dict[Stage, float] = field(default_factory=dict)
 
     @contextmanager
@@ -61,41 +83,48 @@ class Ended:
             self.seconds[stage] = time.monotonic() - started
 
 
-def run_attempt(job: AttemptJob) -> Ended:
+def run_attempt(job: AttemptJob) -> Ended[Calibrated]:
     """Design, draw rows, calibrate, render, and run the gates. Failures are results, never exceptions."""
-    ended, attempt = Ended(), job.attempt
+    clock, attempt, spec = _Clock(), job.attempt, job.spec
+    made: Calibrated | None = None
     try:
-        with ended.at(Stage.DESIGN):
-            ended.spec = spec = job.spec or _design(job)
-        with ended.at(Stage.GENERATE):
+        with clock.at(Stage.DESIGN):
+            spec = spec or _design(job)
+        with clock.at(Stage.GENERATE):
             pilot = draw_pilot(spec, job.secret, attempt.replicate)
-        with ended.at(Stage.CALIBRATE):
-            ended.made = made = calibrate_design(attempt, pilot, job.secret)
-        with ended.at(Stage.CHECK):
+        with clock.at(Stage.CALIBRATE):
+            made = calibrate_design(attempt, pilot, job.secret)
+        with clock.at(Stage.CHECK):
             if findings := check_package(made.package):
                 raise rejection_of(findings)
     except ItemRejected as error:
-        ended.error = error
-        if job.keeps_reject and ended.spec and not ended.made:
-            with suppress(Exception):
-                ended.reject = render(ended.spec, job.secret, attempt.replicate).package
-    return ended
+        failed = Failed.after(made, error) if made else _fail_early(error, spec, job)
+        return Ended(failed, clock.stage, clock.seconds)
+    return Ended(made, clock.stage, clock.seconds)
 
 
-def prove(made: Calibrated, secret: bytes) -> Ended:
+def prove(made: Calibrated, secret: bytes) -> Ended[Verification]:
     """Establish the facts that a published task must have. Failures are results, never exceptions."""
-    ended = Ended()
+    clock = _Clock()
     try:
-        with ended.at(Stage.VERIFY):
+        with clock.at(Stage.VERIFY):
             again = render(made.package.spec, secret, made.package.replicate).package
             facts, run = verify_task(made.package, made.calibration, made.scripts, again, trusting_backend())
             if not facts.holds:
                 failed = ", ".join(name for name, value in facts if value is False)
                 raise ItemRejected(Stage.VERIFY, "not_proved", f"{failed}; script ended {describe_ending(run)}")
-            ended.verification = facts
     except ItemRejected as error:
-        ended.error = error
-    return ended
+        return Ended(Failed.after(made, error), clock.stage, clock.seconds)
+    return Ended(facts, clock.stage, clock.seconds)
+
+
+def _fail_early(error: ItemRejected, spec: TaskSpec | None, job: AttemptJob) -> Failed:
+    """Describe an attempt without a calibrated package. Its package is rendered if rejects are kept."""
+    package = None
+    if spec and job.keeps_reject:
+        with suppress(Exception):
+            package = render(spec, job.secret, job.attempt.replicate).package
+    return Failed(error, spec, package, error.difficulty if isinstance(error, OffBand) else None)
 
 
 def rejection_of(findings: Sequence[Finding]) -> ItemRejected:

@@ -13,8 +13,8 @@ from sandmill.models.package import TaskPackage
 from sandmill.models.plan import ShardPlan
 from sandmill.models.release import VerifiedTask
 from sandmill.models.reports import AttemptReport, Rejection, SlotReport, Verification
-from sandmill.models.spec import Knobs
-from sandmill.pipeline.attempt import AttemptJob, Ended, prove, rejection_of, run_attempt
+from sandmill.models.spec import Knobs, TaskSpec
+from sandmill.pipeline.attempt import AttemptJob, Ended, Failed, Result, prove, rejection_of, run_attempt
 from sandmill.pipeline.band_search import Attempt, Miss, OffBand, SlotSearch
 from sandmill.pipeline.measuring import Calibrated
 from sandmill.pipeline.records import make_task
@@ -96,12 +96,12 @@ class _Slot(SlotSearch):
 
 @dataclass
 class _Try:
-    """One attempt of a slot, how it ended, and the work spent on it so far."""
+    """One attempt of a slot, and the work spent on it so far."""
 
     slot: _Slot
     attempt: Attempt
-    ended: Ended = field(default_factory=Ended)
-    """Before the attempt, it holds the design that a replicate repeats."""
+    repeats: TaskSpec | None = None
+    """The design that a replicate repeats."""
     seconds: float = 0.0
 
     def spend(self, seconds: Mapping[Stage, float]) -> None:
@@ -110,9 +110,9 @@ class _Try:
             self.seconds += spent
             self.slot.seconds[stage] = self.slot.seconds.get(stage, 0.0) + spent
 
-    def note_step(self, outcome: str, difficulty: float | None) -> None:
+    def note_step(self, outcome: str, spec: TaskSpec | None, difficulty: float | None, panel_s: float | None) -> None:
         """Record the step of the search. A replicate repeats a step that is recorded already."""
-        attempt, spec, made = self.attempt, self.ended.spec, self.ended.made
+        attempt = self.attempt
         if attempt.replicate:
             return
         self.slot.steps.append(
@@ -123,7 +123,7 @@ class _Try:
                 knobs=spec.knobs if spec else Knobs.all_at(attempt.hardness),
                 train_rows=spec.sizes.train if spec else None,
                 difficulty=difficulty,
-                panel_s=made.panel_s if made else None,
+                panel_s=panel_s,
                 outcome=outcome,
             )
         )
@@ -196,20 +196,19 @@ class ShardBuild:
                     any_band=True,
                     replicate=replicate,
                 )
-                yield _Try(slot, attempt, Ended(spec=record.spec))
+                yield _Try(slot, attempt, record.spec)
 
     def _attempt(self, tries: list[_Try]) -> list[_Candidate]:
         plan, keeps = self.plan.plan_fingerprint, self.keep_rejects > 0
-        jobs = [AttemptJob(one.attempt, plan, self.secret, one.ended.spec, keeps) for one in tries]
-        found = []
+        jobs = [AttemptJob(one.attempt, plan, self.secret, one.repeats, keeps) for one in tries]
+        found: list[_Candidate] = []
         # A lost worker does not say where it was; most of an attempt is calibration.
         for one, ended in zip(tries, self._work(run_attempt, jobs, Stage.CALIBRATE), strict=True):
-            one.ended = ended
             one.spend(ended.seconds)
-            if ended.error:
-                self._reject(one, ended.error)
-            elif ended.made:
-                found.append((one, ended.made))
+            if isinstance(ended.result, Failed):
+                self._reject(one, ended.result)
+            else:
+                found.append((one, ended.result))
         return found
 
     def _prove(self, candidates: list[_Candidate]) -> None:
@@ -217,10 +216,10 @@ class ShardBuild:
         proofs = self._work(partial(prove, secret=self.secret), [made for _, made in sound], Stage.VERIFY)
         for (one, made), proof in zip(sound, proofs, strict=True):
             one.spend(proof.seconds)
-            if proof.error:
-                self._reject(one, proof.error)
-            elif proof.verification:
-                self._accept(one, made, proof.verification)
+            if isinstance(proof.result, Failed):
+                self._reject(one, Failed.after(made, proof.result.error))
+            else:
+                self._accept(one, made, proof.result)
 
     def _check(self, candidates: list[_Candidate]) -> list[_Candidate]:
         if not candidates:
@@ -233,23 +232,23 @@ class ShardBuild:
         for one, made in candidates:
             one.spend({Stage.CHECK: share})
             if findings := checked.findings.get(made.package.task_id):
-                self._reject(one, rejection_of(findings))
+                self._reject(one, Failed.after(made, rejection_of(findings)))
             else:
                 sound.append((one, made))
         self._tell(Stage.CHECK, len(candidates), len(candidates))
         return sound
 
-    def _work(self, function: Callable[[Any], Ended], jobs: Sequence[Any], stage: Stage) -> list[Ended]:
+    def _work(self, function: Callable[[Any], Ended[Result]], jobs: Sequence[Any], stage: Stage) -> list[Ended[Result]]:
         """Run jobs in the workers. Return their results in the order of the jobs.
 
         A job that does not return is an internal error of the stage. A design that takes too long is itself at fault.
         """
-        ended: dict[int, Ended] = {}
+        ended: dict[int, Ended[Result]] = {}
         for index, outcome in self.workers.map(function, jobs, JOB_TIMEOUT_S) if jobs else ():
             if isinstance(outcome, WorkerTimeout):
-                outcome = Ended(stage, ItemRejected(stage, "timeout", str(outcome)))
+                outcome = Ended(Failed(ItemRejected(stage, "timeout", str(outcome))), stage)
             elif isinstance(outcome, Exception):
-                outcome = Ended(stage, internal_error(stage, outcome))
+                outcome = Ended(Failed(internal_error(stage, outcome)), stage)
             ended[index] = outcome
             self._tell(outcome.stage, len(ended), len(jobs))
         return [ended[index] for index in range(len(jobs))]
@@ -259,12 +258,12 @@ class ShardBuild:
         one.slot.tasks.append(task)
         one.slot.is_closed = True
         package, difficulty = made.package, made.calibration.difficulty
-        one.note_step("verified", difficulty.value)
+        one.note_step("verified", package.spec, difficulty.value, made.panel_s)
         named = f"{package.task_id} {package.spec.domain} {difficulty.band} {difficulty.value:.2f}"
         self._tell(Stage.VERIFY, task=named)
 
-    def _reject(self, one: _Try, error: ItemRejected) -> None:
-        attempt, spec, made = one.attempt, one.ended.spec, one.ended.made
+    def _reject(self, one: _Try, failed: Failed) -> None:
+        attempt, error = one.attempt, failed.error
         rejection = Rejection(
             slot=attempt.slot.number,
             round=attempt.round,
@@ -278,15 +277,13 @@ class ShardBuild:
             traceback=error.traceback,
         )
         one.slot.rejections.append(rejection)
-        difficulty = made.calibration.difficulty.value if made else None
-        if spec and isinstance(error, OffBand):
-            difficulty = error.difficulty
-            one.slot.note_miss(Miss(attempt, spec.fingerprint, difficulty))
+        if failed.spec and isinstance(error, OffBand):
+            one.slot.note_miss(Miss(attempt, failed.spec.fingerprint, error.difficulty))
         else:
             one.slot.start_over()
-        one.note_step(error.reason, difficulty)
-        if package := made.package if made else one.ended.reject:
-            self._rejects.append((rejection, package))
+        one.note_step(error.reason, failed.spec, failed.difficulty, failed.panel_s)
+        if failed.package:
+            self._rejects.append((rejection, failed.package))
 
     def _tell(self, stage: Stage, done: int = 0, total: int = 0, task: str = "") -> None:
         self.listen(

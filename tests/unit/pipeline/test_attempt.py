@@ -6,7 +6,7 @@ from sandmill.errors import INTERNAL_ERROR, ItemRejected
 from sandmill.models.base import Band, Stage
 from sandmill.models.reports import Rejection
 from sandmill.pipeline import attempt as module
-from sandmill.pipeline.attempt import AttemptJob, prove, run_attempt
+from sandmill.pipeline.attempt import AttemptJob, Failed, prove, run_attempt
 from sandmill.pipeline.band_search import OffBand
 from sandmill.pipeline.measuring import Calibrated
 from sandmill.pipeline.shard import ShardBuild
@@ -37,18 +37,19 @@ def made() -> Calibrated:
 def test_an_attempt_that_fails_in_our_code_keeps_its_traceback_and_its_design(monkeypatch):
     monkeypatch.setattr(module, "calibrate_design", crash)
     attempted = run_attempt(JOB)
-    error = attempted.error
+    failed = attempted.result
+    assert isinstance(failed, Failed)
+    error = failed.error
     assert (error.stage, error.reason) == (Stage.CALIBRATE, INTERNAL_ERROR)
     assert "in crash" in error.traceback
     assert error.traceback.strip().endswith(f"KeyError: '{PATH}'")
-    assert attempted.spec == JOB.spec
-    assert attempted.made is None
+    assert (failed.spec, failed.package, failed.difficulty) == (JOB.spec, None, None)
     assert set(attempted.seconds) == {Stage.DESIGN, Stage.GENERATE, Stage.CALIBRATE}
 
 
 def test_a_rejected_design_has_no_traceback(monkeypatch):
     monkeypatch.setattr(module, "calibrate_design", flat)
-    error = run_attempt(JOB).error
+    error = run_attempt(JOB).result.error
     assert (error.reason, error.traceback) == ("flat_board", "")
 
 
@@ -56,16 +57,17 @@ def test_a_gate_that_crashes_is_an_internal_error_of_the_check(monkeypatch):
     monkeypatch.setattr(module, "calibrate_design", lambda *_: made())
     monkeypatch.setattr(module, "check_package", crash)
     attempted = run_attempt(JOB)
-    assert attempted.made == made()
-    assert (attempted.error.stage, attempted.error.reason) == (Stage.CHECK, INTERNAL_ERROR)
+    assert attempted.result == Failed.after(made(), attempted.result.error)
+    assert attempted.result.package == made().package
+    assert (attempted.result.error.stage, attempted.result.error.reason) == (Stage.CHECK, INTERNAL_ERROR)
     assert attempted.stage is Stage.CHECK
 
 
 def test_a_proof_that_crashes_is_an_internal_error(monkeypatch):
     monkeypatch.setattr(module, "verify_task", crash)
     proof = prove(made(), SECRET)
-    assert proof.verification is None
-    assert (proof.error.stage, proof.error.reason) == (Stage.VERIFY, INTERNAL_ERROR)
+    error = proof.result.error
+    assert (error.stage, error.reason) == (Stage.VERIFY, INTERNAL_ERROR)
     assert proof.seconds[Stage.VERIFY] > 0
 
 
@@ -76,9 +78,9 @@ def off_band(*_):
 @pytest.mark.parametrize("ending", [flat, off_band])
 def test_the_package_of_a_rejected_attempt_comes_back_if_it_is_asked_for(monkeypatch, ending):
     monkeypatch.setattr(module, "calibrate_design", ending)
-    assert run_attempt(JOB).reject is None
+    assert run_attempt(JOB).result.package is None
     kept = run_attempt(AttemptJob(ATTEMPT, "f" * 64, SECRET, JOB.spec, keeps_reject=True))
-    assert kept.reject == render(pilot_of().spec, SECRET).package
+    assert kept.result.package == render(pilot_of().spec, SECRET).package
 
 
 class Failing:

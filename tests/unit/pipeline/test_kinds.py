@@ -10,7 +10,7 @@ from sandmill.models.plan import Slot
 from sandmill.models.seed import SeedTask
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
-from sandmill.pipeline.attempt import AttemptJob, ProofJob, prove, run_attempt
+from sandmill.pipeline.attempt import AttemptJob, prove, run_attempt
 from sandmill.pipeline.band_search import Attempt
 from sandmill.pipeline.measuring import Calibrated
 from sandmill.seeds.support import missing_support
@@ -48,7 +48,7 @@ def test_a_registered_kind_is_designed_calibrated_checked_and_proved(joined):
     assert header.split(",")[:2] == ["id", "record"]
     assert first.count("|") == len(made.package.spec.mechanism.columns) - 1
     assert TaskSpec.model_validate_json(made.package.spec.model_dump_json()) == made.package.spec
-    assert prove(ProofJob(made, SECRET)).result.holds
+    assert prove(made, SECRET).result.holds
     ceiling, measured = made.calibration.ceiling, made.calibration
     assert ceiling.kind == "bracket"
     assert measured.oracle == ceiling.high < ceiling.low <= measured.board[0].final
@@ -66,4 +66,4 @@ def test_pictures_in_archives_are_calibrated_checked_and_proved():
     assert isinstance(made, Calibrated), made
     assert set(made.package.public) == {"description.md", "sample_submission.csv", "train.zip", "test.zip"}
     assert max(len(script.splitlines()) for script in made.scripts.values()) <= 250
-    assert prove(ProofJob(made, SECRET)).result.holds
+    assert prove(made, SECRET).result.holds
