@@ -192,7 +192,7 @@ def _curve(design: Design, wanted: Any, table: Table) -> Curve:
 
 def _level_names(table: Table) -> tuple[tuple[str, str], ...]:
     """Column and category of each column of `levels`."""
-    names = tuple((name, level) for name in table.kinds.categorical for level in sorted(set(words(table.train, name))))
+    names = tuple((name, level) for name in table.kinds.categorical for level in sorted(set(words(table, name)[0])))
     assert len(names) == levels(table).train.shape[1]
     return names
 
