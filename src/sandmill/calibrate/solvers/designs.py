@@ -87,12 +87,12 @@ def gap_flags(table: Table) -> Design:
 def words(table: Table, name: str) -> tuple[Any, Any]:
     """Cells of a categorical column in training and test as text, missing ones as the empty text."""
 
-    def read(table: Table) -> tuple[Any, Any]:
-        train, test = (frame[name].astype(object) for frame in (table.train, table.test))
-        return tuple(cells.where(cells.notna(), "").astype(str).to_numpy(dtype=object) for cells in (train, test))
+    def read(table: Table) -> list[Any]:
+        both = (frame[name].astype(object) for frame in (table.train, table.test))
+        return [cells.where(cells.notna(), "").astype(str).to_numpy(dtype=object) for cells in both]
 
-    cells: tuple[Any, Any] = table.cached_features(("words", name), read)
-    return cells
+    train, test = table.cached_features(("words", name), read)
+    return train, test
 
 
 def levels(table: Table) -> Design:
