@@ -1,9 +1,8 @@
 """Run the ladder of reference solvers on the public files of a task."""
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -131,15 +130,13 @@ class PanelRun:
     answer: Callable[[Any], NDArray[Any]] | None
     """Turns scores of some rows into the prediction for them."""
     failure: str | None
-    seconds: float
-    """Wall time. What entries share is paid by the first that needs it."""
 
     @property
     def has_run(self) -> bool:
         """Whether there is a prediction."""
         return self.failure is None
 
-    @property
+    @cached_property
     def prediction(self) -> NDArray[Any]:
         """In the order of test.csv, as the encoding asks."""
         return self.on(slice(None))
@@ -217,7 +214,7 @@ class Panel:
         load: Callable[[], Callable[[Any], Any]],
         load_decision: Callable[[], Callable[[Any, Any], Any]],
     ) -> PanelRun:
-        """Time one solver; whatever it raises is recorded, since solvers are code like an agent's.
+        """Run one solver; whatever it raises is recorded, since solvers are code like an agent's.
 
         Args:
             name: of the run.
@@ -228,18 +225,15 @@ class Panel:
         from sandmill.calibrate.solvers.columns import settle, solve
         from sandmill.calibrate.solvers.table import NothingFound
 
-        started = time.perf_counter()
-        scores, answer, failure = None, None, None
         try:
             answer = partial(settle, table=self._table, decision=load_decision())
-            scores = solve(load(), self._table)
-            failure = _fault(np.asarray(answer(scores)), self._table)
+            run = PanelRun(name, tier, solve(load(), self._table), answer, None)
+            failure = _fault(run.prediction, self._table)
         except NothingFound:
             failure = NOTHING_FOUND
         except Exception as error:  # noqa: BLE001
             failure = f"{type(error).__name__}: {error}"
-        seconds = time.perf_counter() - started
-        return PanelRun(name, tier, scores, None if failure else answer, failure, seconds)
+        return PanelRun(name, tier, None, None, failure) if failure else run
 
 
 def run_panel(folder: Path, facts: TaskFacts, names: Sequence[str] | None = None) -> list[PanelRun]:

@@ -121,7 +121,7 @@ def _coded(way: str, table: Table) -> Design:
     """Each category as one number: its place in the alphabet, or its share of the training rows."""
     train, test = [np.zeros((len(table.train), 0))], [np.zeros((len(table.test), 0))]
     for name in table.kinds.categorical:
-        cells, new = (words(frame, name) for frame in (table.train, table.test))
+        cells, new = words(table, name)
         names, counts = np.unique(cells, return_counts=True)
         numbers = np.arange(1.0, len(names) + 1) if way == "codes" else counts / len(cells)
         of_name = dict(zip(names, numbers / numbers.std() if len(names) > 1 else numbers, strict=True))

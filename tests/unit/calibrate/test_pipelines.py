@@ -33,11 +33,11 @@ FEEDBACK = np.arange(400) < 200
 def made_run(noise: float, seed: int) -> PanelRun:
     """A run whose error is about as large as asked."""
     guess = TRUTH + np.random.default_rng(seed).normal(scale=noise, size=len(TRUTH))
-    return PanelRun(f"run {seed}", Tier.NAIVE, [guess], lambda columns: columns[0], None, 0.0)
+    return PanelRun(f"run {seed}", Tier.NAIVE, [guess], lambda columns: columns[0], None)
 
 
 def failed_run(seed: int) -> PanelRun:
-    return PanelRun(f"failed {seed}", Tier.NAIVE, None, None, "ValueError: no", 0.0)
+    return PanelRun(f"failed {seed}", Tier.NAIVE, None, None, "ValueError: no")
 
 
 RUNS = [made_run(0.5 + 0.015 * (seed % 7), seed) for seed in range(11)] + [failed_run(1), failed_run(2)]

@@ -54,4 +54,4 @@ def made_up(oracle: Array, names: Sequence[str], spread: float = 1.0) -> list[Pa
     scores = {
         name: expit(sure + _SPREADS[name] * noise) if name in _SPREADS else np.full(len(noise), 0.5) for name in names
     }
-    return [PanelRun(name, tiers[name], [scores[name]], lambda columns: columns[0], None, 0.0) for name in names]
+    return [PanelRun(name, tiers[name], [scores[name]], lambda columns: columns[0], None) for name in names]

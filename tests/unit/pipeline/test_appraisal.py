@@ -36,7 +36,7 @@ def calls(monkeypatch) -> dict[str, tuple]:
             for rendered in map(rendered_of, (SMALL, LARGE))
             if len(rendered.oracle) == len(panel.table.ids)
         )
-        return PanelRun("informed", Tier.SEARCH, [oracle], lambda columns: columns[0], None, 0.0)
+        return PanelRun("informed", Tier.SEARCH, [oracle], lambda columns: columns[0], None)
 
     stub("informed_run", informed)
     stub("run_pipelines", lambda *_: [])
@@ -72,7 +72,7 @@ def test_the_informed_solver_is_scored_on_the_published_final_part(calls, tmp_pa
 
 
 def test_an_informed_solver_that_fails_leaves_its_score_out(calls, tmp_path, monkeypatch):
-    failed = PanelRun("informed", Tier.SEARCH, None, None, "no", 0.0)
+    failed = PanelRun("informed", Tier.SEARCH, None, None, "no")
     monkeypatch.setattr(appraisal, "informed_run", lambda *_: failed)
     assert appraised(SMALL, tmp_path).informed is None
 

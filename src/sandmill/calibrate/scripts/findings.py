@@ -22,7 +22,7 @@ from sandmill.calibrate.solvers.search import (
     sparse_recipes,
     with_features,
 )
-from sandmill.calibrate.solvers.strong import fit_kernel
+from sandmill.calibrate.solvers.strong import tuned_kernel
 from sandmill.calibrate.solvers.table import Table
 from sandmill.models.package import TaskFacts
 
@@ -120,7 +120,7 @@ def find(table: Table) -> Findings:
     def columns(constant: str, design: Design, recipes: Sequence[Recipe], *, curved: bool = False) -> Columns:
         features = tuple(write_feature(recipe, source) for recipe in recipes)
         _, penalty = best_penalty(design.train, wanted)
-        curve = _curve(design, wanted) if curved else None
+        curve = _curve(design, wanted, table) if curved else None
         return Columns(constant, features, penalty, design.train.shape[1], curve=curve)
 
     sets = {
@@ -185,14 +185,14 @@ def _weigh(design: Design, wanted: Any, first: int) -> tuple[float, float]:
     return penalty, weight
 
 
-def _curve(design: Design, wanted: Any) -> Curve:
-    fit = fit_kernel(design, wanted)
+def _curve(design: Design, wanted: Any, table: Table) -> Curve:
+    fit = tuned_kernel(design, wanted, table)
     return Curve(fit.width, fit.noise)
 
 
 def _level_names(table: Table) -> tuple[tuple[str, str], ...]:
     """Column and category of each column of `levels`."""
-    names = tuple((name, level) for name in table.kinds.categorical for level in sorted(set(words(table.train, name))))
+    names = tuple((name, level) for name in table.kinds.categorical for level in sorted(set(words(table, name)[0])))
     assert len(names) == levels(table).train.shape[1]
     return names
 

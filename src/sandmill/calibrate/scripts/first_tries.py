@@ -3,20 +3,22 @@
 from sandmill.calibrate.scripts.decisions import decision_lines
 from sandmill.calibrate.scripts.findings import Findings
 from sandmill.calibrate.scripts.layout import listed, quoted
+from sandmill.calibrate.scripts.members import Solver
 from sandmill.calibrate.scripts.write import answer_of, constants, finish, reading_block, submission_block, target_block
+from sandmill.calibrate.solvers import naive
 
 _WORDS = 50
 """Commonest words that a first try counts in texts."""
 
 
-def models_to_try(found: Findings) -> tuple[tuple[str, str], ...]:
-    """Models as source, each with what it does."""
+def models_to_try(found: Findings) -> tuple[tuple[str, str, Solver], ...]:
+    """Models as source, each with what it does and a solver of the panel that does nearly the same."""
     kind = "Classifier" if found.facts.classes and not found.facts.is_wide else "Regressor"
     columns = "counts of common words" if found.texts else "the numbers as they are"
     return (
-        (f"DecisionTree{kind}(max_depth=3, random_state=0)", f"a small decision tree on {columns}"),
-        (f"DecisionTree{kind}(random_state=0)", f"a decision tree on {columns}"),
-        (f"KNeighbors{kind}(5)", f"the five nearest rows, by {columns}"),
+        (f"DecisionTree{kind}(max_depth=3, random_state=0)", f"a small decision tree on {columns}", naive.small_tree),
+        (f"DecisionTree{kind}(random_state=0)", f"a decision tree on {columns}", naive.full_tree),
+        (f"KNeighbors{kind}(5)", f"the five nearest rows, by {columns}", naive.nearest_by_numbers),
     )
 
 

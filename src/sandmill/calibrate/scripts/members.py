@@ -1,20 +1,26 @@
 """Models for found columns, as scikit-learn pipelines in source."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from sandmill.calibrate.scripts.feature_lines import Feature
 from sandmill.calibrate.scripts.findings import FURTHEST, Findings
 from sandmill.calibrate.scripts.layout import number, quoted
+from sandmill.calibrate.solvers import competent, naive, search, strong
+from sandmill.calibrate.solvers.table import Table
 
 _STRAIGHT = 0.3
 """Share of a straight line in the kernel, as in `solvers.strong.kernel`."""
 _LEAST_NOISE = 0.3
 """Least noise of a smooth classifier: with less, its probabilities are too sure."""
 
-TREES = 60
+TREES = 40
+"""Of each forest, as in the panel's `auto_trees`; more of them gain little and cost a script most of its time."""
+
+Solver: TypeAlias = Callable[[Table], Any]
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,8 @@ class Member:
     """Name of the set of columns in `Findings` that it takes."""
     steps: tuple[str, ...]
     """Estimators after the columns."""
+    solver: Solver
+    """Solver of the panel that does nearly the same: its answer foretells what this model is worth."""
     is_encoded: bool = False
     """Whether it takes categories as mean targets too."""
     is_weighted: bool = False
@@ -37,40 +45,36 @@ class Member:
 def members_of(found: Findings) -> tuple[Member, ...]:
     """The models that are worth a try on a task."""
     sets, facts = found.columns, found.facts
-
-    def linear(name: str) -> str:
-        return linear_model(found, sets[name].penalty)
-
+    found_beside = ("weighed" if "weighed" in sets else "wide") if sets["wide"].features else ""
+    plain = (
+        ("linear", "all columns", "base", strong.linear_tuned),
+        ("linear_found", "a few found features", "sparse", search.sparse_search),
+        ("linear_numbers", "the numbers alone", "numbers", naive.numbers_only),
+        ("linear_wide", "all columns and found features", found_beside, search.auto_search),
+        ("linear_crossed", "all columns, with slopes and effects of single categories", "crossed", search.auto_crosses),
+    )
     members = [
-        Member("linear", "a linear model of all columns", "base", (linear("base"),)),
-        Member("linear_found", "a linear model of a few found features", "sparse", (linear("sparse"),)),
-        Member("kernel_wide", "kernel ridge on all columns and found features", "wide", _kernel(found, "wide")),
-        Member("kernel_found", "kernel ridge on a few found features", "sparse", _kernel(found, "sparse")),
-        Member("trees", "extremely randomised trees on all columns and found features", "wide", (_trees(found),)),
-        _forest(found),
+        Member(name, f"a linear model of {idea}", columns, (linear_model(found, sets[columns].penalty),), solver)
+        for name, idea, columns, solver in plain
+        if columns in sets
     ]
-    if "numbers" in sets:
-        members.append(Member("linear_numbers", "a linear model of the numbers alone", "numbers", (linear("numbers"),)))
-    if sets["wide"].features:
-        idea, name = "a linear model of all columns and found features", "weighed" if "weighed" in sets else "wide"
-        members.append(Member("linear_wide", idea, name, (linear(name),)))
-    if "crossed" in sets:
-        idea = "a linear model with slopes and effects of single categories"
-        members.append(Member("linear_crossed", idea, "crossed", (linear("crossed"),)))
+    members += [_kernel(found, "wide", search.auto_process), _kernel(found, "sparse", search.sparse_process)]
+    members += [_trees(found), _forest(found)]
+    models = (linear_model(found, sets["wide"].penalty),)
     if found.categories and not facts.is_wide:
         idea = "a linear model with categories also as the mean target of their rows"
-        members.append(Member("linear_encoded", idea, "wide", (linear("wide"),), is_encoded=True))
+        members.append(Member("linear_encoded", idea, "wide", models, search.auto_encoded, is_encoded=True))
     if found.half_life is not None and not (facts.classes and facts.is_wide):
         idea = "a linear model that trusts newer rows more"
-        members.append(Member("linear_recent", idea, "wide", (linear("wide"),), is_weighted=True))
+        members.append(Member("linear_recent", idea, "wide", models, search.recency_search, is_weighted=True))
     return tuple(members)
 
 
 def usual_members(found: Findings) -> tuple[Member, ...]:
     """What a competent person tries first: sound preparation and default settings."""
     penalty = 1 / found.class_weight if found.facts.classes else 1.0
-    model = linear_model(found, penalty)
-    return Member("usual_linear", "a linear model at its default strength", "base", (model,)), _forest(found)
+    models, idea = (linear_model(found, penalty),), "a linear model at its default strength"
+    return Member("usual_linear", idea, "base", models, competent.linear), _forest(found)
 
 
 def columns_block(found: Findings, members: Sequence[Member]) -> list[str]:
@@ -142,7 +146,7 @@ def linear_model(found: Findings, penalty: float) -> str:
     return f"OneVsRestClassifier({model})" if facts.is_wide else model
 
 
-def _kernel(found: Findings, name: str) -> tuple[str, ...]:
+def _kernel(found: Findings, name: str, solver: Solver) -> Member:
     """Kernel ridge, or logistic regression with a kernel: all training rows are centres of bell curves."""
     columns = found.columns[name]
     assert columns.curve is not None
@@ -151,16 +155,20 @@ def _kernel(found: Findings, name: str) -> tuple[str, ...]:
     noise = max(columns.curve.noise, _LEAST_NOISE) if found.facts.classes else columns.curve.noise
     curves = f'("curves", Nystroem(gamma={gamma}, n_components=len(train), random_state=0))'
     straight = f'transformer_weights={{"lines": {number(np.sqrt(_STRAIGHT / count))}}}'
-    return f'FeatureUnion([("lines", "passthrough"), {curves}], {straight})', linear_model(found, noise)
+    union = f'FeatureUnion([("lines", "passthrough"), {curves}], {straight})'
+    idea = {"wide": "all columns and found features", "sparse": "a few found features"}[name]
+    return Member(f"kernel_{name}", f"kernel ridge on {idea}", name, (union, linear_model(found, noise)), solver)
 
 
-def _trees(found: Findings) -> str:
-    return f"ExtraTrees{_tree_kind(found)}({TREES}, min_samples_leaf=3, max_features=0.6, random_state=0)"
+def _trees(found: Findings) -> Member:
+    model = f"ExtraTrees{_tree_kind(found)}({TREES}, min_samples_leaf=3, max_features=0.6, random_state=0)"
+    idea = "extremely randomised trees on all columns and found features"
+    return Member("trees", idea, "wide", (model,), search.auto_trees)
 
 
 def _forest(found: Findings) -> Member:
-    model = f"RandomForest{_tree_kind(found)}(random_state=0)"
-    return Member("forest", "a random forest on all columns", "base", (model,))
+    model = f"RandomForest{_tree_kind(found)}({TREES}, random_state=0)"
+    return Member("forest", "a random forest on all columns", "base", (model,), competent.random_forest)
 
 
 def _tree_kind(found: Findings) -> str:

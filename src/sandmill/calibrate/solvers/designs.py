@@ -84,10 +84,15 @@ def gap_flags(table: Table) -> Design:
     return Design(*(np.isnan(part[:, has_gaps]).astype(float) for part in (raw.train, raw.test)))
 
 
-def words(frame: pd.DataFrame, name: str) -> Any:
-    """Cells of a categorical column as text, missing ones as the empty text."""
-    cells = frame[name]
-    return cells.astype(object).where(cells.notna(), "").astype(str).to_numpy(dtype=object)
+def words(table: Table, name: str) -> tuple[Any, Any]:
+    """Cells of a categorical column in training and test as text, missing ones as the empty text."""
+
+    def read(table: Table) -> list[Any]:
+        both = (frame[name].astype(object) for frame in (table.train, table.test))
+        return [cells.where(cells.notna(), "").astype(str).to_numpy(dtype=object) for cells in both]
+
+    train, test = table.cached_features(("words", name), read)
+    return train, test
 
 
 def levels(table: Table) -> Design:
@@ -100,7 +105,7 @@ def one_hot(table: Table) -> Design:
     """Write categories as 0/1 columns."""
     train, test = [np.zeros((len(table.train), 0))], [np.zeros((len(table.test), 0))]
     for name in table.kinds.categorical:
-        cells, new = (words(frame, name) for frame in (table.train, table.test))
+        cells, new = words(table, name)
         train.append(level_flags(cells, cells))
         test.append(level_flags(cells, new))
     return Design(np.hstack(train), np.hstack(test))

@@ -31,7 +31,7 @@ def encoded_levels(table: Table) -> Design:
     fold = np.random.default_rng(0).permutation(len(wanted)) % FOLDS
     train, test = [np.zeros((len(table.train), 0))], [np.zeros((len(table.test), 0))]
     for name in table.kinds.categorical:
-        cells, new = (words(frame, name) for frame in (table.train, table.test))
+        cells, new = words(table, name)
         flags, new_flags = level_flags(cells, cells), level_flags(cells, new)
         means = np.zeros(wanted.shape)
         for number in range(FOLDS):

@@ -131,7 +131,7 @@ def with_features(design: Design, recipes: list[Recipe], table: Table) -> Design
 
 def auto_process(table: Table) -> Any:
     """A smooth function of the columns and the features found for them."""
-    return smooth_scores(*smooth(found_columns(table), responses(table)), table)
+    return smooth_scores(*smooth(found_columns(table), responses(table), table), table)
 
 
 def auto_trees(table: Table) -> Any:
@@ -192,7 +192,7 @@ def sparse_search(table: Table) -> Any:
 
 def sparse_process(table: Table) -> Any:
     """A smooth function of nothing but the features found from an empty model."""
-    return smooth_scores(*smooth(sparse_columns(table), responses(table)), table)
+    return smooth_scores(*smooth(sparse_columns(table), responses(table), table), table)
 
 
 def cutoff_search(table: Table) -> Any:

@@ -50,7 +50,7 @@ def smooth_scores(unseen: Any, test: Any, table: Table) -> Any:
 
 def smooth_plain(table: Table) -> tuple[Any, Any]:
     """Smooth function of the usual design."""
-    return smooth(plain_scaled(table), responses(table))
+    return smooth(plain_scaled(table), responses(table), table)
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,17 @@ class KernelFit:
     """Leave-one-out responses of the training rows."""
 
 
-def smooth(design: Design, wanted: Any) -> tuple[Any, Any]:
+def smooth(design: Design, wanted: Any, table: Table) -> tuple[Any, Any]:
     """Kernel ridge: leave-one-out responses of training rows, responses of test rows."""
-    fit = fit_kernel(design, wanted)
+    fit = tuned_kernel(design, wanted, table)
     return fit.unseen, kernel(design.test, design.train, fit.width) @ fit.weights
+
+
+def tuned_kernel(design: Design, wanted: Any, table: Table) -> KernelFit:
+    """Kernel ridge with the settings of least leave-one-out error, fitted once for equal numbers."""
+    key = ("kernel", design.train.tobytes(), wanted.tobytes())
+    fit: KernelFit = table.cached_fit(key, lambda _: fit_kernel(design, wanted))
+    return fit
 
 
 def fit_kernel(design: Design, wanted: Any) -> KernelFit:
