@@ -56,14 +56,16 @@ class Clock:
         return total
 
 
-def build(tasks: int, workers: int, shard_size: int, seed: int, root: Path) -> tuple[str, float, float]:
+def build(
+    tasks: int, workers: int, shard_size: int, seed: int, kind: str | None, root: Path
+) -> tuple[str, float, float]:
     """Run the flow against a server that is up already; returns release, wall seconds, seconds in library calls."""
     from prefect.testing.utilities import prefect_test_harness
 
     from flows.build_release import build_release
 
     clock = Clock()
-    request = BuildRequest(name="bench", tasks=tasks, seed=seed)
+    request = BuildRequest(name="bench", tasks=tasks, seed=seed, kinds={kind: 1.0} if kind else {})
     settings = RunSettings(root=str(root), workers=workers, shard_size=shard_size, secret_file=_secret(root))
     with prefect_test_harness(server_startup_timeout=120), ExitStack() as stack:
         build_release(request.model_copy(update={"name": "warm", "tasks": 2}), settings)
@@ -105,9 +107,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--shard-size", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--kind", help="make tasks of one kind only, such as table")
     given = parser.parse_args(arguments)
     with TemporaryDirectory(prefix="sandmill-bench-") as root:
-        outcome = build(given.tasks, given.workers, given.shard_size, given.seed, Path(root))
+        outcome = build(given.tasks, given.workers, given.shard_size, given.seed, given.kind, Path(root))
         print(report(*outcome, given.workers))
 
 
