@@ -9,6 +9,7 @@ from sandmill.calibrate.measure import draw_counts
 from sandmill.errors import ItemRejected
 from sandmill.metrics import Metric
 from sandmill.metrics.base import Array
+from sandmill.metrics.forms import form_of
 from sandmill.metrics.gap import gap_closed
 from sandmill.models.base import Stage
 from sandmill.models.package import TaskFacts
@@ -31,34 +32,7 @@ def answers_without_data(description: str, facts: TaskFacts, rows: int) -> Itera
         facts: form of a submission.
         rows: rows to answer, in the order of test.csv.
     """
-    classes, width = len(facts.classes), len(facts.submission_columns)
-    rising = np.linspace(0.01, 0.99, rows)
-    match facts.encoding:
-        case "label":
-            yield from (np.full(rows, code) for code in range(classes))
-            yield (rising * classes).astype(int)
-        case "probability":
-            yield from (rising, rising[::-1])
-            yield from (np.full(rows, number) for number in _numbers(description) if 0 < number < 1)
-        case "class_probabilities":
-            flat = np.full((rows, width), 1 / width)
-            yield flat
-            yield from ((flat + np.eye(width)[code]) / 2 for code in range(width))
-        case "label_probabilities":
-            yield np.full((rows, width), 0.5)
-            yield from (np.column_stack([side] * width) for side in (rising, rising[::-1]))
-        case "label_list":
-            yield np.ones((rows, classes), dtype=int)
-            yield from (np.tile(np.eye(classes, dtype=int)[code], (rows, 1)) for code in range(classes))
-        case "ranked_list":
-            order = np.arange(classes)[: facts.list_length]
-            yield from (np.tile(np.roll(order, turn), (rows, 1)) for turn in range(len(order)))
-        case "values":
-            yield from (np.full((rows, width), number) for number in _numbers(description))
-            yield from (np.column_stack([side] * width) for side in (rising, rising[::-1]))
-        case _:
-            yield from (np.full(rows, number) for number in _numbers(description))
-            yield from (rising, rising[::-1])
+    return form_of(facts).guesses(facts, rows, _numbers(description))
 
 
 def best_without_data(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sandmill.metrics.forms import form_of
 from sandmill.models.calibration import Tier
 from sandmill.models.package import TaskFacts
 
@@ -248,7 +249,9 @@ def _train_alike(table: Any, other: Any) -> bool:
 
 def _fault(prediction: NDArray[Any], table: Any) -> str | None:
     """Say what is wrong with a prediction, if anything."""
-    shape, low, high = _form(table.facts, len(table.ids))
+    form, rows = form_of(table.facts), len(table.ids)
+    shape = (rows, width) if (width := form.width(table.facts)) else (rows,)
+    low, high = form.limits(table.facts)
     if prediction.shape != shape:
         return f"prediction of shape {prediction.shape}; expected {shape}"
     bad = int((~np.isfinite(prediction)).sum())
@@ -256,21 +259,3 @@ def _fault(prediction: NDArray[Any], table: Any) -> str | None:
         return f"{bad} predicted values are not finite"
     off = int(((prediction < low) | (prediction > high)).sum())
     return f"{off} predicted values are not from {low:g} to {high:g}" if off else None
-
-
-def _form(facts: TaskFacts, rows: int) -> tuple[tuple[int, ...], float, float]:
-    """Shape of a prediction, and the least and largest value that it may hold."""
-    classes = len(facts.classes)
-    match facts.encoding:
-        case "probability":
-            return (rows,), 0, 1
-        case "label":
-            return (rows,), 0, classes - 1
-        case "class_probabilities" | "label_probabilities" | "label_list":
-            return (rows, classes), 0, 1
-        case "ranked_list":
-            return (rows, facts.places), -1, classes - 1
-        case "values":
-            return (rows, len(facts.submission_columns)), -np.inf, np.inf
-        case _:
-            return (rows,), -np.inf, np.inf

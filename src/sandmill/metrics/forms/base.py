@@ -1,7 +1,7 @@
 """The interface of an answer form, and what several forms share."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -65,6 +65,20 @@ class AnswerForm(ABC):
         """Return the number of columns of a prediction; 0 if its shape is (rows,)."""
         return 0
 
+    def limits(self, facts: TaskFacts) -> tuple[float, float]:
+        """Return the least and the largest number that a prediction may hold; 0 and 1 unless a form says more."""
+        return 0, 1
+
+    @abstractmethod
+    def guesses(self, facts: TaskFacts, rows: int, numbers: Sequence[float]) -> Iterator[Array]:
+        """Answer without data: constants, numbers that the description names, and the order of the rows.
+
+        Args:
+            facts: what the task asks for.
+            rows: how many to answer.
+            numbers: found in the description.
+        """
+
     def submission_columns(self, facts: TaskFacts) -> tuple[str, ...]:
         """Return the columns of a submission after the id, in the sample's order."""
         return (facts.target_column,)
@@ -84,6 +98,11 @@ class AnswerForm(ABC):
     def target_type(self, facts: TaskFacts) -> str | None:
         """Name the type of the target column where the form decides it; None: the kind of target does."""
         return None
+
+
+def rising(rows: int) -> Floats:
+    """Return numbers between 0 and 1 in the order of the rows."""
+    return np.linspace(0.01, 0.99, rows)
 
 
 def codes_by_name(facts: TaskFacts) -> dict[str, int]:

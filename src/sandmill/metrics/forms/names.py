@@ -1,7 +1,7 @@
 """The forms of class names: `label`, `label_list` and `ranked_list`."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from sandmill.metrics.forms.base import (
     listed,
     name_bytes,
     others,
+    rising,
 )
 from sandmill.models.package import TaskFacts
 
@@ -39,6 +40,15 @@ class Label(AnswerForm):
             where = f"line {line}, {facts.submission_columns[0]}"
             problems.append(Problem(where, f'"{shorten(cell)}"', f"one of {known_names(facts)}{others(bad)}"))
         return np.array(found, dtype=np.int64)
+
+    def limits(self, facts: TaskFacts) -> tuple[float, float]:
+        """Return the codes of the first and the last class."""
+        return 0, len(facts.classes) - 1
+
+    def guesses(self, facts: TaskFacts, rows: int, numbers: Sequence[float]) -> Iterator[Array]:
+        """Yield each class for all rows, and classes in the order of the rows."""
+        yield from (np.full(rows, code) for code in range(len(facts.classes)))
+        yield (rising(rows) * len(facts.classes)).astype(int)
 
     def sample(self, facts: TaskFacts, truth: Array) -> list[object]:
         """Choose the rarest class."""
@@ -82,6 +92,12 @@ class LabelList(_NameList):
         names = np.array(facts.classes)
         return {facts.target_column: [" ".join(names[row]) for row in truth == 1]}
 
+    def guesses(self, facts: TaskFacts, rows: int, numbers: Sequence[float]) -> Iterator[Array]:
+        """Yield all labels, and each alone."""
+        labels = len(facts.classes)
+        yield np.ones((rows, labels), dtype=int)
+        yield from (np.tile(np.eye(labels, dtype=int)[code], (rows, 1)) for code in range(labels))
+
     def sample(self, facts: TaskFacts, truth: Array) -> list[object]:
         """Choose the rarest label."""
         return [facts.classes[int(truth.sum(axis=0).argmin())]]
@@ -114,6 +130,15 @@ class RankedList(_NameList):
             kept = codes[: facts.places]
             wide[row, : len(kept)] = kept
         return wide
+
+    def limits(self, facts: TaskFacts) -> tuple[float, float]:
+        """Return -1, which follows the end of a list, and the code of the last class."""
+        return -1, len(facts.classes) - 1
+
+    def guesses(self, facts: TaskFacts, rows: int, numbers: Sequence[float]) -> Iterator[Array]:
+        """Yield the classes as the description lists them, from each start."""
+        order = np.arange(len(facts.classes))[: facts.places]
+        yield from (np.tile(np.roll(order, turn), (rows, 1)) for turn in range(len(order)))
 
     def sample(self, facts: TaskFacts, truth: Array) -> list[object]:
         """Choose the rarest classes."""

@@ -1,14 +1,14 @@
 """The forms of numbers, `value` and `values`, and the strict reader of numbers."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 import numpy as np
 
 from sandmill.errors import Problem, shorten
 from sandmill.metrics.base import Array, Floats
-from sandmill.metrics.forms.base import BLANKS, AnswerForm, Cells, Column, Row, listed, others, read_columns
+from sandmill.metrics.forms.base import BLANKS, AnswerForm, Cells, Column, Row, listed, others, read_columns, rising
 from sandmill.metrics.registry import get_metric
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import TargetKind
@@ -37,6 +37,16 @@ class Values(AnswerForm):
     def write_truth(self, truth: Array, facts: TaskFacts) -> Cells:
         """Write a column for each number."""
         return dict(zip(facts.target_columns, truth.T.tolist(), strict=True))
+
+    def limits(self, facts: TaskFacts) -> tuple[float, float]:
+        """Return the ends of all numbers: the reader of submissions knows the range."""
+        return -np.inf, np.inf
+
+    def guesses(self, facts: TaskFacts, rows: int, numbers: Sequence[float]) -> Iterator[Array]:
+        """Yield constants that the description names, and ranks by place."""
+        width = self.width(facts)
+        columns = [*(np.full(rows, number) for number in numbers), rising(rows), rising(rows)[::-1]]
+        yield from (np.column_stack([column] * width) if width else column for column in columns)
 
     def sample(self, facts: TaskFacts, truth: Array) -> list[object]:
         """Choose 0 everywhere, or 1 where only positive numbers are usual."""

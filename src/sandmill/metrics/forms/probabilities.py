@@ -1,12 +1,22 @@
 """The forms of probabilities: `probability`, `class_probabilities` and `label_probabilities`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from sandmill.errors import Problem
 from sandmill.metrics.base import Array
-from sandmill.metrics.forms.base import AnswerForm, Cells, Column, Row, by_frequency, listed, others, read_columns
+from sandmill.metrics.forms.base import (
+    AnswerForm,
+    Cells,
+    Column,
+    Row,
+    by_frequency,
+    listed,
+    others,
+    read_columns,
+    rising,
+)
 from sandmill.metrics.forms.numbers import read_numbers
 from sandmill.models.package import TaskFacts
 
@@ -21,6 +31,11 @@ class Probability(AnswerForm):
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
         """Return probabilities, shape (rows,)."""
         return read_numbers(columns, lines, facts, _ALLOWED, problems)[:, 0]
+
+    def guesses(self, facts: TaskFacts, rows: int, numbers: Sequence[float]) -> Iterator[Array]:
+        """Yield ranks by place, and chances that the description names."""
+        yield from (rising(rows), rising(rows)[::-1])
+        yield from (np.full(rows, number) for number in numbers if 0 < number < 1)
 
     def sample(self, facts: TaskFacts, truth: Array) -> list[object]:
         """Choose even chances."""
@@ -60,6 +75,12 @@ class LabelProbabilities(_Table):
         """Write a 0/1 column for each label."""
         return dict(zip(facts.target_columns, truth.T.astype(np.int64).tolist(), strict=True))
 
+    def guesses(self, facts: TaskFacts, rows: int, numbers: Sequence[float]) -> Iterator[Array]:
+        """Yield even chances, and ranks by place."""
+        width = self.width(facts)
+        yield np.full((rows, width), 0.5)
+        yield from (np.column_stack([side] * width) for side in (rising(rows), rising(rows)[::-1]))
+
     def sample(self, facts: TaskFacts, truth: Array) -> list[object]:
         """Choose even chances for every label."""
         return [0.5] * len(facts.submission_columns)
@@ -85,6 +106,13 @@ class ClassProbabilities(_Table):
             saw = f"probabilities that sum to {values[off[0]].sum():.6g}"
             problems.append(Problem(f"line {lines[off[0]]}", saw, f"a sum of 1{others(list(off))}"))
         return values
+
+    def guesses(self, facts: TaskFacts, rows: int, numbers: Sequence[float]) -> Iterator[Array]:
+        """Yield even chances, and leanings towards each class."""
+        width = self.width(facts)
+        flat = np.full((rows, width), 1 / width)
+        yield flat
+        yield from ((flat + np.eye(width)[code]) / 2 for code in range(width))
 
     def sample(self, facts: TaskFacts, truth: Array) -> list[object]:
         """Choose one half for the rarest class, the rest shared evenly."""
