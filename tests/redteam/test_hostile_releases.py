@@ -661,6 +661,7 @@ def test_a_rerun_confines_the_script_of_a_release(trapped):
     package = opened.package(task_id)
     honest = HostileRelease(trap.parent / "honest")
     answers = sandmill.load(honest.ref).package(task_id).private["answers.csv"]
-    private = {"answers.csv": answers, **{name: package.private[name] for name in RUNG_FILES.values()}}
+    script = package.private["solution.py"]
+    private = {"answers.csv": answers, **dict.fromkeys(RUNG_FILES.values(), script)}
     assert rerun_task(package.model_copy(update={"private": private}), opened.record(task_id))
     assert not trap.exists()
