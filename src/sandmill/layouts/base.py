@@ -89,7 +89,8 @@ class Layout(ABC):
     def contents(self, facts: TaskFacts, sizes: Sizes) -> list[tuple[str, str]]:
         """Return what the files hold, in words: name and content."""
         word = "target" if len(facts.target_columns) == 1 else "targets"
-        targets = ", ".join(f"`{name}`" for name in facts.target_columns)
+        *most, last = (f"`{name}`" for name in facts.target_columns)
+        targets = f"{', '.join(most)} and {last}" if most else last
         return [
             (self.train, f"{sizes.train} {self.item}s with the {word} {targets}"),
             (self.test, f"{sizes.feedback + sizes.final} {self.item}s to predict, without the {word}"),

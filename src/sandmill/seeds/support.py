@@ -31,5 +31,5 @@ def missing_support(structure: Structure) -> tuple[str, ...]:
     if structure.n_targets > 1 and structure.target in SUPPORTED_TASKS and structure.target not in _WIDE:
         needs.append(f"{structure.n_targets} targets")
     if not needs and kind_of(structure) is None:
-        needs.append(f"modality {structure.modality} with target {structure.target} and metric {structure.metric}")
+        needs.append(f"modality {structure.modality} with this target and metric")
     return tuple(needs)

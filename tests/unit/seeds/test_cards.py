@@ -145,7 +145,7 @@ def test_a_card_may_name_its_own_origin_and_has_the_identity_of_the_seed_it_stat
     ("change", "needs"),
     [
         ({"modality": Modality.AUDIO}, ("modality audio",)),
-        ({"modality": Modality.IMAGE}, ("modality image with target binary and metric roc_auc",)),
+        ({"modality": Modality.IMAGE}, ("modality image with this target and metric",)),
         ({"split": SplitKind.GROUPED}, ()),
         ({"split": SplitKind.TEMPORAL}, ()),
         ({"split": SplitKind.STRATIFIED}, ()),
