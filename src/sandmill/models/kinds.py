@@ -67,6 +67,7 @@ TEXT = Kind(
     design="sandmill.design.text_design",
     render="sandmill.synth.text_channel:render_texts",
     hidden=0.4,
+    most_final=8000,
 )
 IMAGE_ARCHIVE = Kind(
     name="image_archive",
@@ -79,8 +80,8 @@ IMAGE_ARCHIVE = Kind(
     render="sandmill.synth.image_channel:render_images",
     gate="sandmill.quality.images:image_findings",
     hidden=0.4,
-    most_feedback=1500,
-    most_final=4000,
+    most_feedback=2000,
+    most_final=6000,
     pilot=1500,
 )
 

@@ -16,6 +16,8 @@ from sandmill.quality import add_summaries, check_suites, load_suites
 from sandmill.quality.gx import findings_by_task, run_suites
 from sandmill.quality.package_tables import read_package
 from sandmill.quality.profile import SCHEMAS, lay_out
+from sandmill.synth import render
+from tests.designs import SECRET, make_image_spec, make_text_spec
 from tests.packages import KINDS, edit, edit_text, make_package, put, recell, rename_ids
 
 SUITES = load_suites(Path(__file__).parents[3] / "expectations")
@@ -260,3 +262,8 @@ def test_gates_load_neither_great_expectations_nor_pandas():
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+def test_the_suites_know_every_kind_of_task_at_its_largest():
+    packages = [render(spec, SECRET).package for spec in (make_image_spec(), make_text_spec())]
+    assert check_suites(packages, SUITES).findings == {}
