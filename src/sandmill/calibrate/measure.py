@@ -22,7 +22,7 @@ STANDARD_ERRORS = 5.0
 def draw_counts(
     rows: int, rng: np.random.Generator, resamples: int = RESAMPLES, items: NDArray[np.intp] | None = None
 ) -> Floats:
-    """Draw bootstraps of a test set: how often each row is in each, shape (resamples, rows).
+    """Draw bootstraps of a test set. Returns how often each one holds each row, shape (resamples, rows).
 
     Args:
         rows: of the test set.

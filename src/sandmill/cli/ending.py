@@ -1,4 +1,4 @@
-"""The last screen of a build: tasks, empty slots, seeds that were set aside, and next commands."""
+"""What a build prints at its end: tasks, empty slots, seeds that were set aside, and next commands."""
 
 import json
 import os

@@ -1,6 +1,8 @@
 """Two zip archives of PNG pictures. The label of a training picture is in its file name and nowhere else."""
 
 import re
+import struct
+import zlib
 from collections.abc import Iterator, Mapping
 from io import BytesIO
 from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
@@ -12,6 +14,8 @@ from sandmill.layouts.base import MAX_FILE_BYTES, Items, Layout
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import Sizes
 
+MAX_SIDE = 96
+"""Pixels of the width or height of a picture, as in `models.channels.ImageChannel`."""
 _DAY = (2020, 1, 1, 0, 0, 0)
 """Time of every file, so that times tell nothing."""
 _TRAIN_NAME = re.compile(r"(?P<label>[A-Za-z0-9_]+)\.(?P<id>[0-9a-f]+)\.png")
@@ -47,16 +51,25 @@ class ImageArchive(Layout):
         )
 
     def excess(self, name: str, content: bytes, items: int) -> Iterator[str]:
-        """Count bytes and files. Stored files cannot be larger than their archive."""
+        """Count bytes, files and pixels.
+
+        Entries that share bytes of the archive, and small files that decode to large pictures, are refused unread.
+        """
         if len(content) > MAX_FILE_BYTES:
             yield f"{name} has {len(content)} bytes; the most is {MAX_FILE_BYTES}"
             return
         try:
             with ZipFile(BytesIO(content)) as archive:
                 infos = archive.infolist()
-        except (BadZipFile, ValueError, NotImplementedError) as error:
+                is_small = sum(info.file_size for info in infos) <= len(content) and len(infos) <= items
+                large = [info.filename for info in infos if is_small and not _is_small_png(archive, info)]
+        except (BadZipFile, ValueError, NotImplementedError, OSError, RuntimeError, zlib.error) as error:
             yield f"{name} is not a zip archive ({error})"
             return
+        if not is_small:
+            yield f"{name} holds more files or bytes than an archive of {items} pictures can"
+        if large:
+            yield f"{name} holds files that are no PNG of at most {MAX_SIDE} pixels a side ({name_some(large)})"
         if len(infos) != items:
             yield f"{name} has {len(infos)} files; its design has {items}"
         if packed := [info.filename for info in infos if info.compress_type != ZIP_STORED]:
@@ -80,6 +93,15 @@ class ImageArchive(Layout):
                 f"{sizes.feedback + sizes.final} pictures to predict, each named `<{facts.id_column}>.png`",
             ),
         ]
+
+
+def _is_small_png(archive: ZipFile, info: ZipInfo) -> bool:
+    with archive.open(info) as file:
+        head = file.read(24)
+    if len(head) < 24 or head[:8] != b"\x89PNG\r\n\x1a\n" or head[12:16] != b"IHDR":
+        return False
+    width, height = struct.unpack(">II", head[16:24])
+    return bool(max(width, height) <= MAX_SIDE)
 
 
 def _pack(names: list[str], pictures: pl.Series) -> bytes:

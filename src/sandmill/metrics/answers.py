@@ -13,7 +13,7 @@ from sandmill.models.base import Part
 from sandmill.models.package import TaskFacts
 
 UNSCORED = "unscored"
-"""Value of the part column for rows that a submission must contain and that are not scored."""
+"""Value of the column `part` for rows that are not scored, although a submission must contain them."""
 
 
 @dataclass(frozen=True)

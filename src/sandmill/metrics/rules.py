@@ -16,7 +16,7 @@ Kind = TypeVar("Kind", bound=Predictive)
 _CANDIDATES = 63
 """Quantiles that `least_expected` tries."""
 _LOSSES_PER_BLOCK = 2_000_000
-"""Losses computed at once, which bounds memory."""
+"""Number of losses computed in one step; smaller steps need less memory."""
 
 
 def positive_probability(predictive: Predictive, tuning: Tuning | None = None) -> Array:

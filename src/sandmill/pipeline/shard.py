@@ -59,7 +59,7 @@ class Shard:
     suites: tuple[dict[str, Any], ...]
     """Results of the expectation suites, one row an expectation and wave."""
     rejects: tuple[tuple[Rejection, TaskPackage], ...]
-    """The last rejected packages, for a person to look at, if any are to be kept."""
+    """The packages that were rejected last, at most as many as `--keep-rejects` asks for."""
 
 
 @dataclass

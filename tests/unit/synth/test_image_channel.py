@@ -133,8 +133,26 @@ def test_an_archive_that_would_unpack_to_more_is_refused():
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.png", bytes(1 << 20))
     assert list(IMAGE_ARCHIVE.excess("test.zip", out.getvalue(), 2)) == [
+        "test.zip holds more files or bytes than an archive of 2 pictures can",
         "test.zip has 1 files; its design has 2",
         "test.zip holds compressed files (a.png); pictures are stored as they are",
+    ]
+
+
+def test_entries_that_share_bytes_and_pictures_that_decode_to_large_ones_are_refused():
+    large = io.BytesIO()
+    Image.new("1", (5000, 5000)).save(large, "png")
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("a.png", large.getvalue())
+        shared = archive.infolist()[0]
+        archive.filelist += [shared] * 2
+    most = "pictures can"
+    assert any(most in fault for fault in IMAGE_ARCHIVE.excess("test.zip", out.getvalue(), 3))
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("a.png", large.getvalue())
+    assert list(IMAGE_ARCHIVE.excess("test.zip", out.getvalue(), 1)) == [
+        "test.zip holds files that are no PNG of at most 96 pixels a side (a.png)"
     ]
 
 

@@ -43,7 +43,7 @@ def read_pictures(path: str, parts: list[str]) -> pd.DataFrame:
 
 
 def measure(pixels: np.ndarray) -> pd.DataFrame:
-    """Measure background, edges and corners of pictures (pictures, height, width, colours)."""
+    """Measure background, edges and corners. Pixels: (pictures, height, width, colours)."""
     side = pixels.shape[1]
     inner = slice(2, side - side // 5 - 1)
     left, right = (pixels[:, :, part].mean(axis=2) for part in (slice(1, 4), slice(-4, -1)))

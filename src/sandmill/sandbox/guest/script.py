@@ -21,7 +21,7 @@ _SCRIPT = "solution.py"
 
 
 def run_job(job: box.Job, folder: str) -> NoReturn:
-    """Run the code of a job in its working directory and exit with its exit code."""
+    """Run an agent's code in its working directory, then exit with the exit code of that code."""
     try:
         kernel.set_dumpable(True)
         os.chdir(folder)
