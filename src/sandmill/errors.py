@@ -88,8 +88,10 @@ class SeedError(InputError):
 class InvalidSubmission(InputError):
     """A submission does not have the rows, columns and values that the task requires."""
 
-    def __init__(self, source: str, problems: Sequence[Problem], footer: str = "No score.") -> None:
+    def __init__(self, source: str, problems: Sequence[Problem], footer: str = "No score.", passed: int = 1) -> None:
         super().__init__(source, problems, footer)
+        self.passed = passed
+        """Number of checks, in the order of `models.reports.Check`, that the submission passed."""
 
 
 class StoreError(SandmillError):

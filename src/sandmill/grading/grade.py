@@ -19,7 +19,7 @@ from sandmill.metrics.submission import Answers, parse_submission, read_answers
 from sandmill.models.base import Part
 from sandmill.models.calibration import Calibration
 from sandmill.models.package import TaskFacts
-from sandmill.models.reports import GradeReport, Outcome
+from sandmill.models.reports import Check, GradeReport, Outcome
 from sandmill.models.task_file import TaskFile
 
 GRADER_FAULT = "grader"
@@ -53,6 +53,9 @@ def grade_submission(
         outcome=Outcome.NO_SUBMISSION,
         is_lower_better=calibration.is_lower_better,
         thresholds=calibration.thresholds,
+        trivial=calibration.trivial,
+        oracle=calibration.oracle,
+        ceiling_is_loose=calibration.ceiling is not None and calibration.ceiling.is_loose(calibration.trivial),
     )
     if submission is None:
         return failed
@@ -60,25 +63,33 @@ def grade_submission(
         final, feedback = _score_parts(submission, answers, facts)
         gap = gap_closed(final, calibration.trivial, calibration.oracle)
         if not (isfinite(final) and isfinite(feedback) and isfinite(gap)):
-            raise _invalid("values", "numbers too large to score", "predictions on the scale of the target")
+            raise _invalid("values", "numbers too large to score", "predictions on the scale of the target", passed=4)
     except InvalidSubmission as error:
         problems = tuple(str(problem) for problem in error.problems)
-        return failed.model_copy(update={"outcome": Outcome.INVALID_SUBMISSION, "problems": problems})
+        checks = tuple(Check)[: error.passed]
+        return failed.model_copy(update={"outcome": Outcome.INVALID_SUBMISSION, "problems": problems, "checks": checks})
     board = [entry.final for entry in calibration.board]
     lower = calibration.is_lower_better
     position = position_of(final, board, lower)
-    return GradeReport(
-        outcome=Outcome.OK,
-        score=final,
-        is_lower_better=lower,
-        thresholds=calibration.thresholds,
-        medal=medal_of(final, calibration.thresholds, lower),
-        above_median=above_median(final, calibration.thresholds, lower),
-        position=position,
-        position_score=(len(board) - position + 1) / len(board),
-        gap_closed=round(gap, 6) + 0.0,
-        feedback_score=feedback,
+    return failed.model_copy(
+        update={
+            "outcome": Outcome.OK,
+            "score": final,
+            "medal": medal_of(final, calibration.thresholds, lower),
+            "above_median": above_median(final, calibration.thresholds, lower),
+            "position": position,
+            "position_score": (len(board) - position + 1) / len(board),
+            "gap_closed": round(gap, 6) + 0.0,
+            "gap_to_gold": _share(final, calibration.trivial, calibration.thresholds.gold),
+            "checks": tuple(Check)[: len(Check) - (gap <= 0)],
+            "feedback_score": feedback,
+        }
     )
+
+
+def _share(score: float, trivial: float, gold: float) -> float | None:
+    """Return the share of the way to gold, or None if gold is no better than the trivial solver."""
+    return None if gold == trivial else round(gap_closed(score, trivial, gold), 6) + 0.0
 
 
 def _score_parts(submission: bytes, answers: Answers, facts: TaskFacts) -> tuple[float, float]:
@@ -103,8 +114,8 @@ def _score_parts(submission: bytes, answers: Answers, facts: TaskFacts) -> tuple
     return final, feedback
 
 
-def _invalid(where: str, saw: str, expected: str, hint: str = "") -> InvalidSubmission:
-    return InvalidSubmission("submission.csv", [Problem(where, saw, expected, hint)])
+def _invalid(where: str, saw: str, expected: str, hint: str = "", passed: int = 1) -> InvalidSubmission:
+    return InvalidSubmission("submission.csv", [Problem(where, saw, expected, hint)], passed=passed)
 
 
 def grade_folder(task_dir: Path, submission: Path) -> GradeReport:

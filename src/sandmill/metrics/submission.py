@@ -22,6 +22,8 @@ from sandmill.models.package import TaskFacts
 __all__ = ["MAX_SUBMISSION_BYTES", "Answers", "parse_submission", "read_answers"]
 
 MAX_SUBMISSION_BYTES = 64 * 1024 * 1024
+_HEADER_PASSED = 3
+"""Checks that a submission with the right header has passed: file, parses, header."""
 _SHOWN = 3
 """Ids that a message lists."""
 _SLACK = 4
@@ -50,9 +52,10 @@ def parse_submission(content: bytes, facts: TaskFacts, ids: Sequence[str]) -> Ar
     is_in_order = found == tuple(ids) and len(set(found)) == len(found)
     by_id = {} if is_in_order else _index_rows(found, ids, problems)
     cells = [columns[header.index(name)] for name in facts.submission_columns]
+    passed = _HEADER_PASSED if problems else _HEADER_PASSED + 1
     values = form_of(facts).read(cells, lines, facts, problems)
     if problems:
-        raise InvalidSubmission(SUBMISSION, problems)
+        raise InvalidSubmission(SUBMISSION, problems, passed=passed)
     return values if is_in_order else values[list(map(by_id.__getitem__, ids))]
 
 
@@ -96,7 +99,7 @@ def _read_table(
         wanted = f"{len(header)} fields as in the header{others(ragged)}"
         problems.append(Problem(f"line {line}", f"{len(row)} fields", wanted))
     if problems:
-        raise InvalidSubmission(SUBMISSION, problems)
+        raise InvalidSubmission(SUBMISSION, problems, passed=_HEADER_PASSED - 1)
     return header, list(zip(*rows, strict=True)) or [()] * len(header), lines
 
 

@@ -48,6 +48,23 @@ class Outcome(StrEnum):
     TAMPER = "tamper"
 
 
+class Check(StrEnum):
+    """Checks of a submission in the order in which they are made. Each needs the ones before it."""
+
+    FILE = "file"
+    """The run ended well and wrote the file."""
+    PARSES = "parses"
+    """It is CSV of a possible size."""
+    HEADER = "header"
+    """It has the right columns."""
+    IDS = "ids"
+    """It has each id once."""
+    VALUES = "values"
+    """Every value is finite and allowed."""
+    BEATS_TRIVIAL = "beats_trivial"
+    """Its final score is better than that of the trivial solver. Only the trainer may know this."""
+
+
 class Medal(StrEnum):
     """Exclusive: the best that was earned."""
 
@@ -73,6 +90,16 @@ class GradeReport(Frozen):
     """(entries - position + 1) / entries."""
     gap_closed: float | None = None
     """0 is the trivial solver, 1 the oracle; unclipped."""
+    trivial: float | None = None
+    """Score of the trivial solver on the final part."""
+    oracle: float | None = None
+    """Score of the oracle on the final part."""
+    gap_to_gold: float | None = None
+    """0 is the trivial solver, 1 the threshold of gold; unclipped."""
+    ceiling_is_loose: bool = False
+    """Whether the ends of the ceiling are so far apart that `gap_closed` says little."""
+    checks: tuple[Check, ...] = ()
+    """Checks that the submission passed."""
     feedback_score: float | None = None
     """Exact score on the feedback part. Repeated exact scores give labels away: show agents `Feedback` answers only."""
     problems: tuple[str, ...] = ()

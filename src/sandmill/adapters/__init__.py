@@ -1,0 +1,1 @@
+"""Formats and interfaces of other projects: exports of releases, and classes that their trainers use."""
