@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from sandmill.episodes.feedback import Feedback
 from sandmill.episodes.rounding import MOST_ANSWERS, rounding_of
 from sandmill.episodes.score import score
-from sandmill.grading.grade import read_private
+from sandmill.grading.private_half import read_private
 from sandmill.metrics import get_metric
 from sandmill.metrics.answers import Answers
 from sandmill.models.base import Part

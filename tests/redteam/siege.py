@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from sandmill.grading import grade_submission
-from sandmill.grading.grade import read_task_file
+from sandmill.grading.private_half import read_task_file
 from sandmill.metrics.submission import Answers, read_answers
 from sandmill.models.reports import GradeReport, Medal, Outcome
 from sandmill.models.run import RunResult

@@ -42,7 +42,7 @@ def run(
     """
     code = _read_script(script)
     from sandmill.episodes.score import score
-    from sandmill.grading.grade import read_private
+    from sandmill.grading.private_half import read_private
     from sandmill.metrics.library import load_libraries
     from sandmill.sandbox import Sandbox
 

@@ -16,7 +16,7 @@ import numpy as np
 from sandmill.episodes.rounding import rounding_of
 from sandmill.episodes.score import submission_of
 from sandmill.errors import InputError, InvalidSubmission, Problem
-from sandmill.grading.grade import read_private
+from sandmill.grading.private_half import read_private
 from sandmill.metrics import get_metric
 from sandmill.metrics.base import Array
 from sandmill.metrics.submission import parse_submission

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sandmill.errors import InputError, Problem
 from sandmill.grading import grade_submission
-from sandmill.grading.grade import read_private
+from sandmill.grading.private_half import read_private
 from sandmill.models.episode import Score
 from sandmill.models.reports import Outcome
 from sandmill.models.run import RunResult

@@ -1,37 +1,26 @@
 """Grade a submission against private answers: score, medal, place, share of the gap."""
 
-import csv
 import logging
-from functools import lru_cache
 from math import isfinite
 from pathlib import Path
 
 import numpy as np
-from pydantic import ValidationError
 
-from sandmill.errors import InputError, InvalidSubmission, Problem
-from sandmill.grading.checks import answers_problem, task_problems
-from sandmill.grading.reading import read_pulled_file, read_regular_file
+from sandmill.errors import InvalidSubmission, Problem
+from sandmill.grading.private_half import read_private
+from sandmill.grading.reading import read_regular_file
 from sandmill.metrics import get_metric
 from sandmill.metrics.gap import gap_closed
 from sandmill.metrics.medals import above_median, medal_of, position_of
-from sandmill.metrics.submission import Answers, parse_submission, read_answers
+from sandmill.metrics.submission import Answers, parse_submission
 from sandmill.models.base import Part
 from sandmill.models.calibration import Calibration
 from sandmill.models.package import TaskFacts
 from sandmill.models.reports import Check, GradeReport, Outcome
-from sandmill.models.task_file import TaskFile
 
 GRADER_FAULT = "grader"
 """Place of a problem that is a bug of the grader."""
 
-_PULL_AGAIN = "Pull it with: sandmill pull RELEASE --to DIR (without --public-only)."
-_MOST_FACTS = 16 << 20
-"""Bytes of task.json."""
-_MOST_ANSWERS = 64 << 20
-"""Bytes of answers.csv."""
-_KEPT = 64
-"""Tasks whose answers are cached: tens of megabytes at most."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -126,67 +115,3 @@ def grade_folder(task_dir: Path, submission: Path) -> GradeReport:
     """
     task, answers = read_private(task_dir)
     return grade_submission(read_regular_file(submission), answers, task.facts, task.calibration)
-
-
-def read_private(task_dir: Path) -> tuple[TaskFile, Answers]:
-    """Read task.json and answers.csv. Results are cached until one of the files changes.
-
-    Raises:
-        InputError: if the folder is not a pulled task with its private half.
-    """
-    try:
-        states = tuple(_state_of(task_dir / "private" / name) for name in ("task.json", "answers.csv"))
-    except OSError:
-        # Reading raises an error that names the missing file.
-        return _read_private.__wrapped__(task_dir, ())
-    return _read_private(task_dir, states)
-
-
-def _state_of(path: Path) -> tuple[int, ...]:
-    status = path.lstat()
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-
-
-@lru_cache(maxsize=_KEPT)
-def _read_private(task_dir: Path, states: tuple[tuple[int, ...], ...]) -> tuple[TaskFile, Answers]:
-    task = read_task_file(task_dir)
-
-    def refusal(problem: Problem) -> InputError:
-        return InputError(str(task_dir / "private" / "answers.csv"), [problem], "")
-
-    content = read_pulled_file(task_dir, "private", "answers.csv", _MOST_ANSWERS, _PULL_AGAIN)
-    if problem := answers_problem(content, task.facts):
-        raise refusal(problem)
-    try:
-        answers = read_answers(content, task.facts)
-    except (ValueError, KeyError, TypeError, AttributeError, csv.Error) as error:
-        saw = f"answers that cannot be read ({type(error).__name__})"
-        raise refusal(Problem("file", saw, "the file as pulled", _PULL_AGAIN)) from error
-    if not answers.ids:
-        raise refusal(Problem("file", "no rows", "the file as pulled", _PULL_AGAIN))
-    for column in (answers.truth, answers.is_final, answers.is_scored):
-        if column is not None:
-            # The arrays are cached and shared.
-            column.setflags(write=False)
-    return task, answers
-
-
-def read_task_file(task_dir: Path) -> TaskFile:
-    """Read and check private/task.json.
-
-    Raises:
-        InputError: if the folder is not a pulled task with its private half, or no task that can be graded.
-    """
-    path = task_dir / "private" / "task.json"
-    if not task_dir.is_dir():
-        raise InputError(str(task_dir), [Problem("task folder", "no such folder", "a pulled task")], "")
-    content = read_pulled_file(task_dir, "private", "task.json", _MOST_FACTS, _PULL_AGAIN)
-    try:
-        task = TaskFile.model_validate_json(content)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "document"
-        raise InputError(str(path), [Problem(where, first["msg"], "the file as pulled", _PULL_AGAIN)], "") from None
-    if problems := task_problems(task):
-        raise InputError(str(path), problems, _PULL_AGAIN)
-    return task

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import sandmill
 from sandmill.episodes.rounding import MOST_ANSWERS, Rounding, rounding_of
 from sandmill.errors import InputError
-from sandmill.grading.grade import read_private
+from sandmill.grading.private_half import read_private
 from sandmill.metrics import get_metric
 from sandmill.models.base import Part
 from sandmill.models.calibration import BoardEntry, Tier

@@ -5,7 +5,7 @@ import pytest
 import sandmill
 from sandmill.errors import InputError
 from sandmill.grading import grade_folder, grade_submission
-from sandmill.grading.grade import read_private
+from sandmill.grading.private_half import read_private
 from sandmill.models.reports import Medal, Outcome
 from sandmill.models.run import Isolation, RunResult
 from sandmill.rewards import reward_of

@@ -5,7 +5,7 @@ import pytest
 
 from sandmill.errors import InputError
 from sandmill.grading import grade_folder, grade_submission
-from sandmill.grading.grade import read_private
+from sandmill.grading.private_half import read_private
 from sandmill.grading.reading import read_regular_file
 from sandmill.metrics.submission import read_answers
 from sandmill.models.base import Band
