@@ -1,7 +1,7 @@
 """Read a published release: facts, single tasks, or all tasks as folders."""
 
 import io
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +15,7 @@ from sandmill.models.names import MOST_FAULTS, path_faults
 from sandmill.models.package import TaskPackage
 from sandmill.models.release import Manifest, PartFile, TaskRecord
 from sandmill.models.reports import Rejection, SlotReport
-from sandmill.store.arrow_tables import Row, part_name, read_record, read_slot, schema_of
+from sandmill.store.arrow_tables import PRIVATE_TASKS, PUBLIC_TASKS, Row, part_name, read_record, read_slot, schema_of
 from sandmill.store.faults import AccessDenied, FileMissing
 from sandmill.store.files import Store
 from sandmill.store.footer import Group
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 _HIDDEN = ("record", "split", "metric")
 """Private columns that the joined table leaves out: too large, or also public."""
 
-_FOOTERS_KEPT = 16
+_FOOTERS_KEPT = 32
+_PROMPTS_KEPT = 4096
+"""Prompts of 6 kB each."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,7 +73,11 @@ class Release:
     @cached_property
     def tasks(self) -> "pl.DataFrame":
         """One row for each task, sorted by id: prompt and public facts, and private ones such as band and oracle."""
-        return self._join_facts(leave_out=())
+        public = self._frame("public/tasks", PUBLIC_TASKS.names)
+        if not self.has_private:
+            return public.sort("task_id")
+        kept = [name for name in PRIVATE_TASKS.names if name not in _HIDDEN]
+        return public.join(self._frame("private/tasks", kept), on="task_id", how="left").sort("task_id")
 
     @cached_property
     def task_ids(self) -> tuple[str, ...]:
@@ -80,7 +86,18 @@ class Release:
 
     def prompt(self, task_id: str) -> str:
         """Return the description of a task. `sandmill.prompt` adds how code runs, and its limits."""
-        return str(self._rows("public/tasks", task_id)[0]["prompt"])
+        if task_id not in self._prompts:
+            if len(self._prompts) >= _PROMPTS_KEPT:
+                self._prompts.clear()
+            for part in self._parts_of("public/tasks", task_id):
+                with self.open_part(part) as reader:
+                    for group in reader.groups(["task_id", "prompt"], task_id):
+                        self._prompts.update(
+                            zip(group["task_id"].to_pylist(), group["prompt"].to_pylist(), strict=True)
+                        )
+        if task_id not in self._prompts:
+            raise StoreError(f"{self.ref}: public/tasks has no row of task {task_id}")
+        return str(self._prompts[task_id])
 
     def record(self, task_id: str) -> TaskRecord:
         """Return all facts of a task. Needs the private half."""
@@ -178,8 +195,18 @@ class Release:
         band: str | Collection[str] = (),
         metric: str | Collection[str] = (),
         structure: str | Collection[str] = (),
+        difficulty: tuple[float, float] | None = None,
     ) -> tuple[str, ...]:
         """Return the ids of the tasks that have one of the values of every given argument. A string is one value.
+
+        Only the files of the wanted splits are opened, and only the columns of the given arguments are read.
+
+        Args:
+            split: train, validation, held_out_domain or held_out_motif.
+            band: easy, medium, hard or expert; needs the private half, as `structure` and `difficulty` do.
+            metric: name of a metric.
+            structure: such as `tabular/binary/random`.
+            difficulty: least and greatest difficulty, between 0 and 1, both included.
 
         Raises:
             RequestError: a value that no task of this release has, or no task has all of them; says which there are.
@@ -187,9 +214,19 @@ class Release:
         from sandmill.store.selection import select_ids
 
         wanted = {"split": split, "band": band, "metric": metric, "structure": structure}
-        facts = self._join_facts(leave_out=("prompt",))
         listed = {column: [values] if isinstance(values, str) else values for column, values in wanted.items()}
-        return select_ids(facts, self.ref, {column: values for column, values in listed.items() if values})
+        given = {column: values for column, values in listed.items() if values}
+        if not given and difficulty is None:
+            return self.task_ids
+        splits = set(given.get("split", ()))
+        # An unknown split is a problem, and its message lists all splits.
+        splits = splits if splits <= self._splits() else set()
+        asked = ["task_id", *given, *(["difficulty"] if difficulty else [])]
+        facts = self._frame("public/tasks", [name for name in asked if name in PUBLIC_TASKS.names], splits)
+        private = [name for name in asked if name not in facts.columns]
+        if private and self.has_private:
+            facts = facts.join(self._frame("private/tasks", ["task_id", *private], splits), on="task_id", how="left")
+        return select_ids(facts.sort("task_id"), self.ref, given, difficulty)
 
     def check_ids(self, task_ids: Iterable[str]) -> None:
         """Raise ReleaseNotFound if the release lacks some of the ids, with all of them."""
@@ -236,6 +273,11 @@ class Release:
         """Cache of footers by path, since single tasks are read from the same few parts."""
         return {}
 
+    @cached_property
+    def _prompts(self) -> dict[str, str]:
+        """Cache of prompts by task. A row group holds many, so that reading one task after another reads each once."""
+        return {}
+
     def _iterate(self, table: str) -> Iterator[Row]:
         for part in self.parts(table):
             with self.open_part(part) as reader:
@@ -256,19 +298,20 @@ class Release:
                         raise IntegrityError(f"{self.ref}: more tasks than the {self.manifest.tasks} of its manifest")
         return found
 
-    def _join_facts(self, leave_out: Collection[str]) -> "pl.DataFrame":
-        public = self._frame("public/tasks", leave_out)
-        if not self.has_private:
-            return public.sort("task_id")
-        private = self._frame("private/tasks", _HIDDEN)
-        return public.join(private, on="task_id", how="left").sort("task_id")
+    def _splits(self) -> set[str]:
+        """Return the splits that the names of files tell; empty in releases of format 1."""
+        names = filter(None, (part_name(part.path) for part in self.parts("public/tasks")))
+        return {name.split for name in names if name.split}
 
-    def _frame(self, table: str, leave_out: Collection[str]) -> "pl.DataFrame":
+    def _frame(self, table: str, columns: Sequence[str], splits: Collection[str] = ()) -> "pl.DataFrame":
+        """Read columns of a table, of the files of some splits or of all files."""
         import polars as pl
 
-        columns = [name for name in schema_of(table).names if name not in leave_out]
         frames = []
         for part in self.parts(table):
+            name = part_name(part.path)
+            if splits and name and name.split and name.split not in splits:
+                continue
             with self.open_part(part) as reader:
                 frames += [pl.DataFrame(pl.from_arrow(group)) for group in reader.groups(columns)]
         if not frames:
@@ -279,13 +322,15 @@ class Release:
             raise IntegrityError(f"{self.ref}: {table}: a task is there more than once")
         return found
 
-    def _rows(self, table: str, task_id: str) -> list[Row]:
+    def _parts_of(self, table: str, task_id: str) -> list[PartFile]:
+        """List the files of a table that may hold a task."""
         self.check_ids([task_id])
-        for part in self.parts(table):
-            if _group(part) == self._group_of[task_id]:
-                with self.open_part(part) as reader:
-                    rows = reader.rows_of_task(task_id)
-                if rows:
+        return [part for part in self.parts(table) if _group(part) == self._group_of[task_id]]
+
+    def _rows(self, table: str, task_id: str) -> list[Row]:
+        for part in self._parts_of(table, task_id):
+            with self.open_part(part) as reader:
+                if rows := reader.rows_of_task(task_id):
                     return rows
         if table.endswith("/files"):
             return []

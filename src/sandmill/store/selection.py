@@ -11,13 +11,19 @@ if TYPE_CHECKING:
 _LISTED = 20
 
 
-def select_ids(facts: "pl.DataFrame", ref: str, wanted: Mapping[str, Collection[str]]) -> tuple[str, ...]:
+def select_ids(
+    facts: "pl.DataFrame",
+    ref: str,
+    wanted: Mapping[str, Collection[str]],
+    difficulty: tuple[float, float] | None = None,
+) -> tuple[str, ...]:
     """Return the tasks that have one of the wanted values in each column.
 
     Args:
-        facts: a row a task, as `Release.tasks` has it.
+        facts: a row a task, with the columns of `wanted` that can be read.
         ref: names the release, for messages.
         wanted: values by column.
+        difficulty: least and greatest difficulty.
 
     Raises:
         RequestError: a column or a value that the release does not have, all at once, or no task has all of them.
@@ -25,18 +31,26 @@ def select_ids(facts: "pl.DataFrame", ref: str, wanted: Mapping[str, Collection[
     import polars as pl
 
     problems = []
+    if difficulty is not None:
+        low, high = difficulty
+        if not 0 <= low <= high <= 1:
+            problems.append(Problem("--difficulty", f"{low:g} to {high:g}", "two numbers, 0 <= LOW <= HIGH <= 1"))
+    for column in [*wanted, *([] if difficulty is None else ["difficulty"])]:
+        if column not in facts.columns:
+            hint = "Band, structure and difficulty are in the private half of a release."
+            problems.append(Problem(f"--{column}", "no private half that is readable here", "one", hint))
     for column, values in wanted.items():
         if column not in facts.columns:
-            hint = "Band and structure are in the private half of a release."
-            problems.append(Problem(f"--{column}", "no private half that is readable here", "one", hint))
             continue
         known = facts[column].drop_nulls().unique().sort().to_list()
         expected = f"one of {name_some(map(shorten, known), _LISTED)}"
         problems += [Problem(f"--{column}", shorten(repr(value)), expected) for value in values if value not in known]
     if problems:
         raise RequestError(ref, problems, "Nothing was selected.")
-    kept = facts.filter(pl.all_horizontal(pl.col(column).is_in(list(values)) for column, values in wanted.items()))
-    ids = tuple(kept["task_id"].to_list())
+    tests = [pl.col(column).is_in(list(values)) for column, values in wanted.items()]
+    if difficulty is not None:
+        tests.append(pl.col("difficulty").is_between(*difficulty))
+    ids = tuple(facts.filter(*tests)["task_id"].to_list())
     require_some(ref, ids)
     return ids
 
