@@ -12,22 +12,37 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sandmill.episodes.feedback import Feedback
     from sandmill.episodes.prompt import prompt
+    from sandmill.episodes.release import Release, load, open_task
     from sandmill.episodes.score import score
+    from sandmill.episodes.task import EpisodeTask
     from sandmill.models.run import RunLimits
     from sandmill.sandbox import AsyncSandbox, Sandbox
-    from sandmill.store.release import Release, load
 
     __version__: str
 
-__all__ = ["AsyncSandbox", "Feedback", "Release", "RunLimits", "Sandbox", "__version__", "load", "prompt", "score"]
+__all__ = [
+    "AsyncSandbox",
+    "EpisodeTask",
+    "Feedback",
+    "Release",
+    "RunLimits",
+    "Sandbox",
+    "__version__",
+    "load",
+    "open_task",
+    "prompt",
+    "score",
+]
 
 _MODULES = {
     "AsyncSandbox": "sandmill.sandbox",
+    "EpisodeTask": "sandmill.episodes.task",
     "Feedback": "sandmill.episodes.feedback",
-    "Release": "sandmill.store.release",
+    "Release": "sandmill.episodes.release",
     "RunLimits": "sandmill.models.run",
     "Sandbox": "sandmill.sandbox",
-    "load": "sandmill.store.release",
+    "load": "sandmill.episodes.release",
+    "open_task": "sandmill.episodes.release",
     "prompt": "sandmill.episodes.prompt",
     "score": "sandmill.episodes.score",
 }

@@ -52,15 +52,15 @@ def test_the_public_names_are_there():
     import sandmill
     from sandmill.episodes.feedback import Feedback
     from sandmill.episodes.prompt import prompt
+    from sandmill.episodes.release import Release, load, open_task
     from sandmill.episodes.score import score
+    from sandmill.episodes.task import EpisodeTask
     from sandmill.models.run import RunLimits
     from sandmill.sandbox.aio import AsyncSandbox
     from sandmill.sandbox.sandbox import Sandbox
-    from sandmill.store.release import Release, load
 
-    names = {"AsyncSandbox", "Feedback", "Release", "RunLimits", "Sandbox", "__version__", "load", "prompt", "score"}
-    assert set(sandmill.__all__) == names
-    assert (sandmill.load, sandmill.Release) == (load, Release)
+    assert (sandmill.load, sandmill.Release, sandmill.open_task) == (load, Release, open_task)
+    assert sandmill.EpisodeTask is EpisodeTask
     assert (sandmill.Sandbox, sandmill.AsyncSandbox) == (Sandbox, AsyncSandbox)
     assert (sandmill.prompt, sandmill.score, sandmill.Feedback) == (prompt, score, Feedback)
     assert sandmill.RunLimits is RunLimits

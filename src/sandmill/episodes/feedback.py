@@ -16,9 +16,10 @@ import numpy as np
 from sandmill.episodes.rounding import rounding_of
 from sandmill.episodes.score import submission_of
 from sandmill.errors import InputError, InvalidSubmission, Problem
-from sandmill.grading.private_half import read_private
+from sandmill.grading.private_half import PrivateHalf, read_private
 from sandmill.metrics import get_metric
 from sandmill.metrics.base import Array
+from sandmill.metrics.medals import medal_of, position_of
 from sandmill.metrics.submission import parse_submission
 from sandmill.models.base import Part
 from sandmill.models.episode import FeedbackAnswer, FeedbackStatus
@@ -32,11 +33,11 @@ class Feedback:
     Thread-safe.
     """
 
-    def __init__(self, task: Path | str, max_submissions: int = 5, *, max_unscored: int = 20) -> None:
+    def __init__(self, task: Path | str | PrivateHalf, max_submissions: int = 5, *, max_unscored: int = 20) -> None:
         """Read the private half of a task.
 
         Args:
-            task: folder of a pulled task with its private half.
+            task: folder of a pulled task with its private half, or that half, as `EpisodeTask.private` has it.
             max_submissions: number of valid submissions that are answered.
             max_unscored: number of failed runs and invalid submissions that are answered. Their answers do not depend
                 on labels, so they do not count as submissions.
@@ -47,9 +48,10 @@ class Feedback:
         limits = {"max_submissions": max_submissions, "max_unscored": max_unscored}
         if problems := [Problem(name, str(n), "a whole number from 1 up") for name, n in limits.items() if n < 1]:
             raise InputError("feedback", problems, "")
-        facts, self._answers = read_private(Path(task))
-        self._facts = facts.facts
-        self._rounding = rounding_of(facts.calibration, facts.facts.metric)
+        private = task if isinstance(task, PrivateHalf) else read_private(Path(task))
+        self._answers, self._facts = private.answers, private.task.facts
+        self._calibration = private.task.calibration
+        self._rounding = rounding_of(self._calibration, self._facts.metric)
         self._left, self._unscored_left = max_submissions, max_unscored
         self._lock = Lock()
         self.max_submissions = max_submissions
@@ -89,8 +91,18 @@ class Feedback:
             # From here on the answer depends on labels, so the submission counts, also if it has no score.
             self._left -= 1
             score = self._rounding.round(self._feedback_score(prediction))
-            status = FeedbackStatus.BELOW_BASELINE if score is None else FeedbackStatus.SCORED
-            return self._answer(status, outcome=Outcome.OK, score=score)
+            if score is None:
+                return self._answer(FeedbackStatus.BELOW_BASELINE, outcome=Outcome.OK)
+            return self._answer(FeedbackStatus.SCORED, outcome=Outcome.OK, score=score, **self._rank(score))
+
+    def _rank(self, score: float) -> dict[str, Any]:
+        """Return position and medal of a rounded score on the feedback part. They reveal no more than the score."""
+        board, lower = [entry.feedback for entry in self._calibration.board], self._calibration.is_lower_better
+        return {
+            "position": position_of(score, board, lower),
+            "entries": len(board),
+            "medal": medal_of(score, self._calibration.feedback_thresholds, lower),
+        }
 
     def _feedback_score(self, prediction: Array) -> float:
         """Return the score of the feedback rows, or NaN if it cannot be computed."""

@@ -1,6 +1,7 @@
 """Build the prompt of a task: its description, how code runs, and the limits that the sandbox enforces."""
 
 from pathlib import Path
+from typing import Literal, TypedDict
 
 from sandmill.errors import InputError, Problem
 from sandmill.models.layout import COMMAND, PUBLIC, SUBMISSION
@@ -18,7 +19,15 @@ _RUNS = (
     f"A step has a submission if its script exits without an error and has itself written `{SUBMISSION}`, as a "
     "regular file. A step that fails has none, whatever files it or earlier steps left."
 )
+PromptForm = Literal["description", "text", "chat"]
 _PULL_HINT = "Pull it with: sandmill pull RELEASE --to DIR"
+
+
+class Message(TypedDict):
+    """One message of a chat."""
+
+    role: str
+    content: str
 
 
 def prompt(
@@ -39,8 +48,17 @@ def prompt(
         InputError: if the folder holds no description, or if a number is out of range.
     """
     _check_numbers(timeout, submissions)
+    description = read_description(Path(task))
+    return build_prompt(description, timeout=timeout, limits=limits, submissions=submissions)
+
+
+def build_prompt(
+    description: str, *, timeout: float = 30.0, limits: RunLimits | None = None, submissions: int | None = None
+) -> str:
+    """Return the prompt for a description; the other arguments and errors are those of `prompt`."""
+    _check_numbers(timeout, submissions)
     sections = [
-        _read_description(Path(task)).rstrip("\n"),
+        description.rstrip("\n"),
         "## How code runs",
         _RUNS,
         _list_limits(timeout, limits or RunLimits()),
@@ -59,7 +77,12 @@ def _check_numbers(timeout: float, submissions: int | None) -> None:
         raise InputError("prompt", problems, "")
 
 
-def _read_description(task: Path) -> str:
+def read_description(task: Path) -> str:
+    """Return the description of a pulled task.
+
+    Raises:
+        InputError: if the folder holds none.
+    """
     # Imported here because the grader loads numpy, which `import sandmill` and `sandmill.prompt` must not do.
     from sandmill.grading.reading import read_pulled_file
 

@@ -49,6 +49,12 @@ class FeedbackAnswer(Frozen):
     """Outcome of the run and of parsing its submission; None if no submissions were left."""
     score: float | None = None
     """Score on the feedback part, rounded to a multiple of `step`. None unless the status is `scored`."""
+    position: int | None = None
+    """Position of the rounded score on the leaderboard of the feedback part; 1 is best."""
+    entries: int | None = None
+    """Entries of that leaderboard."""
+    medal: Medal | None = None
+    """Medal of the rounded score on the feedback part. The final part decides over the medal that counts."""
     step: float = Field(gt=0)
     """Rounding step of all scores of this episode."""
     problems: tuple[str, ...] = ()
@@ -62,7 +68,8 @@ class FeedbackAnswer(Frozen):
         left = f" Submissions left: {self.submissions_left}."
         match self.status:
             case FeedbackStatus.SCORED:
-                return f"Valid submission. Score: {self.score:.10g}, rounded to steps of {self.step:.10g}.{left}"
+                score = f"Valid submission. Score: {self.score:.10g}, rounded to steps of {self.step:.10g}."
+                return f"{score}{self._rank}{left}"
             case FeedbackStatus.BELOW_BASELINE:
                 return f"Valid submission. Its score is no better than that of a constant prediction.{left}"
             case FeedbackStatus.NOT_SCORED:
@@ -70,3 +77,10 @@ class FeedbackAnswer(Frozen):
                 return f"No score: {self.outcome}.{left}{why}"
             case FeedbackStatus.EXHAUSTED:
                 return "No submissions are left, so this one was not scored."
+
+    @property
+    def _rank(self) -> str:
+        if self.position is None:
+            return ""
+        medal = f", {self.medal} medal" if self.medal else ""
+        return f" Position {self.position} among {self.entries} leaderboard entries{medal}."

@@ -29,21 +29,22 @@ class AsyncSandbox:
         At most `concurrency` runs go on at a time, fewer if this process may not open enough files. Further runs wait,
         and their time-outs start when they start.
         """
-        self._box = Sandbox(backend, limits=limits, agent_env=agent_env)
-        self.backend, self.limits, self.agent_env = self._box.backend, self._box.limits, self._box.agent_env
-        self.isolation = self._box.isolation
+        self.box = Sandbox(backend, limits=limits, agent_env=agent_env)
+        """The same sandbox for code without coroutines."""
+        self.backend, self.limits, self.agent_env = self.box.backend, self.box.limits, self.box.agent_env
+        self.isolation = self.box.isolation
         self._threads = ThreadPoolExecutor(min(concurrency, most_runs()), thread_name_prefix="sandmill-run")
 
     async def start(self) -> None:
         """Start the warm interpreter, so that the first run does not wait for it."""
-        await asyncio.get_running_loop().run_in_executor(self._threads, self._box.start)
+        await asyncio.get_running_loop().run_in_executor(self._threads, self.box.start)
 
     async def run(
         self, code: str, *, public: Path | str, scratch: Path | str | None = None, timeout: float = 30.0
     ) -> RunResult:
         """Run code; see `Sandbox.run`."""
         cancel = threading.Event()
-        call = partial(self._box.run, code, public=public, scratch=scratch, timeout=timeout, cancel=cancel)
+        call = partial(self.box.run, code, public=public, scratch=scratch, timeout=timeout, cancel=cancel)
         future = asyncio.get_running_loop().run_in_executor(self._threads, call)
         try:
             return await asyncio.shield(future)
@@ -54,7 +55,7 @@ class AsyncSandbox:
 
     async def close(self) -> None:
         """End all runs and release all resources."""
-        await asyncio.get_running_loop().run_in_executor(None, self._box.close)
+        await asyncio.get_running_loop().run_in_executor(None, self.box.close)
         self._threads.shutdown(wait=False)
 
     async def __aenter__(self) -> Self:

@@ -90,7 +90,7 @@ def pull_tasks(
         for left in leftovers(to.glob(f"{_PREFIX}*")):
             shutil.rmtree(left, ignore_errors=True)
         for done, task_id in enumerate(task_ids, start=1):
-            problems += _pull_task(to / task_id, {side: read_files(side, task_id) for side in sides})
+            problems += pull_task(to / task_id, {side: read_files(side, task_id) for side in sides})
             if progress is not None:
                 progress(done, len(task_ids))
     if problems:
@@ -99,7 +99,12 @@ def pull_tasks(
     return [to / task_id for task_id in task_ids]
 
 
-def _pull_task(folder: Path, sides: Mapping[str, Files]) -> list[Problem]:
+def pull_task(folder: Path, sides: Mapping[str, Files]) -> list[Problem]:
+    """Write the sides of one task below an existing folder, each whole or not at all, and leave equal ones alone.
+
+    Returns:
+        How a folder that is there differs from the release; empty if all is as it must be.
+    """
     if problems := _conflicts(folder, sides):
         return problems
     if "private" not in sides and (folder / "private").exists():

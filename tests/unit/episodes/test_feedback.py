@@ -13,6 +13,7 @@ from sandmill.episodes.rounding import MOST_ANSWERS, Rounding, rounding_of
 from sandmill.errors import InputError
 from sandmill.grading.private_half import read_private
 from sandmill.metrics import get_metric
+from sandmill.metrics.medals import medal_of
 from sandmill.models.base import Part
 from sandmill.models.calibration import BoardEntry, Tier
 from sandmill.models.episode import FeedbackAnswer, FeedbackStatus
@@ -60,7 +61,20 @@ def test_a_valid_submission_gets_its_rounded_score(task):
     assert (answer.status, answer.outcome, answer.submissions_left) == (S.SCORED, Outcome.OK, 4)
     assert abs(answer.score - exact) <= meter.step / 2 + 1e-12
     assert answer.score == pytest.approx(round(answer.score / meter.step) * meter.step)
-    assert f"Score: {answer.score:.10g}, rounded to steps of {meter.step:.10g}. Submissions left: 4." in answer.message
+    assert f"Score: {answer.score:.10g}, rounded to steps of {meter.step:.10g}. Position" in answer.message
+    assert answer.message.endswith("Submissions left: 4.")
+
+
+def test_position_and_medal_follow_from_the_rounded_score_on_the_feedback_part(task):
+    calibration = read_private(task).task.calibration
+    answer = submit(sandmill.Feedback(task), task, half_right(task).tolist())
+    board = [entry.feedback for entry in calibration.board]
+    assert answer.entries == len(board)
+    assert answer.position == 1 + sum(score < answer.score for score in board)
+    assert answer.medal == medal_of(answer.score, calibration.feedback_thresholds, calibration.is_lower_better)
+    assert f"Position {answer.position} among {len(board)} leaderboard entries" in answer.message
+    worse = submit(sandmill.Feedback(task), task, np.full(len(half_right(task)), 0.5).tolist())
+    assert (worse.position, worse.medal, worse.entries) == (None, None, None)
 
 
 def test_after_the_last_submission_the_answer_says_so_and_nothing_else(task):
@@ -124,7 +138,8 @@ def test_whether_a_score_overflows_is_no_free_answer(regression):
 
 def test_an_answer_names_nothing_private(task):
     told = set(FeedbackAnswer.model_fields)
-    assert told == {"status", "outcome", "score", "step", "problems", "submissions_left"}
+    known = {"status", "outcome", "score", "position", "entries", "medal", "step", "problems", "submissions_left"}
+    assert told == known
 
 
 def test_a_message_shows_large_scores_in_full():

@@ -1,0 +1,57 @@
+"""The sandbox that tasks and episodes of one process share."""
+
+import atexit
+from functools import lru_cache
+from pathlib import Path
+from threading import Event
+from typing import Protocol
+
+from sandmill.models.run import RunLimits, RunResult
+from sandmill.sandbox.aio import AsyncSandbox
+
+
+class Runner(Protocol):
+    """Runs untrusted code: `Sandbox`, or a sandbox on other machines with the same interface."""
+
+    limits: RunLimits
+
+    def run(
+        self,
+        code: str,
+        *,
+        public: Path | str,
+        scratch: Path | str | None = None,
+        timeout: float = 30.0,
+        cancel: Event | None = None,
+    ) -> RunResult:
+        """Run code; see `Sandbox.run`."""
+        ...
+
+
+class AsyncRunner(Protocol):
+    """Runs untrusted code from coroutines, as `AsyncSandbox` does."""
+
+    limits: RunLimits
+
+    @property
+    def box(self) -> Runner:
+        """The same sandbox for code without coroutines."""
+        ...
+
+    async def run(
+        self, code: str, *, public: Path | str, scratch: Path | str | None = None, timeout: float = 30.0
+    ) -> RunResult:
+        """Run code; see `Sandbox.run`."""
+        ...
+
+
+@lru_cache(maxsize=1)
+def shared_sandbox() -> AsyncSandbox:
+    """Return one sandbox for the whole process. It starts at its first run and is closed when the process ends.
+
+    Raises:
+        SandboxUnavailable: if this machine cannot isolate runs or the agent environment is missing.
+    """
+    box = AsyncSandbox()
+    atexit.register(box.box.close)
+    return box
