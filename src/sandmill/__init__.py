@@ -10,21 +10,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sandmill.episodes.env import MLEnv
     from sandmill.episodes.feedback import Feedback
     from sandmill.episodes.prompt import prompt
     from sandmill.episodes.release import Release, load, open_task
     from sandmill.episodes.score import score
     from sandmill.episodes.task import EpisodeTask
+    from sandmill.models.rollout import Act, EpisodeLimits, Rollout
     from sandmill.models.run import RunLimits
     from sandmill.sandbox import AsyncSandbox, Sandbox
 
     __version__: str
 
 __all__ = [
+    "Act",
     "AsyncSandbox",
+    "EpisodeLimits",
     "EpisodeTask",
     "Feedback",
+    "MLEnv",
     "Release",
+    "Rollout",
     "RunLimits",
     "Sandbox",
     "__version__",
@@ -35,9 +41,13 @@ __all__ = [
 ]
 
 _MODULES = {
+    "Act": "sandmill.models.rollout",
     "AsyncSandbox": "sandmill.sandbox",
+    "EpisodeLimits": "sandmill.models.rollout",
     "EpisodeTask": "sandmill.episodes.task",
     "Feedback": "sandmill.episodes.feedback",
+    "MLEnv": "sandmill.episodes.env",
+    "Rollout": "sandmill.models.rollout",
     "Release": "sandmill.episodes.release",
     "RunLimits": "sandmill.models.run",
     "Sandbox": "sandmill.sandbox",

@@ -2,12 +2,14 @@
 
 from enum import StrEnum
 from math import fsum
+from typing import Self
 
 from pydantic import Field
 
 from sandmill.models.base import Frozen
 from sandmill.models.episode import FeedbackAnswer
 from sandmill.models.reports import Check, GradeReport, Outcome
+from sandmill.models.run import MOST_SECONDS
 
 
 class Action(StrEnum):
@@ -19,6 +21,44 @@ class Action(StrEnum):
     """Ask for feedback on the submission of the latest run."""
     FINISH = "finish"
     """End the episode, with the latest valid submission or with that of a named step."""
+
+
+class Act(Frozen):
+    """What an agent does in one step, as `MLEnv.step` takes it."""
+
+    action: Action
+    code: str = ""
+    """The script to run."""
+    step: int | None = Field(default=None, ge=1)
+    """For `finish`: number of the step whose submission is graded. None means the latest valid one."""
+
+    @classmethod
+    def run(cls, code: str) -> Self:
+        """Run a script."""
+        return cls(action=Action.RUN, code=code)
+
+    @classmethod
+    def submit(cls) -> Self:
+        """Ask for feedback on the submission of the latest run."""
+        return cls(action=Action.SUBMIT)
+
+    @classmethod
+    def finish(cls, step: int | None = None) -> Self:
+        """End the episode."""
+        return cls(action=Action.FINISH, step=step)
+
+
+class EpisodeLimits(Frozen):
+    """Limits of one episode."""
+
+    max_steps: int = Field(default=12, ge=1)
+    """Actions of all kinds together."""
+    max_submissions: int = Field(default=5, ge=1)
+    """Valid submissions that get feedback."""
+    time_budget: float = Field(default=600.0, gt=0)
+    """Seconds of all runs together. Time that runs wait for the sandbox, and the time of the model, do not count."""
+    timeout: float = Field(default=30.0, gt=0, le=MOST_SECONDS)
+    """Seconds of wall time of one run."""
 
 
 class Marker(StrEnum):
@@ -68,6 +108,8 @@ class Step(Frozen):
     markers: tuple[Marker, ...] = ()
     """Markers in standard output of an instrumented script, each once."""
     feedback: FeedbackAnswer | None = None
+    problems: tuple[str, ...] = ()
+    """Format problems of its submission."""
     mask: bool = False
     """True if the sandbox failed before the agent's code started."""
 

@@ -4,6 +4,24 @@ from collections.abc import Callable, Mapping
 
 from sandmill.errors import InputError, Problem
 from sandmill.models.reports import GradeReport, Outcome
+from sandmill.models.rollout import RewardParts, Rollout
+
+Reward = Callable[[Rollout], RewardParts]
+"""Computes the reward of a finished rollout."""
+
+
+def get_reward(reward: str | Reward) -> Reward:
+    """Return a reward by its name."""
+    if not isinstance(reward, str):
+        return reward
+    name = reward
+
+    def compute(rollout: Rollout) -> RewardParts:
+        if rollout.mask or rollout.grade is None:
+            return RewardParts(preset=name, parts={}, mask=True)
+        return RewardParts(preset=name, parts={name: reward_of(rollout.grade, name)})
+
+    return compute
 
 
 def reward_of(grade: GradeReport, preset: str = "gap") -> float:

@@ -1,0 +1,66 @@
+"""Write what an agent reads after a step."""
+
+from sandmill.models.reports import Outcome
+from sandmill.models.rollout import Action, EpisodeLimits, Step
+
+MOST_CHARACTERS = 4000
+"""Of each output stream that an observation shows; the end is kept, and of a long text its beginning too."""
+_HEAD = 1000
+
+_FAILED = {
+    Outcome.RUNTIME_ERROR: "The script failed.",
+    Outcome.NO_CODE: "There was no code to run.",
+    Outcome.NO_SUBMISSION: "The script ended without an error. It wrote no submission.csv in this step.",
+    Outcome.INVALID_SUBMISSION: "The script ended without an error. Its submission.csv is not valid.",
+    Outcome.TIMEOUT: "The script was ended, because it ran too long.",
+    Outcome.OOM: "The script was ended, because it needed too much memory.",
+    Outcome.TAMPER: "The script left a submission.csv that is not an ordinary file.",
+    Outcome.INFRA_ERROR: "The sandbox failed.",
+}
+_VALID = "The script ended without an error. Its submission.csv is valid, so it counts at the end."
+
+
+def observe(step: Step, limits: EpisodeLimits, used_s: float, is_over: bool) -> str:
+    """Return the result of a step as a text. It shows nothing of the final part.
+
+    Args:
+        step: the step that was done.
+        limits: limits of the episode.
+        used_s: seconds that all runs took together.
+        is_over: whether the episode has ended.
+    """
+    lines = _describe_run(step) if step.action is Action.RUN else _describe_submit(step)
+    if is_over:
+        lines.append("The episode has ended.")
+    else:
+        seconds = max(0.0, limits.time_budget - used_s)
+        lines.append(f"Steps left: {limits.max_steps - step.number}. Seconds of running time left: {seconds:.0f}.")
+    return "\n".join(lines)
+
+
+def _describe_run(step: Step) -> list[str]:
+    assert step.outcome is not None
+    lines = [f"Step {step.number}, {step.duration_s:.1f} s. {_FAILED.get(step.outcome, _VALID)}"]
+    if step.detail:
+        lines.append(f"Detail: {step.detail}")
+    lines += [f"- {problem}" for problem in step.problems]
+    for name, text in (("Standard output", step.stdout), ("Standard error", step.stderr)):
+        if text.strip():
+            lines.append(f"{name}:\n{shorten_output(text)}")
+    return lines
+
+
+def _describe_submit(step: Step) -> list[str]:
+    if step.action is Action.FINISH:
+        return []
+    if step.feedback is None:
+        return ["No feedback: run a script that writes submission.csv first."]
+    return [step.feedback.message]
+
+
+def shorten_output(text: str, most: int = MOST_CHARACTERS) -> str:
+    """Return beginning and end of a long text. Errors stand at the end, so that most of it is kept."""
+    text = text.rstrip("\n")
+    if len(text) <= most:
+        return text
+    return f"{text[:_HEAD]}\n[{len(text) - most} characters left out]\n{text[_HEAD - most :]}"
