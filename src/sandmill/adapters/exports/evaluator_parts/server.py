@@ -33,7 +33,7 @@ def grade_by_server(path: str, task_id: str) -> dict[str, Any]:
     if content is None:
         return {"score": None, "problems": [problem]}
     url, token = server_settings()
-    request = urllib.request.Request(f"{url}/v1/grades/{task_id}", data=content, method="POST")
+    request = urllib.request.Request(f"{url}/v1/grade/{task_id}", data=content, method="POST")
     request.add_header("Content-Type", "text/csv")
     # A redirect to another host must not receive the token.
     request.add_unredirected_header("Authorization", f"Bearer {token}")
