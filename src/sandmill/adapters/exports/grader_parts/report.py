@@ -60,7 +60,7 @@ def score_part(
     prediction, truth = read(read_table(submission, task, ids), task), read_truth(rows, task)
     with np.errstate(all="ignore"):
         scores = {
-            name: round(metric(truth[parts == name], prediction[parts == name]), 5) + 0.0
+            name: round(float(metric(truth[parts == name], prediction[parts == name])), 5) + 0.0
             for name in ("final", "feedback")
             if (parts == name).any()
         }

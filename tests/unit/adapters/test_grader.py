@@ -1,0 +1,175 @@
+"""The grader that travels gives the grades of our own grader, for every metric, and refuses what that refuses."""
+
+import csv
+import io
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Callable
+from random import Random
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sandmill.adapters.exports.grader import compose
+from sandmill.metrics.answers import Answers
+from sandmill.metrics.forms import form_of
+from sandmill.metrics.support import ANSWER_FORMS
+from sandmill.models.calibration import Ceiling
+from sandmill.models.package import TaskFacts
+from sandmill.models.reports import GradeReport
+from sandmill.models.structure import MetricName, TargetKind
+from tests.factories import CALIBRATION
+from tests.metric_cases import CASES, prepare
+from tests.metric_samples import guess
+from tests.submission_mutants import ROWS, Graded, make_graded, mutate, write
+from tests.unit.metrics.test_parity import ours
+
+PAIRS = sorted(ANSWER_FORMS)
+MUTANTS = 60
+ALONE = """
+import runpy, sys
+runpy.run_path({path!r}, run_name="__main__")
+loaded = {{name.split(".")[0] for name in sys.modules}}
+assert not loaded & {{"sandmill", "sklearn", "scipy", "pandas"}}, loaded
+"""
+
+
+def load(source: str) -> ModuleType:
+    module = ModuleType("grader")
+    exec(compile(source, "grader.py", "exec"), module.__dict__)
+    return module
+
+
+def answers_csv(facts: TaskFacts, answers: Answers) -> bytes:
+    columns = {facts.id_column: answers.ids, **form_of(facts).write_truth(answers.truth, facts)}
+    columns["part"] = ["final" if final else "feedback" for final in answers.is_final]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return text.getvalue().encode()
+
+
+def travelling(task: Graded) -> Callable[[bytes | None], dict[str, Any]]:
+    grader, answers = load(compose(task.facts, task.calibration)), answers_csv(task.facts, task.answers)
+    return lambda content: grader.grade_bytes(content, answers)
+
+
+def assert_same(report: dict[str, Any], grade: GradeReport) -> None:
+    assert report["valid"] == (grade.score is not None), (report["problems"], grade.problems)
+    assert bool(report["problems"]) == (not report["valid"])
+    expected = grade.model_dump(mode="json")
+    for name in ("score", "gap_closed", "gap_to_gold"):
+        assert (report[name] is None) == (expected[name] is None), name
+        assert report[name] is None or report[name] == pytest.approx(expected[name], abs=1.01e-5, rel=1e-9), name
+    for name in ("is_lower_better", "thresholds", "medal", "above_median", "position", "position_score"):
+        assert report[name] == expected[name], name
+    json.dumps(report, allow_nan=False)
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids="-".join)
+def test_random_predictions_get_the_grades_of_our_own_grader(pair):
+    for seed in range(6):
+        task = make_graded(pair, seed)
+        grade = travelling(task)
+        rng = np.random.default_rng([seed, 7])
+        contents = [task.honest, *(write(task.facts, task.answers.ids, guess(pair, rng, ROWS)) for _ in range(4))]
+        if form_of(task.facts).width(task.facts) == 0 and task.facts.encoding in ("value", "probability"):
+            contents.append(write(task.facts, task.answers.ids, np.full(ROWS, 0.1)))
+        for content in contents:
+            assert_same(grade(content), task.grade(content))
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids="-".join)
+def test_broken_files_are_refused_where_our_own_grader_refuses_them(pair):
+    task = make_graded(pair)
+    grade = travelling(task)
+    mutants = [mutate(task.honest, Random(f"travel {pair} {number}")) for number in range(MUTANTS)]
+    for content in [b"", b"id", *mutants]:
+        assert_same(grade(content), task.grade(content))
+    assert (grade(None)["score"], grade(None)["reward"], grade(None)["valid"]) == (None, 0.0, False)
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case["name"]) for case in CASES])
+def test_a_case_of_the_fields_graders_is_scored_as_by_our_own(case):
+    prepared, expected = prepare(case), ours(case)
+    report = load(compose(prepared.facts, CALIBRATION)).grade_bytes(prepared.submission, prepared.answers)
+    if isinstance(expected, str) or not math.isfinite(expected):
+        assert report["score"] is None
+    else:
+        assert report["score"] == pytest.approx(expected, abs=1e-5, rel=1e-9)
+
+
+def test_the_feedback_part_is_scored_on_demand_and_pays_no_reward():
+    task = make_graded(PAIRS[0])
+    grader = load(compose(task.facts, task.calibration))
+    report = grader.grade_bytes(task.honest, answers_csv(task.facts, task.answers), "feedback")
+    assert report["score"] == pytest.approx(task.grade(task.honest).feedback_score)
+    assert (report["reward"], report["gap_closed"]) == (0.0, None)
+    assert report["thresholds"] == task.calibration.feedback_thresholds.model_dump()
+
+
+def test_the_reward_is_the_share_of_the_gap_or_of_the_way_to_gold_under_a_loose_ceiling():
+    task = make_graded((TargetKind.BINARY, MetricName.ROC_AUC))
+    answers, calibration = answers_csv(task.facts, task.answers), task.calibration
+    thresholds = calibration.thresholds.model_copy(update={"gold": calibration.trivial + 0.8})
+    calibration = calibration.model_copy(update={"thresholds": thresholds})
+    report = load(compose(task.facts, calibration)).grade_bytes(task.honest, answers)
+    assert report["reward"] == min(1, max(0, report["gap_closed"])) != report["gap_to_gold"]
+    loose = Ceiling(low=calibration.trivial + 0.5, high=calibration.oracle, kind="bracket")
+    report = load(compose(task.facts, calibration.model_copy(update={"ceiling": loose})))
+    report = report.grade_bytes(task.honest, answers)
+    assert report["reward"] == min(1, max(0, report["gap_to_gold"]))
+
+
+@pytest.mark.parametrize("fault", ["answers", "link", "folder", "absent"])
+def test_anything_unexpected_is_an_invalid_submission(tmp_path, fault):
+    task = make_graded(PAIRS[0])
+    grader = load(compose(task.facts, task.calibration))
+    submission, answers = tmp_path / "submission.csv", tmp_path / "answers.csv"
+    answers.write_bytes(b"nonsense" if fault == "answers" else answers_csv(task.facts, task.answers))
+    if fault == "answers":
+        submission.write_bytes(task.honest)
+    elif fault == "link":
+        (tmp_path / "other.csv").write_bytes(task.honest)
+        submission.symlink_to("other.csv")
+    elif fault == "folder":
+        submission.mkdir()
+    report = grader.grade(submission, answers)
+    assert (report["score"], report["medal"], report["reward"], report["valid"]) == (None, None, 0.0, False)
+    assert report["problems"]
+
+
+def test_numbers_that_overflow_are_refused():
+    task = make_graded((TargetKind.REGRESSION, MetricName.RMSE))
+    content = write(task.facts, task.answers.ids, np.full(ROWS, 1e300))
+    assert travelling(task)(content)["problems"] == ["the numbers are too large to score"]
+
+
+def test_the_file_is_short_and_runs_without_sandmill_and_scikit_learn(tmp_path):
+    task = make_graded((TargetKind.MULTILABEL, MetricName.LWLRAP))
+    source = compose(task.facts, task.calibration)
+    assert len(source.splitlines()) < 320
+    assert "sandmill" not in source
+    assert source == compose(task.facts, task.calibration)
+    (tmp_path / "grader.py").write_text(source)
+    (tmp_path / "submission.csv").write_bytes(task.honest)
+    (tmp_path / "answers.csv").write_bytes(answers_csv(task.facts, task.answers))
+    files = [str(tmp_path / name) for name in ("submission.csv", "answers.csv")]
+    code = ALONE.format(path=str(tmp_path / "grader.py"))
+    ended = subprocess.run([sys.executable, "-c", code, *files], capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout)["score"] == task.grade(task.honest).score
+
+
+def test_a_wrong_command_line_is_refused(tmp_path):
+    (tmp_path / "grader.py").write_text(compose(make_graded(PAIRS[0]).facts, CALIBRATION))
+    for arguments in ([], ["a", "b", "private"]):
+        ended = subprocess.run(
+            [sys.executable, str(tmp_path / "grader.py"), *arguments], capture_output=True, text=True, check=False
+        )
+        assert (ended.returncode, "usage" in ended.stderr, ended.stdout) == (1, True, "")
