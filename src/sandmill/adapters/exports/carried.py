@@ -71,16 +71,9 @@ def _height(statement: ast.stmt) -> int:
     return (statement.end_lineno or statement.lineno) - statement.lineno + 1
 
 
-def board_csv(task: ExportTask, columns: tuple[str, ...]) -> str:
-    """Return the leaderboard of the final part, best score first.
-
-    Args:
-        task: whose leaderboard is written.
-        columns: `rank`, `score` or both.
-    """
-    board = enumerate(task.record.calibration.board, start=1)
-    cells = [{"rank": rank, "score": format(entry.final, ".5f")} for rank, entry in board]
-    return "".join(",".join(map(str, line)) + "\n" for line in [columns, *([row[c] for c in columns] for row in cells)])
+def score_text(score: float) -> str:
+    """Return a score of a leaderboard as text with its 5 decimals."""
+    return format(score, ".5f")
 
 
 def perfect_submission(task: ExportTask) -> str:

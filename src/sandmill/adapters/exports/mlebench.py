@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import md5
+from statistics import fmean
 
 import yaml
 
@@ -10,14 +11,15 @@ from sandmill.adapters.exports.carried import (
     ANSWERS,
     DESCRIPTION,
     PREPARE,
-    board_csv,
     data_files,
     grader_module,
     perfect_submission,
+    score_text,
     within,
 )
 from sandmill.adapters.exports.prompts import plain_description
 from sandmill.layouts.base import SAMPLE
+from sandmill.models.calibration import Calibration
 
 _HASHED = (".csv", ".json", ".jsonl", ".parquet", ".bson")
 """Extensions of the files that checksums.yaml lists."""
@@ -114,7 +116,7 @@ def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tu
                 "grade.py": _GRADE,
                 "grader.py": grader_module(task),
                 "prepare.py": PREPARE,
-                "leaderboard.csv": board_csv(task, ("score",)),
+                "leaderboard.csv": _leaderboard(task.record.calibration),
                 "checksums.yaml": _checksums(public=public, private=private),
                 "kernels.txt": "",
             },
@@ -144,6 +146,19 @@ def _config(task: ExportTask) -> str:
         "preparer": f"mlebench.competitions.{name}.prepare:prepare",
     }
     return yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
+
+
+def _leaderboard(calibration: Calibration) -> str:
+    """Return the scores of the final part, best first.
+
+    mle-bench takes the mean of the two middle rows without rounding, and compares it strictly. Where this mean is not
+    exactly our median, which has 5 decimals, both rows hold our median.
+    """
+    scores = [entry.final for entry in calibration.board]
+    median, middle = calibration.thresholds.median, slice((len(scores) - 1) // 2, len(scores) // 2 + 1)
+    if fmean(scores[middle]) != median:
+        scores[middle] = [median] * len(scores[middle])
+    return "score\n" + "".join(f"{score_text(score)}\n" for score in scores)
 
 
 def _checksums(**sides: Mapping[str, bytes | str]) -> str:

@@ -6,10 +6,10 @@ from sandmill.adapters.exports.base import ExportSettings, ExportTask
 from sandmill.adapters.exports.carried import (
     ANSWERS,
     PREPARE,
-    board_csv,
     data_files,
     grader_module,
     join_modules,
+    score_text,
     within,
 )
 from sandmill.adapters.exports.prompts import plain_description
@@ -48,7 +48,7 @@ def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tu
     """Yield the code, the texts and the data of each competition."""
     for task in tasks:
         description = plain_description(task)
-        boards = dict.fromkeys(_BOARDS, board_csv(task, ("rank", "score")))
+        boards = dict.fromkeys(_BOARDS, _leaderboard(task))
         metric = _METRIC.format(higher_is_better=not task.record.calibration.is_lower_better)
         yield from within(
             f"competitions/{task.task_id}",
@@ -60,3 +60,8 @@ def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tu
         )
         yield from within(f"data/{task.task_id}/data/public", {**data_files(task), _DESCRIPTION: description})
         yield from within(f"data/{task.task_id}/data/private", {"test_answer.csv": task.private[ANSWERS], **boards})
+
+
+def _leaderboard(task: ExportTask) -> str:
+    board = task.record.calibration.board
+    return "rank,score\n" + "".join(f"{rank},{score_text(one.final)}\n" for rank, one in enumerate(board, start=1))
