@@ -14,17 +14,29 @@ if TYPE_CHECKING:
     from sandmill.episodes.prompt import prompt
     from sandmill.episodes.score import score
     from sandmill.models.run import RunLimits
-    from sandmill.sandbox import AsyncSandbox, Sandbox
+    from sandmill.sandbox import AsyncSandbox, RemoteSandbox, Sandbox
     from sandmill.store.release import Release, load
 
     __version__: str
 
-__all__ = ["AsyncSandbox", "Feedback", "Release", "RunLimits", "Sandbox", "__version__", "load", "prompt", "score"]
+__all__ = [
+    "AsyncSandbox",
+    "Feedback",
+    "Release",
+    "RemoteSandbox",
+    "RunLimits",
+    "Sandbox",
+    "__version__",
+    "load",
+    "prompt",
+    "score",
+]
 
 _MODULES = {
     "AsyncSandbox": "sandmill.sandbox",
     "Feedback": "sandmill.episodes.feedback",
     "Release": "sandmill.store.release",
+    "RemoteSandbox": "sandmill.sandbox",
     "RunLimits": "sandmill.models.run",
     "Sandbox": "sandmill.sandbox",
     "load": "sandmill.store.release",

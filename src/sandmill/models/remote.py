@@ -2,6 +2,7 @@
 
 import re
 from base64 import b64decode, b64encode
+from collections.abc import Sequence
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, model_validator
@@ -19,6 +20,8 @@ DEEPEST_PATH = 32
 """Most parts of a path in a scratch folder."""
 LONGEST_PATH_BYTES = 2048
 """Longest path in a scratch folder, in bytes."""
+SHORTEST_TOKEN = 16
+"""Fewest characters of a token. It must not be guessable."""
 MOST_RUNS = 256
 """Most runs in one request."""
 
@@ -63,6 +66,17 @@ def limits_above(wanted: RunLimits, most: RunLimits) -> list[str]:
         for name, (want, have) in pairs.items()
         if (inf if want is None else want) > (inf if have is None else have)
     ]
+
+
+def smallest(limits: Sequence[RunLimits]) -> RunLimits:
+    """Return the smallest value of each limit. None is no limit."""
+    values = {name: [getattr(one, name) for one in limits] for name in RunLimits.model_fields}
+    return RunLimits(**{name: min((v for v in found if v is not None), default=None) for name, found in values.items()})
+
+
+def is_token(token: str) -> bool:
+    """Return whether a token is long enough and can be sent in a header."""
+    return len(token) >= SHORTEST_TOKEN and all("!" <= char <= "~" for char in token)
 
 
 class ScratchEntry(Frozen):
@@ -111,6 +125,8 @@ class RunRequest(Frozen):
     """Scratch folder on the server, chosen by the client. It is made at its first use."""
     scratch: tuple[ScratchEntry, ...] | None = None
     """Scratch folder that travels with the request, instead of `scratch_id`. Its changes are in the reply."""
+    scratch_bytes: int = Field(default=64 << 20, ge=0)
+    """Most bytes of files of this scratch folder in the reply. Further files are skipped."""
 
     @model_validator(mode="after")
     def _check_choices(self) -> Self:

@@ -21,7 +21,6 @@ from sandmill.models.remote import (
     ScoreReply,
     ScoreRequest,
     ScratchChanges,
-    ScratchEntry,
     limits_above,
 )
 from sandmill.models.reports import Outcome
@@ -164,15 +163,14 @@ class RunService:
             result = box.run(request.code, public=public, scratch=scratch, timeout=timeout, cancel=cancel)
             if request.scratch is None or scratch is None:
                 return RunReply.of(result)
-            return self._with_changes(result, request.scratch, scratch, not_sent)
+            return self._with_changes(result, request, scratch, not_sent)
 
-    def _with_changes(
-        self, result: RunResult, before: Sequence[ScratchEntry], scratch: Path, not_sent: list[str]
-    ) -> RunReply:
+    def _with_changes(self, result: RunResult, request: RunRequest, scratch: Path, not_sent: list[str]) -> RunReply:
         """Add what the run changed in the scratch folder that travelled with it."""
         try:
-            after = read_scratch(scratch, self.settings.reply_bytes, self.box.limits.inodes)
-            changes = changes_of(hashes_of(before), after)
+            most_bytes = min(request.scratch_bytes, self.settings.reply_bytes)
+            after = read_scratch(scratch, most_bytes, self.box.limits.inodes)
+            changes = changes_of(hashes_of(request.scratch or ()), after)
         except Exception:  # noqa: BLE001 - the agent chose names and contents, and must not cause an `infra_error`
             _LOG.exception("A scratch folder could not be read. This is a bug. Please report it.")
             changes, note = ScratchChanges(), "; the scratch folder could not be read"

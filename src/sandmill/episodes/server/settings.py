@@ -11,9 +11,8 @@ from pathlib import Path
 from tempfile import gettempdir, mkdtemp
 
 from sandmill.errors import InputError, Problem
+from sandmill.models.remote import SHORTEST_TOKEN, is_token
 
-SHORTEST_TOKEN = 16
-"""Fewest characters of a token. It must not be guessable."""
 _LONGEST_TOKEN_FILE = 4096
 _PREFIX = "sandmill-serve-"
 _LOCK = "lock"
@@ -34,8 +33,8 @@ class ServerSettings:
     """Most scratch folders at a time. Each holds at most `disk_mb` of the limits."""
     scratch_ttl_s: float = 3600.0
     """Seconds after its last use at which a scratch folder is removed."""
-    reply_bytes: int = 64 << 20
-    """Bytes of a scratch folder that travel back in a reply."""
+    reply_bytes: int = 512 << 20
+    """Most bytes of a scratch folder that travel back in a reply."""
     srun_root: Path | None = None
     """Folder that a SandMLE trainer shares with the server. None switches the SRUN endpoints off."""
 
@@ -65,11 +64,6 @@ def read_token(path: Path) -> str:
         expected = f"one line of at least {SHORTEST_TOKEN} printable ASCII characters without spaces"
         raise _token_error(path, saw, expected, "Make one: openssl rand -hex 32")
     return token
-
-
-def is_token(token: str) -> bool:
-    """Return whether a token is long enough and can be sent in a header."""
-    return len(token) >= SHORTEST_TOKEN and all("!" <= char <= "~" for char in token)
 
 
 def _token_error(path: Path, saw: str, expected: str, hint: str = "") -> InputError:

@@ -7,14 +7,14 @@ time limit, and then looks for `submission.csv` beside the script. So server and
 
 | endpoint | fields that are served |
 |---|---|
-| `POST /run` | takes `script_path` and `timeout` (0: none of the caller); returns `job_id`, `workdir`, `stdout`, `stderr` |
+| `POST /run` | takes `script_path` and `timeout`; returns `job_id`, `workdir`, `stdout`, `stderr` |
 | `GET /status/ID` | `state` (PENDING, RUNNING, COMPLETED), `returncode`, `timed_out`, times, paths; no `pid` |
 | `GET /logs/ID` | `stdout_tail`, `stderr_tail`, paths; the output is there when the job has ended |
 | `POST /cancel/ID` | `cancelled`, `reason` |
 
-`time`, `cpus`, `mem`, `gres_gpus`, `conda_env` and `job_name` are ignored, since the limits of the server hold. `pre_cmds`
-is refused, since the server runs Python code and no shell commands. The trainer sends no header, but accepts an address
-with the token as password: `SRUN_API_URL=http://sandmill:TOKEN@host:port`.
+`time`, `cpus`, `mem`, `gres_gpus`, `conda_env` and `job_name` are ignored, since the limits of the server hold.
+`pre_cmds` is refused, since the server runs Python code and no shell commands. The trainer sends no header, but accepts
+an address with the token as password: `SRUN_API_URL=http://sandmill:TOKEN@host:port`.
 """
 
 import os
