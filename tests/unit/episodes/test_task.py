@@ -90,6 +90,14 @@ def test_a_changed_cache_is_refused(release):
         _ = release.task(task.id).public
 
 
+def test_other_libraries_than_those_of_the_release_are_told(release, caplog, monkeypatch):
+    assert "was verified with other libraries" in caplog.text
+    caplog.clear()
+    monkeypatch.setattr("sandmill.episodes.release.pins_hash", lambda: release.manifest.agent_env)
+    sandmill.load(release.ref)
+    assert caplog.text == ""
+
+
 def test_an_unknown_task_is_refused(release):
     with pytest.raises(ReleaseNotFound, match="smnothing"):
         release.task("smnothing")

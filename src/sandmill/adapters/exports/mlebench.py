@@ -103,7 +103,7 @@ def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tu
     for task in tasks:
         description = plain_description(task)
         public = {**data_files(task), DESCRIPTION: description}
-        private = {
+        private: dict[str, bytes | str] = {
             ANSWERS: task.private[ANSWERS],
             _GOLD: perfect_submission(task),
             "solution.py": task.private["solution.py"],

@@ -25,7 +25,8 @@ class ServedTask:
 
     def grade_bytes(self, submission: bytes) -> str:
         """Grade the content of a submission. Returns the report as JSON, without the exact feedback score."""
-        from sandmill.grading.grade import grade_submission, read_private
+        from sandmill.grading import grade_submission
+        from sandmill.grading.private_half import read_private
 
         facts, answers = read_private(self._folder)
         report = grade_submission(submission, answers, facts.facts, facts.calibration)
