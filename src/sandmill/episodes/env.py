@@ -70,8 +70,8 @@ class MLEnv:
             InputError: if the reward is unknown.
             ValidationError: if a limit is out of range.
         """
-        self.task, self.limits = task, (limits or EpisodeLimits()).model_copy(update=numbers)
-        self.limits = EpisodeLimits.model_validate(self.limits.model_dump())
+        self.task = task
+        self.limits = EpisodeLimits.model_validate((limits or EpisodeLimits()).model_dump() | numbers)
         self.format_rate: float | None = None
         """Share of the model's messages in the asked-for format, which an adapter may set before the end."""
         self._reward = get_reward(reward)

@@ -13,7 +13,10 @@ from sandmill.sandbox.aio import AsyncSandbox
 class Runner(Protocol):
     """Runs untrusted code: `Sandbox`, or a sandbox on other machines with the same interface."""
 
-    limits: RunLimits
+    @property
+    def limits(self) -> RunLimits:
+        """Limits of each run."""
+        ...
 
     def run(
         self,
@@ -31,7 +34,10 @@ class Runner(Protocol):
 class AsyncRunner(Protocol):
     """Runs untrusted code from coroutines, as `AsyncSandbox` does."""
 
-    limits: RunLimits
+    @property
+    def limits(self) -> RunLimits:
+        """Limits of each run."""
+        ...
 
     @property
     def box(self) -> Runner:

@@ -136,7 +136,7 @@ def _make(draft: Path, has_torch: bool) -> None:
         _call(python, "-m", "pip", "install", "--quiet", "--no-deps", *requirements)
     (draft / "root").mkdir()
     (draft / _MARKER).write_text(
-        _call(python, "-I", "-c", _FACTS, f"{_IMPORTS_TO_TEST}{' torch' if has_torch else ''}", _pins_hash())
+        _call(python, "-I", "-c", _FACTS, f"{_IMPORTS_TO_TEST}{' torch' if has_torch else ''}", pins_hash())
     )
 
 
@@ -168,16 +168,17 @@ def _read(place: Path) -> AgentEnv | None:
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
     env = AgentEnv(place.resolve(), Path(facts["base_prefix"]), facts["python"], facts["packages"])
-    is_usable = facts["pins"] == _pins_hash() and env.python.exists() and env.mount_point.is_dir()
+    is_usable = facts["pins"] == pins_hash() and env.python.exists() and env.mount_point.is_dir()
     return env if is_usable else None
 
 
-def _pins_hash() -> str:
+def pins_hash() -> str:
+    """Return the hash of the pinned libraries, which releases name, since all of their tasks use them."""
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in _PINS)).hexdigest()
 
 
 def _key(has_torch: bool) -> str:
-    parts = [_pins_hash(), platform.python_version(), platform.machine(), sys.base_prefix, str(has_torch)]
+    parts = [pins_hash(), platform.python_version(), platform.machine(), sys.base_prefix, str(has_torch)]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
