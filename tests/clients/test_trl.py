@@ -1,9 +1,9 @@
-"""One real GRPO step on the CPU with a random model: a reward function, an environment class, and the example of the docs."""
+"""Real GRPO steps on the CPU with a random model: a reward function, an environment class, the example of the docs."""
 
 import pytest
+from tests.training_docs import python_blocks
 
 from sandmill.sandbox.agent_env import create_agent_env
-from tests.training_docs import python_blocks
 
 pytestmark = pytest.mark.timeout(900)
 

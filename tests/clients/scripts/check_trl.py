@@ -89,9 +89,7 @@ if kind == "environment":
     reward = {"environment_factory": environment(opened, sandbox=FaultySandbox(), max_steps=6)}
 else:
     reward = {"reward_funcs": code_reward(opened, sandbox=FaultySandbox())}
-trainer = Trainer(
-    model=model, args=config, processing_class=tokenizer, train_dataset=Dataset.from_list(rows), **reward
-)
+trainer = Trainer(model=model, args=config, processing_class=tokenizer, train_dataset=Dataset.from_list(rows), **reward)
 trainer.script = call_tools if kind == "environment" else answer
 before = [parameter.detach().clone() for parameter in trainer.model.parameters()]
 trainer.train()
