@@ -1,13 +1,15 @@
 """Episodes a minute, what a step costs beside the agent's computing, and how fast a large release opens.
 
-`python -m benchmarks.rollouts` prints three tables. `--parts episodes` or `--parts opening` takes one half of it. Needs
-moto for the second. `--tasks` and `--rows` set the size of the release, which is made of copies of one rendered task.
+`python -m benchmarks.rollouts` prints two tables; `--parts episodes` or `--parts opening` takes one of them. The second
+needs moto. `--tasks` and `--rows` set the size of the release, which is made of copies of one rendered task.
 """
 
 import argparse
 import asyncio
+import logging
 import os
 import resource
+import socket
 import subprocess
 import sys
 import tempfile
@@ -65,6 +67,8 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3, help="of the second half; medians are printed")
     parser.add_argument("--parts", choices=["all", "episodes", "opening"], default="all")
     given = parser.parse_args()
+    # The copies name another agent environment than that of this machine.
+    logging.getLogger("sandmill").setLevel(logging.ERROR)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -143,16 +147,15 @@ class Load:
 def print_episodes(release: Release, episodes: int) -> None:
     """Print what episodes of a scripted agent cost."""
     print(f"{os.cpu_count()} cores. Each episode: 2 runs, 2 times feedback, finish.\n")
-    print("| at a time | episodes a minute | steps a second | in scripts | own CPU a step | beside scripts a step |")
+    print("| at a time | episodes a minute | steps a second | own CPU a step | of all cores | beside scripts a step |")
     print("|---|---|---|---|---|---|")
     for at_a_time in CONCURRENCY:
         load = asyncio.run(_measure(release, episodes, at_a_time))
-        cores = min(at_a_time, os.cpu_count() or 1)
-        share = load.compute_s / (load.wall_s * cores)
+        share = load.own_cpu_s / (load.wall_s * (os.cpu_count() or 1))
         beside = f"{load.beside_ms:.0f} ms" if at_a_time == 1 else "-"
         print(
-            f"| {at_a_time} | {60 * episodes / load.wall_s:.0f} | {load.steps / load.wall_s:.1f} | {share:.0%} | "
-            f"{1000 * load.own_cpu_s / load.steps:.1f} ms | {beside} |"
+            f"| {at_a_time} | {60 * episodes / load.wall_s:.0f} | {load.steps / load.wall_s:.1f} | "
+            f"{1000 * load.own_cpu_s / load.steps:.1f} ms | {share:.0%} | {beside} |"
         )
 
 
@@ -196,11 +199,13 @@ def print_opening(root: str, repeats: int) -> None:
     print("|---|---|---|---|---|")
     with _bucket(root) as remote:
         for name, place in (("a folder", root), ("S3 (moto)", remote)):
-            whole = [_time_prompts(place) for _ in range(repeats)]
-            same = [_time_bytes(place) for _ in range(repeats)]
+            _time_prompts(place)  # imports the client of the store
+            pairs = [(_time_prompts(place), _time_bytes(place)) for _ in range(repeats)]
+            whole, same = zip(*pairs, strict=True)
             first = median(_time_first_rollout(place) for _ in range(repeats))
             taken, read = median(whole), median(same)
-            print(f"| {name} | {taken:.2f} s | {read:.2f} s | {taken / read:.2f} | {first:.1f} s |")
+            ratio = f"{taken / read:.2f}" if place == remote else "-"
+            print(f"| {name} | {taken:.2f} s | {read:.2f} s | {ratio} | {first:.1f} s |")
 
 
 def _time_prompts(place: str) -> float:
@@ -232,7 +237,7 @@ def _time_first_rollout(place: str) -> float:
         Path(cache).chmod(0o755)
         started = time.perf_counter()
         command = [sys.executable, "-c", FIRST, place, SCRIPT]
-        subprocess.run(command, check=True, env={**os.environ, "SANDMILL_CACHE": cache})
+        subprocess.run(command, check=True, capture_output=True, env={**os.environ, "SANDMILL_CACHE": cache})
         return time.perf_counter() - started
 
 
@@ -241,7 +246,9 @@ def _bucket(root: str) -> Iterator[str]:
     """Serve a copy of the release by moto, in a process of its own as a server would be."""
     import boto3  # type: ignore[import-untyped]
 
-    port = 5997
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
     server = subprocess.Popen(
         [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
         stdout=subprocess.DEVNULL,
@@ -264,7 +271,7 @@ def _bucket(root: str) -> Iterator[str]:
 
 
 def _wait(client: object) -> None:
-    from botocore.exceptions import BotoCoreError
+    from botocore.exceptions import BotoCoreError  # type: ignore[import-untyped]
 
     for _ in range(100):
         try:

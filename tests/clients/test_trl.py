@@ -1,9 +1,9 @@
 """Real GRPO steps on the CPU with a random model: a reward function, an environment class, the example of the docs."""
 
 import pytest
-from tests.training_docs import python_blocks
 
 from sandmill.sandbox.agent_env import create_agent_env
+from tests.training_docs import python_blocks
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -41,12 +41,15 @@ def test_a_step_with_the_environment_runs_tools_and_masks_their_tokens(step):
     assert seen["masked_tokens"] > 0
 
 
-def test_the_example_of_the_docs_takes_a_step_with_samples_of_the_model(run_client, small_release, tmp_path):
-    (block,) = [block for block in python_blocks() if "GRPOTrainer" in block and "code_reward" in block]
-    assert len(block.splitlines()) <= 30
-    (tmp_path / "train.py").write_text(block)
-    seen = run_client(
-        "trl", "check_trl_docs.py", tmp_path / "train.py", small_release, create_agent_env().path, timeout=800
+def test_the_examples_of_the_docs_take_steps_with_samples_of_the_model(run_client, small_release, tmp_path):
+    examples = [block for block in python_blocks() if "trl" in block]
+    assert len(examples[0].splitlines()) <= 30
+    for number, block in enumerate(examples):
+        (tmp_path / f"{number}.py").write_text(block)
+    function, tools = run_client(
+        "trl", "check_trl_docs.py", tmp_path, small_release, create_agent_env().path, timeout=800
     )
-    assert seen["step"] == 1
-    assert seen["sandmill/masked_rate"] == 0
+    assert function["step"] == tools["step"] == 1
+    assert function["reward"] == tools["reward"] == 0
+    assert {"sandmill/valid_rate", "sandmill/masked_rate"} <= set(function["logged"])
+    assert "rewards/SandmillEnvironment/mean" in tools["logged"]

@@ -1,11 +1,11 @@
-"""Episodes through skyrl_gym. Usage: check_skyrl.py RELEASE EXPORT AGENT_ENV. Prints JSON."""
+"""Episodes through skyrl_gym. Usage: check_skyrl.py RELEASE EXPORT AGENT_ENV EXAMPLE. Prints JSON."""
 
 import json
 import os
 import sys
 from pathlib import Path
 
-release, export, agent_env = sys.argv[1:]
+release, export, agent_env, example = sys.argv[1:]
 os.environ["SANDMILL_AGENT_ENV"] = agent_env
 
 import pyarrow.parquet as pq  # noqa: E402
@@ -41,7 +41,7 @@ def play(max_turns, actions):
     }
 
 
-skyrl.register(release)
+exec(Path(example).read_text().replace("releases/micro", release), {})
 skyrl.register(release, max_submissions=2)
 seen = {
     "row": row["prompt"][-1]["content"],
