@@ -35,8 +35,6 @@ def test_prompts_of_all_tasks_take_one_request_a_file(ref, requests):
     assert len({opened.prompt(task_id) for task_id in opened.task_ids}) == 6
     names = [f"read_start {opened.version}/{part.path}" for part in opened.parts("public/tasks")]
     assert sorted(requests) == sorted(names)
-        f"read_start {opened.version}/{part.path}" for part in opened.parts("public/tasks")
-    )
     assert len(requests) == 2
 
 
