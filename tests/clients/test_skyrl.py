@@ -6,6 +6,8 @@ from sandmill.adapters.actions import HOW_TO_ACT
 from sandmill.sandbox.agent_env import create_agent_env
 from tests.training_docs import python_blocks
 
+pytestmark = pytest.mark.timeout(600)
+
 
 @pytest.fixture(scope="module")
 def seen(run_client, exported, small_release, tmp_path_factory):
