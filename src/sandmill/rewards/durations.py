@@ -130,7 +130,7 @@ def _masses(times: Floats, ended: NDArray[np.bool_], group: NDArray[np.intp], gr
     at_risk = np.arange(len(order), 0, -1)
     survival = np.cumprod(1 - is_event / at_risk)
     drops = np.concatenate([[1.0], survival[:-1]]) - survival
-    masses = np.bincount(group.ravel()[order], weights=drops, minlength=groups)
+    masses = np.bincount(group.ravel()[order], weights=drops, minlength=groups).astype(np.float64)
     masses[-1] += survival[-1]
     return masses
 
