@@ -142,15 +142,18 @@ class MLEnv:
         self._steps.append(step)
         return self._observe(step), 0.0, False, False, {"step": step, "mask": False}
 
-    async def stop(self) -> Rollout:
+    async def stop(self, *, is_fault: bool = False) -> Rollout:
         """End the episode for the trainer, for example because the context of the model is full.
+
+        Args:
+            is_fault: something outside of the agent failed, for example the server of the model. The rollout is masked.
 
         Returns:
             The finished rollout; that of an episode which is over already.
         """
         if self.rollout is None:
             self._check_running(Act.finish())
-            await self._end(Ending.STOPPED, None)
+            await self._end(Ending.INFRA if is_fault else Ending.STOPPED, None)
         assert self.rollout is not None
         return self.rollout
 

@@ -1,6 +1,6 @@
 import asyncio
-import contextlib
-import io
+import subprocess
+import sys
 
 import pytest
 from pydantic import ValidationError
@@ -212,11 +212,9 @@ def test_long_outputs_are_shortened_in_the_middle(task):
 
 
 def printing(code, public):
-    """Run the script in this process, with what it prints as standard output."""
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        exec(code, {})
-    return result_of(Outcome.NO_SUBMISSION, stdout=out.getvalue())
+    """Run the script in a process of its own, with what it prints as standard output."""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return result_of(Outcome.NO_SUBMISSION, stdout=ran.stdout)
 
 
 def test_markers_are_recorded_and_not_shown(task):
