@@ -46,9 +46,10 @@ def read_submission(path: str) -> tuple[bytes | None, str]:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):
         return None, "submission.csv is missing or cannot be read."
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return None, "submission.csv is not a regular file."
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return None, "submission.csv is not a regular file."
         content = file.read(MOST_BYTES + 1)
     return (content, "") if len(content) <= MOST_BYTES else (None, f"submission.csv is larger than {MOST_BYTES} bytes.")
 
