@@ -29,22 +29,30 @@ Files = Mapping[str, bytes]
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
 
-def check_destination(to: str | Path) -> Path:
-    """Return the folder to pull into.
+def check_destination(to: str | Path, source: str = "pull", footer: str = "Nothing was pulled.") -> Path:
+    """Return the local folder to write into.
+
+    Args:
+        to: the folder as a user names it.
+        source: command that the error names.
+        footer: last line of the error.
 
     Raises:
         RequestError: if nothing is named, or an address such as s3://..., or a place inside of a dataset.
     """
     text = str(to)
     if not text.strip():
-        raise _refused("nothing", "a local folder", "Name one, such as --to tasks; --to . means this folder.")
+        hint = "Name one, such as --to tasks; --to . means this folder."
+        raise _refused("nothing", "a local folder", hint, source, footer)
     if _ADDRESS.match(text):
-        raise _refused(text, "a local folder", "Pull to one and copy it from there.")
+        hint = f"{source.capitalize()} to one and copy it from there."
+        raise _refused(text, "a local folder", hint, source, footer)
     folder = Path(text)
     place = folder.absolute().resolve()
     for above in (place, *place.parents):
         if _is_dataset(above):
-            raise _refused(f"{text}, which lies in the dataset {above}", "a folder outside of any dataset")
+            saw = f"{text}, which lies in the dataset {above}"
+            raise _refused(saw, "a folder outside of any dataset", "", source, footer)
     return folder
 
 
@@ -56,8 +64,10 @@ def _is_dataset(folder: Path) -> bool:
     return False
 
 
-def _refused(saw: str, expected: str, hint: str = "") -> RequestError:
-    return RequestError("pull", [Problem("--to", saw, expected, hint)], "Nothing was pulled.")
+def _refused(
+    saw: str, expected: str, hint: str = "", source: str = "pull", footer: str = "Nothing was pulled."
+) -> RequestError:
+    return RequestError(source, [Problem("--to", saw, expected, hint)], footer)
 
 
 def pull_tasks(

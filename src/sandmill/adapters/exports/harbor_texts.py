@@ -1,0 +1,103 @@
+"""Texts of the files of a Harbor task. The paths are those that Harbor uses inside of its containers."""
+
+from importlib.resources import files
+
+WORKDIR = "/workdir"
+BASE_IMAGE = "python:3.12.11-slim-bookworm"
+"""Base of both images, pinned by its tag."""
+PYTHON = "3.12.11"
+"""Version in `BASE_IMAGE`, for the markers of the requirements."""
+
+AGENT_DOCKERFILE = f"""\
+# The layers before the last one are equal in all tasks of all releases, so they are built once.
+FROM {BASE_IMAGE}
+RUN apt-get update && apt-get install -y --no-install-recommends libgomp1 && rm -rf /var/lib/apt/lists/*
+COPY requirements.txt /opt/requirements.txt
+RUN pip install --no-cache-dir --no-deps -r /opt/requirements.txt
+RUN useradd --create-home agent && mkdir {WORKDIR} && chown agent {WORKDIR}
+WORKDIR {WORKDIR}
+COPY public {WORKDIR}/public
+"""
+"""The folder `public` belongs to root, so the agent cannot write into it."""
+
+VERIFIER_DOCKERFILE = f"""\
+FROM {BASE_IMAGE}
+RUN pip install --no-cache-dir --no-deps numpy=={{numpy}}
+COPY test.sh verify.py grader.py answers.csv /tests/
+RUN chmod 755 /tests/test.sh
+"""
+
+TEST_SH = f"""\
+#!/bin/sh
+# Reward 0 is there before the grader starts. Only a complete grade replaces it.
+rm -rf /logs/verifier/reward.txt /logs/verifier/reward.json
+mkdir -p /logs/verifier
+echo '{{"reward": 0.0, "valid": 0, "medal": 0}}' > /logs/verifier/reward.json
+python /tests/verify.py {WORKDIR}/submission.csv /tests/answers.csv /logs/verifier
+exit 0
+"""
+
+VERIFY_PY = '''\
+"""Grade the submission, and write reward.json and report.json. Usage: python verify.py SUBMISSION ANSWERS FOLDER."""
+
+import json
+import os
+import sys
+
+from grader import grade
+
+submission, answers, folder = sys.argv[1:]
+report = grade(submission, answers)
+reward = {"reward": report["reward"], "valid": int(report["valid"]), "medal": int(report["medal"] is not None)}
+for name, content in (("report.json", report), ("reward.json", reward)):
+    path = os.path.join(folder, name)
+    with open(path + ".new", "w") as file:
+        json.dump(content, file, allow_nan=False)
+    os.replace(path + ".new", path)
+print("valid" if report["valid"] else "invalid: " + "; ".join(report["problems"]))
+'''
+
+SOLVE_SH = f"""\
+#!/bin/sh
+cd {WORKDIR} && exec python /solution/solution.py
+"""
+
+HOW_TO_SUBMIT = f"""\
+## How to submit
+
+The working directory is `{WORKDIR}`. It holds the read-only folder `public`. Write `{WORKDIR}/submission.csv`. The file
+that is there when you finish is graded once, on rows whose targets you cannot see. A file with missing, repeated or
+unknown ids, other columns, or values that are not allowed has no score. There is no network.
+"""
+
+README = """\
+# {dataset} {version} for Harbor
+
+{count} in `tasks/`, each a Harbor task of schema 1.4 with a verifier in its own container. Run from this folder:
+
+```
+harbor run -p tasks -a oracle
+```
+
+`tasks/dataset.toml` is the manifest of the dataset with the digest of each task. `registry.json` lists the tasks with
+paths relative to this folder: `harbor run -d {dataset}@{version} --registry-path registry.json`.
+
+Answers, grader and reference solution are in `tests/` and `solution/` of each task. They are in no image that an agent
+runs in. Do not copy these folders to a place that an agent can read.
+"""
+
+
+def agent_requirements() -> str:
+    """Return the pinned packages of the agent's interpreter."""
+    return (files("sandmill.sandbox") / "requirements-agent.txt").read_text(encoding="utf-8")
+
+
+def pinned_numpy() -> str:
+    """Return the version of numpy for the Python of the images, from the packages of the agent."""
+    from packaging.requirements import Requirement
+
+    environment = {"python_version": PYTHON.rpartition(".")[0], "python_full_version": PYTHON}
+    lines = [line for line in agent_requirements().splitlines() if line and not line.startswith("#")]
+    wanted = [need for need in map(Requirement, lines) if need.name == "numpy"]
+    (found,) = (need for need in wanted if need.marker is None or need.marker.evaluate(environment))
+    return str(found.specifier).removeprefix("==")

@@ -1,0 +1,181 @@
+"""The frame of all exports: whole or nothing, the same bytes again, and one error for all wrong arguments."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sandmill.adapters.exports import export as frame
+from sandmill.adapters.exports.base import FORMATS
+from sandmill.adapters.exports.export import export
+from sandmill.cli.app import app
+from sandmill.errors import IntegrityError, RequestError
+from sandmill.store.files import Store
+from sandmill.store.release import Release, load
+from tests.factories import make_task
+from tests.publishing import publish_numbers, publish_splits
+
+WRITTEN = [name for name, place in FORMATS.items() if find_spec(place.partition(":")[0])]
+IDS = sorted(make_task(number).record.task_id for number in range(3))
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory) -> Path:
+    place = tmp_path_factory.mktemp("releases") / "micro"
+    publish_numbers(Store(str(place)), range(2), range(2, 3))
+    return place
+
+
+@pytest.fixture
+def release(root) -> Release:
+    return load(root)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def run(*arguments: object):
+    return CliRunner(env={"COLUMNS": "160"}).invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_equal_releases_in_two_places_give_equal_bytes_without_a_path_or_a_time(name, root, tmp_path):
+    other = tmp_path / "elsewhere" / "micro"
+    publish_numbers(Store(str(other)), range(3))
+    export(load(root), name, tmp_path / "one")
+    export(load(other), name, tmp_path / "two")
+    one = contents(tmp_path / "one")
+    assert one == contents(tmp_path / "two")
+    created = load(root).manifest.created.encode()
+    for path, content in one.items():
+        assert created not in content, path
+        assert str(root.parent).encode() not in content, path
+        assert str(tmp_path).encode() not in content, path
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_an_export_is_left_alone_if_it_is_there_already(name, release, tmp_path):
+    assert list(export(release, name, tmp_path / "to")) == IDS
+    times = {path: path.stat().st_mtime_ns for path in (tmp_path / "to").rglob("*")}
+    export(release, name, tmp_path / "to")
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "to").rglob("*")} == times
+    assert [path.name for path in tmp_path.iterdir()] == ["to"]
+
+
+@pytest.mark.parametrize("change", ["other content", "a file less", "a file more", "a link"])
+def test_a_folder_with_anything_else_is_refused_and_left_alone(release, tmp_path, change):
+    to = tmp_path / "to"
+    export(release, "harbor", to)
+    changed = to / "tasks" / IDS[0] / "task.toml"
+    if change == "a file more":
+        (to / "notes.txt").write_text("mine")
+    else:
+        changed.unlink()
+    if change == "other content":
+        changed.write_text("mine")
+    elif change == "a link":
+        changed.symlink_to("instruction.md")
+    before = contents(to)
+    with pytest.raises(RequestError, match=r"--to: saw .*to, which holds (no file|another|notes).* Remove the folder"):
+        export(release, "harbor", to)
+    assert contents(to) == before
+
+
+def test_an_empty_folder_is_filled(release, tmp_path):
+    (tmp_path / "to").mkdir()
+    export(release, "harbor", tmp_path / "to")
+    assert (tmp_path / "to" / "README.md").exists()
+
+
+def test_a_failure_half_way_leaves_nothing(release, tmp_path, monkeypatch):
+    def broken(tasks: object, settings: object) -> Iterator[tuple[str, bytes]]:
+        yield "a.txt", b"a"
+        raise OSError("disk")
+
+    monkeypatch.setattr(frame, "_load_format", lambda name: broken)
+    with pytest.raises(Exception, match="disk"):
+        export(release, "harbor", tmp_path / "deep" / "to")
+    assert list((tmp_path / "deep").rglob("*")) == []
+
+
+@pytest.mark.parametrize("path", ["../out", "/etc/out", "a/../../b", "", "A.txt"])
+def test_a_path_outside_of_the_folder_or_twice_is_refused(release, tmp_path, monkeypatch, path):
+    monkeypatch.setattr(frame, "_load_format", lambda name: lambda tasks, settings: iter([("a.txt", b""), (path, b"")]))
+    with pytest.raises(IntegrityError, match="Nothing was written"):
+        export(release, "harbor", tmp_path / "to")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_tasks_are_selected_like_those_of_pull(tmp_path):
+    publish_splits(Store(str(tmp_path / "micro")), {0: "train", 1: "validation", 2: "train"})
+    release = load(tmp_path / "micro")
+    wanted = [make_task(number).record.task_id for number in (0, 2)]
+    assert export(release, "harbor", tmp_path / "a", split="train") == tuple(sorted(wanted))
+    assert export(release, "harbor", tmp_path / "b", wanted[:1], band="medium") == (wanted[0],)
+    assert sorted(path.name for path in (tmp_path / "b" / "tasks").iterdir() if path.is_dir()) == wanted[:1]
+    for arguments in ({"split": "nightly"}, {"band": "expert"}, {"task_ids": ["unknown"]}):
+        with pytest.raises(Exception, match="saw") as raised:
+            export(release, "harbor", tmp_path / "c", **arguments)
+        assert raised.value.exit_code == 2
+    assert not (tmp_path / "c").exists()
+
+
+def test_progress_counts_tasks(release, tmp_path):
+    seen: list[tuple[int, int]] = []
+    export(release, "harbor", tmp_path / "to", progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(done, 3) for done in range(4)]
+
+
+def test_the_command_tells_a_person_and_a_programme_what_was_written(root, tmp_path):
+    ran = run("export", root, "--format", "harbor", "--to", tmp_path / "to")
+    assert (ran.exit_code, ran.stderr) == (0, "")
+    assert "3 tasks in" in ran.stdout
+    ran = run("export", root, "--format", "harbor", "--to", tmp_path / "to", "--task", IDS[0], "--json")
+    assert ran.exit_code == 2
+    ran = run("export", root, "--format", "harbor", "--to", tmp_path / "one", "--task", IDS[0], "--json")
+    said = json.loads(ran.stdout)
+    assert (said["format"], said["tasks"], said["folder"]) == ("harbor", [IDS[0]], str(tmp_path / "one"))
+
+
+def test_all_wrong_arguments_are_one_error_and_nothing_is_written(root, tmp_path):
+    shutil.copytree(root, tmp_path / "micro")
+    shutil.rmtree(next((tmp_path / "micro").glob("[0-9]*")) / "private")
+    before = contents(tmp_path)
+    ran = run("export", tmp_path / "micro", "--format", "tar", "--to", "s3://bucket/x", "--insecure-upstream-layout")
+    assert (ran.exit_code, ran.stdout) == (2, "")
+    assert "export: 4 problems" in ran.stderr
+    for part in ("'tar'; expected one of harbor, hf", "s3://bucket/x", "sandmle only", "no private half"):
+        assert part in ran.stderr
+    assert ran.stderr.rstrip().endswith("Nothing was written.")
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("place", ["inside", "file", "link"])
+def test_a_place_that_is_no_new_folder_is_refused(root, tmp_path, place):
+    to = root / "exports" if place == "inside" else tmp_path / "to"
+    if place == "file":
+        to.write_text("mine")
+    elif place == "link":
+        (tmp_path / "real").mkdir()
+        to.symlink_to("real")
+    ran = run("export", root, "--format", "harbor", "--to", to)
+    assert (ran.exit_code, ran.stdout) == (2, "")
+    assert "--to: saw" in ran.stderr
+    assert not (root / "exports").exists()
+
+
+def test_a_release_that_is_not_there_or_newer_is_refused(root, tmp_path):
+    ran = run("export", f"{root}@9", "--format", "harbor", "--to", tmp_path / "to")
+    assert (ran.exit_code, ran.stdout) == (2, "")
+    shutil.copytree(root, tmp_path / "micro")
+    manifest = next((tmp_path / "micro").glob("[0-9]*")) / "manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"format_version": 99}))
+    ran = run("export", tmp_path / "micro", "--format", "harbor", "--to", tmp_path / "to")
+    assert ran.exit_code != 0
+    assert "99" in ran.stderr
+    assert not (tmp_path / "to").exists()

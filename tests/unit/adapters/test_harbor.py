@@ -1,0 +1,145 @@
+"""Harbor task folders. tests/clients/test_harbor.py checks them with the real package."""
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from sandmill.adapters.exports.export import export
+from sandmill.adapters.exports.harbor_texts import BASE_IMAGE, agent_requirements, pinned_numpy
+from sandmill.grading import grade_folder
+from sandmill.store.files import Store
+from sandmill.store.release import load
+from tests.factories import CALIBRATION, make_task
+from tests.publishing import publish_numbers
+
+TASK = make_task(0).record.task_id
+GOOD = b"id,late\nc0,0.1\nd0,0.9\ne0,0.2\nf0,0.8\n"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory) -> Path:
+    place = tmp_path_factory.mktemp("harbor")
+    publish_numbers(Store(str(place / "micro")), range(2))
+    export(load(place / "micro"), "harbor", place / "to")
+    load(place / "micro").pull(place / "pulled")
+    return place
+
+
+@pytest.fixture(scope="module")
+def task(place) -> Path:
+    return place / "to" / "tasks" / TASK
+
+
+def verify(task: Path, box: Path, submission: bytes | None) -> Path:
+    """Run test.sh as the verifier's container would, with its three folders below a temporary one."""
+    for name in ("logs/verifier", "workdir"):
+        (box / name).mkdir(parents=True, exist_ok=True)
+    (box / "bin").mkdir()
+    (box / "bin" / "python").symlink_to(sys.executable)
+    script = (task / "tests" / "test.sh").read_text()
+    for name in ("/tests/", "/logs/", "/workdir/"):
+        script = script.replace(f" {name}", f" {box}{name}").replace(f" {name[:-1]} ", f" {box}{name[:-1]} ")
+    (box / "tests").symlink_to(task / "tests")
+    (box / "test.sh").write_text(script)
+    if submission is not None:
+        (box / "workdir" / "submission.csv").write_bytes(submission)
+    path = f"{box / 'bin'}:{os.environ['PATH']}"
+    subprocess.run(["sh", box / "test.sh"], check=True, env={"PATH": path, "PYTHONDONTWRITEBYTECODE": "1"})
+    return box / "logs" / "verifier"
+
+
+def test_a_task_is_described_for_harbor(task):
+    config = tomllib.loads((task / "task.toml").read_text())
+    assert config["schema_version"] == "1.4"
+    assert config["artifacts"] == ["/workdir/submission.csv"]
+    assert config["task"]["name"] == f"sandmill/{TASK}"
+    assert config["verifier"]["environment_mode"] == "separate"
+    assert config["verifier"]["environment"]["network_mode"] == config["environment"]["network_mode"] == "no-network"
+    assert (config["metadata"]["difficulty"], config["metadata"]["category"]) == ("medium", "machine-learning-tabular")
+    assert "roc-auc" in config["metadata"]["tags"]
+    assert config["metadata"]["sandmill"]["task_id"] == TASK
+    assert config["metadata"]["sandmill"]["reference_reward"] == pytest.approx(0.875)
+    assert "gold_answer" not in (task / "task.toml").read_text()
+    instruction = (task / "instruction.md").read_text()
+    assert instruction.startswith("# Late parcels 0")
+    assert "/workdir/submission.csv" in instruction
+
+
+def test_answers_grader_and_solution_are_in_no_file_of_the_agents_image(task):
+    files = {path.relative_to(task / "environment").as_posix() for path in (task / "environment").rglob("*.*")}
+    assert files == {
+        "requirements.txt",
+        *(f"public/{name}" for name in ("description.md", "sample_submission.csv", "test.csv", "train.csv")),
+    }
+    copied = [line for line in (task / "environment" / "Dockerfile").read_text().splitlines() if "COPY" in line]
+    assert copied == ["COPY requirements.txt /opt/requirements.txt", "COPY public /workdir/public"]
+    thresholds = CALIBRATION.thresholds.model_dump()
+    for path in [task / "task.toml", task / "instruction.md", *(task / "environment").rglob("*.*")]:
+        assert not any(f"{name} = " in path.read_text() for name in (*thresholds, "oracle", "trivial"))
+
+
+def test_both_images_are_pinned(task):
+    assert agent_requirements() == (task / "environment" / "requirements.txt").read_text()
+    assert pinned_numpy() in agent_requirements()
+    for name in ("environment", "tests"):
+        text = (task / name / "Dockerfile").read_text()
+        assert f"FROM {BASE_IMAGE}\n" in text
+        assert "{" not in text
+    assert f"numpy=={pinned_numpy()}" in (task / "tests" / "Dockerfile").read_text()
+
+
+def test_the_verifier_pays_a_good_submission_what_our_own_grader_says(place, task, tmp_path):
+    logs = verify(task, tmp_path, GOOD)
+    reward = json.loads((logs / "reward.json").read_text())
+    (tmp_path / "mine.csv").write_bytes(GOOD)
+    grade = grade_folder(place / "pulled" / TASK, tmp_path / "mine.csv")
+    assert reward == {"reward": min(1.0, grade.gap_closed), "valid": 1, "medal": 1}
+    report = json.loads((logs / "report.json").read_text())
+    assert (report["score"], report["medal"]) == (grade.score, "gold")
+    assert not list(logs.glob("*.new"))
+
+
+@pytest.mark.parametrize(
+    "submission", [None, b"", b"id,late\nc0,0.1\n", GOOD.replace(b"0.1", b"nan"), b"\x00", GOOD + b"x,1\n"]
+)
+@pytest.mark.parametrize("stale", ["reward.json", "reward.txt", "folder"])
+def test_anything_else_is_worth_0_whatever_reward_lay_there(task, tmp_path, submission, stale):
+    (tmp_path / "logs" / "verifier").mkdir(parents=True)
+    if stale == "folder":
+        (tmp_path / "logs" / "verifier" / "reward.json").mkdir()
+    else:
+        (tmp_path / "logs" / "verifier" / stale).write_text('{"reward": 1.0}' if "json" in stale else "1.0")
+    logs = verify(task, tmp_path, submission)
+    assert json.loads((logs / "reward.json").read_text()) == {"reward": 0.0, "valid": 0, "medal": 0}
+    assert not (logs / "reward.txt").exists()
+
+
+@pytest.mark.parametrize("broken", ["grader.py", "answers.csv", "verify.py"])
+def test_a_verifier_that_breaks_pays_0(task, tmp_path, broken):
+    copy = tmp_path / "copy" / "tests"
+    copy.mkdir(parents=True)
+    for path in (task / "tests").iterdir():
+        (copy / path.name).write_bytes(b"nonsense(" if path.name == broken else path.read_bytes())
+    logs = verify(tmp_path / "copy", tmp_path / "box", GOOD)
+    assert json.loads((logs / "reward.json").read_text())["reward"] == 0.0
+
+
+def test_the_manifest_has_the_digest_of_each_task_and_the_registry_its_path(place, task):
+    to = place / "to"
+    manifest = tomllib.loads((to / "tasks" / "dataset.toml").read_text())
+    assert manifest["dataset"]["name"] == "sandmill/micro"
+    digests = {entry["name"]: entry["digest"] for entry in manifest["tasks"]}
+    files = sorted(path.relative_to(task).as_posix() for path in task.rglob("*") if path.is_file())
+    lines = "".join(f"{path}\0{sha256((task / path).read_bytes()).hexdigest()}\n" for path in files)
+    assert digests[f"sandmill/{TASK}"] == f"sha256:{sha256(lines.encode()).hexdigest()}"
+    (registry,) = json.loads((to / "registry.json").read_text())
+    assert registry["version"] == load(place / "micro").version
+    assert {entry["name"] for entry in registry["tasks"]} == digests.keys()
+    for entry in registry["tasks"]:
+        assert (to / entry["path"] / "task.toml").is_file()
