@@ -202,6 +202,19 @@ def test_an_invalid_submission_ends_with_1_and_a_short_reason(tmp_path, token_fi
         assert len(server.requests) == sent
 
 
+def test_an_agent_cannot_read_other_files_through_the_evaluator(tmp_path, token_file):
+    one = make_exported()
+    public = write_task(one, tmp_path / "out")
+    with serving(server := Server(one)) as address:
+        done = evaluate(public, Path(token_file), SANDMILL_SERVER=address, SANDMILL_TOKEN_FILE=token_file)
+        assert_invalid(done)
+        as_csv = shutil.copy(token_file, tmp_path / "token.csv")
+        again = evaluate(public, Path(as_csv), SANDMILL_SERVER=address, SANDMILL_TOKEN_FILE=str(as_csv))
+        assert_invalid(again, code=2)
+    assert TOKEN not in done.stderr + again.stderr
+    assert server.requests == []
+
+
 def assert_invalid(done: subprocess.CompletedProcess[str], code: int = 1) -> None:
     assert (done.returncode, done.stdout) == (code, "")
     assert 5 < len(done.stderr) <= 2001
