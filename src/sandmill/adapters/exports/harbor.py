@@ -125,7 +125,7 @@ def _provenance(task: ExportTask, settings: ExportSettings) -> dict[str, Any]:
         "band": record.calibration.difficulty.band,
         "difficulty": record.calibration.difficulty.value,
         "metric": record.facts.metric,
-        "structure": f"{record.spec.structure.modality}/{record.spec.structure.target}",
+        "structure": record.spec.structure_label,
         "seed": record.lineage.seed_id,
         "reference_reward": reference_reward(task),
     }
