@@ -81,7 +81,7 @@ def register() -> registry.Registry:
             config["description"] = str(path.with_name("description.md"))
         return config
 
-    mlebench.competitions.__path__.append(str(ROOT / "competitions"))
+    mlebench.competitions.__path__ = [*mlebench.competitions.__path__, str(ROOT / "competitions")]
     registry.load_yaml = load_config
     registry.get_module_dir = lambda: ROOT
     registry.registry = registry.Registry(ROOT / "data")
@@ -103,7 +103,7 @@ def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tu
     for task in tasks:
         description = plain_description(task)
         public = {**data_files(task), DESCRIPTION: description}
-        private = {
+        private: dict[str, bytes | str] = {
             ANSWERS: task.private[ANSWERS],
             _GOLD: perfect_submission(task),
             "solution.py": task.private["solution.py"],
