@@ -16,7 +16,7 @@ from sandmill.metrics.submission import read_answers
 from sandmill.models.reports import Medal
 from sandmill.store.release import Release, load
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 STUBS = Path(__file__).parents[2] / "client_stubs"
 METRIC = """
