@@ -9,10 +9,10 @@ PORT ?= 4200
 PREFECT_API_URL ?= http://127.0.0.1:$(PORT)/api
 SERVER := PREFECT_API_URL=$(PREFECT_API_URL) $(RUN)/prefect
 
-.PHONY: help setup agent-env demo demo-llm test test-slow test-llm lint schemas server deploy worker clean
+.PHONY: help setup agent-env demo demo-llm test test-slow test-llm test-clients lint schemas server deploy worker clean
 
 help:  ## Show this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 setup: .venv/.ready  ## Create .venv with pinned dependencies (uv when present, else pip)
 
@@ -44,13 +44,17 @@ lint: setup  ## Lint, strict types, import contract
 	@PYTHONPATH=src:. $(RUN)/lint-imports --no-cache
 
 test: agent-env lint  ## Lint and the fast tests (under 10 minutes)
-	@$(RUN)/python -m pytest -m "not slow and not llm" -n 2 --dist loadgroup
+	@$(RUN)/python -m pytest -m "not slow and not llm and not clients" -n 2 --dist loadgroup
 
 test-slow: agent-env  ## What takes longer: builds, servers, attacks, clean installs
-	@$(RUN)/python -m pytest -m "slow and not llm"
+	@$(RUN)/python -m pytest -m "slow and not llm and not clients"
 
 test-llm: agent-env  ## Drive the llm designer with a small language model of our own (LLM_PYTHON has transformers[serving])
 	@$(RUN)/python -m pytest -m llm tests/pipeline/test_small_model.py
+
+test-clients: agent-env  ## Check exports and adapters with the real packages of trainers (CLIENT=harbor for one)
+	@$(RUN)/python -m tests.clients.envs $(CLIENT)
+	@$(RUN)/python -m pytest -m clients $(if $(CLIENT),$(CLIENT:%=tests/clients/test_%.py),tests/clients)
 
 schemas: setup  ## Write schemas/ again from the models
 	@$(RUN)/python -m sandmill.schemas schemas

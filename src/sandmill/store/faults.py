@@ -10,6 +10,12 @@ class FileMissing(StoreError):
     """Nothing is stored under this path."""
 
 
+class NewerFormat(StoreError):
+    """A release was written by a newer Sandmill. Exit code 2, since another release or version is needed."""
+
+    exit_code = 2
+
+
 class AccessDenied(StoreError):
     """Permissions forbid access to this path. Callers fall back to the public half of a release."""
 

@@ -186,7 +186,7 @@ class Release:
                 f"{self.ref}: the private half is not readable here. Pull with public_only (--public-only), "
                 "or with credentials that may read private/."
             )
-        return pull_tasks(self._within_content(sides), wanted, sides, check_destination(to), progress)
+        return pull_tasks(self.within_content(sides), wanted, sides, check_destination(to), progress)
 
     def select(
         self,
@@ -336,8 +336,8 @@ class Release:
             return []
         raise StoreError(f"{self.ref}: {table} has no row of task {task_id}")
 
-    def _within_content(self, sides: Collection[str]) -> Callable[[str, str], dict[str, bytes]]:
-        """Return a reader of files that stops beyond the number of bytes in the manifest."""
+    def within_content(self, sides: Collection[str]) -> Callable[[str, str], dict[str, bytes]]:
+        """Return a reader of (side, task id) that stops beyond the number of bytes in the manifest."""
         parts = [part for side in sides for part in self.parts(f"{side}/files")]
         left = sum(part.content for part in parts if part.content is not None)
         is_known = all(part.content is not None for part in parts)

@@ -6,9 +6,10 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json
 
-from sandmill.errors import IntegrityError, StoreError, shorten
+from sandmill.errors import IntegrityError, shorten
 from sandmill.models.names import VERSION_PATTERN
 from sandmill.models.release import FORMAT_VERSION, Manifest
+from sandmill.store.faults import NewerFormat
 from sandmill.store.files import Store
 from sandmill.store.limits import MAX_KEYS, MAX_MANIFEST_BYTES, MAX_MANIFEST_MARKS
 
@@ -31,7 +32,7 @@ def read_manifest(store: Store, version: str) -> Manifest:
     Raises:
         FileMissing: there is no such version.
         IntegrityError: the manifest cannot be read, is too large, or names paths outside of the version.
-        StoreError: it was written by a newer Sandmill.
+        NewerFormat: it was written by a newer Sandmill.
     """
     path = f"{version}/{MANIFEST}"
     where = store.where(path)
@@ -59,7 +60,7 @@ def _refuse_newer(data: Any, where: str) -> None:
     except ValidationError:
         return  # the model reports it
     if number > FORMAT_VERSION:
-        raise StoreError(
+        raise NewerFormat(
             f"{where}: format {number if number < 10**9 else 'unknown'}; this Sandmill reads up to {FORMAT_VERSION}. "
             "Install a newer Sandmill to read it."
         )
