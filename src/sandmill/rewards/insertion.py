@@ -24,7 +24,10 @@ def insert(code: str, plan: Plan, token: str) -> str | None:
     module = _parse(code)
     if module is None:
         return None
-    written = module.visit(_transformer(module, plan, token)).code
+    numbers = _number(module)
+    if len(numbers) != len(plan.statements):
+        return None
+    written = module.visit(_transformer(numbers, plan, token)).code
     return written if _only_adds_markers(code, written, token) else None
 
 
@@ -40,18 +43,26 @@ def _parse(code: str) -> cst.Module | None:
         return None
 
 
-def _transformer(module: cst.Module, plan: Plan, token: str) -> cst.CSTTransformer:
+def _number(module: cst.Module) -> dict[int, int]:
+    """Number the statements as `Plan` does: in the order of the source."""
     import libcst as cst
 
     numbers: dict[int, int] = {}
 
     class Numbering(cst.CSTVisitor):
-        """Number the statements as `Plan` does: in the order of the source."""
+        """Visit statements only."""
 
         def on_visit(self, node: cst.CSTNode) -> bool:
             if isinstance(node, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
                 numbers[id(node)] = len(numbers)
             return not isinstance(node, cst.BaseExpression)
+
+    module.visit(Numbering())
+    return numbers
+
+
+def _transformer(numbers: dict[int, int], plan: Plan, token: str) -> cst.CSTTransformer:
+    import libcst as cst
 
     @cache
     def expression(marker: Marker) -> cst.BaseExpression:
@@ -102,7 +113,6 @@ def _transformer(module: cst.Module, plan: Plan, token: str) -> cst.CSTTransform
         ) -> cst.SimpleStatementSuite:
             return updated_node.with_changes(body=surrounded(original_node.body, updated_node.body))
 
-    module.visit(Numbering())
     return Insertion()
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from benchmarks import durations as simulation
@@ -105,6 +105,7 @@ def test_nothing_that_ended_has_no_weight():
     assert duration_weights([INF], "deadline", starts=[0.0], window=1.0).tolist() == [0]
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     rows=st.integers(1, 6),
     values=st.lists(st.floats(0, 1e6) | st.just(INF), min_size=6, max_size=36),

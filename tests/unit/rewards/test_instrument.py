@@ -59,7 +59,7 @@ MILESTONES = {
         2: {Marker.FEATURES},
         3: {Marker.FEATURES},
     },
-    "from sklearn.svm import LinearSVC as M\nm = M()": {1: {Marker.IMPORTS}, 2: {Marker.MODEL_BUILT}},
+    "from sklearn.svm import LinearSVC as Mean\nm = Mean()": {1: {Marker.IMPORTS}, 2: {Marker.MODEL_BUILT}},
     "m = lgb.LGBMClassifier(n_estimators=5)": {1: {Marker.MODEL_BUILT}},
     "m = make_pipeline(a, b)": {1: {Marker.MODEL_BUILT}},
     "class Net:\n    def fit(self): return self\nnet = Net()": {3: {Marker.MODEL_BUILT}},
@@ -169,26 +169,26 @@ def test_tracebacks_are_shown_without_marker_code(tmp_path):
     ]
 
 
-MODEL = "class M:\n    def fit(self): pass\n"
+MODEL = "class Mean:\n    def fit(self): pass\n"
 HARDENED = {
     "standard output is captured": (
         "import io, contextlib, json\nwith contextlib.redirect_stdout(io.StringIO()) as f:\n    x = json.loads('[1]')\n"
-        "    class M:\n        def fit(self): pass\n    m = M()\n    m.fit()\nassert f.getvalue() == ''"
+        "    class Mean:\n        def fit(self): pass\n    m = Mean()\n    m.fit()\nassert f.getvalue() == ''"
     ),
-    "standard output is closed": f"import os\nos.close(1)\n{MODEL}M().fit()",
+    "standard output is closed": f"import os\nos.close(1)\n{MODEL}Mean().fit()",
     "another file has the descriptor": (
-        f"import os, tempfile\nos.close(1)\nf = tempfile.TemporaryFile()\n{MODEL}M().fit()\n"
+        f"import os, tempfile\nos.close(1)\nf = tempfile.TemporaryFile()\n{MODEL}Mean().fit()\n"
         "assert (f.fileno(), f.seek(0), f.read()) == (1, 0, b'')"
     ),
-    "the stream is closed": f"import sys\nsys.stdout.close()\n{MODEL}M().fit()",
-    "print and exec are other things": f"import os\nprint = exec = open = None\n{MODEL}M().fit()",
-    "names are counted": f"import os\na = set(dir())\n{MODEL}M().fit()\nassert set(dir()) == a | {{'a', 'M'}}",
+    "the stream is closed": f"import sys\nsys.stdout.close()\n{MODEL}Mean().fit()",
+    "print and exec are other things": f"import os\nprint = exec = open = None\n{MODEL}Mean().fit()",
+    "names are counted": f"import os\na = set(dir())\n{MODEL}Mean().fit()\nassert set(dir()) == a | {{'a', 'Mean'}}",
     "code runs in a process of its own": (
-        f"import multiprocessing as mp\n{MODEL}def work(n):\n    M().fit()\n    return n\n"
+        f"import multiprocessing as mp\n{MODEL}def work(n):\n    Mean().fit()\n    return n\n"
         "with mp.get_context('fork').Pool(2) as pool:\n    assert pool.map(work, range(4)) == [0, 1, 2, 3]"
     ),
     "a generator, a lambda and a starred tuple are returned": (
-        "import os\nclass M:\n    def predict(self): return 1\nm = M()\n"
+        "import os\nclass Mean:\n    def predict(self): return 1\nm = Mean()\n"
         "def f(): return (i for i in [m.predict()])\ndef g(): return lambda: m.predict()\n"
         "def h(): return *[m.predict()], 2\ndef k(): return m.predict(), 3\nasync def a(): return m.predict()\n"
         "assert (list(f()), g()(), h(), k()) == ([1], 1, (1, 2), (1, 3))"
@@ -206,7 +206,7 @@ def test_markers_disturb_nothing(name):
 
 
 def test_a_loop_prints_its_marker_once():
-    code = "import os\nclass M:\n    def fit(self): pass\nfor _ in range(10_000):\n    M().fit()\n"
+    code = "import os\nclass Mean:\n    def fit(self): pass\nfor _ in range(10_000):\n    Mean().fit()\n"
     stdout = run(instrument(code, TOKEN)).stdout
     assert stdout.count("\n") == 3
     assert read_markers(stdout, TOKEN) == ((Marker.IMPORTS, Marker.MODEL_BUILT, Marker.TRAINED), "")
@@ -281,10 +281,13 @@ def test_without_libcst_the_message_says_what_to_install(monkeypatch):
         instrument("m.fit(1)", TOKEN)
 
 
-PLAIN = "import os\n\nclass M:\n    def fit(self):  # a comment\n        return 1\n\nfor i in (1, 2):\n    M().fit()\n"
+PLAIN = (
+    "import os\n\nclass Mean:\n    def fit(self):  # a comment\n        return 1\n\n"
+    "for i in (1, 2):\n    Mean().fit()\n"
+)
 PROPOSED = (
-    "import os\nprint('sandmill: imports')\nclass M:\n    def fit(self):\n        return 1\n"
-    "for i in (1, 2):\n    M().fit()\n    print('sandmill: trained')\nprint('free text')\n"
+    "import os\nprint('sandmill: imports')\nclass Mean:\n    def fit(self):\n        return 1\n"
+    "for i in (1, 2):\n    Mean().fit()\n    print('sandmill: trained')\nprint('free text')\n"
 )
 
 
@@ -306,7 +309,7 @@ def test_an_llm_may_choose_the_places_but_its_code_is_not_used():
 CHANGED = {
     "no Python": "def (",
     "an apology": "I cannot do this.",
-    "a statement is gone": PROPOSED.replace("    M().fit()\n", "    pass\n"),
+    "a statement is gone": PROPOSED.replace("    Mean().fit()\n", "    pass\n"),
     "a statement is changed": PROPOSED.replace("return 1", "return 2"),
     "a statement is added": PROPOSED + "os.remove('train.csv')\n",
     "a print that runs code": PROPOSED + "print(os.getcwd())\n",
