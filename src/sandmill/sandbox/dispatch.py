@@ -77,12 +77,13 @@ def _attempt(run: Dispatch, fleet: Fleet, number: int) -> RunReply | None:
         run.failed[number] = str(error)
         fleet.failed(number, str(error))
         return None
-    fleet.worked(number)
-    if reply.outcome is Outcome.INFRA_ERROR and len(run.failed) + 1 < len(fleet.members):
-        # The machine of another server may do better.
-        run.failed[number] = reply.detail
-        return None
-    return reply
+    if reply.outcome is not Outcome.INFRA_ERROR:
+        fleet.worked(number)
+        return reply
+    # The agent's code cannot cause this outcome, so the machine is at fault, and another one may do better.
+    fleet.failed(number, reply.detail)
+    run.failed[number] = reply.detail
+    return None if len(run.failed) < len(fleet.members) else reply
 
 
 def _ask(run: Dispatch, server: RemoteServer) -> RunReply:

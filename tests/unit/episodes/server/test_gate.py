@@ -3,7 +3,7 @@ from base64 import b64encode
 
 import pytest
 
-from tests.unit.episodes.server.conftest import TOKEN
+from tests.servers import TOKEN
 
 BASIC = b64encode(f"anybody:{TOKEN}".encode()).decode()
 WRONG_BASIC = b64encode(b"anybody:another token").decode()

@@ -9,7 +9,7 @@ import pytest
 
 from sandmill.models.run import RunLimits
 from sandmill.sandbox.digest import digest_of
-from tests.unit.episodes.server.conftest import TOKEN
+from tests.servers import TOKEN
 
 
 def wait_until(is_true) -> bool:
@@ -178,7 +178,7 @@ def test_a_scratch_folder_that_travels_comes_back_as_changes(site):
 
 
 def test_a_reply_holds_no_more_of_a_scratch_folder_than_was_asked_for(site):
-    (result,) = site.run(run("write a 123\nwrite b 45678", scratch=[], scratch_bytes=4))
+    (result,) = site.run(run("write a 123\nwrite b 45678", scratch=[], scratch_bytes=60))
     assert [one["path"] for one in result["scratch"]["written"]] == ["a"]
     assert result["detail"] == "1 path was not kept, first b"
 

@@ -10,7 +10,7 @@ from sandmill.models.run import Isolation, RunResult
 from sandmill.store.files import Store
 from sandmill.store.release import load
 from tests.publishing import publish_numbers
-from tests.unit.episodes.server.conftest import Site
+from tests.servers import Site
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.unit.episodes.server.conftest import TOKEN, Site
+from tests.servers import TOKEN, Site
 
 PAYLOAD = {
     "time": "02:00:00",
@@ -28,7 +28,7 @@ class Trainer:
         self.folder = output / run
         self.folder.mkdir(parents=True)
         self.number = 0
-        address = f"http://sandmill:{TOKEN.replace(' ', '%20')}@127.0.0.1:{site.port}"
+        address = f"http://sandmill:{TOKEN}@127.0.0.1:{site.port}"
         self.client = httpx.Client(base_url=address, timeout=30, trust_env=False)
 
     def submit(self, code: str, **changes: object) -> httpx.Response:
