@@ -2,7 +2,12 @@
 
 import http.client
 import json
+import os
+import re
+import subprocess
+import sys
 import threading
+import time
 from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -124,3 +129,44 @@ class Sites:
             runs.close()
             thread.join(20)
             assert not thread.is_alive()
+
+
+class Command:
+    """`sandmill serve` in a process of its own, as a user starts it."""
+
+    def __init__(self, folder: Path, *arguments: object, temporary: Path | None = None) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.temporary = temporary or folder / "tmp"
+        self.temporary.mkdir(exist_ok=True)
+        token = folder / "token"
+        token.touch(0o600)
+        token.write_text(f"{TOKEN}\n")
+        self.output, self.errors = folder / "out", folder / "err"
+        code = "from sandmill.cli import main; main()"
+        command = [sys.executable, "-c", code, "serve", "--port", "0", "--token-file", token, *arguments]
+        environment = {**os.environ, "TMPDIR": str(self.temporary)}
+        with self.output.open("w") as output, self.errors.open("w") as errors:
+            self.process = subprocess.Popen(list(map(str, command)), stdout=output, stderr=errors, env=environment)
+
+    def wait(self, seconds: float = 90) -> "Command":
+        """Wait until it listens."""
+        deadline = time.monotonic() + seconds
+        while not (found := re.search(r"on (http://\S+) ", self.output.read_text())):
+            assert self.process.poll() is None, self.errors.read_text()
+            assert time.monotonic() < deadline, "it does not listen"
+            time.sleep(0.05)
+        self.address = found[1]
+        return self
+
+    def health(self) -> dict[str, Any]:
+        """Return what it says about itself."""
+        port = int(self.address.rsplit(":", 1)[1])
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        connection.request("GET", "/health")
+        return json.loads(connection.getresponse().read())
+
+    def end(self) -> None:
+        """End it at once."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()

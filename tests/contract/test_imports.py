@@ -55,13 +55,16 @@ def test_the_public_names_are_there():
     from sandmill.episodes.score import score
     from sandmill.models.run import RunLimits
     from sandmill.sandbox.aio import AsyncSandbox
+    from sandmill.sandbox.remote import RemoteSandbox
     from sandmill.sandbox.sandbox import Sandbox
     from sandmill.store.release import Release, load
 
-    names = {"AsyncSandbox", "Feedback", "Release", "RunLimits", "Sandbox", "__version__", "load", "prompt", "score"}
+    names = {"AsyncSandbox", "Feedback", "Release", "RemoteSandbox", "RunLimits", "Sandbox", "__version__"}
+    names |= {"load", "prompt", "score"}
     assert set(sandmill.__all__) == names
     assert (sandmill.load, sandmill.Release) == (load, Release)
     assert (sandmill.Sandbox, sandmill.AsyncSandbox) == (Sandbox, AsyncSandbox)
+    assert sandmill.RemoteSandbox is RemoteSandbox
     assert (sandmill.prompt, sandmill.score, sandmill.Feedback) == (prompt, score, Feedback)
     assert sandmill.RunLimits is RunLimits
     assert sandmill.__version__.count(".") == 2
