@@ -13,6 +13,7 @@ from sandmill.sandbox.remote_server import (
     ServerBusy,
     ServerDown,
     Stopped,
+    Times,
     UnknownPublic,
     WrongToken,
 )
@@ -32,8 +33,7 @@ class Dispatch:
     public_files: Callable[[], dict[str, bytes]]
     """Reads the public folder, for a server that does not have it."""
     most_reply_bytes: int
-    deadline_s: float
-    """Longest time for one attempt on one server, in seconds."""
+    times: Times
     max_wait_s: float
     """Longest wait while all servers are busy, in seconds."""
     isolation: Isolation
@@ -89,7 +89,7 @@ def _attempt(run: Dispatch, fleet: Fleet, number: int) -> RunReply | None:
 def _ask(run: Dispatch, server: RemoteServer) -> RunReply:
     for _ in range(_MOST_UPLOADS):
         try:
-            return server.run(run.body, run.most_reply_bytes, run.deadline_s, run.is_stopped)
+            return server.run(run.body, run.most_reply_bytes, run.times, run.is_stopped)
         except UnknownPublic:
             server.upload(run.public_files())
     raise ServerDown("it does not keep the public folder")

@@ -20,6 +20,7 @@ from sandmill.sandbox.remote_server import (
     Address,
     RemoteServer,
     ServerDown,
+    Times,
     WrongToken,
     wrong_token,
 )
@@ -174,7 +175,7 @@ class RemoteSandbox:
             body,
             public_files=lambda: read_folder(Path(public)),
             most_reply_bytes=self._most_reply_bytes(),
-            deadline_s=timeout + _GRACE_S + self._max_wait,
+            times=Times(queued_s=_GRACE_S + self._max_wait, running_s=timeout + _GRACE_S),
             max_wait_s=self._max_wait,
             isolation=known.isolation,
             is_stopped=lambda: closed.is_set() or bool(cancel and cancel.is_set()),

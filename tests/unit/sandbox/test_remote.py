@@ -17,7 +17,7 @@ from sandmill.errors import InputError, SandboxUnavailable
 from sandmill.models.remote import ServerInfo
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits
-from sandmill.sandbox import AsyncSandbox, RemoteSandbox, remote_server
+from sandmill.sandbox import AsyncSandbox, RemoteSandbox, remote, remote_server
 from tests.servers import TOKEN, Site, Sites
 
 Answer = tuple[int, bytes, dict[str, str]] | Callable[[BaseHTTPRequestHandler], None]
@@ -98,6 +98,21 @@ def flood(handler: BaseHTTPRequestHandler) -> None:
         handler.close_connection = True
 
 
+def hang(beat: bytes) -> Callable[[BaseHTTPRequestHandler], None]:
+    """Send white space for ever, as a server whose run never starts or never ends."""
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        try:
+            for _ in range(100):
+                handler.wfile.write(b"1\r\n" + beat + b"\r\n")
+                time.sleep(0.1)
+        except OSError:
+            handler.close_connection = True
+
+    return answer
+
+
 FAULTS: dict[str, Answer] = {
     "connection broken": reset,
     "no answer": stay_silent,
@@ -141,7 +156,7 @@ def address(site: Site) -> str:
     return f"http://127.0.0.1:{site.port}"
 
 
-def remote(*servers: Site | Scripted | str, **settings: object) -> RemoteSandbox:
+def connect(*servers: Site | Scripted | str, **settings: object) -> RemoteSandbox:
     listed = [address(one) if isinstance(one, Site) else getattr(one, "address", one) for one in servers]
     return RemoteSandbox(listed, token=TOKEN, **settings)
 
@@ -157,7 +172,7 @@ def test_a_run_gives_the_result_of_the_server(sites, public):
 
 def test_a_public_folder_is_uploaded_once_and_again_when_it_changes(sites, public):
     site = sites.open()
-    box = remote(site)
+    box = connect(site)
     for _ in range(3):
         box.run("list", public=public)
     assert len(site.service.publics._sizes) == 1
@@ -170,7 +185,7 @@ def test_a_public_folder_is_uploaded_once_and_again_when_it_changes(sites, publi
 def test_a_run_of_a_faulty_server_is_repeated_on_another(fault, sites, public, monkeypatch):
     monkeypatch.setattr(remote_server, "SILENCE_S", 0.5)
     bad, good = Scripted(FAULTS[fault]), sites.open()
-    box = remote(bad, good, scratch_mb=1, limits=RunLimits(submission_mb=1))
+    box = connect(bad, good, scratch_mb=1, limits=RunLimits(submission_mb=1))
     for _ in range(4):
         assert box.run("print fine", public=public).stdout == "fine\n"
     # The faulty server is left out after its first failure.
@@ -181,16 +196,45 @@ def test_a_run_of_a_faulty_server_is_repeated_on_another(fault, sites, public, m
 def test_if_all_servers_are_faulty_the_result_is_masked_and_names_the_fault(fault, public, monkeypatch):
     monkeypatch.setattr(remote_server, "SILENCE_S", 0.5)
     first, second = Scripted(FAULTS[fault]), Scripted(FAULTS[fault])
-    box = remote(first, second, scratch_mb=1, limits=RunLimits(submission_mb=1))
+    box = connect(first, second, scratch_mb=1, limits=RunLimits(submission_mb=1))
     ran = box.run("print fine", public=public)
     assert (ran.outcome, ran.submission) == (Outcome.INFRA_ERROR, None)
     assert ran.detail == "no memory" if fault == "infra_error" else "all servers failed" in ran.detail
     assert (first.asked, second.asked) == (1, 1)
 
 
+def test_a_run_that_never_ends_on_its_server_is_repeated_on_another(sites, public, monkeypatch):
+    monkeypatch.setattr(remote, "_GRACE_S", 0.5)
+    bad, good = Scripted(hang(b"\n")), sites.open()
+    box = connect(bad, good)
+    started = time.monotonic()
+    for _ in range(2):
+        assert box.run("print fine", public=public, timeout=1).stdout == "fine\n"
+    assert (bad.asked, 1.5 < time.monotonic() - started < 5) == (1, True)
+
+
+def test_a_run_that_never_starts_on_its_server_is_repeated_on_another(sites, public, monkeypatch):
+    monkeypatch.setattr(remote, "_GRACE_S", 0.5)
+    bad, good = Scripted(hang(b" ")), sites.open()
+    box = connect(bad, good, max_wait=0.5)
+    for _ in range(2):
+        assert box.run("print fine", public=public, timeout=100).stdout == "fine\n"
+    assert bad.asked == 1
+
+
+def test_time_in_the_queue_does_not_count_as_time_of_the_run(sites, public, monkeypatch):
+    monkeypatch.setattr(remote, "_GRACE_S", 0.5)
+    box = connect(sites.open(concurrency=1))
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(box.run, "sleep 2", public=public, timeout=3)
+        time.sleep(0.5)
+        assert box.run("print fine", public=public, timeout=0.2).stdout == "fine\n"
+        first.result()
+
+
 def test_a_full_server_is_left_alone_and_the_other_takes_the_run(sites, public):
     full, free = Scripted((429, b"{}", {"retry-after": "7"})), sites.open()
-    box = remote(full, free)
+    box = connect(full, free)
     for _ in range(4):
         assert box.run("print fine", public=public).stdout == "fine\n"
     assert full.asked == 1
@@ -198,7 +242,7 @@ def test_a_full_server_is_left_alone_and_the_other_takes_the_run(sites, public):
 
 def test_full_servers_are_asked_again_after_the_time_that_they_name(public):
     server = Scripted((429, b"{}", {"retry-after": "1"}))
-    box = remote(server)
+    box = connect(server)
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(box.run, "x", public=public)
         time.sleep(0.5)
@@ -208,14 +252,14 @@ def test_full_servers_are_asked_again_after_the_time_that_they_name(public):
 
 
 def test_servers_that_stay_full_end_in_a_masked_result(public):
-    box = remote(Scripted((429, b"{}", {"retry-after": "1"})), max_wait=0.5)
+    box = connect(Scripted((429, b"{}", {"retry-after": "1"})), max_wait=0.5)
     ran = box.run("x", public=public)
     assert (ran.outcome, ran.detail) == (Outcome.INFRA_ERROR, "the queues of all servers were full for 0.5 s")
 
 
 def test_runs_are_spread_over_the_servers(sites, public):
     first, second, third = (sites.open(queue=100) for _ in range(3))
-    box = remote(first, second, third)
+    box = connect(first, second, third)
     with ThreadPoolExecutor(12) as pool:
         runs = [pool.submit(box.run, f"sleep 0.1\nprint {number}", public=public) for number in range(60)]
         assert [run.result().stdout for run in runs] == [f"{number}\n" for number in range(60)]
@@ -226,7 +270,7 @@ def test_runs_are_spread_over_the_servers(sites, public):
 
 def test_a_server_that_comes_back_is_used_again(public):
     server = Scripted((500, b"{}", {}))
-    box = remote(server)
+    box = connect(server)
     assert box.run("x", public=public).outcome is Outcome.INFRA_ERROR
     server.answer = (200, result(stdout="back"), {})
     assert box.run("x", public=public).stdout == "back"
@@ -241,15 +285,15 @@ def test_servers_that_do_not_answer_are_named(sites, public):
     with socket.create_server(("127.0.0.1", 0)) as closed:
         dead = f"http://127.0.0.1:{closed.getsockname()[1]}"
     with pytest.raises(SandboxUnavailable, match=f"{dead}: saw Connection refused"):
-        remote(dead).start()
-    box = remote(dead, sites.open())
+        connect(dead).start()
+    box = connect(dead, sites.open())
     box.start()
     assert box.run("print fine", public=public).stdout == "fine\n"
 
 
 def test_a_server_with_another_protocol_is_left_out():
     with pytest.raises(SandboxUnavailable, match="version 2 of the protocol"):
-        remote(Scripted((200, b"", {}), INFO.model_copy(update={"api": 2}))).start()
+        connect(Scripted((200, b"", {}), INFO.model_copy(update={"api": 2}))).start()
 
 
 @pytest.mark.parametrize(
@@ -278,7 +322,7 @@ def test_wrong_addresses_and_tokens_are_refused(addresses, token, problem):
 
 def test_limits_are_the_smallest_of_all_servers_and_travel_with_each_run(sites, public):
     small, large = sites.open(limits=RunLimits(memory_mb=300)), sites.open(limits=RunLimits(processes=9, cores=1))
-    box = remote(small, large)
+    box = connect(small, large)
     assert box.limits == RunLimits(memory_mb=300, processes=9, cores=1)
     for _ in range(2):
         box.run("print a", public=public)
@@ -288,14 +332,14 @@ def test_limits_are_the_smallest_of_all_servers_and_travel_with_each_run(sites, 
 def test_limits_above_those_of_a_server_are_an_error_at_the_start(sites):
     site = sites.open(limits=RunLimits(memory_mb=300, cores=2))
     with pytest.raises(InputError) as caught:
-        remote(site, limits=RunLimits(memory_mb=400)).start()
+        connect(site, limits=RunLimits(memory_mb=400)).start()
     assert [problem.saw for problem in caught.value.problems] == ["memory_mb 400", "cores None"]
     with pytest.raises(InputError, match="scratch_mb"):
-        remote(site, scratch_mb=4096).start()
+        connect(site, scratch_mb=4096).start()
 
 
 def test_arguments_are_checked_as_the_local_sandbox_checks_them(sites, public, tmp_path):
-    box = remote(sites.open(timeout_s=50.0))
+    box = connect(sites.open(timeout_s=50.0))
     for arguments, problem in (
         ({"timeout": 51}, "at most 50"),
         ({"timeout": 0}, "above 0"),
@@ -317,7 +361,7 @@ def test_arguments_are_checked_as_the_local_sandbox_checks_them(sites, public, t
 
 def test_scripts_that_never_start_are_not_sent(sites, public):
     site = sites.open()
-    box = remote(site)
+    box = connect(site)
     assert box.run(" \n", public=public).outcome is Outcome.NO_CODE
     assert box.run("x" * (1 << 21), public=public).outcome is Outcome.RUNTIME_ERROR
     assert box.run("\ud800", public=public).outcome is Outcome.NO_SUBMISSION
@@ -330,7 +374,7 @@ def test_a_scratch_folder_travels_there_and_back(sites, public, tmp_path):
     for name in ("kept", "gone", "models/a.bin"):
         (scratch / name).write_text(name)
     (scratch / "link").symlink_to("/etc/passwd")
-    box = remote(sites.open())
+    box = connect(sites.open())
     ran = box.run("list\nremove gone\nwrite kept changed\nwrite new 1", public=public, scratch=scratch)
     assert (ran.stdout, ran.detail) == ("gone kept models\n", "")
     assert sorted(path.name for path in scratch.iterdir()) == ["kept", "link", "models", "new"]
@@ -344,7 +388,7 @@ def test_files_beyond_the_limit_stay_and_are_reported(sites, public, tmp_path):
     scratch.mkdir()
     (scratch / "a").write_bytes(bytes(3 << 20))
     (scratch / "b").write_text("small")
-    ran = remote(sites.open(), scratch_mb=1).run("list", public=public, scratch=scratch)
+    ran = connect(sites.open(), scratch_mb=1).run("list", public=public, scratch=scratch)
     assert (ran.stdout, ran.detail) == ("b\n", "1 path was not sent, first a")
     assert (scratch / "a").stat().st_size == 3 << 20
 
@@ -359,7 +403,7 @@ def test_a_server_removes_no_files_that_were_not_sent_and_writes_through_no_link
     (scratch / "large").write_bytes(bytes(2 << 20))
     written = [{"path": name, "content": "aGE="} for name in ("folder/mine", "folder/new")]
     answer = result(scratch={"written": written, "removed": ["folder/mine", "large"]})
-    ran = remote(Scripted((200, answer, {})), scratch_mb=1).run("x", public=public, scratch=scratch)
+    ran = connect(Scripted((200, answer, {})), scratch_mb=1).run("x", public=public, scratch=scratch)
     assert (outside / "mine").read_text() == "mine"
     assert sorted(path.name for path in outside.iterdir()) == ["mine"]
     assert (scratch / "large").exists()
@@ -368,7 +412,7 @@ def test_a_server_removes_no_files_that_were_not_sent_and_writes_through_no_link
 
 def test_a_cancelled_run_ends_here_and_on_the_server(sites, public):
     site = sites.open()
-    box = remote(site)
+    box = connect(site)
     cancel = threading.Event()
     threading.Timer(0.5, cancel.set).start()
     started = time.monotonic()
@@ -382,7 +426,7 @@ def test_a_cancelled_run_ends_here_and_on_the_server(sites, public):
 
 
 def test_closing_cancels_the_runs(sites, public):
-    box = remote(sites.open())
+    box = connect(sites.open())
     box.start()
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(box.run, "sleep 30", public=public)
@@ -396,7 +440,7 @@ def test_coroutines_over_a_remote_sandbox(sites, public):
     site = sites.open(concurrency=8)
 
     async def many() -> list[str]:
-        async with AsyncSandbox.over(remote(site), concurrency=8) as box:
+        async with AsyncSandbox.over(connect(site), concurrency=8) as box:
             assert (box.backend, box.limits) == ("remote", RunLimits())
             runs = [box.run(f"sleep 0.2\nprint {number}", public=public) for number in range(8)]
             ended = await asyncio.gather(*runs)

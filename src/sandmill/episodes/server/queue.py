@@ -35,6 +35,7 @@ class Ticket(Generic[Result]):
     cancel: threading.Event = field(default_factory=threading.Event)
     """Set it to end the run."""
     future: "Future[Result]" = field(default_factory=Future)
+    has_started: bool = False
 
 
 class RunQueue:
@@ -103,6 +104,7 @@ class RunQueue:
 
     def _work(self, number: int, job: Callable[[threading.Event], Result], ticket: Ticket[Result]) -> None:
         started = monotonic()
+        ticket.has_started = True
         with self._lock:
             self._running += 1
         try:

@@ -64,7 +64,7 @@ def read_token(path: Path) -> str:
     if len(text) > _LONGEST_TOKEN_FILE or not is_token(token):
         saw = f"{len(token)} characters" if token.isascii() else "characters other than ASCII"
         expected = f"one line of at least {SHORTEST_TOKEN} printable ASCII characters without spaces"
-        raise _token_error(path, saw, expected, "Make one: openssl rand -hex 32")
+        raise _token_error(path, saw, expected, f"Make one: (umask 077; openssl rand -hex 32 > {path})")
     return token
 
 

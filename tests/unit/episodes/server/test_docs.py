@@ -61,7 +61,7 @@ def test_a_step_of_the_trainer_of_sandmle_runs_and_is_graded(server, task, share
     folder.mkdir(parents=True)
     script = folder / "main_1.py"
     script.write_text(
-        f"import pandas as pd\nroot = '/home/me/mle-bench-syn/{task.name}/prepared/public'\n"
+        f"import pandas as pd\nroot = '/data/mle-bench-syn/{task.name}/prepared/public'\n"
         "sample = pd.read_csv(root + '/sample_submission.csv')\nprint(len(sample), 'rows')\n"
         "sample.to_csv('submission.csv', index=False)\n"
     )

@@ -125,12 +125,12 @@ def test_runs_of_a_client_that_goes_away_are_cancelled(site):
     assert len(site.box.runs) == 2
 
 
-def test_a_long_run_sends_spaces_while_it_goes_on(site):
+def test_a_long_run_sends_white_space_while_it_goes_on(site):
     connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=10)
     body = json.dumps({"runs": [run("sleep 1.3")]}).encode()
     headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
     connection.request("POST", "/v1/runs", body, headers)
-    assert connection.getresponse().read().startswith(b'  {"results"')
+    assert connection.getresponse().read().startswith(b'\n\n{"results"')
 
 
 def test_a_scratch_folder_lives_between_requests_until_it_is_deleted(site):
