@@ -70,6 +70,8 @@ class ServedTasks:
 
     def open(self, task_id: str) -> ServedTask:
         """Return a task. It is pulled if it is not here yet."""
+        if opened := self._opened.get(task_id):
+            return opened
         with self._lock:
             if task_id not in self._opened:
                 self._opened[task_id] = ServedTask(self._openers[task_id]())
