@@ -215,9 +215,8 @@ class Batch:
 
     def _give_up(self, error: str) -> None:
         kept = "Finished rollouts are kept." if self._model.has_answered else "Nothing was written."
-        raise NoAnswer(
-            f"{self._settings.model}: {error.rstrip('.')}. Check --model, --base-url and the API key. {kept}"
-        )
+        cause = f"{self._settings.model}: {error.rstrip('.')}"
+        raise NoAnswer(f"{cause}. Check --model, --base-url and the API key. {kept}")
 
     def _report(self, progress: Callable[[BatchProgress], None]) -> None:
         done = self.end.kept + self.end.played

@@ -193,4 +193,5 @@ class RolloutFolder:
 def _flatten(settings: RolloutSettings) -> dict[str, Any]:
     """Return the settings by the words of their options."""
     data = settings.model_dump(mode="json")
-    return {name.replace("_", " "): value for name, value in (data | data.pop("limits")).items() if name != "limits"}
+    limits = data.pop("limits")
+    return {name.replace("_", " "): value for name, value in (data | limits).items()}
