@@ -112,7 +112,7 @@ class Sites:
         state.mkdir()
         box = WordBox(limits=limits or RunLimits())
         runs = RunQueue(concurrency, queue)
-        tasks = ServedTasks([str(source) for source in sources], state / "tasks")
+        tasks = ServedTasks([str(source) for source in sources])
         service = RunService(box, tasks, runs, ServerSettings(**settings), state)  # type: ignore[arg-type]
         listener = listen("127.0.0.1", 0)
         site = Site(listener.getsockname()[1], service, box)

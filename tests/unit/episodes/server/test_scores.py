@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+import sandmill
 from sandmill.episodes.score import score
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunResult
@@ -98,15 +99,12 @@ def test_a_fault_of_the_server_is_masked(site, folder):
 
 
 def test_a_fault_of_grading_is_masked(site, folder, monkeypatch):
-    task = site.service.tasks.open(folder.name)
-    grade = task.grade
-
-    def fail_in_threads(result, preset):
+    def fail_in_threads(private, result, preset):
         if threading.current_thread().name.startswith("sandmill-serve"):
             raise MemoryError
-        return grade(result, preset)
+        return sandmill.score(private, result, preset)
 
-    monkeypatch.setattr(task, "grade", fail_in_threads)
+    monkeypatch.setattr("sandmill.episodes.server.runs.score", fail_in_threads)
     (one,) = site.ask("POST", "/v1/scores", {"runs": [{"task_id": folder.name, "code": "print x"}]})[1]["scores"]
     assert (one["score"]["outcome"], one["score"]["mask"]) == ("infra_error", True)
     assert one["score"]["problems"] == ["grading failed: MemoryError"]

@@ -78,7 +78,7 @@ def test_a_port_that_is_in_use_is_refused():
 
 def test_all_sources_without_tasks_are_named(tmp_path, pulled):
     with pytest.raises(InputError) as caught:
-        ServedTasks([str(tmp_path / "a"), str(pulled), str(tmp_path / "b")], tmp_path / "cache")
+        ServedTasks([str(tmp_path / "a"), str(pulled), str(tmp_path / "b")])
     assert len(caught.value.problems) == 2
     with pytest.raises(InputError, match="each task id in one source"):
-        ServedTasks([str(pulled), str(pulled / "lamps")], tmp_path / "cache")
+        ServedTasks([str(pulled), str(pulled / "lamps")])
