@@ -17,7 +17,7 @@ from sandmill.store.release import load
 from tests.task_folders import write_task
 from tests.unit.sandbox.conftest import make_box
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 SCRIPTS = ("solution.py", "competent.py", "naive.py")
 
 
