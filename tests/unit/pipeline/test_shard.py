@@ -32,16 +32,35 @@ class Inline:
     def __init__(self, backwards=False):
         self.backwards = backwards
 
-    def map(self, function, items, timeout_s):
-        numbered = list(enumerate(items))
-        for index, item in reversed(numbered) if self.backwards else numbered:
-            yield index, self.perform(function, item)
+    def batch(self, timeout_s):
+        return InlineBatch(self)
 
     def perform(self, function, job):
         of = (job.attempt, job.attempt.replicate) if isinstance(job, AttemptJob) else job.package.task_id
         if of not in self.done:
             self.done[of] = function(job)
         return self.done[of]
+
+
+class InlineBatch:
+    def __init__(self, workers):
+        self.workers, self.waiting, self.submitted = workers, [], 0
+
+    def submit(self, function, item, urgency=0):
+        self.waiting.append((self.submitted, function, item))
+        self.submitted += 1
+        return self.submitted - 1
+
+    def ended(self):
+        while self.waiting:
+            number, function, item = self.waiting.pop(-1 if self.workers.backwards else 0)
+            yield number, self.workers.perform(function, item)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
 
 
 def plan() -> ShardPlan:
@@ -184,11 +203,11 @@ def test_a_worker_that_is_lost_costs_one_attempt():
     class Losing(Inline):
         lost = False
 
-        def map(self, function, items, timeout_s):
-            for index, outcome in super().map(function, items, timeout_s):
-                if function is run_attempt and not self.lost:
-                    self.lost, outcome = True, WorkerLost("the worker process ended (SIGKILL)")
-                yield index, outcome
+        def perform(self, function, job):
+            if function is run_attempt and not self.lost:
+                self.lost = True
+                return WorkerLost("the worker process ended (SIGKILL)")
+            return super().perform(function, job)
 
     shard = ShardBuild(plan(), SECRET, "c", {}, Losing()).run()
     assert {task.record.lineage.slot for task in shard.tasks} == {task.record.lineage.slot for task in made().tasks}
