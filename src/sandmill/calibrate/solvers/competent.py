@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.svm import SVC, SVR
 
 from sandmill.calibrate.solvers.answers import fit, fit_scores, target_scale
-from sandmill.calibrate.solvers.designs import Design, calendar, levels, plain, plain_scaled, raw_numbers
+from sandmill.calibrate.solvers.designs import Design, by_parts, calendar, levels, plain, plain_scaled, raw_numbers
 from sandmill.calibrate.solvers.forests import forest_fit
 from sandmill.calibrate.solvers.linear import rate_scores
 from sandmill.calibrate.solvers.table import Table
@@ -90,13 +90,18 @@ def margins(features: Any, target: Any, wanted: Any, classes: int) -> Any:
 
 
 def machine_values(model: Any, rows: Any) -> Any:
-    """What a support vector machine with one plane says of rows: a matrix product, where libsvm goes row by row."""
+    """What a support vector machine with one plane says of rows: matrix products, where libsvm goes row by row."""
     vectors = model.support_vectors_
-    products = rows @ (-2 * vectors.T)
-    products += (rows**2).sum(axis=1)[:, None]
-    products += (vectors**2).sum(axis=1)
-    similar = np.exp(-model._gamma * np.maximum(products, 0, out=products))
-    return similar @ model.dual_coef_[0] + model.intercept_[0]
+
+    def values(part: Any) -> Any:
+        near = part @ (-2 * vectors.T)
+        near += (part**2).sum(axis=1)[:, None]
+        near += (vectors**2).sum(axis=1)
+        np.maximum(near, 0, out=near)
+        near *= -model._gamma
+        return np.exp(near, out=near) @ model.dual_coef_[0] + model.intercept_[0]
+
+    return by_parts(values, rows)
 
 
 def bayes(table: Table) -> Any:
