@@ -56,7 +56,7 @@ class Shard:
     rejections: tuple[Rejection, ...]
     slots: tuple[SlotReport, ...]
     suites: tuple[dict[str, Any], ...]
-    """Results of the expectation suites, one row an expectation and wave."""
+    """Results of the expectation suites, one row for each expectation and each time that they ran."""
     rejects: tuple[tuple[Rejection, TaskPackage], ...]
     """The packages that were rejected last, at most as many as `--keep-rejects` asks for."""
 
@@ -87,9 +87,10 @@ class _Slot(SlotSearch):
     def booked_rejections(self) -> list[Rejection]:
         """Book the price of the draft on the last rejection if the slot stays empty: no task accounts for it."""
         authorship = self.slot.authorship
-        if self.tasks or authorship is None or not self.rejections:
-            return self.rejections
-        *earlier, last = self.rejections
+        ordered = sorted(self.rejections, key=lambda rejection: rejection.replicate)
+        if self.tasks or authorship is None or not ordered:
+            return ordered
+        *earlier, last = ordered
         return [*earlier, last.model_copy(update={"usd": authorship.usage.usd})]
 
 
