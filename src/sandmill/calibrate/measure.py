@@ -41,16 +41,16 @@ def draw_counts(
 
 
 def remembering(metric: Metric) -> Metric:
-    """The same metric, which bootstraps equal arguments once: several measures ask for the same predictions."""
-    known: dict[tuple[int, int, int], tuple[tuple[Array, Array, Floats], Floats]] = {}
+    """The same metric, which scores and bootstraps equal arrays once: several measures ask for the same predictions."""
+    known: dict[tuple[int, int, int], tuple[tuple[Array, Array, Floats | None], Floats]] = {}
 
     def resample(truth: Array, prediction: Array, counts: Floats) -> Floats:
-        if len(counts) == 1:  # a score, not a bootstrap: made in no time
-            return metric.resample(truth, prediction, counts)
-        key = id(truth), id(prediction), id(counts)
+        is_score = len(counts) == 1 and bool((counts == 1).all())
+        drawn = None if is_score else counts
+        key = id(truth), id(prediction), id(drawn)
         if key not in known:
             # The arrays are kept, so that no other array gets their id.
-            known[key] = (truth, prediction, counts), metric.resample(truth, prediction, counts)
+            known[key] = (truth, prediction, drawn), metric.resample(truth, prediction, counts)
         return known[key][1]
 
     return replace(metric, resample=resample)
