@@ -75,7 +75,7 @@ SETTINGS: Mapping[str, tuple[float, ...]] = MappingProxyType(
     }
 )
 """The one setting of each model. None repeats an entry of the panel: no penalty of 1, 1000 or of the tuning grid, not
-1, 3 or 15 neighbours, no tree of depth 1, 3 or without end, no forest of 5 or 60 trees."""
+1, 3 or 15 neighbours, no tree of depth 1, 3 or without end, no forest of 5, 60 or 100 trees."""
 
 
 @dataclass(frozen=True)

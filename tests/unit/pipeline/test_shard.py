@@ -22,6 +22,7 @@ from sandmill.pipeline.shard import Progress, Shard, ShardBuild
 from sandmill.pipeline.verify import LUCK
 from sandmill.pipeline.workers import WorkerLost
 from tests.designs import SECRET, make_seed
+from tests.unit.pipeline.inline import InlineBatch
 
 
 class Inline:
@@ -33,34 +34,13 @@ class Inline:
         self.backwards = backwards
 
     def batch(self, timeout_s):
-        return InlineBatch(self)
+        return InlineBatch(self.perform, self.backwards)
 
     def perform(self, function, job):
         of = (job.attempt, job.attempt.replicate) if isinstance(job, AttemptJob) else job.package.task_id
         if of not in self.done:
             self.done[of] = function(job)
         return self.done[of]
-
-
-class InlineBatch:
-    def __init__(self, workers):
-        self.workers, self.waiting, self.submitted = workers, [], 0
-
-    def submit(self, function, item, urgency=0):
-        self.waiting.append((self.submitted, function, item))
-        self.submitted += 1
-        return self.submitted - 1
-
-    def ended(self):
-        while self.waiting:
-            number, function, item = self.waiting.pop(-1 if self.workers.backwards else 0)
-            yield number, self.workers.perform(function, item)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
 
 
 def plan() -> ShardPlan:
