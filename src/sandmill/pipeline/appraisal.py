@@ -18,7 +18,7 @@ from sandmill.rng import Streams
 from sandmill.synth import Rendered
 from sandmill.synth.draws import fresh_training
 
-MOST_FEEDBACK, MOST_FINAL = 1000, 2000
+MOST_FEEDBACK, MOST_FINAL = 1500, 3000
 """Rows of each part that pipelines answer: as many as tell a share of agents."""
 
 
