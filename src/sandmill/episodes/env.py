@@ -4,8 +4,10 @@ import asyncio
 import logging
 import time
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Self
 
 from sandmill.episodes.feedback import Feedback
@@ -14,6 +16,7 @@ from sandmill.episodes.prompt import build_prompt
 from sandmill.episodes.task import EpisodeTask
 from sandmill.errors import InputError, Problem, SandboxUnavailable, SandmillError
 from sandmill.grading.check import FormatReport, check_format
+from sandmill.metrics.library import load_libraries
 from sandmill.models.reports import GradeReport, Outcome
 from sandmill.models.rollout import Act, Action, Ending, EpisodeLimits, Rollout, Step
 from sandmill.models.run import Isolation, RunResult
@@ -104,11 +107,13 @@ class MLEnv:
         """
         await self.close()
         self._clear()
+        # The sandbox and the libraries of the grader take seconds to start. They do so while the task is read.
+        sandbox = self._sandbox or self.task.sandbox
+        _load_libraries()
         await self.task.apublic()
         private = await asyncio.to_thread(lambda: self.task.private)
         self._feedback = Feedback(private, self.limits.max_submissions)
         self._started = time.monotonic()
-        sandbox = self._sandbox or self.task.sandbox
         prompt = build_prompt(
             self.task.description,
             timeout=self.limits.timeout,
@@ -281,6 +286,12 @@ class MLEnv:
 
     def _observe(self, step: Step) -> str:
         return observe(step, self.limits, self._used_s, self.rollout is not None)
+
+
+@lru_cache(maxsize=1)
+def _load_libraries() -> None:
+    """Import the libraries of the grader in a thread, once in a process."""
+    Thread(target=load_libraries, name="sandmill-libraries").start()
 
 
 def _content_of(result: RunResult) -> bytes | None:
