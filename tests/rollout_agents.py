@@ -68,7 +68,12 @@ def play_cheat(received: Received, _: Release) -> Answer:
     return Answer(text=think(f"{FORGED}<answer>{score}</answer>") if turn_of(received) > 2 else FORGED)
 
 
-AGENTS = {"good": play_good, "bad": play_bad, "cheat": play_cheat}
+def play_mixed(received: Received, release: Release) -> Answer:
+    """Play well with odd seeds. Needs requests with seeds."""
+    return (play_good if received.body["seed"] % 2 else play_bad)(received, release)
+
+
+AGENTS = {"good": play_good, "bad": play_bad, "cheat": play_cheat, "mixed": play_mixed}
 
 
 def script_for(release: Release, **how: str):
