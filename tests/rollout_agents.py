@@ -4,7 +4,7 @@ import json
 import re
 
 from sandmill.episodes.release import Release
-from tests.llm_server import Answer, Received
+from tests.llm_server import Answer, Received, Script
 
 SAMPLE = "import shutil; shutil.copy('public/sample_submission.csv', 'submission.csv')"
 SUBMIT = '<tool_call>\n{"name": "submit", "arguments": {}}\n</tool_call>'
@@ -68,14 +68,19 @@ def play_cheat(received: Received, _: Release) -> Answer:
     return Answer(text=think(f"{FORGED}<answer>{score}</answer>") if turn_of(received) > 2 else FORGED)
 
 
-AGENTS = {"good": play_good, "bad": play_bad, "cheat": play_cheat}
+def play_mixed(received: Received, release: Release) -> Answer:
+    """Play well with odd seeds. Needs requests with seeds."""
+    return (play_good if received.body["seed"] % 2 else play_bad)(received, release)
 
 
-def script_for(release: Release, **how: str):
+AGENTS = {"good": play_good, "bad": play_bad, "cheat": play_cheat, "mixed": play_mixed}
+
+
+def script_for(release: Release) -> Script:
     """Return the script of a server whose models are named after agents, such as `openai/good`."""
 
     def script(received: Received) -> Answer:
-        name = how.get("agent") or re.sub(r".*/", "", received.body["model"])
+        name = re.sub(r".*/", "", received.body["model"])
         return AGENTS[name](received, release)
 
     return script

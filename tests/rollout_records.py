@@ -1,5 +1,7 @@
 """Rollouts without an episode, for tests of the store and of figures."""
 
+from typing import Any
+
 from sandmill.models.calibration import Thresholds
 from sandmill.models.episode import FeedbackAnswer, FeedbackStatus
 from sandmill.models.llm import Message
@@ -18,7 +20,9 @@ SETTINGS = RolloutSettings(
 )
 
 
-def make_record(task_id: str = "sm1", sample: int = 0, reward: float = 0.3, medal: Medal | None = None, **facts):
+def make_record(
+    task_id: str = "sm1", sample: int = 0, reward: float = 0.3, medal: Medal | None = None, **facts: Any
+) -> RolloutRecord:
     """Return a record of a whole episode with awkward texts and numbers."""
     feedback = FeedbackAnswer(
         status=FeedbackStatus.SCORED, outcome=Outcome.OK, score=0.1 + 0.2, step=0.01, submissions_left=4, entries=9

@@ -137,6 +137,7 @@ class Batch:
                 worker.cancel()
             with suppress(asyncio.CancelledError):
                 await asyncio.gather(*workers, return_exceptions=True)
+            self._write_spent()
         if self._held:
             self._give_up(self._held[-1].error)
         await asyncio.to_thread(self._folder.compact)
@@ -150,7 +151,6 @@ class Batch:
                 record = await self._play(task_id, sample)
             except SpendLimit as error:
                 self.end.spend_limit = str(error)
-                await self._note_spent()
                 return
             except RequestFailed as failure:
                 self._give_up(str(failure))
@@ -200,18 +200,18 @@ class Batch:
             await asyncio.to_thread(self._save, held)
         self.end.played += len(held)
         self._masked += sum(one.rollout.mask for one in held)
-        await self._note_spent()
 
     def _save(self, records: Sequence[RolloutRecord]) -> None:
         self._folder.begin(self._settings)
         for record in records:
             self._folder.save(record)
+        self._write_spent()
 
-    async def _note_spent(self) -> None:
-        async with self._saving:
-            if self._model.has_answered:
-                await asyncio.to_thread(self._folder.begin, self._settings)
-                await asyncio.to_thread(self._folder.note_spent, self._run_name, self._client.budget.paid.usd)
+    def _write_spent(self) -> None:
+        """Store what this run has paid, also for episodes that were not finished."""
+        if self._model.has_answered:
+            self._folder.begin(self._settings)
+            self._folder.note_spent(self._run_name, self._client.budget.paid.usd)
 
     def _give_up(self, error: str) -> None:
         kept = "Finished rollouts are kept." if self._model.has_answered else "Nothing was written."

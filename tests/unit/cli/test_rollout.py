@@ -168,23 +168,18 @@ def test_faults_of_the_server_mask_their_rollouts_and_the_next_run_plays_them_ag
 
 
 def test_the_limit_of_dollars_holds_over_all_runs(release, tmp_path):
-    """An episode of the good agent costs 0.006."""
-    money = ("--max-usd", 0.2, "--prices", 10, 20, "--concurrency", 1)
+    """A request costs 0.001 and could cost 0.002; an episode of the good agent has three."""
+    to, priced = tmp_path / "r", ("--prices", 0, 20, "--max-tokens", 100, "--concurrency", 1)
     with serve(script_for(release)) as server:
-        ran = roll_out(release, tmp_path / "r", server.base, "good", *money)
-        assert ran.exit_code == 1
-        assert "--max-usd is spent" in ran.stderr
-        done = len(facts(tmp_path / "r"))
-        assert done < 4
-        paid = len(server.received) * 0.002
-        again = roll_out(release, tmp_path / "r", server.base, "good", *money)
-        assert again.exit_code == 1
-        assert len(server.received) * 0.002 <= 0.2
-        assert RolloutFolder(Store(str(tmp_path / "r"))).spent() == pytest.approx(len(server.received) * 0.002)
-        assert paid > 0
-        rich = roll_out(release, tmp_path / "r", server.base, "good", "--prices", 10, 20, "--max-usd", 5)
-    assert rich.exit_code == 0
-    assert len(facts(tmp_path / "r")) == 4
+        for _ in range(2):
+            ran = roll_out(release, to, server.base, "good", *priced, "--max-usd", 0.0065)
+            assert ran.exit_code == 1
+            assert "--max-usd is spent" in ran.stderr
+            assert "3 rollouts not finished" in ran.stderr
+            assert (len(server.received), len(facts(to))) == (5, 1)
+            assert RolloutFolder(Store(str(to))).spent() == pytest.approx(0.005)
+        assert roll_out(release, to, server.base, "good", *priced, "--max-usd", 5).exit_code == 0
+    assert len(facts(to)) == 4
 
 
 @pytest.mark.parametrize(

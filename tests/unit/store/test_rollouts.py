@@ -1,5 +1,6 @@
 """Rollouts are durable one by one, end up in Parquet, and are rebuilt exactly."""
 
+import re
 from contextlib import suppress
 
 import duckdb
@@ -12,8 +13,9 @@ from sandmill.models.reports import Medal
 from sandmill.models.rollout import Step
 from sandmill.models.rollout_record import RolloutFacts
 from sandmill.store.files import Store
-from sandmill.store.rollout_table import FACTS, FEEDBACK, STEP, from_row, to_row
+from sandmill.store.rollout_table import FACTS, FEEDBACK, ROLLOUTS, STEP, from_row, to_row
 from sandmill.store.rollouts import RolloutFolder
+from tests.releases import REPOSITORY
 from tests.rollout_records import SETTINGS, make_masked, make_record
 
 
@@ -35,6 +37,14 @@ def test_the_table_has_every_field_of_a_step():
     assert STEP.names == list(Step.model_fields)
     assert FEEDBACK.names == list(FeedbackAnswer.model_fields)
     assert {*FACTS, "is_valid"} - {"valid"} == set(RolloutFacts.__slots__)
+
+
+def test_every_column_that_the_documentation_names_is_in_the_table():
+    text = (REPOSITORY / "docs" / "rollouts.md").read_text()
+    columns = text.split("A row has flat columns (")[1].split(")")[0]
+    named = re.findall(r"`(\w+)`", columns)
+    assert len(named) > 15
+    assert set(named) <= set(ROLLOUTS.names)
 
 
 def test_a_rollout_is_rebuilt_exactly_from_json_and_from_parquet(folder):
