@@ -111,7 +111,7 @@ def make_exported(pair: Pair = HIGHER, seed: int = 0, split: Split = "train") ->
     }
     private = {
         "answers.csv": _table([facts.id_column, *truth, "part"], zip(answers.ids, *truth.values(), parts, strict=True)),
-        "task.json": b'{"secret":"thresholds"}',
+        "task.json": b'{"thresholds":"of the private half"}',
         "leaderboard.csv": b"rank,score,solver,tier\n",
         "solution.py": b"raise SystemExit('the reference')\n",
     }
@@ -145,7 +145,7 @@ def secret_texts(exported: Exported) -> list[bytes]:
     """Return texts of the private half that no agent may read: rows of answers, thresholds, scripts."""
     rows = exported.task.private["answers.csv"].splitlines()[1:]
     bars = [repr(bar).encode() for bar in exported.calibration.thresholds.model_dump().values()]
-    return [*rows, *(bar for bar in bars if len(bar) > 4), b"the reference", b'thresholds"', b'"board"']
+    return [*rows, *(bar for bar in bars if len(bar) > 4), b"the reference", b"of the private half"]
 
 
 def _entry(place: int, score: float) -> BoardEntry:

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from sandmill.models.release import Manifest, TaskRecord
 from sandmill.models.reports import GradeReport, Rejection
 from sandmill.models.request import BuildRequest, RunSettings
+from sandmill.models.rollout_record import RolloutRecord
 from sandmill.models.seed import SeedTask
 from sandmill.models.spec import TaskSpec
 from sandmill.models.task_file import TaskFile
@@ -20,7 +21,7 @@ VERSION = "v1"
 
 MODELS: tuple[type[BaseModel], ...] = (
     *(BuildRequest, RunSettings, SeedTask, TaskSpec),
-    *(TaskRecord, TaskFile, Manifest, GradeReport, Rejection),
+    *(TaskRecord, TaskFile, Manifest, GradeReport, Rejection, RolloutRecord),
 )
 
 
@@ -30,9 +31,11 @@ def schema_files() -> dict[str, str]:
     The texts are the same on every machine: computed defaults, such as the number of CPU cores, are not in them.
     """
     from sandmill.store import arrow_tables
+    from sandmill.store.rollout_table import ROLLOUTS
 
     tables = ("PUBLIC_TASKS", "PRIVATE_TASKS", "FILES", "REJECTIONS", "SLOTS")
     files = {f"{name.lower()}.{VERSION}.arrow.txt": _arrow_text(getattr(arrow_tables, name)) for name in tables}
+    files[f"rollouts.{VERSION}.arrow.txt"] = _arrow_text(ROLLOUTS)
     for model in MODELS:
         name = re.sub(r"(?<!^)(?=[A-Z])", "_", model.__name__).lower()
         text = json.dumps(model.model_json_schema(), indent=2, sort_keys=True, ensure_ascii=False)

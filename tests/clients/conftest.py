@@ -18,6 +18,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.clients)
+            # The first test builds a release, and cold imports of large packages are slow.
+            item.add_marker(pytest.mark.timeout(1200))
 
 
 @pytest.fixture(scope="session")
@@ -25,7 +27,7 @@ def run_client(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
     """Run a script of `scripts/` in the environment of a client, and return the JSON on its last line of output."""
     home = tmp_path_factory.mktemp("home")
 
-    def run(name: str, script: str, *arguments: object, timeout: float = 280) -> Any:
+    def run(name: str, script: str, *arguments: object, timeout: float = 600) -> Any:
         client = Client(name)
         assert client.is_ready, f"no environment for {name}: run make test-clients CLIENT={name}"
         plain = {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", "DO_NOT_TRACK": "1"}

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sandmill.adapters.exports.harbor_texts import image_name
 from sandmill.sandbox.agent_env import find_agent_env
 from tests.unit.adapters.test_harbor import verify
 
@@ -28,8 +29,16 @@ def test_harbor_loads_every_task(seen, exported):
         assert task["difficulty"] in ("easy", "medium", "hard")
 
 
-def test_the_verifier_is_built_from_the_folder_with_the_answers(seen):
-    assert {(task["verifier"], task["has_own_tests"]) for task in seen["tasks"]} == {("tests", True)}
+def test_the_verifier_has_a_container_of_its_own_which_alone_gets_the_tests(seen):
+    for task in seen["tasks"]:
+        assert not task["is_shared"]
+        assert task["uploads_tests"]
+        assert task["verifier_script"] == "test.sh"
+
+
+def test_all_tasks_share_one_image_and_their_files_are_uploaded(seen):
+    assert {tuple(task["images"]) for task in seen["tasks"]} == {(image_name(), image_name())}
+    assert all(task["uploads_public"] for task in seen["tasks"])
 
 
 def test_digests_and_registry_are_those_of_harbor(seen):

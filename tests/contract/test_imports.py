@@ -57,11 +57,13 @@ def test_the_public_names_are_there():
     from sandmill.episodes.task import EpisodeTask
     from sandmill.models.run import RunLimits
     from sandmill.sandbox.aio import AsyncSandbox
+    from sandmill.sandbox.remote import RemoteSandbox
     from sandmill.sandbox.sandbox import Sandbox
 
     assert (sandmill.load, sandmill.Release, sandmill.open_task) == (load, Release, open_task)
     assert sandmill.EpisodeTask is EpisodeTask
     assert (sandmill.Sandbox, sandmill.AsyncSandbox) == (Sandbox, AsyncSandbox)
+    assert sandmill.RemoteSandbox is RemoteSandbox
     assert (sandmill.prompt, sandmill.score, sandmill.Feedback) == (prompt, score, Feedback)
     assert sandmill.RunLimits is RunLimits
     assert sandmill.__version__.count(".") == 2

@@ -10,6 +10,7 @@ from sandmill.calibrate.board import gap_steps, leaderboard, thresholds
 from sandmill.calibrate.measure import (
     difficulty,
     draw_counts,
+    remembering,
     require_trivial_loses,
     signal_check,
 )
@@ -60,7 +61,7 @@ def calibrate(
         ItemRejected: `panel_failed` if too few solvers ran, `no_signal`, `flat_board`, `near_ties`, `trivial_medal`
             or `unsteady_order`.
     """
-    ran = require_enough(runs)
+    ran, metric = require_enough(runs), remembering(metric)
     is_final, lower = rows.is_final, metric.is_lower_better
     final, feedback, oracle = rows.truth[is_final], rows.truth[~is_final], rows.oracle[is_final]
     on_test = {run.name: run.prediction for run in ran}
@@ -81,11 +82,14 @@ def calibrate(
     trivial, best = _rounded(metric, final, on_final[TRIVIAL]), _rounded(metric, final, oracle)
     steps = gap_steps(bars, trivial, best)
     require_trivial_loses(trivial, bars, best)
-    ladder = resample_thresholds(final, list(on_final.values()), metric, rng, items=rows.items_in(is_final))
+    ladder = resample_thresholds(final, list(on_final.values()), metric, counts)
     steady = steadiness(ladder, metric)
     require_order(steady, sizing)
     on_part = resample_thresholds(
-        feedback, list(on_feedback.values()), metric, rng, FEEDBACK_RESAMPLES, rows.items_in(~is_final)
+        feedback,
+        list(on_feedback.values()),
+        metric,
+        draw_counts(len(feedback), rng, FEEDBACK_RESAMPLES, rows.items_in(~is_final)),
     )
     competent = [on_final[run.name] for run in ran if run.tier is Tier.COMPETENT]
     return Calibration(

@@ -1,6 +1,7 @@
 """How hard a task is and how sure we are of it, by bootstraps that give every solver the same resampled rows."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -37,6 +38,22 @@ def draw_counts(
     for drawn in counts:  # one by one: rows drawn and counted take a tenth of the time of a multinomial
         drawn[:] = np.bincount(rng.integers(rows, size=rows), minlength=rows)
     return counts
+
+
+def remembering(metric: Metric) -> Metric:
+    """The same metric, which scores and bootstraps equal arrays once: several measures ask for the same predictions."""
+    known: dict[tuple[int, int, int], tuple[tuple[Array, Array, Floats | None], Floats]] = {}
+
+    def resample(truth: Array, prediction: Array, counts: Floats) -> Floats:
+        is_score = len(counts) == 1 and bool((counts == 1).all())
+        drawn = None if is_score else counts
+        key = id(truth), id(prediction), id(drawn)
+        if key not in known:
+            # The arrays are kept, so that no other array gets their id.
+            known[key] = (truth, prediction, drawn), metric.resample(truth, prediction, counts)
+        return known[key][1]
+
+    return replace(metric, resample=resample)
 
 
 def band_of(difficulty: float) -> Band:

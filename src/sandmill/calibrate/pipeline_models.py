@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from sandmill.calibrate.solvers.answers import fit_scores, spread_classes, target_scale
 from sandmill.calibrate.solvers.decisions import class_shares, decide
-from sandmill.calibrate.solvers.designs import Design
+from sandmill.calibrate.solvers.designs import Design, by_parts
 from sandmill.calibrate.solvers.forests import column_forest
 from sandmill.calibrate.solvers.linear import linear_scores, responses
 from sandmill.calibrate.solvers.table import Table
@@ -81,9 +81,9 @@ def _kernel_ridge(width: float, design: Design, table: Table) -> Any:
     middle = design.train.mean(axis=0)
     reach = np.sqrt(2 * width**2 * max(1.0, float(design.train.var(axis=0).sum())))
     rows, others = (((part - middle) / reach).astype(np.float32) for part in (design.train, design.test))
-    own, far = (np.exp(-_squared_distances(part, rows)) for part in (rows, others))
-    weights = np.linalg.solve(own + _NOISE * np.eye(len(rows)), responses(table))
-    return _as_scores(far @ weights.astype(np.float32), table)
+    own = np.exp(-_squared_distances(rows, rows))
+    weights = np.linalg.solve(own + _NOISE * np.eye(len(rows)), responses(table)).astype(np.float32)
+    return _as_scores(by_parts(lambda part: np.exp(-_squared_distances(part, rows)) @ weights, others), table)
 
 
 def _squared_distances(rows: Any, others: Any) -> Any:

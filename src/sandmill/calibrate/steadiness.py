@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sandmill.calibrate.board import medal_rows, median_rows
-from sandmill.calibrate.measure import RESAMPLES, draw_counts
 from sandmill.errors import ItemRejected
 from sandmill.metrics import Metric
 from sandmill.metrics.base import Array, Floats
@@ -58,9 +56,7 @@ def resample_thresholds(
     truth: Array,
     predictions: Sequence[Array],
     metric: Metric,
-    rng: np.random.Generator,
-    resamples: int = RESAMPLES,
-    items: NDArray[np.intp] | None = None,
+    counts: Floats,
 ) -> ThresholdScores:
     """Rank the entries on some rows and resample those that the rank rule picks.
 
@@ -68,16 +64,13 @@ def resample_thresholds(
         truth: answers, shape (rows,).
         predictions: of all board entries, in any order.
         metric: scores and resamples.
-        rng: for the bootstraps, shared by all entries.
-        resamples: how many.
-        items: item of each row; None: a row is an item.
+        counts: bootstraps from `draw_counts`, shared by all entries.
     """
     sign = -1 if metric.is_lower_better else 1
     scores = np.array([sign * metric.own_score(truth, prediction) for prediction in predictions])
     best_first = np.argsort(-scores, kind="stable")
     rows = [(row,) for row in medal_rows(len(scores))] + [median_rows(len(scores))]
     entries = [[best_first[row - 1] for row in those] for those in rows]
-    counts = draw_counts(len(truth), rng, resamples, items)
     drawn = {entry: sign * metric.resample(truth, predictions[entry], counts) for those in entries for entry in those}
     return ThresholdScores(
         point=np.array([scores[those].mean() for those in entries]),

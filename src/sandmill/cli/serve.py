@@ -27,7 +27,7 @@ def serve(
         typer.Option(metavar="FILE", help="File with the token that clients send; mode 600, 16 characters or more."),
     ],
     sources: Annotated[
-        list[str] | None, typer.Argument(metavar="[RELEASE_OR_TASKS]...", help=_SOURCES_HELP, show_default=False)
+        list[str] | None, typer.Argument(metavar="RELEASE_OR_TASKS", help=_SOURCES_HELP, show_default=False)
     ] = None,
     host: Annotated[str, typer.Option(metavar="HOST", help="Address to listen on.")] = "127.0.0.1",
     concurrency: Annotated[

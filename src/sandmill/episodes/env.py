@@ -1,6 +1,7 @@
 """An episode of several steps on one task, in the words of Gymnasium: `reset`, `step`, terminated, truncated."""
 
 import asyncio
+import logging
 import time
 from contextlib import suppress
 from functools import lru_cache
@@ -13,17 +14,20 @@ from sandmill.episodes.feedback import Feedback
 from sandmill.episodes.observation import observe
 from sandmill.episodes.prompt import build_prompt
 from sandmill.episodes.task import EpisodeTask
-from sandmill.errors import InputError, Problem, SandboxUnavailable
+from sandmill.errors import InputError, Problem, SandboxUnavailable, SandmillError
 from sandmill.grading.check import FormatReport, check_format
 from sandmill.metrics.library import load_libraries
 from sandmill.models.reports import GradeReport, Outcome
 from sandmill.models.rollout import Act, Action, Ending, EpisodeLimits, Rollout, Step
 from sandmill.models.run import Isolation, RunResult
 from sandmill.rewards import Reward, get_reward
+from sandmill.rewards.markers import new_token, read_markers, without_marker_code
 
 if TYPE_CHECKING:
     from sandmill.episodes.sandboxes import AsyncRunner
+    from sandmill.rewards.instrument import InstrumentWith
 
+_LOG = logging.getLogger(__name__)
 _TRIES = 3
 """Attempts of a run while the sandbox fails before the agent's code starts."""
 
@@ -55,6 +59,7 @@ class MLEnv:
         reward: str | Reward = "gap",
         limits: EpisodeLimits | None = None,
         sandbox: "AsyncRunner | None" = None,
+        instrument: "bool | InstrumentWith" = False,
         sample: int = 0,
         **numbers: Any,
     ) -> None:
@@ -66,6 +71,9 @@ class MLEnv:
             limits: of the episode; or give its fields by name: `max_steps`, `max_submissions`, `time_budget`,
                 `timeout`.
             sandbox: runs the code. None means the sandbox of the task.
+            instrument: True inserts progress markers into scripts by fixed rules, which needs
+                `pip install 'sandmill[instrument]'`. A function from script to script, for example a call of a language
+                model, proposes their places instead.
             sample: number of the rollout among those of the same task.
             numbers: single limits.
 
@@ -78,7 +86,7 @@ class MLEnv:
         self.format_rate: float | None = None
         """Share of the model's messages in the asked-for format, which an adapter may set before the end."""
         self._reward = get_reward(reward)
-        self._sandbox, self._sample = sandbox, sample
+        self._sandbox, self._instrument, self._sample = sandbox, instrument, sample
         self._folder: TemporaryDirectory[str] | None = None
         self._clear()
 
@@ -139,15 +147,18 @@ class MLEnv:
         self._steps.append(step)
         return self._observe(step), 0.0, False, False, {"step": step, "mask": False}
 
-    async def stop(self) -> Rollout:
+    async def stop(self, *, is_fault: bool = False) -> Rollout:
         """End the episode for the trainer, for example because the context of the model is full.
+
+        Args:
+            is_fault: something outside of the agent failed, for example the server of the model. The rollout is masked.
 
         Returns:
             The finished rollout; that of an episode which is over already.
         """
         if self.rollout is None:
             self._check_running(Act.finish())
-            await self._end(Ending.STOPPED, None)
+            await self._end(Ending.INFRA if is_fault else Ending.STOPPED, None)
         assert self.rollout is not None
         return self.rollout
 
@@ -179,8 +190,10 @@ class MLEnv:
     async def _run(self, code: str) -> Step:
         """Run a script, and check the format of what it leaves."""
         number = len(self._steps) + 1
-        result = await self._run_with_retries(code)
+        token = new_token()
+        result = await self._run_with_retries(await self._with_markers(code, token))
         self._used_s += result.duration_s
+        markers, stdout = read_markers(result.stdout, token)
         report = await asyncio.to_thread(check_format, _content_of(result), self.task.private)
         self._latest = result
         if report.is_valid and result.submission is not None:
@@ -191,13 +204,28 @@ class MLEnv:
             code=code,
             outcome=_outcome_of(result, report),
             duration_s=result.duration_s,
-            stdout=result.stdout,
-            stderr=result.stderr,
+            stdout=stdout,
+            stderr=without_marker_code(result.stderr, token),
             detail=result.detail,
             checks=report.checks,
             problems=report.problems,
+            markers=markers,
             mask=result.outcome is Outcome.INFRA_ERROR,
         )
+
+    async def _with_markers(self, code: str, token: str) -> str:
+        if not self._instrument:
+            return code
+        from sandmill.rewards.instrument import instrument
+
+        using = None if self._instrument is True else self._instrument
+        try:
+            return await asyncio.to_thread(instrument, code, token, using)
+        except SandmillError:
+            raise
+        except Exception:  # noqa: BLE001  a failing language model must not end the episode
+            _LOG.warning("The places of markers were not proposed; the script runs without markers", exc_info=True)
+            return code
 
     async def _run_with_retries(self, code: str) -> RunResult:
         sandbox = self._sandbox or self.task.sandbox

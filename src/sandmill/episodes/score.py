@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sandmill.errors import InputError, Problem
 from sandmill.grading import grade_submission
-from sandmill.grading.private_half import read_private
+from sandmill.grading.private_half import PrivateHalf, read_private
 from sandmill.models.episode import Score
 from sandmill.models.reports import GradeReport, Outcome
 from sandmill.models.rollout import Action, Ending, Rollout, Step
@@ -15,14 +15,14 @@ from sandmill.models.run import RunResult
 from sandmill.rewards import Reward, get_reward
 
 
-def score(task: Path | str, result: RunResult, preset: str | Reward = "gap") -> Score:
+def score(task: Path | str | PrivateHalf, result: RunResult, preset: str | Reward = "gap") -> Score:
     """Score a run on the final part of the task. Call this once, for the run that ends the episode.
 
     A run whose outcome is not `ok` keeps its outcome and gets the reward of a failure, regardless of files in the
     scratch folder.
 
     Args:
-        task: folder of a pulled task with its private half.
+        task: folder of a pulled task with its private half, or that half, as `EpisodeTask.private` has it.
         result: the return value of `Sandbox.run`. Paths and bytes are refused, since an agent can write files.
         preset: name of a reward, or a reward with weights of your own. `gap` is `gap_closed`, clipped to 0..1.
 
@@ -30,7 +30,7 @@ def score(task: Path | str, result: RunResult, preset: str | Reward = "gap") -> 
         InputError: if the folder is not such a task, `result` is not a `RunResult`, or the preset is unknown.
     """
     reward, submission = get_reward(preset), submission_of(result)
-    facts, answers = read_private(Path(task))
+    facts, answers = task if isinstance(task, PrivateHalf) else read_private(Path(task))
     grade = grade_submission(submission, answers, facts.facts, facts.calibration)
     if result.outcome is not Outcome.OK:
         grade = grade.model_copy(update={"outcome": result.outcome})

@@ -1,7 +1,13 @@
-"""Client for language models over LiteLLM: records every reply, limits the cost, replays. Only builds use it."""
+"""Clients for language models over LiteLLM, within a limit of cost.
+
+`LlmClient` answers single prompts of builds with JSON, records every reply and replays. `ChatClient` talks in turns and
+records nothing.
+"""
 
 from sandmill.llm.budget import Budget
 from sandmill.llm.cache import Recordings
+from sandmill.llm.chat import ChatClient, ChatReply
 from sandmill.llm.client import LlmClient
+from sandmill.llm.provider import RequestFailed
 
-__all__ = ["Budget", "LlmClient", "Recordings"]
+__all__ = ["Budget", "ChatClient", "ChatReply", "LlmClient", "Recordings", "RequestFailed"]

@@ -2,7 +2,9 @@
 
 import asyncio
 import random
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import TypeVar
 
 from sandmill.errors import NoAnswer, ReplayMiss
 from sandmill.llm.budget import Budget
@@ -16,6 +18,29 @@ FIRST_WAIT_S = 0.5
 """Mean wait before the first retry; doubled for each further one."""
 LONGEST_WAIT_S = 60.0
 """Longest wait before a retry. A model whose server asks for more is passed over."""
+
+
+_Answer = TypeVar("_Answer")
+
+
+async def retry(send: Callable[[], Awaitable[_Answer]], retries: int) -> _Answer:
+    """Send a request, and send it again after each transient failure.
+
+    Raises:
+        RequestFailed: the last failure.
+    """
+    for attempt in range(retries + 1):
+        try:
+            return await send()
+        except RequestFailed as failure:
+            # The random factor spreads the retries of requests that failed together.
+            wait = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2**attempt * random.uniform(0.5, 1.5))
+            if failure.retry_after_s is not None:
+                wait = failure.retry_after_s
+            if not failure.is_transient or attempt == retries or wait > LONGEST_WAIT_S:
+                raise
+            await asyncio.sleep(wait)
+    raise AssertionError("unreachable: the last attempt returns or raises")
 
 
 class LlmClient:
@@ -92,7 +117,7 @@ class LlmClient:
         """Ask one model in the strictest form that its server accepts."""
         for number in range(self._form_number.get(model, 0), len(FORMS)):
             try:
-                reply = await self._send_with_retries(model, key, prompt, FORMS[number])
+                reply = await retry(partial(self._send, model, key, prompt, FORMS[number]), self._settings.retries)
             except RequestFailed as failure:
                 if failure.may_be_form and FORMS[number] != FORMS[-1]:
                     continue
@@ -100,20 +125,6 @@ class LlmClient:
             self._form_number[model] = max(number, self._form_number.get(model, 0))
             return reply
         raise AssertionError("unreachable: the last form returns or raises")
-
-    async def _send_with_retries(self, model: str, key: str, prompt: Prompt, form: AnswerForm) -> Reply:
-        for attempt in range(self._settings.retries + 1):
-            try:
-                return await self._send(model, key, prompt, form)
-            except RequestFailed as failure:
-                # The random factor spreads the retries of requests that failed together.
-                wait = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2**attempt * random.uniform(0.5, 1.5))
-                if failure.retry_after_s is not None:
-                    wait = failure.retry_after_s
-                if not failure.is_transient or attempt == self._settings.retries or wait > LONGEST_WAIT_S:
-                    raise
-                await asyncio.sleep(wait)
-        raise AssertionError("unreachable: the last attempt returns or raises")
 
     async def _send(self, model: str, key: str, prompt: Prompt, form: AnswerForm) -> Reply:
         """Send a request once and book its cost, whether the answer is usable or not."""

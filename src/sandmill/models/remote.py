@@ -15,6 +15,8 @@ from sandmill.models.run import MOST_SECONDS, Isolation, RunLimits, RunResult
 
 API = 1
 """Version of the messages. A client refuses a server with another one."""
+QUEUED_BEAT, STARTED_BEAT = b" ", b"\n"
+"""White space that a server sends before a JSON reply: while a run of the request waits, and when all have started."""
 SCRATCH_ID_PATTERN = r"^[A-Za-z0-9_-]{1,64}$"
 DEEPEST_PATH = 32
 """Most parts of a path in a scratch folder."""

@@ -85,7 +85,7 @@ class Ending(StrEnum):
     STOPPED = "stopped"
     """The trainer stopped the episode, for example because the context of the model was full."""
     INFRA = "infra"
-    """The sandbox failed. The rollout is masked."""
+    """The sandbox or the server of the model failed. The rollout is masked."""
 
 
 class Step(Frozen):

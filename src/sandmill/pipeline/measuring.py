@@ -128,7 +128,8 @@ def _size(attempt: Attempt, pilot: Pilot, runs: list[PanelRun], streams: Streams
     """Choose the size of the test. A replicate keeps the size of the design that it repeats."""
     metric = get_metric(pilot.facts.metric)
     predictions = {run.name: run.prediction for run in require_enough(runs)}
-    ladder = resample_thresholds(pilot.truth, list(predictions.values()), metric, streams.generator("pilot"))
+    counts = draw_counts(len(pilot.truth), streams.generator("pilot"))
+    ladder = resample_thresholds(pilot.truth, list(predictions.values()), metric, counts)
     scores = [metric.own_score(pilot.truth, answer) for answer in (pilot.oracle, predictions[TRIVIAL])]
     gap = abs(scores[0] - scores[1])
     rows, most = len(pilot.truth), pilot.spec.sizes.final

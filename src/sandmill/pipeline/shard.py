@@ -1,8 +1,7 @@
-"""Make one shard: attempts in waves until each slot has a candidate or is spent, then suites and proofs."""
+"""Make one shard: attempts until each slot has a proved candidate or is spent, then suites over all candidates."""
 
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -14,7 +13,7 @@ from sandmill.models.plan import ShardPlan
 from sandmill.models.release import VerifiedTask
 from sandmill.models.reports import AttemptReport, Rejection, SlotReport, Verification
 from sandmill.models.spec import Knobs, TaskSpec
-from sandmill.pipeline.attempt import AttemptJob, Ended, Failed, Result, prove, rejection_of, run_attempt
+from sandmill.pipeline.attempt import AttemptJob, Ended, Failed, prove, rejection_of, run_attempt
 from sandmill.pipeline.band_search import Attempt, Miss, OffBand, SlotSearch
 from sandmill.pipeline.measuring import Calibrated
 from sandmill.pipeline.records import make_task
@@ -38,7 +37,7 @@ class Progress:
     attempts: int
     rejected: int
     done: int = 0
-    """Pieces of work of this wave that have ended, of `total`."""
+    """Pieces of work that have ended since the last suites, of `total` so far."""
     total: int = 0
     is_stored: bool = False
     """The shard is finished and kept. This is its last report."""
@@ -57,7 +56,7 @@ class Shard:
     rejections: tuple[Rejection, ...]
     slots: tuple[SlotReport, ...]
     suites: tuple[dict[str, Any], ...]
-    """Results of the expectation suites, one row an expectation and wave."""
+    """Results of the expectation suites, one row for each expectation and each time that they ran."""
     rejects: tuple[tuple[Rejection, TaskPackage], ...]
     """The packages that were rejected last, at most as many as `--keep-rejects` asks for."""
 
@@ -88,9 +87,10 @@ class _Slot(SlotSearch):
     def booked_rejections(self) -> list[Rejection]:
         """Book the price of the draft on the last rejection if the slot stays empty: no task accounts for it."""
         authorship = self.slot.authorship
-        if self.tasks or authorship is None or not self.rejections:
-            return self.rejections
-        *earlier, last = self.rejections
+        ordered = sorted(self.rejections, key=lambda rejection: rejection.replicate)
+        if self.tasks or authorship is None or not ordered:
+            return ordered
+        *earlier, last = ordered
         return [*earlier, last.model_copy(update={"usd": authorship.usage.usd})]
 
 
@@ -129,8 +129,13 @@ class _Try:
         )
 
 
-_Candidate = tuple[_Try, Calibrated]
-"""An attempt whose package passed its gates; the suites and the proof are still to come."""
+@dataclass(frozen=True)
+class _Candidate:
+    """An attempt whose package passed its gates, and its proof. Only the suites are still to come."""
+
+    attempt: _Try
+    made: Calibrated
+    proof: Verification | Failed
 
 
 @dataclass
@@ -151,7 +156,7 @@ class ShardBuild:
     def __post_init__(self) -> None:
         self._slots = [_Slot(slot, self.plan.round) for slot in self.plan.slots]
         self._suite_rows: list[dict[str, Any]] = []
-        self._rejects: deque[tuple[Rejection, TaskPackage]] = deque(maxlen=self.keep_rejects)
+        self._rejects: list[tuple[Rejection, TaskPackage]] = []
         refusals = {rejection.slot: rejection for rejection in self.plan.refusals}
         for slot in self._slots:
             if refusal := refusals.get(slot.slot.number):
@@ -161,28 +166,54 @@ class ShardBuild:
     def run(self) -> Shard:
         """Fill the slots, then render the replicates of verified designs."""
         while waiting := [slot for slot in self._slots if slot.is_open]:
-            self._prove(self._search(waiting))
-        self._prove(self._attempt([one for slot in self._slots for one in self._replicates(slot)]))
+            self._settle(self._search([_Try(slot, slot.next_attempt()) for slot in waiting]))
+        self._settle(self._search([one for slot in self._slots for one in self._replicates(slot)]))
         tasks = [task for slot in self._slots for task in slot.tasks]
         return Shard(
             tasks=tuple(sorted(tasks, key=lambda task: (task.record.lineage.slot, task.record.replicate))),
             rejections=tuple(rejection for slot in self._slots for rejection in slot.booked_rejections()),
             slots=tuple(slot.report() for slot in self._slots),
             suites=tuple(self._suite_rows),
-            rejects=tuple(self._rejects),
+            rejects=self._last_rejects(),
         )
 
-    def _search(self, waiting: list[_Slot]) -> list[_Candidate]:
-        """Attempt in waves until each slot has a candidate or is spent.
+    def _search(self, tries: list[_Try]) -> list[_Candidate]:
+        """Attempt until each slot has a candidate or is spent, and prove candidates meanwhile.
 
-        Suites and proofs wait for all slots: the suites cost as much for one package as for twenty.
+        Each slot goes on by itself, so no worker waits for the slowest. The slot with the most attempts goes first:
+        its search may take the longest. The suites wait for all: they cost as much for one package as for twenty.
         """
-        found: list[_Candidate] = []
-        while waiting := [slot for slot in waiting if slot.is_open]:
-            wave = self._attempt([_Try(slot, slot.next_attempt()) for slot in waiting])
-            found += wave
-            waiting = [slot for slot in waiting if not any(slot is one.slot for one, _ in wave)]
-        return found
+        found: dict[int, tuple[_Try, Calibrated]] = {}
+        proofs: dict[int, Verification | Failed] = {}
+        running: dict[int, _Try | int] = {}
+        done = 0
+        with self.workers.batch(JOB_TIMEOUT_S) as batch:
+            for one in tries:
+                running[batch.submit(run_attempt, self._job(one), one.attempt.number)] = one
+            for number, outcome in batch.ended():
+                this, done = running.pop(number), done + 1
+                # A lost worker does not say where it was; most of an attempt is calibration.
+                ended = _ending(outcome, Stage.VERIFY if isinstance(this, int) else Stage.CALIBRATE)
+                if isinstance(this, int):
+                    found[this][0].spend(ended.seconds)
+                    proofs[this] = ended.result
+                else:
+                    this.spend(ended.seconds)
+                    if not isinstance(ended.result, Failed):
+                        found[number] = this, ended.result
+                        running[batch.submit(partial(prove, secret=self.secret), ended.result, 1)] = number
+                    elif following := self._after_reject(this, ended.result):
+                        running[batch.submit(run_attempt, self._job(following), following.attempt.number)] = following
+                self._tell(ended.stage, done, done + len(running))
+        candidates = [_Candidate(one, made, proofs[number]) for number, (one, made) in found.items()]
+        return sorted(candidates, key=lambda one: (one.attempt.attempt.slot.number, one.attempt.attempt.replicate))
+
+    def _after_reject(self, one: _Try, failed: Failed) -> _Try | None:
+        """Note a failed attempt. Returns the next one of its slot, if one is due."""
+        self._reject(one, failed)
+        if one.attempt.replicate or not one.slot.is_open:
+            return None
+        return _Try(one.slot, one.slot.next_attempt())
 
     def _replicates(self, slot: _Slot) -> Iterator[_Try]:
         for record in [task.record for task in slot.tasks]:
@@ -198,60 +229,33 @@ class ShardBuild:
                 )
                 yield _Try(slot, attempt, record.spec)
 
-    def _attempt(self, tries: list[_Try]) -> list[_Candidate]:
-        plan, keeps = self.plan.plan_fingerprint, self.keep_rejects > 0
-        jobs = [AttemptJob(one.attempt, plan, self.secret, one.repeats, keeps) for one in tries]
-        found: list[_Candidate] = []
-        # A lost worker does not say where it was; most of an attempt is calibration.
-        for one, ended in zip(tries, self._work(run_attempt, jobs, Stage.CALIBRATE), strict=True):
-            one.spend(ended.seconds)
-            if isinstance(ended.result, Failed):
-                self._reject(one, ended.result)
-            else:
-                found.append((one, ended.result))
-        return found
+    def _job(self, one: _Try) -> AttemptJob:
+        return AttemptJob(one.attempt, self.plan.plan_fingerprint, self.secret, one.repeats, self.keep_rejects > 0)
 
-    def _prove(self, candidates: list[_Candidate]) -> None:
-        sound = self._check(candidates)
-        proofs = self._work(partial(prove, secret=self.secret), [made for _, made in sound], Stage.VERIFY)
-        for (one, made), proof in zip(sound, proofs, strict=True):
-            one.spend(proof.seconds)
-            if isinstance(proof.result, Failed):
-                self._reject(one, Failed.after(made, proof.result.error))
+    def _settle(self, candidates: list[_Candidate]) -> None:
+        """Accept or reject candidates by the suites and by their proofs."""
+        for one in self._check(candidates):
+            if isinstance(one.proof, Failed):
+                self._reject(one.attempt, Failed.after(one.made, one.proof.error))
             else:
-                self._accept(one, made, proof.result)
+                self._accept(one.attempt, one.made, one.proof)
 
     def _check(self, candidates: list[_Candidate]) -> list[_Candidate]:
         if not candidates:
             return []
         started = time.monotonic()
-        checked = check_suites([made.package for _, made in candidates], self.suites)
+        checked = check_suites([one.made.package for one in candidates], self.suites)
         self._suite_rows += checked.suites
         share = (time.monotonic() - started) / len(candidates)
         sound = []
-        for one, made in candidates:
-            one.spend({Stage.CHECK: share})
-            if findings := checked.findings.get(made.package.task_id):
-                self._reject(one, Failed.after(made, rejection_of(findings)))
+        for one in candidates:
+            one.attempt.spend({Stage.CHECK: share})
+            if findings := checked.findings.get(one.made.package.task_id):
+                self._reject(one.attempt, Failed.after(one.made, rejection_of(findings)))
             else:
-                sound.append((one, made))
+                sound.append(one)
         self._tell(Stage.CHECK, len(candidates), len(candidates))
         return sound
-
-    def _work(self, function: Callable[[Any], Ended[Result]], jobs: Sequence[Any], stage: Stage) -> list[Ended[Result]]:
-        """Run jobs in the workers. Return their results in the order of the jobs.
-
-        A job that does not return is an internal error of the stage. A design that takes too long is itself at fault.
-        """
-        ended: dict[int, Ended[Result]] = {}
-        for index, outcome in self.workers.map(function, jobs, JOB_TIMEOUT_S) if jobs else ():
-            if isinstance(outcome, WorkerTimeout):
-                outcome = Ended(Failed(ItemRejected(stage, "timeout", str(outcome))), stage)
-            elif isinstance(outcome, Exception):
-                outcome = Ended(Failed(internal_error(stage, outcome)), stage)
-            ended[index] = outcome
-            self._tell(outcome.stage, len(ended), len(jobs))
-        return [ended[index] for index in range(len(jobs))]
 
     def _accept(self, one: _Try, made: Calibrated, verification: Verification) -> None:
         task = make_task(made, one.attempt, verification, self.plan, self.code, self.secret)
@@ -282,8 +286,14 @@ class ShardBuild:
         else:
             one.slot.start_over()
         one.note_step(error.reason, failed.spec, failed.difficulty, failed.panel_s)
-        if failed.package:
+        if failed.package and self.keep_rejects:
             self._rejects.append((rejection, failed.package))
+            self._rejects = list(self._last_rejects())
+
+    def _last_rejects(self) -> tuple[tuple[Rejection, TaskPackage], ...]:
+        """The rejects of the latest attempts, whatever the order in which workers finished."""
+        latest = sorted(self._rejects, key=lambda one: (one[0].replicate, one[0].attempt, one[0].slot))
+        return tuple(latest[-self.keep_rejects :]) if self.keep_rejects else ()
 
     def _tell(self, stage: Stage, done: int = 0, total: int = 0, task: str = "") -> None:
         self.listen(
@@ -298,3 +308,16 @@ class ShardBuild:
                 task=task,
             )
         )
+
+
+def _ending(outcome: Any, stage: Stage) -> Ended[Any]:
+    """Return how a job ended. One that did not return is an internal error of the stage, or a design that is too slow.
+
+    A design that takes too long is itself at fault.
+    """
+    if isinstance(outcome, WorkerTimeout):
+        return Ended(Failed(ItemRejected(stage, "timeout", str(outcome))), stage)
+    if isinstance(outcome, Exception):
+        return Ended(Failed(internal_error(stage, outcome)), stage)
+    ended: Ended[Any] = outcome
+    return ended

@@ -15,6 +15,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
+from itertools import count
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Lock
@@ -70,42 +72,44 @@ class WorkerPool:
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="worker-caller")
         self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
         self._all: set[_Worker] = set()
+        self._waiting: queue.PriorityQueue[tuple[int, int, _Waiting]] = queue.PriorityQueue()
+        self._numbers = count()
+        self._closing, self._is_closed = Lock(), False
         for _ in range(workers):
             self._idle.put(self._hire())
+
+    def batch(self, timeout_s: float) -> "Batch":
+        """Open a batch of work. Each of its items may take this many wall-clock seconds, first imports included."""
+        return Batch(self, timeout_s)
 
     def map(
         self, function: Callable[[Item], Result], items: Iterable[Item], timeout_s: float
     ) -> Iterator[tuple[int, Result | Exception]]:
-        """Run a function over items, each in some worker, and yield as they complete.
+        """Run a function over items, each in some worker, and yield as they complete. See `Batch`."""
+        with self.batch(timeout_s) as batch:
+            for item in items:
+                batch.submit(function, item)
+            yield from batch.ended()
 
-        Args:
-            function: importable by name and picklable; items and results are picklable too.
-            items: read at once.
-            timeout_s: wall-clock limit of one item, a worker's first imports included.
-
-        Yields:
-            (index of the item, result or exception). `WorkerTimeout`, `WorkerLost` and `WorkerFault` are failures
-            around the function. Never raises for an item.
-        """
-        futures: dict[Future[Any], int] = {
-            self._threads.submit(self._run, function, item, timeout_s): index for index, item in enumerate(items)
-        }
-        # Not `as_completed`: it waits for ever for futures that the executor's shutdown cancels.
-        done: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
-        for future in futures:
-            future.add_done_callback(done.put)
-        try:
-            for _ in range(len(futures)):
-                future = done.get()
-                lost = WorkerLost("the pool was closed before the item was begun") if future.cancelled() else None
-                yield futures[future], lost or future.result()
-        finally:
-            for future in futures:
+    def submit(self, function: Callable[[Any], Any], item: Any, timeout_s: float, urgency: int) -> Future[Any]:
+        """Queue an item. Of waiting items the most urgent is next, and of equal ones the oldest."""
+        future: Future[Any] = Future()
+        with self._closing:
+            if self._is_closed:
                 future.cancel()
+                return future
+            self._waiting.put((-urgency, next(self._numbers), _Waiting(function, item, timeout_s, future)))
+            self._threads.submit(self._run_next)
+        return future
 
     def close(self) -> None:
         """Kill the workers and drop waiting items. Safe to call twice."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        with self._closing:
+            self._is_closed = True
+            self._threads.shutdown(wait=False, cancel_futures=True)
+            with suppress(queue.Empty):
+                while True:
+                    self._waiting.get_nowait()[-1].future.cancel()
         for worker in tuple(self._all):
             worker.kill()
         self._threads.shutdown(wait=True)
@@ -118,6 +122,20 @@ class WorkerPool:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _run_next(self) -> None:
+        """Run the most urgent item that waits. It need not be the one for which this call was queued."""
+        try:
+            waiting = self._waiting.get_nowait()[-1]
+        except queue.Empty:  # the pool is closing
+            return
+        if not waiting.future.set_running_or_notify_cancel():
+            return
+        try:
+            waiting.future.set_result(self._run(waiting.function, waiting.item, waiting.timeout_s))
+        except BaseException as error:
+            waiting.future.set_exception(error)
+            raise
 
     def _run(self, function: Callable[[Any], Any], item: Any, timeout_s: float) -> Any:
         worker = self._idle.get()
@@ -136,6 +154,55 @@ class WorkerPool:
         worker = self._nursery.submit(_Worker).result()
         self._all.add(worker)
         return worker
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    function: Callable[[Any], Any]
+    item: Any
+    timeout_s: float
+    future: Future[Any]
+
+
+class Batch:
+    """Items that belong together. Leaving its context drops those that have not begun.
+
+    Functions are importable by name and picklable, items and results are picklable too.
+    """
+
+    def __init__(self, pool: WorkerPool, timeout_s: float) -> None:
+        self._pool, self._timeout_s = pool, timeout_s
+        self._done: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
+        self._open: dict[Future[Any], int] = {}
+        self._submitted = 0
+
+    def submit(self, function: Callable[[Any], Any], item: Any, urgency: int = 0) -> int:
+        """Queue an item for some worker. Returns its number in this batch."""
+        number, self._submitted = self._submitted, self._submitted + 1
+        future = self._pool.submit(function, item, self._timeout_s, urgency)
+        self._open[future] = number
+        # Not `as_completed`: items may be added while others are waited for.
+        future.add_done_callback(self._done.put)
+        return number
+
+    def ended(self) -> Iterator[tuple[int, Any]]:
+        """Yield items as they end, until none is open. Items may be submitted meanwhile.
+
+        Yields:
+            (number of the item, its result or exception). `WorkerTimeout`, `WorkerLost` and `WorkerFault` are failures
+            around the function. Never raises for an item.
+        """
+        while self._open:
+            future = self._done.get()
+            lost = WorkerLost("the pool was closed before the item was begun") if future.cancelled() else None
+            yield self._open.pop(future), lost or future.result()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for future in self._open:
+            future.cancel()
 
 
 def shared_workers(workers: int) -> WorkerPool:

@@ -18,8 +18,8 @@ class PartialCredit(Reward):
     `share` is that of the preset `gap`, unclipped: the trivial solver is 0 and the oracle is 1. Checks are what the
     parent process observes of the best submission of the rollout: file, parses, header, ids, values. They are the core
     of the credit. Markers are printed by the agent's own process, which can fake them. Therefore both together stay
-    below the lowest reward of a valid submission: at most -8.3. A rollout whose submission was tampered with gets no
-    credit.
+    below the lowest reward of a valid submission: at most -8.3. A rollout in which a submission was tampered with gets
+    no credit.
 
     Source: RL for MLE Agents (arXiv 2509.01684), the reward with environment instrumentation: -10 for a total failure,
     0.1 for each printed milestone, the true score (about -1 to 1, higher is better) for a valid solution. The checks,
@@ -79,7 +79,9 @@ class PartialCreditGrpo(PartialCredit):
 
 def _progress(rollout: Rollout) -> tuple[int, int]:
     """Return the number of checks and of markers that count."""
-    if rollout.grade is not None and rollout.grade.outcome is Outcome.TAMPER:
+    grade = rollout.grade
+    outcomes = {step.outcome for step in rollout.steps} | ({grade.outcome} if grade else set())
+    if Outcome.TAMPER in outcomes:
         return 0, 0
-    passed = set(rollout.checks) | set(rollout.grade.checks if rollout.grade else ())
+    passed = set(rollout.checks) | set(grade.checks if grade else ())
     return len(passed & set(FORMAT_CHECKS)), len(set(rollout.markers))

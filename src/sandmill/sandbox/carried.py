@@ -16,6 +16,10 @@ from sandmill.models.layout import PUBLIC, SCRIPT
 from sandmill.models.remote import DEEPEST_PATH, LONGEST_PATH_BYTES, ScratchChanges, ScratchEntry
 
 _MADE_BY_EACH_RUN = frozenset({PUBLIC, SCRIPT})
+_ENTRY_BYTES = 32
+"""Bytes of JSON of an entry without path and content."""
+_JSON_GROWTH = 6
+"""Most bytes of JSON for one character, as in `\\u0000`."""
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -44,23 +48,24 @@ def skipped_note(skipped: Sequence[str], what: str) -> str:
 
 
 def read_scratch(folder: Path, most_bytes: int, most_entries: int) -> Carried:
-    """Read all regular files and folders, in the order of their paths, within the limits."""
+    """Read all regular files and folders, in the order of their paths, within the limits.
+
+    `most_bytes` limits the contents and the paths together. A path counts as much as it can take in JSON.
+    """
     carried, left = Carried(), most_bytes
     for path, status in _walk(folder, ""):
         is_folder = stat.S_ISDIR(status.st_mode)
         if not (is_folder or stat.S_ISREG(status.st_mode)) or path in _MADE_BY_EACH_RUN:
             continue
-        if len(carried.entries) >= most_entries or not _is_text(path) or status.st_size > left:
+        name_bytes = _ENTRY_BYTES + _JSON_GROWTH * len(path)
+        content = None
+        if len(carried.entries) < most_entries and _is_text(path) and name_bytes <= left:
+            content = b"" if is_folder else _read(folder / path, left - name_bytes)
+        if content is None:
             carried.skipped.append(path)
             continue
-        content = None
-        if not is_folder:
-            content = _read(folder / path, left)
-            if content is None:
-                carried.skipped.append(path)
-                continue
-            left -= len(content)
-        carried.entries.append(ScratchEntry(path=path, content=content))
+        left -= name_bytes + len(content)
+        carried.entries.append(ScratchEntry(path=path, content=None if is_folder else content))
     return carried
 
 

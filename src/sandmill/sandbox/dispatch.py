@@ -13,6 +13,7 @@ from sandmill.sandbox.remote_server import (
     ServerBusy,
     ServerDown,
     Stopped,
+    Times,
     UnknownPublic,
     WrongToken,
 )
@@ -32,8 +33,7 @@ class Dispatch:
     public_files: Callable[[], dict[str, bytes]]
     """Reads the public folder, for a server that does not have it."""
     most_reply_bytes: int
-    deadline_s: float
-    """Longest time for one attempt on one server, in seconds."""
+    times: Times
     max_wait_s: float
     """Longest wait while all servers are busy, in seconds."""
     isolation: Isolation
@@ -77,18 +77,19 @@ def _attempt(run: Dispatch, fleet: Fleet, number: int) -> RunReply | None:
         run.failed[number] = str(error)
         fleet.failed(number, str(error))
         return None
-    fleet.worked(number)
-    if reply.outcome is Outcome.INFRA_ERROR and len(run.failed) + 1 < len(fleet.members):
-        # The machine of another server may do better.
-        run.failed[number] = reply.detail
-        return None
-    return reply
+    if reply.outcome is not Outcome.INFRA_ERROR:
+        fleet.worked(number)
+        return reply
+    # The agent's code cannot cause this outcome, so the machine is at fault, and another one may do better.
+    fleet.failed(number, reply.detail)
+    run.failed[number] = reply.detail
+    return None if len(run.failed) < len(fleet.members) else reply
 
 
 def _ask(run: Dispatch, server: RemoteServer) -> RunReply:
     for _ in range(_MOST_UPLOADS):
         try:
-            return server.run(run.body, run.most_reply_bytes, run.deadline_s, run.is_stopped)
+            return server.run(run.body, run.most_reply_bytes, run.times, run.is_stopped)
         except UnknownPublic:
             server.upload(run.public_files())
     raise ServerDown("it does not keep the public folder")

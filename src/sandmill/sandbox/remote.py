@@ -4,6 +4,7 @@ import logging
 import ssl
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -19,19 +20,22 @@ from sandmill.sandbox.remote_server import (
     Address,
     RemoteServer,
     ServerDown,
+    Times,
     WrongToken,
     wrong_token,
 )
-from sandmill.sandbox.sandbox import check_run
+from sandmill.sandbox.sandbox import check_run, refuse_code
 
 _KEPT_DIGESTS = 4096
+_MOST_STARTS = 16
+"""Servers that are contacted at a time."""
 _GRACE_S = 60.0
 """Time of a run beyond its time-out and its wait in the queue of a server: set-up, copies, transfer."""
 _JSON_GROWTH = 6
 """Most bytes of JSON for one byte of output, as in `\\u0000`."""
 _BASE64_GROWTH = 4 / 3
 _SLACK_BYTES = 8 << 20
-"""Room in a reply for paths and other fields."""
+"""Room in a message for the code and other fields."""
 _MB = 1 << 20
 _LOG = logging.getLogger(__name__)
 
@@ -87,7 +91,7 @@ class RemoteSandbox:
         self._known: _Known | None = None
         self._starting = threading.Lock()
         self._closed = threading.Event()
-        self._digests: dict[tuple[Path, object], str] = {}
+        self._digests: dict[Path, tuple[object, str]] = {}
 
     @property
     def limits(self) -> RunLimits:
@@ -106,22 +110,30 @@ class RemoteSandbox:
             InputError: if a server refuses the token, or allows less than the requested limits.
             SandboxUnavailable: if no server answers.
         """
-        with self._starting:
+        with self._starting, ThreadPoolExecutor(min(len(self._fleet.members), _MOST_STARTS)) as threads:
             infos, problems = [], []
-            for number, member in enumerate(self._fleet.members):
-                address = member.server.address
-                try:
-                    infos.append((address, member.server.info()))
-                    self._fleet.worked(number)
-                except WrongToken as error:
-                    raise wrong_token(address, str(error)) from None
-                except ServerDown as error:
-                    self._fleet.failed(number, str(error))
-                    _LOG.warning("%s is left out: %s", address.text, error)
-                    problems.append(Problem(address.text, str(error), "a server", "Is sandmill serve running there?"))
+            for address, found in threads.map(self._ask, range(len(self._fleet.members))):
+                if isinstance(found, ServerInfo):
+                    infos.append((address, found))
+                else:
+                    _LOG.warning("%s is left out: %s", address.text, found)
+                    problems.append(Problem(address.text, found, "a server", "Is sandmill serve running there?"))
             if not infos:
                 raise SandboxUnavailable("remote sandbox", problems)
-            self._known = _combine(infos, self._wanted)
+            self._known = _combine(infos, self._wanted, self._scratch_bytes)
+
+    def _ask(self, number: int) -> tuple[Address, ServerInfo | str]:
+        """Return the address of a server and its facts, or the reason why it cannot be used."""
+        server = self._fleet.members[number].server
+        try:
+            info = server.info()
+        except WrongToken as error:
+            raise wrong_token(server.address, str(error)) from None
+        except ServerDown as error:
+            self._fleet.failed(number, str(error))
+            return server.address, str(error)
+        self._fleet.worked(number)
+        return server.address, info
 
     def run(
         self,
@@ -145,6 +157,8 @@ class RemoteSandbox:
                 "timeout", f"{timeout:g}", f"at most {known.timeout_s:g} s", "See sandmill serve --timeout"
             )
             raise InputError("run", [problem], "Nothing was run.")
+        if refused := refuse_code(code):
+            return RunResult(outcome=refused[0], isolation=known.isolation, detail=refused[1])
         folder = None if scratch is None else Path(scratch)
         carried = None if folder is None else read_scratch(folder, self._scratch_bytes, self.limits.inodes)
         request = RunRequest(
@@ -156,16 +170,12 @@ class RemoteSandbox:
             scratch_bytes=self._scratch_bytes,
         )
         body = RunBatch(runs=(request,)).model_dump_json().encode()
-        if len(body) > known.request_bytes:
-            saw, expected = f"a request of {len(body)} bytes", f"at most {known.request_bytes} bytes"
-            hint = "See sandmill serve --max-request-mb, and scratch_mb"
-            raise InputError("run", [Problem("code and scratch", saw, expected, hint)], "Nothing was run.")
         closed = self._closed
         work = Dispatch(
             body,
             public_files=lambda: read_folder(Path(public)),
             most_reply_bytes=self._most_reply_bytes(),
-            deadline_s=timeout + _GRACE_S + self._max_wait,
+            times=Times(queued_s=_GRACE_S + self._max_wait, running_s=timeout + _GRACE_S),
             max_wait_s=self._max_wait,
             isolation=known.isolation,
             is_stopped=lambda: closed.is_set() or bool(cancel and cancel.is_set()),
@@ -198,15 +208,20 @@ class RemoteSandbox:
         return self._known
 
     def _digest(self, public: Path) -> str:
-        public = public.resolve()
-        key = public, stamp_of(public)
-        if key not in self._digests:
+        """Return the digest of a public folder. The folder is read again only if a file has changed."""
+        public, stamp = public.resolve(), stamp_of(public)
+        kept = self._digests.get(public)
+        if kept is None or kept[0] != stamp:
             files = read_folder(public)
             check_names(files)
+            size, most = sum(map(len, files.values())), int(self._facts().request_bytes / _BASE64_GROWTH) - _SLACK_BYTES
+            if size > most:
+                saw, expected = f"{public}, {size} bytes", f"at most {most} bytes (sandmill serve --max-request-mb)"
+                raise InputError("run", [Problem("public", saw, expected)], "Nothing was run.")
             if len(self._digests) >= _KEPT_DIGESTS:
                 self._digests.clear()
-            self._digests[key] = digest_of(files)
-        return self._digests[key]
+            kept = self._digests[public] = stamp, digest_of(files)
+        return kept[1]
 
     def _most_reply_bytes(self) -> int:
         limits = self.limits
@@ -232,13 +247,19 @@ def _parse_addresses(addresses: Sequence[str], token: object) -> list[Address]:
     return found
 
 
-def _combine(infos: Sequence[tuple[Address, ServerInfo]], wanted: RunLimits | None) -> _Known:
+def _combine(infos: Sequence[tuple[Address, ServerInfo]], wanted: RunLimits | None, scratch_bytes: int) -> _Known:
     """Combine the facts of all servers, so that every run is possible on each of them."""
     problems = [
         Problem("limits", f"{name} {getattr(wanted, name)}", f"at most {getattr(info.limits, name)} of {address.text}")
         for address, info in infos
         if wanted
         for name in limits_above(wanted, info.limits)
+    ]
+    needed = int(scratch_bytes * _BASE64_GROWTH) + _SLACK_BYTES
+    problems += [
+        Problem("scratch_mb", f"requests of {needed} bytes", f"at most {info.max_request_bytes} of {address.text}")
+        for address, info in infos
+        if needed > info.max_request_bytes
     ]
     if problems:
         raise InputError("remote sandbox", problems, "Nothing was run.")

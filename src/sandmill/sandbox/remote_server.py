@@ -12,13 +12,24 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ValidationError
 
 from sandmill.errors import InputError, Problem, count, shorten
-from sandmill.models.remote import API, PublicReply, PublicUpload, Refusal, RunReplies, RunReply, ServerInfo
+from sandmill.models.remote import (
+    API,
+    QUEUED_BEAT,
+    STARTED_BEAT,
+    PublicReply,
+    PublicUpload,
+    Refusal,
+    RunReplies,
+    RunReply,
+    ServerInfo,
+)
 
 CONNECT_S = 5.0
 """Longest time for a connection, in seconds."""
 SILENCE_S = 20.0
 """Longest silence of a server while it works on a request, in seconds. It sends a space twice a second."""
 _PIECE_BYTES = 1 << 16
+_BEATS = QUEUED_BEAT + STARTED_BEAT
 _MOST_ERROR_BYTES = 1 << 16
 _LONGEST_RETRY_S = 60.0
 
@@ -47,6 +58,16 @@ class UnknownPublic(Exception):
 
 class Stopped(Exception):
     """The caller no longer wants the answer."""
+
+
+@dataclass(frozen=True)
+class Times:
+    """Longest times of one attempt on one server, in seconds."""
+
+    queued_s: float
+    """Until the run starts."""
+    running_s: float
+    """From the start of the run until its result."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +113,7 @@ class RemoteServer:
             ServerDown, WrongToken: if it cannot be used.
         """
         with self._request("GET", "/v1/info", None) as response:
-            info = _parse(ServerInfo, _read(response, _MOST_ERROR_BYTES, lambda: False))
+            info = _parse(ServerInfo, _read(response, _MOST_ERROR_BYTES, lambda _: False))
         if info.api != API:
             raise ServerDown(f"it speaks version {info.api} of the protocol, this client version {API}")
         return info
@@ -101,24 +122,29 @@ class RemoteServer:
         """Upload a public folder. Returns its digest."""
         body = PublicUpload(files=files).model_dump_json().encode()
         with self._request("POST", "/v1/public", body) as response:
-            return _parse(PublicReply, _read(response, _MOST_ERROR_BYTES, lambda: False)).public
+            return _parse(PublicReply, _read(response, _MOST_ERROR_BYTES, lambda _: False)).public
 
-    def run(self, batch: bytes, most_bytes: int, deadline_s: float, is_stopped: Callable[[], bool]) -> RunReply:
-        """Send a batch of one run and wait for its reply of at most `most_bytes`, not longer than `deadline_s`.
+    def run(self, batch: bytes, most_bytes: int, times: "Times", is_stopped: Callable[[], bool]) -> RunReply:
+        """Send a batch of one run and wait for its reply of at most `most_bytes`.
 
         Raises:
             Stopped: if `is_stopped` returns True before the reply is there. The server then cancels the run.
             ServerDown, ServerBusy, WrongToken, UnknownPublic: if there is no reply.
         """
-        deadline = time.monotonic() + deadline_s
+        queued_until = time.monotonic() + times.queued_s
+        ended_until: float | None = None
 
-        def is_over() -> bool:
-            if time.monotonic() > deadline:
-                raise ServerDown(f"no result after {deadline_s:g} s")
+        def check(beats: bytes) -> bool:
+            nonlocal ended_until
+            now = time.monotonic()
+            if ended_until is None and STARTED_BEAT in beats:
+                ended_until = now + times.running_s
+            if now > (queued_until if ended_until is None else ended_until):
+                raise ServerDown("no result in time")
             return is_stopped()
 
         with self._request("POST", "/v1/runs", batch) as response:
-            replies = _parse(RunReplies, _read(response, most_bytes, is_over)).results
+            replies = _parse(RunReplies, _read(response, most_bytes, check)).results
         if len(replies) != 1:
             raise ServerDown(f"it sent {len(replies)} results for one run")
         return replies[0]
@@ -172,13 +198,14 @@ def _retry_after(response: http.client.HTTPResponse) -> float:
     return min(_LONGEST_RETRY_S, max(0.1, float(value))) if value.isdigit() else 1.0
 
 
-def _read(response: http.client.HTTPResponse, most_bytes: int, is_stopped: Callable[[], bool]) -> bytes:
-    """Read a body. The spaces that the server sends while it works are dropped."""
+def _read(response: http.client.HTTPResponse, most_bytes: int, is_stopped: Callable[[bytes], bool]) -> bytes:
+    """Read a body. The white space that the server sends while it works goes to `is_stopped`."""
     body = bytearray()
     while piece := response.read1(_PIECE_BYTES):
-        if is_stopped():
+        content = piece if body else piece.lstrip(_BEATS)
+        if is_stopped(piece[: len(piece) - len(content)]):
             raise Stopped
-        body += piece if body else piece.lstrip(b" ")
+        body += content
         if len(body) > most_bytes:
             raise ServerDown(f"it sent more than {most_bytes} bytes")
     return bytes(body)

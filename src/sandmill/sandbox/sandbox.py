@@ -104,11 +104,8 @@ class Sandbox:
         is_open = check_run(code, public, scratch, timeout)
         public, scratch, timeout = Path(public), None if scratch is None else Path(scratch), float(timeout)
         refuse_exposed(_paths_to_protect(public, scratch), self._shown)
-        if not code.strip():
-            return self._failure(Outcome.NO_CODE, "the script is empty")
-        if (size := len(code.encode("utf-8", "replace"))) > _MAX_CODE_BYTES:
-            detail = f"the script has {size} bytes, more than the limit of {_MAX_CODE_BYTES}"
-            return self._failure(Outcome.RUNTIME_ERROR, detail)
+        if refused := refuse_code(code):
+            return self._failure(*refused)
         with readable(public.resolve(), is_open or not self._is_root) as files:
             order = Order(code, files, scratch, timeout, self.limits, cancel)
             try:
@@ -146,6 +143,15 @@ class Sandbox:
 
     def _failure(self, outcome: Outcome, detail: str) -> RunResult:
         return RunResult(outcome=outcome, isolation=self.isolation, detail=detail)
+
+
+def refuse_code(code: str) -> tuple[Outcome, str] | None:
+    """Return outcome and detail of a script that is never started; None for all others."""
+    if not code.strip():
+        return Outcome.NO_CODE, "the script is empty"
+    if (size := len(code.encode("utf-8", "replace"))) > _MAX_CODE_BYTES:
+        return Outcome.RUNTIME_ERROR, f"the script has {size} bytes, more than the limit of {_MAX_CODE_BYTES}"
+    return None
 
 
 def check_run(code: object, public: Path | str, scratch: Path | str | None, timeout: float) -> bool:

@@ -85,6 +85,10 @@ class BucketFiles:
         """Copy on the server."""
         self._fs.cp_file(self._full(source), self._full(target))
 
+    def remove(self, path: str) -> None:
+        """Remove an object. S3 does not say whether it was there."""
+        self._fs.rm_file(self._full(path))
+
     def exists(self, path: str) -> bool:
         """Whether an object exists. A missing bucket is an error."""
         try:

@@ -94,6 +94,11 @@ class Store:
         with self._checked(source) as place:
             self.backend.copy(place, _relative(target))
 
+    def remove(self, path: str) -> None:
+        """Remove a file. A file that is gone already is no error."""
+        with self._checked(path) as place:
+            self.backend.remove(place)
+
     def exists(self, path: str) -> bool:
         """Whether a file is there."""
         with self._checked(path) as place:

@@ -79,6 +79,15 @@ class LocalFiles:
             staged.replace(self._target(target))
         self._sync_folder(target)
 
+    def remove(self, path: str) -> None:
+        """Remove a file, if it is there, and the folders that it leaves empty."""
+        (self.root / path).unlink(missing_ok=True)
+        for folder in PurePath(path).parents[:-1]:
+            try:
+                (self.root / folder).rmdir()
+            except OSError:
+                return
+
     def exists(self, path: str) -> bool:
         """Whether a file is there."""
         return (self.root / path).is_file()

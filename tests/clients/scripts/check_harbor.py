@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from harbor.environments.definition import should_upload_environment_dir
 from harbor.models.dataset.manifest import DatasetManifest
 from harbor.models.job.config import DatasetConfig
 from harbor.models.registry import Registry
@@ -28,8 +29,13 @@ def facts(place: Path) -> dict[str, object]:
         "schema": task.config.schema_version,
         "is_valid": Task.is_valid_dir(place),
         "digest_agrees": digests[task.name] == f"sha256:{Packager.compute_content_hash(place)[0]}",
-        "verifier": str(verifier.directory.relative_to(place)) if verifier else None,
-        "has_own_tests": bool(verifier and verifier.bundled_tests),
+        "is_shared": verifier is None,
+        "uploads_tests": not verifier.bundled_tests,
+        "uploads_public": should_upload_environment_dir(
+            task.paths.environment_dir, docker_image=task.config.environment.docker_image
+        ),
+        "images": [task.config.environment.docker_image, verifier.config.docker_image],
+        "verifier_script": task.paths.discovered_test_path.name,
         "networks": [str(e.network_mode.value) for e in (task.config.environment, verifier.config)],
         "artifacts": task.config.artifacts,
         "difficulty": task.config.metadata["difficulty"],

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sandmill.adapters.exports.export import export
-from sandmill.adapters.exports.harbor_texts import BASE_IMAGE, agent_requirements, pinned_numpy
+from sandmill.adapters.exports.harbor_texts import BASE_IMAGE, agent_requirements, image_name
 from sandmill.grading import grade_folder
 from sandmill.store.files import Store
 from sandmill.store.release import load
@@ -60,7 +60,8 @@ def test_a_task_is_described_for_harbor(task):
     assert config["artifacts"] == ["/workdir/submission.csv"]
     assert config["task"]["name"] == f"sandmill/{TASK}"
     assert config["verifier"]["environment_mode"] == "separate"
-    assert config["verifier"]["environment"]["network_mode"] == config["environment"]["network_mode"] == "no-network"
+    assert config["environment"]["network_mode"] == "no-network"
+    assert "environment" not in config["verifier"], "then the verifier has a new copy of the agent's environment"
     assert (config["metadata"]["difficulty"], config["metadata"]["category"]) == ("medium", "machine-learning-tabular")
     assert "roc-auc" in config["metadata"]["tags"]
     assert config["metadata"]["sandmill"]["task_id"] == TASK
@@ -71,27 +72,28 @@ def test_a_task_is_described_for_harbor(task):
     assert "/workdir/submission.csv" in instruction
 
 
-def test_answers_grader_and_solution_are_in_no_file_of_the_agents_image(task):
+def test_answers_grader_and_solution_are_in_no_file_that_an_agent_gets(task):
     files = {path.relative_to(task / "environment").as_posix() for path in (task / "environment").rglob("*.*")}
-    assert files == {
-        "requirements.txt",
-        *(f"public/{name}" for name in ("description.md", "sample_submission.csv", "test.csv", "train.csv")),
-    }
-    copied = [line for line in (task / "environment" / "Dockerfile").read_text().splitlines() if "COPY" in line]
-    assert copied == ["COPY requirements.txt /opt/requirements.txt", "COPY public /workdir/public"]
+    assert files == {f"public/{name}" for name in ("description.md", "sample_submission.csv", "test.csv", "train.csv")}
     thresholds = CALIBRATION.thresholds.model_dump()
     for path in [task / "task.toml", task / "instruction.md", *(task / "environment").rglob("*.*")]:
         assert not any(f"{name} = " in path.read_text() for name in (*thresholds, "oracle", "trivial"))
 
 
-def test_both_images_are_pinned(task):
-    assert agent_requirements() == (task / "environment" / "requirements.txt").read_text()
-    assert pinned_numpy() in agent_requirements()
-    for name in ("environment", "tests"):
-        text = (task / name / "Dockerfile").read_text()
-        assert f"FROM {BASE_IMAGE}\n" in text
-        assert "{" not in text
-    assert f"numpy=={pinned_numpy()}" in (task / "tests" / "Dockerfile").read_text()
+def test_one_pinned_image_without_data_serves_all_tasks(place):
+    image = place / "to" / "image"
+    assert sorted(path.name for path in image.iterdir()) == ["Dockerfile", "requirements.txt"]
+    assert (image / "requirements.txt").read_text() == agent_requirements()
+    lines = (image / "Dockerfile").read_text().splitlines()
+    assert f"FROM {BASE_IMAGE}" in lines
+    assert [line for line in lines if line.startswith(("COPY", "ADD"))] == [
+        "COPY requirements.txt /opt/requirements.txt"
+    ]
+    configs = [tomllib.loads(path.read_text()) for path in (place / "to" / "tasks").glob("*/task.toml")]
+    assert {config["environment"]["docker_image"] for config in configs} == {image_name()}
+    assert f"docker build -t {image_name()} image" in (place / "to" / "README.md").read_text()
+    # Without these files Harbor uses the image, and brings public/ and tests/ into the containers.
+    assert not list((place / "to" / "tasks").rglob("Dockerfile"))
 
 
 def test_the_verifier_pays_a_good_submission_what_our_own_grader_says(place, task, tmp_path):

@@ -1,5 +1,6 @@
 """The export for mle-bench against its contract: files, keys, rank rule, graders, and the shim in a real process."""
 
+import dataclasses
 import hashlib
 import importlib
 import inspect
@@ -15,8 +16,11 @@ import pytest
 import yaml
 
 from sandmill.adapters.exports.mlebench import export
+from sandmill.adapters.exports.mledojo import export as mledojo
+from sandmill.errors import InputError
 from sandmill.metrics.medals import above_median, medal_of
 from sandmill.metrics.support import ANSWER_FORMS
+from sandmill.models.structure import MetricName, TargetKind
 from tests.client_stubs.mlebench.grade_helpers import rank_score
 from tests.export_tasks import HIGHER, LOWER, SETTINGS, make_exported, secret_texts, write_export
 
@@ -211,3 +215,21 @@ assert any(competition.private_dir.iterdir())
     environment = {**os.environ, "PYTHONPATH": f"{STUBS}{os.pathsep}{tmp_path}"}
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", ["null", "true", "01", "1e3", "NA", ""])
+@pytest.mark.parametrize("write", [export, mledojo], ids=["mlebench", "mledojo"])
+def test_a_class_that_pandas_would_change_is_refused(name, write):
+    task = make_exported((TargetKind.MULTICLASS, MetricName.ACCURACY)).task
+    facts = task.record.facts
+    odd = facts.model_copy(update={"classes": (*facts.classes[:-1], name)})
+    changed = dataclasses.replace(task, record=task.record.model_copy(update={"facts": odd}))
+    with pytest.raises(InputError, match=task.task_id):
+        list(write([changed], SETTINGS))
+
+
+def test_a_class_with_a_comma_or_a_space_is_kept():
+    task = make_exported((TargetKind.MULTICLASS, MetricName.ACCURACY)).task
+    facts = task.record.facts
+    odd = facts.model_copy(update={"classes": (*facts.classes[:-1], 'ash, "old" beech')})
+    list(export([dataclasses.replace(task, record=task.record.model_copy(update={"facts": odd}))], SETTINGS))

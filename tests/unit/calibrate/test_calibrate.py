@@ -14,6 +14,7 @@ from sandmill.calibrate.measure import (
     band_of,
     difficulty,
     draw_counts,
+    remembering,
     require_trivial_loses,
     signal_check,
     with_scripts,
@@ -272,3 +273,21 @@ def test_an_order_that_a_few_rows_decide_is_refused():
     near = np.linspace(0.4, 0.8, 39)
     assert min(measured(made_board(near)).steps) > 0.02
     assert reason(made_board(near), few) == "unsteady_order"
+
+
+def test_equal_bootstraps_are_made_once(monkeypatch):
+    rng = np.random.default_rng(0)
+    truth, near, far, counts = rng.normal(size=50), rng.normal(size=50), rng.normal(size=50), draw_counts(50, rng, 9)
+    plain, asked = get_metric("rmse"), []
+    counted = replace(plain, resample=lambda *given: asked.append(given) or plain.resample(*given))
+    metric = remembering(counted)
+    for _ in range(2):
+        for prediction in (near, far):
+            np.testing.assert_array_equal(
+                metric.resample(truth, prediction, counts), plain.resample(truth, prediction, counts)
+            )
+    assert len(asked) == 2
+    other = draw_counts(50, rng, 9)
+    np.testing.assert_array_equal(metric.resample(truth, near, other), plain.resample(truth, near, other))
+    assert [metric.own_score(truth, near) for _ in range(2)] == [plain.own_score(truth, near)] * 2
+    assert len(asked) == 4

@@ -21,12 +21,14 @@ def test_thresholds_are_no_steadier_for_answers_that_repeat_each_other():
     rng = np.random.default_rng(0)
     truth, metric = rng.normal(size=300), get_metric("rmse")
     predictions = [truth + rng.normal(size=300) * spread for spread in np.linspace(0.5, 2, 12)]
-    once = resample_thresholds(truth, predictions, metric, np.random.default_rng(1))
+    once = resample_thresholds(truth, predictions, metric, draw_counts(300, np.random.default_rng(1)))
     items = np.repeat(np.arange(300), 4)
     repeated = [np.repeat(prediction, 4) for prediction in predictions]
-    fourfold = resample_thresholds(np.repeat(truth, 4), repeated, metric, np.random.default_rng(1), items=items)
+    together = draw_counts(1200, np.random.default_rng(1), items=items)
+    fourfold = resample_thresholds(np.repeat(truth, 4), repeated, metric, together)
     np.testing.assert_allclose(fourfold.resampled, once.resampled)
-    as_rows = resample_thresholds(np.repeat(truth, 4), repeated, metric, np.random.default_rng(1))
+    apart = draw_counts(1200, np.random.default_rng(1))
+    as_rows = resample_thresholds(np.repeat(truth, 4), repeated, metric, apart)
     assert as_rows.resampled.std(axis=1).mean() < 0.7 * once.resampled.std(axis=1).mean()
 
 

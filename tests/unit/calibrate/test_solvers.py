@@ -5,11 +5,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.svm import SVC, SVR
 
 from sandmill.calibrate import PANEL, run_panel
-from sandmill.calibrate.solvers.designs import plain
+from sandmill.calibrate.solvers.competent import machine_values
+from sandmill.calibrate.solvers.designs import by_parts, plain
 from sandmill.calibrate.solvers.encoding import encoded_levels
 from sandmill.calibrate.solvers.linear import best_penalty, leave_one_out, responses
+from sandmill.calibrate.solvers.strong import kernel
 from sandmill.calibrate.solvers.table import Table
 from sandmill.metrics import get_metric
 from sandmill.metrics.gap import gap_closed
@@ -195,3 +198,21 @@ def test_the_prior_knows_nothing(tmp_path: Path):
     written = write_table(tmp_path, "multiclass", "log_loss")
     (run,) = run_panel(written.folder, written.facts, ["prior"])
     assert len(np.unique(run.prediction, axis=0)) == 1
+
+
+def test_a_support_vector_machine_says_what_the_library_says():
+    rng = np.random.default_rng(0)
+    rows, asked = rng.normal(size=(120, 5)), rng.normal(size=(1100, 5))
+    classes, numbers = (rows[:, 0] + rng.normal(size=120) > 0).astype(int), rows[:, 0] + rng.normal(size=120)
+    machine = SVC().fit(rows, classes)
+    np.testing.assert_allclose(machine_values(machine, asked), machine.decision_function(asked), atol=1e-10)
+    curve = SVR().fit(rows, numbers)
+    np.testing.assert_allclose(machine_values(curve, asked), curve.predict(asked), atol=1e-10)
+
+
+def test_a_kernel_compares_parts_as_it_compares_all():
+    rng = np.random.default_rng(0)
+    rows, asked = rng.normal(size=(40, 3)), rng.normal(size=(1100, 3))
+    squares = ((asked[:, None] - rows) ** 2).sum(axis=2)
+    expected = np.exp(-squares / (2 * 3 * 4.0)) + 0.3 * asked @ rows.T / 3 + 0.3
+    np.testing.assert_allclose(by_parts(lambda part: kernel(part, rows, 2.0), asked), expected, atol=1e-10)

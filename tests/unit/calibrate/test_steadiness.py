@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sandmill.calibrate.board import thresholds
+from sandmill.calibrate.measure import draw_counts
 from sandmill.calibrate.steadiness import (
     FORETOLD,
     ThresholdScores,
@@ -27,9 +28,8 @@ def ladder_of(noises: np.ndarray, metric: str = "rmse", rows: int = ROWS, turned
     rng = np.random.default_rng(3)
     truth = rng.normal(size=rows)
     predictions = [truth + noise * rng.normal(size=rows) for noise in noises]
-    return resample_thresholds(
-        truth, predictions[::-1] if turned else predictions, get_metric(metric), np.random.default_rng(8)
-    )
+    counts = draw_counts(rows, np.random.default_rng(8))
+    return resample_thresholds(truth, predictions[::-1] if turned else predictions, get_metric(metric), counts)
 
 
 @pytest.mark.parametrize("metric", ["rmse", "pearson"])
@@ -60,7 +60,7 @@ def test_the_order_holds_where_entries_are_far_apart_and_not_where_they_are_twin
 def test_all_entries_are_resampled_by_the_same_rows():
     truth = np.random.default_rng(3).normal(size=ROWS)
     bent = [truth * (1 - share) for share in np.linspace(0.5, 0.6, 20)]
-    found = resample_thresholds(truth, bent, get_metric("rmse"), np.random.default_rng(8))
+    found = resample_thresholds(truth, bent, get_metric("rmse"), draw_counts(ROWS, np.random.default_rng(8)))
     assert found.resampled[0].std() > 3 * np.ptp(found.point) / 20
     assert found.order_held == 1
 

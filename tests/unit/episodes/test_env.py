@@ -1,4 +1,6 @@
 import asyncio
+import subprocess
+import sys
 
 import pytest
 from pydantic import ValidationError
@@ -7,7 +9,7 @@ import sandmill
 from sandmill.errors import InputError, SandboxUnavailable
 from sandmill.models.episode import FeedbackStatus
 from sandmill.models.reports import Check, Outcome
-from sandmill.models.rollout import Act, Ending
+from sandmill.models.rollout import Act, Ending, Marker
 from tests.unit.episodes.runner import PreparedRunner, result_of, sample_of, truth_of
 
 INFRA = result_of(Outcome.INFRA_ERROR, detail="no descriptor")
@@ -207,3 +209,36 @@ def test_long_outputs_are_shortened_in_the_middle(task):
     assert "first line" in seen[0][0]
     assert "ValueError: last line" in seen[0][0]
     assert "characters left out]" in seen[0][0]
+
+
+def printing(code, public):
+    """Run the script in a process of its own, with what it prints as standard output."""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return result_of(Outcome.NO_SUBMISSION, stdout=ran.stdout)
+
+
+def test_markers_are_recorded_and_not_shown(task):
+    code = "import json\nprint('mine')\n"
+    seen, env, runner = play(task, printing, [Act.run(code), Act.finish()], instrument=True)
+    assert runner.calls[0][0] != code
+    step = env.rollout.steps[0]
+    assert (step.code, step.stdout, step.markers) == (code, "mine\n", (Marker.IMPORTS,))
+    assert "<" not in seen[0][0]
+
+
+def test_a_function_that_proposes_markers_may_fail(task):
+    def fail(code):
+        raise ConnectionError("no model")
+
+    _, env, runner = play(task, printing, [Act.run("print(1)"), Act.finish()], instrument=fail)
+    assert runner.calls[0][0] == "print(1)"
+    assert env.rollout.steps[0].markers == ()
+
+
+def test_credit_for_faked_progress_is_below_that_of_a_sample_submission(task):
+    code = "import json\nprint('mine')\n"
+    _, failed, _ = play(task, printing, [Act.run(code), Act.finish()], instrument=True, reward="partial-credit")
+    results = [result_of(submission=sample_of(task))]
+    _, valid, _ = play(task, results, [Act.run("1"), Act.finish()], reward="partial-credit")
+    assert failed.rollout.reward.parts["markers"] == pytest.approx(0.1)
+    assert failed.rollout.reward.total < valid.rollout.reward.total

@@ -14,6 +14,10 @@ def square(number: int) -> int:
     return number**2
 
 
+def nap(seconds: float) -> None:
+    time.sleep(seconds)
+
+
 def echo(item: Any) -> Any:
     return item
 

@@ -15,6 +15,7 @@ from sandmill.store.shards import ShardReports, read_shard_reports, write_shard
 from sandmill.synth import render
 from tests.designs import SECRET
 from tests.factories import CALIBRATION, make_shard_plan
+from tests.unit.pipeline.inline import InlineBatch
 from tests.unit.pipeline.ladders import job, pilot_of, rendered_of
 
 ATTEMPT, _, _ = job(Band.HARD)
@@ -86,8 +87,8 @@ def test_the_package_of_a_rejected_attempt_comes_back_if_it_is_asked_for(monkeyp
 class Failing:
     """Workers in which every attempt fails in the same way."""
 
-    def map(self, function, items, timeout_s):
-        return ((index, function(item)) for index, item in enumerate(items))
+    def batch(self, timeout_s):
+        return InlineBatch(lambda function, item: function(item))
 
 
 def test_the_public_rejection_names_the_exception_and_no_more(monkeypatch, tmp_path):
@@ -127,8 +128,8 @@ def test_only_the_last_rejects_are_kept(monkeypatch):
 )
 def test_a_slow_design_is_at_fault_itself_and_a_lost_worker_is_not_the_design_s(error, reason):
     class Losing:
-        def map(self, function, items, timeout_s):
-            return ((index, error) for index, _ in enumerate(items))
+        def batch(self, timeout_s):
+            return InlineBatch(lambda *_: error)
 
     shard = ShardBuild(make_shard_plan("r/d", range(1)), SECRET, "c", {}, Losing()).run()
     assert {one.reason for one in shard.rejections} == {reason}

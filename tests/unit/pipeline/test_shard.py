@@ -22,6 +22,7 @@ from sandmill.pipeline.shard import Progress, Shard, ShardBuild
 from sandmill.pipeline.verify import LUCK
 from sandmill.pipeline.workers import WorkerLost
 from tests.designs import SECRET, make_seed
+from tests.unit.pipeline.inline import InlineBatch
 
 
 class Inline:
@@ -32,10 +33,8 @@ class Inline:
     def __init__(self, backwards=False):
         self.backwards = backwards
 
-    def map(self, function, items, timeout_s):
-        numbered = list(enumerate(items))
-        for index, item in reversed(numbered) if self.backwards else numbered:
-            yield index, self.perform(function, item)
+    def batch(self, timeout_s):
+        return InlineBatch(self.perform, self.backwards)
 
     def perform(self, function, job):
         of = (job.attempt, job.attempt.replicate) if isinstance(job, AttemptJob) else job.package.task_id
@@ -184,11 +183,11 @@ def test_a_worker_that_is_lost_costs_one_attempt():
     class Losing(Inline):
         lost = False
 
-        def map(self, function, items, timeout_s):
-            for index, outcome in super().map(function, items, timeout_s):
-                if function is run_attempt and not self.lost:
-                    self.lost, outcome = True, WorkerLost("the worker process ended (SIGKILL)")
-                yield index, outcome
+        def perform(self, function, job):
+            if function is run_attempt and not self.lost:
+                self.lost = True
+                return WorkerLost("the worker process ended (SIGKILL)")
+            return super().perform(function, job)
 
     shard = ShardBuild(plan(), SECRET, "c", {}, Losing()).run()
     assert {task.record.lineage.slot for task in shard.tasks} == {task.record.lineage.slot for task in made().tasks}

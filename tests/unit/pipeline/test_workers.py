@@ -177,3 +177,29 @@ def test_shards_that_begin_at_once_share_one_pool(monkeypatch):
 def test_a_pool_needs_a_worker():
     with pytest.raises(ValueError, match="at least 1"):
         WorkerPool(0)
+
+
+def test_the_most_urgent_item_is_next_and_of_equals_the_oldest():
+    with WorkerPool(1) as pool, pool.batch(60) as batch:
+        names = {batch.submit(jobs.nap, 0.5): "first"}
+        for name, urgency in (("late", 0), ("urgent", 2), ("urgent too", 2), ("soon", 1)):
+            names[batch.submit(jobs.echo, name, urgency)] = name
+        assert [names[number] for number, _ in batch.ended()] == ["first", "urgent", "urgent too", "soon", "late"]
+
+
+def test_items_may_be_added_while_others_are_waited_for(pool: WorkerPool):
+    found = []
+    with pool.batch(60) as batch:
+        batch.submit(jobs.square, 2)
+        for _, result in batch.ended():
+            found.append(result)
+            if result < 200:
+                batch.submit(jobs.square, result)
+    assert found == [4, 16, 256]
+
+
+def test_an_item_for_a_closed_pool_is_lost():
+    pool = WorkerPool(1)
+    pool.close()
+    ((_, lost),) = pool.map(jobs.square, [1], timeout_s=60)
+    assert isinstance(lost, WorkerLost)

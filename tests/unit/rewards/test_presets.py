@@ -1,13 +1,13 @@
 """Formulas of the presets, their parts, and what failures and masks earn."""
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from sandmill.errors import InputError
 from sandmill.models.reports import Check, Outcome
-from sandmill.models.rollout import Ending, Marker, Rollout
+from sandmill.models.rollout import Action, Ending, Marker, Rollout, Step
 from sandmill.rewards import PRESETS, PartialCredit, PartialCreditGrpo, SandmlePaper, SandmleRelease, Sparse, get_reward
 from sandmill.rewards.base import Reward
 from tests.rollouts import ENDS, FAILURES, failures, grade_at, reward_of, rollout_of, successes
@@ -22,6 +22,9 @@ NAMES = {
     "partial-credit",
     "partial-credit-grpo",
 }
+
+UNHURRIED = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""Times say nothing on a busy machine."""
 
 
 def with_format(name: str, weight: float) -> Reward:
@@ -125,6 +128,11 @@ def test_credit_of_a_failure_grows_with_checks_and_markers():
     assert PRESETS["partial-credit-grpo"](rollout_of(grade, tuple(Marker))).total == pytest.approx(-0.36)
     tampered = grade_at(None, Outcome.TAMPER)
     assert reward(rollout_of(tampered, tuple(Marker), tuple(Check)[:3])).total == -10
+    step = Step(number=1, action=Action.RUN, outcome=Outcome.TAMPER, markers=tuple(Marker))
+    ungraded = Rollout(
+        task_id="task", steps=(step,), ending=Ending.FINISHED, grade=grade_at(None, Outcome.NO_SUBMISSION)
+    )
+    assert reward(ungraded).total == -10
 
 
 def test_a_valid_submission_earns_its_share_and_nothing_for_markers():
@@ -152,6 +160,7 @@ def test_a_rollout_without_a_grade_is_a_failure(name):
     assert PRESETS[name](rollout_of(None)).total == reward_of(grade_at(None, Outcome.NO_CODE), name)
 
 
+@UNHURRIED
 @given(data=st.data(), ends=ENDS, weight=st.sampled_from([0.0, 0.1]), rate=st.none() | st.floats(0, 1))
 @pytest.mark.parametrize("name", sorted(NAMES))
 def test_a_failure_earns_at_most_what_a_valid_sample_submission_earns(name, data, ends, weight, rate):
@@ -162,6 +171,7 @@ def test_a_failure_earns_at_most_what_a_valid_sample_submission_earns(name, data
     assert set(reward(failed).parts) == set(reward(sample).parts)
 
 
+@UNHURRIED
 @given(data=st.data(), ends=ENDS)
 @pytest.mark.parametrize("name", ["partial-credit", "partial-credit-grpo"])
 def test_any_valid_submission_earns_more_than_all_credit_together(name, data, ends):
@@ -169,6 +179,7 @@ def test_any_valid_submission_earns_more_than_all_credit_together(name, data, en
     assert PRESETS[name](failed).total < PRESETS[name](valid).total - 0.1
 
 
+@UNHURRIED
 @given(data=st.data(), ends=ENDS)
 @pytest.mark.parametrize("name", sorted(NAMES))
 def test_a_better_score_never_earns_less_and_failures_never_more_than_any(name, data, ends):

@@ -28,6 +28,7 @@ def version(tmp_path) -> Path:
         plan_fingerprint="f" * 64,
         secret_id="0123456789ab",
         code_version="0.1.0",
+        agent_env="",
         seeds=["parcels"],
         refs=[fill_splits(store, splits) for splits in SPLITS],
         reports={"funnel.json": FUNNEL.model_dump_json().encode()},

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from sandmill.adapters.exports.base import ExportTask
 from sandmill.adapters.exports.grader import grader_source
+from sandmill.errors import InputError, Problem, name_some
 
 DESCRIPTION = "description.md"
 ANSWERS = "answers.csv"
@@ -74,6 +75,33 @@ def _height(statement: ast.stmt) -> int:
 def score_text(score: float) -> str:
     """Return a score of a leaderboard as text with its 5 decimals."""
     return format(score, ".5f")
+
+
+def check_names(task: ExportTask) -> None:
+    """Check that pandas keeps ids and class names. mle-bench and MLE-Dojo read submissions and answers with it.
+
+    Raises:
+        InputError: pandas would read a name as a missing value, a boolean or another number.
+    """
+    facts = task.record.facts
+    rows = csv.DictReader(io.StringIO(task.private[ANSWERS].decode(), newline=""))
+    ids = [row[facts.id_column] for row in rows]
+    changed = [name for name in facts.classes if _read_by_pandas([name]) != [name]]
+    changed += [old for old, new in zip(ids, _read_by_pandas(ids), strict=True) if old != new]
+    if changed:
+        hint = "Leave the task out: name the others with --task."
+        expected = "class names and ids that pandas does not take for numbers, booleans or missing values"
+        problem = Problem(f"task {task.task_id}", name_some(changed), expected, hint)
+        raise InputError("export", [problem], "Nothing was written.")
+
+
+def _read_by_pandas(cells: list[str]) -> list[str]:
+    import pandas as pd
+
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([cell] for cell in ("name", *cells))
+    text.seek(0)
+    return [str(cell) for cell in pd.read_csv(text)["name"].tolist()]
 
 
 def perfect_submission(task: ExportTask) -> str:

@@ -1,7 +1,7 @@
-"""Harbor task folders, schema 1.4: https://harborframework.com. Several trainers read them too.
+"""Harbor task folders, schema 1.4. Several trainers read them too.
 
-The agent's image has the public files and the pinned packages. The verifier has its own image, with answers and
-grader, and gets only submission.csv from the agent.
+One image serves a whole release. Harbor uploads the public files to the agent's container. The verifier runs in another
+container, to which Harbor uploads answers, grader and the agent's submission.csv.
 """
 
 import json
@@ -20,14 +20,14 @@ ORGANIZATION = "sandmill"
 """First part of the names of tasks and datasets, which Harbor writes as org/name."""
 FOLDER = "tasks"
 """Folder of the task folders, where trainers that read Harbor datasets expect them."""
-AGENT_SECONDS, VERIFIER_SECONDS, BUILD_SECONDS = 1800.0, 300.0, 1800.0
+AGENT_SECONDS, VERIFIER_SECONDS = 1800.0, 300.0
 
 _DIFFICULTIES: Mapping[Band, str] = {Band.EXPERT: "hard"}
 """Harbor knows easy, medium and hard. The exact band is in the tags."""
 
 
 def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of all task folders, then dataset.toml, registry.json and README.md."""
+    """Yield the files of all task folders, then those of the dataset."""
     digests: dict[str, str] = {}
     for task in tasks:
         files = task_files(task, settings)
@@ -41,9 +41,6 @@ def task_files(task: ExportTask, settings: ExportSettings) -> dict[str, bytes]:
     texts_by_path = {
         "task.toml": _task_toml(task, settings),
         "instruction.md": f"{task.description.rstrip()}\n\n{texts.HOW_TO_SUBMIT}",
-        "environment/Dockerfile": texts.AGENT_DOCKERFILE,
-        "environment/requirements.txt": texts.agent_requirements(),
-        "tests/Dockerfile": texts.VERIFIER_DOCKERFILE.format(numpy=texts.pinned_numpy()),
         "tests/test.sh": texts.TEST_SH,
         "tests/verify.py": texts.VERIFY_PY,
         "tests/grader.py": grader_source(task),
@@ -64,7 +61,7 @@ def task_digest(files: Mapping[str, bytes]) -> str:
 
 
 def dataset_files(digests: Mapping[str, str], settings: ExportSettings) -> Iterator[tuple[str, bytes]]:
-    """Yield the manifest of the dataset, the registry and the README."""
+    """Yield the manifest of the dataset, the registry, the recipe of the image and the README."""
     manifest = settings.manifest
     description = f"{count(len(digests), 'machine-learning task')} of micro scale with calibrated thresholds"
     names = {task_id: f"{ORGANIZATION}/{task_id}" for task_id in digests}
@@ -82,8 +79,13 @@ def dataset_files(digests: Mapping[str, str], settings: ExportSettings) -> Itera
         "metrics": [],
     }
     yield "registry.json", f"{json.dumps([registry], indent=1)}\n".encode()
+    yield "image/Dockerfile", texts.DOCKERFILE.encode()
+    yield "image/requirements.txt", texts.agent_requirements().encode()
     readme = texts.README.format(
-        dataset=manifest.dataset, version=manifest.version, count=count(len(digests), "task").capitalize()
+        dataset=manifest.dataset,
+        version=manifest.version,
+        count=count(len(digests), "task").capitalize(),
+        image=texts.image_name(),
     )
     yield "README.md", readme.encode()
 
@@ -99,17 +101,20 @@ def _task_toml(task: ExportTask, settings: ExportSettings) -> str:
         "category": f"machine-learning-{structure.modality}",
         "tags": [str(tag).replace("_", "-") for tag in tags],
     }
-    no_network = {"network_mode": "no-network"}
     head = f'schema_version = "1.4"\nartifacts = [{_value(f"{texts.WORKDIR}/submission.csv")}]\n'
     tables = {
         "task": package | {"description": f"Predict {facts.target_column}", "keywords": metadata["tags"]},
         "metadata": metadata,
         "metadata.sandmill": _provenance(task, settings),
         "agent": {"timeout_sec": AGENT_SECONDS, "user": "agent"},
-        "environment": no_network
-        | {"workdir": texts.WORKDIR, "build_timeout_sec": BUILD_SECONDS, "cpus": 1, "memory_mb": 4096},
+        "environment": {
+            "docker_image": texts.image_name(),
+            "network_mode": "no-network",
+            "workdir": texts.WORKDIR,
+            "cpus": 1,
+            "memory_mb": 4096,
+        },
         "verifier": {"timeout_sec": VERIFIER_SECONDS, "environment_mode": "separate"},
-        "verifier.environment": no_network | {"build_timeout_sec": BUILD_SECONDS, "cpus": 1, "memory_mb": 2048},
     }
     return "\n".join([head, *(_table(name, values) for name, values in tables.items())])
 

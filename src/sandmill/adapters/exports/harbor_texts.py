@@ -1,30 +1,20 @@
 """Texts of the files of a Harbor task. The paths are those that Harbor uses inside of its containers."""
 
+from hashlib import sha256
 from importlib.resources import files
 
 WORKDIR = "/workdir"
 BASE_IMAGE = "python:3.12.11-slim-bookworm"
-"""Base of both images, pinned by its tag."""
-PYTHON = "3.12.11"
-"""Version in `BASE_IMAGE`, for the markers of the requirements."""
+"""Base of the agent's image, pinned by its tag."""
 
-AGENT_DOCKERFILE = f"""\
-# The layers before the last one are equal in all tasks of all releases, so they are built once.
+DOCKERFILE = f"""\
+# The environment of agent and verifier. It has the pinned packages, and neither data nor answers of any task.
 FROM {BASE_IMAGE}
 RUN apt-get update && apt-get install -y --no-install-recommends libgomp1 && rm -rf /var/lib/apt/lists/*
 COPY requirements.txt /opt/requirements.txt
 RUN pip install --no-cache-dir --no-deps -r /opt/requirements.txt
 RUN useradd --create-home agent && mkdir {WORKDIR} && chown agent {WORKDIR}
 WORKDIR {WORKDIR}
-COPY public {WORKDIR}/public
-"""
-"""The folder `public` belongs to root, so the agent cannot write into it."""
-
-VERIFIER_DOCKERFILE = f"""\
-FROM {BASE_IMAGE}
-RUN pip install --no-cache-dir --no-deps numpy=={{numpy}}
-COPY test.sh verify.py grader.py answers.csv /tests/
-RUN chmod 755 /tests/test.sh
 """
 
 TEST_SH = f"""\
@@ -76,14 +66,17 @@ README = """\
 {count} in `tasks/`, each a Harbor task of schema 1.4 with a verifier in its own container. Run from this folder:
 
 ```
+docker build -t {image} image
 harbor run -p tasks -a oracle
 ```
+
+The first command builds the image that all tasks share. Harbor then brings the files of each task into its container.
 
 `tasks/dataset.toml` is the manifest of the dataset with the digest of each task. `registry.json` lists the tasks with
 paths relative to this folder: `harbor run -d {dataset}@{version} --registry-path registry.json`.
 
-Answers, grader and reference solution are in `tests/` and `solution/` of each task. They are in no image that an agent
-runs in. Do not copy these folders to a place that an agent can read.
+Answers, grader and reference solution are in `tests/` and `solution/` of each task. They are in no image. Harbor
+uploads `solution/` to the container of the agent `oracle` only. Agents must not be able to read these folders.
 """
 
 
@@ -92,12 +85,6 @@ def agent_requirements() -> str:
     return (files("sandmill.sandbox") / "requirements-agent.txt").read_text(encoding="utf-8")
 
 
-def pinned_numpy() -> str:
-    """Return the version of numpy for the Python of the images, from the packages of the agent."""
-    from packaging.requirements import Requirement
-
-    environment = {"python_version": PYTHON.rpartition(".")[0], "python_full_version": PYTHON}
-    lines = [line for line in agent_requirements().splitlines() if line and not line.startswith("#")]
-    wanted = [need for need in map(Requirement, lines) if need.name == "numpy"]
-    (found,) = (need for need in wanted if need.marker is None or need.marker.evaluate(environment))
-    return str(found.specifier).removeprefix("==")
+def image_name() -> str:
+    """Return the name of the image, with a tag that follows from its content."""
+    return f"sandmill-agent:{sha256((DOCKERFILE + agent_requirements()).encode()).hexdigest()[:12]}"

@@ -11,6 +11,7 @@ from sandmill.adapters.exports.carried import (
     ANSWERS,
     DESCRIPTION,
     PREPARE,
+    check_names,
     data_files,
     grader_module,
     perfect_submission,
@@ -81,7 +82,7 @@ def register() -> registry.Registry:
             config["description"] = str(path.with_name("description.md"))
         return config
 
-    mlebench.competitions.__path__.append(str(ROOT / "competitions"))
+    mlebench.competitions.__path__ = [*mlebench.competitions.__path__, str(ROOT / "competitions")]
     registry.load_yaml = load_config
     registry.get_module_dir = lambda: ROOT
     registry.registry = registry.Registry(ROOT / "data")
@@ -101,6 +102,7 @@ def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tu
     """Yield the files of each competition, its data, and shim.py."""
     yield "shim.py", _SHIM.encode()
     for task in tasks:
+        check_names(task)
         description = plain_description(task)
         public = {**data_files(task), DESCRIPTION: description}
         private: dict[str, bytes | str] = {

@@ -6,6 +6,7 @@ from sandmill.adapters.exports.base import ExportSettings, ExportTask
 from sandmill.adapters.exports.carried import (
     ANSWERS,
     PREPARE,
+    check_names,
     data_files,
     grader_module,
     join_modules,
@@ -47,6 +48,7 @@ class TaskMetrics(CompetitionMetrics):
 def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tuple[str, bytes]]:
     """Yield the code, the texts and the data of each competition."""
     for task in tasks:
+        check_names(task)
         description = plain_description(task)
         boards = dict.fromkeys(_BOARDS, _leaderboard(task))
         metric = _METRIC.format(higher_is_better=not task.record.calibration.is_lower_better)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from sandmill.adapters.exports import harbor
 from sandmill.adapters.exports.base import ExportSettings, ExportTask
+from sandmill.adapters.exports.harbor_texts import image_name
 from sandmill.models.release import SPLITS
 
 _CONFIG = """\
@@ -43,14 +44,15 @@ _README = """\
 configuration of NeMo Gym's `harbor_agent_general`. From this folder:
 
 ```
+docker build -t {image} image
 gym env start --config "$PWD/config.yaml" --model MODEL \\
   ++harbor_dataset_path="$PWD/tasks" ++harbor_jobs_dir="$PWD/../harbor-jobs"
 gym eval run --no-serve --config "$PWD/config.yaml" --agent harbor_agent_general \\
   --input "$PWD/data/train.jsonl" --output rollouts.jsonl ++harbor_jobs_dir="$PWD/../harbor-jobs"
 ```
 
-The verifier of each task runs in a container of its own, which alone has the answers. The older `harbor_agent` of NeMo
-Gym reads other rows.
+All tasks share one image. The verifier of each task runs in a container of its own, which alone gets the answers. The
+older `harbor_agent` of NeMo Gym reads other rows.
 """
 
 
@@ -67,6 +69,6 @@ def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tu
     for split in (split for split in SPLITS if split in by_split):
         rows = [{"task_name": task_id, "responses_create_params": {"input": []}} for task_id in by_split[split]]
         yield f"data/{split}.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows).encode()
-    names = {"dataset": settings.manifest.dataset, "version": settings.manifest.version}
+    names = {"dataset": settings.manifest.dataset, "version": settings.manifest.version, "image": image_name()}
     yield "config.yaml", _CONFIG.format(**names).encode()
     yield "README.md", _README.format(**names).encode()

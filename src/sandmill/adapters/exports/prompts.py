@@ -12,7 +12,8 @@ There is no network. The submission counts if the script exits without an error 
 
 ## How to answer
 
-Answer with one complete Python script, in a code block that starts with ```python.
+Answer with one complete Python script, in a code block that starts with ```python. If there are several, the last \
+one runs.
 """
 _ENVIRONMENT = "## Environment"
 

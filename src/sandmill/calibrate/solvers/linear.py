@@ -1,5 +1,6 @@
 """Linear models for 50 to 200 rows: the penalty comes from leave-one-out errors in closed form."""
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from sandmill.calibrate.solvers.decisions import class_shares
 from sandmill.calibrate.solvers.designs import Design
 from sandmill.calibrate.solvers.table import Table
 
+_KEPT_PENALTIES = 128
+"""Results of `best_penalty` that are kept, each with some 50 kB of numbers."""
 PENALTIES = tuple(float(10.0**power) for power in np.arange(-1, 3.6, 0.5))
 
 
@@ -39,8 +42,16 @@ def leave_one_out(features: Any, wanted: Any, penalties: tuple[float, ...]) -> l
 
 def best_penalty(features: Any, wanted: Any) -> tuple[float, float]:
     """Least leave-one-out error of ridge over the penalties: (error, penalty)."""
-    unseen = leave_one_out(features, wanted, PENALTIES)
-    return min((float(np.mean((wanted - guess) ** 2)), p) for guess, p in zip(unseen, PENALTIES, strict=True))
+    numbers = [np.asarray(part, dtype=float) for part in (features, wanted)]
+    return _best_penalty(*(part.shape for part in numbers), *(part.tobytes() for part in numbers))
+
+
+@lru_cache(_KEPT_PENALTIES)
+def _best_penalty(shape: Any, shape_of_wanted: Any, features: bytes, wanted: bytes) -> tuple[float, float]:
+    """Find it for numbers given as bytes: equal ones come on the pilot, on the test and for the scripts."""
+    target = np.frombuffer(wanted).reshape(shape_of_wanted)
+    unseen = leave_one_out(np.frombuffer(features).reshape(shape), target, PENALTIES)
+    return min((float(np.mean((target - guess) ** 2)), p) for guess, p in zip(unseen, PENALTIES, strict=True))
 
 
 def linear_scores(design: Design, table: Table, penalty: float, weights: Any = None) -> Any:

@@ -211,4 +211,4 @@ def nearest_in_three(table: Table) -> Any:
 def neighbours_of(design: Design, table: Table, count: int) -> Any:
     """The average of a number of similar training rows."""
     model = KNeighborsClassifier if table.facts.classes else KNeighborsRegressor
-    return fit_scores(model(n_neighbors=count), design, table)
+    return fit_scores(model(n_neighbors=count, algorithm="brute"), design, table)

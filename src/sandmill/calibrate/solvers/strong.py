@@ -8,7 +8,7 @@ import numpy as np
 from sandmill.calibrate.solvers.answers import target_scale
 from sandmill.calibrate.solvers.competent import default_forest
 from sandmill.calibrate.solvers.decisions import class_shares
-from sandmill.calibrate.solvers.designs import Design, filled_numbers, levels, plain_scaled
+from sandmill.calibrate.solvers.designs import Design, by_parts, filled_numbers, levels, plain_scaled
 from sandmill.calibrate.solvers.linear import best_penalty, leave_one_out, linear_scores, responses, tuned_scores
 from sandmill.calibrate.solvers.table import NothingFound, Table
 
@@ -69,7 +69,7 @@ class KernelFit:
 def smooth(design: Design, wanted: Any, table: Table) -> tuple[Any, Any]:
     """Kernel ridge: leave-one-out responses of training rows, responses of test rows."""
     fit = tuned_kernel(design, wanted, table)
-    return fit.unseen, kernel(design.test, design.train, fit.width) @ fit.weights
+    return fit.unseen, by_parts(lambda rows: kernel(rows, design.train, fit.width) @ fit.weights, design.test)
 
 
 def tuned_kernel(design: Design, wanted: Any, table: Table) -> KernelFit:
@@ -95,10 +95,18 @@ def fit_kernel(design: Design, wanted: Any) -> KernelFit:
 
 def kernel(rows: Any, others: Any, width: float) -> Any:
     """Similarity of rows: a bell curve of their distance, plus a straight-line part and a constant."""
-    product = rows @ others.T
-    distance = (rows**2).sum(axis=1)[:, None] + (others**2).sum(axis=1) - 2 * product
     columns = max(1, rows.shape[1])
-    return np.exp(-np.maximum(distance, 0) / (2 * columns * width**2)) + 0.3 * product / columns + 0.3
+    straight = rows @ others.T
+    near = straight * -2
+    near += (rows**2).sum(axis=1)[:, None]
+    near += (others**2).sum(axis=1)
+    np.maximum(near, 0, out=near)
+    near *= -1 / (2 * columns * width**2)
+    np.exp(near, out=near)
+    straight *= 0.3 / columns
+    near += straight
+    near += 0.3
+    return near
 
 
 def stack(table: Table) -> Any:

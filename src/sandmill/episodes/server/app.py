@@ -18,6 +18,8 @@ from sandmill.episodes.server.runs import RunService, UnknownPublic
 from sandmill.errors import InputError, SandmillError, shorten
 from sandmill.models.remote import (
     API,
+    QUEUED_BEAT,
+    STARTED_BEAT,
     Health,
     PublicReply,
     PublicUpload,
@@ -30,8 +32,7 @@ from sandmill.models.remote import (
 )
 
 _BEAT_S = 0.5
-"""Interval of the spaces that are sent while runs go on, in seconds. JSON ignores them, and a client sees that the
-server lives."""
+"""Interval of the white space that is sent while runs go on, in seconds. It shows that the server lives."""
 _MOST_PROBLEMS = 20
 _RETRY_SCRATCH_S = 10
 
@@ -99,8 +100,9 @@ def _add_runs(app: FastAPI, service: RunService) -> None:
         if problem := service.tasks.problem(task_id):
             raise InputError("request", [problem], "Nothing was graded.")
         submission = await request.body()
-        report = await asyncio.to_thread(lambda: service.tasks.open(task_id).grade_bytes(submission))
-        return Response(report, media_type="application/json")
+        report = await service.tasks.open(task_id).agrade(submission)
+        # The exact feedback score would give labels away.
+        return Response(report.model_dump_json(exclude={"feedback_score"}), media_type="application/json")
 
 
 def _add_folders(app: FastAPI, service: RunService) -> None:
@@ -123,7 +125,7 @@ def _stream(tickets: Sequence[Ticket[Reply]], collect: Callable[[tuple[Reply, ..
             while waiting:
                 _, waiting = await asyncio.wait(waiting, timeout=_BEAT_S)
                 if waiting:
-                    yield b" "
+                    yield STARTED_BEAT if all(ticket.has_started for ticket in tickets) else QUEUED_BEAT
             replies = tuple(ticket.future.result() for ticket in tickets)
             yield await asyncio.to_thread(lambda: collect(replies).model_dump_json().encode())
         finally:

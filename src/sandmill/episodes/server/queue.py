@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 
 _LONGEST_RETRY_S = 30
 """Longest wait that a client is asked for before it tries again, in seconds."""
+_RETRY_SHARE = 0.25
 _SMOOTHING = 0.2
 """Weight of the latest run in the mean duration of runs."""
 
@@ -35,6 +36,7 @@ class Ticket(Generic[Result]):
     cancel: threading.Event = field(default_factory=threading.Event)
     """Set it to end the run."""
     future: "Future[Result]" = field(default_factory=Future)
+    has_started: bool = False
 
 
 class RunQueue:
@@ -98,11 +100,13 @@ class RunQueue:
         self._threads.shutdown(wait=True)
 
     def _retry_after_s(self) -> int:
-        rounds = len(self._cancels) / self.concurrency
-        return min(_LONGEST_RETRY_S, max(1, math.ceil(self._mean_s * rounds / 4)))
+        """Return a share of the time in which the queue empties, so that it never runs dry while clients wait."""
+        seconds_to_empty = self._mean_s * len(self._cancels) / self.concurrency
+        return min(_LONGEST_RETRY_S, max(1, math.ceil(_RETRY_SHARE * seconds_to_empty)))
 
     def _work(self, number: int, job: Callable[[threading.Event], Result], ticket: Ticket[Result]) -> None:
         started = monotonic()
+        ticket.has_started = True
         with self._lock:
             self._running += 1
         try:

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from threading import Event
 from typing import TypeVar
 
+from sandmill.episodes.score import score
 from sandmill.episodes.server.folders import PublicFolders, ScratchFolders
 from sandmill.episodes.server.queue import RunQueue, Ticket
 from sandmill.episodes.server.settings import ServerSettings
@@ -76,7 +77,7 @@ class RunService:
         nothing = RunResult(outcome=Outcome.NO_CODE, isolation=self.box.isolation)
         for task_id, preset in {(one.task_id, one.preset) for one in requests}:
             # A task without answers or an unknown preset is refused before anything runs.
-            self.tasks.open(task_id).grade(nothing, preset)
+            score(self.tasks.open(task_id).private, nothing, preset)
 
         def job(run: RunRequest, request: ScoreRequest) -> Job[ScoreReply]:
             return lambda cancel, scratch: self._grade(self._run(run, cancel, scratch), request)
@@ -181,12 +182,12 @@ class RunService:
 
     def _grade(self, reply: RunReply, request: ScoreRequest) -> ScoreReply:
         try:
-            score = self.tasks.open(request.task_id).grade(reply.result(), request.preset)
+            graded = score(self.tasks.open(request.task_id).private, reply.result(), request.preset)
         except Exception as error:  # noqa: BLE001 - one grade must not end the others of its batch
             _LOG.exception("Grading failed in the server. This is a bug. Please report it.")
             problem = f"grading failed: {type(error).__name__}"
-            score = Score(outcome=Outcome.INFRA_ERROR, reward=0.0, mask=True, problems=(problem,))
-        return ScoreReply(score=score, result=reply.model_copy(update={"submission": None}))
+            graded = Score(outcome=Outcome.INFRA_ERROR, reward=0.0, mask=True, problems=(problem,))
+        return ScoreReply(score=graded, result=reply.model_copy(update={"submission": None}))
 
     def _failure(self, detail: str) -> RunReply:
         return RunReply(outcome=Outcome.INFRA_ERROR, isolation=self.box.isolation, detail=detail)

@@ -87,7 +87,7 @@ def serve(
         announce: called with the number of tasks when the server listens.
     """
     with state_folder() as state:
-        tasks = ServedTasks(sources, state / "tasks")
+        tasks = ServedTasks(sources)
         with box:
             service = RunService(box, tasks, RunQueue(concurrency, queue), settings, state)
             server: _Server | None = None

@@ -50,19 +50,21 @@ def read_token(path: Path) -> str:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except (OSError, ValueError) as error:
         raise _token_error(path, getattr(error, "strerror", None) or str(error), "a file with a token") from None
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise _token_error(path, stat.filemode(status.st_mode), "a regular file")
         if status.st_mode & 0o077:
             saw = f"mode {stat.S_IMODE(status.st_mode):04o}, which lets other users read or write it"
             raise _token_error(path, saw, "a file for its owner alone", f"Run: chmod 600 {path}")
-        text = file.read(_LONGEST_TOKEN_FILE + 1)
+        text = os.read(descriptor, _LONGEST_TOKEN_FILE + 1)
+    finally:
+        os.close(descriptor)
     token = text.strip().decode("ascii", "replace")
     if len(text) > _LONGEST_TOKEN_FILE or not is_token(token):
         saw = f"{len(token)} characters" if token.isascii() else "characters other than ASCII"
         expected = f"one line of at least {SHORTEST_TOKEN} printable ASCII characters without spaces"
-        raise _token_error(path, saw, expected, "Make one: openssl rand -hex 32")
+        raise _token_error(path, saw, expected, f"Make one: (umask 077; openssl rand -hex 32 > {path})")
     return token
 
 

@@ -29,10 +29,10 @@ def grade_by_server(path: str, task_id: str) -> dict[str, Any]:
     Raises:
         NotGraded: if the server is not configured, not reachable, or refuses the request.
     """
+    url, token = server_settings()
     content, problem = read_submission(path)
     if content is None:
         return {"score": None, "problems": [problem]}
-    url, token = server_settings()
     request = urllib.request.Request(f"{url}/v1/grade/{task_id}", data=content, method="POST")
     request.add_header("Content-Type", "text/csv")
     # A redirect to another host must not receive the token.
@@ -41,14 +41,20 @@ def grade_by_server(path: str, task_id: str) -> dict[str, Any]:
 
 
 def read_submission(path: str) -> tuple[bytes | None, str]:
-    """Return the content of a regular file, or None with the problem. Links are not followed."""
+    """Return the content of a regular file, or None with the problem. Links are not followed.
+
+    The agent chooses the path, and sees parts of an invalid file in the problems. So other files are not read.
+    """
+    if not path.endswith(".csv"):
+        return None, "A submission is a file whose name ends in .csv."
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):
         return None, "submission.csv is missing or cannot be read."
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return None, "submission.csv is not a regular file."
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return None, "submission.csv is not a regular file."
         content = file.read(MOST_BYTES + 1)
     return (content, "") if len(content) <= MOST_BYTES else (None, f"submission.csv is larger than {MOST_BYTES} bytes.")
 
@@ -58,6 +64,8 @@ def server_settings() -> tuple[str, str]:
     url, token_file = os.environ.get("SANDMILL_SERVER", ""), os.environ.get("SANDMILL_TOKEN_FILE", "")
     if not url.startswith(("http://", "https://")) or not token_file:
         raise NotGraded("SANDMILL_SERVER and SANDMILL_TOKEN_FILE of the trainer do not name a grading server.")
+    if token_file.endswith(".csv"):
+        raise NotGraded("SANDMILL_TOKEN_FILE names a file that ends in .csv, which agents could submit.")
     try:
         with open(token_file, encoding="ascii") as file:
             return url.rstrip("/"), file.read().strip()

@@ -1,0 +1,226 @@
+"""Find the milestones of a script by its calls and assignments, without running it.
+
+The rules know the usual libraries. They are guesses: a marker says that such a statement was reached, no more.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from sandmill.models.rollout import Marker
+from sandmill.rewards import vocabulary as words
+from sandmill.rewards.plan import Plan, bodies_of, is_future_import
+
+_DEEPEST_NAME = 3
+"""Assignments that are followed from the path of a file back to the words in it."""
+
+
+def plan_markers(tree: ast.Module) -> Plan:
+    """Return the places of all markers."""
+    plan, names = Plan(tree), _Names(tree)
+    for body in bodies_of(tree):
+        for place, node in enumerate(body):
+            if markers := _markers_of(node, names):
+                plan.add_after(body, place, markers)
+    _plan_imports(tree, plan)
+    return plan
+
+
+def _plan_imports(tree: ast.Module, plan: Plan) -> None:
+    """Place the marker behind the last import of the module, or behind all imports if they are in blocks only."""
+    top = [place for place, node in enumerate(tree.body) if _is_import(node)]
+    if top:
+        plan.add_after(tree.body, top[-1], {Marker.IMPORTS})
+        return
+    for body in bodies_of(tree):
+        for place, node in enumerate(body):
+            if _is_import(node):
+                plan.add_after(body, place, {Marker.IMPORTS})
+
+
+def _is_import(node: ast.stmt) -> bool:
+    return isinstance(node, (ast.Import, ast.ImportFrom)) and not is_future_import(node)
+
+
+class _Names:
+    """What the names of a script stand for."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.values: dict[str, ast.expr] = {}
+        self._classes: dict[str, Marker] = {}
+        for node in ast.walk(tree):
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    self.values[name] = value
+                case ast.ImportFrom(module=str(module)):
+                    self._import(module, node.names)
+                case ast.ClassDef(name=name) if _has_method(node, "fit", "forward", "predict"):
+                    self._classes[name] = Marker.MODEL_BUILT
+                case ast.ClassDef(name=name) if _has_method(node, "transform"):
+                    self._classes[name] = Marker.FEATURES
+        self._submissions = self._find_submissions()
+
+    def _import(self, module: str, names: list[ast.alias]) -> None:
+        for alias in names:
+            if not alias.name[:1].isupper() or alias.name in words.NOT_CLASSES:
+                continue
+            if words.FEATURE_MODULES.match(module):
+                self._classes[alias.asname or alias.name] = Marker.FEATURES
+            elif words.MODEL_MODULES.match(module):
+                self._classes[alias.asname or alias.name] = Marker.MODEL_BUILT
+
+    def class_marker(self, call: ast.Call) -> Marker | None:
+        """Return the marker of a constructor."""
+        name = _name_of(call)
+        if isinstance(call.func, ast.Name) and name in self._classes:
+            return self._classes[name]
+        if words.FEATURE_CLASSES.fullmatch(name):
+            return Marker.FEATURES
+        is_layer = isinstance(call.func, ast.Attribute) and _root_of(call.func) == "nn" and name[:1].isupper()
+        return Marker.MODEL_BUILT if is_layer or words.MODEL_CLASSES.fullmatch(name) else None
+
+    def is_transformer(self, node: ast.expr, depth: int = 0) -> bool:
+        """Return whether an expression is an object that makes features, such as a scaler."""
+        if isinstance(node, ast.Name) and depth < _DEEPEST_NAME and node.id in self.values:
+            return self.is_transformer(self.values[node.id], depth + 1)
+        if not isinstance(node, ast.Call):
+            return False
+        is_chain = isinstance(node.func, ast.Attribute) and node.func.attr in ("fit", "set_output")
+        if is_chain and isinstance(node.func, ast.Attribute):
+            return self.is_transformer(node.func.value, depth)
+        return self.class_marker(node) is Marker.FEATURES
+
+    def mentions_submission(self, node: ast.expr) -> bool:
+        """Return whether an expression, or what was assigned to its names, has the words of a submission."""
+        return any(words.SUBMISSION.search(word) or word in self._submissions for word in _words_of(node))
+
+    def _find_submissions(self) -> frozenset[str]:
+        """Return the names whose values come from the path of a submission, over a few assignments."""
+        mentioned = {name: set(_words_of(value)) for name, value in self.values.items()}
+        found = {name for name, said in mentioned.items() if any(words.SUBMISSION.search(word) for word in said)}
+        for _ in range(_DEEPEST_NAME):
+            found |= {name for name, said in mentioned.items() if said & found}
+        return frozenset(found)
+
+
+def _words_of(node: ast.AST) -> Iterator[str]:
+    for part in ast.walk(node):
+        match part:
+            case ast.Constant(value=str(word)) | ast.Name(id=word) | ast.Attribute(attr=word):
+                yield word
+
+
+def _markers_of(node: ast.stmt, names: _Names) -> set[Marker]:
+    """Return the milestones that a statement reaches itself; those of its block belong to the statements in it."""
+    markers = {marker for call in _calls_of(node) for marker in _call_markers(call, names)}
+    return markers | ({Marker.FEATURES} if _assigns_feature(node) else set())
+
+
+def _calls_of(node: ast.stmt) -> Iterator[ast.Call]:
+    for part in _own_expressions(node):
+        stack: list[ast.AST] = [part]
+        while stack:
+            inner = stack.pop()
+            if isinstance(inner, ast.Call):
+                yield inner
+            if not isinstance(inner, ast.Lambda):
+                stack += ast.iter_child_nodes(inner)
+
+
+def _own_expressions(node: ast.stmt) -> list[ast.AST]:
+    match node:
+        case ast.With(items=items) | ast.AsyncWith(items=items):
+            return [item.context_expr for item in items]
+        case ast.For(iter=part) | ast.AsyncFor(iter=part) | ast.Match(subject=part):
+            return [part]
+        case ast.If(test=part) | ast.While(test=part):
+            return [part]
+        case ast.Assign() | ast.AnnAssign() | ast.AugAssign() | ast.Expr() | ast.Return() | ast.Assert():
+            return [node]
+        case _:
+            return []
+
+
+def _call_markers(call: ast.Call, names: _Names) -> Iterator[Marker]:
+    name = _name_of(call)
+    if name == "open":
+        if not _is_write(call):
+            yield Marker.DATA_LOADED
+        elif _is_submission(call, names):
+            yield Marker.SUBMISSION_WRITTEN
+    elif (name in words.WRITING_CALLS or _moves_file(call)) and _is_submission(call, names):
+        yield Marker.SUBMISSION_WRITTEN
+    elif name.startswith(("read_", "scan_")) or name in words.READING_CALLS:
+        yield Marker.DATA_LOADED
+    if made := names.class_marker(call):
+        yield made
+    if name in words.FEATURE_CALLS:
+        yield Marker.FEATURES
+    if name in words.TRAINING_CALLS or (name == "train" and call.args):
+        is_features = isinstance(call.func, ast.Attribute) and names.is_transformer(call.func.value)
+        yield Marker.FEATURES if is_features else Marker.TRAINED
+    if (name.startswith("predict") and isinstance(call.func, ast.Attribute)) or name in words.PREDICTION_CALLS:
+        yield Marker.PREDICTED
+
+
+def _assigns_feature(node: ast.stmt) -> bool:
+    """Return whether a column is assigned, or a table with a usual name for features."""
+    if not isinstance(node, ast.Assign):
+        return False
+    return any(_is_feature(part) for target in node.targets for part in _parts_of(target))
+
+
+def _parts_of(target: ast.expr) -> list[ast.expr]:
+    return target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+
+
+def _is_feature(target: ast.expr) -> bool:
+    match target:
+        case ast.Name(id=name):
+            return bool(words.FEATURE_TABLES.fullmatch(name))
+        case ast.Subscript(value=table, slice=ast.Constant(value=str()) | ast.JoinedStr() | ast.List() | ast.Name()):
+            return not words.NO_FEATURES.search(ast.unparse(table)) and _root_of(table) not in ("os", "sys")
+        case _:
+            return False
+
+
+def _is_write(call: ast.Call) -> bool:
+    """Return whether `open`, or a method `open` of a path, writes."""
+    modes = [keyword.value for keyword in call.keywords if keyword.arg == "mode"]
+    modes += call.args[:2] if isinstance(call.func, ast.Attribute) else call.args[1:2]
+    texts = [mode.value for mode in modes if isinstance(mode, ast.Constant) and isinstance(mode.value, str)]
+    return any(words.WRITE_MODE.fullmatch(text) for text in texts)
+
+
+def _moves_file(call: ast.Call) -> bool:
+    is_of_files = isinstance(call.func, ast.Name) or _root_of(call.func) in ("os", "shutil")
+    return is_of_files and _name_of(call) in words.MOVING_CALLS
+
+
+def _is_submission(call: ast.Call, names: _Names) -> bool:
+    """Return whether the words of a path, or of the object that is written, are those of a submission."""
+    given = [*call.args, *(keyword.value for keyword in call.keywords if keyword.arg in ("file", "path_or_buf"))]
+    if not given and _name_of(call) in ("to_csv", "write_csv"):
+        return False
+    literals = [part.value for part in given if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+    if literals and _name_of(call) in ("to_csv", "write_csv", "savetxt"):
+        return any(words.SUBMISSION.search(text) for text in literals)
+    receiver = [call.func.value] if isinstance(call.func, ast.Attribute) else []
+    return any(names.mentions_submission(part) for part in [*given, *receiver])
+
+
+def _name_of(call: ast.Call) -> str:
+    match call.func:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case _:
+            return ""
+
+
+def _root_of(node: ast.expr) -> str:
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _has_method(node: ast.ClassDef, *names: str) -> bool:
+    return any(isinstance(part, ast.FunctionDef) and part.name in names for part in node.body)

@@ -1,0 +1,70 @@
+"""vf-eval and vf-validate with a scripted model: rewards, masked rollouts, limits, and nothing private in traces."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from sandmill.sandbox.agent_env import create_agent_env
+from sandmill.store.release import load
+
+
+@pytest.fixture(scope="module")
+def seen(run_client: Callable[..., Any], small_release: str) -> dict[str, Any]:
+    return run_client("verifiers", "check_verifiers.py", small_release, create_agent_env().path)
+
+
+def test_each_rollout_has_the_reward_of_its_final_submission(seen, small_release):
+    gaps = {row["task_id"]: row["gap"] for row in _gaps(small_release)}
+    assert sorted(trace["task"] for trace in seen["played"]) == sorted(2 * list(gaps))
+    for trace in seen["played"]:
+        assert (trace["ok"], trace["errors"], trace["stop"]) == (True, [], "agent_completed")
+        assert trace["rewards"] == {"reward": pytest.approx(min(1, gaps[trace["task"]]), abs=1e-3)}
+        assert trace["metrics"] == {"gap_closed": pytest.approx(gaps[trace["task"]], abs=1e-3), "valid_submission": 1.0}
+
+
+def test_the_model_gets_three_tools_and_no_machine(seen):
+    (trace, *_) = seen["played"]
+    assert trace["tools"] == ["finish", "run_code", "submit"]
+    assert trace["runtime"] == "subprocess"
+    assert seen["needs_container"] is False
+
+
+def test_a_row_holds_the_task_the_release_and_the_prompt(seen):
+    assert {tuple(trace["row"]) for trace in seen["played"]} == {("prompt", "release", "task_id")}
+
+
+def test_a_rollout_that_a_limit_cuts_short_is_graded(seen):
+    (trace,) = seen["cut"]
+    assert (trace["ok"], trace["errors"], trace["stop"]) == (True, [], "max_turns")
+    assert trace["rewards"]["reward"] > 0.3
+
+
+def test_an_agent_that_does_nothing_earns_nothing(seen):
+    (trace,) = seen["talked"]
+    assert (trace["ok"], trace["rewards"], trace["metrics"]["valid_submission"]) == (True, {"reward": 0.0}, 0.0)
+
+
+def test_a_masked_rollout_fails_and_has_no_reward(seen):
+    (trace,) = seen["masked"]
+    assert (trace["ok"], trace["errors"], trace["rewards"]) == (False, ["SandboxError"], {})
+
+
+def test_the_reference_beats_the_sample_and_an_untouched_task_earns_nothing(seen):
+    summary = seen["validated"]
+    assert (summary["total"], summary["outcomes"]["valid"], summary["valid_rate"]) == (2, 2, 1.0)
+
+
+def test_a_task_that_another_harness_played_is_not_scored(seen):
+    assert "another harness" in seen["refused"]
+
+
+def test_nothing_private_is_in_traces_or_logs_and_the_agent_sees_nothing_of_it(seen):
+    assert seen["searched"]
+    assert seen["leaks"] == []
+
+
+def _gaps(release: str) -> list[dict[str, Any]]:
+    """Return what the reference closes of the gap of each task."""
+    tasks = load(release).tasks.select("task_id", "trivial", "oracle", "reference").to_dicts()
+    return [row | {"gap": (row["reference"] - row["trivial"]) / (row["oracle"] - row["trivial"])} for row in tasks]

@@ -1,0 +1,98 @@
+"""docs/serving.md shows commands and numbers that hold, and a SandMLE trainer's step works as it says."""
+
+import inspect
+import json
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+import sandmill
+from sandmill.episodes.server import srun
+from sandmill.episodes.server.settings import ServerSettings
+from sandmill.models.remote import MOST_RUNS, SHORTEST_TOKEN, Health
+from sandmill.sandbox import fleet, remote_server
+from tests.releases import REPOSITORY
+from tests.servers import TOKEN, Command
+
+PAGE = (REPOSITORY / "docs" / "serving.md").read_text()
+COMMANDS = [block for block in re.findall(r"```bash\n(.*?)```", PAGE, re.DOTALL) if block.startswith("curl")]
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("output")
+
+
+@pytest.fixture(scope="module")
+def server(agent_env, task, shared, tmp_path_factory) -> Iterator[Command]:
+    command = Command(tmp_path_factory.mktemp("docs"), "--srun-root", shared, task.parent).wait()
+    yield command
+    command.end()
+
+
+def test_the_commands_of_the_page_work(server, task, tmp_path):
+    if not shutil.which("curl"):
+        pytest.skip("no curl")
+    (tmp_path / "token").write_text(TOKEN)
+    shutil.copy(task / "public" / "sample_submission.csv", tmp_path / "submission.csv")
+    answers = []
+    for command in COMMANDS:
+        text = command.replace("http://127.0.0.1:8700", server.address).replace("TASK", task.name)
+        ran = subprocess.run(["bash", "-c", text.replace("curl", "curl -sS", 1)], cwd=tmp_path, capture_output=True)
+        assert ran.returncode == 0, ran.stderr
+        answers.append(json.loads(ran.stdout or b"null"))
+    health, runs, deleted, scores, grade, public = answers
+    assert set(health) == set(Health.model_fields)
+    assert [one["stdout"] for one in runs["results"]] == ["1\n"]
+    assert deleted is None
+    assert scores["scores"][0]["score"]["outcome"] == "no_submission"
+    assert (grade["outcome"], len(grade["thresholds"])) == ("ok", 4)
+    assert re.fullmatch("[0-9a-f]{64}", public["public"])
+
+
+def test_a_step_of_the_trainer_of_sandmle_runs_and_is_graded(server, task, shared):
+    folder = shared / task.name / "20260101-000000"
+    folder.mkdir(parents=True)
+    script = folder / "main_1.py"
+    script.write_text(
+        f"import pandas as pd\nroot = '/data/mle-bench-syn/{task.name}/prepared/public'\n"
+        "sample = pd.read_csv(root + '/sample_submission.csv')\nprint(len(sample), 'rows')\n"
+        "sample.to_csv('submission.csv', index=False)\n"
+    )
+    address = server.address.replace("//", f"//sandmill:{TOKEN}@")
+    with httpx.Client(base_url=address, trust_env=False, timeout=30) as client:
+        job = client.post("/run", json={"script_path": str(script), "timeout": 0}).json()
+        while client.get(f"/status/{job['job_id']}").json()["state"] != "COMPLETED":
+            time.sleep(0.1)
+        logs = client.get(f"/logs/{job['job_id']}", params={"tail_lines": 200}).json()
+        assert re.fullmatch(r"\d+ rows", logs["stdout_tail"]), logs
+        grade = client.post(f"/v1/grade/{task.name}", content=(folder / "submission.csv").read_bytes()).json()
+    assert grade["outcome"] == "ok"
+
+
+def test_the_numbers_of_the_page_are_those_of_the_code():
+    defaults = inspect.signature(sandmill.RemoteSandbox).parameters
+    settings = ServerSettings()
+    assert f"`max_wait` ({defaults['max_wait'].default:g} s)" in PAGE
+    assert f"`scratch_mb` ({defaults['scratch_mb'].default})" in PAGE
+    assert (
+        f"left out for {fleet._FIRST_PAUSE_S:g} s, after further failures for up to {fleet._LONGEST_PAUSE_S:g} s"
+        in PAGE
+    )
+    assert f"silent for {remote_server.SILENCE_S:g} s" in PAGE
+    assert f"at least {SHORTEST_TOKEN} characters" in PAGE
+    assert f"at most {MOST_RUNS}\nruns" in PAGE
+    assert (settings.scratch_folders, settings.scratch_ttl_s, settings.grace_s) == (256, 3600, 10)
+    assert "keeps 256 of them, each\nfor an hour" in PAGE
+    assert "`--grace` seconds (10)" in PAGE
+
+
+def test_every_field_that_the_trainer_sends_is_explained():
+    explained = PAGE + (srun.__doc__ or "")
+    assert [name for name in srun.SrunRequest.model_fields if f"`{name}`" not in explained] == []

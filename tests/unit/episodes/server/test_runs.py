@@ -1,0 +1,245 @@
+import http.client
+import json
+import threading
+import time
+from base64 import b64encode
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from sandmill.models.run import RunLimits
+from sandmill.sandbox.digest import digest_of
+from tests.servers import TOKEN
+
+
+def wait_until(is_true) -> bool:
+    deadline = time.monotonic() + 10
+    while not is_true() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return is_true()
+
+
+def run(code: str, **more: object) -> dict[str, object]:
+    return {"task_id": "lamps", "code": code, **more}
+
+
+def test_results_come_in_the_order_of_the_runs(site):
+    first, second, third = site.run(run("sleep 0.5\nprint a"), run("submit x\\n"), run("list"))
+    assert (first["stdout"], first["outcome"], first["submission"]) == ("a\n", "no_submission", None)
+    assert (second["outcome"], second["submission"]) == ("ok", b64encode(b"x\n").decode())
+    assert third["stdout"] == "description.md train.csv\n"
+
+
+def test_a_run_without_a_timeout_gets_the_longest(open_site, pulled):
+    site = open_site(pulled, timeout_s=7.0)
+    site.run(run("print a"), run("print b", timeout=2))
+    assert sorted(one["timeout"] for one in site.box.runs) == [2.0, 7.0]
+
+
+def test_all_problems_of_a_request_are_named_and_nothing_runs(open_site, pulled):
+    site = open_site(pulled, limits=RunLimits(memory_mb=512))
+    runs = [
+        run("print a"),
+        {"task_id": "unknown", "code": "print b", "timeout": 301},
+        run("print c", limits={"memory_mb": 600}),
+        run("print d", scratch_id="s"),
+        run("print e", scratch_id="s"),
+    ]
+    status, body, _ = site.ask("POST", "/v1/runs", {"runs": runs})
+    assert status == 422
+    assert body["problems"] == [
+        "runs.1.task_id: saw 'unknown'; expected a task of this server (lamps).",
+        "runs.1.timeout: saw 301; expected at most 300 seconds.",
+        "runs.2.limits: saw memory_mb 600; expected at most the limits of the server: memory_mb 512.",
+        "scratch_id: saw 's' 2 times; expected one run at a time in a scratch folder.",
+    ]
+    assert site.box.runs == []
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        (b"[", "JSON"),
+        (b"{}", "runs: Field required"),
+        ({"runs": []}, "runs: Tuple should have at least 1 item"),
+        ({"runs": [run("x", extra=1)]}, "runs.0.extra: Extra inputs"),
+        ({"runs": [{"code": "x"}]}, "expected either task_id or public"),
+        ({"runs": [run("x", public="0" * 64)]}, "expected either task_id or public"),
+        ({"runs": [run("x", scratch_id="../up")]}, "runs.0.scratch_id"),
+        ({"runs": [run("x", scratch_id="s", scratch=[])]}, "at most one of scratch_id and scratch"),
+        ({"runs": [run("x", scratch=[{"path": "../up", "content": ""}])]}, "without . and .."),
+        ({"runs": [run("x", scratch=[{"path": "/etc/x", "content": ""}])]}, "without . and .."),
+        ({"runs": [run("x", scratch=[{"path": "a", "content": "?"}])]}, "not base64"),
+        ({"runs": [run("x", timeout=0)]}, "runs.0.timeout"),
+        ({"runs": [run("x", timeout=float("nan"))]}, "runs.0.timeout"),
+        ({"runs": [run("x")] * 257}, "at most 256"),
+    ],
+)
+def test_a_wrong_request_is_refused_with_its_fields(site, body, problem):
+    status, answer, _ = site.ask("POST", "/v1/runs", body)
+    assert status == 422
+    assert problem in " ".join(answer["problems"])
+    assert site.box.runs == []
+
+
+def test_limits_of_a_run_are_those_that_it_asks_for(site):
+    site.run(run("print a", limits={"memory_mb": 200}))
+    assert site.box.runs[0]["limits"] == RunLimits(memory_mb=200)
+
+
+def test_a_fault_of_the_server_is_a_masked_result_and_ends_no_batch(site):
+    broken, fine = site.run(run("crash"), run("print fine"))
+    assert (broken["outcome"], broken["detail"]) == ("infra_error", "the server failed: RuntimeError")
+    assert fine["stdout"] == "fine\n"
+
+
+def test_a_full_queue_answers_429_and_a_batch_that_never_fits_422(site):
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(site.run, *[run("sleep 1")] * 6)
+        assert wait_until(lambda: site.service.queue.running == 2)
+        assert site.ask("GET", "/health")[1] | {"version": ""} == {
+            "status": "ok",
+            "version": "",
+            "isolation": "warm",
+            "running": 2,
+            "queued": 4,
+        }
+        status, _, headers = site.ask("POST", "/v1/runs", {"runs": [run("print no")]})
+        assert (status, int(headers["retry-after"]) >= 1) == (429, True)
+        assert len(waiting.result()) == 6
+    status, body, _ = site.ask("POST", "/v1/runs", {"runs": [run("print no")] * 7})
+    assert (status, body["detail"]) == (422, "7 runs in one request; this server takes at most 6 at a time")
+    assert site.run(run("print again"))[0]["stdout"] == "again\n"
+    assert not any("no" in one["code"] for one in site.box.runs)
+
+
+def test_runs_of_a_client_that_goes_away_are_cancelled(site):
+    connection = http.client.HTTPConnection("127.0.0.1", site.port)
+    body = json.dumps({"runs": [run("sleep 60")] * 3}).encode()
+    headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
+    connection.request("POST", "/v1/runs", body, headers)
+    assert wait_until(lambda: site.service.queue.running == 2)
+    connection.sock.close()
+    connection.close()
+    assert wait_until(lambda: site.service.queue.is_idle)
+    assert len(site.box.runs) == 2
+
+
+def test_a_long_run_sends_white_space_while_it_goes_on(site):
+    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=10)
+    body = json.dumps({"runs": [run("sleep 1.3")]}).encode()
+    headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
+    connection.request("POST", "/v1/runs", body, headers)
+    assert connection.getresponse().read().startswith(b'\n\n{"results"')
+
+
+def test_a_scratch_folder_lives_between_requests_until_it_is_deleted(site):
+    site.run(run("write a.txt 1", scratch_id="episode-1"))
+    assert site.run(run("list", scratch_id="episode-1"))[0]["stdout"] == "a.txt\n"
+    assert site.run(run("list", scratch_id="episode-2"))[0]["stdout"] == "\n"
+    folder = site.box.runs[0]["scratch"]
+    assert site.ask("DELETE", "/v1/scratch/episode-1")[0] == 204
+    assert not folder.exists()
+    assert site.ask("DELETE", "/v1/scratch/episode-1")[0] == 404
+    assert site.run(run("list", scratch_id="episode-1"))[0]["stdout"] == "\n"
+
+
+def test_one_run_at_a_time_uses_a_scratch_folder(site):
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(site.run, run("sleep 1", scratch_id="s"))
+        assert wait_until(lambda: site.service.queue.running == 1)
+        assert site.ask("POST", "/v1/runs", {"runs": [run("list", scratch_id="s")]})[0] == 409
+        assert site.ask("DELETE", "/v1/scratch/s")[0] == 409
+        waiting.result()
+    assert site.run(run("list", scratch_id="s"))
+
+
+def test_scratch_folders_are_limited_in_number_and_age(open_site, pulled):
+    site = open_site(pulled, scratch_folders=2, scratch_ttl_s=1.0)
+    site.run(run("write a 1", scratch_id="one"), run("list", scratch_id="two"))
+    status, body, headers = site.ask("POST", "/v1/runs", {"runs": [run("list", scratch_id="three")]})
+    assert (status, body["detail"], headers["retry-after"]) == (429, "too many scratch folders", "10")
+    time.sleep(1.1)
+    assert site.run(run("list", scratch_id="three"), run("list", scratch_id="one"))[1]["stdout"] == "\n"
+    # A refused request keeps no reservation.
+    assert site.ask("DELETE", "/v1/scratch/one")[0] == 204
+
+
+def test_a_scratch_folder_that_travels_comes_back_as_changes(site):
+    entry = {"path": "kept", "content": b64encode(b"1").decode()}
+    other = {"path": "gone", "content": b64encode(b"2").decode()}
+    (result,) = site.run(run("list\nremove gone\nwrite new 3", scratch=[entry, other]))
+    assert result["stdout"] == "gone kept\n"
+    assert result["scratch"] == {
+        "written": [{"path": "new", "content": b64encode(b"3").decode()}],
+        "removed": ["gone"],
+    }
+    assert not site.box.runs[0]["scratch"].exists()
+
+
+def test_a_reply_holds_no_more_of_a_scratch_folder_than_was_asked_for(site):
+    (result,) = site.run(run("write a 123\nwrite b 45678", scratch=[], scratch_bytes=60))
+    assert [one["path"] for one in result["scratch"]["written"]] == ["a"]
+    assert result["detail"] == "1 path was not kept, first b"
+
+
+def upload(site, files: dict[str, bytes]):
+    return site.ask("POST", "/v1/public", {"files": {name: b64encode(data).decode() for name, data in files.items()}})
+
+
+def test_an_uploaded_public_folder_is_used_by_its_digest(site):
+    files = {"train.csv": b"id\n1\n", "images/a.png": b"\x89"}
+    status, body, _ = upload(site, files)
+    assert (status, body) == (200, {"public": digest_of(files)})
+    assert upload(site, files)[1] == body
+    assert site.run({"code": "list", "public": body["public"]})[0]["stdout"] == "images train.csv\n"
+
+
+def test_an_unknown_public_folder_must_be_uploaded_first(site):
+    status, body, _ = site.ask("POST", "/v1/runs", {"runs": [{"code": "list", "public": "0" * 64}]})
+    assert (status, body["detail"]) == (404, "unknown public folder: upload it to /v1/public first")
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("../up.csv", "not a plain relative path"),
+        ("/etc/passwd", "not a plain relative path"),
+        ("a\\b", "not a plain relative path"),
+        (".hidden", "not a plain relative path"),
+        ("a/b/c/d/e.csv", "too long"),
+        ("answers.csv", "a name of private files"),
+        ("private/x.csv", "a name of private files"),
+    ],
+)
+def test_a_public_folder_with_a_wrong_name_is_refused(site, name, problem):
+    status, body, _ = upload(site, {"train.csv": b"", name: b""})
+    assert status == 422
+    assert problem in body["detail"]
+    assert list((site.service.publics._root).iterdir()) == []
+
+
+def test_old_public_folders_make_room_for_new_ones_but_not_while_they_are_used(open_site, pulled):
+    site = open_site(pulled, public_bytes=100)
+    used, idle, new = ({"data": bytes([number]) * 40} for number in range(3))
+    digests = [upload(site, files)[1]["public"] for files in (used, idle)]
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(site.run, {"code": "sleep 1\nlist", "public": digests[0]})
+        assert wait_until(lambda: site.service.queue.running == 1)
+        upload(site, new)
+        assert site.ask("POST", "/v1/runs", {"runs": [{"code": "list", "public": digests[1]}]})[0] == 404
+        assert running.result()[0]["stdout"] == "data\n"
+    assert upload(site, {"data": b"x" * 101})[0] == 422
+
+
+def test_runs_of_one_queue_start_in_the_order_of_their_arrival(open_site, pulled):
+    site = open_site(pulled, concurrency=1)
+    site.run(*[run(f"print {number}") for number in range(5)])
+    assert [one["code"] for one in site.box.runs] == [f"print {number}" for number in range(5)]
+
+
+def test_threads_of_a_closed_queue_are_over(open_site, pulled):
+    site = open_site(pulled)
+    site.run(run("print a"))
+    site.service.queue.close()
+    assert not [one for one in threading.enumerate() if one in site.service.queue._threads._threads]

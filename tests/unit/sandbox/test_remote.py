@@ -1,0 +1,452 @@
+"""The remote sandbox against servers with real sockets: honest ones, dead ones, and ones that answer nonsense."""
+
+import asyncio
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+import sandmill
+from sandmill.errors import InputError, SandboxUnavailable
+from sandmill.models.remote import ServerInfo
+from sandmill.models.reports import Outcome
+from sandmill.models.run import Isolation, RunLimits
+from sandmill.sandbox import AsyncSandbox, RemoteSandbox, remote, remote_server
+from tests.servers import TOKEN, Site, Sites
+
+Answer = tuple[int, bytes, dict[str, str]] | Callable[[BaseHTTPRequestHandler], None]
+INFO = ServerInfo(
+    api=1,
+    version="0.1.0",
+    backend="warm",
+    isolation=Isolation.WARM,
+    limits=RunLimits(),
+    timeout=300,
+    concurrency=1,
+    queue=1,
+    max_request_bytes=256 << 20,
+    tasks=0,
+)
+
+
+def result(**changes: object) -> bytes:
+    return json.dumps({"results": [{"outcome": "ok", "isolation": "warm", **changes}]}).encode()
+
+
+class Scripted:
+    """A server that gives one answer to all runs, and counts them."""
+
+    def __init__(self, answer: Answer, info: ServerInfo = INFO) -> None:
+        scripted = self
+        self.answer, self.asked = answer, 0
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+            def do_GET(self) -> None:
+                self.send(200, info.model_dump_json().encode(), {})
+
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers["content-length"]))
+                scripted.asked += 1
+                if callable(scripted.answer):
+                    scripted.answer(self)
+                else:
+                    self.send(*scripted.answer)
+
+            def send(self, status: int, body: bytes, headers: dict[str, str]) -> None:
+                self.send_response(status)
+                for name, value in {"content-length": str(len(body)), **headers}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(body)
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.address = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+def reset(handler: BaseHTTPRequestHandler) -> None:
+    """Answer half, then break the connection, as a killed process does."""
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n \r\n")
+    handler.wfile.flush()
+    handler.connection.shutdown(socket.SHUT_RDWR)
+    handler.close_connection = True
+
+
+def stay_silent(handler: BaseHTTPRequestHandler) -> None:
+    time.sleep(3)
+    handler.close_connection = True
+
+
+def flood(handler: BaseHTTPRequestHandler) -> None:
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000000\r\n\r\n{")
+    try:
+        while True:
+            handler.wfile.write(b"x" * (1 << 20))
+    except OSError:
+        handler.close_connection = True
+
+
+def hang(beat: bytes) -> Callable[[BaseHTTPRequestHandler], None]:
+    """Send white space for ever, as a server whose run never starts or never ends."""
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        try:
+            for _ in range(100):
+                handler.wfile.write(b"1\r\n" + beat + b"\r\n")
+                time.sleep(0.1)
+        except OSError:
+            handler.close_connection = True
+
+    return answer
+
+
+FAULTS: dict[str, Answer] = {
+    "connection broken": reset,
+    "no answer": stay_silent,
+    "too much": flood,
+    "HTTP 500": (500, b'{"detail": "oops"}', {}),
+    "HTTP 502, not JSON": (502, b"<html>", {}),
+    "HTTP 503": (503, b'{"detail": "the server is stopping"}', {"retry-after": "30"}),
+    "HTTP 422": (422, b'{"detail": "limits"}', {}),
+    "token refused": (401, b'{"detail": "no"}', {}),
+    "not JSON": (200, b"hello", {}),
+    "empty": (200, b"", {}),
+    "no results": (200, b'{"results": []}', {}),
+    "two results": (200, b'{"results": [%b, %b]}' % ((result()[13:-2],) * 2), {}),
+    "unknown outcome": (200, result(outcome="gold"), {}),
+    "unknown field": (200, result(reward=1.0), {}),
+    "infra_error": (200, result(outcome="infra_error", detail="no memory"), {}),
+    "path that leaves the folder": (
+        200,
+        result(scratch={"written": [{"path": "../up", "content": ""}], "removed": []}),
+        {},
+    ),
+}
+
+
+@pytest.fixture
+def public(tmp_path) -> Path:
+    folder = tmp_path / "lamps" / "public"
+    folder.mkdir(parents=True)
+    (folder / "train.csv").write_text("id\n1\n")
+    return folder
+
+
+@pytest.fixture
+def sites(tmp_path) -> Iterator[Sites]:
+    opened = Sites(tmp_path)
+    yield opened
+    opened.close()
+
+
+def address(site: Site) -> str:
+    return f"http://127.0.0.1:{site.port}"
+
+
+def connect(*servers: Site | Scripted | str, **settings: object) -> RemoteSandbox:
+    listed = [address(one) if isinstance(one, Site) else getattr(one, "address", one) for one in servers]
+    return RemoteSandbox(listed, token=TOKEN, **settings)
+
+
+def test_a_run_gives_the_result_of_the_server(sites, public):
+    site = sites.open()
+    with sandmill.RemoteSandbox([address(site)], token=TOKEN) as box:
+        assert (box.backend, box.isolation, box.limits) == ("remote", Isolation.WARM, RunLimits())
+        ran = box.run("list\nsubmit id,x\\n", public=public, timeout=5)
+    assert (ran.outcome, ran.stdout, ran.submission) == (Outcome.OK, "train.csv\n", b"id,x\n")
+    assert site.box.runs == [{"code": "list\nsubmit id,x\\n", "timeout": 5.0, "limits": RunLimits(), "scratch": None}]
+
+
+def test_a_public_folder_is_uploaded_once_and_again_when_it_changes(sites, public):
+    site = sites.open()
+    box = connect(site)
+    for _ in range(3):
+        box.run("list", public=public)
+    assert len(site.service.publics._sizes) == 1
+    (public / "more.csv").write_text("x")
+    assert box.run("list", public=public).stdout == "more.csv train.csv\n"
+    assert len(site.service.publics._sizes) == 2
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_run_of_a_faulty_server_is_repeated_on_another(fault, sites, public, monkeypatch):
+    monkeypatch.setattr(remote_server, "SILENCE_S", 0.5)
+    bad, good = Scripted(FAULTS[fault]), sites.open()
+    box = connect(bad, good, scratch_mb=1, limits=RunLimits(submission_mb=1))
+    for _ in range(4):
+        assert box.run("print fine", public=public).stdout == "fine\n"
+    # The faulty server is left out after its first failure.
+    assert bad.asked == 1
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_if_all_servers_are_faulty_the_result_is_masked_and_names_the_fault(fault, public, monkeypatch):
+    monkeypatch.setattr(remote_server, "SILENCE_S", 0.5)
+    first, second = Scripted(FAULTS[fault]), Scripted(FAULTS[fault])
+    box = connect(first, second, scratch_mb=1, limits=RunLimits(submission_mb=1))
+    ran = box.run("print fine", public=public)
+    assert (ran.outcome, ran.submission) == (Outcome.INFRA_ERROR, None)
+    assert ran.detail == "no memory" if fault == "infra_error" else "all servers failed" in ran.detail
+    assert (first.asked, second.asked) == (1, 1)
+
+
+def test_a_run_that_never_ends_on_its_server_is_repeated_on_another(sites, public, monkeypatch):
+    monkeypatch.setattr(remote, "_GRACE_S", 0.5)
+    bad, good = Scripted(hang(b"\n")), sites.open()
+    box = connect(bad, good)
+    started = time.monotonic()
+    for _ in range(2):
+        assert box.run("print fine", public=public, timeout=1).stdout == "fine\n"
+    assert (bad.asked, 1.5 < time.monotonic() - started < 5) == (1, True)
+
+
+def test_a_run_that_never_starts_on_its_server_is_repeated_on_another(sites, public, monkeypatch):
+    monkeypatch.setattr(remote, "_GRACE_S", 0.5)
+    bad, good = Scripted(hang(b" ")), sites.open()
+    box = connect(bad, good, max_wait=0.5)
+    for _ in range(2):
+        assert box.run("print fine", public=public, timeout=100).stdout == "fine\n"
+    assert bad.asked == 1
+
+
+def test_time_in_the_queue_does_not_count_as_time_of_the_run(sites, public, monkeypatch):
+    monkeypatch.setattr(remote, "_GRACE_S", 0.5)
+    box = connect(sites.open(concurrency=1))
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(box.run, "sleep 2", public=public, timeout=3)
+        time.sleep(0.5)
+        assert box.run("print fine", public=public, timeout=0.2).stdout == "fine\n"
+        first.result()
+
+
+def test_a_full_server_is_left_alone_and_the_other_takes_the_run(sites, public):
+    full, free = Scripted((429, b"{}", {"retry-after": "7"})), sites.open()
+    box = connect(full, free)
+    for _ in range(4):
+        assert box.run("print fine", public=public).stdout == "fine\n"
+    assert full.asked == 1
+
+
+def test_full_servers_are_asked_again_after_the_time_that_they_name(public):
+    server = Scripted((429, b"{}", {"retry-after": "1"}))
+    box = connect(server)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(box.run, "x", public=public)
+        time.sleep(0.5)
+        assert server.asked == 1
+        server.answer = (200, result(stdout="at last"), {})
+        assert waiting.result(5).stdout == "at last"
+
+
+def test_servers_that_stay_full_end_in_a_masked_result(public):
+    box = connect(Scripted((429, b"{}", {"retry-after": "1"})), max_wait=0.5)
+    ran = box.run("x", public=public)
+    assert (ran.outcome, ran.detail) == (Outcome.INFRA_ERROR, "the queues of all servers were full for 0.5 s")
+
+
+def test_runs_are_spread_over_the_servers(sites, public):
+    first, second, third = (sites.open(queue=100) for _ in range(3))
+    box = connect(first, second, third)
+    with ThreadPoolExecutor(12) as pool:
+        runs = [pool.submit(box.run, f"sleep 0.1\nprint {number}", public=public) for number in range(60)]
+        assert [run.result().stdout for run in runs] == [f"{number}\n" for number in range(60)]
+    counts = [len(site.box.runs) for site in (first, second, third)]
+    assert sum(counts) == 60
+    assert min(counts) >= 12
+
+
+def test_a_server_that_comes_back_is_used_again(public):
+    server = Scripted((500, b"{}", {}))
+    box = connect(server)
+    assert box.run("x", public=public).outcome is Outcome.INFRA_ERROR
+    server.answer = (200, result(stdout="back"), {})
+    assert box.run("x", public=public).stdout == "back"
+
+
+def test_a_wrong_token_is_an_error_at_the_start(sites):
+    with pytest.raises(InputError, match="refuses it: the token is missing or wrong"):
+        RemoteSandbox([address(sites.open())], token="x" * 20).start()
+
+
+def test_servers_that_do_not_answer_are_named(sites, public):
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        dead = f"http://127.0.0.1:{closed.getsockname()[1]}"
+    with pytest.raises(SandboxUnavailable, match=f"{dead}: saw Connection refused"):
+        connect(dead).start()
+    box = connect(dead, sites.open())
+    box.start()
+    assert box.run("print fine", public=public).stdout == "fine\n"
+
+
+def test_a_server_with_another_protocol_is_left_out():
+    with pytest.raises(SandboxUnavailable, match="version 2 of the protocol"):
+        connect(Scripted((200, b"", {}), INFO.model_copy(update={"api": 2}))).start()
+
+
+@pytest.mark.parametrize(
+    ("addresses", "token", "problem"),
+    [
+        ([], TOKEN, "at least one address"),
+        (["10.0.0.1:8700"], TOKEN, "saw '10.0.0.1:8700'"),
+        (["ftp://a"], TOKEN, "saw 'ftp://a'"),
+        (["http://"], TOKEN, "saw 'http://'"),
+        (["http://a:99999"], TOKEN, "Port out of range"),
+        (["http://user:secret@a"], TOKEN, "an address with a user or password"),
+        ([7], TOKEN, "an object of type int"),
+        (["http://a", "http://a/"], TOKEN, "http://a twice"),
+        (["http://a"], "short", "a value that no server accepts"),
+        (["http://a"], None, "a value that no server accepts"),
+        (["http://a"], "with space and more", "a value that no server accepts"),
+        (["http://a"], "line\r\nX-Header: injected", "a value that no server accepts"),
+    ],
+)
+def test_wrong_addresses_and_tokens_are_refused(addresses, token, problem):
+    with pytest.raises(InputError) as caught:
+        RemoteSandbox(addresses, token=token)
+    assert problem in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def test_limits_are_the_smallest_of_all_servers_and_travel_with_each_run(sites, public):
+    small, large = sites.open(limits=RunLimits(memory_mb=300)), sites.open(limits=RunLimits(processes=9, cores=1))
+    box = connect(small, large)
+    assert box.limits == RunLimits(memory_mb=300, processes=9, cores=1)
+    for _ in range(2):
+        box.run("print a", public=public)
+    assert [site.box.runs[0]["limits"] for site in (small, large)] == [box.limits] * 2
+
+
+def test_limits_above_those_of_a_server_are_an_error_at_the_start(sites):
+    site = sites.open(limits=RunLimits(memory_mb=300, cores=2))
+    with pytest.raises(InputError) as caught:
+        connect(site, limits=RunLimits(memory_mb=400)).start()
+    assert [problem.saw for problem in caught.value.problems] == ["memory_mb 400", "cores None"]
+    with pytest.raises(InputError, match="scratch_mb"):
+        connect(site, scratch_mb=4096).start()
+
+
+def test_arguments_are_checked_as_the_local_sandbox_checks_them(sites, public, tmp_path):
+    box = connect(sites.open(timeout_s=50.0))
+    for arguments, problem in (
+        ({"timeout": 51}, "at most 50"),
+        ({"timeout": 0}, "above 0"),
+        ({"public": tmp_path / "none"}, "which does not exist"),
+        ({"public": public.parent}, None),
+        ({"scratch": tmp_path / "none"}, "not a folder"),
+    ):
+        if problem:
+            with pytest.raises(InputError, match=problem):
+                box.run("x", **{"public": public, **arguments})
+    (public / "answers.csv").touch()
+    with pytest.raises(InputError, match="a name of private files"):
+        box.run("x", public=public)
+    (public / "answers.csv").unlink()
+    (public / "with space.csv").touch()
+    with pytest.raises(InputError, match="not a plain relative path"):
+        box.run("x", public=public)
+
+
+def test_scripts_that_never_start_are_not_sent(sites, public):
+    site = sites.open()
+    box = connect(site)
+    assert box.run(" \n", public=public).outcome is Outcome.NO_CODE
+    assert box.run("x" * (1 << 21), public=public).outcome is Outcome.RUNTIME_ERROR
+    assert box.run("\ud800", public=public).outcome is Outcome.NO_SUBMISSION
+    assert [one["code"] for one in site.box.runs] == ["?"]
+
+
+def test_a_scratch_folder_travels_there_and_back(sites, public, tmp_path):
+    scratch = tmp_path / "scratch"
+    (scratch / "models").mkdir(parents=True)
+    for name in ("kept", "gone", "models/a.bin"):
+        (scratch / name).write_text(name)
+    (scratch / "link").symlink_to("/etc/passwd")
+    box = connect(sites.open())
+    ran = box.run("list\nremove gone\nwrite kept changed\nwrite new 1", public=public, scratch=scratch)
+    assert (ran.stdout, ran.detail) == ("gone kept models\n", "")
+    assert sorted(path.name for path in scratch.iterdir()) == ["kept", "link", "models", "new"]
+    assert (scratch / "kept").read_text() == "changed"
+    assert (scratch / "models" / "a.bin").read_text() == "models/a.bin"
+    assert (scratch / "link").is_symlink()
+
+
+def test_files_beyond_the_limit_stay_and_are_reported(sites, public, tmp_path):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    (scratch / "a").write_bytes(bytes(3 << 20))
+    (scratch / "b").write_text("small")
+    ran = connect(sites.open(), scratch_mb=1).run("list", public=public, scratch=scratch)
+    assert (ran.stdout, ran.detail) == ("b\n", "1 path was not sent, first a")
+    assert (scratch / "a").stat().st_size == 3 << 20
+
+
+def test_a_server_removes_no_files_that_were_not_sent_and_writes_through_no_link(public, tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "mine").write_text("mine")
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    (scratch / "folder").symlink_to(outside)
+    (scratch / "large").write_bytes(bytes(2 << 20))
+    written = [{"path": name, "content": "aGE="} for name in ("folder/mine", "folder/new")]
+    answer = result(scratch={"written": written, "removed": ["folder/mine", "large"]})
+    ran = connect(Scripted((200, answer, {})), scratch_mb=1).run("x", public=public, scratch=scratch)
+    assert (outside / "mine").read_text() == "mine"
+    assert sorted(path.name for path in outside.iterdir()) == ["mine"]
+    assert (scratch / "large").exists()
+    assert ran.detail == "1 path was not sent, first large; 2 paths were not written, first folder/mine"
+
+
+def test_a_cancelled_run_ends_here_and_on_the_server(sites, public):
+    site = sites.open()
+    box = connect(site)
+    cancel = threading.Event()
+    threading.Timer(0.5, cancel.set).start()
+    started = time.monotonic()
+    ran = box.run("sleep 30", public=public, cancel=cancel)
+    assert (ran.outcome, ran.detail) == (Outcome.INFRA_ERROR, "cancelled")
+    deadline = time.monotonic() + 5
+    while not site.service.queue.is_idle and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert site.service.queue.is_idle
+    assert time.monotonic() - started < 5
+
+
+def test_closing_cancels_the_runs(sites, public):
+    box = connect(sites.open())
+    box.start()
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(box.run, "sleep 30", public=public)
+        time.sleep(0.5)
+        box.close()
+        assert waiting.result(5).detail == "cancelled"
+    assert box.run("print again", public=public).stdout == "again\n"
+
+
+def test_coroutines_over_a_remote_sandbox(sites, public):
+    site = sites.open(concurrency=8)
+
+    async def many() -> list[str]:
+        async with AsyncSandbox.over(connect(site), concurrency=8) as box:
+            assert (box.backend, box.limits) == ("remote", RunLimits())
+            runs = [box.run(f"sleep 0.2\nprint {number}", public=public) for number in range(8)]
+            ended = await asyncio.gather(*runs)
+            task = asyncio.create_task(box.run("sleep 30", public=public))
+            await asyncio.sleep(0.3)
+            task.cancel()
+            return [one.stdout for one in ended]
+
+    assert asyncio.run(many()) == [f"{number}\n" for number in range(8)]
