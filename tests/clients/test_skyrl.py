@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandmill.adapters.actions import HOW_TO_ACT
+from sandmill.episodes.actions import FORMAT
 from sandmill.sandbox.agent_env import create_agent_env
 from tests.training_docs import python_blocks
 
@@ -28,13 +28,13 @@ def test_one_answer_to_an_exported_row_is_run_and_graded(seen):
 
 def test_the_reward_of_several_turns_comes_once_with_the_last(seen):
     several = seen["several"]
-    assert HOW_TO_ACT in several["asked"]
+    assert FORMAT in several["asked"]
     assert "At most 2 submissions" in several["asked"]
     assert several["done"] == [False, False, False, False, True]
     assert several["rewards"][:4] == [0, 0, 0, 0]
     assert several["rewards"][4] == seen["single"]["rewards"][0]
     assert "Valid submission" in several["told"][1]
-    assert "held no action" in several["told"][2]
+    assert "your message has no action" in several["told"][2]
     assert "expected a step with a valid submission" in several["told"][3]
 
 

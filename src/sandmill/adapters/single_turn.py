@@ -3,7 +3,7 @@
 import logging
 from typing import TYPE_CHECKING
 
-from sandmill.adapters.actions import last_script
+from sandmill.adapters.answers import last_script
 from sandmill.adapters.shared import SharedTasks
 from sandmill.episodes.env import MLEnv
 from sandmill.errors import InputError, StoreError

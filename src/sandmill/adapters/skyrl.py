@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sandmill.adapters.actions import HOW_TO_ACT, NO_ACTION, parse_action
+from sandmill.adapters.answers import last_script
 from sandmill.adapters.episode import SyncEpisode
 from sandmill.adapters.references import name_release, read_reference
 from sandmill.adapters.shared import share_tasks
 from sandmill.adapters.single_turn import one_script
+from sandmill.episodes.actions import FORMAT, Parsed, parse_message
 from sandmill.episodes.env import MLEnv
 from sandmill.errors import InputError, Problem
 from sandmill.models.rollout import Act, EpisodeLimits, Rollout
@@ -24,7 +25,7 @@ ENV_ID = "sandmill"
 Messages = list[dict[str, str]]
 
 
-class SandmillEnv(BaseTextEnv):  # type: ignore[misc]
+class SandmillEnv(BaseTextEnv):
     """One agent on one task. `register` makes it known to skyrl_gym.
 
     The single reward comes with the last step. SkyRL has no way to leave a rollout out: a masked one gets 0.0, its
@@ -63,7 +64,7 @@ class SandmillEnv(BaseTextEnv):  # type: ignore[misc]
         multi = given.model_copy(update={"max_steps": min(self.max_turns, given.max_steps)})
         env = MLEnv(task, reward=settings["reward"], limits=single if self._is_single else multi)
         self._episode = SyncEpisode(env)
-        self._acted = 0
+        self._formatted = 0
 
     @property
     def rollout(self) -> Rollout | None:
@@ -83,19 +84,20 @@ class SandmillEnv(BaseTextEnv):  # type: ignore[misc]
         text = self._episode.begin()
         if self._is_single or self._episode.is_over:
             return prompt, {}
-        return [*prompt[:-1], {"role": "user", "content": f"{text}\n{HOW_TO_ACT}"}], {}
+        return [*prompt[:-1], {"role": "user", "content": f"{text}\n## How to act\n\n{FORMAT}"}], {}
 
     def step(self, action: str) -> BaseTextEnvStepOutput:
-        """Do the first action of a message. A message without one uses a step too."""
-        episode, act = self._episode, parse_action(action)
+        """Do the first action of a message. A message without one uses a turn."""
+        episode, parsed = self._episode, parse_message(action)
         self.turns += 1
-        self._acted += act is not None
-        episode.env.format_rate = self._acted / self.turns
-        text = self._do(act)
+        self._formatted += parsed.is_formatted
+        episode.env.format_rate = self._formatted / self.turns
+        text = episode.act(Act.run(last_script(action))) if self._is_single else self._do(parsed)
         if self.turns >= self.max_turns:
             episode.end()
+        observation = {"role": "user", "content": f"<tool_response>\n{text}\n</tool_response>"}
         return BaseTextEnvStepOutput(
-            observations=[] if episode.is_over else [{"role": "user", "content": text}],
+            observations=[] if episode.is_over else [observation],
             reward=episode.reward or 0.0,
             done=episode.is_over,
             metadata={"mask": episode.is_masked, "task_id": episode.env.task.id},
@@ -118,11 +120,11 @@ class SandmillEnv(BaseTextEnv):  # type: ignore[misc]
     def _is_single(self) -> bool:
         return self.max_turns <= 1
 
-    def _do(self, act: Act | None) -> str:
-        if act is None:
-            return f"{NO_ACTION}\n{self._episode.act(Act.run(''))}"
+    def _do(self, parsed: Parsed) -> str:
+        if parsed.act is None:
+            return parsed.error
         try:
-            return self._episode.act(act)
+            return self._episode.act(parsed.act)
         except InputError as error:
             return "\n".join(map(str, error.problems))
 

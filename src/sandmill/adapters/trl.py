@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from sandmill.adapters.actions import HOW_TO_ANSWER
+from sandmill.adapters.answers import HOW_TO_ANSWER
 from sandmill.adapters.episode import OVER, SyncEpisode
 from sandmill.adapters.loop import run_sync
 from sandmill.adapters.shared import SharedTasks, share_tasks

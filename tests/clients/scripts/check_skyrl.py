@@ -20,6 +20,11 @@ script = f"I fit a model.\n```python\n{good}```\n"
 extras = {name: value for name, value in row.items() if name not in ("prompt", "env_class")}
 
 
+def call(name, **arguments):
+    """Write a tool call as a model would."""
+    return f"<think>so</think><tool_call>\n{json.dumps({'name': name, 'arguments': arguments})}\n</tool_call>"
+
+
 def play(max_turns, actions):
     """Do the actions of one episode, and return what SkyRL would see."""
     env = skyrl_gym.make(row["env_class"], env_config={}, extras={**extras, "max_turns": max_turns})
@@ -46,7 +51,7 @@ skyrl.register(release, max_submissions=2)
 seen = {
     "row": row["prompt"][-1]["content"],
     "single": play(1, [script]),
-    "several": play(8, [script, "<submit/>", "I am not sure.", '<finish step="9"/>', "<finish/>"]),
+    "several": play(8, [script, call("submit"), "I am not sure.", call("finish", step=9), "<answer>done</answer>"]),
     "cut off": play(2, ["I think.", "I still think.", script]),
     "ids": sorted(name for name in skyrl_gym.envs.registration.registry if "sandmill" in name),
 }

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 import sandmill
-from sandmill.adapters.actions import HOW_TO_ANSWER
+from sandmill.adapters.answers import HOW_TO_ANSWER
 from sandmill.adapters.episode import FAULT as FAULT_TEXT
 from sandmill.adapters.episode import OVER
 from sandmill.adapters.trl import code_reward, environment, train_rows
