@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from sandmill.adapters.answers import last_script
 from sandmill.adapters.shared import SharedTasks
 from sandmill.episodes.env import MLEnv
-from sandmill.errors import InputError, StoreError
+from sandmill.errors import InputError, SandboxUnavailable, StoreError
 from sandmill.models.rollout import Act, Ending, EpisodeLimits, Rollout
 from sandmill.rewards import Reward
 from sandmill.store.faults import AccessDenied, FileMissing
@@ -34,7 +34,7 @@ async def score_answer(
 ) -> Rollout:
     """Run the last Python block of an answer, and grade what it leaves.
 
-    A fault of the sandbox or of the store gives a masked rollout.
+    A fault of the sandbox, of its servers or of the store gives a masked rollout.
 
     Args:
         tasks: of a release with its private half.
@@ -55,7 +55,7 @@ async def score_answer(
             await env.reset()
             await env.step(Act.run(last_script(answer)))
             return await env.stop()
-    except (StoreError, OSError) as error:
+    except (StoreError, OSError, SandboxUnavailable) as error:
         if is_permanent(error):
             raise
         logger.exception("task %s: the episode is masked", task_id)

@@ -1,11 +1,12 @@
 """SkyRL: a text environment for skyrl_gym. Needs `pip install 'sandmill[skyrl]'`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sandmill.adapters.answers import last_script
 from sandmill.adapters.episode import SyncEpisode
 from sandmill.adapters.references import name_release, read_reference
+from sandmill.adapters.sandboxes import choose_sandbox
 from sandmill.adapters.shared import share_tasks
 from sandmill.adapters.single_turn import one_script
 from sandmill.episodes.actions import FORMAT, Parsed, parse_message
@@ -39,22 +40,28 @@ class SandmillEnv(BaseTextEnv):
         release: str = "",
         reward: str = "gap",
         limits: Mapping[str, Any] | None = None,
+        servers: Sequence[str] = (),
+        token_file: str = "",
     ) -> None:
         """Open the task of a row.
 
         Args:
-            env_config: section of SkyRL's configuration for this environment. `release`, `reward` and `limits` in it
-                replace those of `register`.
+            env_config: section of SkyRL's configuration for this environment. Arguments of `register` in it, with
+                `limits` as one mapping, replace those that were registered.
             extras: columns of the row: `reward_spec` with `ground_truth`, and SkyRL's `max_turns`.
             release: reference of a release with its private half.
             reward: name of a preset.
             limits: fields of `EpisodeLimits`.
+            servers: addresses of `sandmill serve` that run scripts. None means this machine.
+            token_file: file with the token of the servers.
 
         Raises:
-            InputError: no release is named, or it lacks the task.
+            InputError: no release is named, or it lacks the task; or a setting is wrong.
+            SandboxUnavailable: this machine cannot run scripts, and no servers are named.
         """
         super().__init__()
-        settings = {"release": release, "reward": reward, "limits": limits or {}, **(env_config or {})}
+        settings: dict[str, Any] = {"release": release, "reward": reward, "limits": limits or {}}
+        settings |= {"servers": servers, "token_file": token_file, **(env_config or {})}
         extras = extras or {}
         self.max_turns = int(extras.get("max_turns", 1))
         tasks = share_tasks(name_release(str(settings["release"]), "the argument release of register"))
@@ -62,7 +69,8 @@ class SandmillEnv(BaseTextEnv):
         given = EpisodeLimits(**settings["limits"])
         single = one_script(given.timeout)
         multi = given.model_copy(update={"max_steps": min(self.max_turns, given.max_steps)})
-        env = MLEnv(task, reward=settings["reward"], limits=single if self._is_single else multi)
+        sandbox = choose_sandbox(settings["servers"], settings["token_file"])
+        env = MLEnv(task, reward=settings["reward"], limits=single if self._is_single else multi, sandbox=sandbox)
         self._episode = SyncEpisode(env)
         self._formatted = 0
 
@@ -129,7 +137,15 @@ class SandmillEnv(BaseTextEnv):
             return "\n".join(map(str, error.problems))
 
 
-def register(release: str = "", *, reward: str = "gap", env_id: str = ENV_ID, **limits: Any) -> None:
+def register(
+    release: str = "",
+    *,
+    reward: str = "gap",
+    env_id: str = ENV_ID,
+    servers: Sequence[str] = (),
+    token_file: str = "",
+    **limits: Any,
+) -> None:
     """Make the environment known to skyrl_gym in this process. A second call replaces the first.
 
     Args:
@@ -137,6 +153,8 @@ def register(release: str = "", *, reward: str = "gap", env_id: str = ENV_ID, **
             `environment.skyrl_gym.sandmill.release`.
         reward: name of a preset.
         env_id: value of the column `env_class`.
+        servers: addresses of `sandmill serve` that run scripts. None means the machine of the environment.
+        token_file: file with the token of the servers.
         limits: fields of `EpisodeLimits`.
     """
     from skyrl_gym.envs.registration import deregister, registry
@@ -144,5 +162,5 @@ def register(release: str = "", *, reward: str = "gap", env_id: str = ENV_ID, **
 
     if env_id in registry:
         deregister(env_id)
-    kwargs = {"release": release, "reward": reward, "limits": limits}
+    kwargs = {"release": release, "reward": reward, "limits": limits, "servers": servers, "token_file": token_file}
     add(id=env_id, entry_point="sandmill.adapters.skyrl:SandmillEnv", kwargs=kwargs)

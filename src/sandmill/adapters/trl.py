@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from sandmill.adapters.answers import HOW_TO_ANSWER
 from sandmill.adapters.episode import OVER, SyncEpisode
 from sandmill.adapters.loop import run_sync
+from sandmill.adapters.sandboxes import choose_sandbox
 from sandmill.adapters.shared import SharedTasks, share_tasks
 from sandmill.adapters.single_turn import score_answer
 from sandmill.episodes.env import MLEnv
@@ -161,15 +162,17 @@ def environment(
 
     Raises:
         ReleaseNotFound: the release does not exist.
+        SandboxUnavailable: there is no other sandbox, and this machine cannot run scripts.
         InputError: the reward is unknown.
         ValidationError: a limit is unknown or out of range.
     """
+    tasks = share_tasks(release)
     members = {
         "__doc__": Environment.__doc__,
-        "_tasks": share_tasks(release),
+        "_tasks": tasks,
         "_reward": staticmethod(get_reward(reward)),
         "_limits": EpisodeLimits(**limits),
-        "_sandbox": sandbox,
+        "_sandbox": sandbox or tasks.release.sandbox or choose_sandbox(),
     }
     return type("SandmillEnvironment", (Environment,), members)
 
@@ -194,9 +197,11 @@ def code_reward(
 
     Raises:
         ReleaseNotFound: the release does not exist.
+        SandboxUnavailable: there is no other sandbox, and this machine cannot run scripts.
         InputError: the reward is unknown.
     """
     tasks, chosen = share_tasks(release), get_reward(reward)
+    sandbox = sandbox or tasks.release.sandbox or choose_sandbox()
 
     async def score_all(answers: Sequence[str], task_ids: Sequence[str]) -> list[Rollout]:
         return await asyncio.gather(

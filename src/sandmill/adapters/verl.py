@@ -3,9 +3,11 @@
 verl loads this file by its path, so that it imports nothing of verl.
 """
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from sandmill.adapters.references import name_release, read_reference
+from sandmill.adapters.sandboxes import choose_sandbox
 from sandmill.adapters.shared import share_tasks
 from sandmill.adapters.single_turn import score_answer
 from sandmill.errors import SandmillError
@@ -33,6 +35,8 @@ async def compute_score(
     reward: str = "gap",
     timeout: float = 30.0,
     on_fault: Literal["zero", "raise"] = "zero",
+    servers: Sequence[str] | str = (),
+    token_file: str = "",
     **others: Any,
 ) -> dict[str, float]:
     """Run the last Python block of an answer, and return its score with numbers that verl logs.
@@ -52,19 +56,22 @@ async def compute_score(
         reward: name of a preset.
         timeout: wall time of the script in seconds.
         on_fault: `raise` ends the training step at a masked episode.
+        servers: addresses of `sandmill serve` that run the script. None means this machine.
+        token_file: file with the token of the servers.
         others: not used; verl passes arguments of its own.
 
     Raises:
-        InputError: no release is named, it lacks the task, or it holds another version of it.
+        InputError: no release is named, it lacks the task, or it holds another version of it; or a setting is wrong.
+        SandboxUnavailable: this machine cannot run scripts, and no servers are named.
         EpisodeMasked: see `on_fault`.
     """
     tasks = share_tasks(name_release(release, _SETTING))
     task_id = read_reference(ground_truth, tasks)
-    rollout = await score_answer(tasks, task_id, solution_str, reward=get_reward(reward), timeout=timeout)
-    for _ in range(_EPISODES - 1):
+    chosen, sandbox = get_reward(reward), choose_sandbox(servers, token_file)
+    for _ in range(_EPISODES):
+        rollout = await score_answer(tasks, task_id, solution_str, reward=chosen, timeout=timeout, sandbox=sandbox)
         if not rollout.mask:
             break
-        rollout = await score_answer(tasks, task_id, solution_str, reward=get_reward(reward), timeout=timeout)
     if rollout.mask and on_fault == "raise":
         raise EpisodeMasked(f"task {task_id}: the sandbox failed in {_EPISODES} episodes. Its log says why.")
     return _numbers(rollout)

@@ -12,7 +12,7 @@ from sandmill.adapters.answers import HOW_TO_ANSWER
 from sandmill.adapters.episode import FAULT as FAULT_TEXT
 from sandmill.adapters.episode import OVER
 from sandmill.adapters.trl import code_reward, environment, train_rows
-from sandmill.errors import InputError, ReleaseNotFound, StoreError
+from sandmill.errors import InputError, ReleaseNotFound, SandboxUnavailable, StoreError
 from sandmill.models.rollout import Action, Ending
 from tests.unit.adapters.tiny import BROKEN, FAULT, PERFECT, SAMPLE, fenced, obey, publish_tiny
 
@@ -32,6 +32,11 @@ def env(ref, task_id):
     opened = environment(ref, sandbox=obey(), max_steps=6)()
     opened.reset(task_id=task_id, prompt=[], other="column")
     return opened
+
+
+@pytest.fixture(autouse=True)
+def sandbox(monkeypatch):
+    monkeypatch.setattr("sandmill.episodes.sandboxes.shared_sandbox", obey)
 
 
 def tools_of(cls):
@@ -125,6 +130,17 @@ def test_mistakes_of_the_configuration_are_errors(ref, tmp_path):
         env.reset(task_id="unknown")
     with pytest.raises(InputError, match="train_rows makes such rows"):
         env.reset(prompt=[])
+
+
+def test_a_machine_that_cannot_run_code_is_told_before_training(ref, monkeypatch):
+    def refuse():
+        raise SandboxUnavailable("backend warm", [])
+
+    monkeypatch.setattr("sandmill.episodes.sandboxes.shared_sandbox", refuse)
+    for make in (environment, code_reward):
+        with pytest.raises(SandboxUnavailable):
+            make(ref)
+        make(ref, sandbox=obey())
 
 
 def test_rewards_of_completions_are_in_order_and_none_for_faults(ref, task_id):

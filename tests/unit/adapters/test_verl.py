@@ -67,6 +67,15 @@ def test_a_masked_answer_is_repeated_and_then_zero_with_a_mark(row, ref, sandbox
         score(row, fenced(FAULT), release=ref, on_fault="raise")
 
 
+def test_servers_that_do_not_answer_mask_the_answer_and_end_no_batch(row, ref, tmp_path):
+    token = tmp_path / "token"
+    token.write_text("a-token-of-sixteen-characters\n")
+    settings = {"release": ref, "servers": ["http://127.0.0.1:9"], "token_file": str(token)}
+    assert score(row, fenced(PERFECT), **settings)["mask_sample"] == 1
+    with pytest.raises(InputError, match="token_file"):
+        score(row, fenced(PERFECT), **{**settings, "token_file": str(tmp_path / "none")})
+
+
 def test_a_plain_task_id_names_the_task(row, ref):
     plain = {**row, "reward_model": {"ground_truth": json.loads(row["reward_model"]["ground_truth"])["task_id"]}}
     assert score(plain, fenced(PERFECT), release=ref)["score"] == 1
