@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 
 import pytest
 import yaml
@@ -42,6 +43,12 @@ def test_commands_and_their_options_exist():
         if options:
             text = help_of(words[0])
             assert [option for option in options if option not in text] == []
+
+
+def test_the_documented_extras_exist():
+    extras = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    (line,) = re.findall(r"^.*Extras: (.*)$", TEXT, re.MULTILINE)
+    assert set(re.findall(r"`(\w+)`", line)) == {"trl", "skyrl"} <= extras.keys()
 
 
 def test_the_settings_of_verl_are_arguments_of_its_function():
