@@ -24,7 +24,7 @@ ENV_ID = "sandmill"
 Messages = list[dict[str, str]]
 
 
-class SandmillEnv(BaseTextEnv):  # type: ignore[misc]
+class SandmillEnv(BaseTextEnv):
     """One agent on one task. `register` makes it known to skyrl_gym.
 
     The single reward comes with the last step. SkyRL has no way to leave a rollout out: a masked one gets 0.0, its
