@@ -207,6 +207,13 @@ def test_a_missing_key_is_named(release, tmp_path):
     assert "OPENAI_API_KEY" in ran.stderr
 
 
+def test_without_litellm_the_extra_is_named(release, tmp_path, monkeypatch):
+    monkeypatch.setattr("sandmill.cli.rollout_setup.find_spec", lambda name: None)
+    ran = invoke("rollout", release.ref, "--model", "openai/gpt-5", "--to", tmp_path / "r")
+    assert ran.exit_code == 2
+    assert "pip install 'sandmill[rollout]'" in ran.stderr
+
+
 def test_a_release_without_its_private_half_is_refused(release, server, tmp_path):
     root = Path(release.store.root)
     copied = Path(shutil.copytree(root, tmp_path / root.name))
