@@ -45,9 +45,9 @@ def test_an_agent_that_does_nothing_earns_nothing(seen):
     assert (trace["ok"], trace["rewards"], trace["metrics"]["valid_submission"]) == (True, {"reward": 0.0}, 0.0)
 
 
-def test_a_masked_rollout_fails_and_has_no_reward(seen):
+def test_a_masked_rollout_is_tried_again_and_then_fails_without_a_reward(seen):
     (trace,) = seen["masked"]
-    assert (trace["ok"], trace["errors"], trace["rewards"]) == (False, ["SandboxError"], {})
+    assert (trace["ok"], trace["errors"], trace["rewards"]) == (False, 2 * ["SandboxError"], {})
 
 
 def test_the_reference_beats_the_sample_and_an_untouched_task_earns_nothing(seen):
@@ -57,6 +57,10 @@ def test_the_reference_beats_the_sample_and_an_untouched_task_earns_nothing(seen
 
 def test_a_task_that_another_harness_played_is_not_scored(seen):
     assert "another harness" in seen["refused"]
+
+
+def test_the_command_of_the_documentation_is_understood(seen):
+    assert seen["documented"] == {"split": ["train"], "runtime": "subprocess", "rollouts": 8}
 
 
 def test_nothing_private_is_in_traces_or_logs_and_the_agent_sees_nothing_of_it(seen):
