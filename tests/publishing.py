@@ -29,6 +29,7 @@ def publish_shards(store: Store, refs: Sequence[ShardRef]) -> tuple[Manifest, bo
         plan_fingerprint="f" * 64,
         secret_id="0123456789ab",
         code_version="0.1.0",
+        agent_env="e" * 16,
         seeds=["parcels"],
         refs=refs,
         reports={"funnel.json": FUNNEL.model_dump_json().encode(), "stages.txt": Stage.VERIFY.encode()},

@@ -68,6 +68,7 @@ def make_record(
 def make_manifest(tasks: int = 4) -> Manifest:
     """The manifest of a small release."""
     return Manifest(
+        agent_env="abcdef" * 10,
         dataset="micro",
         version="0001-0123abcd",
         content="0123abcd" * 8,

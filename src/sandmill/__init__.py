@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sandmill.episodes.task import EpisodeTask
     from sandmill.models.rollout import Act, EpisodeLimits, Rollout
     from sandmill.models.run import RunLimits
-    from sandmill.sandbox import AsyncSandbox, Sandbox
+    from sandmill.sandbox import AsyncSandbox, RemoteSandbox, Sandbox
 
     __version__: str
 
@@ -30,6 +30,7 @@ __all__ = [
     "Feedback",
     "MLEnv",
     "Release",
+    "RemoteSandbox",
     "Rollout",
     "RunLimits",
     "Sandbox",
@@ -49,6 +50,7 @@ _MODULES = {
     "MLEnv": "sandmill.episodes.env",
     "Rollout": "sandmill.models.rollout",
     "Release": "sandmill.episodes.release",
+    "RemoteSandbox": "sandmill.sandbox",
     "RunLimits": "sandmill.models.run",
     "Sandbox": "sandmill.sandbox",
     "load": "sandmill.episodes.release",

@@ -14,7 +14,7 @@ REPOSITORY = Path(__file__).parent.parent.parent
 REQUIREMENTS = Path(__file__).parent / "requirements"
 PLACE = REPOSITORY / ".clients"
 
-_HEADER = re.compile(r"# (python|sandmill): (.+)")
+_HEADER = re.compile(r"# (python|sandmill|pip): (.+)")
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Client:
 
     @property
     def header(self) -> dict[str, str]:
-        """Settings in comments of the list: `python`, a version such as 3.12, and `sandmill`, yes or no."""
+        """Settings in comments of the list: `python`, a version such as 3.12, and `sandmill` and `pip`, yes or no."""
         return dict(
             match.groups() for match in map(_HEADER.fullmatch, self.requirements.read_text().splitlines()) if match
         )
@@ -67,6 +67,8 @@ class Client:
 
     def _commands(self, python: str) -> Iterator[list[str]]:
         with_uv, target = shutil.which("uv"), str(self.python)
+        if self.header.get("pip") == "yes":
+            with_uv = None
         if with_uv:
             yield [with_uv, "venv", "--quiet", "--allow-existing", "--python", python, str(self.folder)]
             install = [with_uv, "pip", "install", "--quiet", "--python", target, "--no-deps"]

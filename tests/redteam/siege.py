@@ -13,9 +13,10 @@ from sandmill.metrics.submission import Answers, read_answers
 from sandmill.models.reports import GradeReport, Medal, Outcome
 from sandmill.models.run import RunResult
 from sandmill.models.task_file import TaskFile
-from sandmill.rewards import reward_of
+from sandmill.rewards import PRESETS
 from sandmill.sandbox import Sandbox
 from tests.redteam.attacks import BREACH, LUCK, Attack, script
+from tests.rollouts import reward_of
 
 PATIENCE_S = 30.0
 """That everything around a run may take, its grading included, on a busy machine."""
@@ -126,5 +127,7 @@ def _assert_unpaid(attack: Attack, target: Target, grade: GradeReport) -> None:
     sample = target.grade((target.public / "sample_submission.csv").read_bytes())
     most = {"nothing": reward_of(sample), "luck": LUCK, "prediction": 1.0}[attack.pays]
     assert reward_of(grade) <= most, grade
+    if grade.outcome is not Outcome.OK:
+        assert all(reward_of(grade, preset) <= reward_of(sample, preset) for preset in PRESETS), grade
     if attack.pays == "nothing":
         assert grade.gap_closed is None or grade.gap_closed <= 0, grade

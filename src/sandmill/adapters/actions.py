@@ -14,7 +14,7 @@ Each of your messages does one action. Think first if you like, then write one o
 - `<submit/>`: get feedback on the submission of the latest script.
 - `<finish/>`: end the episode. The latest valid submission counts; `<finish step="2"/>` names that of step 2.
 
-If a message holds several actions, only the last one is done.
+If a message holds several actions, only the first one is done.
 """
 HOW_TO_ANSWER = """\
 ## How to answer
@@ -24,30 +24,39 @@ one runs.
 """
 NO_ACTION = "The message held no action. Write a Python script in a ```python block, `<submit/>` or `<finish/>`."
 
+_THINK, _THINK_END = "<think>", "</think>"
 _PYTHON = frozenset({"", "python", "python3", "py"})
 """Languages of a code block that runs. A block without a language runs too."""
 _TAG = re.compile(r"""<(?P<name>submit|finish)(?:\s+step\s*=\s*["']?(?P<step>[1-9]\d{0,5})["']?)?\s*/?>""")
 
 
 def parse_action(message: str) -> Act | None:
-    """Return the last action of a message, or None if it holds none.
+    """Return the first action after the thoughts of a message, or None if it holds none.
 
-    A code block without an end is no action: the message was cut off. Tags inside code blocks do not count.
+    What follows the first action may be results that the model made up. A code block without an end is no action: the
+    message was cut off. Tags inside code blocks do not count.
     """
-    found: Act | None = None
-    for text, language in _segments(message):
-        if language is None:
-            for tag in _TAG.finditer(text):
-                found = _act_of(tag)
-        elif language in _PYTHON and text.strip():
-            found = Act.run(text)
-    return found
+    for text, language in _segments(_after_thoughts(message)):
+        if language is None and (tag := _TAG.search(text)):
+            return _act_of(tag)
+        if language in _PYTHON and text.strip():
+            return Act.run(text)
+    return None
 
 
 def last_script(message: str) -> str:
-    """Return the last complete Python block of a message; empty if it holds none."""
-    scripts = [text for text, language in _segments(message) if language in _PYTHON and text.strip()]
+    """Return the last complete Python block after the thoughts of a message; empty if it holds none."""
+    segments = _segments(_after_thoughts(message))
+    scripts = [text for text, language in segments if language in _PYTHON and text.strip()]
     return scripts[-1] if scripts else ""
+
+
+def _after_thoughts(message: str) -> str:
+    """Return what follows the thoughts; empty if they have no end."""
+    if _THINK not in message:
+        # Some chat templates open the thoughts in the prompt.
+        return message.rpartition(_THINK_END)[2]
+    return message.rpartition(_THINK_END)[2] if _THINK_END in message else ""
 
 
 def _act_of(tag: re.Match[str]) -> Act:

@@ -86,7 +86,7 @@ class SandmillEnv(BaseTextEnv):  # type: ignore[misc]
         return [*prompt[:-1], {"role": "user", "content": f"{text}\n{HOW_TO_ACT}"}], {}
 
     def step(self, action: str) -> BaseTextEnvStepOutput:
-        """Do the last action of a message. A message without one uses a step too."""
+        """Do the first action of a message. A message without one uses a step too."""
         episode, act = self._episode, parse_action(action)
         self.turns += 1
         self._acted += act is not None

@@ -9,7 +9,7 @@ import typer.main
 
 from sandmill.errors import SandmillError
 
-COMMANDS = ("seeds", "show", "pull", "export", "run", "grade", "verify", "agent-env", "doctor")
+COMMANDS = ("seeds", "show", "pull", "export", "run", "grade", "verify", "serve", "agent-env", "doctor")
 """In the order of the help: module `sandmill.cli.<name>`, function `<name>`, text `EXAMPLES`; dashes as underscores."""
 
 INTERRUPTED = "Interrupted. What was finished stays; run the same command again to go on."

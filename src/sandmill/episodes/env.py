@@ -3,8 +3,10 @@
 import asyncio
 import time
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Self
 
 from sandmill.episodes.feedback import Feedback
@@ -13,6 +15,7 @@ from sandmill.episodes.prompt import build_prompt
 from sandmill.episodes.task import EpisodeTask
 from sandmill.errors import InputError, Problem, SandboxUnavailable
 from sandmill.grading.check import FormatReport, check_format
+from sandmill.metrics.library import load_libraries
 from sandmill.models.reports import GradeReport, Outcome
 from sandmill.models.rollout import Act, Action, Ending, EpisodeLimits, Rollout, Step
 from sandmill.models.run import Isolation, RunResult
@@ -70,8 +73,8 @@ class MLEnv:
             InputError: if the reward is unknown.
             ValidationError: if a limit is out of range.
         """
-        self.task, self.limits = task, (limits or EpisodeLimits()).model_copy(update=numbers)
-        self.limits = EpisodeLimits.model_validate(self.limits.model_dump())
+        self.task = task
+        self.limits = EpisodeLimits.model_validate((limits or EpisodeLimits()).model_dump() | numbers)
         self.format_rate: float | None = None
         """Share of the model's messages in the asked-for format, which an adapter may set before the end."""
         self._reward = get_reward(reward)
@@ -96,11 +99,13 @@ class MLEnv:
         """
         await self.close()
         self._clear()
+        # The sandbox and the libraries of the grader take seconds to start. They do so while the task is read.
+        sandbox = self._sandbox or self.task.sandbox
+        _load_libraries()
         await self.task.apublic()
         private = await asyncio.to_thread(lambda: self.task.private)
         self._feedback = Feedback(private, self.limits.max_submissions)
         self._started = time.monotonic()
-        sandbox = self._sandbox or self.task.sandbox
         prompt = build_prompt(
             self.task.description,
             timeout=self.limits.timeout,
@@ -253,6 +258,12 @@ class MLEnv:
 
     def _observe(self, step: Step) -> str:
         return observe(step, self.limits, self._used_s, self.rollout is not None)
+
+
+@lru_cache(maxsize=1)
+def _load_libraries() -> None:
+    """Import the libraries of the grader in a thread, once in a process."""
+    Thread(target=load_libraries, name="sandmill-libraries").start()
 
 
 def _content_of(result: RunResult) -> bytes | None:

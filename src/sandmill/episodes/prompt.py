@@ -1,5 +1,6 @@
 """Build the prompt of a task: its description, how code runs, and the limits that the sandbox enforces."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, TypedDict
 
@@ -7,7 +8,7 @@ from sandmill.errors import InputError, Problem
 from sandmill.models.layout import COMMAND, PUBLIC, SUBMISSION
 from sandmill.models.libraries import LIBRARIES
 from sandmill.models.run import RunLimits, timeout_problem
-from sandmill.sandbox.agent_env import find_agent_env, pinned_versions
+from sandmill.sandbox.agent_env import default_place, find_agent_env, pinned_versions
 
 _TORCH = "torch"
 _MAX_DESCRIPTION_BYTES = 1 << 20
@@ -19,6 +20,8 @@ _RUNS = (
     f"A step has a submission if its script exits without an error and has itself written `{SUBMISSION}`, as a "
     "regular file. A step that fails has none, whatever files it or earlier steps left."
 )
+_LISTED: dict[Path, str] = {}
+"""Libraries by the place of the agent environment. Reading its marker for each prompt of a large release is slow."""
 PromptForm = Literal["description", "text", "chat"]
 _PULL_HINT = "Pull it with: sandmill pull RELEASE --to DIR"
 
@@ -113,10 +116,20 @@ def _list_limits(timeout: float, limits: RunLimits) -> str:
 
 def _list_libraries() -> str:
     """Return the importable libraries with their versions. These are pinned, so they are equal on all machines."""
-    env = find_agent_env()
-    packages = {name.lower(): version for name, version in (env.packages if env else pinned_versions()).items()}
-    names = [*LIBRARIES, *([_TORCH] if _TORCH in packages else [])]
-    return ", ".join(f"{name} {packages[name.lower()]}" for name in names)
+    place = default_place()
+    if place not in _LISTED:
+        env = find_agent_env()
+        listed = _list_packages(env.packages if env else pinned_versions())
+        if env is None:
+            return listed  # an environment that is created later may have torch
+        _LISTED[place] = listed
+    return _LISTED[place]
+
+
+def _list_packages(packages: Mapping[str, str]) -> str:
+    versions = {name.lower(): version for name, version in packages.items()}
+    names = [*LIBRARIES, *([_TORCH] if _TORCH in versions else [])]
+    return ", ".join(f"{name} {versions[name.lower()]}" for name in names)
 
 
 def _describe_feedback(submissions: int) -> str:

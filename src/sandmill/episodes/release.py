@@ -1,5 +1,6 @@
 """Open a release for training: select tasks, and open them one by one."""
 
+import logging
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from sandmill.episodes.public_cache import cached_public
 from sandmill.episodes.task import EpisodeTask
 from sandmill.models.layout import PUBLIC
+from sandmill.sandbox.agent_env import pins_hash
 from sandmill.store.reference import resolve
 from sandmill.store.release import Release as StoredRelease
 from sandmill.store.versions import read_manifest
@@ -16,6 +18,8 @@ from sandmill.store.versions import read_manifest
 if TYPE_CHECKING:
     from sandmill.episodes.sandboxes import AsyncRunner
     from sandmill.grading.private_half import PrivateHalf
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,7 +59,10 @@ def load(ref: str | Path, *, sandbox: "AsyncRunner | None" = None) -> Release:
         StoreError: the store cannot be read.
     """
     store, version = resolve(ref)
-    return Release(store, read_manifest(store, version), sandbox)
+    release = Release(store, read_manifest(store, version), sandbox)
+    if release.manifest.agent_env not in ("", pins_hash()):
+        _LOG.warning("%s was verified with other libraries than those of this agent environment", release.ref)
+    return release
 
 
 def open_task(folder: Path | str, *, sandbox: "AsyncRunner | None" = None) -> EpisodeTask:

@@ -1,11 +1,13 @@
 """The sandbox that tasks and episodes of one process share."""
 
 import atexit
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 from typing import Protocol
 
+from sandmill.errors import SandboxUnavailable
 from sandmill.models.run import RunLimits, RunResult
 from sandmill.sandbox.aio import AsyncSandbox
 
@@ -13,7 +15,10 @@ from sandmill.sandbox.aio import AsyncSandbox
 class Runner(Protocol):
     """Runs untrusted code: `Sandbox`, or a sandbox on other machines with the same interface."""
 
-    limits: RunLimits
+    @property
+    def limits(self) -> RunLimits:
+        """Limits of each run."""
+        ...
 
     def run(
         self,
@@ -31,7 +36,10 @@ class Runner(Protocol):
 class AsyncRunner(Protocol):
     """Runs untrusted code from coroutines, as `AsyncSandbox` does."""
 
-    limits: RunLimits
+    @property
+    def limits(self) -> RunLimits:
+        """Limits of each run."""
+        ...
 
     @property
     def box(self) -> Runner:
@@ -47,11 +55,18 @@ class AsyncRunner(Protocol):
 
 @lru_cache(maxsize=1)
 def shared_sandbox() -> AsyncSandbox:
-    """Return one sandbox for the whole process. It starts at its first run and is closed when the process ends.
+    """Return one sandbox for the whole process. It starts in a thread and is closed when the process ends.
 
     Raises:
         SandboxUnavailable: if this machine cannot isolate runs or the agent environment is missing.
     """
     box = AsyncSandbox()
     atexit.register(box.box.close)
+    Thread(target=_start, args=(box,), name="sandmill-start", daemon=True).start()
     return box
+
+
+def _start(box: AsyncSandbox) -> None:
+    # Runs wait for the start, and report its error.
+    with suppress(SandboxUnavailable, OSError):
+        box.box.start()

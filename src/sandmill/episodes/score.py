@@ -9,36 +9,55 @@ from sandmill.errors import InputError, Problem
 from sandmill.grading import grade_submission
 from sandmill.grading.private_half import read_private
 from sandmill.models.episode import Score
-from sandmill.models.reports import Outcome
+from sandmill.models.reports import GradeReport, Outcome
+from sandmill.models.rollout import Action, Ending, Rollout, Step
 from sandmill.models.run import RunResult
-from sandmill.rewards import reward_of
+from sandmill.rewards import Reward, get_reward
 
 
-def score(task: Path | str, result: RunResult, preset: str = "gap") -> Score:
+def score(task: Path | str, result: RunResult, preset: str | Reward = "gap") -> Score:
     """Score a run on the final part of the task. Call this once, for the run that ends the episode.
 
-    A run whose outcome is not `ok` keeps its outcome and gets reward 0, regardless of files in the scratch folder.
+    A run whose outcome is not `ok` keeps its outcome and gets the reward of a failure, regardless of files in the
+    scratch folder.
 
     Args:
         task: folder of a pulled task with its private half.
         result: the return value of `Sandbox.run`. Paths and bytes are refused, since an agent can write files.
-        preset: how the reward follows from the grade. `gap` is `gap_closed`, clipped to 0..1.
+        preset: name of a reward, or a reward with weights of your own. `gap` is `gap_closed`, clipped to 0..1.
 
     Raises:
         InputError: if the folder is not such a task, `result` is not a `RunResult`, or the preset is unknown.
     """
-    submission = submission_of(result)
+    reward, submission = get_reward(preset), submission_of(result)
     facts, answers = read_private(Path(task))
     grade = grade_submission(submission, answers, facts.facts, facts.calibration)
+    if result.outcome is not Outcome.OK:
+        grade = grade.model_copy(update={"outcome": result.outcome})
     return Score(
-        outcome=grade.outcome if result.outcome is Outcome.OK else result.outcome,
-        reward=reward_of(grade, preset),
+        outcome=grade.outcome,
+        reward=reward(_rollout_of(facts.task_id, result, grade)).total,
         gap_closed=grade.gap_closed,
         medal=grade.medal,
         score=grade.score,
         position=grade.position,
         mask=result.outcome is Outcome.INFRA_ERROR,
         problems=grade.problems,
+    )
+
+
+def _rollout_of(task_id: str, result: RunResult, grade: GradeReport) -> Rollout:
+    """Return the episode of one step that this run is."""
+    is_masked = result.outcome is Outcome.INFRA_ERROR
+    step = Step(number=1, action=Action.RUN, outcome=grade.outcome, duration_s=result.duration_s, mask=is_masked)
+    return Rollout(
+        task_id=task_id,
+        steps=(step,),
+        ending=Ending.INFRA if is_masked else Ending.FINISHED,
+        grade=grade,
+        chosen=1 if grade.outcome is Outcome.OK else None,
+        mask=is_masked,
+        duration_s=result.duration_s,
     )
 
 

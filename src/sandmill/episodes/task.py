@@ -19,9 +19,15 @@ if TYPE_CHECKING:
 class TaskSource(Protocol):
     """Where the files of a task come from: a release, or the folder of a pulled task."""
 
-    task_id: str
-    ref: str
-    """Reference of the release; empty for a folder."""
+    @property
+    def task_id(self) -> str:
+        """Public name of the task."""
+        ...
+
+    @property
+    def ref(self) -> str:
+        """Reference of the release; empty for a folder."""
+        ...
 
     def description(self) -> str:
         """Return the text of description.md."""

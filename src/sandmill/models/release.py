@@ -21,8 +21,11 @@ from sandmill.models.package import TaskFacts, TaskPackage
 from sandmill.models.reports import Verification
 from sandmill.models.spec import TaskSpec
 
-FORMAT_VERSION = 2
-"""Version of the release layout. Readers refuse higher versions. Since version 2, each split has its own files."""
+FORMAT_VERSION = 3
+"""Version of the release layout. Readers refuse higher versions.
+
+Since version 2, each split has its own files. Since version 3, the manifest names the agent environment.
+"""
 
 MAX_PARTS = 250_000
 """Most files in a release, which bounds the memory for reading a manifest."""
@@ -104,6 +107,8 @@ class Manifest(Frozen):
     secret_id: str = Field(max_length=LONGEST_NAME)
     """Public name of the release secret, which does not reveal it."""
     code_version: str = Field(max_length=LONGEST_NAME)
+    agent_env: str = Field(default="", max_length=LONGEST_NAME)
+    """Hash of the pinned libraries of the agent environment, one for all tasks. Empty in releases before format 3."""
     seeds: Annotated[tuple[str, ...], FailFast()]
     parts: Annotated[tuple[PartFile, ...], FailFast()] = Field(max_length=MAX_PARTS)
 

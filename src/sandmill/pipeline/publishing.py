@@ -19,6 +19,7 @@ from sandmill.quality import add_summaries
 from sandmill.quality.meta_leak import MOST_TASKS, MetaLeak, check_meta_leak
 from sandmill.report import FunnelCounts, MixCounts, ReleaseDigest, dataset_card
 from sandmill.report.designers import DesignerCounts, DesignerRow
+from sandmill.sandbox.agent_env import pins_hash
 from sandmill.store.files import Store
 from sandmill.store.publish import publish
 from sandmill.store.secret import release_secret, secret_id
@@ -169,6 +170,7 @@ def publish_release(
         plan_fingerprint=plan.fingerprint,
         secret_id=secret_id(release_secret(store, settings.secret_file)),
         code_version=code_version(suites),
+        agent_env=pins_hash(),
         seeds=[seed.id for seed in plan.seeds],
         refs=shards,
         reports=reports,

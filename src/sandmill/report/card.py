@@ -139,7 +139,8 @@ def _list_parts(manifest: Manifest) -> str:
     table = to_markdown(TextTable("Parts", ("path", "what"), tables))
     return (
         f"{table}\n\nAgents must never see `private/`; it lies under a prefix of its own so that access can be split. "
-        f"Content hash `{manifest.content}`, plan `{manifest.plan_fingerprint[:12]}`, secret `{manifest.secret_id}`. "
+        f"Content hash `{manifest.content}`, plan `{manifest.plan_fingerprint[:12]}`, secret `{manifest.secret_id}`, "
+        f"agent environment `{manifest.agent_env[:12]}`, the same for all tasks. "
         "Splits keep the replicates of a design on one side; tasks of a held-out domain, or with a "
         "held-out motif, are in splits of their own, and no other task shows what they hold."
     )

@@ -1,43 +1,59 @@
-"""Compute the reward of a graded rollout. Only valid submissions have rewards above 0."""
+"""Rewards of rollouts: presets by name, each with its parts.
 
-from collections.abc import Callable, Mapping
+Example:
+    >>> from sandmill.rewards import get_reward
+    >>> reward = get_reward("gap")(rollout)  # doctest: +SKIP
+    >>> reward.total, reward.parts  # doctest: +SKIP
+"""
 
-from sandmill.errors import InputError, Problem
-from sandmill.models.reports import GradeReport, Outcome
-from sandmill.models.rollout import RewardParts, Rollout
+from collections.abc import Mapping
+from types import MappingProxyType
 
-Reward = Callable[[Rollout], RewardParts]
-"""Computes the reward of a finished rollout."""
+from sandmill.errors import InputError, Problem, shorten
+from sandmill.rewards.base import Reward
+from sandmill.rewards.partial_credit import PartialCredit, PartialCreditGrpo
+from sandmill.rewards.scales import Gap, Position, Raw
+from sandmill.rewards.tiers import SandmlePaper, SandmleRelease, Sparse
+
+__all__ = [
+    "PRESETS",
+    "Gap",
+    "PartialCredit",
+    "PartialCreditGrpo",
+    "Position",
+    "Raw",
+    "Reward",
+    "SandmlePaper",
+    "SandmleRelease",
+    "Sparse",
+    "get_reward",
+]
+
+_ALL: tuple[Reward, ...] = (
+    Gap(),
+    SandmlePaper(),
+    SandmleRelease(),
+    Sparse(),
+    Position(),
+    Raw(),
+    PartialCredit(),
+    PartialCreditGrpo(),
+)
+
+PRESETS: Mapping[str, Reward] = MappingProxyType({reward.preset: reward for reward in _ALL})
+"""Rewards with their default weights, by name."""
 
 
-def get_reward(reward: str | Reward) -> Reward:
-    """Return a reward by its name."""
-    if not isinstance(reward, str):
-        return reward
-    name = reward
-
-    def compute(rollout: Rollout) -> RewardParts:
-        if rollout.mask or rollout.grade is None:
-            return RewardParts(preset=name, parts={}, mask=True)
-        return RewardParts(preset=name, parts={name: reward_of(rollout.grade, name)})
-
-    return compute
-
-
-def reward_of(grade: GradeReport, preset: str = "gap") -> float:
-    """Return the reward of a grade. Every preset gives 0 without a valid submission.
+def get_reward(reward: str | Reward = "gap") -> Reward:
+    """Return the reward of this name, or the given reward itself.
 
     Raises:
-        InputError: if the preset is unknown.
+        InputError: if there is no such preset.
     """
-    if preset not in _PRESETS:
-        raise InputError("reward", [Problem("preset", repr(preset), f"one of {', '.join(_PRESETS)}")], "")
-    return _PRESETS[preset](grade) if grade.outcome is Outcome.OK else 0.0
-
-
-def _gap(grade: GradeReport) -> float:
-    """Return the share of the gap between trivial solver and oracle that was closed, clipped to 0..1."""
-    return min(1.0, max(0.0, grade.gap_closed or 0.0))
-
-
-_PRESETS: Mapping[str, Callable[[GradeReport], float]] = {"gap": _gap}
+    if isinstance(reward, Reward):
+        return reward
+    if isinstance(reward, str) and reward in PRESETS:
+        return PRESETS[reward]
+    saw = shorten(repr(reward)) if isinstance(reward, str) else f"an object of type {type(reward).__name__}"
+    problem = Problem("preset", saw, f"one of {', '.join(PRESETS)}, or a sandmill.rewards.Reward")
+    raise InputError("reward", [problem], "")

@@ -1,6 +1,7 @@
 """Run untrusted code in isolation, with only the public files of a task visible."""
 
 from sandmill.sandbox.aio import AsyncSandbox
+from sandmill.sandbox.remote import RemoteSandbox
 from sandmill.sandbox.sandbox import Sandbox
 
-__all__ = ["AsyncSandbox", "Sandbox"]
+__all__ = ["AsyncSandbox", "RemoteSandbox", "Sandbox"]

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -85,7 +86,12 @@ def require_agent_env(path: Path | None = None) -> AgentEnv:
 
 def pinned_versions() -> dict[str, str]:
     """Return the pinned version of each package, for machines on which the environment has not been created."""
-    lines = _PINS[0].read_text(encoding="utf-8").splitlines()
+    return dict(_parse_pins(_PINS[0]))
+
+
+@lru_cache(maxsize=4)
+def _parse_pins(file: Path) -> dict[str, str]:
+    lines = file.read_text(encoding="utf-8").splitlines()
     pins = [Requirement(line) for line in lines if line and not line.startswith("#")]
     valid = (pin for pin in pins if pin.marker is None or pin.marker.evaluate())
     return {pin.name: str(pin.specifier).removeprefix("==") for pin in valid}
@@ -136,7 +142,7 @@ def _make(draft: Path, has_torch: bool) -> None:
         _call(python, "-m", "pip", "install", "--quiet", "--no-deps", *requirements)
     (draft / "root").mkdir()
     (draft / _MARKER).write_text(
-        _call(python, "-I", "-c", _FACTS, f"{_IMPORTS_TO_TEST}{' torch' if has_torch else ''}", _pins_hash())
+        _call(python, "-I", "-c", _FACTS, f"{_IMPORTS_TO_TEST}{' torch' if has_torch else ''}", pins_hash())
     )
 
 
@@ -168,16 +174,23 @@ def _read(place: Path) -> AgentEnv | None:
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
     env = AgentEnv(place.resolve(), Path(facts["base_prefix"]), facts["python"], facts["packages"])
-    is_usable = facts["pins"] == _pins_hash() and env.python.exists() and env.mount_point.is_dir()
+    is_usable = facts["pins"] == pins_hash() and env.python.exists() and env.mount_point.is_dir()
     return env if is_usable else None
 
 
-def _pins_hash() -> str:
-    return hashlib.sha256(b"\0".join(file.read_bytes() for file in _PINS)).hexdigest()
+def pins_hash() -> str:
+    """Return the hash of the pinned libraries, which releases name, since all of their tasks use them."""
+    return _hash_files(tuple(_PINS))
+
+
+@lru_cache(maxsize=4)
+def _hash_files(files: tuple[Path, ...]) -> str:
+    """Return a hash over files of the package, which stay as they are while the process runs."""
+    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
 
 
 def _key(has_torch: bool) -> str:
-    parts = [_pins_hash(), platform.python_version(), platform.machine(), sys.base_prefix, str(has_torch)]
+    parts = [pins_hash(), platform.python_version(), platform.machine(), sys.base_prefix, str(has_torch)]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 

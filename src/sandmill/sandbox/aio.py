@@ -7,9 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
-from sandmill.models.run import RunLimits, RunResult
+from sandmill.models.run import Isolation, RunLimits, RunResult
 from sandmill.sandbox.admission import most_runs
+from sandmill.sandbox.agent_env import AgentEnv
 from sandmill.sandbox.backends import BackendName
+from sandmill.sandbox.remote import RemoteSandbox
 from sandmill.sandbox.sandbox import Sandbox
 
 
@@ -29,11 +31,37 @@ class AsyncSandbox:
         At most `concurrency` runs go on at a time, fewer if this process may not open enough files. Further runs wait,
         and their time-outs start when they start.
         """
-        self.box = Sandbox(backend, limits=limits, agent_env=agent_env)
+        box = Sandbox(backend, limits=limits, agent_env=agent_env)
+        self.agent_env: AgentEnv | None = box.agent_env
+        self._wrap(box, min(concurrency, most_runs()))
+
+    @classmethod
+    def over(cls, box: Sandbox | RemoteSandbox, *, concurrency: int = 8) -> Self:
+        """Return coroutines for a sandbox, also for a remote one. Closing them closes the sandbox."""
+        made = cls.__new__(cls)
+        made.agent_env = getattr(box, "agent_env", None)
+        made._wrap(box, concurrency)
+        return made
+
+    def _wrap(self, box: Sandbox | RemoteSandbox, concurrency: int) -> None:
+        self.box = box
         """The same sandbox for code without coroutines."""
-        self.backend, self.limits, self.agent_env = self.box.backend, self.box.limits, self.box.agent_env
-        self.isolation = self.box.isolation
-        self._threads = ThreadPoolExecutor(min(concurrency, most_runs()), thread_name_prefix="sandmill-run")
+        self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="sandmill-run")
+
+    @property
+    def backend(self) -> str:
+        """Name of the backend."""
+        return self.box.backend
+
+    @property
+    def limits(self) -> RunLimits:
+        """Limits of each run."""
+        return self.box.limits
+
+    @property
+    def isolation(self) -> Isolation:
+        """Isolation of the agent's code."""
+        return self.box.isolation
 
     async def start(self) -> None:
         """Start the warm interpreter, so that the first run does not wait for it."""

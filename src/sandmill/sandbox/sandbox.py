@@ -1,6 +1,7 @@
 """Public interface of the sandbox: `with Sandbox() as box: box.run(code, public=...)`."""
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -100,9 +101,8 @@ class Sandbox:
                 read it, or `public` holds anything but public files.
             SandboxUnavailable: if the warm interpreter cannot be started.
         """
-        _check_types(code, public, scratch, timeout)
+        is_open = check_run(code, public, scratch, timeout)
         public, scratch, timeout = Path(public), None if scratch is None else Path(scratch), float(timeout)
-        is_open = _check_folders(public, scratch)
         refuse_exposed(_paths_to_protect(public, scratch), self._shown)
         if not code.strip():
             return self._failure(Outcome.NO_CODE, "the script is empty")
@@ -116,6 +116,12 @@ class Sandbox:
                     return self._run_with_retries(replace(order, processors=processors))
             except Cancelled:
                 return self._failure(Outcome.INFRA_ERROR, "cancelled before the run started")
+
+    def with_limits(self, limits: RunLimits) -> Self:
+        """Return a sandbox with other limits that shares the processes of this one. Closing one closes both."""
+        other = copy(self)
+        other.limits = limits
+        return other
 
     def close(self) -> None:
         """End all runs and release all resources."""
@@ -140,6 +146,16 @@ class Sandbox:
 
     def _failure(self, outcome: Outcome, detail: str) -> RunResult:
         return RunResult(outcome=outcome, isolation=self.isolation, detail=detail)
+
+
+def check_run(code: object, public: Path | str, scratch: Path | str | None, timeout: float) -> bool:
+    """Check the arguments of a run. Returns whether every user of the machine may read the public folder.
+
+    Raises:
+        InputError: with all problems of the arguments.
+    """
+    _check_types(code, public, scratch, timeout)
+    return _check_folders(Path(public), None if scratch is None else Path(scratch))
 
 
 def _check_types(code: object, public: object, scratch: object, timeout: object) -> None:

@@ -65,6 +65,11 @@ class Store:
                 raise StoreError(f"{self.where(path)}: more than {limit} bytes, so it was not read")
             return content
 
+    def read_start(self, path: str, most: int) -> bytes:
+        """Return at most the first `most` bytes of a file that is not empty; on S3 by one request."""
+        with self._checked(path) as place:
+            return self.backend.read_start(place, most)
+
     def open(self, path: str) -> BinaryIO:
         """Open a file for reading at any position, so that Parquet readers fetch only what they need."""
         with self._checked(path) as place:

@@ -38,6 +38,11 @@ class LocalFiles:
         with self.open(path) as file:
             return file.read(-1 if limit is None else limit + 1)
 
+    def read_start(self, path: str, most: int) -> bytes:
+        """Return at most the first `most` bytes of a regular file."""
+        with self.open(path) as file:
+            return file.read(most)
+
     def open(self, path: str) -> BinaryIO:
         """Open a regular file for reading. Pipes and devices are refused, since they may block."""
         descriptor = os.open(self.root / path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

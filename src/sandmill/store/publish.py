@@ -21,6 +21,7 @@ def publish(
     plan_fingerprint: str,
     secret_id: str,
     code_version: str,
+    agent_env: str,
     seeds: Sequence[str],
     refs: Sequence[ShardRef],
     reports: Mapping[str, bytes],
@@ -37,6 +38,7 @@ def publish(
         plan_fingerprint: of what was asked for.
         secret_id: public name of the release secret.
         code_version: of the library that made the tasks.
+        agent_env: hash of the pins of the agent environment.
         seeds: ids of the seeds.
         refs: finished shards. Those without tasks add their reports.
         reports: files by name, put under `reports/`.
@@ -66,6 +68,7 @@ def publish(
         plan_fingerprint=plan_fingerprint,
         secret_id=secret_id,
         code_version=code_version,
+        agent_env=agent_env,
         seeds=tuple(seeds),
         parts=tuple(parts),
     )

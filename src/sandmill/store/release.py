@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from sandmill.errors import IntegrityError, Problem, ReleaseNotFound, StoreError, count, name_some
 from sandmill.fingerprint import digest
@@ -30,7 +30,11 @@ if TYPE_CHECKING:
 _HIDDEN = ("record", "split", "metric")
 """Private columns that the joined table leaves out: too large, or also public."""
 
-_FOOTERS_KEPT = 32
+_FOOTERS_KEPT = 128
+_SMALL_BYTES = 1 << 18
+"""Size up to which a part is read whole: the least that a file on S3 fetches at a time."""
+_SMALL_KEPT = 128
+"""Small parts kept in memory, 32 MB at most."""
 _PROMPTS_KEPT = 4096
 """Prompts of 6 kB each."""
 
@@ -186,7 +190,7 @@ class Release:
                 f"{self.ref}: the private half is not readable here. Pull with public_only (--public-only), "
                 "or with credentials that may read private/."
             )
-        return pull_tasks(self._within_content(sides), wanted, sides, check_destination(to), progress)
+        return pull_tasks(self.within_content(sides), wanted, sides, check_destination(to), progress)
 
     def select(
         self,
@@ -257,7 +261,7 @@ class Release:
     def open_part(self, part: PartFile) -> Iterator[TableReader]:
         """Open a part of a table, and check its size against the manifest."""
         name = part_name(part.path)
-        with self.store.open(f"{self.version}/{part.path}") as file:
+        with self._open_file(part) as file:
             if (size := file.seek(0, io.SEEK_END)) != part.size:
                 raise IntegrityError(f"{part.path}: {size} bytes; the manifest says {part.size}")
             schema, known = schema_of(name.table) if name else None, self._footers.get(part.path)
@@ -267,6 +271,23 @@ class Release:
                     self._footers.clear()
                 self._footers[part.path] = reader.footer
             yield reader
+
+    def _open_file(self, part: PartFile) -> BinaryIO:
+        """Open a part. A small one is read by one request and kept, since opening it on S3 takes several."""
+        path = f"{self.version}/{part.path}"
+        if part.size > _SMALL_BYTES:
+            return self.store.open(path)
+        if part.path not in self._small_parts:
+            if len(self._small_parts) >= _SMALL_KEPT:
+                self._small_parts.clear()
+            # One byte more than the manifest says, so that a larger object is seen.
+            self._small_parts[part.path] = self.store.read_start(path, part.size + 1)
+        return io.BytesIO(self._small_parts[part.path])
+
+    @cached_property
+    def _small_parts(self) -> dict[str, bytes]:
+        """Cache of small parts by path."""
+        return {}
 
     @cached_property
     def _footers(self) -> dict[str, tuple[Group, ...]]:
@@ -336,8 +357,8 @@ class Release:
             return []
         raise StoreError(f"{self.ref}: {table} has no row of task {task_id}")
 
-    def _within_content(self, sides: Collection[str]) -> Callable[[str, str], dict[str, bytes]]:
-        """Return a reader of files that stops beyond the number of bytes in the manifest."""
+    def within_content(self, sides: Collection[str]) -> Callable[[str, str], dict[str, bytes]]:
+        """Return a reader of (side, task id) that stops beyond the number of bytes in the manifest."""
         parts = [part for side in sides for part in self.parts(f"{side}/files")]
         left = sum(part.content for part in parts if part.content is not None)
         is_known = all(part.content is not None for part in parts)

@@ -18,6 +18,7 @@ from sandmill.store.files import Store
 from sandmill.store.release import Release, load
 from tests.factories import make_task
 from tests.publishing import publish_numbers, publish_splits
+from tests.releases import REPOSITORY
 
 WRITTEN = [name for name, place in FORMATS.items() if find_spec(place.partition(":")[0])]
 IDS = sorted(make_task(number).record.task_id for number in range(3))
@@ -140,6 +141,13 @@ def test_the_command_tells_a_person_and_a_programme_what_was_written(root, tmp_p
     ran = run("export", root, "--format", "harbor", "--to", tmp_path / "one", "--task", IDS[0], "--json")
     said = json.loads(ran.stdout)
     assert (said["format"], said["tasks"], said["folder"]) == ("harbor", [IDS[0]], str(tmp_path / "one"))
+
+
+def test_the_help_and_the_documentation_name_every_format():
+    said = " ".join(run("export", "--help").stdout.replace("│", " ").split())
+    assert f"{', '.join(sorted(FORMATS)[:-1])} or {sorted(FORMATS)[-1]}." in said
+    rows = (REPOSITORY / "docs" / "exports.md").read_text().splitlines()
+    assert {row.split("`")[1] for row in rows if row.startswith("| `")} == FORMATS.keys()
 
 
 def test_all_wrong_arguments_are_one_error_and_nothing_is_written(root, tmp_path):

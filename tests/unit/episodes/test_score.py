@@ -8,7 +8,7 @@ from sandmill.grading import grade_folder, grade_submission
 from sandmill.grading.private_half import read_private
 from sandmill.models.reports import Medal, Outcome
 from sandmill.models.run import Isolation, RunResult
-from sandmill.rewards import reward_of
+from tests.rollouts import reward_of
 
 FAILURES = [outcome for outcome in Outcome if outcome not in (Outcome.OK, Outcome.INVALID_SUBMISSION)]
 COPY = "import shutil; shutil.copy('hoard.csv', 'submission.csv')"

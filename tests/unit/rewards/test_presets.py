@@ -1,26 +1,179 @@
+"""Formulas of the presets, their parts, and what failures and masks earn."""
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from sandmill.errors import InputError
-from sandmill.models.calibration import Thresholds
-from sandmill.models.reports import GradeReport, Outcome
-from sandmill.rewards import reward_of
+from sandmill.models.reports import Check, Outcome
+from sandmill.models.rollout import Ending, Marker, Rollout
+from sandmill.rewards import PRESETS, PartialCredit, PartialCreditGrpo, SandmlePaper, SandmleRelease, Sparse, get_reward
+from sandmill.rewards.base import Reward
+from tests.rollouts import ENDS, FAILURES, failures, grade_at, reward_of, rollout_of, successes
+
+NAMES = {
+    "gap",
+    "sandmle-paper",
+    "sandmle-release",
+    "sparse",
+    "position",
+    "raw",
+    "partial-credit",
+    "partial-credit-grpo",
+}
 
 
-def grade(outcome: Outcome, gap: float | None) -> GradeReport:
-    thresholds = Thresholds(gold=0.9, silver=0.8, bronze=0.7, median=0.6)
-    return GradeReport(outcome=outcome, is_lower_better=False, thresholds=thresholds, gap_closed=gap)
+def with_format(name: str, weight: float) -> Reward:
+    return type(PRESETS[name])(format_weight=weight)
 
 
-@pytest.mark.parametrize(("gap", "reward"), [(0.4, 0.4), (-3.0, 0.0), (1.2, 1.0), (0.0, 0.0)])
-def test_the_gap_is_clipped(gap, reward):
-    assert reward_of(grade(Outcome.OK, gap)) == reward
+def test_all_presets_are_there_and_state_formula_and_source():
+    assert set(PRESETS) == NAMES
+    for name, reward in PRESETS.items():
+        assert reward.preset == name
+        assert "Source:" in type(reward).__doc__
+        assert get_reward(name) is reward
+        assert get_reward(reward) is reward
+        assert type(reward).model_validate_json(reward.model_dump_json()) == reward
 
 
-@pytest.mark.parametrize("outcome", [outcome for outcome in Outcome if outcome is not Outcome.OK])
-def test_nothing_but_a_valid_submission_is_paid(outcome):
-    assert reward_of(grade(outcome, 1.0)) == 0.0
+@pytest.mark.parametrize("unknown", ["gold", "", 3, None])
+def test_an_unknown_preset_lists_those_that_exist(unknown):
+    with pytest.raises(InputError, match=r"expected one of gap, sandmle-paper.*partial-credit-grpo"):
+        get_reward(unknown)
 
 
-def test_an_unknown_preset_is_named():
-    with pytest.raises(InputError, match="one of gap"):
-        reward_of(grade(Outcome.OK, 1.0), "gold")
+@pytest.mark.parametrize(("share", "reward"), [(0.4, 0.4), (-3.0, 0.0), (1.2, 1.0), (0.0, 0.0)])
+def test_the_gap_is_clipped(share, reward):
+    assert reward_of(grade_at(share)) == pytest.approx(reward)
+
+
+def test_under_a_loose_ceiling_gold_is_the_end_of_the_gap():
+    assert reward_of(grade_at(0.4, is_loose=True)) == pytest.approx(0.5)
+    assert reward_of(grade_at(0.9, is_loose=True)) == 1.0
+    without_gold = grade_at(0.4, is_loose=True).model_copy(update={"gap_to_gold": None})
+    assert reward_of(without_gold) == pytest.approx(0.4)
+
+
+LADDER = {
+    "sandmle-paper": (0.3, 0.4, 0.6, 0.8, 0.9),
+    "sandmle-release": (0.2, 0.3, 0.7, 0.8, 0.9),
+    "sparse": (0.0, 0.0, 0.0, 0.0, 0.9),
+}
+"""Valid, median, bronze, silver, gold."""
+
+
+@pytest.mark.parametrize("oracle", [0.9, 0.1], ids=["higher is better", "lower is better"])
+@pytest.mark.parametrize("name", LADDER)
+def test_a_score_equal_to_a_threshold_reaches_it(name, oracle):
+    for share, reward in zip((0.0, 0.2, 0.4, 0.6, 0.8), LADDER[name], strict=True):
+        grade = grade_at(share, oracle=oracle)
+        assert reward_of(grade, name) == pytest.approx(reward), share
+        if share == 0.2:
+            assert not grade.above_median
+
+
+@pytest.mark.parametrize("model", [SandmlePaper, SandmleRelease, Sparse])
+def test_with_the_format_weight_of_sandmle_gold_earns_one(model):
+    reward = model(format_weight=0.1)(rollout_of(grade_at(0.8), format_rate=1.0))
+    assert reward.total == pytest.approx(1.0)
+    assert reward.parts["format"] == 0.1
+
+
+def test_format_counts_only_if_it_is_asked_for_and_measured():
+    grade = grade_at(0.5)
+    assert "format" not in PRESETS["gap"](rollout_of(grade, format_rate=1.0)).parts
+    assert with_format("gap", 0.1)(rollout_of(grade)).parts["format"] == 0.0
+    assert with_format("gap", 0.06)(rollout_of(grade, format_rate=0.5)).parts["format"] == pytest.approx(0.03)
+    for weight in (0.11, -0.1, float("nan")):
+        with pytest.raises(ValidationError):
+            with_format("gap", weight)
+
+
+@pytest.mark.parametrize(("oracle", "sign"), [(0.9, 1), (0.1, -1)])
+def test_the_raw_score_points_upwards_and_ends_at_the_floor(oracle, sign):
+    assert reward_of(grade_at(0.5, oracle=oracle), "raw") == pytest.approx(sign * (0.5 + sign * 0.2))
+    floor = sign * 0.5 - 0.4
+    assert reward_of(grade_at(-7.0, oracle=oracle), "raw") == pytest.approx(floor)
+    assert reward_of(grade_at(None, Outcome.RUNTIME_ERROR, oracle=oracle), "raw") == pytest.approx(floor)
+
+
+def test_the_raw_score_needs_the_grade_of_a_failure_too():
+    with pytest.raises(InputError, match="a failed rollout has a grade too"):
+        PRESETS["raw"](rollout_of(None))
+    with pytest.raises(InputError, match="no score of oracle"):
+        PRESETS["raw"](rollout_of(grade_at(0.4).model_copy(update={"oracle": None})))
+
+
+def test_the_position_is_that_of_the_grade():
+    grade = grade_at(0.5)
+    assert reward_of(grade, "position") == grade.position_score == pytest.approx(4 / 6 - 1 / 6)
+
+
+def test_credit_of_a_failure_grows_with_checks_and_markers():
+    grade = grade_at(None, Outcome.INVALID_SUBMISSION)
+    reward = PRESETS["partial-credit"]
+    assert reward(rollout_of(grade)).total == -10
+    three = reward(rollout_of(grade, tuple(Marker)[:3], tuple(Check)[:2]))
+    assert three.parts == {
+        "score": 0.0,
+        "failure": -10.0,
+        "checks": pytest.approx(0.4),
+        "markers": pytest.approx(0.3),
+    }
+    assert PRESETS["partial-credit-grpo"](rollout_of(grade, tuple(Marker))).total == pytest.approx(-0.36)
+    tampered = grade_at(None, Outcome.TAMPER)
+    assert reward(rollout_of(tampered, tuple(Marker), tuple(Check)[:3])).total == -10
+
+
+def test_a_valid_submission_earns_its_share_and_nothing_for_markers():
+    for share, score in ((-4.0, -1.0), (-0.3, -0.3), (0.6, 0.6), (1.4, 1.0)):
+        assert PRESETS["partial-credit"](rollout_of(grade_at(share), tuple(Marker))).total == pytest.approx(score)
+    assert reward_of(grade_at(-4.0), "partial-credit-grpo") == 0.0
+
+
+@pytest.mark.parametrize("model", [PartialCredit, PartialCreditGrpo])
+def test_weights_that_let_credit_reach_a_valid_submission_are_refused(model):
+    for wrong in ({"marker_credit": 5.0}, {"check_credit": 9.0}, {"failure": -0.1}, {"failure": float("-inf")}):
+        with pytest.raises(ValidationError):
+            model(**wrong)
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_a_masked_rollout_has_no_parts(name):
+    masked = Rollout(task_id="task", ending=Ending.INFRA, mask=True)
+    reward = with_format(name, 0.1)(masked)
+    assert (reward.mask, reward.parts, reward.preset) == (True, {}, name)
+
+
+@pytest.mark.parametrize("name", sorted(NAMES - {"raw"}))
+def test_a_rollout_without_a_grade_is_a_failure(name):
+    assert PRESETS[name](rollout_of(None)).total == reward_of(grade_at(None, Outcome.NO_CODE), name)
+
+
+@given(data=st.data(), ends=ENDS, weight=st.sampled_from([0.0, 0.1]), rate=st.none() | st.floats(0, 1))
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_a_failure_earns_at_most_what_a_valid_sample_submission_earns(name, data, ends, weight, rate):
+    reward = with_format(name, weight)
+    failed = data.draw(failures(ends, rate))
+    sample = data.draw(successes(ends, rate, st.floats(-0.05, 0)))
+    assert reward(failed).total <= reward(sample).total + 1e-12
+    assert set(reward(failed).parts) == set(reward(sample).parts)
+
+
+@given(data=st.data(), ends=ENDS)
+@pytest.mark.parametrize("name", ["partial-credit", "partial-credit-grpo"])
+def test_any_valid_submission_earns_more_than_all_credit_together(name, data, ends):
+    failed, valid = data.draw(failures(ends, None)), data.draw(successes(ends, None, st.floats(-1e6, 1e6)))
+    assert PRESETS[name](failed).total < PRESETS[name](valid).total - 0.1
+
+
+@given(data=st.data(), ends=ENDS)
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_a_better_score_never_earns_less_and_failures_never_more_than_any(name, data, ends):
+    worse, better = sorted(data.draw(st.tuples(st.floats(-3, 3), st.floats(-3, 3))))
+    low, high = (PRESETS[name](rollout_of(grade_at(share, Outcome.OK, *ends))).total for share in (worse, better))
+    assert low <= high + 1e-9
+    for outcome in FAILURES:
+        assert reward_of(grade_at(None, outcome, *ends), name) <= low + 1e-9

@@ -105,10 +105,11 @@ def _load_format(name: str) -> Export:
 
 
 def _read_tasks(release: Release, task_ids: Sequence[str], progress: Progress | None) -> Iterator[ExportTask]:
+    read_files = release.within_content(("public", "private"))
     for done, task_id in enumerate(task_ids):
         if progress is not None:
             progress(done, len(task_ids))
-        yield ExportTask(release.record(task_id), release.files("public", task_id), release.files("private", task_id))
+        yield ExportTask(release.record(task_id), read_files("public", task_id), read_files("private", task_id))
     if progress is not None:
         progress(len(task_ids), len(task_ids))
 

@@ -1,0 +1,105 @@
+"""sandmill serve: run and grade agents' code for trainers on other machines."""
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from sandmill.cli.screen import write_text
+from sandmill.errors import InputError, Problem, count
+from sandmill.models.run import MOST_SECONDS, RunLimits
+
+EXAMPLES = (
+    "Examples: `sandmill serve --port 8700 --token-file token pulled` · "
+    "`sandmill serve --host 0.0.0.0 --port 8700 --token-file token --concurrency 16 s3://bucket/releases/micro@3`"
+)
+
+_LOOPBACK = ("127.", "localhost", "::1")
+_SOURCES_HELP = "Folders of pulled tasks, and releases. Without any, clients upload public folders."
+
+
+def serve(
+    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="Port; 0 chooses a free one.")],
+    token_file: Annotated[
+        Path,
+        typer.Option(metavar="FILE", help="File with the token that clients send; mode 600, 16 characters or more."),
+    ],
+    sources: Annotated[
+        list[str] | None, typer.Argument(metavar="[RELEASE_OR_TASKS]...", help=_SOURCES_HELP, show_default=False)
+    ] = None,
+    host: Annotated[str, typer.Option(metavar="HOST", help="Address to listen on.")] = "127.0.0.1",
+    concurrency: Annotated[
+        int | None, typer.Option(metavar="N", min=1, max=1024, help="Runs at a time. Default: number of processors.")
+    ] = None,
+    queue: Annotated[int, typer.Option(metavar="N", min=0, max=100_000, help="Runs that may wait.")] = 256,
+    timeout: Annotated[
+        float, typer.Option(metavar="S", min=0.1, max=MOST_SECONDS, help="Longest wall time of a run, in seconds.")
+    ] = 300.0,
+    grace: Annotated[
+        float, typer.Option(metavar="S", min=0, max=3600, help="Seconds in which runs may end after SIGTERM.")
+    ] = 10.0,
+    memory_mb: Annotated[
+        int | None, typer.Option("--memory-mb", metavar="MB", min=128, help="Most memory of a run. Default: 2048.")
+    ] = None,
+    cores: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Most processors of a run. Default: all.")
+    ] = None,
+    max_request_mb: Annotated[
+        int, typer.Option("--max-request-mb", metavar="MB", min=1, max=4096, help="Largest request.")
+    ] = 256,
+    srun_root: Annotated[
+        Path | None,
+        typer.Option("--srun-root", metavar="DIR", help="Output folder of SandMLE's trainer; serves its job API."),
+    ] = None,
+    backend: Annotated[
+        Literal["auto", "warm", "bwrap"], typer.Option("--backend", help="auto: warm, else bwrap.")
+    ] = "auto",
+) -> None:
+    """Run and grade agents' code over HTTP, for trainers on other machines.
+
+    Clients send the token as `Authorization: Bearer TOKEN`. SIGTERM and Ctrl-C stop the server in order. It needs
+    `pip install 'sandmill[serve]'`.
+    """
+    _require_packages()
+    from sandmill.episodes.server.settings import ServerSettings, read_token
+
+    token = read_token(token_file)
+    if srun_root is not None and not srun_root.is_dir():
+        problem = Problem("--srun-root", f"{srun_root}, which is not a folder", "an existing folder")
+        raise InputError("sandmill serve", [problem], "Nothing was started.")
+    from sandmill.episodes.server.serve import listen
+    from sandmill.episodes.server.serve import serve as start
+    from sandmill.sandbox import Sandbox
+    from sandmill.sandbox.admission import most_runs
+
+    given = {name: value for name, value in (("memory_mb", memory_mb), ("cores", cores)) if value is not None}
+    box = Sandbox(backend, limits=RunLimits.model_validate(given))
+    settings = ServerSettings(
+        timeout_s=timeout, max_request_bytes=max_request_mb << 20, grace_s=grace, srun_root=srun_root
+    )
+    at_a_time = min(concurrency or os.cpu_count() or 1, most_runs())
+
+    with listen(host, port) as listener:
+        address = f"http://{host}:{listener.getsockname()[1]}"
+
+        def announce(tasks: int) -> None:
+            write_text(
+                f"Serving {count(tasks, 'task')} on {address} ({box.isolation}, {at_a_time} at a time, "
+                f"{queue} may wait). Stop with Ctrl-C.\nTry: curl {address}/health"
+            )
+            if not host.startswith(_LOOPBACK):
+                write_text(
+                    "Traffic is not encrypted. On an open network put a proxy with TLS in front.", to_stderr=True
+                )
+
+        start(listener, token, sources or [], box, settings, at_a_time, queue, announce)
+
+
+def _require_packages() -> None:
+    missing = [name for name in ("fastapi", "uvicorn") if find_spec(name) is None]
+    if missing:
+        hint = "Run: pip install 'sandmill[serve]'"
+        problems = [Problem(name, "not installed", "the packages of the extra serve", hint) for name in missing]
+        raise InputError("sandmill serve", problems, "Nothing was started.")

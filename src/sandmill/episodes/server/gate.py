@@ -1,0 +1,84 @@
+"""What every request passes first: token, size limit, and the refusal of new work while the server stops."""
+
+import json
+from base64 import b64decode
+from binascii import Error as Base64Error
+from collections.abc import Awaitable, Callable, MutableMapping
+from hmac import compare_digest
+from typing import Any
+
+from fastapi import HTTPException
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Message, Receive, Send], Awaitable[None]]
+
+OPEN_PATHS = frozenset({"/health"})
+"""Paths that need no token."""
+_RETRY_STOPPED_S = 30
+"""Seconds after which a client may ask a stopping server again, for example after a restart."""
+
+
+class Gate:
+    """ASGI middleware. It answers refused requests itself, before their body is read."""
+
+    def __init__(self, app: App, *, token: str, most_bytes: int, is_stopping: Callable[[], bool]) -> None:
+        self._app, self._token, self._most_bytes = app, token.encode(), most_bytes
+        self._is_stopping = is_stopping
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Handle one connection or request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = {name.lower(): value for name, value in scope["headers"]}
+        if scope["path"] not in OPEN_PATHS:
+            if not self._is_authorized(headers.get(b"authorization", b"")):
+                challenge = {"www-authenticate": "Bearer"}
+                await _refuse(send, 401, "the token is missing or wrong", challenge)
+                return
+            if self._is_stopping():
+                await _refuse(send, 503, "the server is stopping", {"retry-after": str(_RETRY_STOPPED_S)})
+                return
+        await self._limited(scope, receive, send, headers.get(b"content-length", b""))
+
+    def _is_authorized(self, header: bytes) -> bool:
+        """Accept a bearer token, and basic authentication with the token as password.
+
+        Clients that know only an address can put the token into it: `http://any:TOKEN@host:port`.
+        """
+        scheme, _, value = header.partition(b" ")
+        if scheme.lower() == b"basic":
+            try:
+                value = b64decode(value, validate=True).partition(b":")[2]
+            except (Base64Error, ValueError):
+                return False
+        elif scheme.lower() != b"bearer":
+            return False
+        return compare_digest(value.strip(), self._token)
+
+    async def _limited(self, scope: Message, receive: Receive, send: Send, announced: bytes) -> None:
+        detail = f"the request is larger than {self._most_bytes} bytes"
+        if announced.isdigit() and int(announced) > self._most_bytes:
+            await _refuse(send, 413, detail)
+            return
+        seen = 0
+
+        async def counted() -> Message:
+            nonlocal seen
+            message = await receive()
+            seen += len(message.get("body", b""))
+            if seen > self._most_bytes:
+                raise HTTPException(413, detail)
+            return message
+
+        await self._app(scope, counted, send)
+
+
+async def _refuse(send: Send, status: int, detail: str, headers: dict[str, str] | None = None) -> None:
+    body = json.dumps({"detail": detail, "problems": []}).encode()
+    listed = {"content-type": "application/json", "content-length": str(len(body)), "connection": "close"}
+    pairs = [(name.encode(), value.encode()) for name, value in {**listed, **(headers or {})}.items()]
+    await send({"type": "http.response.start", "status": status, "headers": pairs})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,170 @@
+"""Scratch folders that travel with a remote run: read one, write one, and apply the changes of a run.
+
+Names of files come from the agent's code. All files are opened without following links.
+"""
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sandmill.errors import count, shorten
+from sandmill.models.layout import PUBLIC, SCRIPT
+from sandmill.models.remote import DEEPEST_PATH, LONGEST_PATH_BYTES, ScratchChanges, ScratchEntry
+
+_MADE_BY_EACH_RUN = frozenset({PUBLIC, SCRIPT})
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@dataclass
+class Carried:
+    """Files and folders of a scratch folder, and what was left out."""
+
+    entries: list[ScratchEntry] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    """Paths that are too large, too deep, or whose names are not text."""
+
+
+def hashes_of(entries: Iterable[ScratchEntry]) -> dict[str, bytes]:
+    """Return a hash of each content by path; empty for a folder."""
+    return {entry.path: b"" if entry.content is None else hashlib.sha256(entry.content).digest() for entry in entries}
+
+
+def skipped_note(skipped: Sequence[str], what: str) -> str:
+    """Return a message such as `; 2 paths were not kept, first a/b`. It is empty if no path was skipped."""
+    if not skipped:
+        return ""
+    verb = "was" if len(skipped) == 1 else "were"
+    return f"; {count(len(skipped), 'path')} {verb} not {what}, first {shorten(skipped[0])}"
+
+
+def read_scratch(folder: Path, most_bytes: int, most_entries: int) -> Carried:
+    """Read all regular files and folders, in the order of their paths, within the limits."""
+    carried, left = Carried(), most_bytes
+    for path, status in _walk(folder, ""):
+        is_folder = stat.S_ISDIR(status.st_mode)
+        if not (is_folder or stat.S_ISREG(status.st_mode)) or path in _MADE_BY_EACH_RUN:
+            continue
+        if len(carried.entries) >= most_entries or not _is_text(path) or status.st_size > left:
+            carried.skipped.append(path)
+            continue
+        content = None
+        if not is_folder:
+            content = _read(folder / path, left)
+            if content is None:
+                carried.skipped.append(path)
+                continue
+            left -= len(content)
+        carried.entries.append(ScratchEntry(path=path, content=content))
+    return carried
+
+
+def write_scratch(folder: Path, entries: Iterable[ScratchEntry]) -> list[str]:
+    """Write files and folders. An existing file is replaced. Returns the paths that could not be written."""
+    failed = []
+    for entry in entries:
+        try:
+            _write(folder, entry)
+        except OSError:
+            failed.append(entry.path)
+    return failed
+
+
+def changes_of(before: dict[str, bytes], after: Carried) -> ScratchChanges:
+    """Compare a scratch folder with the hashes of its files before the run. A skipped file counts as removed."""
+    now = hashes_of(after.entries)
+    written = tuple(entry for entry in after.entries if before.get(entry.path) != now[entry.path])
+    return ScratchChanges(written=written, removed=tuple(path for path in before if path not in now))
+
+
+def apply_changes(folder: Path, changes: ScratchChanges, sent: Iterable[str]) -> list[str]:
+    """Apply the changes of a run to the caller's folder. Only paths that were sent can be removed.
+
+    Returns:
+        Paths that could not be written.
+    """
+    own = set(sent)
+    for path in sorted(own.intersection(changes.removed), key=lambda path: path.count("/"), reverse=True):
+        with suppress(OSError):
+            _remove(folder, path)
+    return write_scratch(folder, changes.written)
+
+
+def _walk(folder: Path, prefix: str) -> Iterator[tuple[str, os.stat_result]]:
+    if prefix.count("/") >= DEEPEST_PATH:
+        return
+    try:
+        with os.scandir(folder / prefix) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        with suppress(OSError):
+            status = entry.stat(follow_symlinks=False)
+            path = f"{prefix}{entry.name}"
+            yield path, status
+            if stat.S_ISDIR(status.st_mode) and (prefix or entry.name not in _MADE_BY_EACH_RUN):
+                yield from _walk(folder, f"{path}/")
+
+
+def _is_text(path: str) -> bool:
+    try:
+        return len(path.encode()) <= LONGEST_PATH_BYTES and path.count("/") < DEEPEST_PATH
+    except UnicodeEncodeError:
+        return False
+
+
+def _read(path: Path, most_bytes: int) -> bytes | None:
+    try:
+        with os.fdopen(os.open(path, _READ), "rb") as file:
+            content = file.read(most_bytes + 1)
+    except OSError:
+        return None
+    return content if len(content) <= most_bytes else None
+
+
+def _write(folder: Path, entry: ScratchEntry) -> None:
+    *above, name = entry.path.split("/")
+    with ExitStack() as stack:
+        parent = _open_parent(stack, folder, above, makes=True)
+        if entry.content is None:
+            with suppress(FileNotFoundError, IsADirectoryError):
+                os.unlink(name, dir_fd=parent)
+            with suppress(FileExistsError):
+                os.mkdir(name, 0o755, dir_fd=parent)
+            return
+        with suppress(FileNotFoundError):
+            _clear(parent, name)
+        with os.fdopen(os.open(name, _WRITE, 0o644, dir_fd=parent), "wb") as file:
+            file.write(entry.content)
+
+
+def _remove(folder: Path, path: str) -> None:
+    *above, name = path.split("/")
+    with ExitStack() as stack:
+        _clear(_open_parent(stack, folder, above, makes=False), name)
+
+
+def _clear(parent: int, name: str) -> None:
+    """Remove a file or an empty folder."""
+    try:
+        os.unlink(name, dir_fd=parent)
+    except IsADirectoryError:
+        os.rmdir(name, dir_fd=parent)
+
+
+def _open_parent(stack: ExitStack, folder: Path, above: list[str], makes: bool) -> int:
+    parent = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    stack.callback(os.close, parent)
+    for name in above:
+        if makes:
+            with suppress(FileExistsError):
+                os.mkdir(name, 0o755, dir_fd=parent)
+        parent = os.open(name, _FOLDER, dir_fd=parent)
+        stack.callback(os.close, parent)
+    return parent

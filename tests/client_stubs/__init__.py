@@ -1,0 +1,1 @@
+"""Small stand-ins for packages that the registry does not have, with the interfaces that exports rely on."""

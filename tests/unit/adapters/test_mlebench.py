@@ -1,0 +1,213 @@
+"""The export for mle-bench against its contract: files, keys, rank rule, graders, and the shim in a real process."""
+
+import hashlib
+import importlib
+import inspect
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from sandmill.adapters.exports.mlebench import export
+from sandmill.metrics.medals import above_median, medal_of
+from sandmill.metrics.support import ANSWER_FORMS
+from tests.client_stubs.mlebench.grade_helpers import rank_score
+from tests.export_tasks import HIGHER, LOWER, SETTINGS, make_exported, secret_texts, write_export
+
+STUBS = Path(__file__).parents[2] / "client_stubs"
+PAIRS = sorted(ANSWER_FORMS)
+CODE = ("config.yaml", "description.md", "grade.py", "grader.py", "prepare.py", "leaderboard.csv", "checksums.yaml")
+
+
+def read_csv(content: bytes | Path) -> pd.DataFrame:
+    """Read a table as mle-bench does, also an empty one."""
+    try:
+        return pd.read_csv(io.BytesIO(content) if isinstance(content, bytes) else content, float_precision="round_trip")
+    except pd.errors.EmptyDataError:
+        return pd.DataFrame()
+
+
+@pytest.fixture
+def competitions(tmp_path, monkeypatch) -> Path:
+    """Folder of competitions that can be imported as `mlebench.competitions`."""
+    monkeypatch.syspath_prepend(str(STUBS))
+    for name in [name for name in sys.modules if name.split(".")[0] == "mlebench"]:
+        monkeypatch.delitem(sys.modules, name)
+    folder = tmp_path / "competitions"
+    package = importlib.import_module("mlebench.competitions")
+    monkeypatch.setattr(package, "__path__", [str(folder)])
+    yield folder
+    for name in [name for name in sys.modules if name.split(".")[0] == "mlebench"]:
+        del sys.modules[name]
+
+
+def test_the_files_are_those_of_mle_bench(tmp_path):
+    one, other = make_exported(HIGHER), make_exported(LOWER)
+    paths = write_export(export([one.task, other.task], SETTINGS), tmp_path)
+    name = one.task.task_id
+    assert {path for path in paths if name in path} == {
+        *(f"competitions/{name}/{file}" for file in (*CODE, "kernels.txt")),
+        *(f"data/{name}/prepared/public/{file}" for file in one.task.public),
+        *(f"data/{name}/prepared/private/{file}" for file in ("answers.csv", "gold_submission.csv", "solution.py")),
+    }
+    assert "shim.py" in paths
+    assert len(paths) == 1 + 2 * 15
+
+
+def test_the_configuration_has_the_keys_that_mle_bench_reads(tmp_path):
+    one = make_exported()
+    write_export(export([one.task], SETTINGS), tmp_path)
+    name = one.task.task_id
+    config = yaml.safe_load((tmp_path / "competitions" / name / "config.yaml").read_text())
+    assert (config["id"], config["name"], config["competition_type"]) == (name, "Late parcels", "simple")
+    assert config["description"] == f"mlebench/competitions/{name}/description.md"
+    assert config["grader"] == {"name": "roc_auc", "grade_fn": f"mlebench.competitions.{name}.grade:grade"}
+    assert config["preparer"] == f"mlebench.competitions.{name}.prepare:prepare"
+    assert set(config["dataset"]) == {"answers", "sample_submission", "gold_submission"}
+    assert all((tmp_path / "data" / path).is_file() for path in config["dataset"].values())
+
+
+@pytest.mark.parametrize("pair", [HIGHER, LOWER], ids="-".join)
+def test_thresholds_and_medals_of_the_rank_rule_are_ours(pair, tmp_path):
+    one = make_exported(pair)
+    write_export(export([one.task], SETTINGS), tmp_path)
+    scores = pd.read_csv(tmp_path / "competitions" / one.task.task_id / "leaderboard.csv")["score"].tolist()
+    ours, lower = one.calibration.thresholds, one.calibration.is_lower_better
+    assert scores == sorted(scores, reverse=not lower)
+    for bar in ours.model_dump().values():
+        for score in (round(bar - 1e-5, 5), bar, round(bar + 1e-5, 5)):
+            theirs = rank_score(score, scores)
+            assert theirs["is_lower_better"] is lower
+            assert {name: theirs[f"{name}_threshold"] for name in ours.model_dump()} == ours.model_dump()
+            medal = medal_of(score, ours, lower)
+            assert [name for name in ("gold", "silver", "bronze") if theirs[f"{name}_medal"]] == (
+                [medal] if medal else []
+            )
+            assert theirs["above_median"] is above_median(score, ours, lower)
+    assert not rank_score(ours.median, scores)["above_median"]
+    assert rank_score(ours.gold, scores)["gold_medal"]
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids="-".join)
+def test_the_median_is_exactly_ours_also_where_the_mean_of_the_middle_rows_has_more_decimals(pair, tmp_path):
+    one = make_exported(pair)
+    write_export(export([one.task], SETTINGS), tmp_path)
+    board = pd.read_csv(tmp_path / "competitions" / one.task.task_id / "leaderboard.csv")["score"]
+    entries, median = [entry.final for entry in one.calibration.board], one.calibration.thresholds.median
+    assert board.median() == median
+    moved = [(ours, theirs) for ours, theirs in zip(entries, board, strict=True) if ours != theirs]
+    assert len(moved) in (0, 2)
+    assert all(theirs == median for _, theirs in moved)
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids="-".join)
+def test_grade_gives_our_score_as_a_python_float_for_every_metric(pair, tmp_path, competitions):
+    one = make_exported(pair)
+    write_export(export([one.task], SETTINGS), tmp_path)
+    grade = importlib.import_module(f"mlebench.competitions.{one.task.task_id}.grade").grade
+    answers, gold = (
+        read_csv(tmp_path / "data" / one.task.task_id / "prepared" / "private" / name)
+        for name in ("answers.csv", "gold_submission.csv")
+    )
+    scores = [grade(read_csv(content), answers.copy()) for content in (one.honest, one.sample)]
+    assert scores == pytest.approx([one.grade(one.honest).score, one.grade(one.sample).score], abs=1.01e-5)
+    assert {type(score) for score in scores} == {float}
+    thresholds, lower = one.calibration.thresholds, one.calibration.is_lower_better
+    assert medal_of(grade(gold, answers.copy()), thresholds, lower) == "gold"
+    assert medal_of(scores[1], thresholds, lower) is None
+
+
+@pytest.mark.parametrize("pair", [HIGHER, LOWER], ids="-".join)
+def test_an_invalid_submission_raises_the_exception_of_mle_bench(pair, tmp_path, competitions):
+    one = make_exported(pair)
+    write_export(export([one.task], SETTINGS), tmp_path)
+    grade = importlib.import_module(f"mlebench.competitions.{one.task.task_id}.grade").grade
+    refused = importlib.import_module("mlebench.grade_helpers").InvalidSubmissionError
+    answers = read_csv(tmp_path / "data" / one.task.task_id / "prepared" / "private" / "answers.csv")
+    for content in one.invalid().values():
+        with pytest.raises(refused, match=r"\w"):
+            grade(read_csv(content), answers)
+    with pytest.raises(refused):
+        grade(read_csv(one.honest).assign(**{one.facts.target_column: float("nan")}), answers)
+
+
+def test_prepare_has_the_parameters_that_mle_bench_checks_and_is_never_needed(tmp_path, competitions):
+    one = make_exported()
+    write_export(export([one.task], SETTINGS), tmp_path)
+    prepare = importlib.import_module(f"mlebench.competitions.{one.task.task_id}.prepare").prepare
+    assert list(inspect.signature(prepare).parameters) == ["raw", "public", "private"]
+    with pytest.raises(NotImplementedError, match="folder `data`"):
+        prepare(tmp_path, tmp_path, tmp_path)
+
+
+def test_checksums_are_those_of_the_tables_in_both_folders(tmp_path):
+    one = make_exported()
+    write_export(export([one.task], SETTINGS), tmp_path)
+    sums = yaml.safe_load((tmp_path / "competitions" / one.task.task_id / "checksums.yaml").read_text())
+    for side in ("public", "private"):
+        tables = (tmp_path / "data" / one.task.task_id / "prepared" / side).glob("*.csv")
+        assert sums[side] == {path.name: hashlib.md5(path.read_bytes()).hexdigest() for path in tables}
+
+
+def test_the_public_folder_holds_nothing_private_and_a_description_without_our_folders(tmp_path):
+    one = make_exported()
+    write_export(export([one.task], SETTINGS), tmp_path)
+    public = tmp_path / "data" / one.task.task_id / "prepared" / "public"
+    text = b"\n".join(path.read_bytes() for path in public.rglob("*"))
+    assert not [secret for secret in secret_texts(one) if secret in text]
+    description = (public / "description.md").read_text()
+    assert "`test.csv`" in description
+    for ours in ("public/", "working directory", "## Environment"):
+        assert ours in one.task.description
+        assert ours not in description
+
+
+def test_two_exports_are_equal_byte_for_byte():
+    tasks = [make_exported(pair).task for pair in (HIGHER, LOWER)]
+    assert list(export(tasks, SETTINGS)) == list(export(tasks, SETTINGS))
+
+
+def run_shim(folder: Path, *arguments: str) -> dict:
+    """Run `python shim.py grade-sample ...` outside of the export, with the package on the path."""
+    environment = {**os.environ, "PYTHONPATH": str(STUBS)}
+    command = [sys.executable, str(folder / "shim.py"), "grade-sample", *arguments]
+    done = subprocess.run(command, cwd=folder.parent, env=environment, capture_output=True, text=True, check=True)
+    return json.loads(done.stderr)
+
+
+def test_the_shim_grades_with_an_unchanged_package_and_finds_the_data(tmp_path):
+    one = make_exported(LOWER)
+    write_export(export([one.task], SETTINGS), tmp_path / "out")
+    submission = tmp_path / "submission.csv"
+    submission.write_bytes(one.honest)
+    report, grade = run_shim(tmp_path / "out", str(submission), one.task.task_id), one.grade(one.honest)
+    assert (report["competition_id"], report["score"]) == (one.task.task_id, pytest.approx(grade.score))
+    assert report["is_lower_better"] is True
+    assert report["above_median"] is grade.above_median
+    submission.write_bytes(one.invalid()["an id twice"])
+    assert run_shim(tmp_path / "out", str(submission), one.task.task_id)["score"] is None
+
+
+def test_a_library_user_registers_the_tasks_with_one_call(tmp_path):
+    one = make_exported()
+    write_export(export([one.task], SETTINGS), tmp_path)
+    name = one.task.task_id
+    script = f"""
+import shim
+from mlebench.registry import Registry
+registry = shim.register()
+assert registry.list_competition_ids() == [{name!r}]
+competition = registry.get_competition({name!r})
+assert competition.sample_submission.is_file() and competition.answers.is_file()
+assert competition.description == (competition.public_dir / "description.md").read_text()
+assert any(competition.private_dir.iterdir())
+"""
+    environment = {**os.environ, "PYTHONPATH": f"{STUBS}{os.pathsep}{tmp_path}"}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,86 @@
+"""docs/training.md: what runs without a trainer's package. tests/clients runs the other blocks."""
+
+import inspect
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from sandmill.adapters import verl
+from sandmill.adapters.references import RELEASE_VARIABLE
+from sandmill.cli.app import COMMANDS
+from sandmill.models.rollout import EpisodeLimits
+from tests.releases import REPOSITORY
+from tests.training_docs import TEXT, blocks, python_blocks
+
+SANDMILL = [sys.executable, "-c", "from sandmill.cli import main; main()"]
+PLAYED_ELSEWHERE = {"rollout", "curriculum"}
+"""Commands that need a model."""
+
+
+def documented_commands() -> list[list[str]]:
+    lines = "\n".join(blocks("bash")).splitlines()
+    return [line.split()[1:] for line in lines if line.startswith("sandmill ")]
+
+
+def help_of(command: str) -> str:
+    run = [*SANDMILL, command, "--help"]
+    return subprocess.run(run, capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "200"}).stdout
+
+
+def test_every_python_block_is_run_by_some_test():
+    used = {"trl": 2, "skyrl": 1, "import asyncio": 1, "import sandmill\n": 1}
+    found = [block for block in python_blocks() if any(word in block for word in used)]
+    assert len(found) == len(python_blocks()) == sum(used.values())
+
+
+def test_commands_and_their_options_exist():
+    unknown = {words[0] for words in documented_commands()} - set(COMMANDS)
+    assert unknown <= PLAYED_ELSEWHERE
+    for words in documented_commands():
+        options = [word for word in words if word.startswith("--")]
+        if words[0] in COMMANDS and options:
+            text = help_of(words[0])
+            assert [option for option in options if option not in text] == []
+
+
+def test_the_settings_of_verl_are_arguments_of_its_function():
+    (text,) = blocks("yaml")
+    function = yaml.safe_load(text)["reward"]["custom_reward_function"]
+    arguments = inspect.signature(getattr(verl, function["name"])).parameters
+    assert function["reward_kwargs"].keys() <= arguments.keys()
+    assert f"`{RELEASE_VARIABLE}`" in TEXT
+
+
+def test_documented_limits_are_limits_of_an_episode():
+    named = set(re.findall(r"(max_\w+|timeout|time_budget)=", "\n".join(python_blocks())))
+    assert named - {"max_completion_length"} <= EpisodeLimits.model_fields.keys() | {"max_steps"}
+
+
+@pytest.mark.slow
+def test_the_blocks_without_a_trainer_run_on_a_real_release(small_release, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    space: dict[str, object] = {}
+    for block in python_blocks():
+        if "trl" not in block and "skyrl" not in block:
+            exec(block.replace("releases/micro", small_release).replace("(0.0, 0.5)", "(0.0, 1.0)"), space)
+    printed = capsys.readouterr().out
+    assert "## How code runs" in printed
+    assert "ok " in printed
+    assert [rollout.reward.total for rollout in space["rollouts"]] == [0.0] * len(space["ids"])
+    assert all(len(rollout.steps) == 3 for rollout in space["rollouts"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["verl", "skyrl"])
+def test_the_documented_export_and_path_commands_run(name, small_release, tmp_path):
+    (line,) = [words for words in documented_commands() if name in words]
+    words = [small_release if word == "releases/micro" else word for word in line]
+    subprocess.run([*SANDMILL, *words], check=True, cwd=tmp_path)
+    assert list((tmp_path / f"{name}-data").glob("*.parquet"))
+    (command,) = re.findall(r'python -c "(.*)"', "\n".join(blocks("bash")))
+    shown = subprocess.run([sys.executable, "-c", command], check=True, capture_output=True, text=True).stdout
+    assert shown.strip() == str(REPOSITORY / "src/sandmill/adapters/verl.py")
