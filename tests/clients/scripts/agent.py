@@ -14,6 +14,7 @@ from sandmill.episodes import sandboxes
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits, RunResult
 
+_CLIENT = Path(sys.argv[0]).stem.removeprefix("check_")
 release = sandmill.load(sys.argv[1])
 os.environ["SANDMILL_AGENT_ENV"] = sys.argv[2]
 
@@ -46,9 +47,8 @@ def reference(task_id: str) -> str:
 
 def documented(language: str, number: int = 0) -> str:
     """Return a code block of docs/adapters.md that names this client, with the release under test."""
-    client = Path(sys.argv[0]).stem.removeprefix("check_")
     text = (Path(__file__).parents[3] / "docs" / "adapters.md").read_text()
-    section = next(part for part in text.split("\n## ") if part.lower().startswith(client))
+    section = next(part for part in text.split("\n## ") if part.lower().startswith(_CLIENT))
     blocks = re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL)
     return str(blocks[number]).replace("releases/micro", release.ref)
 
@@ -72,7 +72,8 @@ def moves(task_id: str) -> list[tuple[str, dict[str, Any]]]:
 
 def leaks(contents: Iterable[bytes]) -> list[str]:
     """Return lines of the private half that occur in some of the contents: answers with their part, leaderboards."""
-    texts, answers, found = b"\n".join(contents), {}, []
+    # In JSON, the end of a line is a backslash and an n.
+    texts, answers, found = re.sub(rb"\\+n", b"\n", b"\n".join(contents)), {}, []
     for task_id in release.task_ids:
         files = release.files("private", task_id)
         answers |= {row.partition(b",")[0]: row for row in files["answers.csv"].splitlines()[1:]}
