@@ -15,7 +15,7 @@ def seen(run_client: Callable[..., Any], small_release: str) -> dict[str, Any]:
 
 
 def test_each_rollout_has_the_reward_of_its_final_submission(seen, small_release):
-    gaps = {row["task_id"]: row["gap"] for row in _gaps(small_release)}
+    gaps = _gaps(small_release)
     assert sorted(trace["task"] for trace in seen["played"]) == sorted(2 * list(gaps))
     for trace in seen["played"]:
         assert (trace["ok"], trace["errors"], trace["stop"]) == (True, [], "agent_completed")
@@ -68,7 +68,11 @@ def test_nothing_private_is_in_traces_or_logs_and_the_agent_sees_nothing_of_it(s
     assert seen["leaks"] == []
 
 
-def _gaps(release: str) -> list[dict[str, Any]]:
-    """Return what the reference closes of the gap of each task."""
-    tasks = load(release).tasks.select("task_id", "trivial", "oracle", "reference").to_dicts()
-    return [row | {"gap": (row["reference"] - row["trivial"]) / (row["oracle"] - row["trivial"])} for row in tasks]
+def _gaps(reference: str) -> dict[str, float]:
+    """Return what the reference solution closes of the gap of each task, as calibration measured it."""
+    release, gaps = load(reference), {}
+    for row in release.tasks.select("task_id", "trivial", "oracle").to_dicts():
+        calibration = release.record(row["task_id"]).calibration
+        (final,) = [script.final for script in calibration.scripts if script.file == "solution.py"]
+        gaps[row["task_id"]] = (final - row["trivial"]) / (row["oracle"] - row["trivial"])
+    return gaps
