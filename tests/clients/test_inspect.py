@@ -62,3 +62,13 @@ def test_nothing_private_is_in_the_logs_and_the_agent_sees_nothing_of_it(seen):
     assert seen["searched"]
     assert seen["leaks"] == []
     assert {tuple(sorted(sample["metadata"])) for sample in seen["played"]["samples"]} == {("release", "task_id")}
+
+
+def test_another_solver_gets_the_same_tools(seen):
+    (sample,) = seen["other_solver"]["samples"]
+    assert sample["facts"]["ending"] == "finished"
+    assert sample["score"] > 0.3
+
+
+def test_the_example_of_the_documentation_runs(seen):
+    assert seen["documented"] == 2 * 8

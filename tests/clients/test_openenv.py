@@ -64,3 +64,7 @@ def test_idle_sessions_are_closed(seen):
 
 def test_no_message_holds_anything_private(seen):
     assert seen["leaks"] == []
+
+
+def test_the_example_of_the_documentation_runs(seen):
+    assert seen["documented"] is True

@@ -1,7 +1,7 @@
 """What the scripted agents of several clients share. It runs in the environments of clients: sandmill and no pytest."""
 
-import json
 import os
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,6 +14,7 @@ from sandmill.episodes import sandboxes
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits, RunResult
 
+_CLIENT = Path(sys.argv[0]).stem.removeprefix("check_")
 release = sandmill.load(sys.argv[1])
 os.environ["SANDMILL_AGENT_ENV"] = sys.argv[2]
 
@@ -44,6 +45,14 @@ def reference(task_id: str) -> str:
     return release.files("private", task_id)["solution.py"].decode()
 
 
+def documented(language: str, number: int = 0) -> str:
+    """Return a code block of docs/adapters.md that names this client, with the release under test."""
+    text = (Path(__file__).parents[3] / "docs" / "adapters.md").read_text()
+    section = next(part for part in text.split("\n## ") if part.lower().startswith(_CLIENT))
+    blocks = re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL)
+    return str(blocks[number]).replace("releases/micro", release.ref)
+
+
 def task_of(prompt: str) -> str:
     """Return the id of the task with this prompt."""
     return next(name for name in release.task_ids if release.prompt(name).strip() in prompt)
@@ -61,21 +70,20 @@ def moves(task_id: str) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-def secrets() -> list[bytes]:
-    """Return texts of the private half: every answer with its part, and the rule of every task."""
-    found: list[bytes] = []
+def leaks(contents: Iterable[bytes]) -> list[str]:
+    """Return lines of the private half that occur in some of the contents: answers with their part, leaderboards."""
+    # In JSON, the end of a line is a backslash and an n.
+    texts, answers, found = re.sub(rb"\\+n", b"\n", b"\n".join(contents)), {}, []
     for task_id in release.task_ids:
         files = release.files("private", task_id)
-        found += files["answers.csv"].splitlines()[1:]
-        found.append(json.dumps(json.loads(files["task.json"])["spec"]["mechanism"])[:400].encode())
-        found.append(release.record(task_id).spec.model_dump_json()[:400].encode())
+        answers |= {row.partition(b",")[0]: row for row in files["answers.csv"].splitlines()[1:]}
+        found += [row.decode() for row in files["leaderboard.csv"].splitlines() if row in texts]
+    # One search over the texts: they hold megabytes, and there are thousands of answers.
+    for match in re.finditer(rb"[\w.-]+(?=,)", texts):
+        row = answers.get(match[0])
+        if row is not None and texts.startswith(row, match.start()):
+            found.append(row.decode())
     return found
-
-
-def leaks(contents: Iterable[bytes]) -> list[str]:
-    """Return the texts of the private half that occur in some of the contents."""
-    texts = b"\n".join(contents)
-    return [secret.decode() for secret in secrets() if secret in texts]
 
 
 def files_under(folder: Path) -> list[bytes]:

@@ -2,14 +2,16 @@
 
 import json
 import math
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
-from agent import break_sandbox, leaks, moves, release, task_of
+from agent import break_sandbox, documented, files_under, leaks, moves, release, task_of
 from inspect_ai import eval as run_eval
 from inspect_ai.log import EvalLog
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from inspect_ai.solver import generate
 
 LOGS = Path("logs").absolute()
 
@@ -17,7 +19,8 @@ LOGS = Path("logs").absolute()
 def play(messages: list[Any], *_: Any) -> ModelOutput:
     """Answer as the scripted agent: its next tool call."""
     done = sum(message.role == "tool" for message in messages)
-    return call(*moves(task_of(messages[0].text))[done])
+    planned = moves(task_of(messages[0].text))
+    return call(*planned[done]) if done < len(planned) else talk(messages)
 
 
 def repeat(messages: list[Any], *_: Any) -> ModelOutput:
@@ -42,7 +45,8 @@ def call(name: str, arguments: dict[str, Any]) -> ModelOutput:
 def evaluate(script: Any, **options: Any) -> dict[str, Any]:
     """Find the task by its name, as the command line does."""
     model = get_model("mockllm/model", custom_outputs=script, memoize=False)
-    where = {"log_dir": str(LOGS), "display": "none", "task_args": {"release": release.ref}}
+    # Logs as text, so that they can be searched.
+    where = {"log_dir": str(LOGS), "log_format": "json", "display": "none", "task_args": {"release": release.ref}}
     (log,) = run_eval("sandmill/sandmill_release", model=model, **where, **options)
     return facts(log)
 
@@ -71,13 +75,14 @@ def facts(log: EvalLog) -> dict[str, Any]:
     }
 
 
-def unpacked() -> list[bytes]:
-    """Return the contents of all logs, which are archives."""
-    found = []
-    for path in LOGS.glob("*.eval"):
-        with ZipFile(path) as archive:
-            found += [archive.read(name) for name in archive.namelist()]
-    return found
+def try_documentation() -> int:
+    """Run the example of the documentation with the mock model, for all splits, and return the number of samples."""
+    model = get_model("mockllm/model", custom_outputs=talk, memoize=False)
+    names: dict[str, Any] = {"model": model}
+    code = documented("python").replace('split="train", ', "").replace('model="openai/MODEL"', "model=model")
+    with redirect_stdout(sys.stderr):
+        exec(code, names)
+    return len(names["log"].samples)
 
 
 def main() -> None:
@@ -87,10 +92,12 @@ def main() -> None:
         "talked": evaluate(talk, limit=1),
         "cut": evaluate(play, limit=1, message_limit=6),
     }
+    seen["other_solver"] = evaluate(play, limit=1, solver=generate())
+    seen["documented"] = try_documentation()
     break_sandbox()
     seen["masked"] = evaluate(play)
-    seen["leaks"] = leaks(unpacked())
-    seen["searched"] = any(b"/proc/1/environ" in content for content in unpacked())
+    seen["leaks"] = leaks(files_under(LOGS))
+    seen["searched"] = any(b"/proc/1/environ" in content for content in files_under(LOGS))
     print(json.dumps(seen))
 
 

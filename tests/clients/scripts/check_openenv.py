@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from agent import SEARCH, break_sandbox, leaks, reference, release
+from agent import SEARCH, break_sandbox, documented, leaks, reference, release
 from fastapi.testclient import TestClient
 
 from sandmill.adapters.openenv import build_app
@@ -116,8 +116,16 @@ def play_masked() -> dict[str, Any]:
     return {"step": [answers[0]["reward"], answers[0]["done"], answers[0]["metadata"]], "again": answers[1]["done"]}
 
 
+def try_documentation() -> bool:
+    """Run the example of the documentation, for all splits: a small release has not got each."""
+    names: dict[str, Any] = {}
+    exec(documented("python").replace('split="train", ', ""), names)
+    with TestClient(names["app"]) as client:
+        return bool(client.get("/health").json() == {"status": "healthy"})
+
+
 def main() -> None:
-    seen = play_all() | {"mistakes": repeat_mistakes()}
+    seen = play_all() | {"mistakes": repeat_mistakes(), "documented": try_documentation()}
     break_sandbox()
     seen["masked"] = play_masked()
     seen["leaks"] = leaks(messages)

@@ -3,12 +3,14 @@
 import asyncio
 import json
 import os
+import shlex
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from agent import break_sandbox, files_under, leaks, moves, release, task_of
+from agent import break_sandbox, documented, files_under, leaks, moves, release, task_of
 from verifiers.v1.cli.eval.main import main as vf_eval
 from verifiers.v1.cli.validate import main as vf_validate
 from verifiers.v1.utils.loaders import load_environment, resolve_env_config
@@ -53,11 +55,8 @@ def evaluate(name: str, script: Any, *options: str) -> list[dict[str, Any]]:
         command = ["sandmill-verifiers", "--env.taskset.release", release.ref, "-m", "scripted", "--client.base-url"]
         command += [server.base, "--client.api-key-var", "SCRIPTED_KEY", "--no-push", "--no-rich", "-o", str(OUT)]
         sys.argv = ["vf-eval", *command, "--run.dir", name, *options]
-        sys.stdout, before = sys.stderr, sys.stdout
-        try:
+        with redirect_stdout(sys.stderr):
             vf_eval()
-        finally:
-            sys.stdout = before
         tools = sorted(tool["function"]["name"] for tool in server.received[0].body.get("tools", ()))
     return [facts(line) | {"tools": tools} for line in (OUT / name / "traces.jsonl").read_text().splitlines()]
 
@@ -81,12 +80,23 @@ def validate() -> dict[str, Any]:
     """Run vf-validate, and return its summary."""
     options = ["--runtime.type", "subprocess", "--no-rich", "-o", str(OUT), "--run.dir", "validate"]
     sys.argv = ["vf-validate", "sandmill_verifiers", "--taskset.release", release.ref, *options]
-    sys.stdout, before = sys.stderr, sys.stdout
-    try:
+    with redirect_stdout(sys.stderr):
         vf_validate()
-    finally:
-        sys.stdout = before
     return json.loads((OUT / "validate" / "summary.json").read_text())
+
+
+def try_documentation() -> dict[str, Any]:
+    """Let vf-eval parse the command of the documentation, and return what it understood of tasks and runtime."""
+    _, _, command = documented("bash").replace("\\\n", " ").partition("vf-eval ")
+    sys.argv = ["vf-eval", *shlex.split(command), "--dry-run", "--no-rich", "-o", str(OUT), "--run.dir", "documented"]
+    with redirect_stdout(sys.stderr):
+        vf_eval()
+    config = json.loads((OUT / "documented" / "configs" / "resolved" / "eval.json").read_text())
+    return {
+        "split": config["env"]["taskset"]["split"],
+        "runtime": config["env"]["agent"]["runtime"]["type"],
+        "rollouts": config["num_rollouts"],
+    }
 
 
 def refused() -> str:
@@ -109,6 +119,7 @@ seen: dict[str, Any] = {
     "talked": evaluate("talked", talk, "--select.limit", "1"),
     "validated": validate(),
     "refused": refused(),
+    "documented": try_documentation(),
     "needs_container": load_environment(
         resolve_env_config({"taskset": {"id": "sandmill_verifiers", "release": release.ref}})
     )
@@ -116,7 +127,7 @@ seen: dict[str, Any] = {
     .NEEDS_CONTAINER,
 }
 break_sandbox()
-seen["masked"] = evaluate("masked", play, "--select.limit", "1")
+seen["masked"] = evaluate("masked", play, "--select.limit", "1", "--env.agent.retries.max-retries", "1")
 seen["leaks"] = leaks(files_under(OUT))
 seen["searched"] = any(b"/proc/1/environ" in content for content in files_under(OUT))
 print(json.dumps(seen))
