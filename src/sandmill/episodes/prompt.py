@@ -1,6 +1,8 @@
 """Build the prompt of a task: its description, how code runs, and the limits that the sandbox enforces."""
 
+import os
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal, TypedDict
 
@@ -8,7 +10,7 @@ from sandmill.errors import InputError, Problem
 from sandmill.models.layout import COMMAND, PUBLIC, SUBMISSION
 from sandmill.models.libraries import LIBRARIES
 from sandmill.models.run import RunLimits, timeout_problem
-from sandmill.sandbox.agent_env import default_place, find_agent_env, pinned_versions
+from sandmill.sandbox.agent_env import find_agent_env, pinned_versions
 
 _TORCH = "torch"
 _MAX_DESCRIPTION_BYTES = 1 << 20
@@ -20,8 +22,10 @@ _RUNS = (
     f"A step has a submission if its script exits without an error and has itself written `{SUBMISSION}`, as a "
     "regular file. A step that fails has none, whatever files it or earlier steps left."
 )
-_LISTED: dict[Path, str] = {}
-"""Libraries by the place of the agent environment. Reading its marker for each prompt of a large release is slow."""
+_PLACE_VARIABLES = ("SANDMILL_AGENT_ENV", "XDG_CACHE_HOME", "HOME")
+"""Environment variables that decide where the agent environment is."""
+_LISTED: dict[tuple[str | None, ...], str] = {}
+"""Libraries by the values of these variables. Reading the environment for each prompt of a large release is slow."""
 PromptForm = Literal["description", "text", "chat"]
 _PULL_HINT = "Pull it with: sandmill pull RELEASE --to DIR"
 
@@ -96,6 +100,7 @@ def read_description(task: Path) -> str:
         raise InputError(str(task), [problem], "") from None
 
 
+@lru_cache(maxsize=64)
 def _list_limits(timeout: float, limits: RunLimits) -> str:
     rows = {
         "wall time": f"{timeout:g} s",
@@ -116,7 +121,7 @@ def _list_limits(timeout: float, limits: RunLimits) -> str:
 
 def _list_libraries() -> str:
     """Return the importable libraries with their versions. These are pinned, so they are equal on all machines."""
-    place = default_place()
+    place = tuple(map(os.environ.get, _PLACE_VARIABLES))
     if place not in _LISTED:
         env = find_agent_env()
         listed = _list_packages(env.packages if env else pinned_versions())
