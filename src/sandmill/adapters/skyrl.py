@@ -5,20 +5,18 @@ from typing import Any
 
 from sandmill.adapters.answers import last_script
 from sandmill.adapters.episode import SyncEpisode
+from sandmill.adapters.extras import require
 from sandmill.adapters.references import name_release, read_reference
 from sandmill.adapters.sandboxes import choose_sandbox
 from sandmill.adapters.shared import share_tasks
 from sandmill.adapters.single_turn import one_script
 from sandmill.episodes.actions import FORMAT, Parsed, parse_message
 from sandmill.episodes.env import MLEnv
-from sandmill.errors import InputError, Problem
+from sandmill.errors import InputError
 from sandmill.models.rollout import Act, EpisodeLimits, Rollout
 
-try:
+with require("skyrl"):
     from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
-except ModuleNotFoundError as missing:
-    _problem = Problem("skyrl-gym", "not installed", "version 0.4", "Run: pip install 'sandmill[skyrl]'")
-    raise InputError("sandmill.adapters.skyrl", [_problem], "") from missing
 
 ENV_ID = "sandmill"
 """Name of the environment in skyrl_gym, and value of the column `env_class` of exported rows."""

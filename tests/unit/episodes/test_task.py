@@ -91,6 +91,7 @@ def test_a_changed_cache_is_refused(release):
 
 
 def test_other_libraries_than_those_of_the_release_are_told(release, caplog, monkeypatch):
+    sandmill.load(release.ref)
     assert "was verified with other libraries" in caplog.text
     caplog.clear()
     monkeypatch.setattr("sandmill.episodes.release.pins_hash", lambda: release.manifest.agent_env)
