@@ -247,6 +247,7 @@ def test_a_task_that_fails_is_a_rejection_and_the_others_are_published(run, stri
     assert json.loads(release.report("expectations/tasks.json")) == json.loads((tmp_path / "tasks.json").read_text())
 
 
+@pytest.mark.slow
 def test_too_many_empty_slots_fail_the_run_and_publish_nothing(run, stricter, tmp_path):
     seeds = (str(CARDS / f"{OTHERS[0]}.yaml"), str(CARDS / f"{REGRESSION}.yaml"))
     ended = run(BuildRequest(name="micro", tasks=2, seed=7, seeds=seeds, mix=EASY), tmp_path)

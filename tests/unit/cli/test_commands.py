@@ -370,7 +370,7 @@ from sandmill.store import pull
 def waiting(*_):
     print("started", flush=True)
     time.sleep(60)
-pull._pull_task = waiting
+pull.pull_task = waiting
 from sandmill.cli import main
 import sys
 sys.argv = ["sandmill", "pull", {release!r}, "--to", {str(tmp_path)!r}]

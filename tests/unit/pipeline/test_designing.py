@@ -22,6 +22,7 @@ from sandmill.store.shards import read_shard_reports
 from tests.llm_playbook import Playbook
 from tests.llm_server import error, serve
 from tests.releases import EASY, REPOSITORY
+from tests.unit.pipeline.inline import InlineBatch
 
 KEY = "planted-5e1d77-not-a-real-key"
 REQUEST = BuildRequest(
@@ -98,7 +99,10 @@ def test_a_slot_without_a_draft_is_a_rejection_and_stays_empty(tmp_path, monkeyp
     assert [rejection.reason for rejection in first.refusals] == ["no_answer"] * 2
 
     class Nobody:
-        def map(self, function, items, timeout_s):
+        def batch(self, timeout_s):
+            return InlineBatch(self._perform)
+
+        def _perform(self, function, item):
             raise AssertionError("there is nothing to work on")
 
     made = ShardBuild(first, b"s" * 32, "code", {}, Nobody()).run()
@@ -114,8 +118,8 @@ def test_what_a_draft_cost_is_booked_even_where_no_task_comes_of_it(tmp_path):
         _, shards = _round(_settings(tmp_path, server, price={"input": 10, "output": 20}))
 
     class Broken:
-        def map(self, function, items, timeout_s):
-            return ((index, RuntimeError("no room")) for index, _ in enumerate(items))
+        def batch(self, timeout_s):
+            return InlineBatch(lambda function, item: RuntimeError("no room"))
 
     made = ShardBuild(shards[0], b"s" * 32, "code", {}, Broken()).run()
     assert made.tasks == ()

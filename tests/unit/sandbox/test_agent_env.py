@@ -59,7 +59,7 @@ def make_fake(draft, has_torch):
     (draft / "bin").mkdir(parents=True)
     (draft / "bin/python").touch()
     (draft / "root").mkdir()
-    facts = {"pins": module._pins_hash(), "python": "3.11", "base_prefix": "/usr", "packages": {}}
+    facts = {"pins": module.pins_hash(), "python": "3.11", "base_prefix": "/usr", "packages": {}}
     (draft / "sandmill-agent-env.json").write_text(json.dumps(facts))
 
 
@@ -89,7 +89,7 @@ def test_one_of_other_pins_is_not_used_and_is_made_anew(monkeypatch, tmp_path):
     monkeypatch.setattr(module, "_make", make_fake)
     env = create_agent_env(tmp_path / "env")
     marker = env.path / "sandmill-agent-env.json"
-    marker.write_text(marker.read_text().replace(module._pins_hash(), "old"))
+    marker.write_text(marker.read_text().replace(module.pins_hash(), "old"))
     assert find_agent_env(env.path) is None
     create_agent_env(env.path)
     assert find_agent_env(env.path)
