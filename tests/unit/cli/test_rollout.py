@@ -282,7 +282,7 @@ def test_a_curriculum_finds_the_frontier(release, tmp_path):
     assert (found["always"], found["frontier"], found["never"]) == ([], [first], [release.task_ids[1]])
     assert found["reward_variance"] == [first]
     task = found["tasks"][0]
-    assert (task["band"], task["rollouts"]) == ("easy", 6)
+    assert (task["band"], task["rollouts"]) == (release.record(first).calibration.difficulty.band, 6)
     assert task["structure"]
     text = invoke("curriculum", release.ref, tmp_path / "r").stdout
     assert "frontier: 1 task, 1 with different rewards" in text
