@@ -15,7 +15,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--first", type=int, default=200, help="first tries, of any band")
-    parser.add_argument("--slots", type=int, default=60, help="slots of a build, of the band that each asks for; 0 for none")
+    parser.add_argument("--slots", type=int, default=60, help="slots of a build, each of its band; 0 for none")
     parser.add_argument("--seed", type=int, default=3)
     parser.add_argument("--workers", type=int, default=2)
     given = parser.parse_args(arguments)
