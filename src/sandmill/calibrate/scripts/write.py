@@ -159,7 +159,7 @@ def _cleaning(found: Findings) -> list[str]:
             '    first = pd.to_datetime(train[name], errors="coerce").min()',
             "    for table in (train, test):",
             '        day = pd.to_datetime(table[name], errors="coerce")',
-            '        table[f"{name} weekday"], table[f"{name} month"] = day.dt.dayofweek, day.dt.month',
+            '        table[f"{name} weekday"], table[f"{name} month"] = day.dt.day_of_week, day.dt.month',
             "        table[name] = (day - first).dt.days.astype(float)",
         ]
     if found.has_copies:
