@@ -243,7 +243,7 @@ def _time_first_rollout(place: str) -> float:
 
 @contextmanager
 def _bucket(root: str) -> Iterator[str]:
-    """Serve a copy of the release by moto, in a process of its own as a server would be."""
+    """Copy the release into an S3 server (moto) that runs in a separate process, as a real server does."""
     import boto3  # type: ignore[import-untyped]
 
     with socket.socket() as free:

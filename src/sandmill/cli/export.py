@@ -5,10 +5,13 @@ from typing import Annotated
 import typer
 
 from sandmill.cli.screen import (
+    BandOption,
     JsonOption,
+    MetricOption,
     ReleaseArgument,
+    SplitOption,
+    StructureOption,
     TaskOption,
-    repeatable,
     show_progress,
     write_json,
     write_text,
@@ -34,12 +37,10 @@ def export(
         ),
     ],
     task: TaskOption = None,
-    split: Annotated[list[str] | None, repeatable("--split", "NAME", "Only this split; may be repeated.")] = None,
-    band: Annotated[list[str] | None, repeatable("--band", "NAME", "Only this band; may be repeated.")] = None,
-    metric: Annotated[list[str] | None, repeatable("--metric", "NAME", "Only this metric; may be repeated.")] = None,
-    structure: Annotated[
-        list[str] | None, repeatable("--structure", "NAME", "Only this structure; may be repeated.")
-    ] = None,
+    split: SplitOption = None,
+    band: BandOption = None,
+    metric: MetricOption = None,
+    structure: StructureOption = None,
     insecure: Annotated[
         bool,
         typer.Option("--insecure-upstream-layout", help="With sandmle: answers where agents can read them."),

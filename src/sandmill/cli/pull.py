@@ -5,10 +5,13 @@ from typing import Annotated
 import typer
 
 from sandmill.cli.screen import (
+    BandOption,
     JsonOption,
+    MetricOption,
     ReleaseArgument,
+    SplitOption,
+    StructureOption,
     TaskOption,
-    repeatable,
     show_progress,
     write_json,
     write_text,
@@ -20,17 +23,15 @@ EXAMPLES = (
     "`sandmill pull releases/micro --to tasks --split train --band easy --band medium`"
 )
 
-_PRIVATE = ", as `show` names it; may be repeated; needs the private half"
-
 
 def pull(
     release: ReleaseArgument,
     to: Annotated[str, typer.Option(metavar="DIR", help="Folder to write into.", show_default=False)],
     task: TaskOption = None,
-    split: Annotated[list[str] | None, repeatable("--split", "NAME", "Only this split; may be repeated.")] = None,
-    band: Annotated[list[str] | None, repeatable("--band", "NAME", f"Only this band of difficulty{_PRIVATE}.")] = None,
-    metric: Annotated[list[str] | None, repeatable("--metric", "NAME", "Only this metric; may be repeated.")] = None,
-    structure: Annotated[list[str] | None, repeatable("--structure", "NAME", f"Only this structure{_PRIVATE}.")] = None,
+    split: SplitOption = None,
+    band: BandOption = None,
+    metric: MetricOption = None,
+    structure: StructureOption = None,
     public_only: Annotated[
         bool, typer.Option("--public-only", help="Without answers, thresholds and solution.")
     ] = False,

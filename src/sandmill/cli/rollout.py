@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sandmill.cli.screen import (
+    BandOption,
     JsonOption,
+    MetricOption,
     ReleaseArgument,
+    SplitOption,
+    StructureOption,
     TaskOption,
-    repeatable,
     write_json,
     write_text,
 )
@@ -43,15 +46,13 @@ def rollout(
         typer.Option("--base-url", metavar="URL", help="Server with OpenAI's interface.", show_default=False),
     ] = None,
     n: Annotated[int, number("--n", "N", "Rollouts of each task.", min=1)] = 8,
-    split: Annotated[list[str] | None, repeatable("--split", "NAME", "Only this split; may be repeated.")] = None,
-    band: Annotated[list[str] | None, repeatable("--band", "NAME", "Only this band; may be repeated.")] = None,
-    metric: Annotated[list[str] | None, repeatable("--metric", "NAME", "Only this metric; may be repeated.")] = None,
-    structure: Annotated[
-        list[str] | None, repeatable("--structure", "NAME", "Only this structure; may be repeated.")
-    ] = None,
+    split: SplitOption = None,
+    band: BandOption = None,
+    metric: MetricOption = None,
+    structure: StructureOption = None,
     task: TaskOption = None,
     limit: Annotated[
-        int | None, number("--limit", "N", "At most so many tasks, the first by id.", min=1, show_default=False)
+        int | None, number("--limit", "N", "Number of tasks at most; the first by id.", min=1, show_default=False)
     ] = None,
     reward: Annotated[str, typer.Option("--reward", metavar="NAME", help="Preset of the reward.")] = "gap",
     max_steps: Annotated[int, number("--max-steps", "N", "Actions of an episode.", min=1)] = 12,

@@ -30,6 +30,11 @@ def repeatable(flag: str, metavar: str, text: str) -> Any:
 ReleaseArgument = Annotated[str, typer.Argument(metavar="RELEASE", help=RELEASE_HELP, show_default=False)]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 TaskOption = Annotated[list[str] | None, repeatable("--task", "ID", "Only this task; may be repeated.")]
+SplitOption = Annotated[list[str] | None, repeatable("--split", "NAME", "Only this split; may be repeated.")]
+MetricOption = Annotated[list[str] | None, repeatable("--metric", "NAME", "Only this metric; may be repeated.")]
+_PRIVATE = ", as `show` names it; may be repeated; needs the private half"
+BandOption = Annotated[list[str] | None, repeatable("--band", "NAME", f"Only this band of difficulty{_PRIVATE}.")]
+StructureOption = Annotated[list[str] | None, repeatable("--structure", "NAME", f"Only this structure{_PRIVATE}.")]
 
 
 _LINES = "\n\t"

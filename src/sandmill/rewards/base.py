@@ -37,7 +37,10 @@ class Reward(Frozen):
 
     @abstractmethod
     def parts_of(self, rollout: Rollout) -> dict[str, float]:
-        """Return the parts of a rollout that is not masked, without the part for format. The names are always equal."""
+        """Compute the parts of a rollout that is not masked. `__call__` adds the part for the format.
+
+        Every rollout has the same names of parts; a part that was not earned is 0.
+        """
 
 
 def valid_grade(rollout: Rollout) -> GradeReport | None:

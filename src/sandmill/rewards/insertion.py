@@ -122,7 +122,7 @@ def _ordered(markers: Iterable[Marker]) -> list[Marker]:
 
 
 def _only_adds_markers(code: str, written: str, token: str) -> bool:
-    """Return whether the new code without its markers is the old code, and every statement is on its old line."""
+    """Check that removing the markers gives the original program, with each statement on its original line."""
     try:
         old, new = ast.parse(code), ast.parse(written)
     except (SyntaxError, ValueError, MemoryError, RecursionError):

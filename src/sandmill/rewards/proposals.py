@@ -80,7 +80,7 @@ def _propose(body: Sequence[ast.stmt], place: int, markers: set[Marker], plan: P
 
 
 def _printed(node: ast.stmt) -> str | None:
-    """Return the text of a statement that prints constants and does nothing else."""
+    """Return what a `print` of constants prints, or None for any other statement."""
     match node:
         case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=args, keywords=[])):
             texts = [str(arg.value) for arg in args if isinstance(arg, ast.Constant)]

@@ -21,7 +21,7 @@ from sandmill.sandbox.remote_server import (
 _MOST_UPLOADS = 3
 """Uploads of one public folder to one server for one run. A server removes folders when its room is full."""
 _WAIT_CHECK_S = 0.2
-"""Interval at which a waiting run checks whether it was cancelled, in seconds."""
+"""A run that waits for a server checks this often whether it was cancelled, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def _attempt(run: Dispatch, fleet: Fleet, number: int) -> RunReply | None:
     if reply.outcome is not Outcome.INFRA_ERROR:
         fleet.worked(number)
         return reply
-    # The agent's code cannot cause this outcome, so the machine is at fault, and another one may do better.
+    # An `infra_error` is a fault of the server and not of the agent's code, so the run is repeated on another server.
     fleet.failed(number, reply.detail)
     run.failed[number] = reply.detail
     return None if len(run.failed) < len(fleet.members) else reply

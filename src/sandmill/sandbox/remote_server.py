@@ -225,6 +225,6 @@ def _reason(error: Exception) -> str:
 
 
 def wrong_token(address: Address, detail: str) -> InputError:
-    """Return the error of a token that a server refuses."""
+    """Return the error to raise if a server does not accept the token."""
     problem = Problem("token", f"{address.text} refuses it: {detail}", "the token of the server's --token-file")
     return InputError("remote sandbox", [problem], "Nothing was run.")

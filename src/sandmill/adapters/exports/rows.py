@@ -34,6 +34,13 @@ EXTRA_INFO = pa.struct(
 """Facts of a row that trainers pass on. `index` is the number of the row in its file."""
 
 
+HELD_OUT: Mapping[Split, str] = {
+    "held_out_domain": "test_held_out_domain",
+    "held_out_motif": "test_held_out_motif",
+}
+"""Files of the held-out splits, without their extension."""
+
+
 @dataclass(frozen=True)
 class PromptRow:
     """What the row of one task may contain."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import pyarrow as pa
 
 from sandmill.adapters.exports.base import ExportSettings, ExportTask
-from sandmill.adapters.exports.rows import EXTRA_INFO, MESSAGES, PromptRow, parquet_files
+from sandmill.adapters.exports.rows import EXTRA_INFO, HELD_OUT, MESSAGES, PromptRow, parquet_files
 from sandmill.models.release import Split
 from sandmill.store.arrow_tables import Row
 
@@ -20,12 +20,7 @@ SCHEMA = pa.schema(
         ("extra_info", EXTRA_INFO),
     ]
 )
-FILES: Mapping[Split, str] = {
-    "train": "train",
-    "validation": "validation",
-    "held_out_domain": "test_held_out_domain",
-    "held_out_motif": "test_held_out_motif",
-}
+FILES: Mapping[Split, str] = {"train": "train", "validation": "validation", **HELD_OUT}
 
 
 def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tuple[str, bytes]]:

@@ -64,7 +64,7 @@ def read_label_list(table: Table, task: Task) -> Array:
 
 
 def read_ranked_list(table: Table, task: Task) -> Array:
-    """Return class codes, best first, shape (rows, places), with -1 after the end of a list."""
+    """Return the class codes of each row, best first, as shape (rows, places). A short list ends in -1."""
     named, places = read_names(table, task), task["places"]
     return np.array([(codes + [-1] * places)[:places] for codes in named])
 
