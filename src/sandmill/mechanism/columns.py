@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from sandmill.models.columns import Categorical, Column, Cycle, Date, LogNormal, Normal, Uniform, Unit
+from sandmill.models.columns import Categorical, Column, Cycle, Date, Identity, LogNormal, Normal, Uniform, Unit
 
 Floats = NDArray[np.float64]
 
@@ -93,5 +93,7 @@ def standardize(column: Column, value: Floats) -> Floats:
             return np.asarray((value - (first + (period - 1) / 2)) / np.sqrt((period**2 - 1) / 12))
         case Date(days=days):
             return np.asarray((value - (days - 1) / 2) / np.sqrt((days**2 - 1) / 12))
+        case Identity(center=center, scale=scale):
+            return np.asarray((value - center) / scale)
         case Categorical() | Unit():
             return value

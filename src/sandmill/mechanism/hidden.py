@@ -115,7 +115,7 @@ def _grid(
     motifs, rows = [term.motif for term in mechanism.terms], _count_rows(visible)
     posteriors = {}
     for fault in faults:
-        cuts = [cut for motif in motifs if fault.column in columns_of(motif) for cut in cuts_of(motif)]
+        cuts = [cut for motif in motifs if fault.column in columns_of(motif) for cut in cuts_of(motif, fault.column)]
         posteriors[fault.column] = cell_posterior(mechanism.column_by_name[fault.column], fault, cuts, visible)
     if mechanism.subgroup and any(isinstance(motif, LocalRule) for motif in motifs):
         chance = subgroup_chance(mechanism.subgroup, visible)

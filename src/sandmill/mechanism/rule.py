@@ -1,6 +1,7 @@
 """Evaluate the latent rule: the weighted sum of standardised motifs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +57,19 @@ def evaluate_motif(motif: motifs.Motif, columns: Mapping[str, Column], values: M
             return np.asarray(levels, dtype=np.float64)[np.searchsorted(starts, values[name])]
         case motifs.UnitEffect():
             return values[UNIT_EFFECT]
+        case motifs.Formula(top=top, bottom=bottom):
+            return _log_product(top, values) - _log_product(bottom, values)
+        case motifs.Conditional(column=name, when=when):
+            holds = reduce(np.multiply, (_holds(part, values[part.column]) for part in when))
+            return holds * score(name) if name else holds
+        case motifs.NormDistance(column=name, by=by, norms=norms):
+            return np.abs(
+                score(name) - standardize(columns[name], np.asarray(norms, dtype=np.float64))[_codes(values[by])]
+            )
+        case motifs.CodeValue(column=name, values=published):
+            return np.asarray(published, dtype=np.float64)[_codes(values[name])]
+        case motifs.Aggregate():
+            return values[motif.key]
 
 
 def evaluate_term(term: motifs.Term, columns: Mapping[str, Column], values: Mapping[str, Floats]) -> Floats:
@@ -74,6 +88,20 @@ def latent_score(mechanism: Mechanism, values: Mapping[str, Floats]) -> Floats:
     for term in mechanism.terms:
         eta = eta + evaluate_term(term, columns, values)[..., None] * np.asarray(term.weights)
     return eta
+
+
+def _log_product(factors: Sequence[tuple[str, ...]], values: Mapping[str, Floats]) -> Floats:
+    """Return the logarithm of a product of sums."""
+    return reduce(np.add, (np.log(reduce(np.add, (values[name] for name in names))) for names in factors), np.zeros(1))
+
+
+def _holds(condition: motifs.Condition, values: Floats) -> Floats:
+    """Return 1 where a condition holds, else 0."""
+    if condition.levels:
+        return np.isin(values, condition.levels).astype(np.float64)
+    low = -np.inf if condition.above is None else condition.above
+    high = np.inf if condition.at_most is None else condition.at_most
+    return ((values > low) & (values <= high)).astype(np.float64)
 
 
 def _codes(values: Floats) -> NDArray[np.intp]:

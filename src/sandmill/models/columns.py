@@ -49,6 +49,8 @@ class Categorical(Frozen):
     levels: tuple[str, ...] = Field(min_length=2)
     shares: tuple[float, ...]
     """Probability of each level; they sum to 1."""
+    order: tuple[int, ...] = ()
+    """Codes of the levels from low to high scores, for columns with loadings. Empty: as listed."""
 
     @model_validator(mode="after")
     def _one_share_a_level(self) -> "Categorical":
@@ -56,6 +58,8 @@ class Categorical(Frozen):
             raise ValueError("shares must be positive, one for each level, and sum to 1")
         if len(set(self.levels)) != len(self.levels):
             raise ValueError("levels must differ")
+        if self.order and sorted(self.order) != list(range(len(self.levels))):
+            raise ValueError("order must name the code of every level once")
         return self
 
 
@@ -86,7 +90,21 @@ class Unit(Frozen):
     """Average number of rows of a unit."""
 
 
-Distribution = Annotated[Normal | LogNormal | Uniform | Cycle | Categorical | Date | Unit, Field(discriminator="kind")]
+class Identity(Frozen):
+    """Number that other columns of the same row determine exactly, such as a total of its parts."""
+
+    kind: Literal["identity"] = "identity"
+    how: Literal["sum", "difference", "product", "quotient"]
+    """A difference and a quotient have two parts, in this order."""
+    of: tuple[str, ...] = Field(min_length=2, max_length=4)
+    center: float = 0.0
+    scale: float = Field(default=1.0, gt=0)
+    """Mean and standard deviation under the mechanism, for motifs that read standard scores."""
+
+
+Distribution = Annotated[
+    Normal | LogNormal | Uniform | Cycle | Categorical | Date | Unit | Identity, Field(discriminator="kind")
+]
 
 
 class Shift(Frozen):
@@ -105,6 +123,22 @@ class Trend(Frozen):
     """Standard deviations by which the column moves in 365 days."""
 
 
+class Conversion(Frozen):
+    """Cells written in another unit for some levels of a category: written = factor * true + offset."""
+
+    by: str
+    """A categorical column without faults."""
+    factors: tuple[float, ...]
+    offsets: tuple[float, ...]
+    """One factor (above 0) and one offset for each level of `by`."""
+
+    @model_validator(mode="after")
+    def _factors_are_positive(self) -> "Conversion":
+        if len(self.factors) != len(self.offsets) or not all(factor > 0 for factor in self.factors):
+            raise ValueError("a conversion has one factor above 0 and one offset for each level")
+        return self
+
+
 class Column(Frozen):
     """One column that an agent sees."""
 
@@ -116,3 +150,18 @@ class Column(Frozen):
     trend: Trend | None = None
     unit: str | None = None
     """Unit column within which this column is constant; None if every row has its own value."""
+    loadings: tuple[float, ...] = ()
+    """Weights of the latent factors of the row in this column's standard normal score; sum of squares below 1.
+
+    The rest of the score is independent. The distribution of the column by itself does not depend on its loadings.
+    """
+    conversion: Conversion | None = None
+    """Units in which the files hold the cells. The rule and the mechanism use the true unit."""
+    in_text: bool = False
+    """Whether the value is written in the notes of the row instead of a column of its own."""
+
+    @model_validator(mode="after")
+    def _something_is_left_to_chance(self) -> "Column":
+        if sum(loading**2 for loading in self.loadings) >= 1:
+            raise ValueError(f"{self.name}: the squares of its loadings sum to 1 or more")
+        return self

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from sandmill.models.base import Frozen
 from sandmill.models.columns import Cycle, LogNormal, Normal, Uniform
+from sandmill.models.knowledge import Knowledge
 
 LevelNames = Literal["city", "surname", "company", "street", "product_code", "postal_code", "profession", "vehicle"]
 """Kinds of level names of high-cardinality columns."""
@@ -120,6 +121,8 @@ class Domain(Frozen):
     periods: tuple[tuple[str, float], ...]
     """Cyclic columns with their period."""
     targets: TargetWords
+    knows: Knowledge = Knowledge()
+    """Dependences, priors and facts. Domains without them get independent columns and no hints."""
 
     @model_validator(mode="after")
     def _pairs_name_columns(self) -> "Domain":

@@ -16,6 +16,8 @@ class Missing(Frozen):
     rate: float = Field(gt=0, lt=0.6)
     slope: float = 0.0
     """Change of the log-odds of a missing cell with one standard deviation of `given`."""
+    sentinel: float | None = None
+    """Number that the files hold in a missing cell, such as -999; None: the cell is empty."""
 
 
 class UnitMixup(Frozen):

@@ -4,9 +4,10 @@ from pydantic import Field, model_validator
 
 from sandmill.models import faults
 from sandmill.models.base import Frozen
-from sandmill.models.columns import Column, Date, Unit
+from sandmill.models.children import ChildTable
+from sandmill.models.columns import Categorical, Column, Date, Identity, Unit
 from sandmill.models.links import Link, class_names, output_count
-from sandmill.models.motifs import Drift, LocalRule, Term, UnitEffect, columns_of
+from sandmill.models.motifs import Aggregate, CodeValue, Drift, LocalRule, Term, UnitEffect, columns_of
 
 
 class Subgroup(Frozen):
@@ -17,6 +18,30 @@ class Subgroup(Frozen):
     """Chance of membership for each level of `by`."""
 
 
+class Order(Frozen):
+    """Two numbers of which one is never above the other, such as calls answered and calls received."""
+
+    lower: str
+    upper: str
+
+
+class Exclusion(Frozen):
+    """Levels of a category that do not occur below or above a value, such as a profession below an age."""
+
+    column: str
+    below: float | None = None
+    above: float | None = None
+    by: str
+    levels: tuple[int, ...] = Field(min_length=1)
+    """Codes of the levels of `by` that do not occur there."""
+
+    @model_validator(mode="after")
+    def _has_one_end(self) -> "Exclusion":
+        if (self.below is None) == (self.above is None):
+            raise ValueError(f"{self.column} and {self.by}: give one of below and above")
+        return self
+
+
 class Mechanism(Frozen):
     """Columns, latent rule, link and faults. The oracle needs all of it; agents must not see it."""
 
@@ -25,6 +50,10 @@ class Mechanism(Frozen):
     link: Link
     pathologies: tuple[faults.Pathology, ...] = ()
     subgroup: Subgroup | None = None
+    limits: tuple[Order | Exclusion, ...] = ()
+    """What never occurs. Rows that would break a limit are drawn again."""
+    child: ChildTable | None = None
+    """Events of every row, in a file of their own."""
 
     @model_validator(mode="after")
     def _parts_fit_together(self) -> "Mechanism":
@@ -42,6 +71,8 @@ class Mechanism(Frozen):
             *self._fault_free_columns(),
             *(fault.column for fault in (*self.cell_faults(), *self.mixed_types())),
             *units,
+            *(part for law in self._identities() for part in law.of),
+            *self._limited(),
         }
         return doubled + [f"{name} is used but is not a column" for name in sorted(used - set(names))]
 
@@ -56,6 +87,8 @@ class Mechanism(Frozen):
             problems.append("a local rule and a subgroup need each other")
         if self.label_noise() and not class_names(self.link):
             problems.append("label noise applies to classes, not to numbers")
+        if self.child is None and any(isinstance(term.motif, Aggregate) for term in self.terms):
+            problems.append("an aggregate needs a child table")
         return problems + self._misplaced_kinds()
 
     def _misplaced_kinds(self) -> list[str]:
@@ -66,6 +99,8 @@ class Mechanism(Frozen):
             *((column.unit, Unit) for column in self.columns if column.unit),
             *((term.motif.column, Date) for term in self.terms if isinstance(term.motif, Drift)),
             *((term.motif.column, Unit) for term in self.terms if isinstance(term.motif, UnitEffect)),
+            *((term.motif.column, Categorical) for term in self.terms if isinstance(term.motif, CodeValue)),
+            *((column.conversion.by, Categorical) for column in self.columns if column.conversion),
         ]
         problems = [
             f"{name} must be a {kind.__name__.lower()} column"
@@ -87,8 +122,27 @@ class Mechanism(Frozen):
         return {
             *(gap.given for gap in self.missing()),
             *(column.shift.by for column in self.columns if column.shift),
-            *(column.name for column in self.columns if isinstance(column.distribution, Date | Unit)),
+            *(column.name for column in self.columns if isinstance(column.distribution, Date | Unit | Identity)),
+            *(
+                part
+                for column in self.columns
+                if isinstance(column.distribution, Identity)
+                for part in column.distribution.of
+            ),
+            *(column.conversion.by for column in self.columns if column.conversion),
+            *(column.name for column in self.columns if column.in_text),
             *({self.subgroup.by} if self.subgroup else ()),
+        }
+
+    def _identities(self) -> list[Identity]:
+        return [column.distribution for column in self.columns if isinstance(column.distribution, Identity)]
+
+    def _limited(self) -> set[str]:
+        """Names of columns that limits read."""
+        return {
+            name
+            for limit in self.limits
+            for name in ((limit.lower, limit.upper) if isinstance(limit, Order) else (limit.column, limit.by))
         }
 
     def _wrong_widths(self) -> list[str]:
@@ -108,6 +162,11 @@ class Mechanism(Frozen):
     def motif_names(self) -> tuple[str, ...]:
         """Sorted names of the motifs in the rule."""
         return tuple(sorted({term.motif.motif for term in self.terms}))
+
+    @property
+    def factors(self) -> int:
+        """Number of latent factors of a row."""
+        return max((len(column.loadings) for column in self.columns), default=0)
 
     def cell_faults(self) -> tuple[faults.CellFault, ...]:
         """Faults that change cells, at most one for each column."""

@@ -150,6 +150,77 @@ class UnitEffect(_OnColumn):
     """A unit column."""
 
 
+class Formula(Frozen):
+    """Logarithm of a quotient: a product of sums of positive columns, divided by another product of sums."""
+
+    motif: Literal["formula"] = "formula"
+    top: tuple[tuple[str, ...], ...] = Field(min_length=1)
+    """Factors of the numerator; each is the sum of its columns. A column may occur twice, as in a square."""
+    bottom: tuple[tuple[str, ...], ...] = ()
+    """Factors of the denominator; without any, it is 1."""
+
+
+class Condition(Frozen):
+    """Part of a condition: a number above or at most a cut, or a category among some levels."""
+
+    column: str
+    above: float | None = None
+    at_most: float | None = None
+    levels: tuple[int, ...] = ()
+    """Codes of the levels for which the condition holds."""
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> "Condition":
+        if (self.above is not None) + (self.at_most is not None) + bool(self.levels) != 1:
+            raise ValueError(f"{self.column}: a condition has one of above, at_most and levels")
+        return self
+
+
+class Conditional(Frozen):
+    """Effect in rows that meet all conditions: the standardised value of a column, or 1; 0 in other rows."""
+
+    motif: Literal["conditional"] = "conditional"
+    column: str | None = None
+    when: tuple[Condition, ...] = Field(min_length=1, max_length=3)
+
+
+class NormDistance(_OnColumn):
+    """Distance of a column from the norm of its category, both standardised: below and above the norm count alike."""
+
+    motif: Literal["norm_distance"] = "norm_distance"
+    by: str
+    norms: tuple[float, ...]
+    """Norm of each level of `by`, in the unit of `column`."""
+
+
+class CodeValue(_OnColumn):
+    """Published property of each level of a categorical column."""
+
+    motif: Literal["code_value"] = "code_value"
+    attribute: str
+    """What the code table calls the property."""
+    values: tuple[float, ...]
+
+
+class Aggregate(Frozen):
+    """Summary of the rows of an item in the child table."""
+
+    motif: Literal["aggregate"] = "aggregate"
+    how: Literal["count", "sum", "mean", "share", "trend", "recency"]
+    """`count` of rows, `sum` and `mean` of amounts (the logarithm of 1 plus each), `share` of the kinds in the sum of
+    all amounts, `trend`: logarithm of 1 plus the sum of the window over 1 plus the sum before it, `recency`: days since
+    the last row."""
+    kinds: tuple[int, ...] = ()
+    """Codes of the kinds of rows that count. Empty: all."""
+    days: int | None = Field(default=None, ge=1)
+    """Only rows at most so many days old count. None: all."""
+
+    @property
+    def key(self) -> str:
+        """Key of its value in dictionaries of cells by column. No column can have this name."""
+        return f"<{self.how} {self.kinds} {self.days}>"
+
+
 Motif = Annotated[
     Linear
     | Curve
@@ -166,7 +237,12 @@ Motif = Annotated[
     | VaryingSlope
     | LocalRule
     | Drift
-    | UnitEffect,
+    | UnitEffect
+    | Formula
+    | Conditional
+    | NormDistance
+    | CodeValue
+    | Aggregate,
     Field(discriminator="motif"),
 ]
 
@@ -181,23 +257,38 @@ class Term(Frozen):
     weights: tuple[float, ...] = Field(min_length=1)
 
 
+TOLD_MOTIFS = (Formula, Conditional, NormDistance, CodeValue, Aggregate)
+"""Motifs that only a reader can be expected to find: the texts of the task state them."""
+
+
 def columns_of(motif: Motif) -> tuple[str, ...]:
     """Return the names of the columns that a motif reads."""
     match motif:
-        case Ratio(numerator=first, denominator=second) | VaryingSlope(column=first, by=second):
+        case Ratio(numerator=first, denominator=second):
             return (first, second)
+        case VaryingSlope(column=first, by=second) | NormDistance(column=first, by=second):
+            return (first, second)
+        case Formula(top=top, bottom=bottom):
+            return tuple(dict.fromkeys(name for part in (*top, *bottom) for name in part))
+        case Conditional(column=first, when=when):
+            return tuple(dict.fromkeys([*([first] if first else []), *(part.column for part in when)]))
+        case Aggregate():
+            return ()
         case _OnPair(left=left, right=right):
             return (left, right)
         case _:
             return (motif.column,)
 
 
-def cuts_of(motif: Motif) -> tuple[float, ...]:
-    """Return the values of its column at which a motif jumps."""
+def cuts_of(motif: Motif, column: str) -> tuple[float, ...]:
+    """Return the values of a column at which a motif jumps."""
     match motif:
-        case Threshold(cut=cut):
+        case Threshold(cut=cut) if motif.column == column:
             return (cut,)
-        case BetweenCuts(low=low, high=high):
+        case BetweenCuts(low=low, high=high) if motif.column == column:
             return (low, high)
+        case Conditional(when=when):
+            ends = (end for part in when if part.column == column for end in (part.above, part.at_most))
+            return tuple(end for end in ends if end is not None)
         case _:
             return ()

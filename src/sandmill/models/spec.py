@@ -7,9 +7,11 @@ from pydantic import Field
 from sandmill.fingerprint import fingerprint
 from sandmill.models.base import Band, Frozen
 from sandmill.models.channels import AnyChannel
+from sandmill.models.hints import Hint
 from sandmill.models.kinds import TABLE, Kind, kind_named
 from sandmill.models.links import class_names, output_count
 from sandmill.models.mechanism import Mechanism
+from sandmill.models.notes import Notes
 from sandmill.models.structure import MetricName, SplitKind, Structure, TargetKind
 
 
@@ -77,6 +79,10 @@ class TaskSpec(Frozen):
     """Knob positions of the design."""
     parent: str | None = None
     """Fingerprint of the design that this one was steered from."""
+    hints: tuple[Hint, ...] = ()
+    """Facts that the texts of the task state and its data hardly show."""
+    notes: Notes | None = None
+    """Column of free text that holds the columns with `in_text`."""
     channel: AnyChannel | None = None
     """What turns the mechanism's columns into what an agent sees; None: the columns themselves are in the files."""
 
@@ -88,7 +94,10 @@ class TaskSpec(Frozen):
     @property
     def feature_columns(self) -> tuple[str, ...]:
         """Names of the columns beside id and target that the files hold."""
-        return (self.channel.column,) if self.channel else tuple(column.name for column in self.mechanism.columns)
+        if self.channel:
+            return (self.channel.column,)
+        notes = (self.notes.name,) if self.notes else ()
+        return (*(column.name for column in self.mechanism.columns if not column.in_text), *notes)
 
     @property
     def structure_label(self) -> str:
