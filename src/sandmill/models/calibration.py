@@ -30,6 +30,8 @@ class Tier(StrEnum):
     COMPETENT = "competent"
     STRONG = "strong"
     SEARCH = "search"
+    READER = "reader"
+    """Knows the facts that the texts of the task state. All others read the data alone."""
 
 
 class BoardEntry(Frozen):
