@@ -85,7 +85,9 @@ def design_task(
         seed_id=slot.seed.id,
         structure=structure,
         domain=domain.name,
-        story=write_media_story(medium, target) if medium else write_story(vocabulary, columns, target),
+        story=write_media_story(medium, target, streams)
+        if medium
+        else write_story(vocabulary, columns, target, streams),
         target=structure.target,
         metric=structure.metric,
         split=conditions.split,

@@ -8,27 +8,36 @@ from sandmill.models.channels import Medium
 from sandmill.models.columns import Column
 from sandmill.models.domain import Domain
 from sandmill.models.spec import Story
+from sandmill.rng import Streams
+
+_STYLES = 2**31
 
 
-def write_story(vocabulary: Vocabulary, columns: Sequence[Column], target: Target) -> Story:
-    """Write the domain's story for the chosen columns and target."""
+def write_story(vocabulary: Vocabulary, columns: Sequence[Column], target: Target, streams: Streams) -> Story:
+    """Write the domain's story for the chosen columns and target, with one of the domain's overviews."""
     meanings = {word.name: word.meaning for word in vocabulary.words}
     units = vocabulary.unit.plural if vocabulary.unit else None
-    return _story(vocabulary.domain, {column.name: meanings[column.name] for column in columns}, target, units)
+    return _story(vocabulary.domain, {column.name: meanings[column.name] for column in columns}, target, streams, units)
 
 
-def write_media_story(medium: Medium, target: Target) -> Story:
+def write_media_story(medium: Medium, target: Target, streams: Streams) -> Story:
     """Tell the story of a task whose items show latent columns: these are not named."""
-    return _story(medium.domain, {medium.column: medium.meaning}, target)
+    return _story(medium.domain, {medium.column: medium.meaning}, target, streams)
 
 
-def _story(domain: Domain, meanings: Mapping[str, str], target: Target, units: str | None = None) -> Story:
+def _story(
+    domain: Domain, meanings: Mapping[str, str], target: Target, streams: Streams, units: str | None = None
+) -> Story:
+    draws = streams.generator("story")
+    overviews = (domain.overview, *domain.knows.overviews)
+    overview = overviews[int(draws.integers(len(overviews)))]
     return Story(
         title=f"{domain.title}: predict {target.name}",
-        overview=" ".join(domain.overview),
+        overview=" ".join(overview),
         row=domain.row,
         target=target.name,
         target_meaning=target.meaning,
         column_meanings={**meanings, **target.column_meanings},
         units=units,
+        style=int(draws.integers(1, _STYLES)),
     )

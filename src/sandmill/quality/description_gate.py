@@ -7,11 +7,13 @@ from sandmill.errors import name_some
 from sandmill.layouts.base import DESCRIPTION, SAMPLE, Layout
 from sandmill.metrics import get_metric
 from sandmill.models.layout import SUBMISSION, public_path
+from sandmill.models.sections import HEADINGS, section_of
 from sandmill.models.structure import SplitKind, TargetKind
 from sandmill.quality.giveaways import GIVEAWAYS, secret_numbers
 from sandmill.quality.package_tables import PackageTables
 
-HEADINGS = ("Overview", "Files", "Columns", "Evaluation", "Submission")
+NEEDED = ("overview", "files", "columns", "evaluation", "submission")
+"""Sections that every description has."""
 EXAMPLE_LINES = 3
 
 _BY = {SplitKind.GROUPED: "unit", SplitKind.TEMPORAL: "time"}
@@ -32,27 +34,27 @@ def check_description(tables: PackageTables) -> Iterator[str]:
     if not text:
         return
     sections = split_sections(text)
-    if lacking := [heading for heading in HEADINGS if heading not in sections]:
-        yield f"{DESCRIPTION}: no heading {name_some((f'## {heading}' for heading in lacking), shown=5)}"
+    if lacking := [section for section in NEEDED if section not in sections]:
+        yield f"{DESCRIPTION}: no heading {name_some((f'## {HEADINGS[section][0]}' for section in lacking), shown=5)}"
     yield from _check_names(tables, text, sections)
     if not _says_split(_FENCE.sub("", text), tables.spec.split, tables.layout):
         yield f"{DESCRIPTION}: does not say that train and test are apart by {_BY[tables.spec.split]}"
     title = get_metric(tables.facts.metric).title.partition(" (")[0]
-    if title.lower() not in sections.get("Evaluation", "").lower():
+    if title.lower() not in sections.get("evaluation", "").lower():
         yield f"{DESCRIPTION}: its evaluation section does not name the metric {tables.facts.metric}"
-    yield from _check_example(tables, sections.get("Submission", ""))
+    yield from _check_example(tables, sections.get("submission", ""))
     yield from _check_giveaways(tables, text)
 
 
 def _check_names(tables: PackageTables, text: str, sections: Mapping[str, str]) -> Iterator[str]:
     """Check that paths, columns and labels are named. The example of a submission counts only for its own columns."""
     facts, prose = tables.facts, _FENCE.sub("", text)
-    submission = _FENCE.sub("", sections.get("Submission", ""))
+    submission = _FENCE.sub("", sections.get("submission", ""))
     paths = [public_path(name) for name in (tables.layout.train, tables.layout.test, SAMPLE)]
     columns = dict.fromkeys([*tables.train.columns, *facts.target_columns])
     labels = facts.classes if facts.target is TargetKind.MULTILABEL else ()
     for what, names, where in (
-        ("its files section does not name the paths", paths, sections.get("Files", "")),
+        ("its files section does not name the paths", paths, sections.get("files", "")),
         ("its submission section does not name the file", [SUBMISSION], submission),
         ("does not name the columns", columns, prose),
         ("does not name the submission's columns", facts.submission_columns, text),
@@ -76,9 +78,9 @@ def _says_split(prose: str, split: SplitKind, layout: Layout) -> bool:
 
 
 def split_sections(text: str) -> dict[str, str]:
-    """Split Markdown at its second-level headings: text by heading."""
+    """Split Markdown at its second-level headings: text by section, or by heading where that begins none."""
     pieces = re.split(r"^## +(.+?) *$", text, flags=re.MULTILINE)
-    return dict(zip(pieces[1::2], pieces[2::2], strict=True))
+    return {section_of(heading) or heading: body for heading, body in zip(pieces[1::2], pieces[2::2], strict=True)}
 
 
 def _names(text: str, name: str) -> bool:

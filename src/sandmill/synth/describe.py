@@ -1,144 +1,112 @@
 """Write the task description: all that is needed to take part, as on a competition page, and nothing about the rule."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sandmill.layouts.base import SAMPLE, Layout, layout_of
 from sandmill.metrics import get_metric
 from sandmill.metrics.forms import form_of
 from sandmill.metrics.forms.base import listed
-from sandmill.models.columns import Categorical, Column, Date, Unit
+from sandmill.models.columns import Date
 from sandmill.models.layout import PUBLIC, SUBMISSION, public_path
 from sandmill.models.libraries import LIBRARIES
 from sandmill.models.package import TaskFacts
+from sandmill.models.sections import HEADINGS
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import SplitKind, TargetKind
+from sandmill.synth.describe_columns import columns_section, fault_notes
+from sandmill.synth.wording import Wording
 
 _EXAMPLE_ROWS = 3
-_LEVELS_SHOWN = 8
 
 
 def describe(spec: TaskSpec, facts: TaskFacts, sample_csv: bytes) -> str:
-    """Write description.md.
+    """Write description.md. Order, headings and wordings follow from the style of the story.
 
     Args:
-        spec: the design; only its story, sizes and column declarations are used.
+        spec: the design; only its story, sizes, column and fault declarations are used.
         facts: target, metric and answer form.
         sample_csv: the sample submission. Its first lines become the example.
     """
-    test_rows = spec.sizes.feedback + spec.sizes.final
-    layout = layout_of(spec)
-    sections = [
-        f"# {spec.story.title}",
-        "## Overview",
-        f"{spec.story.overview}\n\nEach {layout.item} is {spec.story.row}. {_aim(facts, layout)}",
-        "## Files",
-        _files(spec, facts, layout),
-        "## Columns",
-        _columns(spec, facts, layout),
-        "## Evaluation",
-        _evaluation(facts),
-        "## Environment",
-        f"Code runs in Python, without a network, in a working directory that holds the read-only folder `{PUBLIC}`. "
-        f"It can import {', '.join(LIBRARIES)} and the standard library.",
-        "## Submission",
-        _submission(facts, sample_csv, test_rows, layout),
-    ]
-    return "\n\n".join(sections) + "\n"
+    words, layout = Wording(spec.story.style), layout_of(spec)
+    sections: dict[str, Callable[[], str]] = {
+        "overview": lambda: _overview(spec, facts, layout, words),
+        "files": lambda: _files(spec, facts, layout, words),
+        "columns": lambda: columns_section(spec, facts, layout, words),
+        "evaluation": lambda: _evaluation(facts, words),
+        "environment": lambda: _environment(words),
+        "submission": lambda: _submission(spec, facts, sample_csv, words),
+    }
+    parts = [f"# {spec.story.title}"]
+    for name in words.chosen("orders"):
+        parts += [f"## {words.pick(f'heading {name}', HEADINGS[name])}", sections[name]()]
+    return "\n\n".join(parts) + "\n"
 
 
-def _aim(facts: TaskFacts, layout: Layout) -> str:
-    return f"For every {layout.item} of {_path(layout.test)}, predict {form_of(facts).aim(facts)}."
+def _overview(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> str:
+    item = {"item": layout.item, "items": f"{layout.item}s"}
+    row = words.say("row", **item, row=spec.story.row)
+    aim = words.say("aim", **item, test=_path(layout.test), aim=form_of(facts).aim(facts))
+    story, task = spec.story.overview, f"{row} {aim}"
+    return f"{task}\n\n{story}" if words.pick("task first", (False, True)) else f"{story}\n\n{task}"
 
 
 def _path(name: str) -> str:
     return f"`{public_path(name)}`"
 
 
-def _files(spec: TaskSpec, facts: TaskFacts, layout: Layout) -> str:
+def _files(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> str:
     rows = [(_path(name), content) for name, content in layout.contents(facts, spec.sizes)]
-    rows.append((_path(SAMPLE), "a submission of the right form, with constant values"))
-    return _table(("file", "content"), rows) + _split(spec, _path(layout.train), _path(layout.test))
+    if words.style:
+        rows[:2] = _told_contents(spec, facts, layout, words)
+    rows.append((_path(SAMPLE), words.say("file_sample", item=layout.item)))
+    shown = {
+        "two_columns": lambda: table_of(("file", "content"), rows),
+        "list": lambda: "\n".join(f"- {path}: {content}" for path, content in rows),
+        "bold": lambda: "\n".join(f"- **{path}** {content}" for path, content in rows),
+        "sentences": lambda: " ".join(f"{path}: {content}." for path, content in rows),
+    }[words.chosen("files_table")]()
+    notes = [*_split(spec, facts, layout, words), *fault_notes(spec, facts, layout, words)]
+    return "\n\n".join([shown, " ".join(notes)] if notes else [shown])
 
 
-def _split(spec: TaskSpec, train: str, test: str) -> str:
+def _told_contents(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> list[tuple[str, str]]:
+    several = len(facts.target_columns) > 1
+    named = {
+        "items": f"{layout.item}s",
+        "train_items": spec.sizes.train,
+        "test_items": spec.sizes.feedback + spec.sizes.final,
+        "targets": f"{'targets' if several else 'target'} {listed(facts.target_columns)}",
+        "word": "targets" if several else "target",
+    }
+    return [
+        (_path(layout.train), words.say("file_train", **named)),
+        (_path(layout.test), words.say("file_test", **named)),
+    ]
+
+
+def _split(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> list[str]:
     """Describe the split, unless it is random."""
+    paths = {"train": _path(layout.train), "test": _path(layout.test)}
     match spec.split:
         case SplitKind.GROUPED:
-            return f"\n\nNo `{spec.mechanism.unit_column()}` of {train} occurs in {test}."
+            return [words.say("grouped", **paths, unit=spec.mechanism.unit_column())]
         case SplitKind.TEMPORAL:
             dates = (column.name for column in spec.mechanism.columns if isinstance(column.distribution, Date))
-            return f"\n\nBy `{next(dates)}`, all rows of {test} are later than those of {train}."
+            return [words.say("temporal", **paths, date=next(dates))]
         case SplitKind.STRATIFIED:
-            return f"\n\nThe classes occur about as often in {train} as in {test}."
+            return [words.say("stratified", **paths, target=facts.target_column)]
         case _:
-            return ""
+            return []
 
 
-def _columns(spec: TaskSpec, facts: TaskFacts, layout: Layout) -> str:
-    rows = [(f"`{facts.id_column}`", "text", f"Identifier of the {layout.item}, without meaning")]
-    if spec.channel:
-        rows.append((f"`{spec.channel.column}`", layout.cell, spec.channel.meaning))
-    else:
-        rows += [(f"`{column.name}`", _type(column), _meaning(column, spec)) for column in spec.mechanism.columns]
-    meanings = spec.story.column_meanings
-    for name in facts.target_columns:
-        meaning = meanings.get(name, spec.story.target_meaning)
-        rows.append((f"`{name}`", _target_type(facts), f"{meaning}. Only in {_path(layout.train)}"))
-    table = _table(("column", "type", "meaning"), rows)
-    if facts.target is not TargetKind.MULTILABEL:
-        return table
-    return f"{table}\n\n{spec.story.target_meaning}: {listed(facts.classes)}. A row has none, one or several of them."
+def _environment(words: Wording) -> str:
+    libraries = words.shuffled("libraries", list(LIBRARIES))
+    return words.say("runs", public=PUBLIC, libraries=", ".join(libraries))
 
 
-def _type(column: Column) -> str:
-    match column.distribution:
-        case Categorical():
-            return "category"
-        case Date():
-            return "date"
-        case Unit():
-            return "text"
-        case _:
-            return "integer" if column.decimals == 0 else "number"
-
-
-def _target_type(facts: TaskFacts) -> str:
-    if (held := form_of(facts).target_type(facts)) is not None:
-        return held
-    match facts.target:
-        case TargetKind.BINARY | TargetKind.MULTILABEL:
-            return "0 or 1"
-        case TargetKind.MULTICLASS:
-            return "category"
-        case TargetKind.ORDINAL:
-            return f"grade from {facts.classes[0]} to {facts.classes[-1]}"
-        case TargetKind.COUNT:
-            return "integer"
-        case _:
-            return "number"
-
-
-def _meaning(column: Column, spec: TaskSpec) -> str:
-    """Describe a column: its meaning, its levels or format, and the visible faults of its cells."""
-    text = spec.story.column_meanings[column.name]
-    match column.distribution:
-        case Categorical(levels=levels):
-            shown = ", ".join(levels[:_LEVELS_SHOWN]) + (", ..." if len(levels) > _LEVELS_SHOWN else "")
-            text = f"{text}: {shown}"
-        case Date():
-            text = f"{text}, as year-month-day"
-        case Unit():
-            text = f"{text}. Several rows share one"
-    if column.name in {gap.column for gap in spec.mechanism.missing()}:
-        text = f"{text}. Some cells are empty"
-    if mixed := [fault.suffix for fault in spec.mechanism.mixed_types() if fault.column == column.name]:
-        text = f'{text}. Some cells have the unit behind the number, as in "12.5 {mixed[0]}"'
-    return text
-
-
-def _evaluation(facts: TaskFacts) -> str:
+def _evaluation(facts: TaskFacts, words: Wording) -> str:
     metric = get_metric(facts.metric)
-    direction = "Lower is better." if metric.is_lower_better else "Higher is better."
+    direction = words.say("lower" if metric.is_lower_better else "higher")
     is_named = facts.target in (TargetKind.MULTICLASS, TargetKind.ORDINAL)
     ranked = ", from lowest to highest" if facts.target is TargetKind.ORDINAL else ""
     classes = f" The classes are {', '.join(facts.classes)}{ranked}." if is_named else ""
@@ -147,18 +115,28 @@ def _evaluation(facts: TaskFacts) -> str:
             f" Here k is {facts.list_length}. Each row has one true class: it scores 1 divided by the place at which "
             "the list names it, or 0."
         )
-    return f"Submissions are scored by {metric.title}: {metric.definition}. {direction}{classes}"
+    target = facts.target_column if len(facts.target_columns) == 1 else " and ".join(facts.target_columns[:2])
+    said = words.say("scored", title=metric.title, definition=metric.definition, direction=direction, target=target)
+    return said + classes
 
 
-def _submission(facts: TaskFacts, sample_csv: bytes, test_rows: int, layout: Layout) -> str:
+def _submission(spec: TaskSpec, facts: TaskFacts, sample_csv: bytes, words: Wording) -> str:
+    layout = layout_of(spec)
     lines = sample_csv.decode().splitlines()[: 1 + _EXAMPLE_ROWS]
     example = "\n".join(["```csv", *lines, "```"])
-    return (
-        f"Write `{SUBMISSION}` into the working directory, with a header and {test_rows} rows, one for each "
-        f"`{facts.id_column}` of {_path(layout.test)}, in any order. {form_of(facts).cells(facts)}\n\n{example}"
+    said = words.say(
+        "write",
+        submission=SUBMISSION,
+        count=spec.sizes.feedback + spec.sizes.final,
+        items=f"{layout.item}s",
+        id=facts.id_column,
+        test=_path(layout.test),
+        cells=form_of(facts).cells(facts),
     )
+    return f"{said}\n\n{example}"
 
 
-def _table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+def table_of(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    """Return a Markdown table."""
     lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])

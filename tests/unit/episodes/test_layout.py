@@ -10,6 +10,7 @@ from sandmill.episodes.score import score
 from sandmill.models import layout
 from sandmill.models.reports import Outcome
 from sandmill.models.structure import MetricName, SplitKind, TargetKind
+from sandmill.quality.description_gate import split_sections
 from tests.task_folders import write_task
 
 CASES = {
@@ -53,7 +54,7 @@ def test_a_script_written_from_the_text_alone_submits(case, text, box, tmp_path)
 def test_every_path_in_the_files_section_is_there_from_where_code_runs(task, tmp_path):
     text = (task / "public" / "description.md").read_text()
     shutil.copytree(task / "public", tmp_path / layout.PUBLIC)
-    named = re.findall(r"`([\w/]+\.csv)`", text.split("## Files")[1].split("\n## ")[0])
+    named = re.findall(r"`([\w/]+\.csv)`", split_sections(text)["files"])
     assert set(named) == {layout.public_path(f"{name}.csv") for name in ("train", "test", "sample_submission")}
     assert [name for name in named if not (tmp_path / name).is_file()] == []
 

@@ -59,7 +59,7 @@ def test_healthy_packages_of_every_kind_pass_every_suite():
     [
         (SUSPECT.model_copy(update={"task_id": "haulage-hard-7"}), "values_to_match_regex(task_id)"),
         (put(SUSPECT, "description.md", b"# Guess"), "value_lengths_to_be_between(prompt)"),
-        (edit_text(SUSPECT, "## Submission", "## Hand in"), "values_to_match_regex(prompt)"),
+        (edit_text(SUSPECT, "```csv", "```"), "values_to_match_regex(prompt)"),
         (edit(SUSPECT, "train.csv", lambda frame: frame[:40]), "values_to_be_between(rows_train)"),
         (edit(SUSPECT, "answers.csv", lambda f: f.with_columns(part=pl.lit("final"))), "between(rows_feedback)"),
         (put(SUSPECT, "train.csv", None), "between(rows_train)"),

@@ -312,7 +312,7 @@ def test_an_empty_column_is_found():
         ("`surface`", "ground", "does not name the columns surface"),
         ("`load_kg`", "`load_kg_2`", "does not name the columns load_kg"),
         ("area under the ROC curve", "their quality", "does not name the metric roc_auc"),
-        ("## Evaluation", "## Score", "no heading ## Evaluation"),
+        ("## Evaluation", "## How it ends", "no heading ## Evaluation"),
         ("```csv\njourney_id,outcome", "```csv\nid,outcome", "the header of its submission example"),
         (",0.5\n", ",0.25\n", "the lines of its submission example"),
         ("```csv", "```", "shows no csv block"),

@@ -8,10 +8,12 @@ from sandmill.metrics import get_metric
 from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.columns import Categorical, Date, Unit
 from sandmill.models.libraries import LIBRARIES
+from sandmill.models.sections import HEADINGS, section_of
 from sandmill.models.structure import PathologyKind, SplitKind, TargetKind
 from sandmill.quality.giveaways import GIVEAWAYS, secret_numbers
 from sandmill.synth.describe import describe, listed
 from sandmill.synth.task_facts import task_facts
+from sandmill.synth.wording import phrases
 from tests.designs import make_spec
 
 SECTIONS = ("Overview", "Files", "Columns", "Evaluation", "Environment", "Submission")
@@ -28,14 +30,19 @@ def described(request):
     """Every target and metric, splits in turn."""
     place, (target, metric) = request.param
     split = list(SplitKind)[place % len(SplitKind)]
-    spec = make_spec(target, metric, place % 7, split=split, pathologies=FAULTS)
+    spec = styled(make_spec(target, metric, place % 7, split=split, pathologies=FAULTS), 0)
     facts = task_facts(spec)
     return spec, facts, describe(spec, facts, SAMPLE)
 
 
+def styled(spec, style):
+    """The same design with another style of its description."""
+    return spec.model_copy(update={"story": spec.story.model_copy(update={"style": style})})
+
+
 def said(text):
     """Paragraphs without the example."""
-    return re.sub(r"```csv.*?```", "", text, flags=re.DOTALL)
+    return re.sub(r"```csv.*?```\n*", "", text, flags=re.DOTALL)
 
 
 def test_sections_are_those_of_a_competition_page(described):
@@ -78,7 +85,8 @@ def test_every_column_has_its_meaning_and_its_kind(described):
         kind = {Categorical: "category", Date: "date", Unit: "text"}.get(type(column.distribution))
         assert row.startswith(f"{kind or ('number' if column.decimals else 'integer')} | ")
         assert ("Some cells are empty" in row) == (column.name in gaps)
-        assert (f'"12.5 {mixed.get(column.name)}"' in row) == (column.name in mixed)
+        example = "12" if column.decimals == 0 else f"{12.5:.{column.decimals}f}"
+        assert (f'"{example} {mixed.get(column.name)}"' in row) == (column.name in mixed)
     for name in facts.target_columns:
         assert "Only in `public/train.csv`" in rows[name]
         assert spec.story.column_meanings.get(name, spec.story.target_meaning) in rows[name]
@@ -144,6 +152,51 @@ def test_equal_designs_are_described_in_equal_words_whatever_is_hidden():
     weights = [term.model_copy(update={"weights": (1.0,), "center": 0.5}) for term in spec.mechanism.terms]
     other = spec.model_copy(update={"mechanism": spec.mechanism.model_copy(update={"terms": tuple(weights)})})
     assert describe(spec, task_facts(spec), SAMPLE) == describe(other, task_facts(other), SAMPLE)
+
+
+STYLES = range(1, 60)
+
+
+@pytest.mark.parametrize(
+    ("target", "metric"), [("binary", "roc_auc"), ("multilabel", "f1_samples"), ("multi_target", "rmse_columns")]
+)
+def test_all_is_said_in_every_style(target, metric):
+    for style in STYLES:
+        split = (SplitKind.GROUPED, SplitKind.TEMPORAL, SplitKind.RANDOM)[style % 3]
+        spec = styled(make_spec(target, metric, style % 7, split=split, pathologies=FAULTS), style)
+        facts = task_facts(spec)
+        text = describe(spec, facts, SAMPLE)
+        prose = said(text)
+        headings = [section_of(line[3:]) for line in text.splitlines() if line.startswith("## ")]
+        assert sorted(headings) == sorted(HEADINGS), style
+        for name in (facts.id_column, *(column.name for column in spec.mechanism.columns), *facts.target_columns):
+            assert f"`{name}`" in prose, (style, name)
+        for name in (*FILES, *facts.classes, *LIBRARIES):
+            assert re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", prose), (style, name)
+        assert get_metric(metric).definition in prose
+        assert str(spec.sizes.feedback + spec.sizes.final) in prose
+        assert spec.story.overview in prose
+        assert not re.search(
+            r" {3}|\n{3,}|\bNone\b|\bnan\b|\[\]|\(\)|[{}]|,,|(?<!\.)\.\.(?!\.)|\.{4}", prose.strip()
+        ), style
+
+
+def test_styles_differ_in_order_headings_and_words():
+    spec = make_spec(pathologies=FAULTS)
+    texts = [describe(styled(spec, style), task_facts(spec), SAMPLE) for style in STYLES]
+    orders = {tuple(section_of(line[3:]) for line in text.splitlines() if line.startswith("## ")) for text in texts}
+    assert len(orders) >= 5
+    assert len({line for text in texts for line in text.splitlines() if line.startswith("## ")}) >= 25
+    assert len(set(texts)) == len(texts)
+
+
+def test_a_host_hints_at_faults_that_no_cell_shows():
+    spec = styled(make_spec(pathologies=FAULTS), 3)
+    text = describe(spec, task_facts(spec), SAMPLE)
+    outliers = [fault.column for fault in spec.mechanism.cell_faults() if fault.kind == "outliers"]
+    assert outliers
+    hints = [wording.partition("{")[0] for wording in (*phrases()["slips"], *phrases()["copies"])]
+    assert sum(hint in text for hint in hints if hint) >= 1
 
 
 def test_names_are_listed_as_in_a_sentence():

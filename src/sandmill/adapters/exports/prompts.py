@@ -2,6 +2,7 @@
 
 from sandmill.adapters.exports.base import ExportTask
 from sandmill.models.layout import COMMAND, PUBLIC, SUBMISSION, public_path
+from sandmill.models.sections import section_of
 
 _HOW_CODE_RUNS = f"""\
 ## How code runs
@@ -15,7 +16,6 @@ There is no network. The submission counts if the script exits without an error 
 Answer with one complete Python script, in a code block that starts with ```python. If there are several, the last \
 one runs.
 """
-_ENVIRONMENT = "## Environment"
 
 
 def chat_prompt(task: ExportTask) -> str:
@@ -29,7 +29,7 @@ def plain_description(task: ExportTask) -> str:
     Files have no folder, the section on our environment is left out, and no sentence names a working directory.
     """
     sections = task.description.split("\n\n## ")
-    text = "\n\n## ".join(section for section in sections if f"## {section}".partition("\n")[0] != _ENVIRONMENT)
+    text = "\n\n## ".join(part for part in sections if section_of(part.partition("\n")[0]) != "environment")
     for name in task.public:
         text = text.replace(f"`{public_path(name)}`", f"`{name}`")
     return text.replace(f"`{SUBMISSION}` into the working directory", f"`{SUBMISSION}`")
