@@ -57,10 +57,13 @@ class _Branch:
     """Values that the rule reads of the cells in doubt, shape (rows, nodes)."""
     is_open: frozenset[str]
     """Columns that are not filled yet."""
-    mean: Floats
-    """Means of the factors given the scores so far, shape (rows, nodes, factors)."""
     covariance: Floats
+    """Covariance of the factors given the scores so far, shape (rows, factors, factors)."""
     weights: Floats
+    directions: tuple[Floats, ...] = ()
+    """Change of the factors' mean with one standard deviation of each filled score, shape (rows, factors)."""
+    deviations: tuple[Floats, ...] = ()
+    """Standard deviations by which each filled score is off its mean, shape (rows, nodes)."""
 
 
 def coupled_cells(
@@ -92,8 +95,10 @@ def coupled_cells(
         factors = infer_factors(rows, mechanism.factors, [*scores, *more], intervals)
         branch = _start(mechanism, names, gaps, doubtful, wrong, factors, observed)
         for column in _in_order(mechanism, branch.is_open):
-            branch = _fill(mechanism, branch, column, cuts.get(column.name, ()), observed)
-        weights = branch.weights * factors.correction(branch.mean, branch.covariance)
+            branch = _fill(mechanism, branch, column, factors, cuts.get(column.name, ()), observed)
+        weights = branch.weights * factors.correction(
+            branch.directions, branch.deviations, branch.covariance, is_rare=bool(gaps)
+        )
         with np.errstate(divide="ignore"):
             logs.append(np.log(weights) + (log_chance + factors.log_scale)[:, None])
         finished.append(branch)
@@ -180,43 +185,46 @@ def _start(
         values[fault.column] = cells[:, None]
         true = cells if column.conversion else np.round(cells, column.decimals)
         known[fault.column] = as_written(column, true, observed)[:, None]
-    branch = _Branch(
-        known, values, frozenset(is_open), factors.mean[:, None, :], factors.covariance, np.ones((len(factors.mean), 1))
-    )
+    branch = _Branch(known, values, frozenset(is_open), factors.covariance, np.ones((len(factors.mean), 1)))
     for name in values:
         branch = replace(branch, weights=branch.weights * _possible(mechanism, branch, name))
     return branch
 
 
 def _fill(
-    mechanism: Mechanism, branch: _Branch, column: Column, cuts: Sequence[float], observed: Mapping[str, Floats]
+    mechanism: Mechanism,
+    branch: _Branch,
+    column: Column,
+    factors: FactorPosterior,
+    cuts: Sequence[float],
+    observed: Mapping[str, Floats],
 ) -> _Branch:
     """Fill in one hidden cell: split every node into nodes of this cell."""
     load, own, is_open = _load(mechanism, column), _own(column), branch.is_open - {column.name}
     shift = np.asarray(shift_of(column, observed)).reshape(-1, 1)
-    centre = shift + branch.mean @ load
+    centre = shift + (factors.mean @ load)[:, None]
+    for direction, deviation in zip(branch.directions, branch.deviations, strict=True):
+        centre = centre + (direction @ load)[:, None] * deviation
     along = branch.covariance @ load
-    variance = (along @ load + own**2)[:, None]
+    spread = np.sqrt(along @ load + own**2)[:, None]
     if isinstance(column.distribution, Cycle):
-        values, u_weights, scores = _cycle_nodes(column.distribution, centre)
+        values, u_weights, deviations = _cycle_nodes(column.distribution, centre)
     else:
         edges, nodes = _edges(mechanism, branch, column, cuts)
-        below = [ndtr((edge - centre) / np.sqrt(variance)) for edge in edges]
+        below = [ndtr((edge - centre) / spread) for edge in edges]
         u, u_weights = _legendre(np.stack(np.broadcast_arrays(*below), axis=-1), nodes)
-        scores = centre[..., None] + np.sqrt(variance)[..., None] * ndtri(u)
-        values = _values_at(column, scores, nodes)
-    gain = along / variance
-    mean = branch.mean[:, :, None, :] + (scores - centre[..., None])[..., None] * gain[:, None, None, :]
-    covariance = branch.covariance - along[:, :, None] * gain[:, None, :]
-    wide = values.shape[-1]
-    spread = {name: _repeat(cells, wide) for name, cells in branch.known.items()}
+        deviations = ndtri(u)
+        values = _values_at(column, centre[..., None] + spread[..., None] * deviations, nodes)
+    wide, direction = values.shape[-1], along / spread
+    is_loaded = bool(load.any())
     filled = _Branch(
-        {**spread, column.name: _flat(values)},
-        {**{name: _repeat(cells, wide) for name, cells in branch.values.items()}, column.name: _flat(values)},
+        {name: _repeat(cells, wide) for name, cells in branch.known.items()} | {column.name: _flat(values)},
+        {name: _repeat(cells, wide) for name, cells in branch.values.items()} | {column.name: _flat(values)},
         is_open,
-        mean.reshape(len(mean), -1, mean.shape[-1]),
-        covariance,
+        branch.covariance - direction[:, :, None] * direction[:, None, :],
         _flat(branch.weights[..., None] * u_weights),
+        (*branch.directions, direction) if is_loaded else branch.directions,
+        (*(_repeat(cells, wide) for cells in branch.deviations), *([_flat(deviations)] if is_loaded else [])),
     )
     if isinstance(column.distribution, Categorical | Cycle):
         filled = replace(filled, weights=filled.weights * _possible(mechanism, filled, column.name))
@@ -257,10 +265,10 @@ def _values_at(column: Column, scores: Floats, nodes: int) -> Floats:
 
 
 def _cycle_nodes(law: Cycle, centre: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the values of a cycle, their probabilities, and a score that says nothing."""
+    """Return the values of a cycle, their probabilities, and deviations that say nothing."""
     shape = (*centre.shape, law.period)
     values = np.broadcast_to(np.arange(law.first, law.first + law.period, dtype=np.float64), shape)
-    return values, np.full(shape, 1 / law.period), np.broadcast_to(centre[..., None], shape)
+    return values, np.full(shape, 1 / law.period), np.zeros(shape)
 
 
 def _possible(mechanism: Mechanism, branch: _Branch, name: str) -> Floats:

@@ -17,11 +17,17 @@ from sandmill.mechanism.columns import Floats
 
 _SWEEPS = 3
 """Passes of expectation propagation over the intervals."""
-_NODES = {1: 7, 2: 5, 3: 4}
-"""Gauss-Hermite nodes for each dimension, by the number of dimensions; 3 nodes for more."""
+_USUAL, _FINE = {1: 5}, {1: 7, 2: 5, 3: 3}
+"""Gauss-Hermite nodes for each dimension, by the number of dimensions. Fine: for rows with gaps, which are few."""
+_MOST_SPHERICAL = 4
+"""Dimensions up to which a rule of degree 5 with 2 d^2 + 1 points is used where no number of nodes is named."""
+_INTERPOLATION = {True: (1, 6, 4, 4), False: (1, 4, 4, 3)}
+"""Points for each hidden score between which the logarithm of an average is interpolated, by the number of scores."""
+_MOST_DEVIATION = 4.0
+"""Standard deviations of a hidden score up to which averages are interpolated."""
 _LEAST_WEIGHT = 1e-5
 """Nodes of several dimensions with less weight are left out."""
-_CELLS_PER_BLOCK = 1_000_000
+_CELLS_PER_BLOCK = 300_000
 """Array cells computed at once, which bounds memory."""
 _LOG_2PI = float(np.log(2 * np.pi))
 
@@ -65,15 +71,36 @@ class FactorPosterior:
     linear: Floats
     """Sites of the intervals, shape (rows, intervals): exp(linear * t - precision * t^2 / 2) for t = load . factors."""
 
-    def correction(self, mean: Floats, covariance: Floats) -> Floats:
+    def correction(
+        self, directions: Sequence[Floats], deviations: Sequence[Floats], covariance: Floats, *, is_rare: bool
+    ) -> Floats:
         """Return the average ratio of the intervals' likelihood to their sites, shape (rows, nodes).
 
+        The average is over normal factors whose mean moves with the scores of hidden cells. Its logarithm is a smooth
+        function of these scores, so it is computed at a few of them and interpolated.
+
         Args:
-            mean: means of normal distributions of the factors, shape (rows, nodes, factors).
-            covariance: their covariance, shape (rows, factors, factors).
+            directions: change of the mean with one standard deviation of each score, shape (rows, factors).
+            deviations: the scores in standard deviations, shape (rows, nodes).
+            covariance: of the factors given the scores, shape (rows, factors, factors).
+            is_rare: whether the rows are few, so that a finer average costs little.
         """
         if not self.intervals:
-            return np.ones(mean.shape[:2])
+            return np.ones((len(self.mean), 1))
+        points = _INTERPOLATION[is_rare][min(len(directions), 3)]
+        at = _MOST_DEVIATION * np.cos(np.pi * (np.arange(points) + 0.5) / points)
+        places = np.indices((1, *(points,) * len(directions))).reshape(len(directions) + 1, -1)[1:]
+        mean = np.repeat(self.mean[:, None, :], places.shape[1], axis=1)
+        for place, direction in zip(places, directions, strict=True):
+            mean += at[place][None, :, None] * direction[:, None, :]
+        logs = np.log(np.maximum(self._averages(mean, covariance, is_rare=is_rare), 1e-300))
+        grid = logs.reshape(len(logs), 1, *(points,) * len(directions))
+        for deviation in deviations:
+            grid = np.einsum("rnp...,rnp->rn...", grid, _lagrange(at, deviation))
+        return np.asarray(np.exp(grid))
+
+    def _averages(self, mean: Floats, covariance: Floats, *, is_rare: bool) -> Floats:
+        """Return the average ratio for normal factors with means of shape (rows, nodes, factors)."""
         loads = np.stack([interval.load for interval in self.intervals])
         # With fewer intervals than factors, the average runs over their scores alone.
         basis = loads if len(loads) < loads.shape[1] else np.eye(loads.shape[1])
@@ -81,7 +108,7 @@ class FactorPosterior:
         root = np.linalg.cholesky(spread + 1e-12 * np.eye(len(basis)))
         if len(loads) >= loads.shape[1]:
             root = loads @ root
-        x, weights = hermite_grid(len(basis))
+        x, weights = _normal_grid(len(basis), (_FINE if is_rare else _USUAL).get(len(basis)))
         averages = np.empty(mean.shape[:2])
         step = max(1, _CELLS_PER_BLOCK // (mean.shape[1] * len(weights)))
         for start in range(0, len(mean), step):
@@ -180,11 +207,37 @@ def _facing_down(low: Floats, high: Floats, centre: Floats) -> tuple[Floats, Flo
     return np.where(is_above, -1.0, 1.0), np.where(is_above, -high, low), np.where(is_above, -low, high)
 
 
+def _lagrange(at: Floats, x: Floats) -> Floats:
+    """Return the Lagrange polynomials of some points, shape (..., points). Numbers outside are moved to the ends."""
+    inside = np.clip(x, -_MOST_DEVIATION, _MOST_DEVIATION)[..., None]
+    apart = at[:, None] - at
+    others = ~np.eye(len(at), dtype=bool)
+    factors = [((inside - at[others[k]]) / apart[k][others[k]]).prod(axis=-1) for k in range(len(at))]
+    return np.stack(factors, axis=-1)
+
+
 @cache
-def hermite_grid(dimensions: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return nodes, shape (nodes, dimensions), and weights for standard normal numbers."""
-    x, w = np.polynomial.hermite_e.hermegauss(_NODES.get(dimensions, 3))
+def _normal_grid(dimensions: int, nodes: int | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return points, shape (points, dimensions), and weights that average over standard normal numbers.
+
+    The points are a grid of Gauss-Hermite nodes, or a spherical rule of degree 5 if no number of nodes is given
+    (McNamee and Stenger 1967).
+    """
+    if nodes is None and dimensions <= _MOST_SPHERICAL:
+        return _spherical(dimensions)
+    x, w = np.polynomial.hermite_e.hermegauss(nodes or 3)
     places = np.indices((len(x),) * dimensions).reshape(dimensions, -1)
     weights = np.prod(w[places] / w.sum(), axis=0)
     kept = weights > _LEAST_WEIGHT
     return x[places.T[kept]], weights[kept] / weights[kept].sum()
+
+
+def _spherical(dimensions: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the centre, two points on every axis and four in every plane of two axes."""
+    size = dimensions + 2
+    unit = np.eye(dimensions)
+    pairs = [(i, j) for i in range(dimensions) for j in range(i)]
+    axes = [side * np.sqrt(size) * unit[i] for i in range(dimensions) for side in (-1, 1)]
+    planes = [np.sqrt(size / 2) * (a * unit[i] + b * unit[j]) for i, j in pairs for a in (-1, 1) for b in (-1, 1)]
+    weights = [2 / size, *[(4 - dimensions) / (2 * size**2)] * len(axes), *[1 / size**2] * len(planes)]
+    return np.stack([np.zeros(dimensions), *axes, *planes]), np.asarray(weights)
