@@ -10,7 +10,6 @@ from scipy.stats import norm
 from sandmill.mechanism import draw_rows, posterior
 from sandmill.mechanism.sampling import Draw
 from sandmill.metrics import Metric, get_metric
-from sandmill.metrics.base import Tuning
 from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.columns import Categorical, Unit
 from sandmill.models.mechanism import Mechanism
@@ -84,7 +83,7 @@ def features(mechanism: Mechanism, draw: Draw) -> tuple[np.ndarray, list[int]]:
     return np.column_stack([draw.observed[column.name] for column in used]), codes
 
 
-def answer(metric: Metric, predictive: Predictive, tuning: Tuning | None) -> np.ndarray:
+def answer(metric: Metric, predictive: Predictive, tuning: Predictive | None) -> np.ndarray:
     """The metric's own decision on what a solver learnt; means are their own answer."""
     if isinstance(predictive, NumberPredictive):
         return predictive.mean
@@ -136,14 +135,14 @@ def family(target: TargetKind, first: MetricName, metrics: tuple[MetricName, ...
     )
     known, known_of_tuning = posterior(spec.mechanism, test.observed), posterior(spec.mechanism, tuning.observed)
     is_class = ANSWER_FORMS[target, first] in CLASS_ENCODINGS
-    truth, of_tuning = (draw.target.astype(int) if is_class else draw.target for draw in (test, tuning))
+    truth = test.target.astype(int) if is_class else test.target
     made: dict[MetricName | None, Predictive] = {}
     duels = []
     for name in metrics:
         metric, key = get_metric(name), None if is_class else name
         if key not in made:
             made[key] = learnt(replace_metric(spec, name), train, test)
-        oracle = metric.decide(known, Tuning(known_of_tuning, of_tuning) if metric.decision == "tuned" else None)
+        oracle = metric.decide(known, known_of_tuning if metric.decision == "tuned" else None)
         solver = answer(metric, made[key], None)
         trivial = answer(metric, nothing_learnt(spec, train, TEST_ROWS), None)
         duels.append(fight(f"{target} {name} {spec.split}", metric, truth, oracle, solver, trivial))

@@ -49,7 +49,10 @@ def hits(truth: Array, prediction: Array) -> Floats:
 
 
 def log_losses(truth: Array, prediction: Array) -> Floats:
-    """Return the negative log probability of the true class, clipped at machine epsilon as in scikit-learn."""
+    """Return the negative log probability of the true class, clipped at machine epsilon as in scikit-learn.
+
+    The truth may hold one class only. Scikit-learn refuses such a truth unless the caller names all classes.
+    """
     wide = np.asarray(prediction, dtype=np.float64)
     if wide.ndim == 1:
         wide = np.column_stack([1 - wide, wide])
@@ -57,7 +60,7 @@ def log_losses(truth: Array, prediction: Array) -> Floats:
 
 
 def label_log_losses(truth: Array, prediction: Array) -> Floats:
-    """Return the binary log loss of every label, shape (rows, labels)."""
+    """Return the binary log loss of every label, shape (rows, labels). A label may be true of all rows or of none."""
     return _cost(np.where(truth == 1, prediction, 1 - prediction))
 
 

@@ -31,15 +31,9 @@ def divide(numerator: Array, denominator: Array, otherwise: float = 0.0) -> Floa
     return np.asarray(np.divide(numerator, denominator, out=fallback, where=denominator > 0), dtype=np.float64)
 
 
-@dataclass(frozen=True)
-class Tuning:
-    """An independent draw on which cut-offs and class weights are tuned. It shares no rows with the test set."""
-
-    predictive: Predictive
-    truth: Array
-
-
-DecisionRule: TypeAlias = Callable[[Predictive, Tuning | None], Array]
+DecisionRule: TypeAlias = Callable[[Predictive, Predictive | None], Array]
+"""Function from the posterior of rows to their prediction. Cut-offs and affine rules are tuned on the second
+posterior, that of an independent draw of rows, or on the first if there is none."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +51,8 @@ class Metric:
     """Decision rule that `decide` applies."""
     is_lower_better: bool = False
     decision: Literal["exact", "tuned", "plug-in"] = "exact"
-    """Quality of the rule. A tuned rule has a cut-off, weights or a factor that are fitted on a `Tuning` draw; a
-    plug-in rule is optimal only asymptotically."""
+    """Quality of the rule. A tuned rule has a cut-off, an affine function for each class or a factor, fitted on the
+    posterior of an independent draw; a plug-in rule is optimal only asymptotically."""
     is_nonnegative: bool = False
     """True if submissions must not contain negative numbers."""
 
@@ -80,10 +74,12 @@ class Metric:
         """Return the score rounded as published and compared."""
         return rounded(self.score(truth, prediction))
 
-    def decide(self, predictive: Predictive, tuning: Tuning | None = None) -> Array:
+    def decide(self, predictive: Predictive, tuning: Predictive | None = None) -> Array:
         """Return the prediction with the best expected score under the posterior.
 
-        Without a draw for tuning, a tuned rule is fitted on the predicted rows, with their probabilities as truth.
+        Args:
+            predictive: posterior of the rows to predict.
+            tuning: posterior of independent rows, on which a tuned rule is fitted; None: the rows to predict.
 
         Raises:
             TypeError: if the metric needs a posterior of another kind.

@@ -92,7 +92,7 @@ _TABLE = (
         definition="the correlation of the true and the named classes, each class written as a column of 0 and 1; "
         "0 if the same class is named for every row",
         resample=t.of_tallies(t.mcc),
-        rule=u.weighted_class(t.mcc),
+        rule=u.affine_class(t.mcc, t.mcc_slopes),
         decision="tuned",
     ),
     Metric(
@@ -153,7 +153,7 @@ _TABLE = (
         definition="the mean over classes of 2 * tp / (2 * tp + fp + fn), where tp, fp and fn are the class's numbers "
         "of true positive, false positive and false negative rows; a class that is neither true nor named is left out",
         resample=t.of_tallies(t.f1_macro),
-        rule=u.either(u.weighted_class(t.f1_macro), u.labels_above_own_cutoffs),
+        rule=u.either(u.affine_class(t.f1_macro, t.f1_macro_slopes), u.labels_above_own_cutoffs),
         decision="tuned",
     ),
     Metric(

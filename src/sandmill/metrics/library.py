@@ -67,6 +67,7 @@ def _scipy(name: str) -> Scorer:
 
 
 def _log_loss(truth: Array, prediction: Array) -> float:
+    """Compute log loss with all classes named, since scikit-learn refuses a truth of one class otherwise."""
     return _call("log_loss", truth, prediction, labels=range(prediction.shape[1] if prediction.ndim == 2 else 2))
 
 

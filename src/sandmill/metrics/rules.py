@@ -6,8 +6,8 @@ from typing import TypeVar
 import numpy as np
 
 from sandmill.metrics import cutoffs
-from sandmill.metrics.base import Array, DecisionRule, Floats, Tuning
-from sandmill.metrics.tallies import Finish
+from sandmill.metrics.base import Array, DecisionRule, Floats
+from sandmill.metrics.tallies import Finish, Slopes, f1_positive
 from sandmill.models.package import LIST_LENGTH
 from sandmill.models.predictive import ClassPredictive, LabelPredictive, NumberPredictive, NumbersPredictive, Predictive
 
@@ -19,95 +19,94 @@ _LOSSES_PER_BLOCK = 2_000_000
 """Number of losses computed in one step; smaller steps need less memory."""
 
 
-def positive_probability(predictive: Predictive, tuning: Tuning | None = None) -> Array:
+def positive_probability(predictive: Predictive, tuning: Predictive | None = None) -> Array:
     """Return P(positive), or P(label) for every label."""
     probabilities = _shares(predictive)
     return probabilities if isinstance(predictive, LabelPredictive) else probabilities[:, 1]
 
 
-def probabilities_as_asked(predictive: Predictive, tuning: Tuning | None = None) -> Array:
+def probabilities_as_asked(predictive: Predictive, tuning: Predictive | None = None) -> Array:
     """Return the posterior probabilities: P(positive) for two classes, else a column for each class or label."""
     probabilities = _shares(predictive)
     is_binary = isinstance(predictive, ClassPredictive) and probabilities.shape[1] == 2
     return probabilities[:, 1] if is_binary else probabilities
 
 
-def order_of(predictive: Predictive, tuning: Tuning | None = None) -> Array:
+def order_of(predictive: Predictive, tuning: Predictive | None = None) -> Array:
     """Return values to rank rows by: P(positive) for classes, the mean for numbers."""
     return predictive.mean if isinstance(predictive, NumberPredictive) else positive_probability(predictive)
 
 
-def likeliest_class(predictive: Predictive, tuning: Tuning | None = None) -> Array:
+def likeliest_class(predictive: Predictive, tuning: Predictive | None = None) -> Array:
     """Return the most probable class; the first of equals."""
     return np.asarray(_classes(predictive).argmax(axis=1), dtype=np.int64)
 
 
-def class_over_share(predictive: Predictive, tuning: Tuning | None = None) -> Array:
+def class_over_share(predictive: Predictive, tuning: Predictive | None = None) -> Array:
     """Return the class whose probability is largest relative to its share of all rows."""
-    _, truth = _sample(predictive, tuning)
-    shares = np.maximum(truth.mean(axis=0), 1e-12)
+    shares = np.maximum(_tuned_on(predictive, tuning).mean(axis=0), 1e-12)
     return np.asarray((_classes(predictive) / shares).argmax(axis=1), dtype=np.int64)
 
 
-def weighted_class(finish: Finish) -> DecisionRule:
-    """Make a rule that predicts argmax(w * p), with weights tuned for a metric of tallies."""
+def affine_class(finish: Finish, slopes: Slopes) -> DecisionRule:
+    """Make a rule that predicts argmax(a * p + b), with a and b tuned for a metric of tallies."""
 
-    def rule(predictive: Predictive, tuning: Tuning | None = None) -> Array:
-        weights = cutoffs.class_weights(*_sample(predictive, tuning), finish)
-        return np.asarray((_classes(predictive) * weights).argmax(axis=1), dtype=np.int64)
+    def rule(predictive: Predictive, tuning: Predictive | None = None) -> Array:
+        probabilities, sample = _classes(predictive), _tuned_on(predictive, tuning)
+        if probabilities.shape[1] == 2:
+            return np.asarray(probabilities[:, 1] >= cutoffs.best_cutoff(sample[:, 1], finish), dtype=np.int64)
+        return cutoffs.affine_rule(sample, finish, slopes).classes(probabilities)
 
     return rule
 
 
-def class_for_kappa(predictive: Predictive, tuning: Tuning | None = None) -> Array:
+def class_for_kappa(predictive: Predictive, tuning: Predictive | None = None) -> Array:
     """Return the most probable class after tuned offsets, which lower classes that are often right by chance."""
-    offsets = cutoffs.kappa_offsets(*_sample(predictive, tuning))
+    offsets = cutoffs.kappa_offsets(_tuned_on(predictive, tuning))
     return np.asarray((_classes(predictive) - offsets).argmax(axis=1), dtype=np.int64)
 
 
-def stretched_grade(predictive: Predictive, tuning: Tuning | None = None) -> Array:
+def stretched_grade(predictive: Predictive, tuning: Predictive | None = None) -> Array:
     """Return the expected grade, stretched away from the mean grade and rounded, which is best for quadratic kappa."""
-    price, centre = cutoffs.quadratic_price(*_sample(predictive, tuning))
+    price, centre = cutoffs.quadratic_price(_tuned_on(predictive, tuning))
     return cutoffs.stretched_grades(_classes(predictive), price, centre).astype(np.int64)
 
 
-def label_above_cutoff(predictive: Predictive, tuning: Tuning | None = None) -> Array:
+def label_above_cutoff(predictive: Predictive, tuning: Predictive | None = None) -> Array:
     """Predict the positive class at or above the best cut-off for F1."""
-    probabilities, truth = _sample(predictive, tuning)
-    cutoff = cutoffs.f1_cutoff(probabilities[:, 1], truth[:, 1])
+    cutoff = cutoffs.best_cutoff(_tuned_on(predictive, tuning)[:, 1], f1_positive)
     return np.asarray(_classes(predictive)[:, 1] >= cutoff, dtype=np.int64)
 
 
-def likely_labels(predictive: Predictive, tuning: Tuning | None = None) -> Array:
+def likely_labels(predictive: Predictive, tuning: Predictive | None = None) -> Array:
     """Predict all labels with a probability above 0.5."""
     return np.asarray(_labels(predictive) > 0.5, dtype=np.int64)
 
 
-def labels_above_common_cutoff(predictive: Predictive, tuning: Tuning | None = None) -> Array:
+def labels_above_common_cutoff(predictive: Predictive, tuning: Predictive | None = None) -> Array:
     """Predict labels at or above one common cut-off, or the most probable class if rows have one class."""
     if isinstance(predictive, ClassPredictive):
         return likeliest_class(predictive)
-    probabilities, truth = _sample(predictive, tuning)
-    return np.asarray(_labels(predictive) >= cutoffs.f1_cutoff(probabilities.ravel(), truth.ravel()), dtype=np.int64)
+    cutoff = cutoffs.best_cutoff(_tuned_on(predictive, tuning).ravel(), f1_positive)
+    return np.asarray(_labels(predictive) >= cutoff, dtype=np.int64)
 
 
-def labels_above_own_cutoffs(predictive: Predictive, tuning: Tuning | None = None) -> Array:
+def labels_above_own_cutoffs(predictive: Predictive, tuning: Predictive | None = None) -> Array:
     """Predict labels at or above a cut-off of their own."""
-    probabilities, truth = _sample(predictive, tuning)
-    own = [cutoffs.f1_cutoff(p, t) for p, t in zip(probabilities.T, truth.T, strict=True)]
+    own = [cutoffs.best_cutoff(label, f1_positive) for label in _tuned_on(predictive, tuning).T]
     return np.asarray(_labels(predictive) >= np.array(own), dtype=np.int64)
 
 
 def either(of_classes: DecisionRule, of_labels: DecisionRule) -> DecisionRule:
     """Make a rule for a metric of both single classes and label sets."""
 
-    def rule(predictive: Predictive, tuning: Tuning | None = None) -> Array:
+    def rule(predictive: Predictive, tuning: Predictive | None = None) -> Array:
         return (of_labels if isinstance(predictive, LabelPredictive) else of_classes)(predictive, tuning)
 
     return rule
 
 
-def best_set_of_row(predictive: Predictive, tuning: Tuning | None = None) -> Array:
+def best_set_of_row(predictive: Predictive, tuning: Predictive | None = None) -> Array:
     """Predict the most probable labels of each row: the number that maximises expected F1, at least one."""
     probabilities = _labels(predictive)
     order = np.argsort(-probabilities, axis=1, kind="stable")
@@ -119,33 +118,33 @@ def best_set_of_row(predictive: Predictive, tuning: Tuning | None = None) -> Arr
     return chosen
 
 
-def ranked_list(predictive: Predictive, tuning: Tuning | None = None) -> Array:
+def ranked_list(predictive: Predictive, tuning: Predictive | None = None) -> Array:
     """Return the most probable classes or labels, best first, up to `LIST_LENGTH`."""
     return np.asarray(np.argsort(-_shares(predictive), axis=1, kind="stable")[:, :LIST_LENGTH], dtype=np.int64)
 
 
-def mean(predictive: Predictive, tuning: Tuning | None = None) -> Array:
+def mean(predictive: Predictive, tuning: Predictive | None = None) -> Array:
     """Return the posterior mean."""
     return _number(predictive).mean
 
 
-def median(predictive: Predictive, tuning: Tuning | None = None) -> Array:
+def median(predictive: Predictive, tuning: Predictive | None = None) -> Array:
     """Return the posterior median."""
     return _number(predictive).quantiles([0.5])[:, 0]
 
 
-def densest_centre(predictive: Predictive, tuning: Tuning | None = None) -> Array:
+def densest_centre(predictive: Predictive, tuning: Predictive | None = None) -> Array:
     """Return the centre of the window with the largest probability. See `densest_centres`."""
     return cutoffs.densest_centres(*_number(predictive).grid)
 
 
-def relative_median(predictive: Predictive, tuning: Tuning | None = None) -> Array:
+def relative_median(predictive: Predictive, tuning: Predictive | None = None) -> Array:
     """Return the median after weighting each value y by 1 / |y|."""
     floor = float(np.finfo(np.float64).eps)
     return _number(predictive).quantiles([0.5], lambda values: 1 / np.maximum(np.abs(values), floor))[:, 0]
 
 
-def log_mean(predictive: Predictive, tuning: Tuning | None = None) -> Array:
+def log_mean(predictive: Predictive, tuning: Predictive | None = None) -> Array:
     """Return exp(E log(1 + y)) - 1."""
     return np.asarray(np.expm1(_number(predictive).expect(np.log1p)), dtype=np.float64)
 
@@ -153,7 +152,7 @@ def log_mean(predictive: Predictive, tuning: Tuning | None = None) -> Array:
 def least_expected(loss: Callable[[Array, Array], Floats]) -> DecisionRule:
     """Make a rule that returns the quantile with the lowest expected loss, among evenly spaced ones."""
 
-    def rule(predictive: Predictive, tuning: Tuning | None = None) -> Array:
+    def rule(predictive: Predictive, tuning: Predictive | None = None) -> Array:
         number = _number(predictive)
         values, weights = number.grid
         tried = number.quantiles([place / (_CANDIDATES + 1) for place in range(1, _CANDIDATES + 1)])
@@ -169,7 +168,7 @@ def least_expected(loss: Callable[[Array, Array], Floats]) -> DecisionRule:
     return rule
 
 
-def expected_rank(predictive: Predictive, tuning: Tuning | None = None) -> Array:
+def expected_rank(predictive: Predictive, tuning: Predictive | None = None) -> Array:
     """Return the expected rank of each row's number among all rows, or the mean if only that is known."""
     number = _number(predictive)
     if number.make is None:
@@ -188,21 +187,16 @@ def expected_rank(predictive: Predictive, tuning: Tuning | None = None) -> Array
 def of_columns(rule: DecisionRule) -> DecisionRule:
     """Make a rule for several numbers that treats each column separately."""
 
-    def columns(predictive: Predictive, tuning: Tuning | None = None) -> Array:
+    def columns(predictive: Predictive, tuning: Predictive | None = None) -> Array:
         several = _as(NumbersPredictive, predictive, "a metric of columns needs several numbers")
         return np.column_stack([rule(column, None) for column in several.columns])
 
     return columns
 
 
-def _sample(predictive: Predictive, tuning: Tuning | None) -> tuple[Floats, Floats]:
-    """Return probabilities and truth for tuning: the tuning draw, or these rows with their probabilities as truth."""
-    if tuning is None:
-        return _shares(predictive), _shares(predictive)
-    probabilities, truth = _shares(tuning.predictive), np.asarray(tuning.truth)
-    if truth.ndim == 1:
-        truth = np.equal.outer(truth, np.arange(probabilities.shape[1]))
-    return probabilities, truth.astype(np.float64)
+def _tuned_on(predictive: Predictive, tuning: Predictive | None) -> Floats:
+    """Return the probabilities to tune on: those of the tuning draw, or those of the rows to predict."""
+    return _shares(predictive if tuning is None else tuning)
 
 
 def _classes(predictive: Predictive) -> Floats:

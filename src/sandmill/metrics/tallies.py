@@ -20,9 +20,24 @@ class Tallies:
     true: Floats
     """Rows of the class."""
 
+    def towards(self, other: "Tallies", shares: Floats) -> "Tallies":
+        """Return mixtures of two single samples, one for each share of the other."""
+        mixed = (
+            mine + shares[:, None] * (its - mine)
+            for mine, its in ((self.right, other.right), (self.predicted, other.predicted))
+        )
+        return Tallies(*mixed, true=np.broadcast_to(self.true, (len(shares), self.true.shape[1])))
+
+    def sample(self, place: int) -> "Tallies":
+        """Return one sample, shape (1, classes)."""
+        return Tallies(*(side[place : place + 1] for side in (self.right, self.predicted, self.true)))
+
 
 Finish: TypeAlias = Callable[[Tallies], Floats]
 """Function from tallies to scores, shape (samples,)."""
+Slopes: TypeAlias = Callable[[Tallies], tuple[Floats, Floats]]
+"""Function from tallies to the derivatives of the score by `right` and by `predicted`, both up to a common positive
+factor, shape (samples, classes)."""
 
 
 def of_tallies(finish: Finish) -> Resample:
@@ -53,6 +68,12 @@ def f1_macro(tallies: Tallies) -> Floats:
     return _mean_of_known(f1_by_class(tallies))
 
 
+def f1_macro_slopes(tallies: Tallies) -> tuple[Floats, Floats]:
+    """Return the slopes of macro-averaged F1. A class that is neither true nor predicted must not be predicted."""
+    total = tallies.predicted + tallies.true
+    return divide(2.0, total), divide(-2 * tallies.right, np.square(total), -np.inf)
+
+
 def balanced_accuracy(tallies: Tallies) -> Floats:
     """Return the mean recall of the classes that occur."""
     return _mean_of_known(divide(tallies.right, tallies.true, np.nan))
@@ -64,6 +85,16 @@ def mcc(tallies: Tallies) -> Floats:
     covariance = tallies.right.sum(axis=1) * total - (tallies.predicted * tallies.true).sum(axis=1)
     spreads = [np.square(total) - np.square(side).sum(axis=1) for side in (tallies.predicted, tallies.true)]
     return divide(covariance, np.sqrt(np.maximum(spreads[0], 0) * np.maximum(spreads[1], 0)))
+
+
+def mcc_slopes(tallies: Tallies) -> tuple[Floats, Floats]:
+    """Return the slopes of the Matthews correlation, for a truth that is not constant."""
+    total = tallies.true.sum(axis=1, keepdims=True)
+    covariance = total * tallies.right.sum(axis=1, keepdims=True)
+    covariance -= (tallies.predicted * tallies.true).sum(axis=1, keepdims=True)
+    spread = np.square(total) - np.square(tallies.predicted).sum(axis=1, keepdims=True)
+    by_right = np.broadcast_to(total, tallies.right.shape)
+    return by_right, divide(covariance, spread) * tallies.predicted - tallies.true
 
 
 def cohen_kappa(tallies: Tallies) -> Floats:

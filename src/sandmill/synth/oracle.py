@@ -4,18 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from sandmill.mechanism import draw_rows, posterior
 from sandmill.mechanism.columns import Floats
 from sandmill.metrics import get_metric
-from sandmill.metrics.base import Array, Tuning
+from sandmill.metrics.base import Array
+from sandmill.models.predictive import Predictive
 from sandmill.models.spec import TaskSpec
 from sandmill.rng import Streams
 from sandmill.synth.task_facts import task_facts
 
 TUNING_ROWS = 50_000
-"""Rows of the independent draw on which cut-offs and class weights are tuned. None of them is in the task."""
+"""Rows of the independent draw on which cut-offs and affine class rules are tuned. None of them is in the task."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +26,13 @@ class OracleRule:
     """Streams of the rendering. The tuning rows come from their child `tuning`."""
 
     @cached_property
-    def tuning(self) -> Tuning | None:
-        """Independent draw for tuning the decision rule; None if the metric has no tuned rule."""
+    def tuning(self) -> Predictive | None:
+        """Posterior of an independent draw, for tuning the decision rule; None if the metric has no tuned rule."""
         if get_metric(self.spec.metric).decision != "tuned":
             return None
         mechanism = self.spec.mechanism
         draw = draw_rows(mechanism, self.streams.child("tuning"), range(TUNING_ROWS), is_train=False)
-        return Tuning(posterior(mechanism, draw.observed), draw.target.astype(np.int64))
+        return posterior(mechanism, draw.observed)
 
     def predict(self, observed: Mapping[str, Floats]) -> Array:
         """Return predictions for rows from their visible cells."""

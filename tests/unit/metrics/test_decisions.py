@@ -9,10 +9,16 @@ from hypothesis import strategies as st
 
 from sandmill.metrics import get_metric
 from sandmill.metrics import rules as u
-from sandmill.metrics.base import Tuning
-from sandmill.metrics.cutoffs import class_weights, f1_cutoff, kappa_offsets, quadratic_price, stretched_grades
+from sandmill.metrics.cutoffs import (
+    AffineRule,
+    affine_rule,
+    best_cutoff,
+    kappa_offsets,
+    quadratic_price,
+    stretched_grades,
+)
 from sandmill.metrics.support import ANSWER_FORMS
-from sandmill.metrics.tallies import Tallies, cohen_kappa, f1_positive, mcc
+from sandmill.metrics.tallies import Tallies, cohen_kappa, f1_macro, f1_macro_slopes, f1_positive, mcc, mcc_slopes
 from sandmill.models.predictive import ClassPredictive, LabelPredictive, NumberPredictive, NumbersPredictive
 from sandmill.models.structure import TargetKind
 from tests.metric_samples import guess, make_world, on_grid
@@ -39,7 +45,7 @@ def _blurred(predictive, rng):
 def test_knowing_more_never_scores_worse_and_decisions_have_the_shape_of_submissions(pair):
     rng, metric = np.random.default_rng(7), get_metric(pair[1])
     world, draw = make_world(pair, rng, ROWS), make_world(pair, rng, ROWS)
-    decided = metric.decide(world.predictive, Tuning(draw.predictive, draw.truth))
+    decided = metric.decide(world.predictive, draw.predictive)
     blurred = metric.decide(_blurred(world.predictive, rng), None)
     sign = -1 if metric.is_lower_better else 1
     best = sign * metric.score(world.truth, decided)
@@ -85,7 +91,7 @@ def test_a_tuned_rule_beats_the_most_probable_class(name, margin):
     pair = next(pair for pair in sorted(ANSWER_FORMS) if pair[1] == name)
     rng, metric = np.random.default_rng(11), get_metric(name)
     world, draw = make_world(pair, rng, 30_000), make_world(pair, rng, 30_000)
-    tuned = metric.decide(world.predictive, Tuning(draw.predictive, draw.truth))
+    tuned = metric.decide(world.predictive, draw.predictive)
     plain = world.predictive.probabilities.argmax(axis=1)
     assert metric.score(world.truth, tuned) > metric.score(world.truth, plain) + margin
 
@@ -98,17 +104,94 @@ def _tallies(named, probabilities):
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.sampled_from([f1_positive, mcc]))
+@given(st.integers(0, 2**32 - 1), st.sampled_from([f1_positive, f1_macro, mcc]))
 def test_the_cut_off_of_two_classes_is_the_best_of_all(seed, finish):
     probabilities = np.random.default_rng(seed).dirichlet([1.5, 0.7], 12)
-    weights = class_weights(probabilities, probabilities, finish)
-    reached = finish(_tallies((probabilities * weights).argmax(axis=1), probabilities))[0]
+    named = probabilities[:, 1] >= best_cutoff(probabilities[:, 1], finish)
+    reached = finish(_tallies(named.astype(int), probabilities))[0]
     cuts = [*probabilities[:, 1], 2.0]
     best = max(finish(_tallies((probabilities[:, 1] >= cut).astype(int), probabilities))[0] for cut in cuts)
     assert reached == pytest.approx(best, abs=1e-9)
-    if finish is f1_positive:
-        named = probabilities[:, 1] >= f1_cutoff(probabilities[:, 1], probabilities[:, 1])
-        assert finish(_tallies(named.astype(int), probabilities))[0] == pytest.approx(best, abs=1e-9)
+
+
+def test_rows_of_equal_probability_are_on_one_side_of_a_cut_off():
+    positive = np.array([0.6, 0.6, 0.6, 0.1])
+    assert 0.1 < best_cutoff(positive, f1_positive) < 0.6
+    assert best_cutoff(np.full(4, 0.3), f1_positive) < 0.3
+
+
+AFFINE = [(mcc, mcc_slopes), (f1_macro, f1_macro_slopes)]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(AFFINE))
+def test_slopes_are_the_derivatives_of_the_score(seed, metric):
+    finish, slopes = metric
+    rng = np.random.default_rng(seed)
+    true, right = rng.uniform(20, 60, 4), rng.uniform(5, 18, 4)
+    predicted = right + rng.uniform(1, 30, 4)
+    predicted *= true.sum() / predicted.sum()
+    by_right, by_predicted = (side[0] for side in slopes(Tallies(right[None], predicted[None], true[None])))
+    moves = rng.normal(size=(2, 4))
+    moves[1] -= moves[1].mean()
+
+    def moved(step):
+        return finish(Tallies((right + step * moves[0])[None], (predicted + step * moves[1])[None], true[None]))[0]
+
+    numeric = (moved(1e-4) - moved(-1e-4)) / 2e-4
+    ours = (by_right * moves[0]).sum() + (by_predicted * moves[1]).sum()
+    unit = (moved(0) / (right * by_right).sum()) if finish is f1_macro else None
+    if unit is None:
+        spreads = [true.sum() ** 2 - (side**2).sum() for side in (predicted, true)]
+        unit = 1 / np.sqrt(spreads[0] * spreads[1])
+    assert ours * unit == pytest.approx(numeric, rel=1e-4, abs=1e-8)
+
+
+@pytest.mark.parametrize(("finish", "slopes"), AFFINE)
+@pytest.mark.parametrize("classes", [3, 5])
+def test_no_affine_rule_close_to_the_one_found_or_at_random_scores_better(finish, slopes, classes):
+    rng = np.random.default_rng(classes)
+    for least in (0.15, 0.6):
+        probabilities = rng.dirichlet(np.linspace(1.5, least, classes), 4000)
+        found = affine_rule(probabilities, finish, slopes)
+        reached = finish(found.tallies(probabilities))[0]
+        unit = found.weights.mean()
+        for size in (0.003, 0.03, 0.3):
+            for _ in range(150):
+                weights, offsets = rng.normal(0, size, (2, classes))
+                near = AffineRule(found.weights + unit * weights, found.offsets + unit * offsets)
+                free = AffineRule(np.exp(weights / size), offsets / size / classes)
+                for rule in (near, free):
+                    assert finish(rule.tallies(probabilities))[0] <= reached + 2e-5
+
+
+@pytest.mark.parametrize(
+    ("metric", "mix", "gain"), [(AFFINE[0], [10, 3, 1, 0.5], 0.001), (AFFINE[1], [1, 1, 0.1], 0.0003)]
+)
+def test_an_affine_rule_beats_class_weights_on_rows_that_it_was_not_tuned_on(metric, mix, gain):
+    """The class weights are fitted to the scored rows themselves, so the comparison favours them."""
+    finish, slopes = metric
+    tuning, test = np.random.default_rng(1).dirichlet(mix, (2, 10_000))
+    logs, best = np.zeros(len(mix)), 0.0
+    for size in (1.0, 0.5, 0.25, 0.12, 0.06, 0.03, 0.015, 0.008) * 2:
+        for move in size * np.vstack([np.eye(len(mix)), -np.eye(len(mix))]):
+            score = finish(AffineRule(np.exp(logs + move), np.zeros(len(mix))).tallies(test))[0]
+            if score > best:
+                logs, best = logs + move, score
+    assert finish(affine_rule(tuning, finish, slopes).tallies(test))[0] > best + gain
+
+
+def test_a_class_that_never_occurs_is_never_predicted():
+    probabilities = np.zeros((300, 4))
+    probabilities[:, :3] = np.random.default_rng(0).dirichlet([1.0, 0.6, 0.2], 300)
+    for finish, slopes in AFFINE:
+        assert set(affine_rule(probabilities, finish, slopes).classes(probabilities)) == {0, 1, 2}
+
+
+def test_rows_that_are_all_alike_get_a_class():
+    alike = ClassPredictive(np.tile([0.5, 0.3, 0.2], (50, 1)))
+    for name in ("mcc", "f1_macro"):
+        assert len(set(get_metric(name).decide(alike).tolist())) == 1
 
 
 def _expected_qwk(named, probabilities):
@@ -123,21 +206,20 @@ def _expected_qwk(named, probabilities):
 def test_the_grades_and_classes_named_for_kappa_are_the_best_of_all_namings(seed):
     probabilities = np.random.default_rng(seed).dirichlet([1.0, 0.6, 0.4], 6)
     namings = [np.array(named) for named in product(range(3), repeat=6)]
-    graded = stretched_grades(probabilities, *quadratic_price(probabilities, probabilities))
+    graded = stretched_grades(probabilities, *quadratic_price(probabilities))
     assert _expected_qwk(graded, probabilities) == pytest.approx(max(_expected_qwk(n, probabilities) for n in namings))
-    classed = (probabilities - kappa_offsets(probabilities, probabilities)).argmax(axis=1)
+    classed = (probabilities - kappa_offsets(probabilities)).argmax(axis=1)
     best = max(cohen_kappa(_tallies(named, probabilities))[0] for named in namings)
     assert cohen_kappa(_tallies(classed, probabilities))[0] == pytest.approx(best)
 
 
-def test_class_weights_never_end_below_equal_ones():
-    from sandmill.metrics.tallies import f1_macro
-
+def test_a_tuned_rule_never_ends_below_the_most_probable_class():
     for seed in range(20):
         probabilities = np.random.default_rng(seed).dirichlet(np.linspace(2, 0.2, 6), 200)
-        weights = class_weights(probabilities, probabilities, f1_macro)
-        tuned, plain = ((probabilities * w).argmax(axis=1) for w in (weights, np.ones(6)))
-        assert f1_macro(_tallies(tuned, probabilities))[0] >= f1_macro(_tallies(plain, probabilities))[0] - 1e-12
+        for finish, slopes in AFFINE:
+            tuned = affine_rule(probabilities, finish, slopes).tallies(probabilities)
+            plain = _tallies(probabilities.argmax(axis=1), probabilities)
+            assert finish(tuned)[0] >= finish(plain)[0] - 1e-12
 
 
 def test_quantiles_of_a_grid_are_its_smallest_sufficient_values():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.metrics import log_loss
 
 from sandmill.errors import RequestError
 from sandmill.metrics import encoding_for, get_metric
@@ -66,6 +67,22 @@ CASES = [
 @pytest.mark.parametrize(("name", "truth", "prediction", "score"), CASES)
 def test_scores_are_those_worked_out_by_hand(name, truth, prediction, score):
     assert get_metric(name).score(np.array(truth), np.array(prediction)) == pytest.approx(score, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "truth", "prediction", "score"),
+    [
+        ("log_loss", [1, 1], [0.8, 0.4], -(np.log(0.8) + np.log(0.4)) / 2),
+        ("log_loss", [2, 2], [[0.1, 0.2, 0.7], [0.5, 0.3, 0.2]], -(np.log(0.7) + np.log(0.2)) / 2),
+        ("log_loss_columns", [[0], [0]], [[0.5], [0.2]], -(np.log(0.5) + np.log(0.8)) / 2),
+    ],
+)
+def test_log_loss_scores_a_truth_of_one_class_which_scikit_learn_refuses(name, truth, prediction, score):
+    truth, prediction = np.array(truth), np.array(prediction)
+    with pytest.raises(ValueError, match="only one label"):
+        log_loss(truth.ravel(), prediction.ravel() if truth.ndim == 2 else prediction)
+    assert get_metric(name).score(truth, prediction) == pytest.approx(score, abs=1e-12)
+    assert get_metric(name).own_score(truth, prediction) == pytest.approx(score, abs=1e-12)
 
 
 def test_every_metric_has_a_score_worked_out_by_hand():
