@@ -110,7 +110,7 @@ def nothing_given_away(package: TaskPackage, measured: Calibration) -> bool:
     Gates judge what data give away; this looks for what a page must never name.
     """
     layout = layout_of(package.spec)
-    if set(package.public) != layout.files:
+    if set(package.public) != layout.files_of(package.spec):
         return False
     page = package.public[DESCRIPTION].decode()
     named = [
