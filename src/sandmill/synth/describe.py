@@ -12,6 +12,7 @@ from sandmill.models.libraries import LIBRARIES
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import SplitKind, TargetKind
+from sandmill.synth.tell_child import child_content, child_rows, note_rows
 
 _EXAMPLE_ROWS = 3
 _LEVELS_SHOWN = 8
@@ -56,6 +57,8 @@ def _path(name: str) -> str:
 
 def _files(spec: TaskSpec, facts: TaskFacts, layout: Layout) -> str:
     rows = [(_path(name), content) for name, content in layout.contents(facts, spec.sizes)]
+    if child := spec.mechanism.child:
+        rows.append((_path(child.path), child_content(child, facts.id_column)))
     rows.append((_path(SAMPLE), "a submission of the right form, with constant values"))
     return _table(("file", "content"), rows) + _split(spec, _path(layout.train), _path(layout.test))
 
@@ -79,15 +82,19 @@ def _columns(spec: TaskSpec, facts: TaskFacts, layout: Layout) -> str:
     if spec.channel:
         rows.append((f"`{spec.channel.column}`", layout.cell, spec.channel.meaning))
     else:
-        rows += [(f"`{column.name}`", _type(column), _meaning(column, spec)) for column in spec.mechanism.columns]
+        shown = [column for column in spec.mechanism.columns if not column.in_text]
+        rows += [(f"`{column.name}`", _type(column), _meaning(column, spec)) for column in shown] + note_rows(spec)
     meanings = spec.story.column_meanings
     for name in facts.target_columns:
         meaning = meanings.get(name, spec.story.target_meaning)
         rows.append((f"`{name}`", _target_type(facts), f"{meaning}. Only in {_path(layout.train)}"))
     table = _table(("column", "type", "meaning"), rows)
-    if facts.target is not TargetKind.MULTILABEL:
-        return table
-    return f"{table}\n\n{spec.story.target_meaning}: {listed(facts.classes)}. A row has none, one or several of them."
+    if facts.target is TargetKind.MULTILABEL:
+        table += f"\n\n{spec.story.target_meaning}: {listed(facts.classes)}. A row has none, one or several of them."
+    if child := spec.mechanism.child:
+        events = _table(("column", "type", "meaning"), child_rows(child, facts.id_column, layout.item))
+        table += f"\n\nColumns of {_path(child.path)}:\n\n{events}"
+    return table
 
 
 def _type(column: Column) -> str:
