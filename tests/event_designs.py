@@ -10,7 +10,7 @@ from sandmill.models.faults import Duplicates, Missing
 from sandmill.models.hints import Form, Hint, InText
 from sandmill.models.links import BinaryLink, GaussianLink
 from sandmill.models.mechanism import Mechanism
-from sandmill.models.motifs import Aggregate, Linear, Lookup, Motif, Term
+from sandmill.models.motifs import Aggregate, Curve, Linear, Lookup, Motif, Saturation, Term
 from sandmill.models.notes import Notes, NoteValue
 from sandmill.models.spec import Sizes, Story, TaskSpec
 from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
@@ -100,12 +100,13 @@ COLUMNS = (
     Column(name="floor_cm", distribution=Normal(mean=250.0, sd=9.0), decimals=0),
 )
 _RULE: tuple[tuple[Motif, float], ...] = (
-    (Linear(column="rooms_m2"), 1.5),
-    (RECENT_REPAIRS, 2.6),
-    (TREND, 1.5),
-    (Linear(column="balcony_m2"), 1.4),
-    (Lookup(column="roof", effects=(-1.0, 0.6, 1.2)), 1.2),
-    (Lookup(column="district", effects=(-0.8, 0.0, 1.1)), 1.0),
+    (Saturation(column="rooms_m2", steepness=2.0), 2.0),
+    (Curve(column="heat_c"), 1.8),
+    (RECENT_REPAIRS, 1.2),
+    (TREND, 0.8),
+    (Linear(column="balcony_m2"), 0.8),
+    (Lookup(column="roof", effects=(-1.0, 0.6, 1.2)), 0.8),
+    (Lookup(column="district", effects=(-0.8, 0.0, 1.1)), 1.6),
 )
 
 
@@ -141,7 +142,7 @@ def make_event_spec(*, is_number: bool = False, has_copies: bool = False, train:
         target=target,
         metric=metric,
         mechanism=mechanism,
-        sizes=Sizes(train=train, feedback=2000, final=4000),
+        sizes=Sizes(train=train, feedback=2000, final=6000),
         wanted=Band.MEDIUM,
         hardness=0.4,
         hints=HINTS,
