@@ -62,7 +62,7 @@ class Events:
         arranged = np.full((3, rows, max(int(counts.max(initial=0)), 1)), np.nan)
         for target, cells in zip(arranged, (kinds, amounts, ages), strict=True):
             target[places[order], slots] = cells[order]
-        return cls(*arranged, horizon)
+        return cls(arranged[0], arranged[1], arranged[2], horizon)
 
 
 def with_events(
@@ -111,7 +111,7 @@ def aggregate(motif: Aggregate, events: Events) -> Floats:
     sums = np.where(counted, events.amounts, 0.0).sum(axis=1)
     match motif.how:
         case "count":
-            return counted.sum(axis=1).astype(np.float64)
+            return np.asarray(counted.sum(axis=1), dtype=np.float64)
         case "sum":
             return np.asarray(np.log1p(sums))
         case "mean":
@@ -123,7 +123,8 @@ def aggregate(motif: Aggregate, events: Events) -> Floats:
             before = np.where(known & ~recent & wanted, events.amounts, 0.0).sum(axis=1)
             return np.asarray(np.log1p(sums) - np.log1p(before))
         case "recency":
-            return np.where(counted, events.ages, float(events.horizon)).min(axis=1, initial=float(events.horizon))
+            ages = np.where(counted, events.ages, events.horizon)
+            return np.asarray(ages.min(axis=1, initial=events.horizon), dtype=np.float64)
 
 
 def _draw_counts(child: ChildTable, row_numbers: RowNumbers) -> NDArray[np.int64]:

@@ -29,8 +29,8 @@ def check_child(tables: PackageTables) -> Iterator[str]:
         yield f"{child.path}: {count(strange, 'id')} of no item"
     if lacking := int((~ids.is_in(counts[name].implode())).sum()):
         yield f"{child.path}: {count(lacking, 'item')} without rows"
-    if (most := int(counts["rows"].max() or 0)) > MOST_EVENTS:
-        yield f"{child.path}: an item has {most} rows; the most is {MOST_EVENTS}"
+    if crowded := int((counts["rows"] > MOST_EVENTS).sum()):
+        yield f"{child.path}: {count(crowded, 'item')} with more than {MOST_EVENTS} rows"
     yield from _check_cells(child, events)
     order = pl.struct(pl.col(name), -pl.col(child.age), pl.col(child.kind), pl.col(child.amount))
     if not events.select(order.alias("order"))["order"].is_sorted():

@@ -3,7 +3,7 @@
 from sandmill.models.children import ChildTable
 from sandmill.models.spec import TaskSpec
 
-Row = tuple[str, ...]
+Row = tuple[str, str, str]
 
 
 def child_content(child: ChildTable, id_column: str) -> str:
