@@ -30,15 +30,15 @@ SCHEMAS: Mapping[str, Mapping[str, type[pl.DataType]]] = {
         **dict.fromkeys(("missing_share", "min", "max"), pl.Float64),
     },
     "answers": dict.fromkeys(("task_id", "id", "column", "target", "part"), pl.String),
-    "files": dict.fromkeys(("task_id", "side", "path", "role", "sha256"), pl.String) | {"bytes": pl.Int64},
+    "files": dict.fromkeys(("task_id", "side", "path", "what", "sha256"), pl.String) | {"bytes": pl.Int64},
 }
 """Columns of each table.
 
 `tasks.least_class_rows`: training rows of the rarest class, or of the rarer of with and without a label; null for
 numbers. `columns.dtype`: number, date or text; `min` and `max`: of numbers, and of dates as days after the first day of
 the declared span; `longest`: characters of the longest cell that is not empty, text columns only. `answers`: a row for
-each test row and target column; an empty set of labels is an empty text. `files.role`: child for the file of events,
-whose name differs between domains, else fixed.
+each test row and target column; an empty set of labels is an empty text. `files.what`: the path, or `child table`
+for the file of events, whose name differs between domains.
 """
 
 KEYS: Mapping[str, tuple[str, ...]] = {
@@ -144,8 +144,8 @@ def _describe_files(tables: PackageTables) -> Iterator[Row]:
     child = declared.path if declared else None
     for side, files in (("public", tables.package.public), ("private", tables.package.private)):
         for path, content in sorted(files.items()):
-            role = "child" if side == "public" and path == child else "fixed"
-            fixed = {"task_id": tables.task_id, "side": side, "path": path, "role": role}
+            what = "child table" if side == "public" and path == child else path
+            fixed = {"task_id": tables.task_id, "side": side, "path": path, "what": what}
             yield fixed | {"bytes": len(content), "sha256": digest(content)}
 
 
