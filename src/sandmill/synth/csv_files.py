@@ -27,7 +27,7 @@ def row_ids(streams: Streams, part: str, rows: range) -> list[str]:
 def feature_frame(mechanism: Mechanism, observed: Mapping[str, Floats], row_numbers: RowNumbers) -> pl.DataFrame:
     """Return visible cells with the types of the files: integers, decimals, level names, dates or unit names.
 
-    Missing cells are null.
+    Missing cells are null. Columns that the notes hold are left out.
 
     Args:
         mechanism: declares the columns.
@@ -35,7 +35,8 @@ def feature_frame(mechanism: Mechanism, observed: Mapping[str, Floats], row_numb
         row_numbers: row numbers of the part. Their streams name the units and choose the numbers written as text.
     """
     mixed = {fault.column: fault for fault in mechanism.mixed_types()}
-    columns = [_series(column, observed[column.name], row_numbers.streams) for column in mechanism.columns]
+    shown = [column for column in mechanism.columns if not column.in_text]
+    columns = [_series(column, observed[column.name], row_numbers.streams) for column in shown]
     return pl.DataFrame(
         [_as_text(column, mixed[column.name], row_numbers) if column.name in mixed else column for column in columns]
     )

@@ -14,6 +14,7 @@ from sandmill.models.sections import HEADINGS
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import SplitKind, TargetKind
 from sandmill.synth.describe_columns import columns_section, fault_notes
+from sandmill.synth.tell_child import child_content
 from sandmill.synth.wording import Wording
 
 _EXAMPLE_ROWS = 3
@@ -58,6 +59,8 @@ def _files(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> 
     rows = [(_path(name), content) for name, content in layout.contents(facts, spec.sizes)]
     if words.style:
         rows[:2] = _told_contents(spec, facts, layout, words)
+    if child := spec.mechanism.child:
+        rows.append((_path(child.path), child_content(child, facts.id_column)))
     rows.append((_path(SAMPLE), words.say("file_sample", item=layout.item)))
     shown = {
         "two_columns": lambda: table_of(("file", "content"), rows),

@@ -11,6 +11,7 @@ from sandmill.models.layout import public_path
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import TargetKind
+from sandmill.synth.tell_child import child_rows, note_rows
 from sandmill.synth.wording import Wording
 
 _LEVELS_SHOWN = 8
@@ -25,15 +26,19 @@ def columns_section(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wor
         entries.append((f"`{spec.channel.column}`", layout.cell, spec.channel.meaning))
     else:
         entries += [(f"`{column.name}`", _type(column), _meaning(column, spec, words)) for column in _shown(spec)]
+        entries += note_rows(spec)
     meanings = spec.story.column_meanings
     absent = words.say("only_train", train=f"`{public_path(layout.train)}`", test=f"`{public_path(layout.test)}`")
     for name in facts.target_columns:
         meaning = meanings.get(name, spec.story.target_meaning)
         entries.append((f"`{name}`", _target_type(facts), f"{meaning}. {absent}"))
     text = _lay_out(entries, words)
-    if facts.target is not TargetKind.MULTILABEL:
-        return text
-    return f"{text}\n\n{spec.story.target_meaning}: {listed(facts.classes)}. A row has none, one or several of them."
+    if facts.target is TargetKind.MULTILABEL:
+        text += f"\n\n{spec.story.target_meaning}: {listed(facts.classes)}. A row has none, one or several of them."
+    if child := spec.mechanism.child:
+        events = _lay_out(child_rows(child, facts.id_column, layout.item), words)
+        text += f"\n\nColumns of `{public_path(child.path)}`:\n\n{events}"
+    return text
 
 
 def fault_notes(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> list[str]:
