@@ -87,8 +87,9 @@ def _task_faults(package: TaskPackage, record: TaskRecord) -> Iterator[str]:
     tested = sizes.feedback + sizes.final
     layout = layout_of(package.spec)
     items, rows = {layout.train: sizes.train, layout.test: tested}, {SAMPLE: tested, "answers.csv": tested}
-    if set(package.public) != layout.files:
-        yield f"public/ holds {', '.join(sorted(package.public)) or 'nothing'}, not {', '.join(sorted(layout.files))}"
+    expected = layout.files_of(package.spec)
+    if set(package.public) != expected:
+        yield f"public/ holds {', '.join(sorted(package.public)) or 'nothing'}, not {', '.join(sorted(expected))}"
     missing = PRIVATE_FILES - package.private.keys()
     if missing:
         yield f"private/ lacks {', '.join(sorted(missing))}"

@@ -32,7 +32,7 @@ _LAST_NUMBER = re.compile(r"(\d{1,15})$")
 def check_files(tables: PackageTables) -> Iterator[str]:
     """Check that both sides have exactly the expected files, with the numbers of rows that the design declares."""
     yield from tables.faults
-    if unknown := sorted(set(tables.package.public) - tables.layout.files):
+    if unknown := sorted(set(tables.package.public) - tables.layout.files_of(tables.spec)):
         yield f"public side holds files that no agent should get: {name_some(unknown)}"
     if unknown := sorted(set(tables.package.private) - PRIVATE_FILES):
         yield f"private side holds unknown files: {name_some(unknown)}"
