@@ -21,6 +21,7 @@ EXCLUDED: Mapping[str, Mapping[str, str]] = {
 LATER: Mapping[str, Mapping[str, Any]] = {
     "BuildRequest": {"kinds": {}, "model": [], "repairs": 2, "max_tokens": 6000, "revise": True},
     "TaskSpec": {"channel": None, "hints": [], "notes": None},
+    "Story": {"asides": []},
     "Mechanism": {"limits": [], "child": None},
     "Column": {"loadings": [], "conversion": None, "in_text": False},
     "Categorical": {"order": []},

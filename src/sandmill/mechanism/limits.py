@@ -26,7 +26,8 @@ def breaks(limit: Limit, values: Mapping[str, Floats]) -> NDArray[np.bool_]:
     is_excluded = np.isin(values[limit.by], limit.levels)
     if limit.below is not None:
         return is_excluded & (values[limit.column] < limit.below)
-    return is_excluded & (values[limit.column] > limit.above)
+    highest = np.inf if limit.above is None else limit.above
+    return is_excluded & (values[limit.column] > highest)
 
 
 def columns_of_limit(limit: Limit) -> tuple[str, str]:

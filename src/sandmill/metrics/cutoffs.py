@@ -49,8 +49,10 @@ class AffineRule:
         """Return the expected tallies of the rule on rows, shape (1, classes)."""
         chosen, classes = self.classes(probabilities), probabilities.shape[1]
         held = probabilities[np.arange(len(chosen)), chosen]
-        right, predicted = (np.bincount(chosen, weights=part, minlength=classes) for part in (held, None))
-        return Tallies(right[None], predicted[None].astype(np.float64), probabilities.sum(axis=0)[None])
+        right: Floats = np.bincount(chosen, weights=held, minlength=classes).astype(np.float64)
+        predicted: Floats = np.bincount(chosen, minlength=classes).astype(np.float64)
+        true: Floats = probabilities.sum(axis=0)
+        return Tallies(right[None], predicted[None], true[None])
 
 
 def best_cutoff(positive: Floats, finish: Finish) -> float:

@@ -71,7 +71,7 @@ def f1_macro(tallies: Tallies) -> Floats:
 def f1_macro_slopes(tallies: Tallies) -> tuple[Floats, Floats]:
     """Return the slopes of macro-averaged F1. A class that is neither true nor predicted must not be predicted."""
     total = tallies.predicted + tallies.true
-    return divide(2.0, total), divide(-2 * tallies.right, np.square(total), -np.inf)
+    return divide(np.full_like(total, 2.0), total), divide(-2 * tallies.right, np.square(total), -np.inf)
 
 
 def balanced_accuracy(tallies: Tallies) -> Floats:

@@ -14,7 +14,7 @@ from sandmill.models.sections import HEADINGS
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import SplitKind, TargetKind
 from sandmill.synth.describe_columns import columns_section, fault_notes
-from sandmill.synth.tell_child import child_content
+from sandmill.synth.tell import further_files, house_sections
 from sandmill.synth.wording import Wording
 
 _EXAMPLE_ROWS = 3
@@ -38,8 +38,10 @@ def describe(spec: TaskSpec, facts: TaskFacts, sample_csv: bytes) -> str:
         "submission": lambda: _submission(spec, facts, sample_csv, words),
     }
     parts = [f"# {spec.story.title}"]
+    told_after = words.pick("house", ("columns", "overview", "files"))
     for name in words.chosen("orders"):
         parts += [f"## {words.pick(f'heading {name}', HEADINGS[name])}", sections[name]()]
+        parts += house_sections(spec) if name == told_after else []
     return "\n\n".join(parts) + "\n"
 
 
@@ -59,8 +61,7 @@ def _files(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> 
     rows = [(_path(name), content) for name, content in layout.contents(facts, spec.sizes)]
     if words.style:
         rows[:2] = _told_contents(spec, facts, layout, words)
-    if child := spec.mechanism.child:
-        rows.append((_path(child.path), child_content(child, facts.id_column)))
+    rows += [(_path(name), content) for name, content in further_files(spec, layout.item)]
     rows.append((_path(SAMPLE), words.say("file_sample", item=layout.item)))
     shown = {
         "two_columns": lambda: table_of(("file", "content"), rows),

@@ -6,11 +6,6 @@ from sandmill.models.spec import TaskSpec
 Row = tuple[str, str, str]
 
 
-def child_content(child: ChildTable, id_column: str) -> str:
-    """Say what the file of a child table holds."""
-    return f"events of all items: each row is {child.row}, linked by `{id_column}`"
-
-
 def child_rows(child: ChildTable, id_column: str, item: str) -> list[Row]:
     """Return name, type and meaning of each column of the file."""
     return [
