@@ -20,7 +20,7 @@ _LEAST_GAIN = 1e-6
 """Gain of the score below which a search ends."""
 _SHARE_POWERS = (0.0, 1.0)
 """A search for an affine rule starts from argmax(p / share**power), once for each power."""
-_STRIDES = 0.5 ** np.arange(8)
+_STRIDES: Floats = 0.5 ** np.arange(8, dtype=np.float64)
 """Shares of the way to the tallies of the next rule that a step of a search tries."""
 _HALVINGS = 25
 """Bisection steps for the width of a window."""

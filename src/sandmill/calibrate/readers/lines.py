@@ -9,12 +9,14 @@ from sandmill.calibrate.readers.child_lines import aggregate_lines, events_lines
 from sandmill.calibrate.readers.stated import Stated
 from sandmill.calibrate.scripts.layout import listed, number, quoted
 from sandmill.calibrate.solvers.cells import MEASURE
-from sandmill.models.hints import Form, InText, Sentinel, Units
+from sandmill.models.hints import DATA_DICTIONARY, Form, InText, Sentinel, Units
 from sandmill.models.motifs import Aggregate, CodeValue, Condition, Conditional, Formula, NormDistance
 
 _SKEWED = 1.0
 """Skewness of a positive column from which its logarithm is used."""
 _DIGITS = 12
+_FEW_LEVELS = 6
+"""Most levels of a code table that a script repeats."""
 
 
 def decoding_lines(stated: Stated, train: pd.DataFrame) -> list[str]:
@@ -121,6 +123,8 @@ def _form(form: Form, stated: Stated, decoded: pd.DataFrame) -> Iterator[str]:
             table = _mapping(dict(zip(stated.levels[by], norms, strict=True)))
             scale = partial(_scaled, is_log=_is_skewed(decoded[name]))
             yield f"{made} = ({scale(_cell(name))} - {scale(f'{_cell(by)}.map({table})')}).abs()"
+        case CodeValue(column=name, attribute=attribute, values=values) if len(values) > _FEW_LEVELS:
+            yield from _code_table(made, name, attribute)
         case CodeValue(column=name, values=values):
             yield f"{made} = {_cell(name)}.map({_mapping(dict(zip(stated.levels[name], values, strict=True)))})"
         case Conditional(column=name, when=when):
@@ -133,6 +137,14 @@ def _form(form: Form, stated: Stated, decoded: pd.DataFrame) -> Iterator[str]:
                 yield f"{made} = {flag} * ({inside[0]} - {inside[1]}.mean())"
         case Aggregate() as motif if stated.child:
             yield from aggregate_lines(form.name, motif, stated.child)
+
+
+def _code_table(made: str, column: str, attribute: str) -> Iterator[str]:
+    """Read a long code table from the data dictionary instead of repeating it."""
+    header = f"| {column} | {attribute} |"
+    yield f'table = open(f"{{public}}/{DATA_DICTIONARY}", encoding="utf-8").read().partition({quoted(header)})[2]'
+    yield 'pairs = re.findall(r"^\\| (.+) \\| (.+) \\|$", table.partition("\\n\\n")[0], re.MULTILINE)'
+    yield f"{made} = {_cell(column)}.map({{code: float(value) for code, value in pairs}})"
 
 
 def _condition(part: Condition, levels: Mapping[str, tuple[str, ...]]) -> str:

@@ -1,5 +1,6 @@
 """Rewrite the table of a task as a reader sees it, by the same lines that scripts hold."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ def rewritten(table: Table, folder: Path, stated: Stated, earlier: Table | None)
     """Make the table of a reader, which keeps the lines that a script needs to make the same."""
     facts = table.facts
     train, test = kind_named(facts.kind).load("reader").read(folder, facts)
-    names: dict[str, Any] = {"pd": pd, "np": np, "public": str(folder), "ID": facts.id_column}
+    names: dict[str, Any] = {"re": re, "pd": pd, "np": np, "public": str(folder), "ID": facts.id_column}
     names |= {"train": train, "test": test}
     purpose = "Turn codes and notes into what they stand for."
     decoding = _function("decode", purpose, decoding_lines(stated, train))
