@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sandmill.design.columns import is_continuous
+from sandmill.design.columns import may_be_wrong
 from sandmill.design.conditions import Conditions
 from sandmill.design.rule import Rule
 from sandmill.models import faults
@@ -71,7 +71,7 @@ def choose_faults(
 ) -> tuple[faults.Pathology, ...]:
     """Draw the faults of a design. A column's cells have at most one fault."""
     found = [*_label_noise(conditions, link, severity, streams), *_copies(conditions, streams)]
-    eligible = [column for column in columns if is_continuous(column) and not column.unit]
+    eligible = may_be_wrong(columns)
     if PathologyKind.MISSING in conditions.faults:
         order = severity.ordered(eligible, "gap order", streams)
         found += _gaps(structure.missing_share, len(columns), order, rule, streams)

@@ -9,6 +9,7 @@ import numpy as np
 
 from sandmill.design.columns import choose_columns, exact_shares
 from sandmill.design.conditions import Conditions, choose_conditions, no_faults
+from sandmill.design.dependence import limits_of
 from sandmill.design.draft_rule import orient, rule_of
 from sandmill.design.faults import Severity, choose_faults
 from sandmill.design.lexicon import load_domains
@@ -78,6 +79,7 @@ def design_task(
         link=target.link,
         pathologies=choose_faults(structure, conditions, target.link, columns, rule, severity, streams),
         subgroup=rule.subgroup,
+        limits=limits_of(columns, domain.knows),
     )
     standardized = standardize_terms(unscaled, streams.child("standardize"))
     shares = _class_shares(structure, conditions, target.link, streams.generator("shares"))
