@@ -44,7 +44,10 @@ def limits_of(columns: Sequence[Column], knows: Knowledge) -> tuple[Order | Excl
         if word.lower in by_name and word.upper in by_name
     ]
     exclusions = [
-        _exclusion(word, by_name[word.by]) for word in knows.exclusions if word.column in by_name and word.by in by_name
+        limit
+        for word in knows.exclusions
+        if word.column in by_name and word.by in by_name
+        for limit in _exclusions(word, by_name[word.by])
     ]
     return (*orders, *exclusions)
 
