@@ -12,6 +12,7 @@ import numpy as np
 from sandmill.design.columns import choose_columns, exact_shares
 from sandmill.design.conditions import Conditions, choose_conditions, no_faults
 from sandmill.design.decodings import convert_columns, mark_gaps, state_sentinels, state_units
+from sandmill.design.dependence import limits_of
 from sandmill.design.draft_rule import orient, rule_of
 from sandmill.design.faults import Severity, choose_faults
 from sandmill.design.hints import HintPlan, add_spare, choose_hints, draw_asides
@@ -103,6 +104,7 @@ def design_task(
         link=link,
         pathologies=faults,
         subgroup=rule.subgroup,
+        limits=limits_of(columns, domain.knows),
     )
     standardized = standardize_terms(unscaled, streams.child("standardize"))
     decodings = (

@@ -15,7 +15,8 @@ _STYLES = 2**31
 
 def write_story(vocabulary: Vocabulary, columns: Sequence[Column], target: Target, streams: Streams) -> Story:
     """Write the domain's story for the chosen columns and target, with one of the domain's overviews."""
-    meanings = {word.name: word.meaning for word in vocabulary.words}
+    words = (*vocabulary.words, *vocabulary.domain.knows.identities)
+    meanings = {word.name: word.meaning for word in words}
     units = vocabulary.unit.plural if vocabulary.unit else None
     return _story(vocabulary.domain, {column.name: meanings[column.name] for column in columns}, target, streams, units)
 
