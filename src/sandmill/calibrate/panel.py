@@ -199,15 +199,19 @@ class Panel:
         """The files as solvers read them, a `solvers.table.Table`."""
         return self._table
 
+    def beside(self, table: Any) -> "Panel":
+        """A panel on another table of the same task, such as a reader's."""
+        other = object.__new__(Panel)
+        other._table = table
+        return other
+
     def aside(self, rows: NDArray[np.intp] | None = None) -> "Panel":
         """The same files for runs off the board: what these make for themselves is not kept here.
 
         Args:
             rows: test rows to answer; all if None.
         """
-        other = object.__new__(Panel)
-        other._table = self._table.aside(rows)
-        return other
+        return self.beside(self._table.aside(rows))
 
     def run_solver(
         self,

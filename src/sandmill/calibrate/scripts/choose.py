@@ -71,7 +71,7 @@ class _Candidate:
     write: Callable[[], str]
 
 
-def write_ladder(table: Table, folder: Path, test: GradedTest) -> tuple[Script, ...]:
+def write_ladder(table: Table, folder: Path, test: GradedTest, reader: Table | None = None) -> tuple[Script, ...]:
     """Write the scripts of a task: reference, competent, naive.
 
     Models are ranked by what their likes in the panel score on the feedback part; those in front are fitted as scripts
@@ -83,11 +83,12 @@ def write_ladder(table: Table, folder: Path, test: GradedTest) -> tuple[Script, 
         table: the public files as solvers read them, with what the panel has found and fitted.
         folder: holds train.csv and test.csv.
         test: what scripts are judged on.
+        reader: the table of a reader. The reference is then a reader's script; the others read the data alone.
     """
     with script_surroundings(folder, folder / "submission.csv"):
-        found = find(table)
-        bench = _Bench(found, table, test)
-        reference = min(bench.mixtures(), key=_loss)
+        bench = _Bench(find(table), table, test)
+        best = bench if reader is None else _Bench(find(reader), reader, test)
+        reference = min(best.mixtures(), key=_loss)
         competent = _below(reference, bench.usual(), test)
         naive = _below(competent, bench.first_tries(), test)
     rungs = zip(Rung, (reference, competent, naive), strict=True)

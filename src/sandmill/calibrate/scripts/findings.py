@@ -90,6 +90,8 @@ class Findings:
     """Whether training lacks a class of the task."""
     half_life: float | None
     """Half-life of a row's weight in days; None where all rows count alike."""
+    reading: tuple[str, ...]
+    """What a reader does to the tables after reading them; nothing for others."""
     columns: Mapping[str, Columns]
     """Sets of columns by name.
 
@@ -154,6 +156,7 @@ def find(table: Table) -> Findings:
         mean_rate=float(np.mean(table.target)),
         absent_classes=bool(facts.classes) and any((class_shares(part) == 0).any() for part in parts),
         half_life=_half_life(table, raw, dates, wanted),
+        reading=table.reading,
         columns=sets,
     )
 

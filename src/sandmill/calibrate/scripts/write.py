@@ -137,9 +137,9 @@ def _head(found: Findings, approach: str) -> list[str]:
 
 
 def reading_block(found: Findings) -> list[str]:
-    """Read the public files, as the kind's reader does."""
+    """Read the public files, as the kind's reader does, and what their texts state."""
     lines: list[str] = kind_named(found.facts.kind).load("reader").source(found.facts)
-    return lines
+    return [*lines, *(["", "", *found.reading, ""] if found.reading else [])]
 
 
 def _cleaning(found: Findings) -> list[str]:

@@ -45,11 +45,20 @@ class Table:
     """RowNumbers in train.csv of the rows in `train`."""
     learned: dict[Any, Any] = field(default_factory=dict)
     """What was made of the training rows alone: it serves whatever test rows are asked about."""
+    reading: tuple[str, ...] = ()
+    """Lines of a script that a reader runs after reading the files."""
+    stated: tuple[str, ...] = ()
+    """Columns that these lines add: quantities that the texts of the task define."""
 
     @classmethod
     def read(cls, folder: Path, facts: TaskFacts) -> "Table":
-        """Read the public files as their kind says; a training row that repeats another is dropped."""
+        """Read the public files as their kind says."""
         train, test = kind_named(facts.kind).load("reader").read(folder, facts)
+        return cls.of(train, test, facts)
+
+    @classmethod
+    def of(cls, train: pd.DataFrame, test: pd.DataFrame, facts: TaskFacts) -> "Table":
+        """Make a table of two data frames, which it changes; a training row that repeats another is dropped."""
         features = [name for name in test.columns if name != facts.id_column]
         features, texts = expand_texts(train, test, features)
         kinds = tidy(train, test, features)

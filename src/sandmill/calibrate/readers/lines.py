@@ -1,0 +1,176 @@
+"""Stated facts as lines of pandas: the panel runs them, and scripts hold them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+import pandas as pd
+
+from sandmill.calibrate.readers.child_lines import aggregate_lines, events_lines
+from sandmill.calibrate.readers.stated import Stated
+from sandmill.calibrate.scripts.layout import listed, number, quoted
+from sandmill.calibrate.solvers.cells import MEASURE
+from sandmill.models.hints import Form, InText, Sentinel, Units
+from sandmill.models.motifs import Aggregate, CodeValue, Condition, Conditional, Formula, NormDistance
+
+_SKEWED = 1.0
+"""Skewness of a positive column from which its logarithm is used."""
+_DIGITS = 12
+
+
+def decoding_lines(stated: Stated, train: pd.DataFrame) -> list[str]:
+    """Write how cells become what they stand for: values in texts, sentinels, units.
+
+    Args:
+        stated: facts of the task.
+        train: training rows as read from their file.
+
+    Returns:
+        Statements about a data frame `df`; none if nothing is coded.
+    """
+    told = [fact for fact in stated.facts if isinstance(fact, InText)]
+    lines = [line for fact in told for line in _in_text(fact)]
+    notes = dict.fromkeys(fact.notes for fact in told)
+    lines += [f"df = df.drop(columns={listed(notes)})"] if notes else []
+    for fact in stated.facts:
+        match fact:
+            case Sentinel(column=name, value=value):
+                lines.append(f"{_cell(name)} = {_cell(name)}.mask({_cell(name)} == {_exact(value)})")
+            case Units():
+                lines += _units(fact, stated.levels[fact.by])
+    return [*_numbers_from_text(stated, train), *lines]
+
+
+def form_lines(stated: Stated, decoded: pd.DataFrame) -> list[str]:
+    """Write the stated quantities as further columns of a data frame `df`.
+
+    Args:
+        stated: facts of the task.
+        decoded: training rows after the decoding lines.
+    """
+    forms = [fact for fact in stated.facts if isinstance(fact, Form)]
+    return [line for form in forms for line in _form(form, stated, decoded)]
+
+
+def made_columns(stated: Stated) -> tuple[str, ...]:
+    """Return the names of the columns that the form lines add."""
+    return tuple(name for fact in stated.facts if isinstance(fact, Form) for name in _names(fact))
+
+
+def child_block(stated: Stated) -> list[str]:
+    """Write how the child table is read; nothing if no stated quantity needs it."""
+    needed = any(isinstance(fact, Form) and isinstance(fact.motif, Aggregate) for fact in stated.facts)
+    return events_lines(stated.child) if needed and stated.child else []
+
+
+def _in_text(fact: InText) -> list[str]:
+    found = f"df[{quoted(fact.notes)}].str.extract({_raw(fact.pattern)}, expand=False)"
+    if fact.levels:
+        return [f'{_cell(fact.column)} = {found}.str.replace(" ", "_")']
+    return [f"{_cell(fact.column)} = pd.to_numeric({found})"]
+
+
+def _units(fact: Units, levels: Sequence[str]) -> list[str]:
+    cell, by = _cell(fact.column), _cell(fact.by)
+    lines = []
+    changed = [place for place, pair in enumerate(zip(fact.factors, fact.offsets, strict=True)) if pair != (1, 0)]
+    for pair in dict.fromkeys((fact.factors[place], fact.offsets[place]) for place in changed):
+        there = [levels[place] for place in changed if (fact.factors[place], fact.offsets[place]) == pair]
+        factor, offset = pair
+        less = f"({cell} - {_exact(offset)})" if offset else cell
+        lines.append(f"{cell} = {cell}.mask({by}.isin({listed(there)}), {less} / {_exact(factor)})")
+    return lines
+
+
+def _numbers_from_text(stated: Stated, train: pd.DataFrame) -> list[str]:
+    """Read numbers that some rows of the file write with their unit, where a fact uses them as numbers."""
+    used = dict.fromkeys(name for fact in stated.facts for name in _numeric_columns(fact))
+    mixed = [name for name in used if name in train and not pd.api.types.is_numeric_dtype(train[name])]
+    pattern = f'r"^{MEASURE.pattern}$"'
+    read = "{0} = pd.to_numeric({0}.astype(str).str.extract({1}, expand=False))"
+    return [read.format(_cell(name), pattern) for name in mixed]
+
+
+def _numeric_columns(fact: object) -> Iterator[str]:
+    match fact:
+        case Sentinel(column=name) | Units(column=name):
+            yield name
+        case Form(motif=Formula(top=top, bottom=bottom)):
+            yield from (name for part in (*top, *bottom) for name in part)
+        case Form(motif=NormDistance(column=name)):
+            yield name
+        case Form(motif=Conditional(column=name, when=when)):
+            yield from (part.column for part in when if not part.levels)
+            yield from (name,) if name else ()
+
+
+def _names(form: Form) -> tuple[str, ...]:
+    match form.motif:
+        case Conditional(column=str()):
+            return (form.name, f"{form.name}_holds")
+        case _:
+            return (form.name,)
+
+
+def _form(form: Form, stated: Stated, decoded: pd.DataFrame) -> Iterator[str]:
+    made = _cell(form.name)
+    match form.motif:
+        case Formula(top=top, bottom=bottom):
+            below = f" / {_product(bottom, nested=True)}" if bottom else ""
+            yield f"{made} = np.log({_product(top)}{below})"
+        case NormDistance(column=name, by=by, norms=norms):
+            table = _mapping(dict(zip(stated.levels[by], norms, strict=True)))
+            scale = partial(_scaled, is_log=_is_skewed(decoded[name]))
+            yield f"{made} = ({scale(_cell(name))} - {scale(f'{_cell(by)}.map({table})')}).abs()"
+        case CodeValue(column=name, values=values):
+            yield f"{made} = {_cell(name)}.map({_mapping(dict(zip(stated.levels[name], values, strict=True)))})"
+        case Conditional(column=name, when=when):
+            holds = " & ".join(_condition(part, stated.levels) for part in when)
+            flag = _cell(f"{form.name}_holds") if name else made
+            yield f"{flag} = ({holds}).astype(float)"
+            if name:
+                scale = partial(_scaled, is_log=_is_skewed(decoded[name]))
+                inside = scale(_cell(name)), scale(f"train[{quoted(name)}]")
+                yield f"{made} = {flag} * ({inside[0]} - {inside[1]}.mean())"
+        case Aggregate() as motif if stated.child:
+            yield from aggregate_lines(form.name, motif, stated.child)
+
+
+def _condition(part: Condition, levels: Mapping[str, tuple[str, ...]]) -> str:
+    if part.levels:
+        return f"{_cell(part.column)}.isin({listed(levels[part.column][code] for code in part.levels)})"
+    if part.above is not None:
+        return f"({_cell(part.column)} > {_exact(part.above)})"
+    return f"({_cell(part.column)} <= {_exact(part.at_most or 0.0)})"
+
+
+def _product(factors: Sequence[tuple[str, ...]], *, nested: bool = False) -> str:
+    parts = [" + ".join(map(_cell, names)) for names in factors]
+    text = " * ".join(f"({part})" if " + " in part and len(parts) > 1 else part for part in parts)
+    is_simple = len(parts) == 1 and " + " not in parts[0]
+    return f"({text})" if (nested and not is_simple) or (len(parts) == 1 and not is_simple) else text
+
+
+def _scaled(expression: str, *, is_log: bool) -> str:
+    return f"np.log({expression})" if is_log else expression
+
+
+def _is_skewed(cells: pd.Series) -> bool:
+    values = cells.dropna().to_numpy(dtype=float)
+    spread = values.std()
+    return bool((values > 0).all() and ((values - values.mean()) ** 3).mean() > _SKEWED * spread**3)
+
+
+def _mapping(values: Mapping[str, float]) -> str:
+    return "{" + ", ".join(f"{quoted(level)}: {_exact(value)}" for level, value in values.items()) + "}"
+
+
+def _cell(name: str) -> str:
+    return f"df[{quoted(name)}]"
+
+
+def _raw(pattern: str) -> str:
+    return f'r"{pattern}"' if '"' not in pattern and not pattern.endswith("\\") else repr(pattern)
+
+
+def _exact(value: float) -> str:
+    return number(value, _DIGITS)

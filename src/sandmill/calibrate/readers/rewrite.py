@@ -1,0 +1,39 @@
+"""Rewrite the table of a task as a reader sees it, by the same lines that scripts hold."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sandmill.calibrate.readers.lines import child_block, decoding_lines, form_lines, made_columns
+from sandmill.calibrate.readers.stated import Stated
+from sandmill.calibrate.scripts.run import run_source
+from sandmill.calibrate.solvers.table import Table
+from sandmill.models.kinds import kind_named
+
+
+def rewritten(table: Table, folder: Path, stated: Stated, earlier: Table | None) -> Table:
+    """Make the table of a reader, which keeps the lines that a script needs to make the same."""
+    facts = table.facts
+    train, test = kind_named(facts.kind).load("reader").read(folder, facts)
+    names: dict[str, Any] = {"pd": pd, "np": np, "public": str(folder), "ID": facts.id_column}
+    names |= {"train": train, "test": test}
+    purpose = "Turn codes and notes into what they stand for."
+    decoding = _function("decode", purpose, decoding_lines(stated, train))
+    run_source("\n".join(decoding), names)
+    forms = form_lines(stated, names["train"])
+    adding = [*child_block(stated), *_function("add_stated", "Add the quantities that the description defines.", forms)]
+    run_source("\n".join(adding), names)
+    made = Table.of(names["train"], names["test"], facts)
+    made.reading, made.stated = (*decoding, *adding), made_columns(stated)
+    if earlier is not None and made.train.equals(earlier.train):
+        made.learned = earlier.learned
+    return made
+
+
+def _function(name: str, purpose: str, lines: list[str]) -> list[str]:
+    if not lines:
+        return []
+    body = [f'    """{purpose}"""', "    df = df.copy()", *(f"    {line}" for line in lines), "    return df"]
+    return [f"def {name}(df):", *body, "", "", f"train, test = {name}(train), {name}(test)"]

@@ -1,0 +1,58 @@
+"""Run readers: usual models on a table to which the stated facts were added."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from sandmill.calibrate.panel import Panel, PanelRun
+from sandmill.calibrate.readers.stated import Stated
+from sandmill.models.calibration import Tier
+
+READERS = ("reader_linear", "reader_search", "reader_sparse", "reader_process", "reader_trees")
+"""Readers by the model that each uses."""
+
+
+def read_table(panel: Panel, folder: Path, stated: Stated, earlier: Any = None) -> Any:
+    """Make the table of a reader: decoded cells, and the stated quantities as columns.
+
+    Args:
+        panel: of the same folder.
+        folder: holds the public files.
+        stated: facts found in them.
+        earlier: a reader's table with the same training rows, whose fits are taken over.
+    """
+    from sandmill.calibrate.readers.rewrite import rewritten
+
+    return rewritten(panel.table, folder, stated, earlier)
+
+
+def run_readers(panel: Panel, table: Any, names: tuple[str, ...] = READERS) -> list[PanelRun]:
+    """Solve a task with readers.
+
+    Args:
+        panel: of the task; failures are recorded as in its own runs.
+        table: from `read_table`.
+        names: which of `READERS`.
+    """
+    from sklearn import config_context
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    beside = panel.beside(table)
+    with threadpool_limits(1), config_context(skip_parameter_validation=True):
+        return [beside.run_solver(name, Tier.READER, _loader(name), _load_decision) for name in names]
+
+
+def _loader(name: str) -> Callable[[], Callable[[Any], Any]]:
+    def load() -> Callable[[Any], Any]:
+        from sandmill.calibrate.readers import solvers
+
+        found: Callable[[Any], Any] = getattr(solvers, name)
+        return found
+
+    return load
+
+
+def _load_decision() -> Callable[[Any, Any], Any]:
+    from sandmill.calibrate.solvers.decisions import decide
+
+    return decide
