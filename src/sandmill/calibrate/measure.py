@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sandmill.calibrate.board import LEAST_STEP
+from sandmill.calibrate.milestones import require_room
 from sandmill.errors import ItemRejected
 from sandmill.metrics import Metric
 from sandmill.metrics.base import Array, Floats
@@ -29,8 +30,8 @@ STANDARD_ERRORS = 5.0
 """Least distance of oracle and trivial; nearer than that a design has no signal to learn."""
 
 TYPICAL_DRAW_SD, TYPICAL_WEIGHT = 0.05, 4.0
-"""Standard deviation of difficulty over training draws (root mean square of 45 designs), and the draws that it counts as
-beside those that were measured."""
+"""Standard deviation of difficulty over training draws (root mean square of 45 designs), and its weight in draws beside
+those that were measured."""
 Z_OF_INTERVAL = 1.645
 """Standard deviations from the middle to the ends of a 90 % interval."""
 
@@ -165,6 +166,16 @@ def require_trivial_loses(trivial: float, bars: Thresholds, oracle: float) -> No
     if bronze < LEAST_STEP:
         detail = f"bronze closes {bronze:.3f} of the gap; a constant closes none and must stay {LEAST_STEP:g} below it"
         raise ItemRejected(Stage.CALIBRATE, "trivial_medal", detail)
+
+
+def require_informed_gold(measured: Calibration, informed: float) -> None:
+    """Refuse a task whose gold is above the score of the informed solver.
+
+    Raises:
+        ItemRejected: `no_room`.
+    """
+    ends = measured.trivial, measured.oracle
+    require_room(gap_closed(informed, *ends), gap_closed(measured.thresholds.gold, *ends))
 
 
 def with_scripts(measured: Calibration, scores: Sequence[ScriptScore]) -> Calibration:

@@ -145,6 +145,31 @@ def require_room(informed: float, gold: float) -> None:
         raise ItemRejected(Stage.CALIBRATE, "no_room", detail)
 
 
+def milestone_faults(found: Milestones, board: Sequence[BoardEntry]) -> list[str]:
+    """Say which deciding runs contradict the leaderboard, and what is wrong with the draws or the margin."""
+    on_board = {entry.solver: entry for entry in board}
+    faults = []
+    for entry in found.entries:
+        listed = on_board.get(entry.solver)
+        recorded = entry.tier, entry.final, entry.feedback
+        if entry.on_board and (listed is None or (listed.tier, listed.final, listed.feedback) != recorded):
+            faults.append(f"{entry.solver} decides thresholds with other scores than those of the board")
+        if not entry.on_board and (listed is not None or entry.tier is Tier.READER):
+            faults.append(f"{entry.solver} decides thresholds and must not be on the board")
+    if len({len(entry.shares) for entry in found.entries}) > 1:
+        faults.append("deciding runs were measured on different numbers of training draws")
+    elif found.gold == "readers" and (found.margin is None or not _is_margin(found)):
+        faults.append("the margin of the readers does not follow from the shares, or is too small")
+    return faults
+
+
+def _is_margin(found: Milestones) -> bool:
+    has_readers = any(entry.tier is Tier.READER for entry in found.entries)
+    return (
+        has_readers and found.margin == reading_margin(found.entries) and reading_margin(found.entries) >= LEAST_MARGIN
+    )
+
+
 def milestone_thresholds(
     found: Milestones, board: Sequence[BoardEntry], part: Part, trivial: float, oracle: float
 ) -> Thresholds:

@@ -1,15 +1,16 @@
-"""How often agents solve a task: the share of them that reach bronze with the best of a few attempts."""
+"""How often agents solve a task: the share of them that reach bronze, and the share of scripts that reach silver."""
 
 from collections.abc import Sequence
 from math import comb
 
 import numpy as np
 
+from sandmill.calibrate.measure import band_of
 from sandmill.calibrate.panel import PanelRun, Rows
 from sandmill.calibrate.pipelines import PIPELINES_VERSION
 from sandmill.metrics import Metric
 from sandmill.metrics.base import SCORE_DECIMALS, Array, Floats
-from sandmill.models.calibration import SolveRate
+from sandmill.models.calibration import Calibration, MedalHardness, SolveRate
 
 ATTEMPTS = 3
 RESAMPLES = 1000
@@ -58,6 +59,43 @@ def solve_rate(
         high=round(min(max(float(high), value), 1.0), 6),
         pipelines=len(runs),
         attempts=ATTEMPTS,
+        version=PIPELINES_VERSION,
+    )
+
+
+def reaches_silver(run: PanelRun, truth: Array, rows: Rows, metric: Metric, measured: Calibration) -> bool:
+    """Whether a run reaches silver on some final rows.
+
+    Args:
+        run: a failed one does not reach it.
+        truth: answers of these rows.
+        rows: which of the run's rows they are.
+        metric: the task's metric.
+        measured: has the threshold.
+    """
+    if not run.has_run:
+        return False
+    score, silver = round(metric.own_score(truth, run.on(rows)), SCORE_DECIMALS), measured.thresholds.silver
+    return score <= silver if measured.is_lower_better else score >= silver
+
+
+def medal_hardness(reached: Sequence[Sequence[bool]], rng: np.random.Generator) -> MedalHardness:
+    """Measure the share of scripts that miss silver.
+
+    Args:
+        reached: for each training draw, whether each script reaches silver. Scripts have the same order in all draws.
+        rng: for the bootstrap over scripts.
+    """
+    shares = np.array(reached, dtype=float).mean(axis=0)
+    drawn = shares[rng.integers(len(shares), size=(RESAMPLES, len(shares)))].mean(axis=1)
+    value = round(1 - float(shares.mean()), 6)
+    low, high = np.quantile(1 - drawn, (0.05, 0.95))
+    return MedalHardness(
+        value=value,
+        low=round(min(float(low), value), 6),
+        high=round(max(float(high), value), 6),
+        band=band_of(value),
+        draws=len(reached),
         version=PIPELINES_VERSION,
     )
 

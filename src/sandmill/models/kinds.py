@@ -60,7 +60,7 @@ class Kind(Frozen):
         return getattr(found, name) if name else found
 
 
-TABLE = Kind(name="table", modality=Modality.TABULAR)
+TABLE = Kind(name="table", modality=Modality.TABULAR, medals="milestones")
 TEXT = Kind(
     name="text",
     modality=Modality.TEXT,
