@@ -116,7 +116,7 @@ PANEL: tuple[Entry, ...] = (
         "recency_search",
     ),
     *_tier(Tier.SEARCH, "cutoff_search", decision="cut_best"),
-    *_tier(Tier.ENSEMBLE, "blend_usual", "blend_smooth", "blend_searched", "blend_wide"),
+    *_tier(Tier.ENSEMBLE, "blend_usual", "blend_searched", "blend_wide"),
 )
 """The ladder, weakest tier first. One entry set for all tasks: an entry never knows how a task was made."""
 

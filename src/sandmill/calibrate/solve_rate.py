@@ -14,6 +14,9 @@ from sandmill.models.calibration import Calibration, MedalHardness, SolveRate
 
 ATTEMPTS = 3
 RESAMPLES = 1000
+GROUP = 8
+"""Scripts of a group for medal hardness. A single script of the distribution seldom reaches silver, so its share alone
+would call every task expert."""
 
 
 def solve_rate(
@@ -80,21 +83,24 @@ def reaches_silver(run: PanelRun, truth: Array, rows: Rows, metric: Metric, meas
 
 
 def medal_hardness(reached: Sequence[Sequence[bool]], rng: np.random.Generator) -> MedalHardness:
-    """Measure the share of scripts that miss silver.
+    """Measure the chance that no script of a group reaches silver.
 
     Args:
         reached: for each training draw, whether each script reaches silver. Scripts have the same order in all draws.
         rng: for the bootstrap over scripts.
     """
-    shares = np.array(reached, dtype=float).mean(axis=0)
-    drawn = shares[rng.integers(len(shares), size=(RESAMPLES, len(shares)))].mean(axis=1)
-    value = round(1 - float(shares.mean()), 6)
-    low, high = np.quantile(1 - drawn, (0.05, 0.95))
+    reaching = np.array(reached, dtype=float).mean(axis=0)
+    drawn = reaching[rng.integers(len(reaching), size=(RESAMPLES, len(reaching)))].mean(axis=1)
+    share = float(reaching.mean())
+    value = round((1 - share) ** GROUP, 6)
+    low, high = np.quantile((1 - drawn) ** GROUP, (0.05, 0.95))
     return MedalHardness(
         value=value,
         low=round(min(float(low), value), 6),
         high=round(max(float(high), value), 6),
         band=band_of(value),
+        share=round(share, 6),
+        scripts=GROUP,
         draws=len(reached),
         version=PIPELINES_VERSION,
     )

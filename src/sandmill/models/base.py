@@ -29,6 +29,10 @@ MedalRule = Literal["ranks", "milestones"]
 between usual models, blind ensembles, the best blind run and readers."""
 
 
+Steered = Literal["difficulty", "medal_hardness"]
+"""Measure whose bands a mix asks for."""
+
+
 class Band(StrEnum):
     """Difficulty bands, easiest first. `BAND_FLOORS` in `models.calibration` has their limits."""
 

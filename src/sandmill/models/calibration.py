@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from sandmill.models.base import Band, Frozen, MedalRule
+from sandmill.models.base import Band, Frozen, MedalRule, Steered
 from sandmill.models.skills import SkillLift
 
 BAND_FLOORS = {Band.EASY: 0.0, Band.MEDIUM: 0.25, Band.HARD: 0.5, Band.EXPERT: 0.75}
@@ -134,14 +134,21 @@ class Milestones(Frozen):
 
 
 class MedalHardness(Frozen):
-    """1 - share of blind scripts that reach silver: a frozen distribution of pipelines, and the adversary."""
+    """Chance that no script of a small group reaches silver: (1 - share)^scripts.
+
+    `share` is the share of blind scripts that reach silver: a frozen distribution of pipelines, and the adversary.
+    """
 
     value: float = Field(ge=0, le=1)
     low: float = Field(ge=0, le=1)
     high: float = Field(ge=0, le=1)
-    """`low` and `high` are a 90 % confidence interval from a bootstrap over pipelines."""
+    """`low` and `high` are a 90 % confidence interval from a bootstrap over scripts."""
     band: Band
     """Band by the same floors as difficulty."""
+    share: float = Field(ge=0, le=1)
+    """Over scripts and training draws."""
+    scripts: int = Field(ge=1)
+    """Scripts of a group."""
     draws: int = Field(ge=1)
     """Training draws that the share is taken over."""
     version: int
@@ -248,3 +255,8 @@ class Calibration(Frozen):
     solve_rate: SolveRate | None = None
     lifts: tuple[SkillLift, ...] = ()
     """Lift of each skill that the design declares."""
+
+    def band_by(self, steered: Steered) -> Band:
+        """Return the band of a measure; that of difficulty where medal hardness was not measured."""
+        by_medals = steered == "medal_hardness" and self.medal_hardness
+        return by_medals.band if by_medals else self.difficulty.band

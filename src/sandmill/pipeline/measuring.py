@@ -65,17 +65,17 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
     be published, none of which is in the pilot.
 
     Raises:
-        OffBand: if the difficulty is not accepted.
+        OffBand: if the difficulty, or the medal hardness of a slot that is steered by it, is not accepted.
         ItemRejected: if the panel or the thresholds are not fit for a task.
     """
-    wanted = None if attempt.any_band else attempt.slot.band
+    wanted, by = None if attempt.any_band else attempt.slot.band, attempt.slot.steered
     rule, facts = pilot.spec.kind.medals, pilot.facts
     stated = _stated(pilot, secret, attempt.replicate)
     with TemporaryDirectory(prefix="sandmill-panel-") as name:
         started = time.process_time()
         tried = Contest(Path(name), pilot.files, facts, stated)
         runs = tried.run(_PROBE)
-        if wanted:
+        if wanted and by == "difficulty":
             probed = _difficulty_of(pilot, runs).value
             low, high = accepted_range(wanted)
             if not low <= probed < high:
@@ -105,7 +105,7 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
             draws.deciding if draws else None,
             beside,
         )
-        if wanted and measured.difficulty.band is not wanted:
+        if wanted and by == "difficulty" and measured.difficulty.band is not wanted:
             raise OffBand(measured.difficulty.value, wanted)
         informed = informed_score(contest.panel, rendered)
         if informed is not None and rule == "milestones":
@@ -115,6 +115,8 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         measured = measured.model_copy(update={"informed": informed})
         trivial = next(run for run in board if run.name == TRIVIAL)
         appraised = appraise(measured, contest.panel, trivial, rendered, streams, draws, beside)
+        if wanted and by == "medal_hardness" and (medals := appraised.medal_hardness) and medals.band is not wanted:
+            raise OffBand(medals.value, wanted, by)
         appraised = appraised.model_copy(update={"ceiling": measure_ceiling(measured, pilot, rendered)})
         return Calibrated(package, appraised, {one.score.file: one.source for one in scripts}, panel_s)
 

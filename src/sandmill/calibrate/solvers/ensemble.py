@@ -35,11 +35,6 @@ def blend_usual(table: Table) -> Any:
     return _blend(_USUAL, table)
 
 
-def blend_smooth(table: Table) -> Any:
-    """Average a linear model of found features and two smooth functions of them."""
-    return _blend(_SMOOTH, table)
-
-
 def blend_searched(table: Table) -> Any:
     """Average models of found features, trees among them, and a stack of plain models."""
     return _blend(_SEARCHED, table)
