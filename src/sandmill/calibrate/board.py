@@ -54,15 +54,29 @@ def thresholds(scores: Sequence[float], is_lower_better: bool) -> Thresholds:
     if not scores:
         raise ItemRejected(Stage.CALIBRATE, "flat_board", "no solver has a score")
     ranked = sorted(scores, reverse=not is_lower_better)
-    bars = [*(ranked[row - 1] for row in medal_rows(len(ranked))), round(median(ranked), 5)]
+    gold, silver, bronze = (ranked[row - 1] for row in medal_rows(len(ranked)))
+    return falling(Thresholds(gold=gold, silver=silver, bronze=bronze, median=middle_of(scores)), is_lower_better)
+
+
+def middle_of(scores: Sequence[float]) -> float:
+    """Return the median of a board, rounded as scores are."""
+    return round(median(scores), 5)
+
+
+def falling(bars: Thresholds, is_lower_better: bool) -> Thresholds:
+    """Return thresholds that fall from gold to the median.
+
+    Raises:
+        ItemRejected: `flat_board`, unless they fall strictly, by at least 1e-4 each.
+    """
     sign = -1 if is_lower_better else 1
-    steps = [round(sign * (better - worse), 9) for better, worse in pairwise(bars)]
+    falls = pairwise((bars.gold, bars.silver, bars.bronze, bars.median))
+    steps = [round(sign * (better - worse), 9) for better, worse in falls]
     if min(steps) < SMALLEST_STEP:
         shown = ", ".join(f"{step:.5f}" for step in steps)
         detail = f"gold to silver to bronze to median falls by {shown}; each step must be at least {SMALLEST_STEP:g}"
         raise ItemRejected(Stage.CALIBRATE, "flat_board", detail)
-    gold, silver, bronze, middle = bars
-    return Thresholds(gold=gold, silver=silver, bronze=bronze, median=middle)
+    return bars
 
 
 def gap_steps(bars: Thresholds, trivial: float, oracle: float) -> tuple[float, float, float]:

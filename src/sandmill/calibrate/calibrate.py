@@ -1,26 +1,30 @@
 """From the panel's runs to everything that is recorded of a task's measure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sandmill.calibrate.board import gap_steps, leaderboard, thresholds
+from sandmill.calibrate.deciding import Deciding, resample_milestones, with_draws
 from sandmill.calibrate.measure import (
+    RESAMPLES,
     difficulty,
     draw_counts,
+    over_draws,
     remembering,
     require_trivial_loses,
     signal_check,
 )
+from sandmill.calibrate.milestones import MilestoneRule, milestone_thresholds
 from sandmill.calibrate.panel import TRIVIAL, PanelRun
-from sandmill.calibrate.steadiness import require_order, resample_thresholds, steadiness
+from sandmill.calibrate.steadiness import ThresholdScores, require_order, resample_thresholds, steadiness
 from sandmill.errors import ItemRejected
 from sandmill.metrics import Metric
-from sandmill.metrics.base import SCORE_DECIMALS, Array
-from sandmill.models.base import Stage
-from sandmill.models.calibration import BoardEntry, Calibration, Sizing, Tier
+from sandmill.metrics.base import SCORE_DECIMALS, Array, Floats
+from sandmill.models.base import Part, Stage
+from sandmill.models.calibration import BoardEntry, Calibration, Milestones, Sizing, Tier
 
 LEAST_ENTRIES = 25
 FEEDBACK_RESAMPLES = 100
@@ -45,67 +49,127 @@ class Graded:
         return None if self.items is None else self.items[part]
 
 
+@dataclass(frozen=True)
+class _PartOf:
+    """What the runs say of one part, and how it is resampled."""
+
+    truth: Array
+    oracle: Array
+    said: Mapping[str, Array]
+    """Predictions by run."""
+    counts: Floats
+    metric: Metric
+
+    def rounded(self, prediction: Array) -> float:
+        """Score as it is published, by the fast way: the same to 9 decimals as the library's, which grades."""
+        return round(self.metric.own_score(self.truth, prediction), SCORE_DECIMALS)
+
+    def ends(self) -> tuple[float, float]:
+        """Scores of the trivial solver and of the oracle."""
+        return self.rounded(self.said[TRIVIAL]), self.rounded(self.oracle)
+
+
 def calibrate(
-    runs: Sequence[PanelRun], rows: Graded, metric: Metric, sizing: Sizing, rng: np.random.Generator
+    runs: Sequence[PanelRun],
+    rows: Graded,
+    metric: Metric,
+    sizing: Sizing,
+    rng: np.random.Generator,
+    deciding: Deciding | None = None,
+    beside: Sequence[PanelRun] = (),
 ) -> Calibration:
-    """Rank the panel's runs on a task and measure it.
+    """Rank the runs on a task and measure it.
 
     Args:
-        runs: from `Panel.run`; failed ones stay off the board.
+        runs: of the leaderboard; failed ones stay off it.
         rows: which rows count.
         metric: the task's metric.
         sizing: how the final part got its size; recorded.
         rng: for the bootstraps.
+        deciding: runs that decide milestones, measured on several draws. None: thresholds follow by ranks.
+        beside: deciding runs that are not on the leaderboard.
 
     Raises:
         ItemRejected: `panel_failed` if too few solvers ran, `no_signal`, `flat_board`, `near_ties`, `trivial_medal`
             or `unsteady_order`.
     """
     ran, metric = require_enough(runs), remembering(metric)
-    is_final, lower = rows.is_final, metric.is_lower_better
-    final, feedback, oracle = rows.truth[is_final], rows.truth[~is_final], rows.oracle[is_final]
-    on_test = {run.name: run.prediction for run in ran}
-    on_final, on_feedback = ({name: answer[part] for name, answer in on_test.items()} for part in (is_final, ~is_final))
-    counts = draw_counts(len(final), rng, items=rows.items_in(is_final))
-    signal_check(final, on_final[TRIVIAL], oracle, metric, counts)
-    entries = [
-        BoardEntry(
-            solver=run.name,
-            tier=run.tier,
-            final=_rounded(metric, final, on_final[run.name]),
-            feedback=_rounded(metric, feedback, on_feedback[run.name]),
+    said = {run.name: run.prediction for run in (*ran, *(run for run in beside if run.has_run))}
+    final, feedback = (
+        _PartOf(
+            rows.truth[part],
+            rows.oracle[part],
+            {name: answer[part] for name, answer in said.items()},
+            draw_counts(int(part.sum()), rng, resamples, rows.items_in(part)),
+            metric,
         )
-        for run in ran
-    ]
-    board = leaderboard(entries, lower)
-    bars = thresholds([entry.final for entry in board], lower)
-    trivial, best = _rounded(metric, final, on_final[TRIVIAL]), _rounded(metric, final, oracle)
+        for part, resamples in ((rows.is_final, RESAMPLES), (~rows.is_final, FEEDBACK_RESAMPLES))
+    )
+    signal_check(final.truth, final.said[TRIVIAL], final.oracle, metric, final.counts)
+    scores = [{name: part.rounded(answer) for name, answer in part.said.items()} for part in (final, feedback)]
+    board = leaderboard(
+        [
+            BoardEntry(solver=run.name, tier=run.tier, final=scores[0][run.name], feedback=scores[1][run.name])
+            for run in ran
+        ],
+        metric.is_lower_better,
+    )
+    names = [entry.solver for entry in board]
+    found, rule = None, None
+    if deciding is None:
+        bars, on_feedback = (
+            thresholds([getattr(entry, part) for entry in board], metric.is_lower_better)
+            for part in ("final", "feedback")
+        )
+    else:
+        found = _milestones(deciding, scores, feedback)
+        rule = MilestoneRule.of(found.entries, found.gold)
+        bars, on_feedback = (
+            milestone_thresholds(found, board, part, *rows_of.ends())
+            for part, rows_of in ((Part.FINAL, final), (Part.FEEDBACK, feedback))
+        )
+    trivial, best = final.ends()
     steps = gap_steps(bars, trivial, best)
     require_trivial_loses(trivial, bars, best)
-    ladder = resample_thresholds(final, list(on_final.values()), metric, counts)
-    steady = steadiness(ladder, metric)
+    steady, steady_feedback = (steadiness(_resampled(part, names, rule), metric) for part in (final, feedback))
     require_order(steady, sizing)
-    on_part = resample_thresholds(
-        feedback,
-        list(on_feedback.values()),
-        metric,
-        draw_counts(len(feedback), rng, FEEDBACK_RESAMPLES, rows.items_in(~is_final)),
-    )
-    competent = [on_final[run.name] for run in ran if run.tier is Tier.COMPETENT]
+    if found and deciding:
+        steady = with_draws(steady, found.entries, steps, deciding.twins)
+    usual = [final.said[run.name] for run in ran if run.tier is Tier.COMPETENT]
+    hardness = difficulty(final.truth, usual, final.said[TRIVIAL], final.oracle, metric, final.counts)
     return Calibration(
-        is_lower_better=lower,
+        is_lower_better=metric.is_lower_better,
         trivial=trivial,
         oracle=best,
         oracle_is_exact=metric.decision == "exact",
         board=board,
+        rule="milestones" if found else "ranks",
+        milestones=found,
         thresholds=bars,
-        feedback_thresholds=thresholds([entry.feedback for entry in board], lower),
+        feedback_thresholds=on_feedback,
         steps=steps,
         steadiness=steady,
-        feedback_steadiness=steadiness(on_part, metric),
+        feedback_steadiness=steady_feedback,
         sizing=sizing,
-        difficulty=difficulty(final, competent, on_final[TRIVIAL], oracle, metric, counts),
+        difficulty=over_draws(hardness, found.entries) if found else hardness,
     )
+
+
+def _milestones(deciding: Deciding, scores: Sequence[Mapping[str, float]], feedback: _PartOf) -> Milestones:
+    """Gather the deciding runs. `scores` holds those of the final part and of the feedback part by run."""
+    return Milestones(
+        gold=deciding.gold,
+        margin=deciding.margin,
+        feedback_oracle=feedback.ends()[1],
+        entries=deciding.entries(*scores),
+    )
+
+
+def _resampled(part: _PartOf, board: Sequence[str], rule: MilestoneRule | None) -> ThresholdScores:
+    if rule is None:
+        return resample_thresholds(part.truth, [part.said[name] for name in board], part.metric, part.counts)
+    ends = part.said[TRIVIAL], part.oracle
+    return resample_milestones(part.truth, part.said, ends, board, rule, part.metric, part.counts)
 
 
 def require_enough(runs: Sequence[PanelRun]) -> list[PanelRun]:
@@ -124,8 +188,3 @@ def require_enough(runs: Sequence[PanelRun]) -> list[PanelRun]:
     failures = "; ".join(f"{run.name}: {run.failure}" for run in runs if run.failure)
     detail = f"{len(ran)} of {len(runs)} solvers gave a prediction ({competent} competent); {failures or 'too few ran'}"
     raise ItemRejected(Stage.CALIBRATE, "panel_failed", detail)
-
-
-def _rounded(metric: Metric, truth: Array, prediction: Array) -> float:
-    """Score as it is published, by the fast way: the same to 9 decimals as the library's, which grades."""
-    return round(metric.own_score(truth, prediction), SCORE_DECIMALS)

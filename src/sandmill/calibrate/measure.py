@@ -1,5 +1,6 @@
 """How hard a task is and how sure we are of it, by bootstraps that give every solver the same resampled rows."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -8,16 +9,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sandmill.calibrate.board import LEAST_STEP
+from sandmill.calibrate.milestones import require_room
 from sandmill.errors import ItemRejected
 from sandmill.metrics import Metric
 from sandmill.metrics.base import Array, Floats
 from sandmill.metrics.gap import gap_closed
 from sandmill.models.base import Band, Stage
-from sandmill.models.calibration import BAND_FLOORS, Calibration, Difficulty, ScriptScore, Thresholds
+from sandmill.models.calibration import (
+    BAND_FLOORS,
+    Calibration,
+    Difficulty,
+    MilestoneEntry,
+    ScriptScore,
+    Thresholds,
+    Tier,
+)
 
 RESAMPLES = 200
 STANDARD_ERRORS = 5.0
 """Least distance of oracle and trivial; nearer than that a design has no signal to learn."""
+
+TYPICAL_DRAW_SD, TYPICAL_WEIGHT = 0.05, 4.0
+"""Standard deviation of difficulty over training draws (root mean square of 45 designs), and its weight in draws beside
+those that were measured."""
+Z_OF_INTERVAL = 1.645
+"""Standard deviations from the middle to the ends of a 90 % interval."""
 
 
 def draw_counts(
@@ -97,6 +113,28 @@ def difficulty(
     )
 
 
+def over_draws(measured: Difficulty, entries: Sequence[MilestoneEntry]) -> Difficulty:
+    """Widen the interval of a difficulty so that it holds for other training draws and other test rows.
+
+    Three draws tell little about their spread, so their variance is averaged with a typical one.
+
+    Args:
+        measured: on the published rows, with the interval of its bootstraps.
+        entries: the deciding runs, each with the gap that it closes after every draw.
+    """
+    usual = [entry.shares for entry in entries if entry.tier is Tier.COMPETENT]
+    found = np.array([_left_open(share) for share in np.median(usual, axis=0)])
+    draws = len(found)
+    spread = float(found.var(ddof=1)) if draws > 1 else 0.0
+    variance = ((draws - 1) * spread + TYPICAL_WEIGHT * TYPICAL_DRAW_SD**2) / (draws - 1 + TYPICAL_WEIGHT)
+    rows = ((measured.high - measured.low) / (2 * Z_OF_INTERVAL)) ** 2
+    # Both the task and its replicate have test rows of their own.
+    half = Z_OF_INTERVAL * math.sqrt(variance * (1 + 1 / draws) + 2 * rows)
+    middle = measured.value + float(found.mean() - found[0])
+    low, high = max(min(middle - half, measured.value), 0.0), min(max(middle + half, measured.value), 1.0)
+    return measured.model_copy(update={"low": round(low, 6), "high": round(high, 6), "interval": "replicates"})
+
+
 def _left_open(share: float) -> float:
     return 1 - min(max(share, 0.0), 1.0)
 
@@ -128,6 +166,16 @@ def require_trivial_loses(trivial: float, bars: Thresholds, oracle: float) -> No
     if bronze < LEAST_STEP:
         detail = f"bronze closes {bronze:.3f} of the gap; a constant closes none and must stay {LEAST_STEP:g} below it"
         raise ItemRejected(Stage.CALIBRATE, "trivial_medal", detail)
+
+
+def require_informed_gold(measured: Calibration, informed: float) -> None:
+    """Refuse a task whose gold is above the score of the informed solver.
+
+    Raises:
+        ItemRejected: `no_room`.
+    """
+    ends = measured.trivial, measured.oracle
+    require_room(gap_closed(informed, *ends), gap_closed(measured.thresholds.gold, *ends))
 
 
 def with_scripts(measured: Calibration, scores: Sequence[ScriptScore]) -> Calibration:

@@ -97,7 +97,7 @@ PANEL: tuple[Entry, ...] = (
         "support_vectors",
         "bayes",
     ),
-    *_tier(Tier.STRONG, "binned_columns", "stack"),
+    *_tier(Tier.STRONG, "linear_tuned", "kernel_tuned", "binned_columns", "stack"),
     *_tier(
         Tier.SEARCH,
         "ratio_search",
@@ -116,6 +116,7 @@ PANEL: tuple[Entry, ...] = (
         "recency_search",
     ),
     *_tier(Tier.SEARCH, "cutoff_search", decision="cut_best"),
+    *_tier(Tier.ENSEMBLE, "blend_usual", "blend_searched", "blend_wide"),
 )
 """The ladder, weakest tier first. One entry set for all tasks: an entry never knows how a task was made."""
 

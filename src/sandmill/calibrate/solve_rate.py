@@ -1,18 +1,22 @@
-"""How often agents solve a task: the share of them that reach bronze with the best of a few attempts."""
+"""How often agents solve a task: the share of them that reach bronze, and the share of scripts that reach silver."""
 
 from collections.abc import Sequence
 from math import comb
 
 import numpy as np
 
+from sandmill.calibrate.measure import band_of
 from sandmill.calibrate.panel import PanelRun, Rows
 from sandmill.calibrate.pipelines import PIPELINES_VERSION
 from sandmill.metrics import Metric
 from sandmill.metrics.base import SCORE_DECIMALS, Array, Floats
-from sandmill.models.calibration import SolveRate
+from sandmill.models.calibration import Calibration, MedalHardness, SolveRate
 
 ATTEMPTS = 3
 RESAMPLES = 1000
+GROUP = 8
+"""Scripts of a group for medal hardness. A single script of the distribution seldom reaches silver, so its share alone
+would call every task expert."""
 
 
 def solve_rate(
@@ -58,6 +62,46 @@ def solve_rate(
         high=round(min(max(float(high), value), 1.0), 6),
         pipelines=len(runs),
         attempts=ATTEMPTS,
+        version=PIPELINES_VERSION,
+    )
+
+
+def reaches_silver(run: PanelRun, truth: Array, rows: Rows, metric: Metric, measured: Calibration) -> bool:
+    """Whether a run reaches silver on some final rows.
+
+    Args:
+        run: a failed one does not reach it.
+        truth: answers of these rows.
+        rows: which of the run's rows they are.
+        metric: the task's metric.
+        measured: has the threshold.
+    """
+    if not run.has_run:
+        return False
+    score, silver = round(metric.own_score(truth, run.on(rows)), SCORE_DECIMALS), measured.thresholds.silver
+    return score <= silver if measured.is_lower_better else score >= silver
+
+
+def medal_hardness(reached: Sequence[Sequence[bool]], rng: np.random.Generator) -> MedalHardness:
+    """Measure the chance that no script of a group reaches silver.
+
+    Args:
+        reached: for each training draw, whether each script reaches silver. Scripts have the same order in all draws.
+        rng: for the bootstrap over scripts.
+    """
+    reaching = np.array(reached, dtype=float).mean(axis=0)
+    drawn = reaching[rng.integers(len(reaching), size=(RESAMPLES, len(reaching)))].mean(axis=1)
+    share = float(reaching.mean())
+    value = round((1 - share) ** GROUP, 6)
+    low, high = np.quantile((1 - drawn) ** GROUP, (0.05, 0.95))
+    return MedalHardness(
+        value=value,
+        low=round(min(float(low), value), 6),
+        high=round(max(float(high), value), 6),
+        band=band_of(value),
+        share=round(share, 6),
+        scripts=GROUP,
+        draws=len(reached),
         version=PIPELINES_VERSION,
     )
 

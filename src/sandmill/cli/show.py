@@ -199,6 +199,14 @@ def _print_mix(console: "Console", facts: dict[str, Any]) -> None:
             console.print(f"{band:<7} {reached:>5} ({reached / total:4.0%}), asked for {wanted}")
 
 
+def _medals(measured: "Calibration") -> str:
+    """Describe how thresholds follow, and how hard they are to reach."""
+    medals = measured.medal_hardness
+    if medals is None:
+        return f"by {measured.rule}"
+    return f"by {measured.rule}; hardness {medals.band} {medals.value:.3f} ({medals.low:.3f} to {medals.high:.3f})"
+
+
 def _print_task(record: "TaskRecord", lineage: bool) -> None:
     console, spec, measured = open_console(), record.spec, record.calibration
     console.print(f"{record.task_id} {_short(spec.story.title)}", style="bold")
@@ -223,6 +231,7 @@ def _print_task(record: "TaskRecord", lineage: bool) -> None:
         "reference": f"{measured.reference}, scored {_short(record.verification.reference_score)}",
         "order held": f"{measured.steadiness.order_held:.1%} of bootstraps; steps "
         f"{', '.join(f'{step:.3f}' for step in measured.steps)} of the gap",
+        "medals": _medals(measured),
         "solve rate": f"{rate.value:.2f} ({rate.low:.2f} to {rate.high:.2f})" if rate else "not measured",
         "skills": ", ".join(f"{lift.skill} {lift.lift:+.3f}" for lift in measured.lifts) or "none declared",
         "verified": f"NOT: {', '.join(broken)}" if broken else f"{len(truths)} of {len(truths)} truths hold",

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -22,6 +22,15 @@ def reads_former_name(former: str, name: str) -> Callable[[Any], Any]:
         return data
 
     return rename
+
+
+MedalRule = Literal["ranks", "milestones"]
+"""How thresholds follow. `ranks`: rows of the leaderboard by mle-bench's rule. `milestones`: distances on the gap scale
+between usual models, blind ensembles, the best blind run and readers."""
+
+
+Steered = Literal["difficulty", "medal_hardness"]
+"""Measure whose bands a mix asks for."""
 
 
 class Band(StrEnum):

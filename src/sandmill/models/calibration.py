@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from sandmill.models.base import Band, Frozen
+from sandmill.models.base import Band, Frozen, MedalRule, Steered
 from sandmill.models.skills import SkillLift
 
 BAND_FLOORS = {Band.EASY: 0.0, Band.MEDIUM: 0.25, Band.HARD: 0.5, Band.EXPERT: 0.75}
@@ -30,6 +30,8 @@ class Tier(StrEnum):
     COMPETENT = "competent"
     STRONG = "strong"
     SEARCH = "search"
+    ENSEMBLE = "ensemble"
+    """Averages of models of several kinds that read the data alone."""
     READER = "reader"
     """Knows the facts that the texts of the task state. All others read the data alone."""
 
@@ -46,7 +48,10 @@ class BoardEntry(Frozen):
 
 
 class Thresholds(Frozen):
-    """Scores at which medals start, and the median score. They follow from the leaderboard by mle-bench's rank rule."""
+    """Scores at which medals start, and the median score of the leaderboard.
+
+    `Calibration.rule` says how they follow from what was measured.
+    """
 
     gold: float
     silver: float
@@ -66,7 +71,15 @@ class Steadiness(Frozen):
     bronze: Interval
     median: Interval
     order_held: float = Field(ge=0, le=1)
-    """Share of bootstraps in which the entries at gold, silver, bronze and median keep their order."""
+    """Share of bootstraps in which gold, silver, bronze and median keep their order."""
+    pair_sd: float | None = Field(default=None, ge=0)
+    """Standard deviation over training draws of the distance of two unrelated entries, as a share of the gap."""
+    steps_in_sd: tuple[float, float, float] | None = None
+    """Distances gold to silver, silver to bronze and bronze to median, in units of `pair_sd`."""
+    hint_sd: float | None = Field(default=None, ge=0)
+    """Standard deviation over training draws of the distance of a reader and its model without the stated facts."""
+    steps_in_hint_sd: tuple[float, float, float] | None = None
+    """The same distances in units of `hint_sd`."""
 
 
 class Sizing(Frozen):
@@ -80,12 +93,66 @@ class Sizing(Frozen):
 
 
 class Difficulty(Frozen):
-    """1 - clip(gap closed by the median competent solver, 0, 1), with a 90 % confidence interval."""
+    """1 - clip(gap closed by the median competent solver, 0, 1), with a 90 % interval."""
 
     value: float = Field(ge=0, le=1)
     low: float = Field(ge=0, le=1)
     high: float = Field(ge=0, le=1)
     band: Band
+    interval: Literal["test_rows", "replicates"] = "test_rows"
+    """`test_rows`: confidence interval from bootstraps of the test rows, for this training draw.
+
+    `replicates`: prediction interval for another training draw and other test rows of the same mechanism.
+    """
+
+
+class MilestoneEntry(Frozen):
+    """A run that decides a threshold, measured on several training draws."""
+
+    solver: str
+    tier: Tier
+    final: float
+    """Score on the final part, rounded to 5 decimals."""
+    feedback: float
+    """Score on the feedback part."""
+    shares: tuple[float, ...] = Field(min_length=1)
+    """Gap closed on the pilot rows after training on each draw. The first draw is that of the task."""
+    on_board: bool = True
+    """False for the adversary."""
+
+
+class Milestones(Frozen):
+    """The runs from which thresholds follow by the rule `milestones`."""
+
+    gold: Literal["readers", "margin"]
+    """`readers`: half-way from the best blind run to the best readers. `margin`: a fixed share of the gap above it."""
+    margin: float | None = None
+    """Best reader less best blind run, as a share of the gap, mean of the training draws. None without readers."""
+    feedback_oracle: float
+    """Score of the oracle on the feedback part."""
+    entries: tuple[MilestoneEntry, ...] = Field(min_length=1)
+
+
+class MedalHardness(Frozen):
+    """Chance that no script of a small group reaches silver: (1 - share)^scripts.
+
+    `share` is the share of blind scripts that reach silver: a frozen distribution of pipelines, and the adversary.
+    """
+
+    value: float = Field(ge=0, le=1)
+    low: float = Field(ge=0, le=1)
+    high: float = Field(ge=0, le=1)
+    """`low` and `high` are a 90 % confidence interval from a bootstrap over scripts."""
+    band: Band
+    """Band by the same floors as difficulty."""
+    share: float = Field(ge=0, le=1)
+    """Over scripts and training draws."""
+    scripts: int = Field(ge=1)
+    """Scripts of a group."""
+    draws: int = Field(ge=1)
+    """Training draws that the share is taken over."""
+    version: int
+    """Version of the distribution of pipelines."""
 
 
 class SolveRate(Frozen):
@@ -171,6 +238,10 @@ class Calibration(Frozen):
     feedback_steadiness: Steadiness
     sizing: Sizing
     difficulty: Difficulty
+    rule: MedalRule = "ranks"
+    milestones: Milestones | None = None
+    """None where the rule is `ranks`."""
+    medal_hardness: MedalHardness | None = None
     reference: str = ""
     """Approach of the reference solution."""
     scripts: tuple[ScriptScore, ...] = ()
@@ -184,3 +255,8 @@ class Calibration(Frozen):
     solve_rate: SolveRate | None = None
     lifts: tuple[SkillLift, ...] = ()
     """Lift of each skill that the design declares."""
+
+    def band_by(self, steered: Steered) -> Band:
+        """Return the band of a measure; that of difficulty where medal hardness was not measured."""
+        by_medals = steered == "medal_hardness" and self.medal_hardness
+        return by_medals.band if by_medals else self.difficulty.band

@@ -5,7 +5,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
-from sandmill.models.base import Frozen
+from sandmill.models.base import Frozen, MedalRule
 from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
 
 Curve = tuple[float, ...]
@@ -31,6 +31,8 @@ class Kind(Frozen):
     """Function that renders items: (channel, latent columns, row numbers) -> cells of the channel's column."""
     gate: str | None = None
     """Function that looks for faults in rendered items: (train cells, test cells) -> findings."""
+    medals: MedalRule = "ranks"
+    """How thresholds follow. Milestones need readers, or a solver that knows the true form of the features."""
     hidden: float = 1.0
     """Position of the knob `skills` relative to tables. Items that show latent columns with noise need less."""
     most_feedback: int = 3000
@@ -58,7 +60,7 @@ class Kind(Frozen):
         return getattr(found, name) if name else found
 
 
-TABLE = Kind(name="table", modality=Modality.TABULAR)
+TABLE = Kind(name="table", modality=Modality.TABULAR, medals="milestones")
 TEXT = Kind(
     name="text",
     modality=Modality.TEXT,

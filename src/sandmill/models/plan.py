@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from sandmill.models.base import Band, Frozen
+from sandmill.models.base import Band, Frozen, Steered
 from sandmill.models.design_draft import Authorship, DesignDraft
 from sandmill.models.reports import Rejection
 from sandmill.models.request import BuildRequest
@@ -16,6 +16,8 @@ class Slot(Frozen):
     number: int = Field(ge=0)
     seed: SeedTask
     band: Band
+    steered: Steered = "difficulty"
+    """Measure that the band is about."""
     draft: DesignDraft | None = None
     """Choices of a language model for its design. None: the grammar draws all of it."""
     authorship: Authorship | None = None

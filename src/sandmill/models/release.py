@@ -5,7 +5,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import FailFast, Field, field_validator, model_validator
 
-from sandmill.models.base import Band, Frozen, reads_former_name
+from sandmill.models.base import Band, Frozen, Steered, reads_former_name
 from sandmill.models.calibration import Calibration
 from sandmill.models.design_draft import Authorship
 from sandmill.models.names import (
@@ -62,6 +62,8 @@ class TaskRecord(Frozen):
     replicate: int
     split: Split = "train"
     wanted: Band
+    steered: Steered = "difficulty"
+    """Measure that the wanted band is about."""
     spec: TaskSpec
     facts: TaskFacts
     calibration: Calibration
@@ -69,6 +71,11 @@ class TaskRecord(Frozen):
     lineage: Lineage
     digest: str
     """Hash over the public and private files of the task."""
+
+    @property
+    def reached(self) -> Band:
+        """Band of the measure that the mix is about."""
+        return self.calibration.band_by(self.steered)
 
     _facts_were_brief = model_validator(mode="before")(reads_former_name("brief", "facts"))
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from sandmill.models.base import Band, Frozen
+from sandmill.models.base import Band, Frozen, Steered
 from sandmill.models.kinds import kind_named
 from sandmill.models.names import DatasetName
 
@@ -29,6 +29,8 @@ class BuildRequest(Frozen):
     """Seed sources: cards, folders with a table, competition folders, folders of these. Default: bundled cards."""
     mix: dict[Band, float] = DEFAULT_MIX
     """Wanted share of each difficulty band, such as easy=0.25,medium=0.4,hard=0.25,expert=0.1."""
+    steer: Steered = "difficulty"
+    """Measure that the bands of the mix are about: difficulty, or medal_hardness for tables."""
     kinds: dict[str, float] = {}
     """Wanted share of each kind of task, such as table=0.8,text=0.2. Default: seeds take turns, whatever their kind."""
     designer: Literal["grammar", "llm"] = "grammar"

@@ -1,5 +1,8 @@
 """What is measured of a calibrated design beside its board: headroom, solve rate, lifts, and what needs no data."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -8,24 +11,41 @@ from sandmill.calibrate.lifts import DRAWS, GradedRows, measure_lifts
 from sandmill.calibrate.no_data import best_without_data
 from sandmill.calibrate.panel import Panel, PanelRun
 from sandmill.calibrate.pipelines import run_pipelines
-from sandmill.calibrate.solve_rate import solve_rate
+from sandmill.calibrate.solve_rate import medal_hardness, reaches_silver, solve_rate
 from sandmill.layouts.base import DESCRIPTION
 from sandmill.metrics import get_metric
-from sandmill.metrics.base import Array
 from sandmill.models.base import Part
-from sandmill.models.calibration import Calibration, SolveRate
+from sandmill.models.calibration import Calibration, MedalHardness, SolveRate
+from sandmill.pipeline.training_draws import TrainingDraws
 from sandmill.rng import Streams
 from sandmill.synth import Rendered
 from sandmill.synth.draws import fresh_training
 
 MOST_FEEDBACK, MOST_FINAL = 1500, 3000
 """Rows of each part that pipelines answer: as many as tell a share of agents."""
+MOST_PILOT = 2000
+"""Rows of the pilot that pipelines answer after further training draws."""
 
 
 def appraise(
-    calibration: Calibration, panel: Panel, trivial: PanelRun, rendered: Rendered, streams: Streams
+    calibration: Calibration,
+    panel: Panel,
+    trivial: PanelRun,
+    rendered: Rendered,
+    streams: Streams,
+    draws: TrainingDraws | None = None,
+    adversaries: Sequence[PanelRun] = (),
 ) -> Calibration:
-    """Add to a calibration what no board shows. `trivial` is the run that is 0 on the gap scale.
+    """Add to a calibration what no board shows.
+
+    Args:
+        calibration: of the task.
+        panel: holds its files.
+        trivial: the run that is 0 on the gap scale.
+        rendered: the task.
+        streams: of the calibration.
+        draws: further training draws; None where thresholds follow by ranks.
+        adversaries: runs beside the board.
 
     Raises:
         ItemRejected: `no_data`.
@@ -43,9 +63,10 @@ def appraise(
         streams.generator("no data"),
     )
     graded = GradedRows.first(rendered.test_draw.take(np.flatnonzero(final)), truth, trivial.prediction[final], oracle)
+    agents = _Agents.of(panel, rendered, streams)
     measured = {
-        "informed": _informed_score(panel, rendered, truth, final),
-        "solve_rate": _solve_rate(calibration, rendered, panel, streams),
+        "solve_rate": agents.solve_rate(calibration.thresholds.bronze),
+        "medal_hardness": agents.medal_hardness(calibration, draws, adversaries) if draws else None,
         "lifts": ()
         if not package.spec.kind.shows_columns
         else measure_lifts(package.spec, package.facts, fresh_training(package.spec, streams, DRAWS), graded),
@@ -54,28 +75,75 @@ def appraise(
     return calibration.model_copy(update=measured)
 
 
-def _informed_score(panel: Panel, rendered: Rendered, truth: Array, final: NDArray[np.bool_]) -> float | None:
+def informed_score(panel: Panel, rendered: Rendered) -> float | None:
     """Score of a solver that knows the form of the features; None where these are not in the files."""
-    spec = rendered.package.spec
+    spec, final = rendered.package.spec, rendered.answers.is_final
     if not spec.kind.shows_columns:
         return None
     run = informed_run(panel, spec.mechanism, rendered.train_draw.observed, rendered.test_draw.observed)
+    truth = rendered.answers.truth[final]
     return get_metric(spec.metric).rounded(truth, run.prediction[final]) if run.has_run else None
 
 
-def _solve_rate(calibration: Calibration, rendered: Rendered, panel: Panel, streams: Streams) -> SolveRate:
-    answers = rendered.answers
-    parts = [
-        np.flatnonzero(answers.part(part))[:most]
-        for part, most in ((Part.FEEDBACK, MOST_FEEDBACK), (Part.FINAL, MOST_FINAL))
-    ]
-    rows, feedback = np.concatenate(parts), len(parts[0])
-    return solve_rate(
-        run_pipelines(panel, streams.generator("pipelines"), rows),
-        answers.truth[rows],
-        slice(0, feedback),
-        slice(feedback, len(rows)),
-        calibration.thresholds.bronze,
-        get_metric(rendered.package.facts.metric),
-        streams.generator("agents"),
-    )
+@dataclass(frozen=True)
+class _Agents:
+    """Pipelines of the frozen distribution, run on some rows of the task."""
+
+    runs: Sequence[PanelRun]
+    rows: NDArray[np.intp]
+    """Rows that they answer: some of the feedback part, then some of the final part."""
+    feedback: int
+    """How many of these are of the feedback part."""
+    rendered: Rendered
+    streams: Streams
+
+    @classmethod
+    def of(cls, panel: Panel, rendered: Rendered, streams: Streams) -> "_Agents":
+        """Draw pipelines and run them."""
+        parts = [
+            np.flatnonzero(rendered.answers.part(part))[:most]
+            for part, most in ((Part.FEEDBACK, MOST_FEEDBACK), (Part.FINAL, MOST_FINAL))
+        ]
+        rows = np.concatenate(parts)
+        return cls(_pipelines(panel, streams, rows), rows, len(parts[0]), rendered, streams)
+
+    def solve_rate(self, bronze: float) -> SolveRate:
+        """Measure the share of agents that reach bronze."""
+        return solve_rate(
+            self.runs,
+            self.rendered.answers.truth[self.rows],
+            slice(0, self.feedback),
+            slice(self.feedback, len(self.rows)),
+            bronze,
+            get_metric(self.rendered.package.facts.metric),
+            self.streams.generator("agents"),
+        )
+
+    def medal_hardness(
+        self, calibration: Calibration, draws: TrainingDraws, adversaries: Sequence[PanelRun]
+    ) -> MedalHardness:
+        """Measure the share of pipelines and adversaries that miss silver, over training draws."""
+        metric, truth = get_metric(self.rendered.package.facts.metric), self.rendered.answers.truth
+        few, final = slice(self.feedback, len(self.rows)), self.rendered.answers.is_final
+        reached = [
+            [
+                *(reaches_silver(run, truth[self.rows][few], few, metric, calibration) for run in self.runs),
+                *(reaches_silver(run, truth[final], final, metric, calibration) for run in adversaries),
+            ],
+            *(self._reached_after(draws, number) for number in range(1, len(draws.levels))),
+        ]
+        return medal_hardness(reached, self.streams.generator("medal hardness"))
+
+    def _reached_after(self, draws: TrainingDraws, number: int) -> list[bool]:
+        """Say which scripts reach silver after a further training draw, on the pilot rows."""
+        contest, scale = draws.others[number - 1], draws.scale
+        rows = np.arange(min(len(scale.truth), MOST_PILOT))
+        bar = draws.silver - draws.levels[0] + draws.levels[number]
+        runs = _pipelines(contest.panel, self.streams, rows)
+        shares = [scale.share(run.prediction, slice(len(rows))) if run.has_run else -np.inf for run in runs]
+        shares += [draws.deciding.shares[name][number] for name in sorted(draws.deciding.off_board)]
+        return [share >= bar for share in shares]
+
+
+def _pipelines(panel: Panel, streams: Streams, rows: NDArray[np.intp]) -> list[PanelRun]:
+    return run_pipelines(panel, streams.generator("pipelines"), rows)

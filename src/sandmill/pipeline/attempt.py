@@ -124,7 +124,8 @@ def _fail_early(error: ItemRejected, spec: TaskSpec | None, job: AttemptJob) -> 
     if spec and job.keeps_reject:
         with suppress(Exception):
             package = render(spec, job.secret, job.attempt.replicate).package
-    return Failed(error, spec, package, error.difficulty if isinstance(error, OffBand) else None)
+    is_measured = isinstance(error, OffBand) and error.steered == "difficulty"
+    return Failed(error, spec, package, error.measured if is_measured else None)
 
 
 def rejection_of(findings: Sequence[Finding]) -> ItemRejected:

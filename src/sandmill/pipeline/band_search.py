@@ -3,6 +3,7 @@
 Decisions follow from measured difficulties alone, so equal measurements give equal decisions.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from sandmill.design.difficulty_curves import HARDNESS, difficulty_curve
 from sandmill.errors import ItemRejected
-from sandmill.models.base import Band, Stage
+from sandmill.models.base import Band, Stage, Steered
 from sandmill.models.calibration import band_ends
 from sandmill.models.plan import Slot
 from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
@@ -54,19 +55,22 @@ class Attempt:
     replicate: int = 0
 
 
-def accepted_range(band: Band) -> tuple[float, float]:
-    """Return the difficulties that a search for a band accepts: at least the first, below the second."""
+def accepted_range(band: Band, steered: Steered = "difficulty") -> tuple[float, float]:
+    """Return the values of a measure that a search for a band accepts: at least the first, below the second."""
     low, high = band_ends(band)
+    if steered == "medal_hardness":
+        return low, math.inf if high == 1 else high
     return max(low, ACCEPTED[0]), min(high, ACCEPTED[1])
 
 
 class OffBand(ItemRejected):
-    """The difficulty of a design is not accepted. Nothing else was wrong as far as it was measured."""
+    """The measure that bands are about is not accepted. Nothing else was wrong as far as it was measured."""
 
-    def __init__(self, difficulty: float, wanted: Band) -> None:
-        self.difficulty = difficulty
-        low, high = accepted_range(wanted)
-        detail = f"difficulty {difficulty:.2f}; a search for {wanted} accepts {low:g} to {high:g}"
+    def __init__(self, measured: float, wanted: Band, steered: Steered = "difficulty") -> None:
+        self.measured, self.steered = measured, steered
+        low, high = accepted_range(wanted, steered)
+        name = steered.replace("_", " ")
+        detail = f"{name} {measured:.2f}; a search for {wanted} accepts {low:g} to {min(high, 1):g}"
         super().__init__(Stage.CALIBRATE, OFF_BAND, detail)
 
 
@@ -101,21 +105,24 @@ def steer(structure: Structure, band: Band, tried: Sequence[tuple[float, float]]
 
 @dataclass(frozen=True)
 class Miss:
-    """A design whose measured difficulty lies outside the band."""
+    """A design whose difficulty, or medal hardness, lies outside the band."""
 
     attempt: Attempt
     fingerprint: str
     difficulty: float
+    """Value of the measure that bands are about."""
 
     @property
     def distance(self) -> float:
-        """Difficulty between the design and the wanted band."""
-        low, high = accepted_range(self.attempt.slot.band)
+        """Distance of the design to the wanted band."""
+        low, high = accepted_range(self.attempt.slot.band, self.attempt.slot.steered)
         return max(low - self.difficulty, self.difficulty - high, 0.0)
 
     @property
     def is_stuck(self) -> bool:
         """Whether the hardness scale ends here, so that no design of this variant comes nearer."""
+        if self.attempt.slot.steered == "medal_hardness":
+            return False
         low, high = accepted_range(self.attempt.slot.band)
         room = self.attempt.hardness if self.difficulty >= high else 1 - self.attempt.hardness
         return room < LEAST_TURN and not low <= self.difficulty < high
@@ -155,6 +162,8 @@ class SlotSearch:
         if self.has_settled and nearest:
             self.misses.remove(nearest)
             return replace(nearest.attempt, number=self.tried, any_band=True)
+        if self.slot.steered == "medal_hardness":
+            return self._fresh_attempt()
         if not self.has_settled and 0 < len(self.path) < STEERS:
             tried = [(miss.attempt.hardness, miss.difficulty) for miss in self.path]
             hardness = steer(structure, band, tried)
@@ -164,6 +173,14 @@ class SlotSearch:
         if self.has_settled or self.path:
             self.start_over()
         hardness = first_hardness(structure, band)
+        return Attempt(self.slot, self.round, self.tried, self.variant, hardness, any_band=self.has_settled)
+
+    def _fresh_attempt(self) -> Attempt:
+        """Try a fresh design at another hardness: medal hardness hardly depends on the knobs of a design."""
+        aims = list(AIM)
+        if self.path:
+            self.start_over()
+        hardness = first_hardness(self.slot.structure, aims[(aims.index(Band.MEDIUM) + self.tried - 1) % len(aims)])
         return Attempt(self.slot, self.round, self.tried, self.variant, hardness, any_band=self.has_settled)
 
     def note_miss(self, miss: Miss) -> None:

@@ -8,18 +8,22 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from sandmill.calibrate.calibrate import Graded, calibrate, require_enough
-from sandmill.calibrate.measure import difficulty, draw_counts, with_scripts
-from sandmill.calibrate.panel import PANEL, TRIVIAL, Panel, PanelRun
+from sandmill.calibrate.deciding import resample_milestones
+from sandmill.calibrate.measure import difficulty, draw_counts, require_informed_gold, with_scripts
+from sandmill.calibrate.panel import PANEL, TRIVIAL, PanelRun
+from sandmill.calibrate.readers import Stated, stated_facts
 from sandmill.calibrate.steadiness import require_promise, resample_thresholds, size_test
 from sandmill.errors import ItemRejected
 from sandmill.metrics import get_metric
 from sandmill.models.base import Stage
 from sandmill.models.calibration import Calibration, Difficulty, Sizing, Tier
-from sandmill.models.package import TaskFacts, TaskPackage
+from sandmill.models.package import TaskPackage
 from sandmill.models.spec import Sizes, TaskSpec
-from sandmill.pipeline.appraisal import appraise
+from sandmill.pipeline.appraisal import appraise, informed_score
 from sandmill.pipeline.band_search import Attempt, OffBand, accepted_range
 from sandmill.pipeline.ceiling import measure_ceiling
+from sandmill.pipeline.contest import Contest, board_entries
+from sandmill.pipeline.training_draws import TrainingDraws, measure_draws
 from sandmill.rng import Streams
 from sandmill.synth import Pilot, Rendered, render
 
@@ -56,43 +60,63 @@ class Calibrated:
 def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrated:
     """Run the panel on the pilot, size the test, render the package and measure it.
 
-    The entries that decide difficulty run first, so that a design off its band costs a fraction of the panel. The
-    package is measured on the rows that will be published, none of which is in the pilot.
+    The entries that decide difficulty run first, so that a design off its band costs a fraction of the panel. Further
+    training draws are measured on the pilot, before the test is rendered. The package is measured on the rows that will
+    be published, none of which is in the pilot.
 
     Raises:
-        OffBand: if the difficulty is not accepted.
+        OffBand: if the difficulty, or the medal hardness of a slot that is steered by it, is not accepted.
         ItemRejected: if the panel or the thresholds are not fit for a task.
     """
-    wanted = None if attempt.any_band else attempt.slot.band
+    wanted, by = None if attempt.any_band else attempt.slot.band, attempt.slot.steered
+    rule, facts = pilot.spec.kind.medals, pilot.facts
+    stated = _stated(pilot, secret, attempt.replicate)
     with TemporaryDirectory(prefix="sandmill-panel-") as name:
         started = time.process_time()
-        tried = _panel(Path(name), pilot.files, pilot.facts)
+        tried = Contest(Path(name), pilot.files, facts, stated)
         runs = tried.run(_PROBE)
-        if wanted:
+        if wanted and by == "difficulty":
             probed = _difficulty_of(pilot, runs).value
             low, high = accepted_range(wanted)
             if not low <= probed < high:
                 raise OffBand(probed, wanted)
-        runs += tried.run([entry.name for entry in PANEL if entry.name not in _PROBE])
+        runs += tried.run([entry for entry in board_entries(rule) if entry not in _PROBE])
+        runs += [*tried.run_readers(), *tried.run_adversaries()]
         streams = Streams(secret, pilot.spec.rows_key).child(f"calibrate {attempt.replicate}")
-        sizing = _size(attempt, pilot, runs, streams)
+        draws = measure_draws(pilot, tried, runs, stated, streams) if rule == "milestones" else None
+        sizing = _size(attempt, pilot, runs, draws, streams)
         require_promise(sizing)
         rendered = render(sized(pilot.spec, sizing), secret, attempt.replicate, pilot.drawn)
         package, answers = rendered.package, rendered.answers
-        panel = _panel(Path(name), package.public, pilot.facts, tried)
-        runs = panel.run()
+        contest = Contest(Path(name), package.public, facts, stated, tried)
+        board = [*contest.run(board_entries(rule)), *contest.run_readers()]
+        beside = contest.run_adversaries()
         panel_s = time.process_time() - started
         if panel_s > PANEL_BUDGET_S:
             detail = f"the panel took {panel_s:.1f} s; its budget is {PANEL_BUDGET_S:g} s of processor time a design"
             raise ItemRejected(Stage.CALIBRATE, "panel_over_budget", detail)
         graded = Graded(answers.truth, rendered.oracle, answers.is_final, answers.items)
-        measured = calibrate(runs, graded, get_metric(package.facts.metric), sizing, streams.generator("bootstrap"))
-        if wanted and measured.difficulty.band is not wanted:
+        measured = calibrate(
+            board,
+            graded,
+            get_metric(facts.metric),
+            sizing,
+            streams.generator("bootstrap"),
+            draws.deciding if draws else None,
+            beside,
+        )
+        if wanted and by == "difficulty" and measured.difficulty.band is not wanted:
             raise OffBand(measured.difficulty.value, wanted)
-        scripts = _scripts(Path(name), panel, rendered)
+        informed = informed_score(contest.panel, rendered)
+        if informed is not None and rule == "milestones":
+            require_informed_gold(measured, informed)
+        scripts = _scripts(Path(name), contest, rendered)
         measured = with_scripts(measured, [one.score for one in scripts])
-        trivial = next(run for run in runs if run.name == TRIVIAL)
-        appraised = appraise(measured, panel, trivial, rendered, streams)
+        measured = measured.model_copy(update={"informed": informed})
+        trivial = next(run for run in board if run.name == TRIVIAL)
+        appraised = appraise(measured, contest.panel, trivial, rendered, streams, draws, beside)
+        if wanted and by == "medal_hardness" and (medals := appraised.medal_hardness) and medals.band is not wanted:
+            raise OffBand(medals.value, wanted, by)
         appraised = appraised.model_copy(update={"ceiling": measure_ceiling(measured, pilot, rendered)})
         return Calibrated(package, appraised, {one.score.file: one.source for one in scripts}, panel_s)
 
@@ -100,8 +124,8 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
 def measure_difficulty(pilot: Pilot) -> Difficulty:
     """Measure difficulty alone, on the pilot."""
     with TemporaryDirectory(prefix="sandmill-panel-") as name:
-        panel = _panel(Path(name), pilot.files, pilot.facts)
-        return _difficulty_of(pilot, panel.run(_PROBE))
+        contest = Contest(Path(name), pilot.files, pilot.facts, Stated(()))
+        return _difficulty_of(pilot, contest.run(_PROBE))
 
 
 def sized(spec: TaskSpec, sizing: Sizing) -> TaskSpec:
@@ -111,25 +135,41 @@ def sized(spec: TaskSpec, sizing: Sizing) -> TaskSpec:
     return spec.model_copy(update={"sizes": sizes})
 
 
-def _panel(folder: Path, files: Mapping[str, bytes], facts: TaskFacts, earlier: Panel | None = None) -> Panel:
-    for path, content in files.items():
-        (folder / path).write_bytes(content)
-    return Panel(folder, facts, earlier)
+def _stated(pilot: Pilot, secret: bytes, replicate: int) -> Stated:
+    """Return the facts that the texts of the task state. They do not depend on the size of its test."""
+    if not pilot.spec.hints:
+        return Stated(())
+    smallest = Sizes(train=pilot.spec.sizes.train, feedback=100, final=100)
+    spec = pilot.spec.model_copy(update={"sizes": smallest})
+    return stated_facts(pilot.spec, render(spec, secret, replicate, pilot.drawn).package.public)
 
 
-def _scripts(folder: Path, panel: Panel, rendered: Rendered) -> "tuple[Script, ...]":
+def _scripts(folder: Path, contest: Contest, rendered: Rendered) -> "tuple[Script, ...]":
+    """Write the scripts. Where gold takes more than the data, the reference knows the stated facts, or the forms."""
+    from sandmill.calibrate.insight import insight_table
     from sandmill.calibrate.scripts.choose import GradedTest, write_ladder
 
-    answers, metric = rendered.answers, get_metric(rendered.package.facts.metric)
-    return write_ladder(panel.table, folder, GradedTest(answers.truth, answers.is_final, metric))
+    spec, facts, answers = rendered.package.spec, rendered.package.facts, rendered.answers
+    reader = contest.reader
+    if reader is None and spec.kind.medals == "milestones":
+        reader = insight_table(folder, facts, spec.mechanism)
+    test = GradedTest(answers.truth, answers.is_final, get_metric(facts.metric))
+    return write_ladder(contest.panel.table, folder, test, reader)
 
 
-def _size(attempt: Attempt, pilot: Pilot, runs: list[PanelRun], streams: Streams) -> Sizing:
+def _size(
+    attempt: Attempt, pilot: Pilot, runs: list[PanelRun], draws: TrainingDraws | None, streams: Streams
+) -> Sizing:
     """Choose the size of the test. A replicate keeps the size of the design that it repeats."""
     metric = get_metric(pilot.facts.metric)
     predictions = {run.name: run.prediction for run in require_enough(runs)}
     counts = draw_counts(len(pilot.truth), streams.generator("pilot"))
-    ladder = resample_thresholds(pilot.truth, list(predictions.values()), metric, counts)
+    if draws:
+        ends = predictions[TRIVIAL], pilot.oracle
+        board = [name for name in predictions if name not in draws.deciding.off_board]
+        ladder = resample_milestones(pilot.truth, predictions, ends, board, draws.rule, metric, counts)
+    else:
+        ladder = resample_thresholds(pilot.truth, list(predictions.values()), metric, counts)
     scores = [metric.own_score(pilot.truth, answer) for answer in (pilot.oracle, predictions[TRIVIAL])]
     gap = abs(scores[0] - scores[1])
     rows, most = len(pilot.truth), pilot.spec.sizes.final

@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from sandmill.errors import Problem, RequestError, name_some
 from sandmill.fingerprint import fingerprint
+from sandmill.models.base import Steered
 from sandmill.models.kinds import TABLE, Kind, kind_of
 from sandmill.models.plan import BuildPlan, ShardPlan, Slot
 from sandmill.models.request import BuildRequest
@@ -59,8 +60,17 @@ def plan_slots(plan: BuildPlan) -> tuple[Slot, ...]:
             for seed in _in_turns([seed for seed in plan.seeds if _kind(seed).name == name], count, streams.child(name))
         ]
         seeds = [seeds[i] for i in streams.generator("kinds").permutation(total)]
-    paired = pair_bands([seed.structure for seed in seeds], shuffled)
-    return tuple(Slot(number=n, seed=seed, band=band) for n, (seed, band) in enumerate(zip(seeds, paired, strict=True)))
+    steered = [_steered(seed, plan.request) for seed in seeds]
+    paired = pair_bands([seed.structure for seed in seeds], shuffled) if "difficulty" in steered else shuffled
+    return tuple(
+        Slot(number=n, seed=seed, band=band, steered=by)
+        for n, (seed, band, by) in enumerate(zip(seeds, paired, steered, strict=True))
+    )
+
+
+def _steered(seed: SeedTask, request: BuildRequest) -> Steered:
+    """Return what the band of a slot is about. Medal hardness is measured where medals are milestones."""
+    return request.steer if _kind(seed).medals == "milestones" else "difficulty"
 
 
 def share_out(shares: Mapping[Share, float], total: int) -> dict[Share, int]:

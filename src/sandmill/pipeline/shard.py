@@ -77,7 +77,7 @@ class _Slot(SlotSearch):
             slot=self.slot.number,
             round=self.round,
             wanted=self.slot.band,
-            reached=first.calibration.difficulty.band if first else None,
+            reached=first.reached if first else None,
             task_ids=tuple(task.record.task_id for task in self.tasks),
             attempts=self.tried,
             seconds={stage: round(seconds, 4) for stage, seconds in self.seconds.items()},
@@ -282,7 +282,7 @@ class ShardBuild:
         )
         one.slot.rejections.append(rejection)
         if failed.spec and isinstance(error, OffBand):
-            one.slot.note_miss(Miss(attempt, failed.spec.fingerprint, error.difficulty))
+            one.slot.note_miss(Miss(attempt, failed.spec.fingerprint, error.measured))
         else:
             one.slot.start_over()
         one.note_step(error.reason, failed.spec, failed.difficulty, failed.panel_s)

@@ -7,15 +7,18 @@ from statistics import median
 
 from sandmill.calibrate.board import gap_steps, thresholds
 from sandmill.calibrate.measure import band_of
-from sandmill.calibrate.panel import PANEL
+from sandmill.calibrate.milestones import milestone_faults, milestone_thresholds
+from sandmill.calibrate.panel import PANEL, TRIVIAL
 from sandmill.calibrate.steadiness import LEAST_HELD
 from sandmill.errors import DegenerateTask, ItemRejected
 from sandmill.grading import grade_submission
 from sandmill.layouts.base import DESCRIPTION, SAMPLE, layout_of
 from sandmill.layouts.child_file import child_excess
 from sandmill.metrics.gap import gap_closed
+from sandmill.metrics.medals import reaches
 from sandmill.metrics.submission import read_answers
-from sandmill.models.calibration import RUNG_FILES, Calibration, Rung, Tier
+from sandmill.models.base import Part
+from sandmill.models.calibration import RUNG_FILES, Calibration, Rung, Thresholds, Tier
 from sandmill.models.hints import DATA_DICTIONARY
 from sandmill.models.package import TaskPackage
 from sandmill.models.reports import GradeReport, Medal, Outcome, Verification
@@ -82,20 +85,44 @@ def best_is_known(measured: Calibration) -> bool:
     if best == trivial or (best < trivial) != measured.is_lower_better:
         return False
     tops = [*(entry.final for entry in measured.board[:1]), measured.informed]
-    return all(gap_closed(top, trivial, best) <= 1 + LUCK for top in tops if top is not None)
+    is_highest = all(gap_closed(top, trivial, best) <= 1 + LUCK for top in tops if top is not None)
+    return is_highest and informed_is_gold(measured)
+
+
+def informed_is_gold(measured: Calibration) -> bool:
+    """Whether the informed solver reaches gold, so that gold is within reach. The rule `ranks` does not ask for it."""
+    if measured.rule == "ranks" or measured.informed is None:
+        return True
+    return reaches(measured.informed, measured.thresholds.gold, measured.is_lower_better)
 
 
 def thresholds_hold(measured: Calibration) -> bool:
-    """Whether thresholds follow from the board, far enough apart and in an order that holds."""
-    lower = measured.is_lower_better
+    """Whether thresholds follow from what was measured, far enough apart and in an order that holds."""
     try:
-        final = thresholds([entry.final for entry in measured.board], lower)
-        feedback = thresholds([entry.feedback for entry in measured.board], lower)
+        final, feedback = (_thresholds_of(measured, part) for part in (Part.FINAL, Part.FEEDBACK))
         gap_steps(measured.thresholds, measured.trivial, measured.oracle)
-    except (ItemRejected, DegenerateTask):
+    except (ItemRejected, DegenerateTask, ValueError):
         return False
     follows = (final, feedback) == (measured.thresholds, measured.feedback_thresholds)
     return follows and measured.steadiness.order_held >= LEAST_HELD
+
+
+def _thresholds_of(measured: Calibration, part: Part) -> Thresholds:
+    """Work out the thresholds of a part again.
+
+    Raises:
+        ValueError: if the record lacks what its rule needs, or a deciding run contradicts the board.
+    """
+    board, found = measured.board, measured.milestones
+    if measured.rule == "ranks":
+        scores = [entry.final if part is Part.FINAL else entry.feedback for entry in board]
+        return thresholds(scores, measured.is_lower_better)
+    trivial = next((entry for entry in board if entry.solver == TRIVIAL), None)
+    if found is None or trivial is None or milestone_faults(found, board):
+        raise ValueError("the runs that decide thresholds are missing, or are not those of the board")
+    if part is Part.FINAL:
+        return milestone_thresholds(found, board, part, measured.trivial, measured.oracle)
+    return milestone_thresholds(found, board, part, trivial.feedback, found.feedback_oracle)
 
 
 def difficulty_holds(measured: Calibration) -> bool:

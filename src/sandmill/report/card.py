@@ -101,6 +101,8 @@ def _sections(
     yield (
         "Difficulty is 1 - clip(gap closed by the median competent default solver, 0, 1), where 0 is the trivial "
         f"solver and 1 the best possible rule. Bands start at {floors}.\n\n"
+        "Medal hardness is the chance that none of a few usual pipelines reaches silver, over several training draws. "
+        "Difficulty foretells the share of the gap that a script closes; medal hardness foretells its medals.\n\n"
         f"The single solver that wins most reaches gold on {digest.best_gold_rate:.0%} of the tasks."
     )
     for kind, counts in digest.kinds.items():

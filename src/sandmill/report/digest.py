@@ -24,8 +24,10 @@ class ReleaseDigest:
     """Tasks by domain, structure, metric, seed and split."""
     designs: Counter[int] = field(default_factory=Counter)
     """Tasks by replicate number: those of replicate 0 are the distinct designs."""
+    medal_bands: Counter[Band] = field(default_factory=Counter)
+    """Tasks by band of medal hardness, where it was measured."""
     golds: Counter[str] = field(default_factory=Counter)
-    """Tasks on which each fair solver reached gold."""
+    """Tasks on which each solver that reads the data alone reached gold."""
     exact_oracles: int = 0
     verified: int = 0
     """Tasks of which every recorded fact holds."""
@@ -35,17 +37,19 @@ class ReleaseDigest:
         spec, measured = record.spec, record.calibration
         self.tasks += 1
         self.asked[record.wanted] += 1
-        self.reached[measured.difficulty.band] += 1
-        self.hit[record.wanted] += record.wanted == measured.difficulty.band
+        self.reached[record.reached] += 1
+        self.hit[record.wanted] += record.wanted == record.reached
         values = (spec.domain, spec.structure_label, str(spec.metric), record.lineage.seed_id, record.split)
         for kind, value in zip(_KINDS, values, strict=True):
             self.kinds[kind][value] += 1
         self.designs[record.replicate] += 1
+        if medals := measured.medal_hardness:
+            self.medal_bands[medals.band] += 1
         self.exact_oracles += measured.oracle_is_exact
         self.verified += record.verification.holds
         sign = -1 if measured.is_lower_better else 1
         winners = {e.solver for e in measured.board if sign * (e.final - measured.thresholds.gold) >= 0}
-        self.golds.update(winners - {e.solver for e in measured.board if e.tier is Tier.TRIVIAL})
+        self.golds.update(winners - {e.solver for e in measured.board if e.tier in (Tier.TRIVIAL, Tier.READER)})
 
     @property
     def best_gold_rate(self) -> float:
@@ -54,12 +58,19 @@ class ReleaseDigest:
 
 
 def mix_table(digest: ReleaseDigest) -> TextTable:
-    """Show the mix of difficulty: asked for, reached, and reached where it was asked for."""
+    """Show the mix: asked for, reached, reached where it was asked for, and the bands of medal hardness."""
     rows = tuple(
-        (str(band), str(digest.asked[band]), str(digest.reached[band]), share(digest.hit[band], digest.asked[band]))
+        (
+            str(band),
+            str(digest.asked[band]),
+            str(digest.reached[band]),
+            share(digest.hit[band], digest.asked[band]),
+            str(digest.medal_bands[band]),
+        )
         for band in Band
     )
-    return TextTable("Difficulty", ("band", "asked for", "reached", "met where asked"), rows, frozenset({1, 2, 3}))
+    header = ("band", "asked for", "reached", "met where asked", "by medal hardness")
+    return TextTable("Difficulty", header, rows, frozenset({1, 2, 3, 4}))
 
 
 def count_table(title: str, counts: Counter[str], shown: int = 20) -> TextTable:

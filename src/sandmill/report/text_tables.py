@@ -36,7 +36,7 @@ def ending_table(records: Iterable[TaskRecord], slots: Iterable[SlotReport]) -> 
     rows = []
     for record in records:
         measured, spec = record.calibration, record.spec
-        missed = "" if measured.difficulty.band == record.wanted else f" (asked {record.wanted})"
+        missed = "" if record.reached == record.wanted else f" (asked {record.wanted})"
         difficulty = f"{measured.difficulty.value:.2f} {measured.difficulty.band}{missed}"
         scores = (f"{score:.4f}" for score in (measured.trivial, measured.thresholds.gold, measured.oracle))
         taken = f"{seconds[record.task_id]:.1f}" if record.task_id in seconds else "-"

@@ -19,10 +19,22 @@ from sandmill.store.versions import first_fault
 
 Row = dict[str, Any]
 
+LATER = b"later"
+"""Key in the metadata of a nullable field that older releases lack."""
+
 
 def _fields(kind: Any, *names: str, nullable: bool = False) -> list[Any]:
     return [pa.field(name, kind, nullable=nullable) for name in names]
 
+
+_MEDALS = {
+    "rule": pa.string(),
+    "medal_hardness": pa.float64(),
+    "medal_hardness_low": pa.float64(),
+    "medal_hardness_high": pa.float64(),
+    "medal_band": pa.string(),
+}
+"""Columns about medals. Older releases lack them."""
 
 PUBLIC_TASKS = pa.schema(
     [
@@ -42,6 +54,7 @@ PRIVATE_TASKS = pa.schema(
         *_fields(pa.float64(), "difficulty", "difficulty_low", "difficulty_high", nullable=True),
         *_fields(pa.float64(), "trivial", "oracle", "gold", "silver", "bronze", "median", nullable=True),
         *_fields(pa.string(), "reference", "seed_id", "digest", "record"),
+        *(pa.field(name, kind, metadata={LATER: b""}) for name, kind in _MEDALS.items()),
     ]
 )
 """One row for each task, with private facts. `record` is the whole TaskRecord as canonical JSON."""
@@ -86,6 +99,11 @@ SLOTS = pa.schema(
 """One row for each slot: cost and outcome. `seconds_<stage>` is null if no time was spent."""
 
 
+def is_later(field: Any) -> bool:
+    """Whether older releases lack a column."""
+    return bool(field.metadata) and LATER in field.metadata
+
+
 @dataclass(frozen=True)
 class ReleaseTable:
     """One of the four tables of a release."""
@@ -116,6 +134,7 @@ def public_task_row(record: TaskRecord, prompt: str) -> Row:
 def private_task_row(record: TaskRecord) -> Row:
     """Return all facts of a task, the most used ones in separate columns."""
     spec, measured = record.spec, record.calibration
+    medals = measured.medal_hardness
     return {
         "task_id": record.task_id,
         "replicate": record.replicate,
@@ -136,6 +155,11 @@ def private_task_row(record: TaskRecord) -> Row:
         "seed_id": record.lineage.seed_id,
         "digest": record.digest,
         "record": canonical_json(record.model_dump(mode="json")),
+        "rule": measured.rule,
+        "medal_hardness": medals and medals.value,
+        "medal_hardness_low": medals and medals.low,
+        "medal_hardness_high": medals and medals.high,
+        "medal_band": medals and medals.band.value,
     }
 
 

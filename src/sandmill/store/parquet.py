@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from sandmill.errors import IntegrityError, SandmillError, shorten
 from sandmill.models.names import MOST_FAULTS, task_id_fault
-from sandmill.store.arrow_tables import ReleaseTable, Row
+from sandmill.store.arrow_tables import ReleaseTable, Row, is_later
 from sandmill.store.footer import Group, read_footer
 from sandmill.store.limits import (
     GROUPS_PER_FILE,
@@ -99,21 +99,25 @@ class TableReader:
                 thrift_container_size_limit=MAX_CONTAINER,
             )
             _check_columns(self._reader.schema_arrow, schema)
+        self._absent = {field.name for field in schema or () if field.name not in self._reader.schema_arrow.names}
+        """Later columns that the file lacks."""
 
     def groups(self, columns: Sequence[str] | None = None, task_id: str | None = None) -> Iterator[Any]:
         """Yield the row groups as Arrow tables.
 
         Args:
-            columns: to read; all of the schema if None.
+            columns: to read; all of the schema if None. Later columns that the file lacks are empty.
             task_id: only the group that may hold this task, going by the statistics.
         """
         with _faults(self._where):
             wanted = columns or (self._schema.names if self._schema else self._reader.schema_arrow.names)
             for number in self._numbers(task_id):
                 self._check_group(number, wanted)
-                group = self._reader.read_row_group(number, columns=wanted)
+                group = self._reader.read_row_group(
+                    number, columns=[name for name in wanted if name not in self._absent]
+                )
                 self._check_cells(group)
-                yield group
+                yield self._with_absent(group, wanted)
 
     def check_sizes(self) -> None:
         """Check the decompressed size of all row groups without reading them."""
@@ -154,6 +158,17 @@ class TableReader:
                 raise IntegrityError(f"task {task_id} may lie in more than one row group")
         return found
 
+    def _with_absent(self, group: Any, wanted: Sequence[str]) -> Any:
+        """Add empty columns for later ones that the file lacks."""
+        if not self._absent.intersection(wanted):
+            return group
+        for name in wanted:
+            if name in self._absent:
+                group = group.append_column(
+                    self._schema.field(name), pa.nulls(len(group), self._schema.field(name).type)
+                )
+        return group.select(list(wanted))
+
     def _check_group(self, number: int, columns: Sequence[str]) -> None:
         group, size, stored = self.footer[number], 0, 0
         for column in group.columns:
@@ -186,6 +201,8 @@ def _check_columns(found: Any, schema: Any) -> None:
     if len(set(found.names)) != len(found.names):
         raise IntegrityError("two columns have one name")
     for field in schema or ():
+        if is_later(field) and field.name not in found.names:
+            continue
         if field.name not in found.names or found.field(field.name).type != field.type:
             raise IntegrityError(f"no column {field.name} of type {field.type}")
 

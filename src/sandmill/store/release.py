@@ -200,6 +200,7 @@ class Release:
         metric: str | Collection[str] = (),
         structure: str | Collection[str] = (),
         difficulty: tuple[float, float] | None = None,
+        medal_hardness: tuple[float, float] | None = None,
     ) -> tuple[str, ...]:
         """Return the ids of the tasks that have one of the values of every given argument. A string is one value.
 
@@ -207,10 +208,11 @@ class Release:
 
         Args:
             split: train, validation, held_out_domain or held_out_motif.
-            band: easy, medium, hard or expert; needs the private half, as `structure` and `difficulty` do.
+            band: easy, medium, hard or expert, by difficulty. Needs the private half, as all below but `metric` do.
             metric: name of a metric.
             structure: such as `tabular/binary/random`.
             difficulty: least and greatest difficulty, between 0 and 1, both included.
+            medal_hardness: the same for medal hardness. Tasks of older releases have none and are left out.
 
         Raises:
             RequestError: a value that no task of this release has, or no task has all of them; says which there are.
@@ -220,17 +222,19 @@ class Release:
         wanted = {"split": split, "band": band, "metric": metric, "structure": structure}
         listed = {column: [values] if isinstance(values, str) else values for column, values in wanted.items()}
         given = {column: values for column, values in listed.items() if values}
-        if not given and difficulty is None:
+        asked_ranges = {"difficulty": difficulty, "medal_hardness": medal_hardness}
+        ranges = {column: ends for column, ends in asked_ranges.items() if ends is not None}
+        if not given and not ranges:
             return self.task_ids
         splits = set(given.get("split", ()))
         # An unknown split is a problem, and its message lists all splits.
         splits = splits if splits <= self._splits() else set()
-        asked = ["task_id", *given, *(["difficulty"] if difficulty else [])]
+        asked = ["task_id", *given, *ranges]
         facts = self._frame("public/tasks", [name for name in asked if name in PUBLIC_TASKS.names], splits)
         private = [name for name in asked if name not in facts.columns]
         if private and self.has_private:
             facts = facts.join(self._frame("private/tasks", ["task_id", *private], splits), on="task_id", how="left")
-        return select_ids(facts.sort("task_id"), self.ref, given, difficulty)
+        return select_ids(facts.sort("task_id"), self.ref, given, ranges)
 
     def check_ids(self, task_ids: Iterable[str]) -> None:
         """Raise ReleaseNotFound if the release lacks some of the ids, with all of them."""

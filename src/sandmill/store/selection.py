@@ -1,6 +1,7 @@
 """Select tasks of a release by facts."""
 
 from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from sandmill.errors import Problem, RequestError, name_some, shorten
@@ -15,7 +16,7 @@ def select_ids(
     facts: "pl.DataFrame",
     ref: str,
     wanted: Mapping[str, Collection[str]],
-    difficulty: tuple[float, float] | None = None,
+    ranges: Mapping[str, tuple[float, float]] = MappingProxyType({}),
 ) -> tuple[str, ...]:
     """Return the tasks that have one of the wanted values in each column.
 
@@ -23,7 +24,7 @@ def select_ids(
         facts: a row a task, with the columns of `wanted` that can be read.
         ref: names the release, for messages.
         wanted: values by column.
-        difficulty: least and greatest difficulty.
+        ranges: least and greatest value by column, between 0 and 1. A task without a value is in no range.
 
     Raises:
         RequestError: a column or a value that the release does not have, all at once, or no task has all of them.
@@ -31,13 +32,13 @@ def select_ids(
     import polars as pl
 
     problems = []
-    if difficulty is not None:
-        low, high = difficulty
+    for column, (low, high) in ranges.items():
         if not 0 <= low <= high <= 1:
-            problems.append(Problem("--difficulty", f"{low:g} to {high:g}", "two numbers, 0 <= LOW <= HIGH <= 1"))
-    for column in [*wanted, *([] if difficulty is None else ["difficulty"])]:
+            flag = f"--{column.replace('_', '-')}"
+            problems.append(Problem(flag, f"{low:g} to {high:g}", "two numbers, 0 <= LOW <= HIGH <= 1"))
+    for column in [*wanted, *ranges]:
         if column not in facts.columns:
-            hint = "Band, structure and difficulty are in the private half of a release."
+            hint = "Band, structure, difficulty and medal hardness are in the private half of a release."
             problems.append(Problem(f"--{column}", "no private half that is readable here", "one", hint))
     for column, values in wanted.items():
         if column not in facts.columns:
@@ -48,8 +49,7 @@ def select_ids(
     if problems:
         raise RequestError(ref, problems, "Nothing was selected.")
     tests = [pl.col(column).is_in(list(values)) for column, values in wanted.items()]
-    if difficulty is not None:
-        tests.append(pl.col("difficulty").is_between(*difficulty))
+    tests += [pl.col(column).is_between(*ends) for column, ends in ranges.items()]
     ids = tuple(facts.filter(*tests)["task_id"].to_list())
     require_some(ref, ids)
     return ids

@@ -1,4 +1,6 @@
-"""Draw further training sets of a task, over which skill lifts are averaged."""
+"""Draw further training sets of a task, over which skill lifts and milestones are averaged."""
+
+from dataclasses import replace
 
 from sandmill.mechanism import draw_rows
 from sandmill.mechanism.columns import Floats
@@ -7,6 +9,8 @@ from sandmill.models.faults import Duplicates, LabelNoise
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.spec import TaskSpec
 from sandmill.rng import Streams
+from sandmill.synth.pilot import Pilot
+from sandmill.synth.render import render_train
 from sandmill.synth.rows import PartRows, draw_train
 
 
@@ -23,6 +27,18 @@ def fresh_training(spec: TaskSpec, streams: Streams, count: int) -> list[tuple[D
         for number in range(count)
     ]
     return [(part.draw, _clean_target(spec.mechanism, part)) for part in parts]
+
+
+def with_fresh_training(pilot: Pilot, streams: Streams, number: int) -> Pilot:
+    """Return a pilot with other training rows of the same mechanism. Its test rows and its oracle stay the same.
+
+    Args:
+        pilot: of the design.
+        streams: streams of the task. Draw k uses their child `draw k`.
+        number: of the draw.
+    """
+    train = render_train(pilot.spec, pilot.facts, streams.child(f"draw {number}"))
+    return replace(pilot, drawn=replace(pilot.drawn, train=train))
 
 
 def _clean_target(mechanism: Mechanism, part: PartRows) -> Floats:

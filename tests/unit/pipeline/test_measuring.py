@@ -60,7 +60,7 @@ def use_panel(monkeypatch, calls=None, change=lambda runs: runs, pilot_spread=1.
 def test_a_design_off_its_band_is_known_from_the_probe_of_its_pilot(asked):
     with pytest.raises(OffBand) as missed:
         calibrate_design(*job(Band.EASY))
-    assert band_of(missed.value.difficulty) is BAND
+    assert band_of(missed.value.measured) is BAND
     assert asked == [(PILOT_ROWS, PROBED)]
 
 
@@ -90,7 +90,7 @@ def test_a_design_in_the_band_of_its_probe_may_be_off_it_on_published_rows(asked
     monkeypatch.setattr(measuring, "_difficulty_of", lambda pilot, runs: probed)
     with pytest.raises(OffBand) as missed:
         calibrate_design(*job(Band.EASY))
-    assert band_of(missed.value.difficulty) is BAND
+    assert band_of(missed.value.measured) is BAND
 
 
 def test_the_package_has_the_size_that_was_settled_and_the_rows_of_its_design(asked):

@@ -151,6 +151,22 @@ def _config(task: ExportTask) -> str:
 
 
 def _leaderboard(calibration: Calibration) -> str:
+    """Return the leaderboard of which mle-bench's rule by ranks gives the task's thresholds."""
+    return _milestones(calibration) if calibration.rule == "milestones" else _board(calibration)
+
+
+def _milestones(calibration: Calibration) -> str:
+    """Return ten rows that hold thresholds in place of runs, each with the name of its threshold.
+
+    Of ten rows, mle-bench takes the first for gold, the second for silver, the fourth for bronze, and the mean of the
+    fifth and the sixth for the median.
+    """
+    bars = calibration.thresholds
+    names = ("gold", "silver", "bronze", "bronze", *["median"] * 6)
+    return "score,milestone\n" + "".join(f"{score_text(getattr(bars, name))},{name}\n" for name in names)
+
+
+def _board(calibration: Calibration) -> str:
     """Return the scores of the final part, best first.
 
     mle-bench takes the mean of the two middle rows without rounding, and compares it strictly. Where this mean is not

@@ -53,6 +53,11 @@ def smooth_plain(table: Table) -> tuple[Any, Any]:
     return smooth(plain_scaled(table), responses(table), table)
 
 
+def kernel_tuned(table: Table) -> Any:
+    """Kernel ridge with the width and the noise of least leave-one-out error."""
+    return smooth_scores(*table.cached("smooth", smooth_plain), table)
+
+
 @dataclass(frozen=True)
 class KernelFit:
     """Kernel ridge with the width and the noise of least leave-one-out error."""

@@ -1,0 +1,122 @@
+"""How steady milestones are: bootstraps of the test rows, and distances of runs over training draws."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from sandmill.calibrate.board import median_rows
+from sandmill.calibrate.milestones import Gold, MilestoneRule
+from sandmill.calibrate.steadiness import ThresholdScores
+from sandmill.metrics import Metric
+from sandmill.metrics.base import Array, Floats
+from sandmill.models.calibration import MilestoneEntry, Steadiness, Tier
+
+Steps = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Deciding:
+    """What further training draws say of the runs that decide milestones."""
+
+    gold: Gold
+    tiers: Mapping[str, Tier]
+    shares: Mapping[str, tuple[float, ...]]
+    """Gap closed on the pilot rows by each run, after training on the task's draw and on further ones."""
+    off_board: frozenset[str] = frozenset()
+    """Runs that are not on the leaderboard."""
+    margin: float | None = None
+    """Best reader less best blind run."""
+    twins: Mapping[str, str] | None = None
+    """Reader to the run with the same model without the stated facts."""
+
+    def entries(self, final: Mapping[str, float], feedback: Mapping[str, float]) -> tuple[MilestoneEntry, ...]:
+        """Return the deciding runs that have scores on both parts."""
+        return tuple(
+            MilestoneEntry(
+                solver=name,
+                tier=self.tiers[name],
+                final=final[name],
+                feedback=feedback[name],
+                shares=shares,
+                on_board=name not in self.off_board,
+            )
+            for name, shares in self.shares.items()
+            if name in final
+        )
+
+    def on_pilot(self) -> tuple[MilestoneEntry, ...]:
+        """Return the runs with their shares in place of scores, which a pilot does not publish."""
+        own = {name: shares[0] for name, shares in self.shares.items()}
+        return self.entries(own, own)
+
+
+def resample_milestones(
+    truth: Array,
+    predictions: Mapping[str, Array],
+    ends: tuple[Array, Array],
+    board: Sequence[str],
+    rule: MilestoneRule,
+    metric: Metric,
+    counts: Floats,
+) -> ThresholdScores:
+    """Apply the rule to some rows and to bootstraps of them.
+
+    Args:
+        truth: answers, shape (rows,).
+        predictions: of all entries of the board and all deciding runs.
+        ends: predictions of the trivial solver and of the oracle.
+        board: names of the entries whose median is the lowest threshold.
+        rule: of the task.
+        metric: scores and resamples.
+        counts: bootstraps from `draw_counts`, shared by all runs.
+    """
+    sign = -1 if metric.is_lower_better else 1
+
+    def score(prediction: Array) -> Floats:
+        """Return the score on the rows, and after it those on the bootstraps."""
+        point = metric.own_score(truth, prediction)
+        return sign * np.append(point, metric.resample(truth, prediction, counts))
+
+    trivial, oracle = (score(prediction) for prediction in ends)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        places = rule.places(
+            {name: (score(predictions[name]) - trivial) / (oracle - trivial) for name in rule.corrections}
+        )
+    bars = [trivial + place * (oracle - trivial) for place in (places.gold, places.silver, places.bronze)]
+    ranked = sorted(board, key=lambda name: -sign * metric.own_score(truth, predictions[name]))
+    middle = np.mean([score(predictions[ranked[row - 1]]) for row in median_rows(len(ranked))], axis=0)
+    scores = np.array([*bars, middle])
+    return ThresholdScores(point=scores[:, 0], resampled=scores[:, 1:])
+
+
+def with_draws(
+    measured: Steadiness, entries: Sequence[MilestoneEntry], steps: Steps, twins: Mapping[str, str] | None
+) -> Steadiness:
+    """Add how far apart thresholds are by the luck of training draws.
+
+    Args:
+        measured: what bootstraps of the test rows say.
+        entries: the deciding runs.
+        steps: distances of neighbouring thresholds, as shares of the gap.
+        twins: reader to the run with the same model without the stated facts.
+    """
+    by_name = {entry.solver: entry.shares for entry in entries}
+    usual = [entry.shares for entry in entries if entry.tier is Tier.COMPETENT]
+    related = [(by_name[one], by_name[other]) for one, other in (twins or {}).items() if {one, other} <= by_name.keys()]
+    found: dict[str, float | Steps] = {}
+    for name, pairs in (("pair", list(combinations(usual, 2))), ("hint", related)):
+        if deviation := distance_sd(pairs):
+            ratios = (round(step / deviation, 3) for step in steps)
+            found[f"{name}_sd"] = round(deviation, 6)
+            found["steps_in_sd" if name == "pair" else "steps_in_hint_sd"] = tuple(ratios)  # type: ignore[assignment]
+    return measured.model_copy(update=found)
+
+
+def distance_sd(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> float:
+    """Return the standard deviation over draws of the distance of two runs, pooled over pairs; 0 for one draw."""
+    distances = np.array([np.subtract(one, other) for one, other in pairs])
+    if not distances.size or distances.shape[1] < 2:
+        return 0.0
+    return float(np.sqrt(distances.var(axis=1, ddof=1).mean()))

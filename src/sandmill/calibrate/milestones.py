@@ -1,0 +1,200 @@
+"""Thresholds as milestones: distances between kinds of scripts, measured on several training draws."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from sandmill.calibrate.board import LEAST_STEP, falling, middle_of
+from sandmill.errors import ItemRejected
+from sandmill.metrics.base import Floats
+from sandmill.metrics.gap import gap_closed
+from sandmill.models.base import Part, Stage
+from sandmill.models.calibration import BoardEntry, MilestoneEntry, Milestones, Thresholds, Tier
+
+SILVER_BELOW = 0.02
+"""Share of the gap by which silver lies below the median blind ensemble, so that an equal script reaches it."""
+GOLD_ABOVE = 0.04
+"""Share of the gap by which gold lies above the best blind run where no text states a fact."""
+LEAST_MARGIN = 0.04
+"""Least distance of the best reader and the best blind run, as a share of the gap: reading must pay."""
+BEST_READERS = 0.5
+"""Share of the readers, the best ones, whose mean gold is half-way to."""
+ORDINARY = (Tier.COMPETENT, Tier.STRONG)
+"""Tiers of ordinary pipelines: usual models with sound preparation, at default settings and tuned."""
+LEAST_ORDINARY, LEAST_ENSEMBLES = 6, 2
+"""Least runs of these tiers and of the ensembles."""
+
+Gold = Literal["readers", "margin"]
+
+
+@dataclass(frozen=True)
+class Places:
+    """Places of gold, silver and bronze on the gap scale, or an array of them for bootstraps."""
+
+    gold: Floats
+    silver: Floats
+    bronze: Floats
+
+
+@dataclass(frozen=True)
+class MilestoneRule:
+    """The rule for one task: what its runs reach on some rows to the places of its medals.
+
+    A run is corrected for the luck of its training draw: its distance to the level of the draw, which is the median
+    ordinary pipeline, is averaged over the draws, and the level is that of the own draw. The luck of a draw is common
+    to all runs, so their plain means over draws would move thresholds away from what the own draw permits.
+    """
+
+    tiers: Mapping[str, Tier]
+    corrections: Mapping[str, float]
+    """What the average over draws adds to the share that a run closes after training on the own draw."""
+    gold: Gold
+
+    @classmethod
+    def of(cls, entries: Sequence[MilestoneEntry], gold: Gold) -> "MilestoneRule":
+        """Work out the corrections.
+
+        Raises:
+            ItemRejected: `panel_failed`, if too few runs of a kind are left.
+        """
+        counts = {tier: sum(entry.tier is tier for entry in entries) for tier in Tier}
+        ordinary = sum(counts[tier] for tier in ORDINARY)
+        is_enough = ordinary >= LEAST_ORDINARY and counts[Tier.ENSEMBLE] >= LEAST_ENSEMBLES
+        if not is_enough or (gold == "readers" and not counts[Tier.READER]):
+            shown = ", ".join(f"{count} {tier}" for tier, count in counts.items() if count)
+            raise ItemRejected(Stage.CALIBRATE, "panel_failed", f"too few runs decide thresholds: {shown or 'none'}")
+        distances = distances_to_level(entries)
+        corrections = distances.mean(axis=1) - distances[:, 0]
+        return cls(
+            {entry.solver: entry.tier for entry in entries},
+            {entry.solver: float(moved) for entry, moved in zip(entries, corrections, strict=True)},
+            gold,
+        )
+
+    def places(self, shares: Mapping[str, Floats]) -> Places:
+        """Place the medals.
+
+        Args:
+            shares: gap closed by each run after training on the own draw. Arrays hold one share for each bootstrap.
+        """
+        centred = {name: np.asarray(shares[name]) + moved for name, moved in self.corrections.items()}
+        bronze = np.median(self._of(ORDINARY, centred), axis=0)
+        silver = np.median(self._of((Tier.ENSEMBLE,), centred), axis=0) - SILVER_BELOW
+        blind = best_blind(self.tiers, centred)
+        if self.gold == "margin":
+            return Places(blind + GOLD_ABOVE, silver, bronze)
+        readers = np.sort(self._of((Tier.READER,), centred), axis=0)
+        best = readers[-int(np.ceil(BEST_READERS * len(readers))) :].mean(axis=0)
+        return Places(blind + np.maximum((best - blind) / 2, LEAST_STEP), silver, bronze)
+
+    def _of(self, tiers: tuple[Tier, ...], centred: Mapping[str, Floats]) -> Floats:
+        return np.array([value for name, value in centred.items() if self.tiers[name] in tiers])
+
+
+def distances_to_level(entries: Sequence[MilestoneEntry]) -> Floats:
+    """Return how far each run lies above the median ordinary pipeline of each training draw, shape (runs, draws)."""
+    shares = np.array([entry.shares for entry in entries])
+    ordinary = np.array([entry.tier in ORDINARY for entry in entries])
+    return np.asarray(shares - np.median(shares[ordinary], axis=0))
+
+
+def best_blind(tiers: Mapping[str, Tier], centred: Mapping[str, Floats]) -> Floats:
+    """Return the place of the best run that knows the data alone."""
+    return np.max([value for name, value in centred.items() if tiers[name] is not Tier.READER], axis=0)
+
+
+def reading_margin(entries: Sequence[MilestoneEntry]) -> float:
+    """Return the best reader less the best blind run, as a share of the gap, mean of the training draws.
+
+    Which run is the best is decided by the mean over the draws.
+    """
+    means = {entry.solver: np.asarray(np.mean(entry.shares)) for entry in entries}
+    tiers = {entry.solver: entry.tier for entry in entries}
+    readers = [float(mean) for name, mean in means.items() if tiers[name] is Tier.READER]
+    return round(max(readers) - float(best_blind(tiers, means)), 6)
+
+
+def require_margin(margin: float) -> None:
+    """Refuse a task on which reading does not pay.
+
+    Raises:
+        ItemRejected: `no_margin`.
+    """
+    if margin < LEAST_MARGIN:
+        detail = (
+            f"the best reader lies {margin:.3f} of the gap above the best blind run, mean of the training draws; "
+            f"wanted at least {LEAST_MARGIN:g}"
+        )
+        raise ItemRejected(Stage.CALIBRATE, "no_margin", detail)
+
+
+def require_room(informed: float, gold: float) -> None:
+    """Refuse a task whose gold is out of reach even with the true form of all features.
+
+    Args:
+        informed: place of the informed solver on the gap scale.
+        gold: place of gold.
+
+    Raises:
+        ItemRejected: `no_room`.
+    """
+    if informed < gold:
+        detail = f"a solver that knows the form of every feature closes {informed:.3f} of the gap, less than gold asks"
+        raise ItemRejected(Stage.CALIBRATE, "no_room", detail)
+
+
+def milestone_faults(found: Milestones, board: Sequence[BoardEntry]) -> list[str]:
+    """Say which deciding runs contradict the leaderboard, and what is wrong with the draws or the margin."""
+    on_board = {entry.solver: entry for entry in board}
+    faults = []
+    for entry in found.entries:
+        listed = on_board.get(entry.solver)
+        recorded = entry.tier, entry.final, entry.feedback
+        if entry.on_board and (listed is None or (listed.tier, listed.final, listed.feedback) != recorded):
+            faults.append(f"{entry.solver} decides thresholds with other scores than those of the board")
+        if not entry.on_board and (listed is not None or entry.tier is Tier.READER):
+            faults.append(f"{entry.solver} decides thresholds and must not be on the board")
+    if len({len(entry.shares) for entry in found.entries}) > 1:
+        faults.append("deciding runs were measured on different numbers of training draws")
+    elif found.gold == "readers" and (found.margin is None or not _is_margin(found)):
+        faults.append("the margin of the readers does not follow from the shares, or is too small")
+    return faults
+
+
+def _is_margin(found: Milestones) -> bool:
+    has_readers = any(entry.tier is Tier.READER for entry in found.entries)
+    return (
+        has_readers and found.margin == reading_margin(found.entries) and reading_margin(found.entries) >= LEAST_MARGIN
+    )
+
+
+def milestone_thresholds(
+    found: Milestones, board: Sequence[BoardEntry], part: Part, trivial: float, oracle: float
+) -> Thresholds:
+    """Work out the thresholds of one part from what was recorded.
+
+    Args:
+        found: the runs that decide them.
+        board: leaderboard, whose middle is the median.
+        part: final or feedback.
+        trivial: score of the trivial solver on the part.
+        oracle: score of the oracle on the part.
+
+    Raises:
+        DegenerateTask: if trivial and oracle score the same.
+        ItemRejected: `flat_board`, unless gold, silver, bronze and median fall strictly, by at least 1e-4 each.
+    """
+    rule = MilestoneRule.of(found.entries, found.gold)
+    shares = {entry.solver: np.asarray(gap_closed(_score(entry, part), trivial, oracle)) for entry in found.entries}
+    places = rule.places(shares)
+    gold, silver, bronze = (
+        round(trivial + float(place) * (oracle - trivial), 5) for place in (places.gold, places.silver, places.bronze)
+    )
+    bars = Thresholds(gold=gold, silver=silver, bronze=bronze, median=middle_of([_score(one, part) for one in board]))
+    return falling(bars, is_lower_better=oracle < trivial)
+
+
+def _score(entry: BoardEntry | MilestoneEntry, part: Part) -> float:
+    return entry.final if part is Part.FINAL else entry.feedback

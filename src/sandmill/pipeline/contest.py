@@ -1,0 +1,65 @@
+"""All runs on one set of files: the panel, readers of the stated facts, and adversaries beside the leaderboard."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sandmill.calibrate.panel import PANEL, Panel, PanelRun
+from sandmill.calibrate.readers import READERS, Stated, read_table, run_readers
+from sandmill.models.base import MedalRule
+from sandmill.models.calibration import Tier
+from sandmill.models.package import TaskFacts
+
+TWINS: Mapping[str, str] = {
+    "reader_linear": "linear_tuned",
+    "reader_search": "auto_search",
+    "reader_sparse": "sparse_search",
+    "reader_process": "sparse_process",
+    "reader_trees": "auto_trees",
+}
+"""Entry of the panel with the same model as a reader."""
+
+
+def board_entries(rule: MedalRule) -> tuple[str, ...]:
+    """Return the entries of the panel that are on the board. By ranks, averages of searches would take most golds."""
+    return tuple(entry.name for entry in PANEL if rule == "milestones" or entry.tier is not Tier.ENSEMBLE)
+
+
+class Contest:
+    """Runs over one set of public files.
+
+    Args:
+        folder: an existing folder, into which the files are written.
+        files: content by path.
+        facts: what the description says.
+        stated: facts that readers know; nothing if there are none.
+        earlier: runs with the same training rows, whose fits are taken over.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        files: Mapping[str, bytes],
+        facts: TaskFacts,
+        stated: Stated,
+        earlier: "Contest | None" = None,
+    ) -> None:
+        for path, content in files.items():
+            (folder / path).write_bytes(content)
+        self.panel = Panel(folder, facts, earlier.panel if earlier else None)
+        self.reader: Any = None
+        """The table of a reader; None if nothing is stated."""
+        if stated:
+            self.reader = read_table(self.panel, folder, stated, earlier.reader if earlier else None)
+
+    def run(self, names: Sequence[str]) -> list[PanelRun]:
+        """Run entries of the panel."""
+        return self.panel.run(names)
+
+    def run_readers(self) -> list[PanelRun]:
+        """Run the readers; nothing if nothing is stated."""
+        return [] if self.reader is None else run_readers(self.panel, self.reader, READERS)
+
+    def run_adversaries(self) -> list[PanelRun]:
+        """Run the solvers that are on no board."""
+        return []

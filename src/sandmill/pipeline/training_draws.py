@@ -1,0 +1,173 @@
+"""Measure the runs that decide milestones after further training draws, on the rows of the pilot."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from sandmill.calibrate.deciding import Deciding
+from sandmill.calibrate.informed import informed_run
+from sandmill.calibrate.milestones import ORDINARY, MilestoneRule, reading_margin, require_margin, require_room
+from sandmill.calibrate.panel import PANEL, TRIVIAL, PanelRun
+from sandmill.calibrate.readers import Stated
+from sandmill.errors import DegenerateTask, ItemRejected
+from sandmill.metrics import Metric, get_metric
+from sandmill.metrics.base import Array, Floats
+from sandmill.metrics.gap import gap_closed
+from sandmill.models.base import Stage
+from sandmill.models.calibration import Tier
+from sandmill.pipeline.contest import TWINS, Contest
+from sandmill.rng import Streams
+from sandmill.synth import Pilot
+from sandmill.synth.draws import with_fresh_training
+
+DRAWS = 3
+"""Training draws: that of the task, and further ones."""
+CONTENDERS = 3
+"""Best blind runs of the own draw that further draws measure. One of them may be the best of all by luck."""
+_ALWAYS = (*ORDINARY, Tier.ENSEMBLE)
+_TIERS: Mapping[str, Tier] = {entry.name: entry.tier for entry in PANEL}
+
+
+@dataclass(frozen=True)
+class PilotScale:
+    """The gap scale of the pilot rows: one for all training draws."""
+
+    truth: Array
+    metric: Metric
+    trivial: float
+    oracle: float
+
+    @classmethod
+    def of(cls, pilot: Pilot, trivial: PanelRun) -> "PilotScale":
+        """Make the scale from the trivial run of the own draw and the oracle."""
+        metric = get_metric(pilot.facts.metric)
+        ends = (metric.own_score(pilot.truth, prediction) for prediction in (trivial.prediction, pilot.oracle))
+        return cls(pilot.truth, metric, *ends)
+
+    def share(self, prediction: Array, rows: slice = slice(None)) -> float:
+        """Gap closed by a prediction for the pilot rows.
+
+        Raises:
+            DegenerateTask: if trivial and oracle score the same.
+        """
+        return gap_closed(self.metric.own_score(self.truth[rows], prediction), self.trivial, self.oracle)
+
+
+@dataclass(frozen=True)
+class TrainingDraws:
+    """What several training draws say of a design."""
+
+    deciding: Deciding
+    scale: PilotScale
+    others: tuple[Contest, ...]
+    """Runs after the further draws."""
+
+    @cached_property
+    def rule(self) -> MilestoneRule:
+        """How thresholds follow."""
+        return MilestoneRule.of(self.deciding.on_pilot(), self.deciding.gold)
+
+    @cached_property
+    def levels(self) -> Floats:
+        """Share of the gap that the median ordinary pipeline closes after each draw."""
+        ordinary = [shares for name, shares in self.deciding.shares.items() if self.deciding.tiers[name] in ORDINARY]
+        return np.asarray(np.median(ordinary, axis=0))
+
+    @cached_property
+    def silver(self) -> float:
+        """Place of silver on the pilot rows, for the own draw."""
+        return float(self.rule.places(self._own).silver)
+
+    @cached_property
+    def gold(self) -> float:
+        """Place of gold on the pilot rows, for the own draw."""
+        return float(self.rule.places(self._own).gold)
+
+    @property
+    def _own(self) -> dict[str, Floats]:
+        return {name: np.asarray(shares[0]) for name, shares in self.deciding.shares.items()}
+
+
+def measure_draws(
+    pilot: Pilot, contest: Contest, runs: Sequence[PanelRun], stated: Stated, streams: Streams
+) -> TrainingDraws:
+    """Run what decides milestones after further training draws.
+
+    Args:
+        pilot: of the design.
+        contest: on the files of the pilot.
+        runs: all of its runs after the own draw, readers and adversaries included.
+        stated: facts that readers know.
+        streams: of the calibration.
+
+    Raises:
+        ItemRejected: `no_margin` if reading does not pay, `no_room` if gold is out of reach, `panel_failed` if too few
+            runs decide thresholds.
+    """
+    ran = {run.name: run for run in runs if run.has_run}
+    if TRIVIAL not in ran:
+        raise ItemRejected(Stage.CALIBRATE, "panel_failed", "the trivial solver gave no prediction")
+    scale = PilotScale.of(pilot, ran[TRIVIAL])
+    try:
+        own = {name: scale.share(run.prediction) for name, run in ran.items()}
+    except DegenerateTask:
+        raise ItemRejected(Stage.CALIBRATE, "no_signal", "trivial and oracle score the same on the pilot") from None
+    names = _deciding_entries(own, has_readers=contest.reader is not None)
+    others = tuple(_redrawn(pilot, stated, streams, number) for number in range(1, DRAWS))
+    further = [_shares_of(one, names, scale) for one in others]
+    shares = {
+        name: (own[name], *(drawn[name] for drawn in further))
+        for name in own
+        if all(name in drawn for drawn in further)
+    }
+    found = TrainingDraws(_deciding(ran, shares), scale, others)
+    if found.deciding.margin is not None:
+        require_margin(found.deciding.margin)
+    _require_room_on_pilot(pilot, contest, found)
+    return found
+
+
+def _deciding(ran: Mapping[str, PanelRun], shares: Mapping[str, tuple[float, ...]]) -> Deciding:
+    tiers = {name: ran[name].tier for name in shares}
+    found = Deciding(
+        gold="readers" if Tier.READER in tiers.values() else "margin",
+        tiers=tiers,
+        shares=shares,
+        off_board=frozenset(name for name in shares if name not in _TIERS and tiers[name] is not Tier.READER),
+        twins=TWINS,
+    )
+    if found.gold == "margin":
+        return found
+    return Deciding(**{**vars(found), "margin": reading_margin(found.on_pilot())})
+
+
+def _deciding_entries(own: Mapping[str, float], *, has_readers: bool) -> list[str]:
+    """Return the entries of the panel that decide thresholds, in its order."""
+    blind = [name for name in own if name in _TIERS and name != TRIVIAL]
+    wanted = {name for name in blind if _TIERS[name] in _ALWAYS}
+    wanted |= set(sorted(blind, key=lambda name: -own[name])[:CONTENDERS])
+    if has_readers:
+        wanted |= {name for name in TWINS.values() if name in own}
+    return [entry.name for entry in PANEL if entry.name in wanted]
+
+
+def _redrawn(pilot: Pilot, stated: Stated, streams: Streams, number: int) -> Contest:
+    other = with_fresh_training(pilot, streams, number)
+    with TemporaryDirectory(prefix="sandmill-draw-") as name:
+        return Contest(Path(name), other.files, pilot.facts, stated)
+
+
+def _shares_of(contest: Contest, names: Sequence[str], scale: PilotScale) -> dict[str, float]:
+    runs = [*contest.run(names), *contest.run_readers(), *contest.run_adversaries()]
+    return {run.name: scale.share(run.prediction) for run in runs if run.has_run}
+
+
+def _require_room_on_pilot(pilot: Pilot, contest: Contest, found: TrainingDraws) -> None:
+    """Refuse early a design whose gold the informed solver misses on the pilot."""
+    run = informed_run(contest.panel, pilot.spec.mechanism, pilot.drawn.train.draw.observed, pilot.observed)
+    if run.has_run:
+        require_room(found.scale.share(run.prediction), found.gold)

@@ -1,0 +1,163 @@
+"""The insight script: lines of pandas that make the true features of a rule, whose weights a model learns."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sandmill.calibrate.insight import insight_lines, insight_table
+from sandmill.calibrate.panel import Panel
+from sandmill.calibrate.scripts.choose import GradedTest, write_ladder
+from sandmill.calibrate.scripts.run import run_source
+from sandmill.mechanism.rule import evaluate_motif
+from sandmill.metrics import get_metric
+from sandmill.metrics.gap import gap_closed
+from sandmill.metrics.submission import parse_submission
+from sandmill.models.columns import Categorical, LogNormal, Normal
+from sandmill.models.faults import MixedTypes
+from sandmill.models.mechanism import Mechanism
+from sandmill.models.motifs import (
+    BetweenCuts,
+    Bottleneck,
+    CrossedLookup,
+    Curve,
+    Difference,
+    Interaction,
+    Linear,
+    Lookup,
+    Periodic,
+    Ratio,
+    Saturation,
+    Threshold,
+    VaryingSlope,
+)
+from sandmill.models.structure import MetricName, TargetKind
+from sandmill.synth import render
+from tests.designs import SECRET, make_spec
+from tests.unit.calibrate.tasks import made_task, with_rule
+
+SPEC = make_spec(TargetKind.REGRESSION, MetricName.RMSE)
+CONTINUOUS = [one.name for one in SPEC.mechanism.columns if isinstance(one.distribution, Normal | LogNormal)]
+POSITIVE = [one.name for one in SPEC.mechanism.columns if isinstance(one.distribution, LogNormal)]
+LEVELS = {
+    one.name: one.distribution.levels for one in SPEC.mechanism.columns if isinstance(one.distribution, Categorical)
+}
+ONE, OTHER = CONTINUOUS[:2]
+GROUP, SECOND = list(LEVELS)[:2]
+
+
+def tables(mechanism: Mechanism) -> tuple[pd.DataFrame, dict]:
+    """Training rows after the lines, and the same rows as numbers."""
+    spec = SPEC.model_copy(update={"mechanism": mechanism})
+    rendered = render(spec, SECRET)
+    frames = {}
+    for name in ("train", "test"):
+        path = rendered.package.public[f"{name}.csv"]
+        frames[name] = pd.read_csv(pd.io.common.BytesIO(path), keep_default_na=False, na_values=[""])
+    names = {"np": np, "pd": pd, "public": ".", "ID": rendered.package.facts.id_column, **frames}
+    run_source("\n".join(insight_lines(mechanism, frames["train"])), names)
+    return names["train"], rendered.train_draw.observed
+
+
+@pytest.mark.parametrize(
+    "motif",
+    [
+        Curve(column=ONE),
+        Saturation(column=ONE, steepness=1.5),
+        Difference(left=ONE, right=OTHER),
+        Interaction(left=ONE, right=OTHER),
+        Bottleneck(left=ONE, right=OTHER),
+    ],
+    ids=lambda motif: motif.motif,
+)
+def test_a_smooth_form_is_that_of_the_rule(motif):
+    spec = with_rule(SPEC, motif)
+    made, cells = tables(spec.mechanism)
+    (form,) = [
+        name for name in made if name not in SPEC.mechanism.column_by_name and name not in ("id", SPEC.story.target)
+    ]
+    expected = evaluate_motif(motif, spec.mechanism.column_by_name, cells)
+    assert made[form].to_numpy() == pytest.approx(expected, rel=1e-5, abs=1e-5)
+    assert ONE not in made
+
+
+def test_steps_windows_and_waves_are_those_of_the_rule():
+    law = SPEC.mechanism.column_by_name[ONE].distribution
+    middle = law.mean if isinstance(law, Normal) else law.median
+    motifs = (
+        Threshold(column=ONE, cut=middle),
+        BetweenCuts(column=ONE, low=middle, high=middle * 1.3),
+        Periodic(column=ONE, period=middle, phase=0.4),
+    )
+    spec = with_rule(SPEC, *motifs)
+    made, cells = tables(spec.mechanism)
+    step, window, wave = (evaluate_motif(motif, spec.mechanism.column_by_name, cells) for motif in motifs)
+    assert made[f"step_of_{ONE}"].to_numpy() == pytest.approx(step)
+    assert made[f"window_of_{ONE}"].to_numpy() == pytest.approx(window)
+    turned = np.cos(0.4) * made[f"sin_of_{ONE}"] + np.sin(0.4) * made[f"cos_of_{ONE}"]
+    assert turned.to_numpy() == pytest.approx(wave, abs=1e-5)
+
+
+def test_effects_of_levels_become_categories_and_slopes():
+    slopes = tuple(float(place) for place in range(len(LEVELS[GROUP])))
+    crossed = tuple(tuple(0.5 for _ in LEVELS[SECOND]) for _ in LEVELS[GROUP])
+    motifs = (
+        VaryingSlope(column=ONE, by=GROUP, slopes=slopes),
+        CrossedLookup(left=GROUP, right=SECOND, effects=crossed),
+        Lookup(column=SECOND, effects=tuple(0.1 for _ in LEVELS[SECOND])),
+    )
+    spec = with_rule(SPEC, *motifs)
+    made, cells = tables(spec.mechanism)
+    sloped = sum(
+        slope * made[f"{ONE}_where_{GROUP}_{level.replace(' ', '_')}"]
+        for slope, level in zip(slopes, LEVELS[GROUP], strict=True)
+    )
+    assert sloped.to_numpy() == pytest.approx(evaluate_motif(motifs[0], spec.mechanism.column_by_name, cells), abs=1e-5)
+    codes = [
+        LEVELS[GROUP][int(one)] + " and " + LEVELS[SECOND][int(other)]
+        for one, other in zip(cells[GROUP], cells[SECOND], strict=True)
+    ]
+    assert made[f"{GROUP}_and_{SECOND}"].tolist() == codes
+    assert SECOND in made
+    assert GROUP not in made
+
+
+@pytest.mark.skipif(len(POSITIVE) < 2, reason="the design has no two positive columns")
+def test_a_ratio_of_columns_with_units_behind_numbers_is_read():
+    spec = with_rule(SPEC, Ratio(numerator=POSITIVE[0], denominator=POSITIVE[1]))
+    mixed = spec.mechanism.model_copy(update={"pathologies": (MixedTypes(column=POSITIVE[0], rate=0.3, suffix="kg"),)})
+    made, cells = tables(mixed)
+    expected = np.log(cells[POSITIVE[0]] / cells[POSITIVE[1]])
+    assert made[f"{POSITIVE[0]}_per_{POSITIVE[1]}"].to_numpy() == pytest.approx(expected, rel=1e-5, abs=1e-5)
+
+
+def test_columns_that_no_form_needs_are_left_out():
+    made, _ = tables(with_rule(SPEC, Linear(column=ONE)).mechanism)
+    assert set(made) == {"id", ONE, SPEC.story.target}
+
+
+def test_the_reference_script_knows_the_forms_and_runs_alone(tmp_path):
+    """Blind scripts close little of the gap of products of two columns; the insight script most of it."""
+    spec = with_rule(SPEC, Interaction(left=ONE, right=OTHER), Curve(column=CONTINUOUS[2]))
+    with made_task(spec) as made:
+        package, answers = made.rendered.package, made.rendered.answers
+        for path, content in package.public.items():
+            (tmp_path / path).write_bytes(content)
+        test = GradedTest(answers.truth, answers.is_final, get_metric(spec.metric))
+        reader = insight_table(tmp_path, package.facts, spec.mechanism)
+        scripts = write_ladder(Panel(tmp_path, package.facts).table, tmp_path, test, reader)
+        trivial = get_metric(spec.metric).score(answers.truth, made.panel.run(["prior"])[0].prediction)
+        oracle = get_metric(spec.metric).score(answers.truth, made.rendered.oracle)
+    out = tmp_path / "out.csv"
+    (tmp_path / "solution.py").write_text(scripts[0].source)
+    subprocess.run([sys.executable, str(tmp_path / "solution.py"), str(tmp_path), str(out)], check=True)
+    said = parse_submission(Path(out).read_bytes(), package.facts, answers.ids)
+    final = answers.is_final
+    score = get_metric(spec.metric).rounded(answers.truth[final], said[final])
+    assert score == scripts[0].score.final
+    assert gap_closed(score, trivial, oracle) > 0.8
+    assert "add_insight" in scripts[0].source
+    assert "add_insight" not in scripts[1].source

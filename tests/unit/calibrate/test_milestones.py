@@ -1,0 +1,250 @@
+"""Milestones: places of medals between kinds of scripts, corrected for the luck of a training draw."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandmill.calibrate.deciding import Deciding, distance_sd, resample_milestones, with_draws
+from sandmill.calibrate.measure import draw_counts, over_draws
+from sandmill.calibrate.milestones import (
+    GOLD_ABOVE,
+    LEAST_MARGIN,
+    SILVER_BELOW,
+    MilestoneRule,
+    milestone_faults,
+    milestone_thresholds,
+    reading_margin,
+    require_margin,
+    require_room,
+)
+from sandmill.calibrate.steadiness import steadiness
+from sandmill.errors import ItemRejected
+from sandmill.metrics import get_metric
+from sandmill.models.base import Band, Part
+from sandmill.models.calibration import BoardEntry, Difficulty, MilestoneEntry, Milestones, Tier
+
+ORDINARY = {f"usual{place}": 0.40 + place / 100 for place in range(7)}
+BLENDS = {"blend_a": 0.54, "blend_b": 0.56, "blend_c": 0.58}
+READERS = {"reader_a": 0.60, "reader_b": 0.72, "reader_c": 0.76}
+TIERS = {
+    **dict.fromkeys(ORDINARY, Tier.COMPETENT),
+    **dict.fromkeys(BLENDS, Tier.ENSEMBLE),
+    **dict.fromkeys(READERS, Tier.READER),
+    "adversary": Tier.ENSEMBLE,
+}
+BLIND = {**ORDINARY, **BLENDS}
+EVERYONE = {**BLIND, **READERS}
+
+
+def entry(name: str, *shares: float, low: float = 0.0, high: float = 1.0) -> MilestoneEntry:
+    """A run whose score on both parts is that of its own draw."""
+    score = round(low + shares[0] * (high - low), 5)
+    return MilestoneEntry(solver=name, tier=TIERS[name], final=score, feedback=score, shares=shares)
+
+
+def entries(shares: dict[str, float], *draws: float, low: float = 0.0, high: float = 1.0) -> list[MilestoneEntry]:
+    """Runs whose shares rise and fall together from draw to draw."""
+    return [entry(name, share, *(share + draw for draw in draws), low=low, high=high) for name, share in shares.items()]
+
+
+def places(runs: list[MilestoneEntry], gold: str = "margin") -> tuple[float, float, float]:
+    found = MilestoneRule.of(runs, gold).places({run.solver: np.asarray(run.shares[0]) for run in runs})
+    return float(found.gold), float(found.silver), float(found.bronze)
+
+
+def test_medals_lie_between_usual_models_blends_and_the_best_blind_run():
+    gold, silver, bronze = places(entries(BLIND))
+    assert bronze == pytest.approx(np.median(list(ORDINARY.values())))
+    assert silver == pytest.approx(0.56 - SILVER_BELOW)
+    assert gold == pytest.approx(0.58 + GOLD_ABOVE)
+
+
+def test_with_readers_gold_is_half_way_from_the_best_blind_run_to_the_better_readers():
+    gold, silver, _ = places(entries(EVERYONE), "readers")
+    assert gold == pytest.approx((0.58 + (0.72 + 0.76) / 2) / 2)
+    assert silver == pytest.approx(0.56 - SILVER_BELOW)
+
+
+def test_a_reader_below_the_best_blind_run_leaves_gold_above_it():
+    gold, _, _ = places(entries({**BLIND, "reader_a": 0.5}), "readers")
+    assert gold == pytest.approx(0.58 + 0.02)
+
+
+def test_luck_that_all_runs_share_moves_no_threshold():
+    assert places(entries(BLIND, 0.2, -0.3)) == pytest.approx(places(entries(BLIND)))
+
+
+def test_luck_of_one_run_is_averaged_over_the_draws():
+    lucky = [*entries(BLIND, 0.1, 0.1), entry("adversary", 0.80, 0.65, 0.65)]
+    gold, _, _ = places(lucky)
+    assert gold == pytest.approx((0.80 + 0.55 + 0.55) / 3 + GOLD_ABOVE)
+    alone = [*entries(BLIND), entry("adversary", 0.80)]
+    assert places(alone)[0] == pytest.approx(0.80 + GOLD_ABOVE)
+
+
+@pytest.mark.parametrize(
+    ("names", "gold"), [(BLENDS, "margin"), (ORDINARY, "margin"), (BLIND, "readers")], ids=["usual", "blends", "reader"]
+)
+def test_too_few_runs_of_a_kind_are_refused(names: dict[str, float], gold: str):
+    with pytest.raises(ItemRejected, match="panel_failed"):
+        MilestoneRule.of(entries(names), gold)
+
+
+def test_the_margin_is_that_of_means_over_the_draws():
+    runs = [*entries(BLIND, 0, 0), entry("reader_a", 0.58, 0.64, 0.70)]
+    assert reading_margin(runs) == pytest.approx(0.64 - 0.58)
+    require_margin(LEAST_MARGIN)
+    with pytest.raises(ItemRejected, match="no_margin"):
+        require_margin(LEAST_MARGIN - 1e-6)
+
+
+def test_an_informed_solver_below_gold_leaves_no_room():
+    require_room(0.6, 0.6)
+    with pytest.raises(ItemRejected, match="no_room"):
+        require_room(0.599, 0.6)
+
+
+def board_of(runs: list[MilestoneEntry]) -> list[BoardEntry]:
+    return [BoardEntry(solver=run.solver, tier=run.tier, final=run.final, feedback=run.feedback) for run in runs]
+
+
+def with_naive(runs: list[MilestoneEntry], low: float, high: float) -> list[BoardEntry]:
+    """A board whose lower half are naive entries."""
+    weak = [round(low + (high - low) * place / 100, 5) for place in range(20)]
+    naive = [
+        BoardEntry(solver=f"naive{place}", tier=Tier.NAIVE, final=one, feedback=one) for place, one in enumerate(weak)
+    ]
+    return [*board_of(runs), *naive]
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 10.0), (10.0, 0.0)], ids=["higher", "lower"])
+def test_thresholds_are_places_on_the_gap_of_either_direction(low: float, high: float):
+    runs = entries(BLIND, 0.1, -0.1, low=low, high=high)
+    found = Milestones(gold="margin", feedback_oracle=high, entries=tuple(runs))
+    board = with_naive(runs, low, high)
+    bars = milestone_thresholds(found, board, Part.FINAL, low, high)
+    shown = [(bar - low) / (high - low) for bar in (bars.gold, bars.silver, bars.bronze)]
+    assert shown == pytest.approx([0.62, 0.54, 0.43])
+    assert bars.median == round(float(np.median([one.final for one in board])), 5)
+    assert milestone_thresholds(found, board, Part.FEEDBACK, low, high) == bars
+
+
+def test_thresholds_that_do_not_fall_are_refused():
+    flat = entries({**ORDINARY, **dict.fromkeys(BLENDS, 0.44)})
+    found = Milestones(gold="margin", feedback_oracle=1.0, entries=tuple(flat))
+    with pytest.raises(ItemRejected, match="flat_board"):
+        milestone_thresholds(found, with_naive(flat, 0.0, 1.0), Part.FINAL, 0.0, 1.0)
+
+
+def found_of(runs: list[MilestoneEntry], **rest: object) -> Milestones:
+    return Milestones(**{"gold": "margin", "feedback_oracle": 1.0, "entries": tuple(runs), **rest})
+
+
+def test_deciding_runs_must_agree_with_the_board():
+    runs = entries(EVERYONE, 0.1, 0.1)
+    board, margin = board_of(runs), reading_margin(runs)
+    assert milestone_faults(found_of(runs, gold="readers", margin=margin), board) == []
+    other = [runs[0].model_copy(update={"final": 0.99}), *runs[1:]]
+    assert milestone_faults(found_of(other), board)
+    assert milestone_faults(found_of(runs), board[1:])
+    outside = entry("adversary", 0.5, 0.5, 0.5).model_copy(update={"on_board": False})
+    assert milestone_faults(found_of([*runs, outside]), board) == []
+    assert milestone_faults(found_of([*runs, outside]), [*board, *board_of([outside])])
+    hidden = runs[-1].model_copy(update={"on_board": False})
+    assert milestone_faults(found_of([*runs[:-1], hidden]), board[:-1])
+
+
+def test_a_recorded_margin_must_follow_and_be_large_enough():
+    runs = entries(EVERYONE, 0.1, 0.1)
+    for margin in (None, reading_margin(runs) + 0.001):
+        assert milestone_faults(found_of(runs, gold="readers", margin=margin), board_of(runs))
+    near = entries({**BLIND, "reader_a": 0.60}, 0.0)
+    assert milestone_faults(found_of(near, gold="readers", margin=reading_margin(near)), board_of(near))
+
+
+def test_runs_with_different_numbers_of_draws_are_found():
+    runs = [entry("usual0", 0.4), *entries({name: share for name, share in BLIND.items() if name != "usual0"}, 0.1)]
+    assert milestone_faults(found_of(runs), board_of(runs))
+
+
+def test_resampled_places_are_those_of_the_rows_and_fall():
+    rng = np.random.default_rng(0)
+    truth = (rng.random(3000) < 0.5).astype(int)
+    noise = {name: (1 - share) * 6 for name, share in EVERYONE.items()}
+    sure = 2.0 * truth + rng.normal(size=3000)
+    said = {name: 1 / (1 + np.exp(-(sure + far * rng.normal(size=3000)))) for name, far in noise.items()}
+    metric, oracle, trivial = get_metric("roc_auc"), 1 / (1 + np.exp(-sure)), np.full(3000, 0.5)
+    counts = draw_counts(3000, rng, 50)
+    shares = {
+        name: (metric.own_score(truth, answer) - 0.5) / (metric.own_score(truth, oracle) - 0.5)
+        for name, answer in said.items()
+    }
+    rule = MilestoneRule.of(entries(shares, 0.1, 0.1), "margin")
+    ladder = resample_milestones(truth, said, (trivial, oracle), list(said), rule, metric, counts)
+    places_here = rule.places({name: np.asarray(share) for name, share in shares.items()})
+    end = metric.own_score(truth, oracle) - 0.5
+    assert ladder.point[:3] == pytest.approx(
+        [0.5 + place * end for place in (places_here.gold, places_here.silver, places_here.bronze)]
+    )
+    assert ladder.resampled.shape == (4, 50)
+    measured = steadiness(ladder, metric)
+    assert measured.gold[0] < ladder.point[0] < measured.gold[1]
+
+
+def test_steps_are_measured_in_deviations_of_unrelated_and_of_related_pairs():
+    runs = [
+        *(entry(f"usual{place}", 0.4, 0.4 + luck, 0.4 - luck) for place, luck in enumerate((0.03, -0.03, 0.0))),
+        entry("reader_a", 0.6, 0.65, 0.55),
+        entry("blend_a", 0.5, 0.54, 0.46),
+    ]
+    flat = steadiness(
+        resample_milestones(
+            *(np.array([0, 1, 0, 1]), {name: np.array([0.1, 0.9, 0.4, 0.3]) for name in EVERYONE}),
+            *((np.full(4, 0.5), np.array([0.0, 1.0, 0.0, 1.0])), list(EVERYONE)),
+            *(MilestoneRule.of(entries(EVERYONE), "margin"), get_metric("roc_auc"), np.ones((3, 4))),
+        ),
+        get_metric("roc_auc"),
+    )
+    found = with_draws(flat, runs, (0.06, 0.09, 0.03), {"reader_a": "blend_a"})
+    assert found.pair_sd == pytest.approx(np.sqrt((0.06**2 + 0.03**2 + 0.03**2) / 3), abs=1e-6)
+    assert found.hint_sd == pytest.approx(0.01)
+    assert found.steps_in_sd == pytest.approx([step / found.pair_sd for step in (0.06, 0.09, 0.03)], abs=1e-3)
+    assert found.steps_in_hint_sd == pytest.approx((6.0, 9.0, 3.0))
+    assert with_draws(flat, [run for run in runs if run.solver == "blend_a"], (0.1, 0.1, 0.1), None) == flat
+    assert distance_sd([((0.1,), (0.2,))]) == 0.0
+
+
+def test_the_interval_of_difficulty_holds_for_other_draws():
+    measured = Difficulty(value=0.5, low=0.48, high=0.52, band=Band.HARD)
+    wide = over_draws(measured, entries(ORDINARY, 0.15, -0.15))
+    narrow = over_draws(measured, entries(ORDINARY, 0.0, 0.0))
+    assert (wide.value, wide.band, wide.interval) == (0.5, Band.HARD, "replicates")
+    assert wide.high - wide.low > narrow.high - narrow.low > 2 * (measured.high - measured.low)
+    assert wide.low < 0.5 < wide.high
+
+
+@given(st.lists(st.floats(-1, 2), min_size=3, max_size=3), st.floats(0, 1), st.floats(0, 0.2))
+def test_the_interval_always_holds_the_value_and_stays_in_its_range(moves: list[float], value: float, half: float):
+    value = round(value, 6)
+    measured = Difficulty(value=value, low=max(value - half, 0), high=min(value + half, 1), band=Band.EASY)
+    found = over_draws(measured, [entry(name, *moves) for name in ORDINARY])
+    assert 0 <= found.low <= value <= found.high <= 1
+
+
+@given(st.lists(st.floats(0, 1), min_size=10, max_size=10), st.floats(-0.5, 0.5), st.floats(-0.5, 0.5))
+def test_gold_lies_above_every_blind_run_that_decides_it(shares: list[float], first: float, second: float):
+    runs = entries(dict(zip(BLIND, shares, strict=True)), first, second)
+    gold, silver, bronze = places(runs)
+    assert all(gold > run.shares[0] for run in runs)
+    assert gold > max(silver, bronze)
+    assert all(better > worse for better, worse in pairwise([gold, silver]))
+
+
+def test_deciding_runs_without_scores_are_left_out():
+    deciding = Deciding("margin", TIERS, {"usual0": (0.4, 0.5), "blend_a": (0.5, 0.6)}, frozenset({"blend_a"}))
+    (kept,) = deciding.entries({"usual0": 0.7}, {"usual0": 0.6})
+    assert (kept.final, kept.feedback, kept.shares, kept.on_board) == (0.7, 0.6, (0.4, 0.5), True)
+    assert [one.final for one in deciding.on_pilot()] == [0.4, 0.5]
