@@ -17,6 +17,7 @@ from sandmill.synth.csv_files import row_ids
 from sandmill.synth.render import Drawn, as_codes, draw_shared, frames_of, side_by_side, streams_of
 from sandmill.synth.rows import draw_test
 from sandmill.synth.task_facts import task_facts
+from sandmill.synth.tell import dictionary_file
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,13 @@ class Pilot:
 
     @cached_property
     def files(self) -> dict[str, bytes]:
-        """Training and pilot items as public files hold them."""
+        """Training and pilot items as public files hold them, and what explains their codes."""
         train, name = self.drawn.train, self.facts.id_column
         child = child_files(
             self.spec, self.facts, [(train.frame[name], train.draw.events), (self.test[name], self.events)]
         )
-        return layout_of(self.spec).write(train.frame, self.test, self.facts) | child
+        items = layout_of(self.spec).write(train.frame, self.test, self.facts)
+        return {**items, **child, **dictionary_file(self.spec)}
 
     @cached_property
     def oracle(self) -> Array:

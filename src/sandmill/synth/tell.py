@@ -62,6 +62,12 @@ def data_dictionary(spec: TaskSpec) -> str | None:
     return "\n\n".join([f"# {title}", *(hint.text for hint in order)]) + "\n"
 
 
+def dictionary_file(spec: TaskSpec) -> dict[str, bytes]:
+    """Return the data dictionary by its path; nothing if the task has none."""
+    text = data_dictionary(spec)
+    return {} if text is None else {DATA_DICTIONARY: text.encode()}
+
+
 def further_files(spec: TaskSpec, item: str) -> list[tuple[str, str]]:
     """Return name and content of the files that only some tasks have."""
     found = []
