@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy.special import ndtr
 
+from sandmill.design.formula_shapes import draw_shape
 from sandmill.design.hints import HintPlan, Told, columns_told
 from sandmill.mechanism import draw_rows
 from sandmill.mechanism.columns import Floats
@@ -56,10 +57,8 @@ def state_hint(word: Told, columns: Mapping[str, Column], streams: Streams, *, m
     """
     rng = streams.generator(f"statement {word.attribute if isinstance(word, CodeTableWord) else word.name}")
     match word:
-        case FormulaWord(name=name, top=top, bottom=bottom, texts=texts):
-            return Hint(
-                fact=Form(name=name, motif=Formula(top=top, bottom=bottom)), text=_pick(texts, rng), matters=matters
-            )
+        case FormulaWord():
+            return _formula(word, columns, streams, rng, matters=matters)
         case ConditionWord():
             return _condition(word, columns, streams, rng, matters=matters)
         case NormWord():
@@ -72,6 +71,17 @@ def written(number: float, decimals: int) -> str:
     """Write a number without trailing zeros."""
     text = f"{number:.{max(decimals, 0)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _formula(
+    word: FormulaWord, columns: Mapping[str, Column], streams: Streams, rng: np.random.Generator, *, matters: bool
+) -> Hint:
+    """State a quantity, and usually a limit or a norm of it."""
+    cells = _draw_cells(columns_told(word), columns, streams.child(f"rows {word.name}"))
+    defined = _pick(word.texts, rng)
+    formula, use = draw_shape(word.name, Formula(top=word.top, bottom=word.bottom), columns, cells, rng)
+    text = f"{defined} {use}" if use else defined
+    return Hint(fact=Form(name=word.name, motif=formula), text=text, matters=matters)
 
 
 def _condition(

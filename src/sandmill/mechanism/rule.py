@@ -57,8 +57,8 @@ def evaluate_motif(motif: motifs.Motif, columns: Mapping[str, Column], values: M
             return np.asarray(levels, dtype=np.float64)[np.searchsorted(starts, values[name])]
         case motifs.UnitEffect():
             return values[UNIT_EFFECT]
-        case motifs.Formula(top=top, bottom=bottom):
-            return _log_product(top, values) - _log_product(bottom, values)
+        case motifs.Formula():
+            return _formula(motif, values)
         case motifs.Conditional(column=name, when=when):
             holds = reduce(np.multiply, (_holds(part, values[part.column]) for part in when))
             return holds * score(name) if name else holds
@@ -88,6 +88,13 @@ def latent_score(mechanism: Mechanism, values: Mapping[str, Floats]) -> Floats:
     for term in mechanism.terms:
         eta = eta + evaluate_term(term, columns, values)[..., None] * np.asarray(term.weights)
     return eta
+
+
+def _formula(motif: motifs.Formula, values: Mapping[str, Floats]) -> Floats:
+    log = _log_product(motif.top, values) - _log_product(motif.bottom, values)
+    if motif.above is not None:
+        return np.asarray(log > np.log(motif.above), dtype=np.float64)
+    return log if motif.norm is None else np.abs(log - np.log(motif.norm))
 
 
 def _log_product(factors: Sequence[tuple[str, ...]], values: Mapping[str, Floats]) -> Floats:

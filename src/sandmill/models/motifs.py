@@ -151,13 +151,24 @@ class UnitEffect(_OnColumn):
 
 
 class Formula(Frozen):
-    """Logarithm of a quotient: a product of sums of positive columns, divided by another product of sums."""
+    """Quotient q: a product of sums of positive columns, divided by another product of sums.
+
+    The value is log q; with `above` 1 if q is above it, else 0; with `norm` the distance |log q - log norm|.
+    """
 
     motif: Literal["formula"] = "formula"
     top: tuple[tuple[str, ...], ...] = Field(min_length=1)
     """Factors of the numerator; each is the sum of its columns. A column may occur twice, as in a square."""
     bottom: tuple[tuple[str, ...], ...] = ()
     """Factors of the denominator; without any, it is 1."""
+    above: float | None = Field(default=None, gt=0)
+    norm: float | None = Field(default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _has_one_use(self) -> "Formula":
+        if self.above is not None and self.norm is not None:
+            raise ValueError("a formula has a limit or a norm, not both")
+        return self
 
 
 class Condition(Frozen):

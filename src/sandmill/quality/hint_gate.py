@@ -162,6 +162,7 @@ def _unstated(hint: Hint, file: str, spec: TaskSpec) -> Iterator[str]:
             numbers += values
         case Form(motif=Formula() as motif):
             names += columns_of(motif)
+            numbers += [number for number in (motif.above, motif.norm) if number is not None]
         case Form(motif=Aggregate(kinds=kinds, days=days)) if spec.mechanism.child:
             words += [spec.mechanism.child.kinds[code] for code in kinds]
             numbers += [days] if days else []

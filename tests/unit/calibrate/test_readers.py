@@ -37,6 +37,8 @@ LEVELS = {"wood": ("ash", "oak", "fir")}
 MOTIFS = [
     Formula(top=(("load", "tare"),), bottom=(("width",), ("width",))),
     Formula(top=(("load",), ("tare",), ("width",))),
+    Formula(top=(("load",), ("tare",)), bottom=(("width",),), above=160.0),
+    Formula(top=(("load",), ("tare",)), bottom=(("width",),), norm=160.0),
     Conditional(when=(Condition(column="heat", above=21.005), Condition(column="wood", levels=(1, 2)))),
     Conditional(column="load", when=(Condition(column="heat", at_most=19.005),)),
     NormDistance(column="load", by="wood", norms=(20.0, 40.0, 90.0)),

@@ -83,6 +83,8 @@ CASES = [
     (UnitEffect(column="ward"), [0.7, -1.1]),
     (Formula(top=(("p", "q"), ("q",)), bottom=(("p",),)), np.log([2.5, 1.25])),
     (Formula(top=(("p",), ("p",))), np.log([64.0, 16.0])),
+    (Formula(top=(("p",), ("p",)), above=20.0), [1.0, 0.0]),
+    (Formula(top=(("p",), ("p",)), norm=32.0), np.log([2.0, 2.0])),
     (Conditional(when=(Condition(column="n", above=7.0), Condition(column="h", levels=(1, 2)))), [1, 0]),
     (Conditional(column="m", when=(Condition(column="n", at_most=7.0),)), [0, 0.25]),
     (NormDistance(column="n", by="g", norms=(10.0, 11.0)), [1.0, 2.0]),

@@ -116,9 +116,8 @@ def _names(form: Form) -> tuple[str, ...]:
 def _form(form: Form, stated: Stated, decoded: pd.DataFrame) -> Iterator[str]:
     made = _cell(form.name)
     match form.motif:
-        case Formula(top=top, bottom=bottom):
-            below = f" / {_product(bottom, nested=True)}" if bottom else ""
-            yield f"{made} = np.log({_product(top)}{below})"
+        case Formula() as formula:
+            yield from _formula(made, formula)
         case NormDistance(column=name, by=by, norms=norms):
             table = _mapping(dict(zip(stated.levels[by], norms, strict=True)))
             scale = partial(_scaled, is_log=_is_skewed(decoded[name]))
@@ -137,6 +136,17 @@ def _form(form: Form, stated: Stated, decoded: pd.DataFrame) -> Iterator[str]:
                 yield f"{made} = {flag} * ({inside[0]} - {inside[1]}.mean())"
         case Aggregate() as motif if stated.child:
             yield from aggregate_lines(form.name, motif, stated.child)
+
+
+def _formula(made: str, formula: Formula) -> Iterator[str]:
+    below = f" / {_product(formula.bottom, nested=True)}" if formula.bottom else ""
+    yield f"quotient = {_product(formula.top)}{below}"
+    if formula.above is not None:
+        yield f"{made} = (quotient > {_exact(formula.above)}).astype(float).where(quotient.notna())"
+    elif formula.norm is not None:
+        yield f"{made} = np.log(quotient / {_exact(formula.norm)}).abs()"
+    else:
+        yield f"{made} = np.log(quotient)"
 
 
 def _code_table(made: str, column: str, attribute: str) -> Iterator[str]:
