@@ -16,6 +16,7 @@ TWINS: Mapping[str, str] = {
     "reader_sparse": "sparse_search",
     "reader_process": "sparse_process",
     "reader_trees": "auto_trees",
+    "reader_blend": "blend_searched",
 }
 """Entry of the panel with the same model as a reader."""
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from sandmill.calibrate.solvers import search
+from sandmill.calibrate.solvers import ensemble, search
 from sandmill.calibrate.solvers.designs import Design, filled_numbers, plain_scaled
 from sandmill.calibrate.solvers.greedy import WEIGHTS
 from sandmill.calibrate.solvers.linear import best_penalty, linear_scores, responses
@@ -42,6 +42,12 @@ def reader_process(table: Table) -> Any:
 def reader_trees(table: Table) -> Any:
     """Extra trees on all columns, stated quantities and found features."""
     return search.auto_trees(table)
+
+
+def reader_blend(table: Table) -> Any:
+    """Average of the other readers and of the usual blend on their columns."""
+    members = (reader_linear, reader_search, reader_sparse, reader_process, reader_trees, ensemble.blend_searched)
+    return np.mean([table.cached(member.__name__, member) for member in members], axis=0)
 
 
 def _stated_columns(table: Table, columns: int) -> Any:
