@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, ndtri
 
+from sandmill.mechanism.child import Events, with_events
 from sandmill.mechanism.columns import Floats, shift_of, standardize, unrounded, value_at
 from sandmill.mechanism.draw_columns import draw_columns
 from sandmill.mechanism.draw_target import draw_target
@@ -35,6 +36,8 @@ class Draw:
     included if the mechanism applies it to these rows."""
     numbers: NDArray[np.int64]
     """Row number whose random numbers each row uses: its own, or that of the row it copies."""
+    events: Events | None = None
+    """Rows of the child table, if the mechanism has one."""
 
     def take(self, rows: slice | NDArray[np.intp]) -> "Draw":
         """Return the selected rows, in the order of the selection."""
@@ -43,6 +46,7 @@ class Draw:
             {name: cells[rows] for name, cells in self.observed.items()},
             self.target[rows],
             self.numbers[rows],
+            self.events and self.events.take(rows),
         )
 
     def followed_by(self, other: "Draw") -> "Draw":
@@ -52,6 +56,7 @@ class Draw:
             {name: np.concatenate([cells, other.observed[name]]) for name, cells in self.observed.items()},
             np.concatenate([self.target, other.target]),
             np.concatenate([self.numbers, other.numbers]),
+            self.events and other.events and self.events.followed_by(other.events),
         )
 
 
@@ -73,12 +78,13 @@ def draw_rows(mechanism: Mechanism, streams: Streams, rows: range, *, is_train: 
     if mechanism.subgroup:
         chance = subgroup_chance(mechanism.subgroup, complete)
         complete[SUBGROUP] = (row_numbers.uniforms("subgroup") < chance).astype(np.float64)
+    complete, events = with_events(mechanism, row_numbers, complete)
     eta = np.broadcast_to(latent_score(mechanism, complete), (len(rows), output_count(mechanism.link)))
     target = draw_target(mechanism.link, eta, row_numbers)
     noise = mechanism.label_noise()
     if noise and (is_train or noise.where == "both"):
         target = _replace_labels(target, mechanism, noise, row_numbers)
-    return Draw(complete, _apply_faults(mechanism, complete, row_numbers), target, row_numbers.numbers)
+    return Draw(complete, _apply_faults(mechanism, complete, row_numbers), target, row_numbers.numbers, events)
 
 
 def _with_copies(copies: Duplicates, row_numbers: RowNumbers) -> RowNumbers:

@@ -2,7 +2,7 @@
 
 from functools import cached_property
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from sandmill.fingerprint import fingerprint
 from sandmill.models.base import Band, Frozen
@@ -87,6 +87,14 @@ class TaskSpec(Frozen):
     """Column of free text that holds the columns with `in_text`."""
     channel: AnyChannel | None = None
     """What turns the mechanism's columns into what an agent sees; None: the columns themselves are in the files."""
+
+    @model_validator(mode="after")
+    def _texts_hold_what_the_table_lacks(self) -> "TaskSpec":
+        lacking = {column.name for column in self.mechanism.columns if column.in_text}
+        written = {value.column for value in self.notes.values} if self.notes else set()
+        if lacking != written:
+            raise ValueError(f"columns in the text are {sorted(lacking)}; the notes hold {sorted(written)}")
+        return self
 
     @property
     def kind(self) -> Kind:

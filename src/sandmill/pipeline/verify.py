@@ -12,6 +12,7 @@ from sandmill.calibrate.steadiness import LEAST_HELD
 from sandmill.errors import DegenerateTask, ItemRejected
 from sandmill.grading import grade_submission
 from sandmill.layouts.base import DESCRIPTION, SAMPLE, layout_of
+from sandmill.layouts.child_file import child_excess
 from sandmill.metrics.gap import gap_closed
 from sandmill.metrics.submission import read_answers
 from sandmill.models.calibration import RUNG_FILES, Calibration, Rung, Tier
@@ -69,6 +70,9 @@ def is_micro(package: TaskPackage, seconds: float) -> bool:
     sizes, layout = package.spec.sizes, layout_of(package.spec)
     counts = ((layout.train, sizes.train), (layout.test, sizes.feedback + sizes.final))
     fits = not any(fault for name, items in counts for fault in layout.excess(name, package.public[name], items))
+    if child := package.spec.mechanism.child:
+        items = sum(items for _, items in counts)
+        fits = fits and not any(child_excess(child, package.public[child.path], items))
     return fits and 50 <= sizes.train <= 200 and seconds <= STEP_LIMIT_S
 
 

@@ -28,7 +28,8 @@ def row_ids(streams: Streams, part: str, rows: range) -> list[str]:
 def feature_frame(mechanism: Mechanism, observed: Mapping[str, Floats], row_numbers: RowNumbers) -> pl.DataFrame:
     """Return visible cells with the types of the files: integers, decimals, level names, dates or unit names.
 
-    Missing cells are null or the number that stands for them. Converted cells are in the unit of their site.
+    Missing cells are null or the number that stands for them. Converted cells are in the unit of their site. Columns
+    that the notes hold are left out.
 
     Args:
         mechanism: declares the columns.
@@ -36,9 +37,8 @@ def feature_frame(mechanism: Mechanism, observed: Mapping[str, Floats], row_numb
         row_numbers: row numbers of the part. Their streams name the units and choose the numbers written as text.
     """
     mixed = {fault.column: fault for fault in mechanism.mixed_types()}
-    columns = [
-        _series(column, _written(mechanism, column, observed), row_numbers.streams) for column in mechanism.columns
-    ]
+    shown = [column for column in mechanism.columns if not column.in_text]
+    columns = [_series(column, _written(mechanism, column, observed), row_numbers.streams) for column in shown]
     return pl.DataFrame(
         [_as_text(column, mixed[column.name], row_numbers) if column.name in mixed else column for column in columns]
     )

@@ -12,7 +12,8 @@ from sandmill.models.libraries import LIBRARIES
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import SplitKind, TargetKind
-from sandmill.synth.tell import child_meanings, further_files, house_sections
+from sandmill.synth.tell import dictionary_entry, house_sections
+from sandmill.synth.tell_child import child_content, child_rows, note_rows
 
 _EXAMPLE_ROWS = 3
 _LEVELS_SHOWN = 8
@@ -57,8 +58,10 @@ def _path(name: str) -> str:
 
 
 def _files(spec: TaskSpec, facts: TaskFacts, layout: Layout) -> str:
-    held = (*layout.contents(facts, spec.sizes), *further_files(spec, layout.item))
-    rows = [(_path(name), content) for name, content in held]
+    rows = [(_path(name), content) for name, content in layout.contents(facts, spec.sizes)]
+    if child := spec.mechanism.child:
+        rows.append((_path(child.path), child_content(child, facts.id_column)))
+    rows += [(_path(name), content) for name, content in dictionary_entry(spec)]
     rows.append((_path(SAMPLE), "a submission of the right form, with constant values"))
     return _table(("file", "content"), rows) + _split(spec, _path(layout.train), _path(layout.test))
 
@@ -83,26 +86,18 @@ def _columns(spec: TaskSpec, facts: TaskFacts, layout: Layout) -> str:
         rows.append((f"`{spec.channel.column}`", layout.cell, spec.channel.meaning))
     else:
         shown = [column for column in spec.mechanism.columns if not column.in_text]
-        rows += [(f"`{column.name}`", _type(column), _meaning(column, spec)) for column in shown]
-    if spec.notes:
-        rows.append((f"`{spec.notes.name}`", "text", spec.notes.meaning))
+        rows += [(f"`{column.name}`", _type(column), _meaning(column, spec)) for column in shown] + note_rows(spec)
     meanings = spec.story.column_meanings
     for name in facts.target_columns:
         meaning = meanings.get(name, spec.story.target_meaning)
         rows.append((f"`{name}`", _target_type(facts), f"{meaning}. Only in {_path(layout.train)}"))
-    table = _table(("column", "type", "meaning"), rows) + _child(spec, facts, layout)
-    if facts.target is not TargetKind.MULTILABEL:
-        return table
-    return f"{table}\n\n{spec.story.target_meaning}: {listed(facts.classes)}. A row has none, one or several of them."
-
-
-def _child(spec: TaskSpec, facts: TaskFacts, layout: Layout) -> str:
-    """Describe the columns of the child table, if there is one."""
-    child = spec.mechanism.child
-    if child is None:
-        return ""
-    table = _table(("column", "type", "meaning"), child_meanings(child, facts.id_column, layout.item))
-    return f"\n\nColumns of {_path(child.path)}:\n\n{table}"
+    table = _table(("column", "type", "meaning"), rows)
+    if facts.target is TargetKind.MULTILABEL:
+        table += f"\n\n{spec.story.target_meaning}: {listed(facts.classes)}. A row has none, one or several of them."
+    if child := spec.mechanism.child:
+        events = _table(("column", "type", "meaning"), child_rows(child, facts.id_column, layout.item))
+        table += f"\n\nColumns of {_path(child.path)}:\n\n{events}"
+    return table
 
 
 def _type(column: Column) -> str:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from sandmill.layouts.base import DESCRIPTION
-from sandmill.models.children import ChildTable
 from sandmill.models.hints import DATA_DICTIONARY, Hint
 from sandmill.models.spec import TaskSpec
 from sandmill.rng import Streams
@@ -64,25 +63,12 @@ def data_dictionary(spec: TaskSpec) -> str | None:
     return "\n\n".join([f"# {title}", *(hint.text for hint in order)]) + "\n"
 
 
-def further_files(spec: TaskSpec, item: str) -> list[tuple[str, str]]:
-    """Return name and content of the files that only some tasks have."""
-    found = []
-    if spec.mechanism.child:
-        found.append((spec.mechanism.child.path, f"each row is {spec.mechanism.child.row}; a {item} has several"))
-    if any(hint.file == DATA_DICTIONARY for hint in spec.hints):
-        rng = _generator(spec, "dictionary entry")
-        found.append((DATA_DICTIONARY, _DICTIONARY_ENTRIES[int(rng.integers(len(_DICTIONARY_ENTRIES)))]))
-    return found
-
-
-def child_meanings(child: ChildTable, id_column: str, item: str) -> list[tuple[str, str, str]]:
-    """Return name, type and meaning of the columns of the child table."""
-    return [
-        (f"`{id_column}`", "text", f"The {item} that it belongs to"),
-        (f"`{child.kind}`", "category", f"{child.kind_meaning}: {', '.join(child.kinds)}"),
-        (f"`{child.amount}`", "integer" if child.decimals == 0 else "number", child.amount_meaning),
-        (f"`{child.age}`", "integer", child.age_meaning),
-    ]
+def dictionary_entry(spec: TaskSpec) -> list[tuple[str, str]]:
+    """Return name and content of the data dictionary for the list of files; nothing if there is none."""
+    if all(hint.file != DATA_DICTIONARY for hint in spec.hints):
+        return []
+    rng = _generator(spec, "dictionary entry")
+    return [(DATA_DICTIONARY, _DICTIONARY_ENTRIES[int(rng.integers(len(_DICTIONARY_ENTRIES)))])]
 
 
 def _paragraphs(items: Sequence[str], rng: np.random.Generator) -> list[str]:
