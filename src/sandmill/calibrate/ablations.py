@@ -51,7 +51,8 @@ class ModelInputs:
     @classmethod
     def usual(cls, mechanism: Mechanism, draw: Draw, test: Draw) -> "ModelInputs":
         """The plain features: all columns as files show them, but for names of units."""
-        names = (column.name for column in mechanism.columns if not isinstance(column.distribution, Unit))
+        shown = (column for column in mechanism.columns if not column.in_text)
+        names = (column.name for column in shown if not isinstance(column.distribution, Unit))
         return cls(draw.observed, test.observed, draw.target, tuple(names))
 
 

@@ -68,7 +68,10 @@ def motif_features(motif: Motif, mechanism: Mechanism, cells: Mapping[str, Float
             made = np.eye(len(starts) + 1)[np.searchsorted(starts, cells[name])]
         case _:
             made = evaluate_motif(motif, columns, cells)[:, None]
-    gap = np.any([np.isnan(cells[name]) for name in columns_of(motif)], axis=0)
+    read = columns_of(motif)
+    if not read:
+        return made
+    gap = np.any([np.isnan(cells[name]) for name in read], axis=0)
     return np.where(gap[:, None], np.nan, made)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from sandmill.models.hints import DATA_DICTIONARY
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import Sizes, TaskSpec
 
@@ -47,8 +48,13 @@ class Layout(ABC):
 
     @property
     def files(self) -> frozenset[str]:
-        """Names of all public files of a task."""
+        """Names of the public files that every task of this layout has."""
         return frozenset({DESCRIPTION, SAMPLE, self.train, self.test})
+
+    def files_of(self, spec: TaskSpec) -> frozenset[str]:
+        """Return the names of all public files of a task."""
+        child = {spec.mechanism.child.path} if spec.mechanism.child else set()
+        return self.files | child | {hint.file for hint in spec.hints if hint.file == DATA_DICTIONARY}
 
     @abstractmethod
     def write(self, train: pl.DataFrame, test: pl.DataFrame, facts: TaskFacts) -> dict[str, bytes]:

@@ -1,11 +1,13 @@
 """Child tables: several rows of events for each item, in a file of their own."""
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from sandmill.models.base import Frozen
 
 MOST_EVENTS = 40
 """Most rows of one item."""
+_TAKEN = frozenset({"train", "test", "sample_submission", "submission", "answers"})
+"""Stems of other CSV files of a task."""
 
 
 class ChildTable(Frozen):
@@ -37,6 +39,16 @@ class ChildTable(Frozen):
     """Average number of events of an item."""
     spread: float = Field(default=0.5, ge=0, le=1.5)
     """Standard deviation of what differs between items: log rate, log-odds of kinds, log amounts and ages."""
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "ChildTable":
+        if self.name in _TAKEN:
+            raise ValueError(f"another file is called {self.path}")
+        if len({"id", self.kind, self.amount, self.age}) < 4:
+            raise ValueError(f"columns of {self.path} have the same name, or that of the id")
+        if len(self.shares) != len(self.kinds) or len(set(self.kinds)) != len(self.kinds):
+            raise ValueError(f"{self.path}: {len(self.shares)} shares for {len(set(self.kinds))} different kinds")
+        return self
 
     @property
     def path(self) -> str:

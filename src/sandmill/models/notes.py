@@ -1,5 +1,7 @@
 """Notes: a column of free text that is written from templates and holds values of the row."""
 
+import re
+
 from pydantic import Field, model_validator
 
 from sandmill.models.base import Frozen
@@ -19,7 +21,13 @@ class NoteValue(Frozen):
     def _phrases_hold_the_value(self) -> "NoteValue":
         if bad := [phrase for phrase in self.phrases if phrase.count("{value}") != 1]:
             raise ValueError(f"{self.column}: phrases hold {{value}} once: {bad[0]!r}")
+        if re.compile(self.pattern).groups < 1:
+            raise ValueError(f"{self.column}: its pattern has no group")
         return self
+
+    def find(self, text: str) -> list[str]:
+        """Return what the pattern finds in the notes of a row: the value alone, if the text was written by it."""
+        return [found[1] for found in re.finditer(self.pattern, text)]
 
 
 class Notes(Frozen):

@@ -2,7 +2,7 @@
 
 from functools import cached_property
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from sandmill.fingerprint import fingerprint
 from sandmill.models.base import Band, Frozen
@@ -29,6 +29,8 @@ class Story(Frozen):
     """Meanings of all features, and of the target columns if there are several."""
     units: str | None = None
     """Plural noun for the units that rows belong to, such as `wards`."""
+    asides: tuple[str, ...] = ()
+    """Sentences of the description that are true and of no use. Hints stand among them."""
 
 
 class Sizes(Frozen):
@@ -85,6 +87,14 @@ class TaskSpec(Frozen):
     """Column of free text that holds the columns with `in_text`."""
     channel: AnyChannel | None = None
     """What turns the mechanism's columns into what an agent sees; None: the columns themselves are in the files."""
+
+    @model_validator(mode="after")
+    def _texts_hold_what_the_table_lacks(self) -> "TaskSpec":
+        lacking = {column.name for column in self.mechanism.columns if column.in_text}
+        written = {value.column for value in self.notes.values} if self.notes else set()
+        if lacking != written:
+            raise ValueError(f"columns in the text are {sorted(lacking)}; the notes hold {sorted(written)}")
+        return self
 
     @property
     def kind(self) -> Kind:

@@ -12,6 +12,7 @@ from sandmill.calibrate.panel import PANEL, TRIVIAL, run_panel
 from sandmill.calibrate.readers import READERS, Stated, stated_facts
 from sandmill.errors import ItemRejected, boundary, shorten
 from sandmill.layouts.base import SAMPLE, layout_of
+from sandmill.layouts.child_file import child_excess
 from sandmill.layouts.tables import MAX_COLUMNS, table_excess
 from sandmill.metrics import get_metric
 from sandmill.metrics.submission import read_answers
@@ -89,8 +90,9 @@ def _task_faults(package: TaskPackage, record: TaskRecord) -> Iterator[str]:
     tested = sizes.feedback + sizes.final
     layout = layout_of(package.spec)
     items, rows = {layout.train: sizes.train, layout.test: tested}, {SAMPLE: tested, "answers.csv": tested}
-    if set(package.public) != layout.files:
-        yield f"public/ holds {', '.join(sorted(package.public)) or 'nothing'}, not {', '.join(sorted(layout.files))}"
+    child, expected = package.spec.mechanism.child, layout.files_of(package.spec)
+    if set(package.public) != expected:
+        yield f"public/ holds {', '.join(sorted(package.public)) or 'nothing'}, not {', '.join(sorted(expected))}"
     missing = PRIVATE_FILES - package.private.keys()
     if missing:
         yield f"private/ lacks {', '.join(sorted(missing))}"
@@ -99,6 +101,8 @@ def _task_faults(package: TaskPackage, record: TaskRecord) -> Iterator[str]:
             yield from layout.excess(path, content, items[path])
         elif path in rows:
             yield from table_excess(path, content, rows[path])
+        elif child and path == child.path:
+            yield from child_excess(child, content, sizes.train + tested)
     for path in RUNG_FILES.values():
         if len(package.private.get(path, b"")) > MAX_SCRIPT_BYTES:
             yield f"{path} has more than {MAX_SCRIPT_BYTES} bytes"

@@ -13,11 +13,13 @@ from sandmill.calibrate.steadiness import LEAST_HELD
 from sandmill.errors import DegenerateTask, ItemRejected
 from sandmill.grading import grade_submission
 from sandmill.layouts.base import DESCRIPTION, SAMPLE, layout_of
+from sandmill.layouts.child_file import child_excess
 from sandmill.metrics.gap import gap_closed
 from sandmill.metrics.medals import reaches
 from sandmill.metrics.submission import read_answers
 from sandmill.models.base import Part
 from sandmill.models.calibration import RUNG_FILES, Calibration, Rung, Thresholds, Tier
+from sandmill.models.hints import DATA_DICTIONARY
 from sandmill.models.package import TaskPackage
 from sandmill.models.reports import GradeReport, Medal, Outcome, Verification
 from sandmill.models.run import RunResult
@@ -71,6 +73,9 @@ def is_micro(package: TaskPackage, seconds: float) -> bool:
     sizes, layout = package.spec.sizes, layout_of(package.spec)
     counts = ((layout.train, sizes.train), (layout.test, sizes.feedback + sizes.final))
     fits = not any(fault for name, items in counts for fault in layout.excess(name, package.public[name], items))
+    if child := package.spec.mechanism.child:
+        items = sum(items for _, items in counts)
+        fits = fits and not any(child_excess(child, package.public[child.path], items))
     return fits and 50 <= sizes.train <= 200 and seconds <= STEP_LIMIT_S
 
 
@@ -137,9 +142,9 @@ def nothing_given_away(package: TaskPackage, measured: Calibration) -> bool:
     Gates judge what data give away; this looks for what a page must never name.
     """
     layout = layout_of(package.spec)
-    if set(package.public) != layout.files:
+    if set(package.public) != layout.files_of(package.spec):
         return False
-    page = package.public[DESCRIPTION].decode()
+    page = package.public[DESCRIPTION].decode() + package.public.get(DATA_DICTIONARY, b"").decode()
     named = [
         *(f"{bar:.5f}" for _, bar in measured.thresholds),
         *(entry.name for entry in PANEL if "_" in entry.name),

@@ -157,7 +157,7 @@ def check_proxy(tables: PackageTables) -> Iterator[str]:
         gaps, levels = column.is_null().to_numpy(), level(column.fill_null(strategy="min"))
         for target, order in zip(tables.test_targets, orders, strict=True):
             what, there = name_target(target, tables.test_targets), target.is_known & ~gaps
-            share = _share_by_column(levels[there], target.only(there), order[there])
+            share = share_by_column(levels[there], target.only(there), order[there])
             if share >= PROXY:
                 yield f"column {name} alone tells {what} ({share:.4f}, at most {PROXY})"
             share = _share_by_gaps(gaps[target.is_known], target.known()) if gaps.any() else 0.0
@@ -165,7 +165,7 @@ def check_proxy(tables: PackageTables) -> Iterator[str]:
                 yield f"the gaps of column {name} tell {what} ({share:.4f}, at most {PROXY})"
 
 
-def _share_by_column(levels: Levels, target: Target, order: Levels) -> float:
+def share_by_column(levels: Levels, target: Target, order: Levels) -> float:
     """Return the best of several measures of how well one column predicts a target; 1 is perfect.
 
     `levels` are the ranks of the column, `order` those of the target's values.

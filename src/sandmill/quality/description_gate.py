@@ -48,8 +48,9 @@ def _check_names(tables: PackageTables, text: str, sections: Mapping[str, str]) 
     """Check that paths, columns and labels are named. The example of a submission counts only for its own columns."""
     facts, prose = tables.facts, _FENCE.sub("", text)
     submission = _FENCE.sub("", sections.get("Submission", ""))
-    paths = [public_path(name) for name in (tables.layout.train, tables.layout.test, SAMPLE)]
-    columns = dict.fromkeys([*tables.train.columns, *facts.target_columns])
+    paths = [public_path(name) for name in sorted(tables.layout.files_of(tables.spec) - {DESCRIPTION})]
+    events = [] if tables.events is None else tables.events.columns
+    columns = dict.fromkeys([*tables.train.columns, *facts.target_columns, *events])
     labels = facts.classes if facts.target is TargetKind.MULTILABEL else ()
     for what, names, where in (
         ("its files section does not name the paths", paths, sections.get("Files", "")),

@@ -15,6 +15,7 @@ from sandmill.models.calibration import RUNG_FILES
 from sandmill.models.columns import Categorical
 from sandmill.models.faults import Missing
 from sandmill.quality.dependence import Array, Levels, clustering_p_value, correlate_ranks, level
+from sandmill.quality.note_values import note_values
 from sandmill.quality.package_tables import ANSWERS, PART, PackageTables
 from sandmill.quality.targets import Target, name_target
 
@@ -32,7 +33,7 @@ _LAST_NUMBER = re.compile(r"(\d{1,15})$")
 def check_files(tables: PackageTables) -> Iterator[str]:
     """Check that both sides have exactly the expected files, with the numbers of rows that the design declares."""
     yield from tables.faults
-    if unknown := sorted(set(tables.package.public) - tables.layout.files):
+    if unknown := sorted(set(tables.package.public) - tables.layout.files_of(tables.spec)):
         yield f"public side holds files that no agent should get: {name_some(unknown)}"
     if unknown := sorted(set(tables.package.private) - PRIVATE_FILES):
         yield f"private side holds unknown files: {name_some(unknown)}"
@@ -135,7 +136,7 @@ def check_missing(tables: PackageTables) -> Iterator[str]:
 def _expected_gaps(tables: PackageTables, gap: Missing, frame: pl.DataFrame) -> tuple[float, float]:
     """Return bounds on the number of missing cells: five standard deviations around the declared mean."""
     given = tables.spec.mechanism.column_by_name[gap.given]
-    cells = frame[gap.given]
+    cells = note_values(tables.spec, frame)[gap.given] if given.in_text else frame[gap.given]
     if isinstance(given.distribution, Categorical):
         codes = {level: float(code) for code, level in enumerate(given.distribution.levels)}
         values = np.array([codes.get(cell, np.nan) for cell in cells])

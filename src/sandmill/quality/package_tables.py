@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sandmill.fingerprint import digest
 from sandmill.layouts.base import DESCRIPTION, SAMPLE, Items, Layout, layout_of
+from sandmill.layouts.child_file import read_child
 from sandmill.layouts.tables import read_csv, require_columns
 from sandmill.models.package import TaskFacts, TaskPackage
 from sandmill.models.spec import TaskSpec
@@ -35,6 +36,8 @@ class PackageTables:
     answers: pl.DataFrame
     faults: tuple[str, ...]
     """Reasons why files cannot be read as the facts say. The frames are valid only if there are none."""
+    events: pl.DataFrame | None = None
+    """Rows of the child table, if the design has one."""
 
     @property
     def task_id(self) -> str:
@@ -97,6 +100,8 @@ def read_package(package: TaskPackage) -> PackageTables:
     require_columns(SAMPLE, sample, [facts.id_column, *facts.submission_columns], faults)
     answers = read_csv(package.private, ANSWERS, faults)
     require_columns(ANSWERS, answers, [facts.id_column, *facts.target_columns, PART], faults)
+    child = spec.mechanism.child
+    events = read_child(package.public, child, facts.id_column, faults) if child else None
     return PackageTables(
         package,
         layout,
@@ -107,6 +112,7 @@ def read_package(package: TaskPackage) -> PackageTables:
         pl.DataFrame() if sample is None else sample,
         pl.DataFrame() if answers is None else answers,
         tuple(faults),
+        events,
     )
 
 

@@ -30,14 +30,15 @@ SCHEMAS: Mapping[str, Mapping[str, type[pl.DataType]]] = {
         **dict.fromkeys(("missing_share", "min", "max"), pl.Float64),
     },
     "answers": dict.fromkeys(("task_id", "id", "column", "target", "part"), pl.String),
-    "files": dict.fromkeys(("task_id", "side", "path", "sha256"), pl.String) | {"bytes": pl.Int64},
+    "files": dict.fromkeys(("task_id", "side", "path", "what", "sha256"), pl.String) | {"bytes": pl.Int64},
 }
 """Columns of each table.
 
 `tasks.least_class_rows`: training rows of the rarest class, or of the rarer of with and without a label; null for
 numbers. `columns.dtype`: number, date or text; `min` and `max`: of numbers, and of dates as days after the first day of
 the declared span; `longest`: characters of the longest cell that is not empty, text columns only. `answers`: a row for
-each test row and target column; an empty set of labels is an empty text.
+each test row and target column; an empty set of labels is an empty text. `files.what`: the path, or `child table`
+for the file of events, whose name differs between domains.
 """
 
 KEYS: Mapping[str, tuple[str, ...]] = {
@@ -104,7 +105,8 @@ def _count_least_class(tables: PackageTables) -> int | None:
 
 def _describe_columns(tables: PackageTables) -> Iterator[Row]:
     facts = tables.facts
-    prose = (tables.spec.channel.column,) if tables.spec.channel else ()
+    spec = tables.spec
+    prose = [part.column for part in (spec.channel,) if part] + [part.name for part in (spec.notes,) if part]
     named = dict.fromkeys(facts.target_columns, "target") | {facts.id_column: "id"} | dict.fromkeys(prose, "prose")
     dates = {column.name for column, _ in date_columns(tables.spec)}
     for path, frame, roles, role in (
@@ -138,9 +140,12 @@ def describe_column(column: pl.Series, is_date: bool = False) -> Row:
 
 
 def _describe_files(tables: PackageTables) -> Iterator[Row]:
+    declared = tables.spec.mechanism.child
+    child = declared.path if declared else None
     for side, files in (("public", tables.package.public), ("private", tables.package.private)):
         for path, content in sorted(files.items()):
-            fixed = {"task_id": tables.task_id, "side": side, "path": path}
+            what = "child table" if side == "public" and path == child else path
+            fixed = {"task_id": tables.task_id, "side": side, "path": path, "what": what}
             yield fixed | {"bytes": len(content), "sha256": digest(content)}
 
 

@@ -56,7 +56,7 @@ def check_units(tables: PackageTables) -> Iterator[str]:
 
 def _check_shared_cells(where: str, frame: pl.DataFrame, unit: str, columns: Sequence[Column]) -> Iterator[str]:
     """Check that columns of a unit are equal in all its rows. This also finds two units of one name."""
-    shared = [column.name for column in columns if column.unit == unit]
+    shared = [column.name for column in columns if column.unit == unit and column.name in frame.columns]
     counts = frame.group_by(unit).agg(pl.col(shared).n_unique())
     if varying := [name for name in shared if counts[name].max() != 1]:
         yield f"{where}: rows of one unit differ in {name_some(varying)}"

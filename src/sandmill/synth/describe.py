@@ -12,6 +12,8 @@ from sandmill.models.libraries import LIBRARIES
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import SplitKind, TargetKind
+from sandmill.synth.tell import dictionary_entry, house_sections
+from sandmill.synth.tell_child import child_content, child_rows, note_rows
 
 _EXAMPLE_ROWS = 3
 _LEVELS_SHOWN = 8
@@ -35,6 +37,7 @@ def describe(spec: TaskSpec, facts: TaskFacts, sample_csv: bytes) -> str:
         _files(spec, facts, layout),
         "## Columns",
         _columns(spec, facts, layout),
+        *house_sections(spec),
         "## Evaluation",
         _evaluation(facts),
         "## Environment",
@@ -56,6 +59,9 @@ def _path(name: str) -> str:
 
 def _files(spec: TaskSpec, facts: TaskFacts, layout: Layout) -> str:
     rows = [(_path(name), content) for name, content in layout.contents(facts, spec.sizes)]
+    if child := spec.mechanism.child:
+        rows.append((_path(child.path), child_content(child, facts.id_column)))
+    rows += [(_path(name), content) for name, content in dictionary_entry(spec)]
     rows.append((_path(SAMPLE), "a submission of the right form, with constant values"))
     return _table(("file", "content"), rows) + _split(spec, _path(layout.train), _path(layout.test))
 
@@ -79,15 +85,19 @@ def _columns(spec: TaskSpec, facts: TaskFacts, layout: Layout) -> str:
     if spec.channel:
         rows.append((f"`{spec.channel.column}`", layout.cell, spec.channel.meaning))
     else:
-        rows += [(f"`{column.name}`", _type(column), _meaning(column, spec)) for column in spec.mechanism.columns]
+        shown = [column for column in spec.mechanism.columns if not column.in_text]
+        rows += [(f"`{column.name}`", _type(column), _meaning(column, spec)) for column in shown] + note_rows(spec)
     meanings = spec.story.column_meanings
     for name in facts.target_columns:
         meaning = meanings.get(name, spec.story.target_meaning)
         rows.append((f"`{name}`", _target_type(facts), f"{meaning}. Only in {_path(layout.train)}"))
     table = _table(("column", "type", "meaning"), rows)
-    if facts.target is not TargetKind.MULTILABEL:
-        return table
-    return f"{table}\n\n{spec.story.target_meaning}: {listed(facts.classes)}. A row has none, one or several of them."
+    if facts.target is TargetKind.MULTILABEL:
+        table += f"\n\n{spec.story.target_meaning}: {listed(facts.classes)}. A row has none, one or several of them."
+    if child := spec.mechanism.child:
+        events = _table(("column", "type", "meaning"), child_rows(child, facts.id_column, layout.item))
+        table += f"\n\nColumns of {_path(child.path)}:\n\n{events}"
+    return table
 
 
 def _type(column: Column) -> str:
@@ -129,7 +139,7 @@ def _meaning(column: Column, spec: TaskSpec) -> str:
             text = f"{text}, as year-month-day"
         case Unit():
             text = f"{text}. Several rows share one"
-    if column.name in {gap.column for gap in spec.mechanism.missing()}:
+    if column.name in {gap.column for gap in spec.mechanism.missing() if gap.sentinel is None}:
         text = f"{text}. Some cells are empty"
     if mixed := [fault.suffix for fault in spec.mechanism.mixed_types() if fault.column == column.name]:
         text = f'{text}. Some cells have the unit behind the number, as in "12.5 {mixed[0]}"'

@@ -7,10 +7,12 @@ from functools import cached_property
 import polars as pl
 
 from sandmill.layouts.base import layout_of
+from sandmill.mechanism.child import Events
 from sandmill.mechanism.columns import Floats
 from sandmill.metrics.base import Array
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import TaskSpec
+from sandmill.synth.child_table import child_files
 from sandmill.synth.csv_files import row_ids
 from sandmill.synth.render import Drawn, as_codes, draw_shared, frames_of, side_by_side, streams_of
 from sandmill.synth.rows import draw_test
@@ -32,11 +34,17 @@ class Pilot:
     truth: Array
     observed: Mapping[str, Floats]
     """Visible cells of the pilot rows, as numbers."""
+    events: Events | None = None
+    """Events of the pilot rows, if the design has a child table."""
 
     @cached_property
     def files(self) -> dict[str, bytes]:
         """Training and pilot items as public files hold them."""
-        return layout_of(self.spec).write(self.drawn.train.frame, self.test, self.facts)
+        train, name = self.drawn.train, self.facts.id_column
+        child = child_files(
+            self.spec, self.facts, [(train.frame[name], train.draw.events), (self.test[name], self.events)]
+        )
+        return layout_of(self.spec).write(train.frame, self.test, self.facts) | child
 
     @cached_property
     def oracle(self) -> Array:
@@ -67,4 +75,5 @@ def draw_pilot(spec: TaskSpec, secret: bytes, replicate: int = 0, rows: int | No
         target=target,
         truth=as_codes(facts, test.draw.target),
         observed=test.draw.observed,
+        events=test.draw.events,
     )

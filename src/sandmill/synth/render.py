@@ -17,14 +17,18 @@ from sandmill.metrics.base import Array
 from sandmill.metrics.forms import form_of
 from sandmill.metrics.submission import Answers
 from sandmill.models.base import Part
+from sandmill.models.hints import DATA_DICTIONARY
 from sandmill.models.package import TaskFacts, TaskPackage
 from sandmill.models.spec import TaskSpec
 from sandmill.rng import Streams
+from sandmill.synth.child_table import child_files
 from sandmill.synth.csv_files import feature_frame, row_ids, target_frame
 from sandmill.synth.describe import describe
+from sandmill.synth.notes import write_notes
 from sandmill.synth.oracle import OracleRule
 from sandmill.synth.rows import PartRows, draw_test, draw_train
 from sandmill.synth.task_facts import task_facts
+from sandmill.synth.tell import data_dictionary
 
 _TASK_ID_LENGTH = 12
 
@@ -89,7 +93,16 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0, drawn: "Drawn | No
         facts=facts,
         public={
             DESCRIPTION: describe(spec, facts, sample).encode(),
+            **({DATA_DICTIONARY: dictionary.encode()} if (dictionary := data_dictionary(spec)) else {}),
             **layout_of(spec).write(train.frame, side_by_side(test_ids, test_frame), facts),
+            **child_files(
+                spec,
+                facts,
+                [
+                    (train.frame[facts.id_column], train.draw.events),
+                    (test_ids[facts.id_column], test_draw.events),
+                ],
+            ),
             SAMPLE: sample,
         },
         private={"answers.csv": csv_bytes(side_by_side(test_ids, test_target, part_names))},
@@ -155,10 +168,14 @@ def frames_of(spec: TaskSpec, facts: TaskFacts, rows: PartRows) -> tuple[pl.Data
 
 
 def _features(spec: TaskSpec, rows: PartRows) -> pl.DataFrame:
-    row_numbers = RowNumbers(rows.streams, rows.draw.numbers)
-    if spec.channel is None:
-        return feature_frame(spec.mechanism, rows.draw.observed, row_numbers)
-    return pl.DataFrame({spec.channel.column: spec.kind.load("render")(spec.channel, rows.draw.observed, row_numbers)})
+    row_numbers, observed = RowNumbers(rows.streams, rows.draw.numbers), rows.draw.observed
+    if spec.channel:
+        return pl.DataFrame({spec.channel.column: spec.kind.load("render")(spec.channel, observed, row_numbers)})
+    features = feature_frame(spec.mechanism, observed, row_numbers)
+    if spec.notes is None:
+        return features
+    written = write_notes(spec.notes, spec.mechanism.column_by_name, observed, row_numbers)
+    return features.with_columns(pl.Series(spec.notes.name, written))
 
 
 def side_by_side(*frames: pl.DataFrame) -> pl.DataFrame:

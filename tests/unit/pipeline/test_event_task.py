@@ -1,0 +1,106 @@
+"""A task with a child table and notes, from its design to its proof."""
+
+from functools import cache
+from io import StringIO
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sandmill.calibrate.panel import Panel
+from sandmill.layouts.base import layout_of
+from sandmill.mechanism import posterior
+from sandmill.metrics import get_metric
+from sandmill.models.base import Band
+from sandmill.models.plan import Slot
+from sandmill.pipeline.band_search import Attempt
+from sandmill.pipeline.measuring import calibrate_design
+from sandmill.pipeline.reference import trusting_backend
+from sandmill.pipeline.verify import is_micro, nothing_given_away, verify_task
+from sandmill.sandbox.public_folder import check_public
+from sandmill.synth import draw_pilot, render
+from tests.designs import SECRET, make_seed
+from tests.event_designs import CHILD, RECENT_REPAIRS, make_event_spec
+from tests.packages import put
+
+FILES = {"description.md", "sample_submission.csv", "train.csv", "test.csv", "bookings.csv"}
+
+
+@cache
+def rendered():
+    return render(make_event_spec(), SECRET)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("public")
+    for name, content in rendered().package.public.items():
+        (path / name).write_bytes(content)
+    return path
+
+
+def test_the_public_files_are_those_that_the_layout_names(folder):
+    spec = make_event_spec()
+    assert set(rendered().package.public) == layout_of(spec).files_of(spec) == FILES
+    check_public(folder)
+    assert is_micro(rendered().package, 1.0)
+    content = rendered().package.public["bookings.csv"]
+    assert not is_micro(put(rendered().package, "bookings.csv", content[: content.index(b"\n") + 1]), 1.0)
+
+
+def test_no_entry_of_the_panel_fails_and_the_child_table_pays(folder):
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    runs = Panel(folder, rendered().package.facts).run()
+    reasons = {run.failure for run in runs if not run.has_run}
+    assert all("nothing found" in str(reason) for reason in reasons)
+    metric, truth = get_metric(make_event_spec().metric), rendered().answers.truth
+    blind = max(metric.own_score(truth, run.prediction) for run in runs if run.has_run)
+    features = []
+    for draw in (rendered().train_draw, rendered().test_draw):
+        cells = draw.observed
+        kept = [np.log(cells["rooms_m2"]), np.square(cells["heat_c"] - 20), cells[RECENT_REPAIRS.key]]
+        features.append(np.column_stack([*kept, *(cells["district"] == code for code in range(3))]))
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(features[0], rendered().train_draw.target)
+    told = model.predict_proba(features[1])[:, 1]
+    assert metric.own_score(truth, told) > blind - 0.02
+    assert metric.own_score(truth, rendered().oracle) > blind + 0.05
+
+
+def test_the_posterior_follows_the_events():
+    draw = rendered().test_draw
+    chances = posterior(make_event_spec().mechanism, draw.observed).probabilities[:, 1]
+    order = np.argsort(chances)
+    for part in np.array_split(order, 8):
+        error = 4.5 * np.sqrt((chances[part] * (1 - chances[part])).sum()) / len(part)
+        assert abs(chances[part].mean() - draw.target[part].mean()) < error
+    assert np.corrcoef(draw.observed[RECENT_REPAIRS.key], chances)[0, 1] > 0.1
+
+
+def test_a_solver_that_reads_the_texts_finds_the_summary_in_the_files(folder):
+    events = pd.read_csv(folder / "bookings.csv", dtype={"id": str})
+    test = pd.read_csv(folder / "test.csv", dtype={"id": str})
+    kept = events[events["booking_kind"].isin(["repair", "refund"]) & (events["days_ago"] <= 75)]
+    sums = np.log1p(test["id"].map(kept.groupby("id")["amount_eur"].sum()).fillna(0))
+    np.testing.assert_allclose(sums, rendered().test_draw.observed[RECENT_REPAIRS.key])
+    sizes = test["visit_note"].str.extract(r"(-?\d+(?:\.\d+)?) sqm", expand=False).astype(float)
+    np.testing.assert_array_equal(sizes, rendered().test_draw.observed["balcony_m2"])
+    described = (folder / "description.md").read_text()
+    assert all(f"`{name}`" in described for name in (CHILD.kind, CHILD.amount, CHILD.age, "visit_note"))
+    assert "`balcony_m2`" not in described
+    assert pd.read_csv(StringIO((folder / "train.csv").read_text()))["visit_note"].notna().all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_number", [False, True])
+def test_the_task_is_calibrated_and_proved(is_number):
+    spec = make_event_spec(is_number=is_number, has_copies=is_number)
+    slot = Slot(number=0, seed=make_seed(spec.target, spec.metric), band=Band.MEDIUM)
+    made = calibrate_design(Attempt(slot, 0, 1, 0, 0.4, any_band=True), draw_pilot(spec, SECRET), SECRET)
+    assert made.calibration.informed is not None
+    assert nothing_given_away(made.package, made.calibration)
+    again = render(made.package.spec, SECRET).package
+    proved, _ = verify_task(made.package, made.calibration, made.scripts, again, trusting_backend())
+    assert proved.holds

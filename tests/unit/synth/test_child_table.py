@@ -1,0 +1,94 @@
+"""The file of a child table holds what was drawn, and nothing else."""
+
+from io import StringIO
+
+import numpy as np
+import pandas as pd
+import polars as pl
+
+from sandmill.layouts.child_file import child_excess, read_child
+from sandmill.mechanism.child import Events, aggregate
+from sandmill.mechanism.rule import evaluate_motif
+from sandmill.synth import draw_pilot, render
+from tests.designs import SECRET
+from tests.event_designs import CHILD, RECENT_REPAIRS, TREND, make_event_spec
+
+SPEC = make_event_spec(has_copies=True)
+
+
+def events_in(content: bytes, ids: list[str]) -> Events:
+    """Read the file as a solver would, with the items in the order of `ids`."""
+    frame = pd.read_csv(StringIO(content.decode()), dtype={"id": str})
+    assert list(frame.columns) == ["id", "booking_kind", "amount_eur", "days_ago"]
+    frame = frame[frame["id"].isin(set(ids))]
+    places = pd.Series(range(len(ids)), index=ids)[frame["id"]].to_numpy()
+    kinds = frame["booking_kind"].map(CHILD.kinds.index).to_numpy(dtype=float)
+    cells = (frame[name].to_numpy(dtype=float) for name in ("amount_eur", "days_ago"))
+    return Events.from_list(places, kinds, *cells, rows=len(ids), horizon=CHILD.horizon)
+
+
+def test_summaries_of_the_file_are_those_of_the_rule():
+    rendered = render(SPEC, SECRET)
+    public, columns = rendered.package.public, SPEC.mechanism.column_by_name
+    for name, draw in (("train.csv", rendered.train_draw), ("test.csv", rendered.test_draw)):
+        ids = pd.read_csv(StringIO(public[name].decode()), dtype=str)["id"].tolist()
+        events = events_in(public["bookings.csv"], ids)
+        for motif in (RECENT_REPAIRS, TREND):
+            np.testing.assert_allclose(
+                aggregate(motif, events), evaluate_motif(motif, columns, draw.complete), atol=1e-9
+            )
+
+
+def test_the_file_holds_all_items_in_the_order_of_their_ids():
+    public = render(SPEC, SECRET).package.public
+    faults: list[str] = []
+    frame = read_child(public, CHILD, "id", faults)
+    assert frame is not None
+    assert not faults
+    items = {
+        line.split(",")[0] for name in ("train.csv", "test.csv") for line in public[name].decode().splitlines()[1:]
+    }
+    assert set(frame["id"]) == items
+    assert frame.equals(frame.sort("id", maintain_order=True))
+    falls = frame.with_columns((pl.col("days_ago").diff() > 0).alias("rises"), (pl.col("id") == pl.col("id").shift()))
+    assert not falls.filter(pl.col("id"))["rises"].any()
+    assert not list(child_excess(CHILD, public[CHILD.path], len(items)))
+    assert list(child_excess(CHILD, public[CHILD.path], 10 * len(items)))
+    assert len(public[CHILD.path]) < 5 << 20
+
+
+def test_a_broken_file_is_a_fault():
+    for content in (
+        b"id,booking_kind,amount_eur\na,rent,2\n",
+        b"id,booking_kind,amount_eur,days_ago\na,rent,much,3\n",
+        b"id,booking_kind,amount_eur,days_ago\na,,2.5,3\n",
+        b"id,booking_kind,amount_eur,days_ago\na,rent,inf,3\n",
+    ):
+        faults: list[str] = []
+        assert read_child({"bookings.csv": content}, CHILD, "id", faults) is None
+        assert len(faults) == 1
+        assert "bookings.csv" in faults[0]
+    faults = []
+    assert read_child({}, CHILD, "id", faults) is None
+    assert faults
+
+
+def test_the_pilot_has_the_file_and_the_training_events_of_the_package():
+    pilot, rendered = draw_pilot(SPEC, SECRET, rows=300), render(SPEC, SECRET)
+    ids = pilot.drawn.train.frame["id"].to_list()
+    first, second = (events_in(files["bookings.csv"], ids) for files in (pilot.files, rendered.package.public))
+    np.testing.assert_array_equal(first.amounts, second.amounts)
+    tests = events_in(pilot.files["bookings.csv"], pilot.test["id"].to_list())
+    np.testing.assert_allclose(aggregate(TREND, tests), pilot.observed[TREND.key])
+
+
+def test_designs_without_events_have_no_such_file():
+    plain = SPEC.model_copy(
+        update={"mechanism": SPEC.mechanism.model_copy(update={"child": None, "terms": SPEC.mechanism.terms[:1]})}
+    )
+    assert set(render(plain, SECRET).package.public) == {
+        "description.md",
+        "train.csv",
+        "test.csv",
+        "sample_submission.csv",
+    }
