@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 from sandmill.calibrate.board import leaderboard
 from sandmill.calibrate.panel import PANEL, TRIVIAL, run_panel
+from sandmill.calibrate.readers import READERS, Stated, stated_facts
 from sandmill.errors import ItemRejected, boundary, shorten
 from sandmill.layouts.base import SAMPLE, layout_of
 from sandmill.layouts.child_file import child_excess
@@ -16,11 +17,12 @@ from sandmill.layouts.tables import MAX_COLUMNS, table_excess
 from sandmill.metrics import get_metric
 from sandmill.metrics.submission import read_answers
 from sandmill.models.base import Part, Stage
-from sandmill.models.calibration import RUNG_FILES
+from sandmill.models.calibration import RUNG_FILES, BoardEntry, MilestoneEntry, Tier
 from sandmill.models.package import TaskPackage
 from sandmill.models.release import TaskRecord
 from sandmill.models.reports import Outcome, Verification
 from sandmill.models.run import RunResult
+from sandmill.pipeline.contest import Contest
 from sandmill.pipeline.provenance import library_digest, numeric_versions
 from sandmill.pipeline.reference import describe_ending, trusting_backend
 from sandmill.pipeline.verify import verify_task
@@ -42,8 +44,8 @@ _WHAT = {
     "is_micro": "its rows are not those of its design, or the reference solution took too long",
     "sample_wins_nothing": "the sample submission is invalid, wins a medal or closes part of the gap",
     "noop_wins_nothing": "no submission at all earns something",
-    "best_is_known": "the oracle is not above the trivial solver, or a solver is far above the oracle",
-    "thresholds_hold": "thresholds do not follow from the board, or are too near each other",
+    "best_is_known": "the oracle is not above the trivial solver, a solver is far above it, or gold is out of reach",
+    "thresholds_hold": "thresholds do not follow from what was measured, or are too near each other",
     "difficulty_holds": "difficulty does not follow from the board",
     "nothing_given_away": "public/ holds or names what an agent may not see",
     "renders_equal_bytes": "rendering the design again gives other bytes",
@@ -125,7 +127,7 @@ def _prove_again(package: TaskPackage, record: TaskRecord, secret: bytes | None,
         return problems  # the panel would take too long as well
     problems += _script_problems(proved, record, run)
     problems += _entry_problems(record)
-    problems += _board_problems(package, record)
+    problems += _board_problems(package, record, trusts_design=secret is not None)
     problems += _end_problems(record, rendered if proved.renders_equal_bytes else None)
     return [*problems, *_version_notes(record)] if problems else []
 
@@ -142,16 +144,28 @@ def _script_problems(proved: Verification, record: TaskRecord, run: RunResult) -
             yield f"{name} scored {score}; recorded is {before}"
 
 
-def _board_problems(package: TaskPackage, record: TaskRecord) -> Iterator[str]:
+def _board_problems(package: TaskPackage, record: TaskRecord, *, trusts_design: bool) -> Iterator[str]:
+    """Run what is on the board, and adversaries beside it.
+
+    Readers execute lines that are written from the design. They run only if the design is trusted, as it is where the
+    release secret is given.
+    """
     metric, answers = get_metric(package.facts.metric), read_answers(package.private["answers.csv"], package.facts)
-    board = {entry.solver: entry for entry in record.calibration.board}
-    known = [entry.name for entry in PANEL if entry.name in board]
-    for solver in sorted(board.keys() - set(known)):
-        yield f"solver {solver} of the board is not in the panel of this version of sandmill"
+    board: dict[str, BoardEntry | MilestoneEntry] = {entry.solver: entry for entry in record.calibration.board}
+    if found := record.calibration.milestones:
+        board |= {entry.solver: entry for entry in found.entries if not entry.on_board}
     with TemporaryDirectory(prefix="sandmill-panel-") as name:
         for path, content in package.public.items():
             (Path(name) / path).write_bytes(content)
-        runs = run_panel(Path(name), package.facts, known)
+        runs = list(run_panel(Path(name), package.facts, [entry.name for entry in PANEL if entry.name in board]))
+        if found:
+            stated = stated_facts(record.spec, package.public) if trusts_design else Stated(())
+            contest = Contest(Path(name), package.public, package.facts, stated)
+            beside = [*contest.run_readers(), *contest.run_adversaries()]
+            runs += [run for run in beside if run.name in board]
+    untried = board.keys() - {run.name for run in runs}
+    for solver in sorted(untried if trusts_design else untried - set(READERS)):
+        yield f"solver {solver} of the board is not in the panel of this version of sandmill"
     final, feedback = answers.part(Part.FINAL), answers.part(Part.FEEDBACK)
     yield from (f"solver {run.name} of the board failed: {run.failure}" for run in runs if not run.has_run)
     for run in (run for run in runs if run.has_run):
@@ -168,7 +182,8 @@ def _entry_problems(record: TaskRecord) -> Iterator[str]:
 
     A solver that is left out is no problem: it may have failed, and a later version may have more solvers.
     """
-    measured, tiers = record.calibration, {entry.name: entry.tier for entry in PANEL}
+    measured = record.calibration
+    tiers = {entry.name: entry.tier for entry in PANEL} | dict.fromkeys(READERS, Tier.READER)
     for solver, count in Counter(entry.solver for entry in measured.board).items():
         if count > 1:
             yield f"solver {shorten(solver)} is on the board {count} times"

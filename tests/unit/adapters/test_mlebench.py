@@ -98,6 +98,28 @@ def test_thresholds_and_medals_of_the_rank_rule_are_ours(pair, tmp_path):
     assert rank_score(ours.gold, scores)["gold_medal"]
 
 
+@pytest.mark.parametrize("pair", [HIGHER, LOWER], ids="-".join)
+def test_the_rank_rule_on_milestones_gives_our_thresholds(pair, tmp_path):
+    one = make_exported(pair)
+    bars, lower = one.calibration.thresholds, one.calibration.is_lower_better
+    moved = bars.model_copy(update={"gold": round(bars.gold + (-0.01234 if lower else 0.01234), 5)})
+    calibration = one.calibration.model_copy(update={"rule": "milestones", "thresholds": moved})
+    record = one.task.record.model_copy(update={"calibration": calibration})
+    write_export(export([dataclasses.replace(one.task, record=record)], SETTINGS), tmp_path)
+    board = pd.read_csv(tmp_path / "competitions" / one.task.task_id / "leaderboard.csv")
+    assert dict(zip(board["milestone"], board["score"], strict=True)) == moved.model_dump()
+    scores = board["score"].tolist()
+    for name, bar in moved.model_dump().items():
+        for score in (round(bar - 1e-5, 5), bar, round(bar + 1e-5, 5)):
+            theirs = rank_score(score, scores)
+            assert theirs["is_lower_better"] is lower
+            assert theirs[f"{name}_threshold"] == bar
+            assert [f"{medal}_medal" for medal in ("gold", "silver", "bronze") if theirs[f"{medal}_medal"]] == (
+                [f"{medal}_medal"] if (medal := medal_of(score, moved, lower)) else []
+            )
+            assert theirs["above_median"] is above_median(score, moved, lower)
+
+
 @pytest.mark.parametrize("pair", PAIRS, ids="-".join)
 def test_the_median_is_exactly_ours_also_where_the_mean_of_the_middle_rows_has_more_decimals(pair, tmp_path):
     one = make_exported(pair)

@@ -24,30 +24,8 @@ from sandmill.calibrate.steadiness import steadiness
 from sandmill.errors import ItemRejected
 from sandmill.metrics import get_metric
 from sandmill.models.base import Band, Part
-from sandmill.models.calibration import BoardEntry, Difficulty, MilestoneEntry, Milestones, Tier
-
-ORDINARY = {f"usual{place}": 0.40 + place / 100 for place in range(7)}
-BLENDS = {"blend_a": 0.54, "blend_b": 0.56, "blend_c": 0.58}
-READERS = {"reader_a": 0.60, "reader_b": 0.72, "reader_c": 0.76}
-TIERS = {
-    **dict.fromkeys(ORDINARY, Tier.COMPETENT),
-    **dict.fromkeys(BLENDS, Tier.ENSEMBLE),
-    **dict.fromkeys(READERS, Tier.READER),
-    "adversary": Tier.ENSEMBLE,
-}
-BLIND = {**ORDINARY, **BLENDS}
-EVERYONE = {**BLIND, **READERS}
-
-
-def entry(name: str, *shares: float, low: float = 0.0, high: float = 1.0) -> MilestoneEntry:
-    """A run whose score on both parts is that of its own draw."""
-    score = round(low + shares[0] * (high - low), 5)
-    return MilestoneEntry(solver=name, tier=TIERS[name], final=score, feedback=score, shares=shares)
-
-
-def entries(shares: dict[str, float], *draws: float, low: float = 0.0, high: float = 1.0) -> list[MilestoneEntry]:
-    """Runs whose shares rise and fall together from draw to draw."""
-    return [entry(name, share, *(share + draw for draw in draws), low=low, high=high) for name, share in shares.items()]
+from sandmill.models.calibration import Difficulty, MilestoneEntry, Milestones
+from tests.milestones import BLENDS, BLIND, EVERYONE, ORDINARY, TIERS, board_of, entries, entry, found_of, with_naive
 
 
 def places(runs: list[MilestoneEntry], gold: str = "margin") -> tuple[float, float, float]:
@@ -107,19 +85,6 @@ def test_an_informed_solver_below_gold_leaves_no_room():
         require_room(0.599, 0.6)
 
 
-def board_of(runs: list[MilestoneEntry]) -> list[BoardEntry]:
-    return [BoardEntry(solver=run.solver, tier=run.tier, final=run.final, feedback=run.feedback) for run in runs]
-
-
-def with_naive(runs: list[MilestoneEntry], low: float, high: float) -> list[BoardEntry]:
-    """A board whose lower half are naive entries."""
-    weak = [round(low + (high - low) * place / 100, 5) for place in range(20)]
-    naive = [
-        BoardEntry(solver=f"naive{place}", tier=Tier.NAIVE, final=one, feedback=one) for place, one in enumerate(weak)
-    ]
-    return [*board_of(runs), *naive]
-
-
 @pytest.mark.parametrize(("low", "high"), [(0.0, 10.0), (10.0, 0.0)], ids=["higher", "lower"])
 def test_thresholds_are_places_on_the_gap_of_either_direction(low: float, high: float):
     runs = entries(BLIND, 0.1, -0.1, low=low, high=high)
@@ -137,10 +102,6 @@ def test_thresholds_that_do_not_fall_are_refused():
     found = Milestones(gold="margin", feedback_oracle=1.0, entries=tuple(flat))
     with pytest.raises(ItemRejected, match="flat_board"):
         milestone_thresholds(found, with_naive(flat, 0.0, 1.0), Part.FINAL, 0.0, 1.0)
-
-
-def found_of(runs: list[MilestoneEntry], **rest: object) -> Milestones:
-    return Milestones(**{"gold": "margin", "feedback_oracle": 1.0, "entries": tuple(runs), **rest})
 
 
 def test_deciding_runs_must_agree_with_the_board():

@@ -13,7 +13,7 @@ from sandmill.models.base import Part
 from sandmill.models.calibration import Tier
 from sandmill.models.spec import Sizes
 from sandmill.pipeline import appraisal
-from sandmill.pipeline.appraisal import MOST_FEEDBACK, MOST_FINAL, appraise
+from sandmill.pipeline.appraisal import MOST_FEEDBACK, MOST_FINAL, appraise, informed_score
 from sandmill.rng import Streams
 from tests.designs import SECRET
 from tests.factories import CALIBRATION, make_package
@@ -45,11 +45,15 @@ def calls(monkeypatch) -> dict[str, tuple]:
     return asked
 
 
-def appraised(sizes, tmp_path, change=lambda rendered: rendered):
-    rendered = change(rendered_of(sizes))
+def panel_on(tmp_path, rendered):
     for name in ("train.csv", "test.csv"):
         (tmp_path / name).write_bytes(rendered.package.public[name])
-    panel = Panel(tmp_path, rendered.package.facts)
+    return Panel(tmp_path, rendered.package.facts)
+
+
+def appraised(sizes, tmp_path, change=lambda rendered: rendered):
+    rendered = change(rendered_of(sizes))
+    panel = panel_on(tmp_path, rendered)
     (trivial,) = made_up(rendered.oracle, [TRIVIAL])
     return appraise(CALIBRATION, panel, trivial, rendered, Streams(SECRET, "appraise"))
 
@@ -59,7 +63,7 @@ def test_measures_are_added_and_the_board_is_left_alone(calls, tmp_path):
     assert measured.solve_rate == CALIBRATION.solve_rate
     assert measured.lifts == CALIBRATION.lifts
     assert 0 <= measured.no_data < 0.2
-    untouched = {"informed": None, "no_data": 0.0}
+    untouched = {"no_data": 0.0}
     assert measured.model_copy(update=untouched) == CALIBRATION.model_copy(update=untouched)
 
 
@@ -67,14 +71,15 @@ def test_the_informed_solver_is_scored_on_the_published_final_part(calls, tmp_pa
     rendered = rendered_of(SMALL)
     final = rendered.answers.part(Part.FINAL)
     metric = get_metric(rendered.package.facts.metric)
-    assert appraised(SMALL, tmp_path).informed == metric.rounded(rendered.answers.truth[final], rendered.oracle[final])
+    informed = informed_score(panel_on(tmp_path, rendered), rendered)
+    assert informed == metric.rounded(rendered.answers.truth[final], rendered.oracle[final])
     assert calls["informed_run"][2:] == (rendered.train_draw.observed, rendered.test_draw.observed)
 
 
 def test_an_informed_solver_that_fails_leaves_its_score_out(calls, tmp_path, monkeypatch):
     failed = PanelRun("informed", Tier.SEARCH, None, None, "no")
     monkeypatch.setattr(appraisal, "informed_run", lambda *_: failed)
-    assert appraised(SMALL, tmp_path).informed is None
+    assert informed_score(panel_on(tmp_path, rendered_of(SMALL)), rendered_of(SMALL)) is None
 
 
 @pytest.mark.parametrize(

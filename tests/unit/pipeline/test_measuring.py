@@ -6,14 +6,16 @@ from dataclasses import replace
 import pytest
 
 from sandmill.calibrate.measure import band_of, with_scripts
+from sandmill.calibrate.milestones import ORDINARY
 from sandmill.calibrate.panel import PANEL, TRIVIAL, Panel
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Band
 from sandmill.models.calibration import Sizing, Tier
 from sandmill.models.spec import Sizes
-from sandmill.pipeline import measuring
+from sandmill.pipeline import measuring, training_draws
 from sandmill.pipeline.band_search import ACCEPTED, OffBand
 from sandmill.pipeline.measuring import Calibrated, calibrate_design, measure_difficulty, sized
+from sandmill.pipeline.training_draws import DRAWS
 from sandmill.synth import render
 from tests.designs import SECRET
 from tests.unit.pipeline.ladders import BAND, SIZES, job, made_up, pilot_of
@@ -31,6 +33,8 @@ def asked(monkeypatch) -> list[tuple[int, list[str]]]:
     """
     use_panel(monkeypatch, calls := [])
     monkeypatch.setattr(measuring, "appraise", lambda calibration, *_: calibration)
+    monkeypatch.setattr(measuring, "require_informed_gold", lambda *_: None)
+    monkeypatch.setattr(training_draws, "_require_room_on_pilot", lambda *_: None)
     monkeypatch.setattr(measuring, "_scripts", lambda *_: scripts())
     monkeypatch.setattr(measuring, "with_scripts", lambda calibration, scores: calibration)
     return calls
@@ -80,8 +84,15 @@ def test_the_whole_panel_runs_over_the_pilot_and_then_over_the_package(asked):
     sizes = measured.package.spec.sizes
     on_pilot = [name for rows, names in asked if rows == PILOT_ROWS for name in names]
     on_test = [name for rows, names in asked if rows == sizes.feedback + sizes.final for name in names]
-    assert sorted(on_pilot) == sorted(on_test) == everyone
-    assert len(asked) == 3
+    first, rest, *further, last = asked
+    assert sorted(first[1] + rest[1]) == sorted(on_test) == everyone
+    assert [rows for rows, _ in further] == [PILOT_ROWS] * (DRAWS - 1)
+    assert sorted(on_pilot) == sorted(first[1] + rest[1] + [name for _, names in further for name in names])
+    assert last[1] == [entry.name for entry in PANEL]
+    for _, names in further:
+        assert {entry.name for entry in PANEL if entry.tier in (*ORDINARY, Tier.ENSEMBLE)} <= set(names)
+        assert TRIVIAL not in names
+        assert len(names) < len(PANEL) / 2
     assert len(measured.calibration.board) == len(PANEL)
 
 
@@ -173,6 +184,7 @@ def test_a_reference_below_gold_rejects_the_design(asked, monkeypatch):
 def test_the_pilot_s_training_rows_and_oracle_are_those_of_the_package(asked, monkeypatch):
     """They are drawn once, and the second rendering of a proof shows that they are the same bytes."""
     pilot, rendering = pilot_of(), sys.modules["sandmill.synth.render"]
+    monkeypatch.setattr(training_draws, "with_fresh_training", lambda pilot, *_: pilot)
     monkeypatch.setattr(rendering, "draw_train", lambda *_: pytest.fail("rows were drawn again"))
     monkeypatch.setattr(rendering, "OracleRule", lambda *_: pytest.fail("an oracle was tuned again"))
     measured = calibrate_design(*job())

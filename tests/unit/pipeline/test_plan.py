@@ -100,3 +100,14 @@ def test_language_models_design_tables_alone():
     plan = plan_build(BuildRequest(name="d", designer="llm", model=("openai/m",)), ingest(()))
     assert {kind_of(seed.structure).name for seed in plan.seeds} == {"table"}
     assert "spooky-author-identification" in {seed.id for seed in plan.unsupported}
+
+
+def test_a_mix_of_medal_hardness_is_about_tables_alone():
+    build = plan_build(BuildRequest(name="d", tasks=60, steer="medal_hardness"), ingest(()))
+    slots = plan_slots(build)
+    assert Counter(slot.band for slot in slots) == share_out(DEFAULT_MIX, 60)
+    for slot in slots:
+        is_table = kind_of(slot.structure).medals == "milestones"
+        assert slot.steered == ("medal_hardness" if is_table else "difficulty")
+    assert {slot.steered for slot in slots} == {"medal_hardness", "difficulty"}
+    assert {slot.steered for slot in plan_slots(plan())} == {"difficulty"}

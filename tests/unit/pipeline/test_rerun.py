@@ -106,7 +106,7 @@ def test_a_tampered_threshold_is_found(medal):
     lower = round(getattr(calibrated().thresholds, medal) - 0.001, 5)
     bars = calibrated().thresholds.model_copy(update={medal: lower})
     assert problems(recalibrated(thresholds=bars)) == [
-        "thresholds do not follow from the board, or are too near each other"
+        "thresholds do not follow from what was measured, or are too near each other"
     ]
 
 

@@ -2,10 +2,12 @@
 
 import pytest
 
+from sandmill.calibrate.board import leaderboard
+from sandmill.calibrate.milestones import milestone_thresholds, reading_margin
 from sandmill.calibrate.panel import TRIVIAL
 from sandmill.layouts.tables import TABLES
-from sandmill.models.base import Band
-from sandmill.models.calibration import RUNG_FILES
+from sandmill.models.base import Band, Part
+from sandmill.models.calibration import RUNG_FILES, BoardEntry
 from sandmill.models.reports import Outcome
 from sandmill.models.spec import Sizes
 from sandmill.pipeline.reference import trusting_backend
@@ -20,6 +22,7 @@ from sandmill.pipeline.verify import (
     verify_task,
 )
 from tests.factories import FACTS, VERIFICATION
+from tests.milestones import EVERYONE, entries, found_of, with_naive
 from tests.packages import put
 from tests.unit.pipeline.proved import SIZES, calibrated, proved, rendered, rescored
 
@@ -140,6 +143,45 @@ def test_a_board_without_thresholds_holds_none():
     assert not thresholds_hold(changed(board=()))
 
 
+def milestoned(**update):
+    """Measures whose thresholds follow from milestones."""
+    runs = entries(EVERYONE, 0.05, -0.05, low=0.5, high=0.9)
+    found = found_of(runs, gold="readers", margin=reading_margin(runs), feedback_oracle=0.9)
+    trivial = BoardEntry(solver=TRIVIAL, tier="trivial", final=0.5, feedback=0.5)
+    board = leaderboard([*with_naive(runs, 0.5, 0.9), trivial], is_lower_better=False)
+    parts = {"trivial": 0.5, "oracle": 0.9, "is_lower_better": False, "board": board, "milestones": found}
+    bars = milestone_thresholds(found, board, Part.FINAL, 0.5, 0.9)
+    made = {"rule": "milestones", "thresholds": bars, "feedback_thresholds": bars, "informed": 0.85, **parts}
+    return calibrated().model_copy(update=made | update)
+
+
+def test_milestones_must_follow_from_the_recorded_runs():
+    sound = milestoned()
+    assert thresholds_hold(sound)
+    assert not thresholds_hold(milestoned(rule="ranks"))
+    assert not thresholds_hold(milestoned(milestones=None))
+    for name in ("gold", "silver", "bronze", "median"):
+        moved = sound.thresholds.model_copy(update={name: getattr(sound.thresholds, name) + 1e-5})
+        assert not thresholds_hold(milestoned(thresholds=moved))
+        assert not thresholds_hold(milestoned(feedback_thresholds=moved))
+    first, *others = sound.milestones.entries
+    lucky = first.model_copy(update={"shares": (first.shares[0], 0.9, 0.9)})
+    assert not thresholds_hold(milestoned(milestones=sound.milestones.model_copy(update={"entries": (lucky, *others)})))
+    better = first.model_copy(update={"final": 0.89})
+    assert not thresholds_hold(
+        milestoned(milestones=sound.milestones.model_copy(update={"entries": (better, *others)}))
+    )
+    assert not thresholds_hold(milestoned(milestones=sound.milestones.model_copy(update={"feedback_oracle": 0.91})))
+
+
+def test_gold_of_a_milestone_must_be_within_reach_of_the_informed_solver():
+    gold = milestoned().thresholds.gold
+    assert best_is_known(milestoned(informed=gold))
+    assert not best_is_known(milestoned(informed=round(gold - 1e-5, 5)))
+    assert best_is_known(milestoned(informed=None))
+    assert best_is_known(changed(informed=calibrated().thresholds.bronze))
+
+
 def test_difficulty_must_follow_from_the_competent_tier():
     value = calibrated().difficulty.value
     assert difficulty_holds(calibrated())
@@ -155,8 +197,8 @@ def test_difficulty_must_lie_in_its_interval():
 
 
 def test_difficulty_must_be_of_the_band_that_it_names():
-    assert calibrated().difficulty.band is Band.MEDIUM
-    assert not difficulty_holds(measured(band=Band.HARD))
+    other = next(band for band in Band if band is not calibrated().difficulty.band)
+    assert not difficulty_holds(measured(band=other))
 
 
 def test_measures_without_a_gap_or_a_competent_entry_hold_nothing():

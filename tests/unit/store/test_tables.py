@@ -1,12 +1,18 @@
 import io
 
 import numpy as np
+import polars as pl
+import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
+import pytest
 
+from sandmill.errors import IntegrityError, RequestError
+from sandmill.models.calibration import MedalHardness
 from sandmill.models.reports import Rejection
 from sandmill.store import arrow_tables as tables
 from sandmill.store.parquet import TableReader, grouped, write_rows
+from sandmill.store.selection import select_ids
 from tests.factories import make_rejection, make_slot_report, make_task
 
 
@@ -102,3 +108,40 @@ def test_any_reader_can_push_a_task_id_down(tmp_path):
     kept = fragment.split_by_row_group(ds.field("task_id") == wanted)
     assert len(kept) == 1
     assert pq.read_table(path, filters=[("task_id", "==", wanted)]).num_rows == 4
+
+
+def test_a_table_from_before_a_column_was_added_has_it_empty():
+    table = _table("private/tasks")
+    rows = [row for number in range(3) for row in table.rows(make_task(number))]
+    old = pa.schema([field for field in table.schema if not tables.is_later(field)])
+    content = write_rows(old, [[{name: row[name] for name in old.names} for row in rows]])
+    reader = TableReader(io.BytesIO(content), "private/tasks", table.schema)
+    (group,) = reader.groups(["task_id", "medal_hardness", "difficulty"])
+    assert group.column_names == ["task_id", "medal_hardness", "difficulty"]
+    assert group["medal_hardness"].null_count == len(rows)
+    assert [row["record"] for row in TableReader(io.BytesIO(content), "old", table.schema).rows()] == [
+        row["record"] for row in rows
+    ]
+
+
+def test_a_table_without_a_column_of_the_first_releases_is_refused():
+    table = _table("private/tasks")
+    short = pa.schema([field for field in table.schema if field.name != "difficulty"])
+    with pytest.raises(IntegrityError, match="no column difficulty"):
+        TableReader(io.BytesIO(write_rows(short, [])), "private/tasks", table.schema)
+
+
+def test_medal_hardness_is_a_column_and_a_range():
+    medals = MedalHardness(value=0.6, low=0.5, high=0.7, band="hard", share=0.06, scripts=8, draws=3, version=2)
+    record = make_task(1).record
+    measured = record.calibration.model_copy(update={"medal_hardness": medals, "rule": "milestones"})
+    row = tables.private_task_row(record.model_copy(update={"calibration": measured}))
+    assert (row["rule"], row["medal_hardness"], row["medal_band"]) == ("milestones", 0.6, "hard")
+    assert tables.private_task_row(record)["medal_hardness"] is None
+    facts = pl.DataFrame({"task_id": ["a", "b", "c"], "medal_hardness": [0.6, 0.9, None]})
+    assert select_ids(facts, "r", {}, {"medal_hardness": (0.5, 0.7)}) == ("a",)
+    assert select_ids(facts, "r", {}, {"medal_hardness": (0.0, 1.0)}) == ("a", "b")
+    with pytest.raises(RequestError, match=r"--medal-hardness: saw 0.7 to 0.5"):
+        select_ids(facts, "r", {}, {"medal_hardness": (0.7, 0.5)})
+    with pytest.raises(RequestError, match="private half"):
+        select_ids(facts.drop("medal_hardness"), "r", {}, {"medal_hardness": (0.5, 0.7)})

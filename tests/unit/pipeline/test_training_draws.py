@@ -1,0 +1,133 @@
+"""Further training draws: which runs they measure, and what follows. The runs are made up, the rows are real."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+
+from sandmill.calibrate.milestones import LEAST_MARGIN, ORDINARY
+from sandmill.calibrate.panel import PANEL, TRIVIAL, PanelRun
+from sandmill.calibrate.readers import READERS, Stated
+from sandmill.errors import ItemRejected
+from sandmill.models.calibration import Tier
+from sandmill.pipeline import training_draws
+from sandmill.pipeline.contest import TWINS, board_entries
+from sandmill.pipeline.training_draws import CONTENDERS, DRAWS, TrainingDraws, measure_draws
+from sandmill.rng import Streams
+from sandmill.synth.draws import with_fresh_training
+from tests.designs import SECRET
+from tests.unit.pipeline.ladders import pilot_of
+
+STREAMS = Streams(SECRET, "draws")
+TIERS = {entry.name: entry.tier for entry in PANEL}
+FAR = {Tier.NAIVE: 9.0, Tier.SEARCH: 5.0, Tier.COMPETENT: 6.0, Tier.STRONG: 5.5, Tier.ENSEMBLE: 4.0}
+"""Noise of each tier on the oracle's log-odds."""
+
+
+def made_up(name: str, tier: Tier, far: float) -> PanelRun:
+    """A run that knows the oracle, spoilt by noise."""
+    sure = logit(np.clip(pilot_of().oracle, 1e-6, 1 - 1e-6))
+    noise = np.random.default_rng(len(name) + ord(name[-1])).normal(size=len(sure))
+    said = np.full(len(sure), 0.5) if name == TRIVIAL else expit(sure + far * noise)
+    return PanelRun(name, tier, [said], lambda columns: columns[0], None)
+
+
+@dataclass
+class Runs:
+    """In place of a contest."""
+
+    readers_far: float | None = None
+    adversary_far: float | None = None
+    far: dict[str, float] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+    panel: None = None
+
+    @property
+    def reader(self):
+        return None if self.readers_far is None else object()
+
+    def run(self, names):
+        self.asked += names
+        return [made_up(name, TIERS[name], self.far.get(name, FAR.get(TIERS[name], 0.0))) for name in names]
+
+    def run_readers(self):
+        return [made_up(name, Tier.READER, self.readers_far) for name in READERS] if self.reader else []
+
+    def run_adversaries(self):
+        return [made_up("blind", Tier.SEARCH, self.adversary_far)] if self.adversary_far else []
+
+    def all(self):
+        return [*self.run(board_entries("milestones")), *self.run_readers(), *self.run_adversaries()]
+
+
+def measured(monkeypatch, own: Runs, *others: Runs) -> TrainingDraws:
+    drawn = iter(others or (own,) * (DRAWS - 1))
+    monkeypatch.setattr(training_draws, "_redrawn", lambda *_: next(drawn))
+    monkeypatch.setattr(training_draws, "_require_room_on_pilot", lambda *_: None)
+    return measure_draws(pilot_of(), own, own.all(), Stated(()), STREAMS)
+
+
+def test_further_draws_run_what_decides_and_the_best_of_the_own_draw(monkeypatch):
+    lucky = {"stump": 1.0, "small_tree": 1.1, "full_tree": 1.2}
+    others = Runs(), Runs()
+    found = measured(monkeypatch, Runs(far=lucky), *others)
+    wanted = {entry.name for entry in PANEL if entry.tier in (*ORDINARY, Tier.ENSEMBLE)} | set(lucky)
+    assert len(lucky) == CONTENDERS
+    assert set(others[0].asked) == set(others[1].asked) == wanted == found.deciding.shares.keys()
+    assert {len(shares) for shares in found.deciding.shares.values()} == {DRAWS}
+    assert (found.deciding.gold, found.deciding.margin) == ("margin", None)
+
+
+def test_with_readers_their_twins_run_and_reading_must_pay(monkeypatch):
+    found = measured(monkeypatch, Runs(readers_far=2.0, adversary_far=3.5))
+    assert set(TWINS.values()) <= found.deciding.shares.keys()
+    assert found.deciding.gold == "readers"
+    assert found.deciding.margin >= LEAST_MARGIN
+    assert found.deciding.off_board == {"blind"}
+    assert "blind" in found.rule.corrections
+    with pytest.raises(ItemRejected, match="no_margin"):
+        measured(monkeypatch, Runs(readers_far=5.0, adversary_far=3.5))
+
+
+def test_the_margin_is_the_mean_of_the_draws(monkeypatch):
+    found = measured(monkeypatch, Runs(readers_far=5.0, adversary_far=3.5), *[Runs(1.0, 3.5)] * (DRAWS - 1))
+    assert found.deciding.margin >= LEAST_MARGIN
+    with pytest.raises(ItemRejected, match="no_margin"):
+        measured(monkeypatch, Runs(readers_far=1.0, adversary_far=3.5), *[Runs(6.0, 3.5)] * (DRAWS - 1))
+
+
+def test_a_run_that_fails_on_one_draw_decides_nothing(monkeypatch):
+    class Failing(Runs):
+        def run(self, names):
+            return [run for run in super().run(names) if run.name != "bayes"]
+
+    found = measured(monkeypatch, Runs(), Runs(), Failing())
+    assert "bayes" not in found.deciding.shares
+
+
+def test_a_gold_beyond_the_informed_solver_leaves_no_room(monkeypatch):
+    asked = []
+    monkeypatch.setattr(training_draws, "informed_run", lambda *_: asked.append(1) or made_up("i", Tier.SEARCH, 8.0))
+    drawn = iter([Runs(), Runs()])
+    monkeypatch.setattr(training_draws, "_redrawn", lambda *_: next(drawn))
+    with pytest.raises(ItemRejected, match="no_room"):
+        measure_draws(pilot_of(), Runs(), Runs().all(), Stated(()), STREAMS)
+    assert asked
+
+
+def test_other_training_rows_leave_the_test_rows_alone():
+    pilot = pilot_of()
+    one, other = (with_fresh_training(pilot, STREAMS, number) for number in (1, 2))
+    assert one.files["test.csv"] == other.files["test.csv"] == pilot.files["test.csv"]
+    assert len({files["train.csv"] for files in (one.files, other.files, pilot.files)}) == 3
+    assert one.files["train.csv"].count(b"\n") == pilot.files["train.csv"].count(b"\n")
+    assert with_fresh_training(pilot, STREAMS, 1).files == one.files
+
+
+def test_averages_of_searches_are_on_no_board_by_ranks():
+    assert set(board_entries("milestones")) - set(board_entries("ranks")) == {
+        entry.name for entry in PANEL if entry.tier is Tier.ENSEMBLE
+    }
+    assert set(TWINS) == set(READERS)
+    assert set(TWINS.values()) <= set(board_entries("ranks"))
