@@ -5,14 +5,18 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import numpy as np
 
 from sandmill.design.hints import HintPlan
+from sandmill.design.note_hints import draw_notes
+from sandmill.design.rule import Rule
 from sandmill.mechanism.columns import quantile
 from sandmill.models.columns import Categorical, Column, Conversion, Identity
+from sandmill.models.domain import Domain
 from sandmill.models.faults import Missing, Pathology
 from sandmill.models.hints import DATA_DICTIONARY, Hint, Sentinel, Units
 from sandmill.models.knowledge import ConversionWord
+from sandmill.models.notes import Notes
 from sandmill.rng import Streams
 
-_CHANCE_OF_SENTINEL = 0.6
+_CHANCE_OF_SENTINEL, _CHANCE_OF_NOTES = 0.6, 0.3
 _SENTINELS = (-1.0, -9.0, -99.0, -999.0, 999.0, 9999.0, 99999.0)
 _FAR = 1e-9
 """Probability beyond which values of a column count as impossible."""
@@ -82,6 +86,36 @@ def state_units(
             file=DATA_DICTIONARY,
             matters=name in read,
         )
+
+
+def move_to_notes(
+    columns: Sequence[Column], rule: Rule, domain: Domain, streams: Streams
+) -> tuple[tuple[Column, ...], Notes | None, tuple[Hint, ...]]:
+    """Write one or two columns of the rule into a text column, in some designs.
+
+    Returns:
+        Columns in the same order, the notes, and a hint for each column in them.
+    """
+    parents = {column.shift.by for column in columns if column.shift} | {
+        name
+        for column in columns
+        for name in (
+            *((column.conversion.by,) if column.conversion else ()),
+            *(column.distribution.of if isinstance(column.distribution, Identity) else ()),
+        )
+    }
+    parents |= {rule.subgroup.by} if rule.subgroup else set()
+    free = [column for column in columns if column.name in rule.read - parents]
+    has_notes = streams.generator("has notes").random() < _CHANCE_OF_NOTES
+    drawn = draw_notes(domain, free, streams) if has_notes else None
+    if drawn is None:
+        return tuple(columns), None, ()
+    notes, names, hints = drawn
+    return (
+        tuple(column.model_copy(update={"in_text": column.name in names}) for column in columns),
+        notes,
+        hints,
+    )
 
 
 def _recorded(unit: str, factor: float, offset: float) -> str:

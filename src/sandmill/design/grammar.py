@@ -9,9 +9,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from sandmill.design.child_hints import fewer_rows
 from sandmill.design.columns import choose_columns, exact_shares
 from sandmill.design.conditions import Conditions, choose_conditions, no_faults
-from sandmill.design.decodings import convert_columns, mark_gaps, state_sentinels, state_units
+from sandmill.design.decodings import convert_columns, mark_gaps, move_to_notes, state_sentinels, state_units
 from sandmill.design.dependence import limits_of
 from sandmill.design.draft_rule import orient, rule_of
 from sandmill.design.faults import Severity, choose_faults
@@ -87,6 +88,9 @@ def design_task(
     rule = replace(drawn.at(hidden), told_columns=plan.told_columns, named=plan.columns)
     columns = choose_columns(structure, vocabulary, conditions, rule, knobs.distractors, streams)
     columns, conversions = convert_columns(columns, plan, streams)
+    notes, in_notes = None, ()
+    if plan.told:
+        columns, notes, in_notes = move_to_notes(columns, rule, domain, streams)
     by_name = {column.name: column for column in columns}
     forms, told = state_forms(plan, by_name, streams)
     rule = replace(rule, told=told)
@@ -104,6 +108,7 @@ def design_task(
         link=link,
         pathologies=faults,
         subgroup=rule.subgroup,
+        child=plan.child,
         limits=limits_of(columns, domain.knows),
     )
     standardized = standardize_terms(unscaled, streams.child("standardize"))
@@ -124,16 +129,20 @@ def design_task(
         metric=structure.metric,
         split=conditions.split,
         mechanism=fit_link(standardized, shares, streams.child("standardize")),
-        sizes=Sizes(
-            train=round(_between((ROWS_EASIEST, ROWS_HARDEST), knobs.rows)),
-            feedback=kind.most_feedback,
-            final=kind.most_final,
+        sizes=fewer_rows(
+            Sizes(
+                train=round(_between((ROWS_EASIEST, ROWS_HARDEST), knobs.rows)),
+                feedback=kind.most_feedback,
+                final=kind.most_final,
+            ),
+            plan.child,
         ),
         wanted=slot.band,
         hardness=hardness,
         knobs=knobs,
         parent=parent,
-        hints=(*forms, *decodings),
+        hints=(*forms, *in_notes, *decodings),
+        notes=notes,
         channel=kind.load("design").choose_channel(medium, columns, streams) if medium else None,
     )
 

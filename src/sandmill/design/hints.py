@@ -6,8 +6,11 @@ from typing import TypeAlias
 
 import numpy as np
 
+from sandmill.design.child_hints import draw_child
 from sandmill.design.vocabulary import Vocabulary
+from sandmill.models.children import ChildTable
 from sandmill.models.domain import NumericWord
+from sandmill.models.hints import Hint
 from sandmill.models.knowledge import CodeTableWord, ConditionWord, ConversionWord, FormulaWord, Knowledge, NormWord
 from sandmill.rng import Streams
 
@@ -19,6 +22,8 @@ _COUNTS = (0.3, 0.45, 0.25)
 """Chances of one, two and three told forms at hardness 1. Easier designs take the first of them."""
 _PAYS = {FormulaWord: 0.29, ConditionWord: 0.25, CodeTableWord: 0.19, NormWord: 0.16}
 """Weights with which kinds of forms are drawn: the lead over blind solvers that a unit of signal in them gives."""
+_CHANCE_OF_CHILD = 0.35
+"""Chance that a design with hints has a child table, whose summaries are its first told forms."""
 _FEWEST_SPARE, _MOST_SPARE = 1, 3
 _FEWEST_ASIDES, _MOST_ASIDES = 2, 5
 _MOST_EXTRA = 2
@@ -34,10 +39,12 @@ _CHANCE_OF_CONVERSION = 0.5
 class HintPlan:
     """Facts that a design states, before their numbers are drawn. Empty for designs without hints."""
 
-    told: tuple[Told, ...] = ()
-    """Forms of the rule, in the order in which harder designs take more of them. They share no column."""
-    spare: tuple[Told, ...] = ()
+    told: tuple[Told | Hint, ...] = ()
+    """Forms of the rule, in the order in which harder designs take more of them. They share no column. Summaries of the
+    child table are complete hints."""
+    spare: tuple[Told | Hint, ...] = ()
     """Other forms, which are true and not part of the rule."""
+    child: ChildTable | None = None
     conversions: tuple[ConversionWord, ...] = ()
     """Columns that some sites record in another unit."""
 
@@ -48,12 +55,12 @@ class HintPlan:
     @property
     def told_columns(self) -> frozenset[str]:
         """Columns of the told forms."""
-        return frozenset(name for word in self.told for name in columns_told(word))
+        return frozenset(name for word in self.told if not isinstance(word, Hint) for name in columns_told(word))
 
     @property
     def columns(self) -> frozenset[str]:
         """Columns of all facts. A design needs them."""
-        spare = {name for word in self.spare for name in columns_told(word)}
+        spare = {name for word in self.spare if not isinstance(word, Hint) for name in columns_told(word)}
         converted = {name for word in self.conversions for name in (word.column, word.by)}
         return self.told_columns | spare | converted
 
@@ -78,7 +85,9 @@ def choose_hints(vocabulary: Vocabulary, streams: Streams) -> HintPlan:
     has_hints, count = rng.random() < CHANCE_OF_HINTS, 1 + int(rng.choice(len(_COUNTS), p=_COUNTS))
     if not has_hints:
         return HintPlan()
-    told: list[Told] = []
+    with_events = draw_child(vocabulary.domain, streams) if rng.random() < _CHANCE_OF_CHILD else None
+    child, summaries = with_events or (None, ())
+    told: list[Told | Hint] = [hint for hint in summaries if hint.matters]
     taken: set[str] = set()
     for word in _useful(vocabulary, rng):
         columns = set(columns_told(word))
@@ -86,7 +95,7 @@ def choose_hints(vocabulary: Vocabulary, streams: Streams) -> HintPlan:
         if len(told) < count and alone and not columns & taken and _leaves_room(vocabulary, taken | columns):
             told.append(word)
             taken |= columns
-    return HintPlan(told=tuple(told))
+    return HintPlan(told=tuple(told), spare=tuple(hint for hint in summaries if not hint.matters), child=child)
 
 
 def add_spare(plan: HintPlan, used: Collection[str], vocabulary: Vocabulary, streams: Streams) -> HintPlan:
@@ -102,7 +111,7 @@ def add_spare(plan: HintPlan, used: Collection[str], vocabulary: Vocabulary, str
         return plan
     rng = streams.generator("spare hints")
     count = int(rng.integers(_FEWEST_SPARE, _MOST_SPARE + 1))
-    present, spare = set(used) | plan.told_columns, list[Told]()
+    present, spare = set(used) | plan.told_columns, list[Told | Hint](plan.spare)
     words = [word for word in _offered(vocabulary) if word not in plan.told]
     for place in rng.permutation(len(words)):
         columns = set(columns_told(words[place]))

@@ -45,8 +45,10 @@ def state_forms(
     Returns:
         The hints, and the motifs of those that the rule uses.
     """
-    told = [state_hint(word, columns, streams, matters=True) for word in plan.told]
-    spare = [state_hint(word, columns, streams, matters=False) for word in plan.spare]
+    told, spare = (
+        [word if isinstance(word, Hint) else state_hint(word, columns, streams, matters=matters) for word in words]
+        for words, matters in ((plan.told, True), (plan.spare, False))
+    )
     return (*told, *spare), tuple(hint.fact.motif for hint in told if isinstance(hint.fact, Form))
 
 

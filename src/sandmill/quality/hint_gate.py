@@ -16,6 +16,7 @@ from sandmill.models.motifs import Aggregate, CodeValue, Condition, Conditional,
 from sandmill.models.skills import rule_columns
 from sandmill.models.spec import TaskSpec
 from sandmill.quality.giveaways import GIVEAWAYS
+from sandmill.quality.note_values import note_values
 from sandmill.quality.package_tables import PackageTables
 
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?!\w)")
@@ -88,7 +89,8 @@ def _check_use(tables: PackageTables) -> Iterator[str]:
     """Check that a reader who follows the hints computes the same motifs as the mechanism."""
     columns = tables.spec.mechanism.column_by_name
     for raw, typed in ((tables.items.train, tables.train), (tables.items.test, tables.test)):
-        read, true = _as_reader(raw, tables.spec), _as_declared(typed, columns)
+        declared = pl.concat([typed, note_values(tables.spec, typed)], how="horizontal")
+        read, true = _as_reader(raw, tables.spec), _as_declared(declared, columns)
         for hint in tables.spec.hints:
             if not isinstance(hint.fact, Form) or not set(columns_of(hint.fact.motif)) <= true.keys():
                 continue
@@ -110,6 +112,13 @@ def _as_reader(frame: pl.DataFrame, spec: TaskSpec) -> dict[str, Floats]:
     cells = {name: _numbers(frame[name], columns[name]) for name in frame.columns if name in columns}
     facts = [hint.fact for hint in spec.hints]
     for fact in facts:
+        if isinstance(fact, InText) and fact.notes in frame.columns:
+            found = frame[fact.notes].str.extract(fact.pattern)
+            if fact.levels:
+                codes = {word: float(code) for code, word in enumerate(fact.levels)}
+                cells[fact.column] = np.array([codes.get(word, np.nan) for word in found], dtype=np.float64)
+            else:
+                cells[fact.column] = _numbers(found, columns[fact.column])
         if isinstance(fact, Sentinel) and fact.column in cells:
             cells[fact.column] = np.where(cells[fact.column] == fact.value, np.nan, cells[fact.column])
     for fact in facts:
