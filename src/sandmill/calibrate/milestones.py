@@ -102,7 +102,8 @@ def distances_to_level(entries: Sequence[MilestoneEntry]) -> Floats:
 
 def best_blind(tiers: Mapping[str, Tier], centred: Mapping[str, Floats]) -> Floats:
     """Return the place of the best run that knows the data alone."""
-    return np.max([value for name, value in centred.items() if tiers[name] is not Tier.READER], axis=0)
+    blind = [value for name, value in centred.items() if tiers[name] is not Tier.READER]
+    return np.asarray(np.max(blind, axis=0), dtype=np.float64)
 
 
 def reading_margin(entries: Sequence[MilestoneEntry]) -> float:

@@ -26,6 +26,7 @@ from sandmill.design.story import write_media_story, write_story
 from sandmill.design.targets import choose_target
 from sandmill.design.vocabulary import choose_vocabulary
 from sandmill.models.domain import Domain
+from sandmill.models.hints import Hint
 from sandmill.models.kinds import TABLE, kind_of
 from sandmill.models.knowledge import Knowledge, TargetPrior
 from sandmill.models.links import BinaryLink, CountLink, Link, MultilabelLink, class_names, output_count
@@ -88,9 +89,9 @@ def design_task(
     rule = replace(drawn.at(hidden), told_columns=plan.told_columns, named=plan.columns)
     columns = choose_columns(structure, vocabulary, conditions, rule, knobs.distractors, streams)
     columns, conversions = convert_columns(columns, plan, streams)
-    notes, in_notes = None, ()
-    if plan.told:
-        columns, notes, in_notes = move_to_notes(columns, rule, domain, streams)
+    columns, notes, in_notes = (
+        move_to_notes(columns, rule, domain, streams) if plan.told else (columns, None, tuple[Hint, ...]())
+    )
     by_name = {column.name: column for column in columns}
     forms, told = state_forms(plan, by_name, streams)
     rule = replace(rule, told=told)

@@ -1,6 +1,6 @@
 """Choose the facts that the texts of a design state: forms of the rule, other true forms, and units of columns."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -137,8 +137,8 @@ def _useful(vocabulary: Vocabulary, rng: np.random.Generator) -> Iterator[Told]:
     """Yield forms in random order, kinds that pay more for reading first more often."""
     levels = {word.name: len(word.levels) for word in (*vocabulary.categorical, *vocabulary.high_cardinality)}
     words = list(_offered(vocabulary))
-    kinds: Sequence[type[Told]] = list(_PAYS)
-    ranks = dict(zip(kinds, rng.exponential(size=len(kinds)) / [_PAYS[kind] for kind in kinds], strict=True))
+    draws = rng.exponential(size=len(_PAYS))
+    ranks = {kind: float(draw) / pays for (kind, pays), draw in zip(_PAYS.items(), draws, strict=True)}
     places = sorted(range(len(words)), key=dict(enumerate(rng.random(len(words)))).__getitem__)
     for place in sorted(places, key=lambda place: ranks[type(words[place])]):
         match words[place]:
@@ -151,7 +151,8 @@ def _useful(vocabulary: Vocabulary, rng: np.random.Generator) -> Iterator[Told]:
 def _offered(vocabulary: Vocabulary) -> Iterator[Told]:
     """Yield the forms of the domain whose columns a design can have."""
     knows, names = vocabulary.domain.knows, {word.name for word in vocabulary.words}
-    for word in (*knows.formulas, *knows.conditions, *knows.norms, *knows.code_tables):
+    words: tuple[Told, ...] = (*knows.formulas, *knows.conditions, *knows.norms, *knows.code_tables)
+    for word in words:
         if names.issuperset(columns_told(word)):
             yield word
 

@@ -47,7 +47,7 @@ class Contest:
     ) -> None:
         for path, content in files.items():
             (folder / path).write_bytes(content)
-        self.panel = Panel(folder, facts, earlier.panel if earlier else None)
+        self.panel: Panel = Panel(folder, facts, earlier.panel if earlier else None)
         self.reader: Any = None
         """The table of a reader; None if nothing is stated."""
         if stated:

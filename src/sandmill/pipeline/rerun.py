@@ -172,9 +172,9 @@ def _board_problems(package: TaskPackage, record: TaskRecord, *, trusts_design: 
         entry = board[run.name]
         scores = [metric.rounded(answers.truth[part], run.prediction[part]) for part in (final, feedback)]
         if not all(map(_agree, scores, (entry.final, entry.feedback))):
-            found = f"{scores[0]} final, {scores[1]} feedback"
+            seen = f"{scores[0]} final, {scores[1]} feedback"
             recorded = f"{entry.final} final, {entry.feedback} feedback"
-            yield f"solver {run.name} scored {found}; the board has {recorded}"
+            yield f"solver {run.name} scored {seen}; the board has {recorded}"
 
 
 def _entry_problems(record: TaskRecord) -> Iterator[str]:

@@ -123,8 +123,8 @@ def _as_reader(frame: pl.DataFrame, spec: TaskSpec) -> dict[str, Floats]:
             cells[fact.column] = np.where(cells[fact.column] == fact.value, np.nan, cells[fact.column])
     for fact in facts:
         if isinstance(fact, Units) and {fact.column, fact.by} <= cells.keys():
-            codes = cells[fact.by].astype(np.intp)
-            factor, offset = np.asarray(fact.factors)[codes], np.asarray(fact.offsets)[codes]
+            levels = cells[fact.by].astype(np.intp)
+            factor, offset = np.asarray(fact.factors)[levels], np.asarray(fact.offsets)[levels]
             cells[fact.column] = (cells[fact.column] - offset) / factor
     return cells
 
