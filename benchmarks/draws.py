@@ -123,8 +123,9 @@ def report_intervals(found: Iterable[Twice]) -> Iterator[str]:
         if one.medal_hardness and two.medal_hardness
     ]
     if len(medals) > 2:
+        firsts, seconds = [first for first, _ in medals], [second for _, second in medals]
         yield (
-            f"Medal hardness of both renderings, Spearman: {spearmanr(*map(list, zip(*medals, strict=True))).statistic:.2f}; "
+            f"Medal hardness of both renderings, Spearman: {spearmanr(firsts, seconds).statistic:.2f}; "
             f"median {median(chain.from_iterable(medals)):.2f}."
         )
 

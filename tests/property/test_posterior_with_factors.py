@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
@@ -137,3 +138,37 @@ def test_the_posterior_is_what_importance_sampling_gives(seed):
         seen = {name: float(cells[row]) for name, cells in draw.observed.items()}
         chance, error = sampled_chance(mechanism, seen, rng)
         assert abs(found[row] - chance) < LIMIT * error + 5e-4, f"row {row}: {found[row]:.5f}, sampled {chance:.5f}"
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.integers(0, 10**6))
+def test_predicted_probabilities_are_realised_frequencies(seed):
+    mechanism = random_mechanism(seed)
+    draw = draw_rows(mechanism, Streams(SECRET, f"calibrated {seed}"), range(12_000), is_train=False)
+    predicted = posterior(mechanism, draw.observed).probabilities[:, 1]
+    for rows in np.array_split(np.argsort(predicted), 10):
+        error = np.sqrt(np.mean(predicted[rows] * (1 - predicted[rows])) / len(rows))
+        assert abs(draw.target[rows].mean() - predicted[rows].mean()) < LIMIT * error + 1e-9
+
+
+@pytest.mark.parametrize("seed", [3, 8])
+def test_a_row_has_the_same_posterior_among_other_rows(seed):
+    mechanism = random_mechanism(seed)
+    draw = draw_rows(mechanism, Streams(SECRET, "alone"), range(400), is_train=False)
+    among = posterior(mechanism, draw.observed).probabilities
+    few = posterior(mechanism, {name: cells[:7] for name, cells in draw.observed.items()}).probabilities
+    np.testing.assert_allclose(few, among[:7], atol=2e-4)
+
+
+def test_visible_columns_tell_of_a_hidden_one():
+    """With independent columns the same cells leave more in doubt."""
+    mechanism = random_mechanism(3)
+    bare = mechanism.model_copy(
+        update={"columns": tuple(column.model_copy(update={"loadings": ()}) for column in mechanism.columns)}
+    )
+    draw = draw_rows(mechanism, Streams(SECRET, "tells"), range(8000), is_train=False)
+    loss = [
+        -np.log(posterior(of, draw.observed).probabilities[np.arange(8000), draw.target.astype(int)]).mean()
+        for of in (mechanism, bare)
+    ]
+    assert loss[0] < loss[1] - 0.001

@@ -145,7 +145,7 @@ def infer_factors(rows: int, factors: int, scores: Sequence[Score], intervals: S
     for score in scores:
         precision += (1 / score.variance)[:, None, None] * np.outer(score.load, score.load)
         linear += (score.value / score.variance)[:, None] * score.load
-    covariance: Floats = np.asarray(np.linalg.inv(precision), dtype=np.float64)
+    covariance = np.asarray(np.linalg.inv(precision), dtype=np.float64)
     mean = np.einsum("rij,rj->ri", covariance, linear)
     active = tuple(one for one in intervals if np.isfinite(one.low).any() or np.isfinite(one.high).any())
     mean, covariance, sites = _propagate(mean, covariance, active)
