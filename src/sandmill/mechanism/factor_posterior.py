@@ -209,11 +209,15 @@ def _facing_down(low: Floats, high: Floats, centre: Floats) -> tuple[Floats, Flo
 
 def _lagrange(at: Floats, x: Floats) -> Floats:
     """Return the Lagrange polynomials of some points, shape (..., points). Numbers outside are moved to the ends."""
-    inside = np.clip(x, -_MOST_DEVIATION, _MOST_DEVIATION)[..., None]
-    apart = at[:, None] - at
-    others = ~np.eye(len(at), dtype=bool)
-    factors = [((inside - at[others[k]]) / apart[k][others[k]]).prod(axis=-1) for k in range(len(at))]
-    return np.stack(factors, axis=-1)
+    inside = np.clip(x, -_MOST_DEVIATION, _MOST_DEVIATION)
+    polynomials = np.empty((*x.shape, len(at)))
+    for place, point in enumerate(at):
+        others = np.delete(at, place)
+        product = np.full(x.shape, 1 / np.prod(point - others))
+        for other in others:
+            product *= inside - other
+        polynomials[..., place] = product
+    return polynomials
 
 
 @cache
