@@ -20,7 +20,12 @@ EXCLUDED: Mapping[str, Mapping[str, str]] = {
 
 LATER: Mapping[str, Mapping[str, Any]] = {
     "BuildRequest": {"kinds": {}, "model": [], "repairs": 2, "max_tokens": 6000, "revise": True},
-    "TaskSpec": {"channel": None},
+    "TaskSpec": {"channel": None, "hints": [], "notes": None},
+    "Story": {"asides": []},
+    "Mechanism": {"limits": [], "child": None},
+    "Column": {"loadings": [], "conversion": None, "in_text": False},
+    "Categorical": {"order": []},
+    "Missing": {"sentinel": None},
 }
 """Fields that were added later, by model, with the value at which they are not hashed.
 

@@ -66,12 +66,12 @@ _SUMMARIES: dict[str, tuple[str, ...]] = {
 }
 """Words for each summary. `which` names kinds and window, `window` the window alone."""
 _FURTHER = (
-    "Beside it stands {summary}.",
-    "The next line of the same report gives {summary}.",
-    "Another figure from this file is {summary}.",
-    "Printed below it is {summary}.",
+    "A small table on the wall shows {summary}.",
     "Some colleagues ask for {summary} as well.",
+    "Every monthly report prints {summary}.",
     "Kept on a separate card: {summary}.",
+    "There is also a list with {summary}.",
+    "One screen is reserved for {summary}.",
 )
 """Sentences for every summary after the first."""
 

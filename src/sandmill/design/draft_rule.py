@@ -48,7 +48,7 @@ def rule_problems(choices: Sequence[MotifChoice], vocabulary: Vocabulary) -> lis
             problems.append(f"{named}: it takes {_CARRIERS[choice.kind]}")
             continue
         try:
-            _motif(choice, vocabulary, np.random.default_rng(0))
+            motif_of(choice, vocabulary, np.random.default_rng(0))
         except NoFreeColumn:
             problems.append(f"{named}: it takes {_CARRIERS[choice.kind]}, which these are not")
     plain = [choice for choice in choices if choice.kind in PLAIN_KINDS]
@@ -76,8 +76,8 @@ def rule_of(
     hidden.sort(key=lambda choice: choice.kind not in FINDABLE_KINDS)
     local = next((choice for choice in hidden if choice.kind == "local_rule"), None)
     return Rule(
-        plain=tuple(_motif(choice, vocabulary, rng) for choice in choices if choice.kind in PLAIN_KINDS),
-        hidden=tuple(_motif(choice, vocabulary, rng) for choice in hidden),
+        plain=tuple(motif_of(choice, vocabulary, rng) for choice in choices if choice.kind in PLAIN_KINDS),
+        hidden=tuple(motif_of(choice, vocabulary, rng) for choice in hidden),
         subgroup=choose_subgroup(_only(vocabulary, local.columns[1:]), set(), rng) if local else None,
         background=choose_background(vocabulary, conditions, rng),
     )
@@ -96,7 +96,7 @@ def _oriented(term: Term, rises: bool | None) -> Term:
     return term.model_copy(update={"weights": (size if rises else -size,)})
 
 
-def _motif(choice: MotifChoice, vocabulary: Vocabulary, rng: np.random.Generator) -> Motif:
+def motif_of(choice: MotifChoice, vocabulary: Vocabulary, rng: np.random.Generator) -> Motif:
     """Draw a motif as the grammar does, from a vocabulary that holds only the columns of the draft."""
     first, second = choice.columns[0], choice.columns[-1]
     columns = choice.columns[:1] if choice.kind == "local_rule" else choice.columns

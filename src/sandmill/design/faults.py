@@ -7,7 +7,7 @@ from sandmill.design.columns import is_continuous
 from sandmill.design.conditions import Conditions
 from sandmill.design.rule import Rule
 from sandmill.models import faults
-from sandmill.models.columns import Column, LogNormal, Normal
+from sandmill.models.columns import Column, Identity, LogNormal, Normal
 from sandmill.models.links import Link, class_names
 from sandmill.models.structure import PathologyKind, Structure
 from sandmill.rng import Streams
@@ -69,21 +69,32 @@ def choose_faults(
     severity: Severity,
     streams: Streams,
 ) -> tuple[faults.Pathology, ...]:
-    """Draw the faults of a design. A column's cells have at most one fault."""
+    """Draw the faults of a design. A column's cells have at most one fault, columns of told motifs have none."""
     found = [*_label_noise(conditions, link, severity, streams), *_copies(conditions, streams)]
-    eligible = [column for column in columns if is_continuous(column) and not column.unit]
+    sound = rule.told_columns | _parts_of_identities(columns)
+    eligible = [
+        column
+        for column in columns
+        if is_continuous(column) and not column.unit and column.name not in sound and not column.in_text
+    ]
     if PathologyKind.MISSING in conditions.faults:
         order = severity.ordered(eligible, "gap order", streams)
         found += _gaps(structure.missing_share, len(columns), order, rule, streams)
     busy = {name for fault in found if isinstance(fault, faults.Missing) for name in (fault.column, fault.given)}
     parents = {column.shift.by for column in columns if column.shift}
-    free = [column for column in eligible if column.name not in busy | parents]
+    free = [column for column in eligible if column.name not in busy | parents and not column.conversion]
     corruptions = _corruptions(conditions, severity.ordered(free, "corruption order", streams), severity, streams)
     corrupted = {fault.column for fault in corruptions if isinstance(fault, faults.UnitMixup | faults.Outliers)}
     mixed = _mixed_types(conditions, [column for column in free if column.name not in corrupted], streams)
-    spare = tuple(column.name for column in columns if column.name not in rule.columns)
+    spare = tuple(column.name for column in columns if column.name not in rule.read)
     distractors = [faults.Distractors(columns=spare)] if spare else []
     return (*found, *corruptions, *mixed, *distractors)
+
+
+def _parts_of_identities(columns: Sequence[Column]) -> set[str]:
+    """Return identities and their parts. A reader of the others would see the true value of a faulty cell."""
+    laws = [(column.name, column.distribution) for column in columns if isinstance(column.distribution, Identity)]
+    return {name for column, law in laws for name in (column, *law.of)}
 
 
 def _label_noise(conditions: Conditions, link: Link, severity: Severity, streams: Streams) -> list[faults.Pathology]:
@@ -101,8 +112,8 @@ def _copies(conditions: Conditions, streams: Streams) -> list[faults.Pathology]:
 
 def _gaps(share: float, columns: int, order: Sequence[Column], rule: Rule, streams: Streams) -> list[faults.Pathology]:
     """Draw missing cells in one column of the rule and, if there is one, in a distractor."""
-    inside = [column.name for column in order if column.name in rule.columns]
-    outside = [column.name for column in order if column.name not in rule.columns]
+    inside = [column.name for column in order if column.name in rule.read]
+    outside = [column.name for column in order if column.name not in rule.read]
     gapped = [*inside[:1], *outside[:1]]
     given = next((name for name in (*inside, *outside) if name not in gapped), None)
     if given is None:

@@ -1,25 +1,33 @@
 """Compose a design from secret-keyed draws, and from a design draft if a language model wrote one.
 
 Draws depend only on the slot's streams; hardness scales what they chose. Two designs of one slot differ in weights,
-rows, and the number of hidden motifs and distractors that they take from the same list, never in domain or target.
-Therefore one knob can steer the difficulty of a slot.
+rows, and the number of told motifs, hidden motifs and distractors that they take from the same list, never in domain or
+target. Therefore one knob can steer the difficulty of a slot.
 """
+
+from dataclasses import replace
 
 import numpy as np
 
+from sandmill.design.child_hints import fewer_rows
 from sandmill.design.columns import choose_columns, exact_shares
 from sandmill.design.conditions import Conditions, choose_conditions, no_faults
+from sandmill.design.decodings import convert_columns, mark_gaps, move_to_notes, state_sentinels, state_units
 from sandmill.design.draft_rule import orient, rule_of
 from sandmill.design.faults import Severity, choose_faults
+from sandmill.design.hints import HintPlan, add_spare, choose_hints, draw_asides
 from sandmill.design.lexicon import load_domains
+from sandmill.design.prior_graph import Priors, draw_priors, orient_terms, prior_of, spread_for, with_noise
 from sandmill.design.rule import assign_weights, choose_rule, variance_shares
 from sandmill.design.standardize import fit_link, standardize_terms
+from sandmill.design.statements import state_forms
 from sandmill.design.story import write_media_story, write_story
 from sandmill.design.targets import choose_target
 from sandmill.design.vocabulary import choose_vocabulary
 from sandmill.models.domain import Domain
 from sandmill.models.kinds import TABLE, kind_of
-from sandmill.models.links import CountLink, Link, MultilabelLink, class_names, output_count
+from sandmill.models.knowledge import Knowledge, TargetPrior
+from sandmill.models.links import BinaryLink, CountLink, Link, MultilabelLink, class_names, output_count
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Knobs, Sizes, TaskSpec
@@ -62,43 +70,75 @@ def design_task(
     )
     vocabulary = choose_vocabulary(domain, conditions, streams)
     target = choose_target(structure, domain.targets, knobs.signal, streams.generator("target"))
+    knows = Knowledge() if draft or medium else domain.knows
+    prior = prior_of(knows.targets, target.link, target.name)
+    plan = choose_hints(vocabulary, streams) if knows.targets else HintPlan()
+    priors = Priors()
+    if prior:
+        priors = draw_priors(prior, vocabulary, plan.told_columns, streams.generator("priors"))
     draws = streams.generator("rule")
     drawn = (
-        rule_of(draft.motifs, vocabulary, conditions, draws) if draft else choose_rule(vocabulary, conditions, draws)
+        rule_of(draft.motifs, vocabulary, conditions, draws)
+        if draft
+        else choose_rule(vocabulary, conditions, draws, priors.motifs, plan.told_columns)
     )
     hidden = knobs.skills * kind.hidden
-    rule = drawn.at(hidden)
+    plan = add_spare(plan, drawn.read, vocabulary, streams).at(hidden)
+    rule = replace(drawn.at(hidden), told_columns=plan.told_columns, named=plan.columns)
     columns = choose_columns(structure, vocabulary, conditions, rule, knobs.distractors, streams)
-    signal = _signal(target.link, structure.target, knobs.signal)
-    terms = assign_weights(rule, hidden, output_count(target.link), signal, streams.generator("weights"))
+    columns, conversions = convert_columns(columns, plan, streams)
+    notes, in_notes = None, ()
+    if plan.told:
+        columns, notes, in_notes = move_to_notes(columns, rule, domain, streams)
+    by_name = {column.name: column for column in columns}
+    forms, told = state_forms(plan, by_name, streams)
+    rule = replace(rule, told=told)
+    link = with_noise(target.link, knows.targets, target.name, knobs.signal)
+    shares = _class_shares(structure, conditions, link, prior, streams.generator("shares"))
+    signal = _signal(link, structure.target, knobs.signal, prior, shares)
+    terms = assign_weights(rule, hidden, output_count(link), signal, streams.generator("weights"))
     severity = Severity(knobs.faults, variance_shares(terms))
+    faults = choose_faults(structure, conditions, link, columns, rule, severity, streams)
+    if plan.told:
+        faults = mark_gaps(faults, by_name, streams)
     unscaled = Mechanism(
         columns=columns,
-        terms=orient(terms, draft.motifs) if draft else terms,
-        link=target.link,
-        pathologies=choose_faults(structure, conditions, target.link, columns, rule, severity, streams),
+        terms=orient(terms, draft.motifs) if draft else orient_terms(terms, priors.signs),
+        link=link,
+        pathologies=faults,
         subgroup=rule.subgroup,
+        child=plan.child,
     )
     standardized = standardize_terms(unscaled, streams.child("standardize"))
-    shares = _class_shares(structure, conditions, target.link, streams.generator("shares"))
+    decodings = (
+        *state_units(by_name, conversions, rule.read, streams),
+        *state_sentinels(faults, rule.read, streams),
+    )
     return TaskSpec(
         seed_id=slot.seed.id,
         structure=structure,
         domain=domain.name,
-        story=write_media_story(medium, target) if medium else write_story(vocabulary, columns, target),
+        story=write_media_story(medium, target)
+        if medium
+        else write_story(vocabulary, columns, target).model_copy(update={"asides": draw_asides(knows, streams)}),
         target=structure.target,
         metric=structure.metric,
         split=conditions.split,
         mechanism=fit_link(standardized, shares, streams.child("standardize")),
-        sizes=Sizes(
-            train=round(_between((ROWS_EASIEST, ROWS_HARDEST), knobs.rows)),
-            feedback=kind.most_feedback,
-            final=kind.most_final,
+        sizes=fewer_rows(
+            Sizes(
+                train=round(_between((ROWS_EASIEST, ROWS_HARDEST), knobs.rows)),
+                feedback=kind.most_feedback,
+                final=kind.most_final,
+            ),
+            plan.child,
         ),
         wanted=slot.band,
         hardness=hardness,
         knobs=knobs,
         parent=parent,
+        hints=(*forms, *in_notes, *decodings),
+        notes=notes,
         channel=kind.load("design").choose_channel(medium, columns, streams) if medium else None,
     )
 
@@ -113,30 +153,39 @@ def _between(ends: tuple[float, float], position: float) -> float:
     return round(ends[0] + (ends[1] - ends[0]) * position, 4)
 
 
-def _signal(link: Link, target: TargetKind, hardness: float) -> float:
+def _signal(
+    link: Link, target: TargetKind, hardness: float, prior: TargetPrior | None, shares: tuple[float, ...]
+) -> float:
     """Return the standard deviation of the rule. For classes it sets the noise, which other links declare."""
+    plausible = spread_for(prior, shares[1], hardness) if prior and isinstance(link, BinaryLink) else None
+    if plausible is not None:
+        return plausible
     if class_names(link):
         return _between(_LOG_ODDS.get(target, _USUAL_LOG_ODDS), hardness)
     return _between(_LOG_COUNTS, hardness) if isinstance(link, CountLink) else 1.0
 
 
-def shares_of_two(structure: Structure, has_imbalance: bool) -> tuple[float, float]:
-    """Return the class shares in designs of a binary structure: the seed's, clipped away from 0.5 and the extremes."""
-    share = structure.positive_share if structure.positive_share is not None else 0.4
+def shares_of_two(structure: Structure, has_imbalance: bool, usual: float | None = None) -> tuple[float, float]:
+    """Return the class shares in designs of a binary structure: the seed's, clipped away from 0.5 and the extremes.
+
+    `usual` is the target's share in its domain, for seeds that state none.
+    """
+    share = structure.positive_share if structure.positive_share is not None else usual or 0.4
     is_rare = has_imbalance and structure.metric not in _IMBALANCE_INSENSITIVE
     major = min(max(share, 1 - share, _LEAST_MAJORITY), _MOST_IMBALANCE if is_rare else _MOST_MAJORITY)
     return (major, round(1 - major, 4)) if share < 0.5 else (round(1 - major, 4), major)
 
 
 def _class_shares(
-    structure: Structure, conditions: Conditions, link: Link, rng: np.random.Generator
+    structure: Structure, conditions: Conditions, link: Link, prior: TargetPrior | None, rng: np.random.Generator
 ) -> tuple[float, ...]:
     """Return the wanted share of each class or label: clipped shares of the seed for two classes, else random ones."""
     names = class_names(link)
     if isinstance(link, MultilabelLink):
         return tuple(round(float(share), 4) for share in rng.uniform(0.15, 0.5, len(names)))
     if len(names) == 2:
-        return shares_of_two(structure, PathologyKind.IMBALANCE in conditions.faults)
+        usual = prior.share if prior else None
+        return shares_of_two(structure, PathologyKind.IMBALANCE in conditions.faults, usual)
     if not names:
         return ()
     evenness = (0.4, 2.0) if PathologyKind.IMBALANCE in conditions.faults else (0.7, 1.4)

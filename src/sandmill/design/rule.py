@@ -1,8 +1,8 @@
 """Choose the motifs of a rule, their columns and their weights."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,7 +23,12 @@ from sandmill.models.structure import PathologyKind
 _FEWEST_PLAIN, _MOST_PLAIN = 2, 4
 _FEWEST_HIDDEN, HIDDEN_MOTIFS = 2, 3
 _MIN_HIDDEN_SHARE, _MAX_HIDDEN_SHARE = 0.08, 0.96
-"""Share of the rule's variance in hidden motifs at hardness 0 and 1."""
+"""Share of the rule's variance in hidden motifs at hardness 0 and 1, in designs without told motifs."""
+_HARDNESS = (0.0, 0.25, 0.5, 0.75, 1.0)
+_TOLD_SHARES = (0.15, 0.35, 0.5, 0.6, 0.7)
+_HIDDEN_SHARES = (0.03, 0.05, 0.07, 0.12, 0.22)
+"""Shares of the rule's variance in told and in hidden motifs at each position of `_HARDNESS`, in designs with told
+motifs. The rest is in plain motifs."""
 _BACKGROUND_SHARE, _MAX_BACKGROUND_SD = 0.12, 0.6
 """Variance of a drift or unit effect relative to the rest of the rule, and its largest standard deviation. With more,
 class shares of the test part would differ from those of the training part."""
@@ -48,24 +53,52 @@ class Rule:
     """Hidden subgroup that follows the local rule, if there is one."""
     background: tuple[Motif, ...] = ()
     """Drift and unit effect, which are independent of hardness."""
+    told: tuple[Motif, ...] = ()
+    """Motifs that the texts state."""
+    told_columns: frozenset[str] = frozenset()
+    """Columns of told motifs, also before their numbers are drawn. Their cells have no faults."""
+    named: frozenset[str] = frozenset()
+    """Further columns that the texts speak of, so that the design needs them."""
 
     def at(self, hardness: float) -> "Rule":
         """Return the rule at a hardness: easier designs have fewer hidden motifs."""
         hidden = self.hidden[: _FEWEST_HIDDEN + round(hardness * (HIDDEN_MOTIFS - _FEWEST_HIDDEN))]
         has_local = any(isinstance(motif, LocalRule) for motif in hidden)
-        return Rule(self.plain, hidden, self.subgroup if has_local else None, self.background)
+        return replace(self, hidden=hidden, subgroup=self.subgroup if has_local else None)
+
+    @property
+    def read(self) -> frozenset[str]:
+        """Names of all columns that the rule reads."""
+        read = {name for motif in (*self.plain, *self.hidden, *self.background) for name in columns_of(motif)}
+        return frozenset(read | self.told_columns | ({self.subgroup.by} if self.subgroup else set()))
 
     @property
     def columns(self) -> frozenset[str]:
-        """Names of all columns that the rule reads."""
-        read = {name for motif in (*self.plain, *self.hidden, *self.background) for name in columns_of(motif)}
-        return frozenset(read | ({self.subgroup.by} if self.subgroup else set()))
+        """Names of all columns that the design needs."""
+        return self.read | self.named
 
 
-def choose_rule(vocabulary: Vocabulary, conditions: Conditions, rng: np.random.Generator) -> Rule:
-    """Draw hidden motifs, then plain motifs over the remaining columns, then the background."""
-    taken: set[str] = set()
-    hidden = _choose(_order_hidden(conditions, rng), HIDDEN_MOTIFS, vocabulary, taken, rng)
+def choose_rule(
+    vocabulary: Vocabulary,
+    conditions: Conditions,
+    rng: np.random.Generator,
+    wanted: Sequence[Motif] = (),
+    reserved: Collection[str] = (),
+) -> Rule:
+    """Draw hidden motifs, then plain motifs over the remaining columns, then the background.
+
+    Args:
+        vocabulary: columns to choose from.
+        conditions: split and faults of the design.
+        rng: generator of the draws.
+        wanted: motifs over different columns that are taken before any other is drawn.
+        reserved: columns that no plain or hidden motif may read.
+    """
+    taken = {*reserved, *(name for motif in wanted for name in columns_of(motif))}
+    given = [motif for motif in wanted if motif.motif not in PLAIN_KINDS][:HIDDEN_MOTIFS]
+    given.sort(key=lambda motif: motif.motif not in FINDABLE_KINDS)
+    order = _order_hidden(conditions, rng)
+    hidden = [*given, *_choose(order, HIDDEN_MOTIFS - len(given), vocabulary, taken, rng)]
     subgroup = None
     if any(isinstance(motif, LocalRule) for motif in hidden):
         try:
@@ -75,23 +108,26 @@ def choose_rule(vocabulary: Vocabulary, conditions: Conditions, rng: np.random.G
             hidden = [motif for motif in hidden if not isinstance(motif, LocalRule)]
     # Kinds may repeat, so their counts vary between designs.
     order = [str(kind) for kind in rng.choice(PLAIN_KINDS, size=4 * _MOST_PLAIN)]
-    plain = _choose(order, int(rng.integers(_FEWEST_PLAIN, _MOST_PLAIN + 1)), vocabulary, taken, rng)
+    count = int(rng.integers(_FEWEST_PLAIN, _MOST_PLAIN + 1))
+    plain = [motif for motif in wanted if motif.motif in PLAIN_KINDS][:_MOST_PLAIN]
+    plain += _choose(order, count - len(plain), vocabulary, taken, rng)
     return Rule(tuple(plain), tuple(hidden), subgroup, choose_background(vocabulary, conditions, rng))
 
 
 def assign_weights(
     rule: Rule, hardness: float, outputs: int, signal: float, rng: np.random.Generator
 ) -> tuple[Term, ...]:
-    """Assign weights to motifs. Hardness, 0 to 1, moves variance from plain to hidden motifs.
+    """Assign weights to motifs. Hardness, 0 to 1, moves variance from plain to told and hidden motifs.
 
-    `signal` is the standard deviation of plain and hidden motifs together; `outputs` is the number of latent scores.
+    `signal` is the standard deviation of all motifs but the background; `outputs` is the number of latent scores.
     """
-    share_hidden = _MIN_HIDDEN_SHARE + (_MAX_HIDDEN_SHARE - _MIN_HIDDEN_SHARE) * hardness
+    share_told, share_hidden = _shares(rule, hardness)
     followers = _EASIEST_FOLLOWERS + (1 - _EASIEST_FOLLOWERS) * hardness
     parts = [
         *((motif, min(_BACKGROUND_SHARE, (_MAX_BACKGROUND_SD / signal) ** 2)) for motif in rule.background),
-        *_split(rule.plain, 1 - share_hidden, followers, rng),
+        *_split(rule.plain, 1 - share_hidden - share_told, followers, rng),
         *_split(rule.hidden, share_hidden, followers, rng),
+        *(_split(rule.told, share_told, followers, rng) if rule.told else ()),
     ]
     terms = []
     for motif, variance in parts:
@@ -103,6 +139,14 @@ def assign_weights(
         weights = signal * np.sqrt(variance) * direction
         terms.append(Term(motif=motif, weights=tuple(round(float(weight), 5) for weight in weights)))
     return tuple(terms)
+
+
+def _shares(rule: Rule, hardness: float) -> tuple[float, float]:
+    """Return the shares of the rule's variance in told and in hidden motifs."""
+    if not rule.told:
+        return 0.0, _MIN_HIDDEN_SHARE + (_MAX_HIDDEN_SHARE - _MIN_HIDDEN_SHARE) * hardness
+    told, hidden = (float(np.interp(hardness, _HARDNESS, shares)) for shares in (_TOLD_SHARES, _HIDDEN_SHARES))
+    return told, hidden
 
 
 def variance_shares(terms: Sequence[Term]) -> dict[str, float]:

@@ -11,17 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sandmill.mechanism.columns import Floats, log_density, probability_below, quantile
-from sandmill.mechanism.sampling import shift_of
+from sandmill.mechanism.columns import Floats, log_density, probability_below, quantile, shift_of, unrounded
 from sandmill.models.columns import Categorical, Column, Cycle
 from sandmill.models.faults import CellFault, Missing, Outliers, UnitMixup
 
 MISSING_NODES, OUTLIER_NODES = 24, 8
 """Gauss-Legendre nodes for each continuous piece of a missing cell and of a possible outlier. Outliers need fewer:
 every row has such a cell, and in most rows the visible value is almost certain."""
-_EXACT_DECIMALS = 6
-"""Decimals of hidden cells in the integral, instead of the column's own. Cuts lie between two values that the files can
-hold, so this does not move a value to the other side of a cut."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +70,9 @@ def _prior(column: Column, cuts: Sequence[float], shift: Floats | float, rows: i
     widths = np.diff(edges, axis=1)[:, :, None]
     u = edges[:, :-1, None] + widths * (x + 1) / 2
     weights = widths * w / 2
-    exact = column.model_copy(update={"decimals": _EXACT_DECIMALS})
+    # Cuts lie between two values that the files can hold, so no unrounded value moves to the other side of a cut.
     inside = np.clip(u.reshape(rows, -1), 1e-15, 1 - 1e-15)
-    return CellPosterior(quantile(exact, inside, shift), weights.reshape(rows, -1))
+    return CellPosterior(quantile(unrounded(column), inside, shift), weights.reshape(rows, -1))
 
 
 def _same_for_all(values: Floats, weights: Floats, rows: int) -> CellPosterior:

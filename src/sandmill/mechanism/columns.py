@@ -4,6 +4,8 @@ All cells are floats. A categorical cell is its level code (0, 1, ...), a date i
 unit is its number. A missing cell is NaN.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
@@ -11,6 +13,8 @@ from scipy.special import ndtr, ndtri
 from sandmill.models.columns import Categorical, Column, Cycle, Date, Identity, LogNormal, Normal, Uniform, Unit
 
 Floats = NDArray[np.float64]
+_EXACT_DECIMALS = 6
+"""Decimals of cells that are not rounded yet, instead of the column's own."""
 
 
 def quantile(column: Column, u: Floats, shift: Floats | float = 0.0, *, is_train: bool = False) -> Floats:
@@ -51,9 +55,65 @@ def value_at(column: Column, score: Floats) -> Floats:
     return np.round(value, column.decimals)
 
 
+def unrounded(column: Column) -> Column:
+    """Return the column with more decimals than the files hold."""
+    return column.model_copy(update={"decimals": _EXACT_DECIMALS})
+
+
+def shift_of(column: Column, values: Mapping[str, Floats]) -> Floats | float:
+    """Return the standard deviations by which a column's parents, a category or a date, move it in each row."""
+    shift: Floats | float = 0.0
+    if column.shift is not None:
+        shift = np.asarray(column.shift.amounts, dtype=np.float64)[values[column.shift.by].astype(np.intp)]
+    if column.trend is not None:
+        shift = shift + column.trend.per_year * values[column.trend.by] / 365
+    return shift
+
+
+def level_at(column: Column, score: Floats) -> Floats:
+    """Return the level code of a categorical column at a standard normal score: an ordered probit."""
+    order = np.asarray(level_order(column))
+    return np.asarray(order[np.searchsorted(level_edges(column)[1:-1], score, side="right")], dtype=np.float64)
+
+
+def level_order(column: Column) -> tuple[int, ...]:
+    """Return the level codes of a categorical column from low to high scores."""
+    law = _categorical(column)
+    return law.order or tuple(range(len(law.levels)))
+
+
+def level_edges(column: Column) -> Floats:
+    """Return the scores between which each level of a categorical column lies, in the order of `level_order`.
+
+    The first is -inf and the last inf.
+    """
+    shares = np.asarray(_categorical(column).shares)[list(level_order(column))]
+    return np.asarray(ndtri(np.concatenate([[0.0], np.minimum(np.cumsum(shares)[:-1], 1.0), [1.0]])))
+
+
+def score_interval(column: Column, value: Floats, step: Floats) -> tuple[Floats, Floats]:
+    """Return the lowest and highest score, with the shift still in it, of values that are rounded to these.
+
+    Args:
+        column: a continuous column.
+        value: values as the files hold them.
+        step: distance between neighbouring values that the files can hold.
+    """
+    low, high = (normal_score(column, value + side * step / 2) for side in (-1, 1))
+    if isinstance(column.distribution, LogNormal):
+        low = np.where(value <= step * (1 + 1e-9), -np.inf, low)
+    return low, high
+
+
+def _categorical(column: Column) -> Categorical:
+    if not isinstance(column.distribution, Categorical):
+        raise TypeError(f"column {column.name} has no levels")
+    return column.distribution
+
+
 def probability_below(column: Column, value: float, shift: Floats | float = 0.0) -> Floats:
     """Return P(cell < value) of a continuous column for each shift: the inverse of `quantile`."""
-    return np.asarray(ndtr(_normal_score(column, np.asarray(value, dtype=np.float64)) - shift))
+    return np.asarray(ndtr(normal_score(column, np.asarray(value, dtype=np.float64)) - shift))
 
 
 def log_density(column: Column, value: Floats, shift: Floats | float = 0.0, spread: float = 1.0) -> Floats:
@@ -61,12 +121,12 @@ def log_density(column: Column, value: Floats, shift: Floats | float = 0.0, spre
 
     `shift` moves the centre by standard deviations. `spread` is a factor on the declared standard deviation.
     """
-    z = (_normal_score(column, value) - shift) / spread
+    z = (normal_score(column, value) - shift) / spread
     scale = np.log(value) if isinstance(column.distribution, LogNormal) else 0.0
     return np.asarray(-0.5 * z**2 - np.log(spread) - scale)
 
 
-def _normal_score(column: Column, value: Floats) -> Floats:
+def normal_score(column: Column, value: Floats) -> Floats:
     """Return the standard normal score of a continuous column's value, with the shift still in it."""
     match column.distribution:
         case Normal(mean=mean, sd=sd):
@@ -86,7 +146,7 @@ def standardize(column: Column, value: Floats) -> Floats:
     """
     match column.distribution:
         case Normal() | LogNormal():
-            return _normal_score(column, value)
+            return normal_score(column, value)
         case Uniform(low=low, high=high):
             return np.asarray((value - (low + high) / 2) * np.sqrt(12) / (high - low))
         case Cycle(first=first, period=period):

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from sandmill.mechanism.cell_posterior import CellPosterior, cell_posterior
 from sandmill.mechanism.columns import Floats
+from sandmill.mechanism.coupled_cells import CoupledCells, coupled_cells
+from sandmill.mechanism.coupling import split_coupled, summed_faults
 from sandmill.mechanism.rule import SUBGROUP, UNIT_EFFECT, latent_score
 from sandmill.mechanism.sampling import subgroup_chance
 from sandmill.models.faults import CellFault, Missing
@@ -20,6 +22,8 @@ _CELLS_PER_BLOCK = 2_000_000
 """Array cells (rows x combinations x outputs) computed at once, which bounds memory."""
 _UNIT_NODES = 11
 """Gauss-Hermite nodes of the unit effect."""
+_COUPLED = "<coupled cells>"
+"""Key of the cells that depend on each other. No column can have this name."""
 _MIXTURE_NODES = 24
 """Largest number of latent scores that represent the distribution in one row."""
 
@@ -93,8 +97,7 @@ def _groups(
     mechanism: Mechanism, observed: Mapping[str, Floats]
 ) -> Iterator[tuple[NDArray[np.intp], tuple[CellFault, ...]]]:
     """Yield groups of rows that have the same uncertain cells, with the faults of these cells."""
-    used = {name for term in mechanism.terms for name in columns_of(term.motif)}
-    faults = [fault for fault in mechanism.cell_faults() if fault.column in used]
+    faults = summed_faults(mechanism)
     gaps = [fault for fault in faults if isinstance(fault, Missing)]
     always = [fault for fault in faults if not isinstance(fault, Missing)]
     pattern = np.zeros(_count_rows(observed), dtype=np.intp)
@@ -113,10 +116,19 @@ def _grid(
     Hidden values and probabilities have shape (rows, combinations).
     """
     motifs, rows = [term.motif for term in mechanism.terms], _count_rows(visible)
-    posteriors = {}
-    for fault in faults:
-        cuts = [cut for motif in motifs if fault.column in columns_of(motif) for cut in cuts_of(motif, fault.column)]
-        posteriors[fault.column] = cell_posterior(mechanism.column_by_name[fault.column], fault, cuts, visible)
+    cuts = {
+        fault.column: [
+            cut for motif in motifs if fault.column in columns_of(motif) for cut in cuts_of(motif, fault.column)
+        ]
+        for fault in faults
+    }
+    coupled, alone = split_coupled(mechanism, faults)
+    posteriors: dict[str, CellPosterior | CoupledCells] = {
+        fault.column: cell_posterior(mechanism.column_by_name[fault.column], fault, cuts[fault.column], visible)
+        for fault in alone
+    }
+    if coupled:
+        posteriors[_COUPLED] = coupled_cells(mechanism, coupled, cuts, visible)
     if mechanism.subgroup and any(isinstance(motif, LocalRule) for motif in motifs):
         chance = subgroup_chance(mechanism.subgroup, visible)
         posteriors[SUBGROUP] = CellPosterior(np.tile([0.0, 1.0], (rows, 1)), np.column_stack([1 - chance, chance]))
@@ -124,10 +136,11 @@ def _grid(
         nodes, mass = np.polynomial.hermite_e.hermegauss(_UNIT_NODES)
         posteriors[UNIT_EFFECT] = CellPosterior(np.tile(nodes, (rows, 1)), np.tile(mass / mass.sum(), (rows, 1)))
     values = {name: cells[:, None] for name, cells in visible.items()}
-    sizes = [posterior.values.shape[1] for posterior in posteriors.values()]
+    sizes = [posterior.weights.shape[1] for posterior in posteriors.values()]
     picks = np.indices((1, *sizes)).reshape(1 + len(sizes), -1)[1:]
     for (name, posterior), pick in zip(posteriors.items(), picks, strict=True):
-        values[name] = posterior.values[:, pick]
+        possible = posterior.values if isinstance(posterior, CoupledCells) else {name: posterior.values}
+        values |= {key: nodes[:, pick] for key, nodes in possible.items()}
     factors = [posterior.weights[:, pick] for posterior, pick in zip(posteriors.values(), picks, strict=True)]
     return values, reduce(np.multiply, factors, np.ones((rows, 1)))
 

@@ -11,18 +11,16 @@ from numpy.typing import NDArray
 from scipy.special import expit, ndtri
 
 from sandmill.mechanism.child import Events, with_events
-from sandmill.mechanism.columns import Floats, quantile, standardize, value_at
+from sandmill.mechanism.columns import Floats, shift_of, standardize, unrounded, value_at
+from sandmill.mechanism.draw_columns import draw_columns
 from sandmill.mechanism.draw_target import draw_target
 from sandmill.mechanism.row_numbers import RowNumbers
-from sandmill.mechanism.rule import HIDDEN, SUBGROUP, UNIT_EFFECT, latent_score
-from sandmill.models.columns import Column, Unit
+from sandmill.mechanism.rule import HIDDEN, SUBGROUP, latent_score
+from sandmill.mechanism.units import as_written
 from sandmill.models.faults import Duplicates, LabelNoise, Missing, Outliers, UnitMixup
 from sandmill.models.links import MultilabelLink, class_names, output_count
 from sandmill.models.mechanism import Mechanism, Subgroup
 from sandmill.rng import Streams
-
-_UNITS_PER_BLOCK = 16
-"""Each block of consecutive rows draws its units at random from this many new units, so units differ in size."""
 
 
 @dataclass(frozen=True)
@@ -76,23 +74,17 @@ def draw_rows(mechanism: Mechanism, streams: Streams, rows: range, *, is_train: 
     copies = mechanism.duplicates()
     if copies and is_train:
         row_numbers = _with_copies(copies, row_numbers)
-    complete, events = with_events(mechanism, row_numbers, _draw_columns(mechanism, row_numbers, is_train=is_train))
+    complete = draw_columns(mechanism, row_numbers, is_train=is_train)
+    if mechanism.subgroup:
+        chance = subgroup_chance(mechanism.subgroup, complete)
+        complete[SUBGROUP] = (row_numbers.uniforms("subgroup") < chance).astype(np.float64)
+    complete, events = with_events(mechanism, row_numbers, complete)
     eta = np.broadcast_to(latent_score(mechanism, complete), (len(rows), output_count(mechanism.link)))
     target = draw_target(mechanism.link, eta, row_numbers)
     noise = mechanism.label_noise()
     if noise and (is_train or noise.where == "both"):
         target = _replace_labels(target, mechanism, noise, row_numbers)
     return Draw(complete, _apply_faults(mechanism, complete, row_numbers), target, row_numbers.numbers, events)
-
-
-def shift_of(column: Column, values: Mapping[str, Floats]) -> Floats | float:
-    """Return the standard deviations by which a column's parents, a category or a date, move it in each row."""
-    shift: Floats | float = 0.0
-    if column.shift is not None:
-        shift = np.asarray(column.shift.amounts, dtype=np.float64)[values[column.shift.by].astype(np.intp)]
-    if column.trend is not None:
-        shift = shift + column.trend.per_year * values[column.trend.by] / 365
-    return shift
 
 
 def _with_copies(copies: Duplicates, row_numbers: RowNumbers) -> RowNumbers:
@@ -106,37 +98,6 @@ def _with_copies(copies: Duplicates, row_numbers: RowNumbers) -> RowNumbers:
             return row_numbers
         earlier = np.floor(row_numbers.uniforms("copied row") * row_numbers.numbers).astype(np.int64)
         row_numbers = RowNumbers(row_numbers.streams, np.where(hit, earlier, row_numbers.numbers))
-
-
-def _draw_columns(mechanism: Mechanism, row_numbers: RowNumbers, *, is_train: bool) -> dict[str, Floats]:
-    values: dict[str, Floats] = {}
-    unit = mechanism.unit_column()
-    if unit is not None:
-        values[unit] = _draw_units(mechanism.column_by_name[unit], row_numbers)
-        values[UNIT_EFFECT] = ndtri(_of_units(row_numbers, values[unit]).uniforms("unit effect"))
-    free = [(place, column) for place, column in enumerate(mechanism.columns) if column.name != unit]
-    for place, column in sorted(free, key=lambda item: item[1].shift is not None or item[1].trend is not None):
-        own = row_numbers if column.unit is None else _of_units(row_numbers, values[column.unit])
-        u = own.uniforms(f"column {place}")
-        values[column.name] = quantile(column, u, shift_of(column, values), is_train=is_train)
-    if mechanism.subgroup:
-        chance = subgroup_chance(mechanism.subgroup, values)
-        values[SUBGROUP] = (row_numbers.uniforms("subgroup") < chance).astype(np.float64)
-    return values
-
-
-def _draw_units(column: Column, row_numbers: RowNumbers) -> Floats:
-    """Draw the number of each row's unit."""
-    if not isinstance(column.distribution, Unit):
-        raise TypeError(f"column {column.name} is not a unit column")
-    block = row_numbers.numbers // (_UNITS_PER_BLOCK * column.distribution.size)
-    within = np.floor(row_numbers.uniforms("unit") * _UNITS_PER_BLOCK)
-    return np.asarray(block * _UNITS_PER_BLOCK + within, dtype=np.float64)
-
-
-def _of_units(row_numbers: RowNumbers, units: Floats) -> RowNumbers:
-    """Return row numbers that are equal for all rows of a unit, so that these rows share their draws."""
-    return RowNumbers(row_numbers.streams.child("units"), units.astype(np.int64))
 
 
 def _replace_labels(target: Floats, mechanism: Mechanism, noise: LabelNoise, row_numbers: RowNumbers) -> Floats:
@@ -169,10 +130,12 @@ def _apply_faults(mechanism: Mechanism, complete: Mapping[str, Floats], row_numb
                 written: Floats | float = np.nan
             case UnitMixup(factor=factor, rate=rate):
                 hit = u < rate
-                written = np.maximum(np.round(true * factor, column.decimals), 10.0**-column.decimals)
+                wrong = np.maximum(np.round(true * factor, column.decimals), 10.0**-column.decimals)
+                written = as_written(column, wrong, complete)
             case Outliers(rate=rate, spread=spread):
                 hit = u < rate
                 error = spread * ndtri(row_numbers.uniforms(f"error {place}"))
-                written = value_at(column, error + shift_of(column, complete))
+                exact = unrounded(column) if column.conversion else column
+                written = as_written(column, value_at(exact, error + shift_of(column, complete)), complete)
         observed[fault.column] = np.where(hit, written, true)
     return observed

@@ -165,3 +165,11 @@ class Column(Frozen):
         if sum(loading**2 for loading in self.loadings) >= 1:
             raise ValueError(f"{self.name}: the squares of its loadings sum to 1 or more")
         return self
+
+    @model_validator(mode="after")
+    def _kind_allows_it(self) -> "Column":
+        if self.loadings and not isinstance(self.distribution, Normal | LogNormal | Uniform | Categorical):
+            raise ValueError(f"{self.name}: a {self.distribution.kind} column has no loadings")
+        if self.conversion and not isinstance(self.distribution, Normal | LogNormal | Uniform | Identity):
+            raise ValueError(f"{self.name}: a {self.distribution.kind} column has no unit to convert")
+        return self

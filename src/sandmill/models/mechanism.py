@@ -5,7 +5,7 @@ from pydantic import Field, model_validator
 from sandmill.models import faults
 from sandmill.models.base import Frozen
 from sandmill.models.children import ChildTable
-from sandmill.models.columns import Categorical, Column, Date, Identity, Unit
+from sandmill.models.columns import Categorical, Column, Date, Identity, LogNormal, Unit
 from sandmill.models.links import Link, class_names, output_count
 from sandmill.models.motifs import Aggregate, CodeValue, Drift, LocalRule, Term, UnitEffect, columns_of
 
@@ -57,7 +57,12 @@ class Mechanism(Frozen):
 
     @model_validator(mode="after")
     def _parts_fit_together(self) -> "Mechanism":
-        problems = [*self._unknown_names(), *self._misused_faults(), *self._wrong_widths()]
+        problems = [
+            *self._unknown_names(),
+            *self._misused_faults(),
+            *self._wrong_widths(),
+            *self._impossible_dependence(),
+        ]
         if problems:
             raise ValueError("; ".join(problems))
         return self
@@ -101,6 +106,7 @@ class Mechanism(Frozen):
             *((term.motif.column, Unit) for term in self.terms if isinstance(term.motif, UnitEffect)),
             *((term.motif.column, Categorical) for term in self.terms if isinstance(term.motif, CodeValue)),
             *((column.conversion.by, Categorical) for column in self.columns if column.conversion),
+            *((limit.by, Categorical) for limit in self.limits if isinstance(limit, Exclusion)),
         ]
         problems = [
             f"{name} must be a {kind.__name__.lower()} column"
@@ -133,6 +139,39 @@ class Mechanism(Frozen):
             *(column.name for column in self.columns if column.in_text),
             *({self.subgroup.by} if self.subgroup else ()),
         }
+
+    def _impossible_dependence(self) -> list[str]:
+        """List identities and limits that cannot be drawn."""
+        by_name = self.column_by_name
+        problems = []
+        for column in self.columns:
+            law = column.distribution
+            if not isinstance(law, Identity):
+                continue
+            parts = [by_name[name].distribution for name in law.of if name in by_name]
+            if law.how in ("difference", "quotient") and len(law.of) != 2:
+                problems.append(f"{column.name}: a {law.how} has two parts")
+            if any(isinstance(part, Categorical | Date | Unit | Identity) for part in parts):
+                problems.append(f"{column.name}: the parts of an identity are numbers that are no identities")
+            if law.how == "quotient" and not isinstance(parts[-1], LogNormal):
+                problems.append(f"{column.name}: the divisor of a quotient must be lognormal, so that it is never 0")
+            if column.unit or column.shift or column.trend:
+                problems.append(f"{column.name}: an identity has no unit, shift or trend; its parts may have")
+        problems += [
+            f"{name} belongs to a unit, so no limit may read it"
+            for name in sorted(self._limited())
+            if name in by_name and (by_name[name].unit or isinstance(by_name[name].distribution, Unit))
+        ]
+        numbers = {
+            name
+            for limit in self.limits
+            for name in ((limit.lower, limit.upper) if isinstance(limit, Order) else (limit.column,))
+        }
+        return problems + [
+            f"{name} is a category, so it has no order"
+            for name in sorted(numbers)
+            if name in by_name and isinstance(by_name[name].distribution, Categorical)
+        ]
 
     def _identities(self) -> list[Identity]:
         return [column.distribution for column in self.columns if isinstance(column.distribution, Identity)]

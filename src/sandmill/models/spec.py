@@ -29,6 +29,8 @@ class Story(Frozen):
     """Meanings of all features, and of the target columns if there are several."""
     units: str | None = None
     """Plural noun for the units that rows belong to, such as `wards`."""
+    asides: tuple[str, ...] = ()
+    """Sentences of the description that are true and of no use. Hints stand among them."""
 
 
 class Sizes(Frozen):

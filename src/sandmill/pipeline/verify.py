@@ -16,6 +16,7 @@ from sandmill.layouts.child_file import child_excess
 from sandmill.metrics.gap import gap_closed
 from sandmill.metrics.submission import read_answers
 from sandmill.models.calibration import RUNG_FILES, Calibration, Rung, Tier
+from sandmill.models.hints import DATA_DICTIONARY
 from sandmill.models.package import TaskPackage
 from sandmill.models.reports import GradeReport, Medal, Outcome, Verification
 from sandmill.models.run import RunResult
@@ -116,7 +117,7 @@ def nothing_given_away(package: TaskPackage, measured: Calibration) -> bool:
     layout = layout_of(package.spec)
     if set(package.public) != layout.files_of(package.spec):
         return False
-    page = package.public[DESCRIPTION].decode()
+    page = package.public[DESCRIPTION].decode() + package.public.get(DATA_DICTIONARY, b"").decode()
     named = [
         *(f"{bar:.5f}" for _, bar in measured.thresholds),
         *(entry.name for entry in PANEL if "_" in entry.name),

@@ -1,8 +1,10 @@
 """Read feature cells as the design declares them: numbers, days or names. Other cells are faults."""
 
+import numpy as np
 import polars as pl
 
 from sandmill.errors import name_some
+from sandmill.mechanism.units import decode
 from sandmill.models.columns import Categorical, Column, Date, Unit
 from sandmill.models.spec import TaskSpec
 
@@ -12,8 +14,9 @@ _ISO = r"^\d{4}-\d{2}-\d{2}$"
 def type_features(path: str, frame: pl.DataFrame, spec: TaskSpec, faults: list[str]) -> pl.DataFrame:
     """Convert the feature columns of a file from text.
 
-    Numbers become floats, without the unit that the design may add to them. Dates become days after the first day of
-    their column. Categories and units stay text, and missing cells stay missing.
+    Numbers become floats in the column's own unit, without the unit that the design may add to them. Dates become days
+    after the first day of their column. Categories and units stay text. Missing cells stay missing, and numbers that
+    stand for missing cells become missing.
     """
     suffixes = {fault.column: f" {fault.suffix}" for fault in spec.mechanism.mixed_types()}
     columns = [column for column in spec.mechanism.columns if not isinstance(column.distribution, Categorical | Unit)]
@@ -24,7 +27,26 @@ def type_features(path: str, frame: pl.DataFrame, spec: TaskSpec, faults: list[s
     for kind, faulty in (("ISO dates", unread & dates), ("finite numbers", unread - dates)):
         if broken := [name for name in frame.columns if name in faulty]:
             faults.append(f"{path}: cells that are not {kind} in {name_some(broken)}")
-    return result
+    return _decoded(result, spec)
+
+
+def _decoded(frame: pl.DataFrame, spec: TaskSpec) -> pl.DataFrame:
+    """Undo sentinels and conversions of units."""
+    marks = {gap.column: gap.sentinel for gap in spec.mechanism.missing() if gap.sentinel is not None}
+    present = [column for column in spec.mechanism.columns if column.name in frame.columns]
+    frame = frame.with_columns(
+        pl.when(pl.col(name) != mark).then(pl.col(name)).alias(name)
+        for name, mark in marks.items()
+        if name in frame.columns
+    )
+    for column in present:
+        if column.conversion and column.conversion.by in frame.columns:
+            by = spec.mechanism.column_by_name[column.conversion.by].distribution
+            levels = {level: code for code, level in enumerate(by.levels)} if isinstance(by, Categorical) else {}
+            codes = np.array([levels.get(cell, 0) for cell in frame[column.conversion.by]], dtype=np.float64)
+            cells = decode(column, frame[column.name].fill_null(np.nan).to_numpy(), codes)
+            frame = frame.with_columns(pl.Series(column.name, cells).fill_nan(None))
+    return frame
 
 
 def date_columns(spec: TaskSpec) -> list[tuple[Column, Date]]:

@@ -9,6 +9,7 @@ from sandmill.quality.data_gates import check_order, check_proxy, check_targets,
 from sandmill.quality.description_gate import check_description
 from sandmill.quality.file_gates import check_files, check_ids, check_items, check_missing
 from sandmill.quality.findings import Finding
+from sandmill.quality.hint_gate import check_hints
 from sandmill.quality.notes_gate import check_notes
 from sandmill.quality.package_tables import PackageTables, read_package
 from sandmill.quality.split_gates import check_time, check_units
@@ -44,6 +45,7 @@ GATES: tuple[Gate, ...] = (
     Gate("child", check_child),
     Gate("notes", check_notes),
     Gate("description", check_description, needs_rows=False),
+    Gate("hints", check_hints, needs_rows=False),
 )
 
 

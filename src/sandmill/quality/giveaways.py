@@ -1,6 +1,7 @@
 """Texts that a description must not contain: terms of the mechanism, and its parameters."""
 
 import math
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 
@@ -36,6 +37,7 @@ OTHER_NUMBERS = (
 )
 """Fields whose numbers are secret. No column may be named after a field of `MOTIF_NUMBERS`."""
 
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 DISTINCT_DIGITS = 3
 """Significant digits that a number needs to count; fewer may be a coincidence."""
 
@@ -51,7 +53,7 @@ def secret_numbers(spec: TaskSpec) -> frozenset[str]:
 
 
 def public_numbers(spec: TaskSpec) -> frozenset[str]:
-    """Return numbers that may be published: rows, the ends of a cycle such as the days of a year, years and days."""
+    """Return numbers that may be published: rows, ends of a cycle such as the days of a year, years, days and hints."""
     sizes, child = spec.sizes, spec.mechanism.child
     public = {sizes.train, sizes.feedback, sizes.final, sizes.feedback + sizes.final}
     public |= {child.horizon} if child else set()
@@ -64,7 +66,8 @@ def public_numbers(spec: TaskSpec) -> frozenset[str]:
                 public |= {days, *cuts} | {(first_day + timedelta(days=day)).year for day in cuts}
             case _:
                 pass
-    return frozenset(map(str, public))
+    stated = {number for hint in spec.hints for number in _NUMBER.findall(hint.text)}
+    return frozenset(map(str, public)) | stated
 
 
 def _walk(value: object, field: str = "") -> Iterator[float]:

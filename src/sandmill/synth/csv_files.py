@@ -8,6 +8,7 @@ import polars as pl
 
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
+from sandmill.mechanism.units import encode
 from sandmill.metrics.forms import form_of
 from sandmill.models.columns import Categorical, Column, Date, Unit
 from sandmill.models.faults import MixedTypes
@@ -27,7 +28,8 @@ def row_ids(streams: Streams, part: str, rows: range) -> list[str]:
 def feature_frame(mechanism: Mechanism, observed: Mapping[str, Floats], row_numbers: RowNumbers) -> pl.DataFrame:
     """Return visible cells with the types of the files: integers, decimals, level names, dates or unit names.
 
-    Missing cells are null. Columns that the notes hold are left out.
+    Missing cells are null or the number that stands for them. Converted cells are in the unit of their site. Columns
+    that the notes hold are left out.
 
     Args:
         mechanism: declares the columns.
@@ -36,7 +38,7 @@ def feature_frame(mechanism: Mechanism, observed: Mapping[str, Floats], row_numb
     """
     mixed = {fault.column: fault for fault in mechanism.mixed_types()}
     shown = [column for column in mechanism.columns if not column.in_text]
-    columns = [_series(column, observed[column.name], row_numbers.streams) for column in shown]
+    columns = [_series(column, _written(mechanism, column, observed), row_numbers.streams) for column in shown]
     return pl.DataFrame(
         [_as_text(column, mixed[column.name], row_numbers) if column.name in mixed else column for column in columns]
     )
@@ -45,6 +47,17 @@ def feature_frame(mechanism: Mechanism, observed: Mapping[str, Floats], row_numb
 def target_frame(facts: TaskFacts, target: Floats) -> pl.DataFrame:
     """Return targets as in the files: class names, 0/1 for labels, label lists, or numbers."""
     return pl.DataFrame(dict(form_of(facts).write_truth(target, facts)))
+
+
+def _written(mechanism: Mechanism, column: Column, observed: Mapping[str, Floats]) -> Floats:
+    """Return the cells of a column in the units of the files, with the numbers that stand for missing cells."""
+    cells = observed[column.name]
+    if column.conversion:
+        cells = encode(column, cells, observed[column.conversion.by])
+    for gap in mechanism.missing():
+        if gap.column == column.name and gap.sentinel is not None:
+            cells = np.where(np.isnan(cells), gap.sentinel, cells)
+    return cells
 
 
 def _series(column: Column, values: Floats, streams: Streams) -> pl.Series:

@@ -12,6 +12,7 @@ from sandmill.models.libraries import LIBRARIES
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import SplitKind, TargetKind
+from sandmill.synth.tell import dictionary_entry, house_sections
 from sandmill.synth.tell_child import child_content, child_rows, note_rows
 
 _EXAMPLE_ROWS = 3
@@ -36,6 +37,7 @@ def describe(spec: TaskSpec, facts: TaskFacts, sample_csv: bytes) -> str:
         _files(spec, facts, layout),
         "## Columns",
         _columns(spec, facts, layout),
+        *house_sections(spec),
         "## Evaluation",
         _evaluation(facts),
         "## Environment",
@@ -59,6 +61,7 @@ def _files(spec: TaskSpec, facts: TaskFacts, layout: Layout) -> str:
     rows = [(_path(name), content) for name, content in layout.contents(facts, spec.sizes)]
     if child := spec.mechanism.child:
         rows.append((_path(child.path), child_content(child, facts.id_column)))
+    rows += [(_path(name), content) for name, content in dictionary_entry(spec)]
     rows.append((_path(SAMPLE), "a submission of the right form, with constant values"))
     return _table(("file", "content"), rows) + _split(spec, _path(layout.train), _path(layout.test))
 
@@ -136,7 +139,7 @@ def _meaning(column: Column, spec: TaskSpec) -> str:
             text = f"{text}, as year-month-day"
         case Unit():
             text = f"{text}. Several rows share one"
-    if column.name in {gap.column for gap in spec.mechanism.missing()}:
+    if column.name in {gap.column for gap in spec.mechanism.missing() if gap.sentinel is None}:
         text = f"{text}. Some cells are empty"
     if mixed := [fault.suffix for fault in spec.mechanism.mixed_types() if fault.column == column.name]:
         text = f'{text}. Some cells have the unit behind the number, as in "12.5 {mixed[0]}"'

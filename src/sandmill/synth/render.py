@@ -17,6 +17,7 @@ from sandmill.metrics.base import Array
 from sandmill.metrics.forms import form_of
 from sandmill.metrics.submission import Answers
 from sandmill.models.base import Part
+from sandmill.models.hints import DATA_DICTIONARY
 from sandmill.models.package import TaskFacts, TaskPackage
 from sandmill.models.spec import TaskSpec
 from sandmill.rng import Streams
@@ -27,6 +28,7 @@ from sandmill.synth.notes import write_notes
 from sandmill.synth.oracle import OracleRule
 from sandmill.synth.rows import PartRows, draw_test, draw_train
 from sandmill.synth.task_facts import task_facts
+from sandmill.synth.tell import data_dictionary
 
 _TASK_ID_LENGTH = 12
 
@@ -91,6 +93,7 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0, drawn: "Drawn | No
         facts=facts,
         public={
             DESCRIPTION: describe(spec, facts, sample).encode(),
+            **({DATA_DICTIONARY: dictionary.encode()} if (dictionary := data_dictionary(spec)) else {}),
             **layout_of(spec).write(train.frame, side_by_side(test_ids, test_frame), facts),
             **child_files(
                 spec,

@@ -10,17 +10,23 @@ from sandmill.models.columns import Categorical, Column, Date, LogNormal, Normal
 from sandmill.models.links import BinaryLink, MulticlassLink
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.motifs import (
+    Aggregate,
     BetweenCuts,
     Bottleneck,
+    CodeValue,
+    Condition,
+    Conditional,
     CrossedLookup,
     Curve,
     Difference,
     Drift,
+    Formula,
     Interaction,
     Linear,
     LocalRule,
     Lookup,
     Motif,
+    NormDistance,
     Periodic,
     Ratio,
     Saturation,
@@ -43,6 +49,7 @@ COLUMNS = {
         Column(name="ward", distribution=Unit(prefix="W", size=4)),
     )
 }
+CALLS = Aggregate(how="sum", kinds=(1,), days=30)
 VALUES = {
     "n": np.array([12.0, 7.0]),
     "m": np.array([-0.5, 0.25]),
@@ -54,6 +61,7 @@ VALUES = {
     "ward": np.array([0.0, 3.0]),
     SUBGROUP: np.array([1.0, 0.0]),
     UNIT_EFFECT: np.array([0.7, -1.1]),
+    CALLS.key: np.array([3.5, 0.0]),
 }
 CASES = [
     (Linear(column="n"), [1.0, -1.5]),
@@ -73,6 +81,13 @@ CASES = [
     (LocalRule(column="n"), [1.0, 0.0]),
     (Drift(column="day", starts=(50.5, 100.5), levels=(1.0, 2.0, 3.0)), [2.0, 3.0]),
     (UnitEffect(column="ward"), [0.7, -1.1]),
+    (Formula(top=(("p", "q"), ("q",)), bottom=(("p",),)), np.log([2.5, 1.25])),
+    (Formula(top=(("p",), ("p",))), np.log([64.0, 16.0])),
+    (Conditional(when=(Condition(column="n", above=7.0), Condition(column="h", levels=(1, 2)))), [1, 0]),
+    (Conditional(column="m", when=(Condition(column="n", at_most=7.0),)), [0, 0.25]),
+    (NormDistance(column="n", by="g", norms=(10.0, 11.0)), [1.0, 2.0]),
+    (CodeValue(column="h", attribute="height", values=(5.0, 6.0, 7.5)), [7.5, 6.0]),
+    (CALLS, [3.5, 0.0]),
 ]
 
 

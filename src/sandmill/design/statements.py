@@ -1,0 +1,192 @@
+"""Draw the numbers of a form that texts state, and write the sentences that state it."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from scipy.special import ndtr
+
+from sandmill.design.hints import HintPlan, Told, columns_told
+from sandmill.mechanism import draw_rows
+from sandmill.mechanism.columns import Floats
+from sandmill.models.columns import Categorical, Column
+from sandmill.models.hints import DATA_DICTIONARY, Form, Hint
+from sandmill.models.knowledge import CodeTableWord, ConditionWord, FormulaWord, NormWord, When
+from sandmill.models.links import BinaryLink
+from sandmill.models.mechanism import Mechanism
+from sandmill.models.motifs import (
+    CodeValue,
+    Condition,
+    Conditional,
+    Curve,
+    Formula,
+    Motif,
+    NormDistance,
+    Term,
+)
+from sandmill.rng import Streams
+
+_ROWS = 4000
+"""Rows drawn to find cuts, levels and norms that leave enough rows on each side."""
+_LEAST_SHARE, _MOST_SHARE, _WANTED_SHARE = 0.25, 0.55, 0.36
+"""Bounds of the share of rows in which a condition holds, and the share that is best."""
+_MOST_OF_A_PART = 0.85
+"""Largest share of rows in which one of two conditions holds. With more, the other alone would decide."""
+_TRIES = 60
+_NORM_REACH, _NORM_JITTER = 1.2, 0.12
+"""Norms lie evenly between these standard scores of the column, each moved at random."""
+
+
+def state_forms(
+    plan: HintPlan, columns: Mapping[str, Column], streams: Streams
+) -> tuple[tuple[Hint, ...], tuple[Motif, ...]]:
+    """State all forms of a plan.
+
+    Returns:
+        The hints, and the motifs of those that the rule uses.
+    """
+    told, spare = (
+        [word if isinstance(word, Hint) else state_hint(word, columns, streams, matters=matters) for word in words]
+        for words, matters in ((plan.told, True), (plan.spare, False))
+    )
+    return (*told, *spare), tuple(hint.fact.motif for hint in told if isinstance(hint.fact, Form))
+
+
+def state_hint(word: Told, columns: Mapping[str, Column], streams: Streams, *, matters: bool) -> Hint:
+    """Draw the numbers of a form over the columns of a design and state it.
+
+    The draws depend on the form's own columns alone, so they are the same in easy and hard designs of a slot.
+    """
+    rng = streams.generator(f"statement {word.attribute if isinstance(word, CodeTableWord) else word.name}")
+    match word:
+        case FormulaWord(name=name, top=top, bottom=bottom, texts=texts):
+            return Hint(
+                fact=Form(name=name, motif=Formula(top=top, bottom=bottom)), text=_pick(texts, rng), matters=matters
+            )
+        case ConditionWord():
+            return _condition(word, columns, streams, rng, matters=matters)
+        case NormWord():
+            return _norm(word, columns, streams, rng, matters=matters)
+        case CodeTableWord():
+            return _code_table(word, columns[word.column], rng, matters=matters)
+
+
+def written(number: float, decimals: int) -> str:
+    """Write a number without trailing zeros."""
+    text = f"{number:.{max(decimals, 0)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _condition(
+    word: ConditionWord, columns: Mapping[str, Column], streams: Streams, rng: np.random.Generator, *, matters: bool
+) -> Hint:
+    """Draw cuts and levels until all conditions together hold in a fitting share of the rows."""
+    cells = _draw_cells(columns_told(word), columns, streams.child(f"rows {word.name}"))
+    best, parts = np.inf, list[tuple[Condition, str]]()
+    for _ in range(_TRIES):
+        drawn = [_part(when, columns[when.column], cells[when.column], len(word.when), rng) for when in word.when]
+        holds = [_holds(condition, cells[condition.column]) for condition, _ in drawn]
+        share = float(np.all(holds, axis=0).mean())
+        widest = max(float(part.mean()) for part in holds)
+        distance = abs(share - _WANTED_SHARE) + (1.0 if widest > _MOST_OF_A_PART else 0.0)
+        if distance < best:
+            best, parts = distance, drawn
+        if _LEAST_SHARE <= share <= _MOST_SHARE and widest <= _MOST_OF_A_PART:
+            break
+    phrases = dict(zip(("first", "second", "third"), (phrase for _, phrase in parts), strict=False))
+    motif = Conditional(column=word.column, when=tuple(condition for condition, _ in parts))
+    text = _pick(word.texts, rng).format(**phrases)
+    return Hint(fact=Form(name=word.name, motif=motif), text=text, matters=matters)
+
+
+def _part(when: When, column: Column, cells: Floats, parts: int, rng: np.random.Generator) -> tuple[Condition, str]:
+    """Draw one condition and the phrase for it."""
+    share = float(rng.uniform(0.3, 0.5) if parts == 1 else rng.uniform(0.5, 0.75))
+    if isinstance(column.distribution, Categorical):
+        codes = _some_levels(cells, len(column.distribution.levels), share, rng)
+        names = [column.distribution.levels[code] for code in codes]
+        return Condition(column=when.column, levels=codes), _listed(names, "or")
+    value, decimals = _round_value(column, cells, 1 - share if when.side == "above" else share)
+    cut = round(value + 0.5 * 10.0**-column.decimals, column.decimals + 1)
+    if when.side == "above":
+        return Condition(column=when.column, above=cut), f"above {written(value, decimals)}"
+    return Condition(column=when.column, at_most=cut), f"at most {written(value, decimals)}"
+
+
+def _some_levels(cells: Floats, levels: int, share: float, rng: np.random.Generator) -> tuple[int, ...]:
+    """Draw levels until they have the share of the rows, leaving at least one out."""
+    chosen: list[int] = []
+    for code in rng.permutation(levels)[: levels - 1]:
+        if not chosen or np.isin(cells, chosen).mean() < share:
+            chosen.append(int(code))
+    return tuple(sorted(chosen))
+
+
+def _norm(
+    word: NormWord, columns: Mapping[str, Column], streams: Streams, rng: np.random.Generator, *, matters: bool
+) -> Hint:
+    """Draw a norm for each level, so that norms differ clearly and lie within the column's usual range."""
+    column, by = columns[word.column], columns[word.by].distribution
+    if not isinstance(by, Categorical):
+        raise TypeError(f"column {word.by} has no levels")
+    cells = _draw_cells((word.column,), columns, streams.child(f"rows {word.name}"))[word.column]
+    scores = np.linspace(-_NORM_REACH, _NORM_REACH, len(by.levels)) + rng.normal(
+        scale=_NORM_JITTER, size=len(by.levels)
+    )
+    rounded = [_round_value(column, cells, float(ndtr(score))) for score in rng.permutation(scores)]
+    listed = [f"{written(norm, digits)} for {level}" for level, (norm, digits) in zip(by.levels, rounded, strict=True)]
+    motif = NormDistance(column=word.column, by=word.by, norms=tuple(norm for norm, _ in rounded))
+    text = _pick(word.texts, rng).format(norms=_listed(listed, "and"))
+    return Hint(fact=Form(name=word.name, motif=motif), text=text, matters=matters)
+
+
+def _code_table(word: CodeTableWord, column: Column, rng: np.random.Generator, *, matters: bool) -> Hint:
+    """Draw the published number of each level and lay out the table of the data dictionary."""
+    if not isinstance(column.distribution, Categorical):
+        raise TypeError(f"column {word.column} has no levels")
+    levels = column.distribution.levels
+    places = (rng.permutation(len(levels)) + rng.random(len(levels))) / len(levels)
+    values = [round(float(word.low + (word.high - word.low) * place), word.decimals) for place in places]
+    rows = sorted(zip(levels, values, strict=True))
+    lines = [f"| {level} | {value:.{word.decimals}f} |" for level, value in rows]
+    head = (f"{word.meaning}, by `{word.column}`:", f"| {word.column} | {word.attribute} |\n|---|---|")
+    motif = CodeValue(column=word.column, attribute=word.attribute, values=tuple(values))
+    return Hint(
+        fact=Form(name=word.attribute, motif=motif),
+        text="\n".join(["\n\n".join(head), *lines]),
+        file=DATA_DICTIONARY,
+        matters=matters,
+    )
+
+
+def _draw_cells(names: Sequence[str], columns: Mapping[str, Column], streams: Streams) -> Mapping[str, Floats]:
+    """Draw cells of some columns as if no other column moved them."""
+    free = {"shift": None, "trend": None, "unit": None, "conversion": None, "in_text": False}
+    alone = tuple(columns[name].model_copy(update=free) for name in sorted(set(names)))
+    some = Mechanism(
+        columns=alone, terms=(Term(motif=Curve(column=alone[0].name), weights=(1.0,)),), link=BinaryLink(intercept=0.0)
+    )
+    return draw_rows(some, streams, range(_ROWS), is_train=False).complete
+
+
+def _round_value(column: Column, cells: Floats, u: float) -> tuple[float, int]:
+    """Return the value below which a share of the cells lies, rounded as people would, and its decimals."""
+    spread = float(np.quantile(cells, 0.75) - np.quantile(cells, 0.25))
+    digits = column.decimals if spread <= 0 else min(column.decimals, -int(np.floor(np.log10(spread / 8))))
+    value = float(np.quantile(cells, u, method="lower"))
+    rounded = round(value, digits)
+    return (rounded, digits) if cells.min() <= rounded < cells.max() else (value, column.decimals)
+
+
+def _holds(condition: Condition, cells: Floats) -> np.ndarray:
+    if condition.levels:
+        return np.isin(cells, condition.levels)
+    return cells > condition.above if condition.above is not None else cells <= condition.at_most
+
+
+def _listed(items: Sequence[str], word: str) -> str:
+    *most, last = items
+    return f"{', '.join(most)} {word} {last}" if most else last
+
+
+def _pick(items: Sequence[str], rng: np.random.Generator) -> str:
+    return items[int(rng.integers(len(items)))]

@@ -1,0 +1,139 @@
+"""The posterior of dependent columns against importance sampling of factors and hidden cells."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import expit
+from scipy.stats import norm
+
+from sandmill.mechanism import draw_rows, posterior
+from sandmill.mechanism.rule import latent_score
+from sandmill.models.columns import Categorical, Column, LogNormal, Normal, Uniform
+from sandmill.models.faults import Missing, Outliers
+from sandmill.models.mechanism import Mechanism, Order
+from sandmill.rng import Streams
+from tests.designs import SECRET
+from tests.factor_mechanisms import random_mechanism
+
+DRAWS = 200_000
+LIMIT = 5.0
+
+
+def score_of(column: Column, value: np.ndarray) -> np.ndarray:
+    match column.distribution:
+        case Normal(mean=mean, sd=sd):
+            return (value - mean) / sd
+        case LogNormal(median=median, sigma=sigma):
+            return np.log(value / median) / sigma
+        case Uniform(low=low, high=high):
+            return norm.ppf((value - low) / (high - low))
+        case _:
+            raise TypeError(column.name)
+
+
+def value_of(column: Column, score: np.ndarray) -> np.ndarray:
+    match column.distribution:
+        case Normal(mean=mean, sd=sd):
+            return np.round(mean + sd * score, column.decimals)
+        case LogNormal(median=median, sigma=sigma):
+            return np.round(median * np.exp(sigma * score), column.decimals)
+        case Uniform(low=low, high=high):
+            return np.round(low + (high - low) * norm.cdf(score), column.decimals)
+        case Categorical(shares=shares, order=order):
+            ends = np.cumsum([shares[code] for code in order])
+            return np.array(order, dtype=float)[np.searchsorted(ends[:-1], norm.cdf(score), side="right")]
+        case _:
+            raise TypeError(column.name)
+
+
+def shift_of(column: Column, seen: Mapping[str, float]) -> float:
+    return column.shift.amounts[int(seen[column.shift.by])] if column.shift else 0.0
+
+
+def chance_of_cell(column: Column, cell: float, shift: float, centre: np.ndarray, own: float) -> np.ndarray:
+    """Probability of what the file holds, given the factors."""
+    if isinstance(column.distribution, Categorical):
+        order, shares = column.distribution.order, column.distribution.shares
+        place = order.index(int(cell))
+        below = sum(shares[code] for code in order[:place])
+        ends = norm.ppf([below, min(1.0, below + shares[int(cell)])])
+    else:
+        half = 0.5 * 10.0**-column.decimals
+        with np.errstate(invalid="ignore"):
+            ends = np.nan_to_num(score_of(column, np.array([cell - half, cell + half])) - shift, nan=-np.inf)
+    return norm.cdf(ends[1], centre, own) - norm.cdf(ends[0], centre, own)
+
+
+def weigh(
+    mechanism: Mechanism, seen: Mapping[str, float], f: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Weights of the factors under the visible cells, and chances of the second class with hidden cells drawn anew."""
+    cells = {name: np.full(len(f), cell) for name, cell in seen.items()}
+    weights = np.ones(len(f))
+    faults = {fault.column: fault for fault in mechanism.cell_faults()}
+    for column in mechanism.columns:
+        load, cell, shift = np.array(column.loadings), seen[column.name], shift_of(column, seen)
+        if not len(load):
+            continue
+        centre, own, fault = f @ load, np.sqrt(1 - load @ load), faults.get(column.name)
+        fresh = value_of(column, shift + centre + own * rng.normal(size=len(f)))
+        if isinstance(fault, Missing) and np.isnan(cell):
+            cells[column.name] = fresh
+        elif fault is None or isinstance(fault, Missing):
+            weights *= chance_of_cell(column, cell, shift, centre, own)
+        else:
+            is_wrong = rng.random(len(f)) < 0.5
+            if isinstance(fault, Outliers):
+                wrong = norm.pdf(score_of(column, cell) - shift, 0, fault.spread)
+                other = fresh
+            else:
+                wrong = norm.pdf(score_of(column, cell / fault.factor) - shift, centre, own)
+                other = np.full(len(f), cell / fault.factor)
+            right = norm.pdf(score_of(column, cell) - shift, centre, own)
+            weights *= 2 * np.where(is_wrong, fault.rate * wrong, (1 - fault.rate) * right)
+            cells[column.name] = np.where(is_wrong, other, cell)
+    for limit in mechanism.limits:
+        if isinstance(limit, Order):
+            weights *= cells[limit.lower] <= cells[limit.upper]
+            continue
+        out = np.isin(cells[limit.by], limit.levels)
+        beyond = cells[limit.column] < limit.below if limit.below is not None else cells[limit.column] > limit.above
+        weights *= ~(out & beyond)
+    eta = np.broadcast_to(latent_score(mechanism, cells), (len(f), 1))[:, 0]
+    return weights, expit(mechanism.link.intercept + eta)
+
+
+def sampled_chance(mechanism: Mechanism, seen: Mapping[str, float], rng: np.random.Generator) -> tuple[float, float]:
+    """Chance of the second class by importance sampling, and its standard error."""
+    prior = rng.normal(size=(DRAWS // 4, mechanism.factors))
+    weights, _ = weigh(mechanism, seen, prior, rng)
+    centre = np.average(prior, axis=0, weights=weights)
+    spread = np.atleast_2d(np.cov(prior.T, aweights=weights)) * 1.5 + 0.01 * np.eye(mechanism.factors)
+    root = np.linalg.cholesky(spread)
+    near = rng.random(DRAWS) < 0.8
+    f = np.where(
+        near[:, None], centre + rng.normal(size=(DRAWS, len(root))) @ root.T, rng.normal(size=(DRAWS, len(root)))
+    )
+    inverse = np.linalg.inv(spread)
+    apart = f - centre
+    close = np.exp(-0.5 * np.einsum("ri,ij,rj->r", apart, inverse, apart)) / np.sqrt(np.linalg.det(spread))
+    plain = np.exp(-0.5 * np.square(f).sum(axis=1))
+    weights, chance = weigh(mechanism, seen, f, rng)
+    weights = weights * plain / (0.8 * close + 0.2 * plain)
+    mean = float(np.average(chance, weights=weights))
+    return mean, float(np.sqrt(np.sum((weights * (chance - mean)) ** 2)) / weights.sum())
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 10**6))
+def test_the_posterior_is_what_importance_sampling_gives(seed):
+    mechanism = random_mechanism(seed)
+    draw = draw_rows(mechanism, Streams(SECRET, f"factors {seed}"), range(8), is_train=False)
+    found = posterior(mechanism, draw.observed).probabilities[:, 1]
+    rng = np.random.default_rng(seed)
+    for row in range(8):
+        seen = {name: float(cells[row]) for name, cells in draw.observed.items()}
+        chance, error = sampled_chance(mechanism, seen, rng)
+        assert abs(found[row] - chance) < LIMIT * error + 5e-4, f"row {row}: {found[row]:.5f}, sampled {chance:.5f}"
