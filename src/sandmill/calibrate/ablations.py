@@ -13,7 +13,6 @@ from sandmill.calibrate.true_features import (
     level_flags_of,
     motif_features,
     no_features,
-    slopes_of,
     weighed_scores,
 )
 from sandmill.mechanism.columns import Floats
@@ -23,7 +22,7 @@ from sandmill.models.columns import Categorical, Date, Unit
 from sandmill.models.faults import MixedTypes
 from sandmill.models.links import MultilabelLink
 from sandmill.models.mechanism import Mechanism
-from sandmill.models.motifs import LocalRule, Lookup, Motif
+from sandmill.models.motifs import Motif
 from sandmill.models.package import TaskFacts
 from sandmill.models.skills import Skill, rule_columns, skill_of_fault, skill_of_motif
 
@@ -71,8 +70,7 @@ def ablation_of(
     """
     motifs = tuple(term.motif for term in mechanism.terms if skill_of_motif(term.motif, mechanism) is skill)
     if motifs:
-        own = {motif.column for motif in motifs if isinstance(motif, Lookup)}
-        return replace(usual, motifs=motifs, columns=tuple(name for name in usual.columns if name not in own)), usual
+        return replace(usual, motifs=motifs), usual
     match skill:
         case Skill.IMPUTATION | Skill.UNIT_REPAIR | Skill.OUTLIER_HANDLING:
             faulty = [fault.column for fault in mechanism.cell_faults() if skill_of_fault(fault) is skill]
@@ -140,13 +138,10 @@ def _plain(trial: ModelInputs, mechanism: Mechanism) -> Block:
 
 
 def _added(trial: ModelInputs, mechanism: Mechanism) -> Block:
-    """Features of the trial's motifs; a local rule is a slope for each level that makes membership likely or not."""
-    block, by = _empty(trial), mechanism.subgroup.by if mechanism.subgroup else None
+    """Features of the trial's motifs in their true form."""
+    block = _empty(trial)
     for motif in trial.motifs:
-        if isinstance(motif, LocalRule) and by is not None:
-            made = [slopes_of(mechanism.column_by_name, motif.column, by, cells) for cells in (trial.train, trial.test)]
-        else:
-            made = [motif_features(motif, mechanism, cells) for cells in (trial.train, trial.test)]
+        made = [motif_features(motif, mechanism, cells) for cells in (trial.train, trial.test)]
         block = block.beside(centred(*made, scale=not is_in_levels(motif)))
     return block
 

@@ -46,8 +46,11 @@ class Block:
 def motif_features(motif: Motif, mechanism: Mechanism, cells: Mapping[str, Floats]) -> Floats:
     """Evaluate a motif with its true shape, shape (rows, features), NaN where a cell that it reads is missing.
 
-    Effects of levels and of periods become one 0/1 column each, a wave its sine and cosine. A local rule is its column
-    alone, since nobody sees who follows it, and what the rows of a unit share is nothing.
+    Effects of levels and of periods become one 0/1 column each, a wave its sine and cosine. A local rule is a slope for
+    each level that makes membership likely or not. The effect that the rows of a unit share has no feature.
+
+    Raises:
+        ValueError: if the mechanism of a local rule has no subgroup.
     """
     columns = mechanism.column_by_name
     match motif:
@@ -60,7 +63,9 @@ def motif_features(motif: Motif, mechanism: Mechanism, cells: Mapping[str, Float
         case VaryingSlope(column=name, by=by):
             made = slopes_of(columns, name, by, cells)
         case LocalRule(column=name):
-            made = standardize(columns[name], cells[name])[:, None]
+            if mechanism.subgroup is None:
+                raise ValueError("a local rule needs a hidden subgroup")
+            made = slopes_of(columns, name, mechanism.subgroup.by, cells)
         case Periodic(column=name, period=period):
             angle = 2 * np.pi * cells[name] / period
             made = np.column_stack([np.sin(angle), np.cos(angle)])
@@ -98,7 +103,7 @@ def crossed(left: Floats, right: Floats) -> Floats:
 
 def is_in_levels(motif: Motif) -> bool:
     """Whether a motif's features are one for each level, pair or period, so that few rows speak for each."""
-    return isinstance(motif, Lookup | CrossedLookup | VaryingSlope | Drift)
+    return isinstance(motif, Lookup | CrossedLookup | VaryingSlope | LocalRule | Drift)
 
 
 def centred(train: Floats, test: Floats, *, scale: bool) -> Block:

@@ -14,6 +14,8 @@ from sandmill.rng import Streams
 
 _EASIEST_LABELS, _EASIEST_CELLS = 0.3, 0.5
 """Rates of wrong labels and wrong cells with the knob at 0, as shares of the rates with the knob at 1."""
+_COPIES = (0.25, 0.35)
+"""Range of the rate of copied training rows. With fewer, cross-validation is hardly misled by rows on both sides."""
 _WEIGHT_PENALTY = 3.0
 """Weight of a column's part in the rule when columns are ordered for faults, with the knob at 0. At 3, columns of the
 rule come last."""
@@ -97,7 +99,7 @@ def _label_noise(conditions: Conditions, link: Link, severity: Severity, streams
 
 
 def _copies(conditions: Conditions, streams: Streams) -> list[faults.Pathology]:
-    rate = round(float(streams.generator("copies").uniform(0.04, 0.12)), 3)
+    rate = round(float(streams.generator("copies").uniform(*_COPIES)), 3)
     return [faults.Duplicates(rate=rate)] if PathologyKind.DUPLICATES in conditions.faults else []
 
 

@@ -23,6 +23,9 @@ Chooser = Callable[[Vocabulary, set[str], np.random.Generator], motifs.Motif]
 
 _CHANCE_OF_ANY_PAIR = 0.3
 """Chance that a motif of two columns uses a pair that the domain does not list. Otherwise names would reveal pairs."""
+_FEW_MEMBERS = (0.02, 0.08)
+"""Range of the share of members in half of the levels of a hidden subgroup's column, and of non-members in the others.
+With shares near one half, 200 rows do not suffice to learn a slope for each level."""
 MOST_CROSSED_LEVELS = 5
 """Most levels of a column in a crossed lookup. With more, most pairs of levels would have no training row."""
 
@@ -41,13 +44,14 @@ def choose_motif(kind: str, vocabulary: Vocabulary, taken: set[str], rng: np.ran
 
 
 def choose_subgroup(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> Subgroup:
-    """Draw a hidden subgroup whose shares depend on a free categorical column.
+    """Draw a hidden subgroup. It has few rows in half of the levels of a free categorical column, most in the others.
 
     Raises:
         NoFreeColumn: if no categorical column is free.
     """
     word = _pick(_free(vocabulary.categorical, taken), rng)
-    return Subgroup(by=word.name, shares=tuple(round(float(u), 3) for u in rng.uniform(0.05, 0.95, len(word.levels))))
+    few, is_low = rng.uniform(*_FEW_MEMBERS, len(word.levels)), rng.permutation(len(word.levels)) % 2 == 0
+    return Subgroup(by=word.name, shares=tuple(round(float(u), 3) for u in np.where(is_low, few, 1 - few)))
 
 
 def _on_column(make: type[motifs.Linear | motifs.Curve | motifs.LocalRule]) -> Chooser:

@@ -6,15 +6,12 @@ from enum import StrEnum
 from pydantic import Field
 
 from sandmill.models.base import Frozen
-from sandmill.models.columns import Categorical, LogNormal
+from sandmill.models.columns import LogNormal
 from sandmill.models.faults import Pathology
 from sandmill.models.mechanism import Mechanism
-from sandmill.models.motifs import Linear, Lookup, Motif, columns_of
+from sandmill.models.motifs import Difference, Linear, Motif, columns_of
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import MetricName, TargetKind
-
-HIGH_CARDINALITY_LEVELS = 8
-"""Levels from which a category counts as one of high cardinality, for which one-hot encoding works badly."""
 
 
 class Skill(StrEnum):
@@ -27,8 +24,6 @@ class Skill(StrEnum):
     STEP_FEATURES = "step_features"
     PERIODIC_FEATURES = "periodic_features"
     CURVES = "curves"
-    DIFFERENCES = "differences"
-    TARGET_ENCODING = "target_encoding"
     CATEGORY_CROSSES = "category_crosses"
     SLOPES_BY_CATEGORY = "slopes_by_category"
     LOCAL_MODELS = "local_models"
@@ -64,7 +59,6 @@ _OF_MOTIF: dict[str, Skill] = {
     "band": Skill.STEP_FEATURES,
     "periodic": Skill.PERIODIC_FEATURES,
     "ratio": Skill.LOG_RATIO,
-    "difference": Skill.DIFFERENCES,
     "interaction": Skill.PRODUCT_FEATURES,
     "bottleneck": Skill.BOTTLENECK_FEATURES,
     "crossed_lookup": Skill.CATEGORY_CROSSES,
@@ -72,7 +66,8 @@ _OF_MOTIF: dict[str, Skill] = {
     "local_rule": Skill.LOCAL_MODELS,
     "drift": Skill.RECENCY,
 }
-"""Skill that finds each motif. Of a linear motif and a lookup it depends on the column; nobody finds a unit effect."""
+"""Skill that finds each motif. That of a linear motif and of a difference depends on their columns. A linear model with
+one-hot encoding finds a lookup, and nobody finds a unit effect."""
 _OF_FAULT: dict[str, Skill] = {
     "missing": Skill.IMPUTATION,
     "unit_mixup": Skill.UNIT_REPAIR,
@@ -105,13 +100,9 @@ def skills_of(spec: TaskSpec) -> tuple[Skill, ...]:
 def skill_of_motif(motif: Motif, mechanism: Mechanism) -> Skill | None:
     """Return the skill that finds a motif; None if a linear model finds it without a skill, or nobody can."""
     match motif:
-        case Linear(column=name):
-            is_skewed = isinstance(mechanism.column_by_name[name].distribution, LogNormal)
-            return Skill.LOG_SCALE if is_skewed else None
-        case Lookup(column=name):
-            spread = mechanism.column_by_name[name].distribution
-            has_many_levels = isinstance(spread, Categorical) and len(spread.levels) >= HIGH_CARDINALITY_LEVELS
-            return Skill.TARGET_ENCODING if has_many_levels else None
+        case Linear() | Difference():
+            spreads = [mechanism.column_by_name[name].distribution for name in columns_of(motif)]
+            return Skill.LOG_SCALE if any(isinstance(spread, LogNormal) for spread in spreads) else None
         case _:
             return _OF_MOTIF.get(motif.motif)
 

@@ -112,7 +112,7 @@ MOTIFS: dict[type, tuple[Motif, int]] = {
     Lookup: (Lookup(column="g", effects=(1, 2, 4)), 3),
     CrossedLookup: (CrossedLookup(left="g", right="k", effects=((1, 2), (3, 4), (5, 7))), 6),
     VaryingSlope: (VaryingSlope(column="m", by="g", slopes=(1, 2, 4)), 3),
-    LocalRule: (LocalRule(column="w"), 1),
+    LocalRule: (LocalRule(column="w"), 3),
     Drift: (Drift(column="day", starts=(100.5, 200.5), levels=(1, 2, 4)), 3),
     UnitEffect: (UnitEffect(column="ward"), 0),
 }

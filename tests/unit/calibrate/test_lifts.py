@@ -8,9 +8,9 @@ import pytest
 from sandmill.calibrate.ablations import ModelInputs, ablation_of
 from sandmill.calibrate.lifts import GradedRows, measure_lifts
 from sandmill.models.columns import LogNormal, Normal
-from sandmill.models.faults import Missing, Outliers, Pathology
+from sandmill.models.faults import Duplicates, Missing, Outliers, Pathology
 from sandmill.models.mechanism import Mechanism
-from sandmill.models.motifs import Linear, Motif
+from sandmill.models.motifs import Difference, Linear, LocalRule, Motif
 from sandmill.models.skills import Skill, SkillLift, rule_columns, skill_of_fault, skill_of_motif, skills_of
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
@@ -49,14 +49,19 @@ def two_normal() -> tuple[TaskSpec, str, str]:
 @pytest.mark.parametrize("kind", get_args(get_args(Motif)[0]), ids=lambda kind: kind.__name__)
 def test_every_motif_is_mapped(kind: type):
     skill = skill_of_motif(MOTIFS[kind][0], mechanism_of_all())
-    plain = {"Linear", "Lookup", "UnitEffect"}
+    plain = {"Linear", "Difference", "Lookup", "UnitEffect"}
     assert (skill is None) == (kind.__name__ in plain)
 
 
 def test_motifs_that_share_no_skill_are_told_apart():
     skills = [skill_of_motif(motif, mechanism_of_all()) for motif, _ in MOTIFS.values()]
-    assert len({skill for skill in skills if skill}) == len(MOTIFS) - 3 - 2, "two pairs share curves and steps"
-    assert skill_of_motif(Linear(column="u"), mechanism_of_all()) is Skill.LOG_SCALE
+    assert len({skill for skill in skills if skill}) == len(MOTIFS) - 4 - 2, "two pairs share curves and steps"
+
+
+def test_linear_effects_reward_a_skill_where_a_column_is_skewed():
+    for motif in (Linear(column="u"), Difference(left="u", right="w"), Difference(left="w", right="u")):
+        assert skill_of_motif(motif, mechanism_of_all()) is Skill.LOG_SCALE
+    assert skill_of_motif(Difference(left="m", right="w"), mechanism_of_all()) is None
 
 
 @pytest.mark.parametrize("kind", get_args(get_args(Pathology)[0]), ids=lambda kind: kind.__name__)
@@ -147,14 +152,43 @@ def test_decisions_that_the_metric_rewards_lift(target: TargetKind, metric: Metr
         assert lifts(made)[skill].lift > 0.01
 
 
-def test_a_local_rule_and_a_skewed_column_are_measured():
-    spec = next(
-        spec
-        for spec in (make_spec(TargetKind.REGRESSION, MetricName.RMSE, slot) for slot in range(60))
-        if Skill.LOCAL_MODELS in skills_of(spec)
-    )
-    with made_task(spec) as made:
-        assert Skill.LOCAL_MODELS in lifts(made, 2)
+def with_local_rule() -> TaskSpec:
+    """A design whose rule is the local rule that the grammar drew, and nothing else."""
+    specs = (make_spec(TargetKind.REGRESSION, MetricName.RMSE, slot) for slot in range(60))
+    spec = next(spec for spec in specs if Skill.LOCAL_MODELS in skills_of(spec))
+    local = next(term for term in spec.mechanism.terms if isinstance(term.motif, LocalRule))
+    strong = local.model_copy(update={"weights": (1.5,)})
+    changed = spec.mechanism.model_copy(update={"terms": (strong,), "pathologies": ()})
+    sizes = spec.sizes.model_copy(update={"feedback": 500, "final": 1500})
+    return spec.model_copy(update={"mechanism": Mechanism.model_validate(changed.model_dump()), "sizes": sizes})
+
+
+def test_local_models_lift_more_where_levels_tell_who_is_in_the_subgroup():
+    spec = with_local_rule()
+    drawn = spec.mechanism.subgroup
+    level = drawn.model_copy(update={"shares": (0.5,) * len(drawn.shares)})
+    even = spec.mechanism.model_copy(update={"subgroup": level})
+    found = []
+    for mechanism in (spec.mechanism, even):
+        with made_task(spec.model_copy(update={"mechanism": mechanism})) as made:
+            found.append(lifts(made)[Skill.LOCAL_MODELS])
+    assert found[0].lift > 5 * found[0].error
+    assert found[0].lift > found[1].lift + 0.1
+
+
+def test_removed_copies_lift_at_the_rate_that_the_grammar_draws():
+    spec = make_spec(TargetKind.REGRESSION, MetricName.RMSE, 1, pathologies=(PathologyKind.DUPLICATES,))
+    rate = spec.mechanism.duplicates().rate
+    weak = with_rule(spec, Linear(column=normal_columns(spec)[0]), weight=0.3)
+    changed = weak.mechanism.model_copy(update={"pathologies": (Duplicates(rate=rate),)})
+    with made_task(weak.model_copy(update={"mechanism": changed})) as made:
+        lift = lifts(made, 12)[Skill.DUPLICATE_REMOVAL]
+    assert lift.lift > 2 * lift.error > 0
+
+
+def test_a_skewed_column_is_measured():
+    specs = (make_spec(TargetKind.REGRESSION, MetricName.RMSE, slot) for slot in range(60))
+    spec = next(spec for spec in specs if Skill.LOCAL_MODELS in skills_of(spec))
     skewed = [
         c.name for c in spec.mechanism.columns if isinstance(c.distribution, LogNormal) and c.distribution.sigma > 0.5
     ]
