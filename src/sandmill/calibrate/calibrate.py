@@ -24,7 +24,7 @@ from sandmill.errors import ItemRejected
 from sandmill.metrics import Metric
 from sandmill.metrics.base import SCORE_DECIMALS, Array, Floats
 from sandmill.models.base import Part, Stage
-from sandmill.models.calibration import BoardEntry, Calibration, Milestones, Sizing, Tier
+from sandmill.models.calibration import BoardEntry, Calibration, Milestones, Sizing, Thresholds, Tier
 
 LEAST_ENTRIES = 25
 FEEDBACK_RESAMPLES = 100
@@ -114,24 +114,14 @@ def calibrate(
         ],
         metric.is_lower_better,
     )
-    names = [entry.solver for entry in board]
-    found, rule = None, None
-    if deciding is None:
-        bars, on_feedback = (
-            thresholds([getattr(entry, part) for entry in board], metric.is_lower_better)
-            for part in ("final", "feedback")
-        )
-    else:
-        found = _milestones(deciding, scores, feedback)
-        rule = MilestoneRule.of(found.entries, found.gold)
-        bars, on_feedback = (
-            milestone_thresholds(found, board, part, *rows_of.ends())
-            for part, rows_of in ((Part.FINAL, final), (Part.FEEDBACK, feedback))
-        )
+    found = None if deciding is None else _milestones(deciding, scores, feedback)
+    bars, on_feedback = (
+        _thresholds_of(part, of, board, found) for part, of in ((Part.FINAL, final), (Part.FEEDBACK, feedback))
+    )
     trivial, best = final.ends()
     steps = gap_steps(bars, trivial, best)
     require_trivial_loses(trivial, bars, best)
-    steady, steady_feedback = (steadiness(_resampled(part, names, rule), metric) for part in (final, feedback))
+    steady, steady_feedback = (steadiness(_resampled(part, board, found), metric) for part in (final, feedback))
     require_order(steady, sizing)
     if found and deciding:
         steady = with_draws(steady, found.entries, steps, deciding.twins)
@@ -165,11 +155,19 @@ def _milestones(deciding: Deciding, scores: Sequence[Mapping[str, float]], feedb
     )
 
 
-def _resampled(part: _PartOf, board: Sequence[str], rule: MilestoneRule | None) -> ThresholdScores:
-    if rule is None:
-        return resample_thresholds(part.truth, [part.said[name] for name in board], part.metric, part.counts)
-    ends = part.said[TRIVIAL], part.oracle
-    return resample_milestones(part.truth, part.said, ends, board, rule, part.metric, part.counts)
+def _thresholds_of(part: Part, of: _PartOf, board: Sequence[BoardEntry], found: Milestones | None) -> Thresholds:
+    if found:
+        return milestone_thresholds(found, board, part, *of.ends())
+    scores = [entry.final if part is Part.FINAL else entry.feedback for entry in board]
+    return thresholds(scores, of.metric.is_lower_better)
+
+
+def _resampled(part: _PartOf, board: Sequence[BoardEntry], found: Milestones | None) -> ThresholdScores:
+    names = [entry.solver for entry in board]
+    if found is None:
+        return resample_thresholds(part.truth, [part.said[name] for name in names], part.metric, part.counts)
+    ends, rule = (part.said[TRIVIAL], part.oracle), MilestoneRule.of(found.entries, found.gold)
+    return resample_milestones(part.truth, part.said, ends, names, rule, part.metric, part.counts)
 
 
 def require_enough(runs: Sequence[PanelRun]) -> list[PanelRun]:

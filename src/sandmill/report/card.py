@@ -103,7 +103,8 @@ def _sections(
         f"solver and 1 the best possible rule. Bands start at {floors}.\n\n"
         "Medal hardness is the chance that none of a few usual pipelines reaches silver, over several training draws. "
         "Difficulty foretells the share of the gap that a script closes; medal hardness foretells its medals.\n\n"
-        f"The single solver that wins most reaches gold on {digest.best_gold_rate:.0%} of the tasks."
+        f"The single solver that wins most without reading reaches gold on {digest.best_gold_rate:.0%} of the tasks."
+        + _gold_rates(digest)
     )
     for kind, counts in digest.kinds.items():
         yield f"## {kind.title()}s"
@@ -115,6 +116,21 @@ def _sections(
         yield to_markdown(rejections_table(rejections))
     yield "## What lies where"
     yield _list_parts(manifest)
+
+
+def _gold_rates(digest: ReleaseDigest) -> str:
+    """Say how often the adversary and the readers win gold, where they were measured."""
+    said = ""
+    if digest.adversary_tasks:
+        rate = digest.adversary_golds / digest.adversary_tasks
+        said += f" A stronger ensemble that stands outside of the leaderboard reaches it on {rate:.0%}."
+    if digest.hinted:
+        rate = digest.reader_golds / digest.hinted
+        said += (
+            f" Of the {digest.hinted} tasks whose texts state facts that pay, a solver that uses them reaches gold on "
+            f"{rate:.0%}."
+        )
+    return said
 
 
 def _summarize(manifest: Manifest, digest: ReleaseDigest) -> str:

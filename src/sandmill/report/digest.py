@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from sandmill.models.base import Band
-from sandmill.models.calibration import Tier
+from sandmill.models.calibration import Calibration, Tier
 from sandmill.models.release import TaskRecord
 from sandmill.report.text_tables import TextTable, share
 
@@ -28,6 +28,14 @@ class ReleaseDigest:
     """Tasks by band of medal hardness, where it was measured."""
     golds: Counter[str] = field(default_factory=Counter)
     """Tasks on which each solver that reads the data alone reached gold."""
+    hinted: int = 0
+    """Tasks whose gold follows from readers."""
+    reader_golds: int = 0
+    """Of these, tasks on which at least one reader reached gold."""
+    adversary_golds: int = 0
+    """Tasks on which a run beside the leaderboard reached gold."""
+    adversary_tasks: int = 0
+    """Tasks that were measured with such a run."""
     exact_oracles: int = 0
     verified: int = 0
     """Tasks of which every recorded fact holds."""
@@ -47,9 +55,20 @@ class ReleaseDigest:
             self.medal_bands[medals.band] += 1
         self.exact_oracles += measured.oracle_is_exact
         self.verified += record.verification.holds
+        self._add_milestones(measured)
         sign = -1 if measured.is_lower_better else 1
         winners = {e.solver for e in measured.board if sign * (e.final - measured.thresholds.gold) >= 0}
         self.golds.update(winners - {e.solver for e in measured.board if e.tier in (Tier.TRIVIAL, Tier.READER)})
+
+    def _add_milestones(self, measured: Calibration) -> None:
+        if (found := measured.milestones) is None:
+            return
+        sign, gold = -1 if measured.is_lower_better else 1, measured.thresholds.gold
+        winners = [entry for entry in found.entries if sign * (entry.final - gold) >= 0]
+        self.hinted += found.gold == "readers"
+        self.reader_golds += any(entry.tier is Tier.READER for entry in winners)
+        self.adversary_tasks += any(not entry.on_board for entry in found.entries)
+        self.adversary_golds += any(not entry.on_board for entry in winners)
 
     @property
     def best_gold_rate(self) -> float:

@@ -94,7 +94,7 @@ def test_the_margin_is_the_mean_of_the_draws(monkeypatch):
     found = measured(monkeypatch, Runs(readers_far=5.0, adversary_far=3.5), *[Runs(1.0, 3.5)] * (DRAWS - 1))
     assert found.deciding.margin >= LEAST_MARGIN
     with pytest.raises(ItemRejected, match="no_margin"):
-        measured(monkeypatch, Runs(readers_far=1.0, adversary_far=3.5), *[Runs(6.0, 3.5)] * (DRAWS - 1))
+        measured(monkeypatch, Runs(readers_far=3.0, adversary_far=3.5), *[Runs(8.0, 3.5)] * (DRAWS - 1))
 
 
 def test_a_run_that_fails_on_one_draw_decides_nothing(monkeypatch):
