@@ -97,7 +97,7 @@ PANEL: tuple[Entry, ...] = (
         "support_vectors",
         "bayes",
     ),
-    *_tier(Tier.STRONG, "binned_columns", "stack"),
+    *_tier(Tier.STRONG, "binned_columns", "stack", "bank_sparse", "bank_process", "bank_mixture"),
     *_tier(
         Tier.SEARCH,
         "ratio_search",
