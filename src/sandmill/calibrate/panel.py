@@ -114,9 +114,11 @@ PANEL: tuple[Entry, ...] = (
         "sparse_search",
         "sparse_process",
         "recency_search",
+        "bank_sparse",
+        "bank_process",
     ),
     *_tier(Tier.SEARCH, "cutoff_search", decision="cut_best"),
-    *_tier(Tier.ENSEMBLE, "blend_usual", "blend_searched", "blend_wide"),
+    *_tier(Tier.ENSEMBLE, "blend_usual", "blend_searched", "blend_wide", "bank_mixture"),
 )
 """The ladder, weakest tier first. One entry set for all tasks: an entry never knows how a task was made."""
 

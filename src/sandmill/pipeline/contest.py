@@ -4,12 +4,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
+from sandmill.calibrate.adversary import run_adversary
 from sandmill.calibrate.panel import PANEL, Panel, PanelRun
 from sandmill.calibrate.readers import READERS, Stated, read_table, run_readers
+from sandmill.layouts.base import SAMPLE
+from sandmill.layouts.tables import TABLES
 from sandmill.models.base import MedalRule
 from sandmill.models.calibration import Tier
+from sandmill.models.kinds import kind_named
 from sandmill.models.package import TaskFacts
 
+_ITEMS = frozenset({SAMPLE, TABLES.train, TABLES.test})
+"""Tables that are no child tables."""
 TWINS: Mapping[str, str] = {
     "reader_linear": "linear_tuned",
     "reader_search": "auto_search",
@@ -47,6 +55,12 @@ class Contest:
     ) -> None:
         for path, content in files.items():
             (folder / path).write_bytes(content)
+        self._rule = kind_named(facts.kind).medals
+        self._child_tables = {
+            path: pl.read_csv(content, schema_overrides={facts.id_column: pl.String})
+            for path, content in files.items()
+            if path.endswith(".csv") and path not in _ITEMS
+        }
         self.panel: Panel = Panel(folder, facts, earlier.panel if earlier else None)
         self.reader: Any = None
         """The table of a reader; None if nothing is stated."""
@@ -62,5 +76,7 @@ class Contest:
         return [] if self.reader is None else run_readers(self.panel, self.reader, READERS)
 
     def run_adversaries(self) -> list[PanelRun]:
-        """Run the solvers that are on no board."""
-        return []
+        """Run the frozen solver that is on no board, where milestones decide medals."""
+        if self._rule != "milestones":
+            return []
+        return [run_adversary(self.panel, self._child_tables)]

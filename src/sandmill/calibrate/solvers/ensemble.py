@@ -45,6 +45,11 @@ def blend_wide(table: Table) -> Any:
     return _blend(_WIDE, table)
 
 
+def bank_mixture(table: Table) -> Any:
+    """Average a linear model and a smooth function of features that were selected from a large bank."""
+    return _blend((search.bank_sparse, search.bank_process), table)
+
+
 def _blend(members: Sequence[Solver], table: Table) -> Any:
     said = []
     for member in members:

@@ -209,3 +209,17 @@ def cutoff_search(table: Table) -> Any:
 def recency_search(table: Table) -> Any:
     """Tuned linear model that trusts new rows more where all test rows are newer than training."""
     return recency_scores(table)
+
+
+def bank_sparse(table: Table) -> Any:
+    """Tuned linear model on the features that a Bayesian average of sparse models selects from a large bank."""
+    from sandmill.calibrate.adversary.variants import with_columns
+
+    return tuned_scores(with_columns(table), table)
+
+
+def bank_process(table: Table) -> Any:
+    """A smooth function of the selected features and the columns."""
+    from sandmill.calibrate.adversary.variants import with_columns
+
+    return smooth_scores(*smooth(with_columns(table), responses(table), table), table)
