@@ -22,11 +22,11 @@ class Tallies:
 
     def towards(self, other: "Tallies", shares: Floats) -> "Tallies":
         """Return mixtures of two single samples, one for each share of the other."""
-        mixed = (
+        right, predicted = (
             mine + shares[:, None] * (its - mine)
             for mine, its in ((self.right, other.right), (self.predicted, other.predicted))
         )
-        return Tallies(*mixed, true=np.broadcast_to(self.true, (len(shares), self.true.shape[1])))
+        return Tallies(right, predicted, np.broadcast_to(self.true, (len(shares), self.true.shape[1])))
 
     def sample(self, place: int) -> "Tallies":
         """Return one sample, shape (1, classes)."""
