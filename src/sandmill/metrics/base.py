@@ -25,7 +25,7 @@ def rounded(score: float) -> float:
     return round(float(score), SCORE_DECIMALS) + 0.0
 
 
-def divide(numerator: Array, denominator: Array, otherwise: float = 0.0) -> Floats:
+def divide(numerator: Array | float, denominator: Array, otherwise: float = 0.0) -> Floats:
     """Divide where the denominator is above 0; elsewhere the result is `otherwise`."""
     fallback = np.full(np.shape(denominator), otherwise)
     return np.asarray(np.divide(numerator, denominator, out=fallback, where=denominator > 0), dtype=np.float64)

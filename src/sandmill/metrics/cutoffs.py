@@ -20,7 +20,7 @@ _LEAST_GAIN = 1e-6
 """Gain of the score below which a search ends."""
 _SHARE_POWERS = (0.0, 1.0)
 """A search for an affine rule starts from argmax(p / share**power), once for each power."""
-_STRIDES: Floats = 0.5 ** np.arange(8, dtype=np.float64)
+_STRIDES: Floats = np.exp2(-np.arange(8.0))
 """Shares of the way to the tallies of the next rule that a step of a search tries."""
 _HALVINGS = 25
 """Bisection steps for the width of a window."""
@@ -49,10 +49,9 @@ class AffineRule:
         """Return the expected tallies of the rule on rows, shape (1, classes)."""
         chosen, classes = self.classes(probabilities), probabilities.shape[1]
         held = probabilities[np.arange(len(chosen)), chosen]
-        right: Floats = np.bincount(chosen, weights=held, minlength=classes).astype(np.float64)
-        predicted: Floats = np.bincount(chosen, minlength=classes).astype(np.float64)
-        true: Floats = probabilities.sum(axis=0)
-        return Tallies(right[None], predicted[None], true[None])
+        right = np.asarray(np.bincount(chosen, weights=held, minlength=classes), dtype=np.float64)
+        predicted = np.bincount(chosen, minlength=classes).astype(np.float64)
+        return Tallies(right[None], predicted[None], probabilities.sum(axis=0)[None])
 
 
 def best_cutoff(positive: Floats, finish: Finish) -> float:
