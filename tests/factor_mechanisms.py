@@ -6,7 +6,7 @@ from sandmill.models.columns import Categorical, Column, LogNormal, Normal, Shif
 from sandmill.models.faults import Missing, Outliers, Pathology, UnitMixup
 from sandmill.models.links import BinaryLink
 from sandmill.models.mechanism import Exclusion, Mechanism, Order
-from sandmill.models.motifs import Curve, Linear, Lookup, Motif, Term, Threshold
+from sandmill.models.motifs import Curve, Interaction, Linear, Lookup, Motif, Term, Threshold
 
 
 def random_mechanism(seed: int) -> Mechanism:
@@ -71,4 +71,28 @@ def random_mechanism(seed: int) -> Mechanism:
         link=BinaryLink(intercept=0.2),
         pathologies=tuple(faults),
         limits=tuple(limits),
+    )
+
+
+def two_gaps() -> Mechanism:
+    """The product of two cells that are often missing together and follow the same factors."""
+
+    def column(name: str, *loadings: float) -> Column:
+        return Column(name=name, distribution=Normal(mean=0, sd=1), decimals=3, loadings=loadings)
+
+    law = Categorical(levels=("a", "b", "c"), shares=(0.3, 0.4, 0.3), order=(2, 0, 1))
+    return Mechanism(
+        columns=(
+            column("x", 0.8, 0.5),
+            column("y", 0.7, 0.6),
+            column("s", 0.3, -0.2),
+            Column(name="g", distribution=law, loadings=(0.8, 0.4)),
+            Column(name="w", distribution=Normal(mean=0, sd=1)),
+        ),
+        terms=(
+            Term(motif=Interaction(left="x", right="y"), weights=(1.2,)),
+            Term(motif=Threshold(column="x", cut=0.3005), weights=(1.0,)),
+        ),
+        link=BinaryLink(intercept=-0.2),
+        pathologies=(Missing(column="x", given="w", rate=0.55), Missing(column="y", given="w", rate=0.55)),
     )

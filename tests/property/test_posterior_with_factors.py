@@ -16,7 +16,7 @@ from sandmill.models.faults import Missing, Outliers
 from sandmill.models.mechanism import Mechanism, Order
 from sandmill.rng import Streams
 from tests.designs import SECRET
-from tests.factor_mechanisms import random_mechanism
+from tests.factor_mechanisms import random_mechanism, two_gaps
 
 LIMIT = 5.0
 ROWS = 5
@@ -130,8 +130,7 @@ def sampled_chance(
     return mean, float(np.sqrt(np.sum((weights * (chance - mean)) ** 2)) / weights.sum())
 
 
-def compare(seed: int, draws: int) -> None:
-    mechanism = random_mechanism(seed)
+def compare(mechanism: Mechanism, seed: int, draws: int) -> None:
     draw = draw_rows(mechanism, Streams(SECRET, f"factors {seed}"), range(ROWS), is_train=False)
     found = posterior(mechanism, draw.observed).probabilities[:, 1]
     rng = np.random.default_rng(seed)
@@ -144,13 +143,18 @@ def compare(seed: int, draws: int) -> None:
 @settings(max_examples=6, deadline=None)
 @given(st.integers(0, 10**6))
 def test_the_posterior_is_what_importance_sampling_gives(seed):
-    compare(seed, 60_000)
+    compare(random_mechanism(seed), seed, 60_000)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_two_gaps_of_a_row_are_filled_together(seed):
+    compare(two_gaps(), seed, 60_000)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_the_posterior_is_what_many_draws_give(seed):
-    compare(seed, 1_000_000)
+    compare(random_mechanism(seed), seed, 1_000_000)
 
 
 @settings(max_examples=6, deadline=None)

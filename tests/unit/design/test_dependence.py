@@ -4,14 +4,18 @@ import numpy as np
 import pytest
 
 from sandmill.design import grammar
+from sandmill.design.dependence import identity_columns, limits_of, load_columns
+from sandmill.design.lexicon import load_domains
 from sandmill.mechanism import draw_rows
 from sandmill.mechanism.limits import breaks_a_limit
 from sandmill.mechanism.rule import latent_score
 from sandmill.models.base import Band
-from sandmill.models.columns import Categorical, Identity, LogNormal
+from sandmill.models.columns import Categorical, Column, Identity, LogNormal
 from sandmill.models.domain import Domain
 from sandmill.models.faults import Missing, Outliers, UnitMixup
-from sandmill.models.mechanism import Order
+from sandmill.models.links import BinaryLink
+from sandmill.models.mechanism import Mechanism, Order
+from sandmill.models.motifs import Linear, Term
 from sandmill.models.plan import Slot
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
@@ -145,3 +149,27 @@ def test_columns_of_ratios_stay_positive(designs):
         for column in spec.mechanism.columns:
             if isinstance(column.distribution, LogNormal):
                 assert cells[column.name].min() > 0
+
+
+def test_limits_of_every_domain_leave_most_rows():
+    """Rows that break a limit are drawn again, so limits must not distort what the domain declares."""
+    for domain in (*load_domains(), known_domain()):
+        streams, knows = Streams(SECRET, domain.name), domain.knows
+        numbers = [
+            Column(name=word.name, distribution=word.distribution, decimals=word.decimals) for word in domain.numeric
+        ]
+        named = []
+        for word in domain.categorical:
+            share = round(1 / len(word.levels), 4)
+            shares = (*[share] * (len(word.levels) - 1), 1 - share * (len(word.levels) - 1))
+            named.append(Column(name=word.name, distribution=Categorical(levels=word.levels, shares=shares)))
+        columns = load_columns([*numbers, *named], knows, streams)
+        free = Mechanism(
+            columns=(*columns, *identity_columns(columns, knows, streams)),
+            terms=(Term(motif=Linear(column=numbers[0].name), weights=(1.0,)),),
+            link=BinaryLink(intercept=0),
+        )
+        if limits := limits_of(columns, knows):
+            cells = draw_rows(free, streams, range(1000), is_train=False).complete
+            broken = breaks_a_limit(free.model_copy(update={"limits": limits}), cells)
+            assert broken.mean() < 0.4, domain.name
