@@ -32,6 +32,8 @@ _WINDOWS = (0.15, 0.55)
 _CHANCES = {"sum": 0.5, "share": 0.2, "trend": 0.3}
 """Chances of the first summary that matters."""
 _CHANCE_OF_SECOND = 0.5
+_CHANCE_OF_USEFUL_HEAD = 0.8
+"""Chance that the domain's own sentence, which experts seem to trust, states a summary that matters."""
 _TRIES = 60
 
 _SUMMARIES: dict[str, tuple[str, ...]] = {
@@ -64,12 +66,12 @@ _SUMMARIES: dict[str, tuple[str, ...]] = {
 }
 """Words for each summary. `which` names kinds and window, `window` the window alone."""
 _FURTHER = (
-    "Beside it stands {summary}.",
-    "The next line of the same report gives {summary}.",
-    "Another figure from this file is {summary}.",
-    "Printed below it is {summary}.",
+    "A small table on the wall shows {summary}.",
     "Some colleagues ask for {summary} as well.",
+    "Every monthly report prints {summary}.",
     "Kept on a separate card: {summary}.",
+    "There is also a list with {summary}.",
+    "One screen is reserved for {summary}.",
 )
 """Sentences for every summary after the first."""
 
@@ -89,7 +91,8 @@ def draw_child(domain: Domain, streams: Streams) -> tuple[ChildTable, tuple[Hint
     others = [str(how) for how in rng.permutation(["sum", "share", "trend", "count"]) if how != first]
     hows = [first, *others[: int(rng.random() < _CHANCE_OF_SECOND)]]
     useless = str(rng.choice(["recency", "mean"]))
-    order = [(*hows, useless)[place] for place in rng.permutation(len(hows) + 1)]
+    head = hows[0] if rng.random() < _CHANCE_OF_USEFUL_HEAD else useless
+    order = [head, *(str(how) for how in rng.permutation([*hows, useless]) if how != head)]
     texts = [str(rng.choice(word.texts)), *map(str, rng.permutation(_FURTHER))]
     hints = []
     for how, text in zip(order, texts, strict=False):

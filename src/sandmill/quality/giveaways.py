@@ -54,8 +54,9 @@ def secret_numbers(spec: TaskSpec) -> frozenset[str]:
 
 def public_numbers(spec: TaskSpec) -> frozenset[str]:
     """Return numbers that may be published: rows, ends of a cycle such as the days of a year, years, days and hints."""
-    sizes = spec.sizes
+    sizes, child = spec.sizes, spec.mechanism.child
     public = {sizes.train, sizes.feedback, sizes.final, sizes.feedback + sizes.final}
+    public |= {child.horizon} if child else set()
     for column in spec.mechanism.columns:
         match column.distribution:
             case Cycle(first=first, period=period):

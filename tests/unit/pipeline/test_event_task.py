@@ -7,21 +7,30 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sandmill.adapters.exports.base import FORMATS
+from sandmill.adapters.exports.export import export
 from sandmill.calibrate.panel import Panel
+from sandmill.episodes.release import load
 from sandmill.layouts.base import layout_of
 from sandmill.mechanism import posterior
 from sandmill.metrics import get_metric
 from sandmill.models.base import Band
 from sandmill.models.plan import Slot
+from sandmill.models.reports import Outcome
 from sandmill.pipeline.band_search import Attempt
 from sandmill.pipeline.measuring import calibrate_design
+from sandmill.pipeline.records import make_task
 from sandmill.pipeline.reference import trusting_backend
-from sandmill.pipeline.verify import is_micro, nothing_given_away, verify_task
+from sandmill.pipeline.rerun import rerun_task
+from sandmill.pipeline.verify import is_micro, verify_task
 from sandmill.sandbox.public_folder import check_public
+from sandmill.store.files import Store
 from sandmill.synth import draw_pilot, render
 from tests.designs import SECRET, make_seed
 from tests.event_designs import CHILD, RECENT_REPAIRS, make_event_spec
+from tests.factories import make_shard_plan
 from tests.packages import put
+from tests.publishing import fill_shard, publish_shards
 
 FILES = {"description.md", "sample_submission.csv", "train.csv", "test.csv", "bookings.csv"}
 
@@ -93,14 +102,44 @@ def test_a_solver_that_reads_the_texts_finds_the_summary_in_the_files(folder):
     assert pd.read_csv(StringIO((folder / "train.csv").read_text()))["visit_note"].notna().all()
 
 
+SOLVER = """
+import sys, pandas as pd, numpy as np
+public, out = sys.argv[1:]
+test = pd.read_csv(f"{public}/test.csv", dtype={"id": str})
+events = pd.read_csv(f"{public}/bookings.csv", dtype={"id": str})
+kept = events[events["booking_kind"].isin(["repair", "refund"]) & (events["days_ago"] <= 75)]
+sums = np.log1p(test["id"].map(kept.groupby("id")["amount_eur"].sum()).fillna(0))
+pd.DataFrame({"id": test["id"], "kitchen": 1 / (1 + np.exp(2 - sums))}).to_csv(out, index=False)
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("is_number", [False, True])
-def test_the_task_is_calibrated_and_proved(is_number):
+def test_the_task_is_calibrated_proved_published_played_and_exported(is_number, tmp_path):
     spec = make_event_spec(is_number=is_number, has_copies=is_number)
-    slot = Slot(number=0, seed=make_seed(spec.target, spec.metric), band=Band.MEDIUM)
-    made = calibrate_design(Attempt(slot, 0, 1, 0, 0.4, any_band=True), draw_pilot(spec, SECRET), SECRET)
+    attempt = Attempt(
+        Slot(number=0, seed=make_seed(spec.target, spec.metric), band=Band.MEDIUM), 0, 1, 0, 0.4, any_band=True
+    )
+    made = calibrate_design(attempt, draw_pilot(spec, SECRET), SECRET)
     assert made.calibration.informed is not None
-    assert nothing_given_away(made.package, made.calibration)
     again = render(made.package.spec, SECRET).package
     proved, _ = verify_task(made.package, made.calibration, made.scripts, again, trusting_backend())
     assert proved.holds
+    task = make_task(made, attempt, proved, make_shard_plan("micro", range(1)), "0.1.0", SECRET)
+    assert rerun_task(task.package, task.record, SECRET, unconfined=True) == []
+    store = Store(str(tmp_path / "micro"))
+    publish_shards(store, [fill_shard(store, range(1), [task])])
+    release = load(tmp_path / "micro")
+    (task_id,) = release.task_ids
+    opened = release.task(task_id)
+    assert {path.name for path in opened.public.iterdir()} == FILES
+    run = opened.run(SOLVER)
+    assert run.outcome is Outcome.OK, run.stderr
+    report = opened.grade(run)
+    assert report.outcome is Outcome.OK
+    if not is_number:
+        assert report.score > 0.55
+    for name in FORMATS:
+        export(release, name, tmp_path / name, is_insecure=name == "sandmle")
+    for name in ("mlebench", "mledojo", "harbor", "sandmle"):
+        assert list((tmp_path / name).rglob("bookings.csv")), name
