@@ -154,7 +154,7 @@ def test_cuts_lie_between_values_that_can_be_written_and_leave_rows_on_both_side
     for spec in many_specs()[:50]:
         mechanism, cells = spec.mechanism, None
         for term in mechanism.terms:
-            for name, cut in ((name, cut) for name in columns_of(term.motif) for cut in cuts_of(term.motif, name)):
+            for name, cut in ((of, cut) for of in columns_of(term.motif) for cut in cuts_of(term.motif, of)):
                 column = mechanism.column_by_name[name]
                 steps = cut * 10**column.decimals
                 assert abs(steps - round(steps - 0.5) - 0.5) < 1e-6
