@@ -1,5 +1,7 @@
 """How different the grammar's designs are: distinct kinds, near-duplicates, coverage of the seeds, gap by motif.
 
+Also how much the columns of a design depend on each other.
+
 Run from the repository root: python -m benchmarks.diversity --designs 1000
 """
 
@@ -16,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from benchmarks.dependence import Dependence, dependence_table, measure_dependence
 from sandmill.design import design_task
 from sandmill.mechanism import draw_rows
 from sandmill.models.base import Band
@@ -81,6 +84,11 @@ def sketch(piece: Piece) -> Sketch:
     motifs = tuple(sorted(term.motif.motif for term in spec.mechanism.terms))
     grams = _grams(describe(spec, task_facts(spec), b""))
     return Sketch(spec, motifs, _pathologies(spec), _features(spec), grams)
+
+
+def depend(spec: TaskSpec) -> Dependence:
+    """Dependence of a design's columns on each other."""
+    return measure_dependence(spec, SECRET)
 
 
 def measure(spec: TaskSpec) -> float:
@@ -259,6 +267,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sketches = list(_run(pool, "design", diversity.sketch, pieces, DESIGN_TIMEOUT_S).values())
         print(f"{len(sketches)} designs from {len(seeds)} supported seeds; {given.designs - len(sketches)} failed.\n")
         print("\n".join([*distinct(sketches), "", *coverage(sketches, seeds), ""]))
+        tables = [one.spec for one in sketches if one.spec.channel is None]
+        found = _run(pool, "dependence", diversity.depend, tables, MEASURE_TIMEOUT_S)
+        print("\n".join([*dependence_table(list(found.values())), ""]))
         chosen = [
             sketches[i] for i in np.linspace(0, len(sketches) - 1, min(given.measured, len(sketches))).astype(int)
         ]

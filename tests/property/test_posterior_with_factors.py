@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
@@ -17,8 +18,9 @@ from sandmill.rng import Streams
 from tests.designs import SECRET
 from tests.factor_mechanisms import random_mechanism
 
-DRAWS = 200_000
 LIMIT = 5.0
+ROWS = 5
+"""Rows of each mechanism whose posterior is sampled."""
 
 
 def score_of(column: Column, value: np.ndarray) -> np.ndarray:
@@ -105,16 +107,18 @@ def weigh(
     return weights, expit(mechanism.link.intercept + eta)
 
 
-def sampled_chance(mechanism: Mechanism, seen: Mapping[str, float], rng: np.random.Generator) -> tuple[float, float]:
+def sampled_chance(
+    mechanism: Mechanism, seen: Mapping[str, float], rng: np.random.Generator, draws: int
+) -> tuple[float, float]:
     """Chance of the second class by importance sampling, and its standard error."""
-    prior = rng.normal(size=(DRAWS // 4, mechanism.factors))
+    prior = rng.normal(size=(draws // 4, mechanism.factors))
     weights, _ = weigh(mechanism, seen, prior, rng)
     centre = np.average(prior, axis=0, weights=weights)
     spread = np.atleast_2d(np.cov(prior.T, aweights=weights)) * 1.5 + 0.01 * np.eye(mechanism.factors)
     root = np.linalg.cholesky(spread)
-    near = rng.random(DRAWS) < 0.8
+    near = rng.random(draws) < 0.8
     f = np.where(
-        near[:, None], centre + rng.normal(size=(DRAWS, len(root))) @ root.T, rng.normal(size=(DRAWS, len(root)))
+        near[:, None], centre + rng.normal(size=(draws, len(root))) @ root.T, rng.normal(size=(draws, len(root)))
     )
     inverse = np.linalg.inv(spread)
     apart = f - centre
@@ -126,14 +130,58 @@ def sampled_chance(mechanism: Mechanism, seen: Mapping[str, float], rng: np.rand
     return mean, float(np.sqrt(np.sum((weights * (chance - mean)) ** 2)) / weights.sum())
 
 
-@settings(max_examples=12, deadline=None)
-@given(st.integers(0, 10**6))
-def test_the_posterior_is_what_importance_sampling_gives(seed):
+def compare(seed: int, draws: int) -> None:
     mechanism = random_mechanism(seed)
-    draw = draw_rows(mechanism, Streams(SECRET, f"factors {seed}"), range(8), is_train=False)
+    draw = draw_rows(mechanism, Streams(SECRET, f"factors {seed}"), range(ROWS), is_train=False)
     found = posterior(mechanism, draw.observed).probabilities[:, 1]
     rng = np.random.default_rng(seed)
-    for row in range(8):
+    for row in range(ROWS):
         seen = {name: float(cells[row]) for name, cells in draw.observed.items()}
-        chance, error = sampled_chance(mechanism, seen, rng)
+        chance, error = sampled_chance(mechanism, seen, rng, draws)
         assert abs(found[row] - chance) < LIMIT * error + 5e-4, f"row {row}: {found[row]:.5f}, sampled {chance:.5f}"
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.integers(0, 10**6))
+def test_the_posterior_is_what_importance_sampling_gives(seed):
+    compare(seed, 60_000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12))
+def test_the_posterior_is_what_many_draws_give(seed):
+    compare(seed, 1_000_000)
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.integers(0, 10**6))
+def test_predicted_probabilities_are_realised_frequencies(seed):
+    mechanism = random_mechanism(seed)
+    draw = draw_rows(mechanism, Streams(SECRET, f"calibrated {seed}"), range(8000), is_train=False)
+    predicted = posterior(mechanism, draw.observed).probabilities[:, 1]
+    for rows in np.array_split(np.argsort(predicted), 10):
+        error = np.sqrt(np.mean(predicted[rows] * (1 - predicted[rows])) / len(rows))
+        assert abs(draw.target[rows].mean() - predicted[rows].mean()) < LIMIT * error + 1e-9
+
+
+@pytest.mark.parametrize("seed", [3, 8])
+def test_a_row_has_the_same_posterior_among_other_rows(seed):
+    mechanism = random_mechanism(seed)
+    draw = draw_rows(mechanism, Streams(SECRET, "alone"), range(400), is_train=False)
+    among = posterior(mechanism, draw.observed).probabilities
+    few = posterior(mechanism, {name: cells[:7] for name, cells in draw.observed.items()}).probabilities
+    np.testing.assert_allclose(few, among[:7], atol=2e-4)
+
+
+def test_visible_columns_tell_of_a_hidden_one():
+    """With independent columns the same cells leave more in doubt."""
+    mechanism = random_mechanism(3)
+    bare = mechanism.model_copy(
+        update={"columns": tuple(column.model_copy(update={"loadings": ()}) for column in mechanism.columns)}
+    )
+    draw = draw_rows(mechanism, Streams(SECRET, "tells"), range(8000), is_train=False)
+    loss = [
+        -np.log(posterior(of, draw.observed).probabilities[np.arange(8000), draw.target.astype(int)]).mean()
+        for of in (mechanism, bare)
+    ]
+    assert loss[0] < loss[1] - 0.001

@@ -1,16 +1,20 @@
 """Choose the columns of a design: those of the rule and distractors, in an order that does not reveal their role."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Set
+from typing import TypeVar
 
 import numpy as np
 
 from sandmill.design.conditions import Conditions
+from sandmill.design.dependence import identity_columns, limited_columns, load_columns, parts_of_identities
 from sandmill.design.rule import TRAIN_SHARE, Rule
 from sandmill.design.vocabulary import Vocabulary, Word
-from sandmill.models.columns import Categorical, Column, Cycle, Date, LogNormal, Normal, Shift, Trend, Unit
+from sandmill.models.columns import Categorical, Column, Cycle, Date, Identity, LogNormal, Normal, Shift, Trend, Unit
 from sandmill.models.domain import CategoricalWord, DateWord, NumericWord, UnitWord
 from sandmill.models.structure import PathologyKind, SplitKind, Structure
 from sandmill.rng import Streams
+
+Placed = TypeVar("Placed", NumericWord | CategoricalWord | DateWord | UnitWord, Column)
 
 _EVEN, _UNEVEN, _HIGH_CARDINALITY = 6.0, 1.0, 2.0
 """Dirichlet concentrations of level shares: for few levels of similar or uneven frequency, and for many levels."""
@@ -29,13 +33,16 @@ def choose_columns(
     structure: Structure, vocabulary: Vocabulary, conditions: Conditions, rule: Rule, hardness: float, streams: Streams
 ) -> tuple[Column, ...]:
     """Draw the columns of a design and their dependence on each other, on the date and on units."""
-    chosen = choose_candidates(structure, vocabulary, rule, hardness, streams)
-    columns = _within_units(tuple(_column(candidate, conditions, streams) for candidate in chosen), streams)
+    chosen, knows = choose_candidates(structure, vocabulary, rule, hardness, streams), vocabulary.domain.knows
+    drawn = tuple(_column(candidate, conditions, streams) for candidate in chosen)
+    columns = _within_units(drawn, limited_columns(knows), streams)
     parents = sorted((c for c in columns if isinstance(c.distribution, Categorical)), key=lambda column: column.name)
     parents = [parent for parent in parents if parent.name in rule.columns]
     date = next((column for column in columns if isinstance(column.distribution, Date)), None)
     drifting = date if PathologyKind.DRIFT in conditions.faults else None
-    return tuple(_dependent(column, parents, drifting, streams) for column in columns)
+    shifted = tuple(_dependent(column, parents, drifting, streams) for column in columns)
+    identities = identity_columns(shifted, knows, streams)
+    return _in_place((*load_columns(shifted, knows, streams), *identities), streams)
 
 
 def choose_candidates(
@@ -62,7 +69,12 @@ def choose_candidates(
     }
     # Places are drawn: the order in which columns were picked would show the distractors.
     kept = (word for word in ranked if word.name in chosen)
-    return tuple(sorted(kept, key=lambda word: streams.key(f"place {word.name}")))
+    return _in_place(kept, streams)
+
+
+def _in_place(items: Iterable[Placed], streams: Streams) -> tuple[Placed, ...]:
+    """Order words or columns by places that are drawn for their names."""
+    return tuple(sorted(items, key=lambda item: streams.key(f"place {item.name}")))
 
 
 def exact_shares(shares: Sequence[float] | np.ndarray, least: float = 0.01) -> tuple[float, ...]:
@@ -92,14 +104,14 @@ def _column(candidate: Word, conditions: Conditions, streams: Streams) -> Column
             return Column(name=candidate.name, distribution=Categorical(levels=levels, shares=shares), decimals=0)
 
 
-def _within_units(columns: tuple[Column, ...], streams: Streams) -> tuple[Column, ...]:
-    """Make some columns properties of the unit, with the same value in all its rows."""
+def _within_units(columns: tuple[Column, ...], limited: Set[str], streams: Streams) -> tuple[Column, ...]:
+    """Make some columns properties of the unit, with the same value in all its rows; none of the limited ones."""
     unit = next((column.name for column in columns if isinstance(column.distribution, Unit)), None)
     if unit is None:
         return columns
     draws = {column.name: streams.generator(f"unit of {column.name}").random() for column in columns}
     own = [column.name for column in columns if isinstance(column.distribution, Normal | LogNormal)][:_MIN_ROW_LEVEL]
-    shared = {name for name, draw in draws.items() if draw < _CHANCE_OF_UNIT} - set(own)
+    shared = {name for name, draw in draws.items() if draw < _CHANCE_OF_UNIT} - {*own, *limited}
     return tuple(
         column.model_copy(update={"unit": unit})
         if column.name in shared and not isinstance(column.distribution, Date | Unit)
@@ -129,6 +141,14 @@ def _dependent(column: Column, parents: list[Column], date: Column | None, strea
     return column.model_copy(update={"shift": Shift(by=parent.name, amounts=amounts)})
 
 
-def is_continuous(column: Column) -> bool:
-    """Return whether a column is a continuous quantity, whose cells may have faults."""
-    return not isinstance(column.distribution, Categorical | Cycle | Date | Unit)
+def may_be_wrong(columns: Sequence[Column]) -> list[Column]:
+    """Return the columns whose cells may have faults: continuous ones that differ between the rows of a unit.
+
+    Parts of an identity are left out.
+    """
+    parts = parts_of_identities(columns)
+    return [column for column in columns if _is_continuous(column) and not column.unit and column.name not in parts]
+
+
+def _is_continuous(column: Column) -> bool:
+    return not isinstance(column.distribution, Categorical | Cycle | Date | Unit | Identity)

@@ -39,13 +39,16 @@ _UNIT_TEXTS = (
 def convert_columns(
     columns: Sequence[Column], plan: HintPlan, streams: Streams
 ) -> tuple[tuple[Column, ...], dict[str, ConversionWord]]:
-    """Give the converted columns of a plan a unit for each level of their category.
+    """Give the converted columns of a plan a unit of measure for each level of their category.
+
+    Columns that all rows of a unit share stay as they are, since their category may differ between these rows.
 
     Returns:
         Columns in the same order, and the used conversions by column.
     """
     by_name = {column.name: column for column in columns}
-    used = {word.column: word for word in plan.conversions if {word.column, word.by} <= by_name.keys()}
+    free = {column.name for column in columns if column.unit is None}
+    used = {word.column: word for word in plan.conversions if word.column in free and word.by in by_name}
     changed = {name: _converted(by_name[name], word, by_name[word.by], streams) for name, word in used.items()}
     return tuple(changed.get(column.name, column) for column in columns), used
 

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sandmill.design.columns import is_continuous
+from sandmill.design.columns import may_be_wrong
 from sandmill.design.conditions import Conditions
 from sandmill.design.rule import Rule
 from sandmill.models import faults
-from sandmill.models.columns import Column, Identity, LogNormal, Normal
+from sandmill.models.columns import Column, LogNormal, Normal
 from sandmill.models.links import Link, class_names
 from sandmill.models.structure import PathologyKind, Structure
 from sandmill.rng import Streams
@@ -71,11 +71,8 @@ def choose_faults(
 ) -> tuple[faults.Pathology, ...]:
     """Draw the faults of a design. A column's cells have at most one fault, columns of told motifs have none."""
     found = [*_label_noise(conditions, link, severity, streams), *_copies(conditions, streams)]
-    sound = rule.told_columns | _parts_of_identities(columns)
     eligible = [
-        column
-        for column in columns
-        if is_continuous(column) and not column.unit and column.name not in sound and not column.in_text
+        column for column in may_be_wrong(columns) if column.name not in rule.told_columns and not column.in_text
     ]
     if PathologyKind.MISSING in conditions.faults:
         order = severity.ordered(eligible, "gap order", streams)
@@ -89,12 +86,6 @@ def choose_faults(
     spare = tuple(column.name for column in columns if column.name not in rule.read)
     distractors = [faults.Distractors(columns=spare)] if spare else []
     return (*found, *corruptions, *mixed, *distractors)
-
-
-def _parts_of_identities(columns: Sequence[Column]) -> set[str]:
-    """Return identities and their parts. A reader of the others would see the true value of a faulty cell."""
-    laws = [(column.name, column.distribution) for column in columns if isinstance(column.distribution, Identity)]
-    return {name for column, law in laws for name in (column, *law.of)}
 
 
 def _label_noise(conditions: Conditions, link: Link, severity: Severity, streams: Streams) -> list[faults.Pathology]:

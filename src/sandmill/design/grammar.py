@@ -13,6 +13,7 @@ from sandmill.design.child_hints import fewer_rows
 from sandmill.design.columns import choose_columns, exact_shares
 from sandmill.design.conditions import Conditions, choose_conditions, no_faults
 from sandmill.design.decodings import convert_columns, mark_gaps, move_to_notes, state_sentinels, state_units
+from sandmill.design.dependence import limits_of
 from sandmill.design.draft_rule import orient, rule_of
 from sandmill.design.faults import Severity, choose_faults
 from sandmill.design.hints import HintPlan, add_spare, choose_hints, draw_asides
@@ -108,6 +109,7 @@ def design_task(
         pathologies=faults,
         subgroup=rule.subgroup,
         child=plan.child,
+        limits=limits_of(columns, domain.knows),
     )
     standardized = standardize_terms(unscaled, streams.child("standardize"))
     decodings = (

@@ -9,9 +9,10 @@ from scipy.special import expit, softmax
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.rule import evaluate_motif, latent_score
 from sandmill.mechanism.sampling import draw_rows
+from sandmill.models.columns import Column, Identity
 from sandmill.models.links import BinaryLink, Link, MulticlassLink, MultilabelLink, OrdinalLink
 from sandmill.models.mechanism import Mechanism
-from sandmill.models.motifs import UnitEffect
+from sandmill.models.motifs import TOLD_MOTIFS, UnitEffect
 from sandmill.rng import Streams
 
 _ROWS = 10_000
@@ -21,8 +22,13 @@ _LEAST_SCALE = 1e-6
 
 
 def standardize_terms(mechanism: Mechanism, streams: Streams) -> Mechanism:
-    """Standardise every motif to mean 0 and variance 1, so that weights are comparable. Unit effects already are."""
+    """Standardise every motif to mean 0 and variance 1, so that weights are comparable. Unit effects already are.
+
+    Identities get their mean and standard deviation. Where columns depend on each other, all weights are multiplied by
+    one number, so that the sum of the terms has the variance that it would have with independent terms.
+    """
     values = _draw(mechanism, streams)
+    mechanism = mechanism.model_copy(update={"columns": tuple(_fitted_law(c, values) for c in mechanism.columns)})
     columns = mechanism.column_by_name
     terms = []
     for term in mechanism.terms:
@@ -32,13 +38,42 @@ def standardize_terms(mechanism: Mechanism, streams: Streams) -> Mechanism:
         raw = evaluate_motif(term.motif, columns, values)
         scale = max(_six_digits(raw.std()), _LEAST_SCALE)
         terms.append(term.model_copy(update={"center": _six_digits(raw.mean()), "scale": scale}))
-    return mechanism.model_copy(update={"terms": tuple(terms)})
+    standardized = mechanism.model_copy(update={"terms": tuple(terms)})
+    return _with_wanted_variance(standardized, values) if _is_dependent(mechanism) else standardized
 
 
 def fit_link(mechanism: Mechanism, shares: Sequence[float], streams: Streams) -> Mechanism:
     """Fit intercepts or cuts so that classes or labels have the wanted shares. Links of numbers stay as they are."""
     eta = latent_score(mechanism, _draw(mechanism, streams))
     return mechanism.model_copy(update={"link": _fitted(mechanism.link, eta, shares)})
+
+
+def _fitted_law(column: Column, values: Mapping[str, Floats]) -> Column:
+    law = column.distribution
+    if not isinstance(law, Identity):
+        return column
+    cells = values[column.name]
+    fitted = {"center": _six_digits(cells.mean()), "scale": max(_six_digits(cells.std()), _LEAST_SCALE)}
+    return column.model_copy(update={"distribution": law.model_copy(update=fitted)})
+
+
+def _is_dependent(mechanism: Mechanism) -> bool:
+    """Return whether terms can be correlated, by factors, identities, limits or stated forms over several columns."""
+    has_identity = any(isinstance(column.distribution, Identity) for column in mechanism.columns)
+    is_stated = any(isinstance(term.motif, TOLD_MOTIFS) for term in mechanism.terms)
+    return bool(mechanism.factors or mechanism.limits) or has_identity or is_stated
+
+
+def _with_wanted_variance(mechanism: Mechanism, values: Mapping[str, Floats]) -> Mechanism:
+    """Scale all weights so that the outputs' total variance is the sum of the terms' variances."""
+    wanted = sum(weight**2 for term in mechanism.terms for weight in term.weights)
+    found = float(latent_score(mechanism, values).var(axis=0).sum())
+    factor = np.sqrt(wanted / found)
+    terms = [
+        term.model_copy(update={"weights": tuple(round(float(factor * weight), 5) for weight in term.weights)})
+        for term in mechanism.terms
+    ]
+    return mechanism.model_copy(update={"terms": tuple(terms)})
 
 
 def _fitted(link: Link, eta: Floats, shares: Sequence[float]) -> Link:

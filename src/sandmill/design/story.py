@@ -12,7 +12,8 @@ from sandmill.models.spec import Story
 
 def write_story(vocabulary: Vocabulary, columns: Sequence[Column], target: Target) -> Story:
     """Write the domain's story for the chosen columns and target."""
-    meanings = {word.name: word.meaning for word in vocabulary.words}
+    words = (*vocabulary.words, *vocabulary.domain.knows.identities)
+    meanings = {word.name: word.meaning for word in words}
     units = vocabulary.unit.plural if vocabulary.unit else None
     return _story(vocabulary.domain, {column.name: meanings[column.name] for column in columns}, target, units)
 

@@ -145,7 +145,7 @@ def infer_factors(rows: int, factors: int, scores: Sequence[Score], intervals: S
     for score in scores:
         precision += (1 / score.variance)[:, None, None] * np.outer(score.load, score.load)
         linear += (score.value / score.variance)[:, None] * score.load
-    covariance = np.linalg.inv(precision)
+    covariance = np.asarray(np.linalg.inv(precision), dtype=np.float64)
     mean = np.einsum("rij,rj->ri", covariance, linear)
     active = tuple(one for one in intervals if np.isfinite(one.low).any() or np.isfinite(one.high).any())
     mean, covariance, sites = _propagate(mean, covariance, active)
@@ -209,11 +209,15 @@ def _facing_down(low: Floats, high: Floats, centre: Floats) -> tuple[Floats, Flo
 
 def _lagrange(at: Floats, x: Floats) -> Floats:
     """Return the Lagrange polynomials of some points, shape (..., points). Numbers outside are moved to the ends."""
-    inside = np.clip(x, -_MOST_DEVIATION, _MOST_DEVIATION)[..., None]
-    apart = at[:, None] - at
-    others = ~np.eye(len(at), dtype=bool)
-    factors = [((inside - at[others[k]]) / apart[k][others[k]]).prod(axis=-1) for k in range(len(at))]
-    return np.stack(factors, axis=-1)
+    inside = np.clip(x, -_MOST_DEVIATION, _MOST_DEVIATION)
+    polynomials = np.empty((*x.shape, len(at)))
+    for place, point in enumerate(at):
+        others = np.delete(at, place)
+        product = np.full(x.shape, 1 / np.prod(point - others))
+        for other in others:
+            product *= inside - other
+        polynomials[..., place] = product
+    return polynomials
 
 
 @cache

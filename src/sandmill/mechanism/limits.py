@@ -24,9 +24,9 @@ def breaks(limit: Limit, values: Mapping[str, Floats]) -> NDArray[np.bool_]:
     if isinstance(limit, Order):
         return np.asarray(values[limit.lower] > values[limit.upper])
     is_excluded = np.isin(values[limit.by], limit.levels)
-    if limit.below is not None:
-        return is_excluded & (values[limit.column] < limit.below)
-    return is_excluded & (values[limit.column] > limit.above)
+    low = -np.inf if limit.below is None else limit.below
+    high = np.inf if limit.above is None else limit.above
+    return is_excluded & ((values[limit.column] < low) | (values[limit.column] > high))
 
 
 def columns_of_limit(limit: Limit) -> tuple[str, str]:

@@ -74,10 +74,7 @@ def draw_rows(mechanism: Mechanism, streams: Streams, rows: range, *, is_train: 
     copies = mechanism.duplicates()
     if copies and is_train:
         row_numbers = _with_copies(copies, row_numbers)
-    complete = draw_columns(mechanism, row_numbers, is_train=is_train)
-    if mechanism.subgroup:
-        chance = subgroup_chance(mechanism.subgroup, complete)
-        complete[SUBGROUP] = (row_numbers.uniforms("subgroup") < chance).astype(np.float64)
+    complete = _draw_columns(mechanism, row_numbers, is_train=is_train)
     complete, events = with_events(mechanism, row_numbers, complete)
     eta = np.broadcast_to(latent_score(mechanism, complete), (len(rows), output_count(mechanism.link)))
     target = draw_target(mechanism.link, eta, row_numbers)
@@ -98,6 +95,14 @@ def _with_copies(copies: Duplicates, row_numbers: RowNumbers) -> RowNumbers:
             return row_numbers
         earlier = np.floor(row_numbers.uniforms("copied row") * row_numbers.numbers).astype(np.int64)
         row_numbers = RowNumbers(row_numbers.streams, np.where(hit, earlier, row_numbers.numbers))
+
+
+def _draw_columns(mechanism: Mechanism, row_numbers: RowNumbers, *, is_train: bool) -> dict[str, Floats]:
+    values = draw_columns(mechanism, row_numbers, is_train=is_train)
+    if mechanism.subgroup:
+        chance = subgroup_chance(mechanism.subgroup, values)
+        values[SUBGROUP] = (row_numbers.uniforms("subgroup") < chance).astype(np.float64)
+    return values
 
 
 def _replace_labels(target: Floats, mechanism: Mechanism, noise: LabelNoise, row_numbers: RowNumbers) -> Floats:

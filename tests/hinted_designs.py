@@ -1,0 +1,45 @@
+"""Designs of domains with knowledge, which state hints."""
+
+from functools import cache
+from unittest.mock import patch
+
+from sandmill.design import design_task, grammar
+from sandmill.design.lexicon import load_domains
+from sandmill.models.base import Band
+from sandmill.models.hints import Form
+from sandmill.models.knowledge import Knowledge
+from sandmill.models.plan import Slot
+from sandmill.models.spec import TaskSpec
+from sandmill.models.structure import MetricName, TargetKind
+from sandmill.rng import Streams
+from sandmill.synth import Rendered, render
+from tests.designs import SECRET, make_seed
+
+BINARY, NUMBER = (TargetKind.BINARY, MetricName.ROC_AUC), (TargetKind.REGRESSION, MetricName.RMSE)
+KNOWING = tuple(domain for domain in load_domains() if domain.knows.targets)
+
+
+def design(slot: int, hardness: float, task: tuple[TargetKind, MetricName] = BINARY, *, knows: bool = True) -> TaskSpec:
+    """A design of a domain with knowledge, or of the same domain without it."""
+    domain = KNOWING[slot % len(KNOWING)]
+    used = domain if knows else domain.model_copy(update={"knows": Knowledge()})
+    with patch.object(grammar, "_draw_domain", lambda _: used):
+        streams = Streams(SECRET, f"hinted {slot}")
+        return design_task(Slot(number=slot, seed=make_seed(*task), band=Band.HARD), streams, hardness)
+
+
+@cache
+def hinted(slot: int, hardness: float = 0.5, task: tuple[TargetKind, MetricName] = BINARY) -> TaskSpec:
+    return design(slot, hardness, task)
+
+
+@cache
+def small_rendered(slot: int, task: tuple[TargetKind, MetricName] = BINARY) -> Rendered:
+    spec = hinted(slot, 0.5, task)
+    return render(
+        spec.model_copy(update={"sizes": spec.sizes.model_copy(update={"feedback": 300, "final": 600})}), SECRET
+    )
+
+
+def told(spec: TaskSpec) -> list[Form]:
+    return [hint.fact for hint in spec.hints if isinstance(hint.fact, Form) and hint.matters]

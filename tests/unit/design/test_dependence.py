@@ -1,0 +1,147 @@
+"""Designs take dependences from what their domain knows, and stay as they are where it knows nothing."""
+
+import numpy as np
+import pytest
+
+from sandmill.design import grammar
+from sandmill.mechanism import draw_rows
+from sandmill.mechanism.limits import breaks_a_limit
+from sandmill.mechanism.rule import latent_score
+from sandmill.models.base import Band
+from sandmill.models.columns import Categorical, Identity, LogNormal
+from sandmill.models.domain import Domain
+from sandmill.models.faults import Missing, Outliers, UnitMixup
+from sandmill.models.mechanism import Order
+from sandmill.models.plan import Slot
+from sandmill.models.spec import TaskSpec
+from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
+from sandmill.rng import Streams
+from tests.designs import SECRET, make_seed
+from tests.known_domain import BARE, known_domain
+
+TASKS = ((TargetKind.BINARY, MetricName.ROC_AUC), (TargetKind.REGRESSION, MetricName.RMSE))
+FORMER = (
+    "5abf7cba031e525abbc0cfa1a74056cea3101d055b6d6efbee4748ddd174d1ec",
+    "fdc07e8cb7954407001b4b9ed5506ef3d9b9e60774c897a36322507208ddcd10",
+    "adacab6c4794ff2aab4a573fb2c493ecce063d6fc62faafc3208f223bf0d8c26",
+    "6ee66666ecdec009d44d142bbb8687809fb4e542cc05f121961211d550b98479",
+    "3b557d54aa5e6e329db235c3282a6ffbb6d849e1d817ccc6eb397ae203b22be9",
+    "f4a420540489b7f3ce6428fabe5da6e4e455e83bc46a5ad4509aa414e06df581",
+)
+"""Fingerprints of designs from before domains knew of dependences."""
+
+
+@pytest.fixture
+def designs(monkeypatch):
+    def make(domain: Domain, slots: range, tasks=TASKS) -> list[TaskSpec]:
+        monkeypatch.setattr(grammar, "load_domains", lambda: (domain,))
+        found = []
+        for target, metric in tasks:
+            for slot in slots:
+                split = SplitKind.GROUPED if slot % 3 == 1 else SplitKind.RANDOM
+                seed = make_seed(target, metric, split=split, pathologies=(PathologyKind.OUTLIERS,))
+                streams = Streams(SECRET, "plan").child(f"slot {slot}")
+                found.append(grammar.design_task(Slot(number=slot, seed=seed, band=Band.MEDIUM), streams, 0.5))
+        return found
+
+    return make
+
+
+def test_designs_of_domains_without_knowledge_are_as_before(designs):
+    made = designs(BARE, range(3))
+    assert tuple(spec.fingerprint for spec in made) == FORMER
+
+
+def test_loadings_are_those_of_the_domain_a_little_changed(designs):
+    domain = known_domain()
+    size, weather = (factor.loads for factor in domain.knows.factors)
+    seen = set()
+    for spec in designs(domain, range(6)):
+        for column in spec.mechanism.columns:
+            loads = (size.get(column.name, 0.0), weather.get(column.name, 0.0))
+            if not any(loads) or column.name == "hour":
+                assert column.loadings == ()
+                continue
+            for load, wanted in zip(column.loadings, loads, strict=True):
+                assert abs(load) <= 1.15 * abs(wanted)
+                assert load * wanted >= 0
+                assert abs(load) >= 0.8 * abs(wanted)
+                seen.add(round(load, 4))
+            assert sum(load**2 for load in column.loadings) <= 0.92
+            law = column.distribution
+            if isinstance(law, Categorical):
+                assert tuple(law.levels[code] for code in law.order) == domain.knows.level_orders[column.name]
+    assert len(seen) > 20
+
+
+def test_correlations_of_the_domain_occur(designs):
+    found = []
+    for spec in designs(known_domain(), range(6), TASKS[:1]):
+        columns = spec.mechanism.column_by_name
+        cells = draw_rows(spec.mechanism, Streams(SECRET, "rows"), range(3000), is_train=False).complete
+        for left, right in (("length_m", "stock"), ("heat_c", "noise_db")):
+            if left in columns and right in columns and columns[left].unit == columns[right].unit is None:
+                found.append(np.corrcoef(*(np.log(np.abs(cells[name])) for name in (left, right)))[0, 1])
+    assert len(found) > 2
+    assert max(found) < -0.2
+
+
+def test_identities_and_limits_fit_the_chosen_columns(designs):
+    identities, limits = set(), set()
+    for spec in designs(known_domain(), range(5)):
+        mechanism, columns = spec.mechanism, spec.mechanism.column_by_name
+        faulty = {fault.column for fault in mechanism.pathologies if isinstance(fault, Missing | Outliers | UnitMixup)}
+        cells = draw_rows(mechanism, Streams(SECRET, "rows"), range(2000), is_train=False).complete
+        for column in mechanism.columns:
+            law = column.distribution
+            if isinstance(law, Identity):
+                identities.add(column.name)
+                assert set(law.of) <= columns.keys() - faulty
+                assert spec.story.column_meanings[column.name]
+                assert abs(cells[column.name].mean() - law.center) < 0.25 * law.scale
+                assert 0.8 < cells[column.name].std() / law.scale < 1.25
+        for limit in mechanism.limits:
+            pair = (limit.lower, limit.upper) if isinstance(limit, Order) else (limit.column, limit.by)
+            assert all(columns[name].unit is None for name in pair)
+            limits.add(pair)
+        if {"length_m", "weight_kg"} <= columns.keys():
+            assert Order(lower="length_m", upper="weight_kg") in mechanism.limits
+        if {"noise_db", "gate"} <= columns.keys():
+            codes = tuple(columns["gate"].distribution.levels.index(level) for level in ("east", "west"))
+            ends = {(limit.below, limit.above) for limit in mechanism.limits if getattr(limit, "levels", ()) == codes}
+            assert ends == {(20.0, None), (None, 34.0)}
+        if mechanism.limits:
+            assert not breaks_a_limit(mechanism, cells).any()
+    assert identities == {"load_kg_m", "warmth"}, "a quotient by a column that can be 0 is left out"
+    assert len(limits) >= 2
+
+
+def test_the_rule_has_the_wanted_variance_where_terms_are_correlated(designs):
+    """The sum of weights squared is the variance that independent terms would have; numbers want 1."""
+    for domain in (BARE, known_domain()):
+        for spec in designs(domain, range(5), TASKS[1:]):
+            rows = draw_rows(spec.mechanism, Streams(SECRET, "variance"), range(8000), is_train=False)
+            spread = float(latent_score(spec.mechanism, rows.complete).std())
+            background = sum(term.motif.motif in ("drift", "unit_effect") for term in spec.mechanism.terms)
+            assert abs(spread - np.sqrt(1 + 0.12 * background)) < 0.12, spec.mechanism.motif_names
+
+
+def test_dependence_draws_belong_to_names(designs):
+    """Taking away distractors changes no loading of the others."""
+    domain = known_domain()
+    fewer = domain.model_copy(update={"numeric": tuple(word for word in domain.numeric if word.name != "rest")})
+    one, other = (
+        {column.name: column.loadings for spec in designs(of, range(1), TASKS[:1]) for column in spec.mechanism.columns}
+        for of in (domain, fewer)
+    )
+    common = {name for name in one.keys() & other.keys() if one[name]}
+    assert len(common) > 2
+    assert all(one[name] == other[name] for name in common)
+
+
+def test_columns_of_ratios_stay_positive(designs):
+    for spec in designs(known_domain(), range(2)):
+        cells = draw_rows(spec.mechanism, Streams(SECRET, "rows"), range(500), is_train=True).complete
+        for column in spec.mechanism.columns:
+            if isinstance(column.distribution, LogNormal):
+                assert cells[column.name].min() > 0

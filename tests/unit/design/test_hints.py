@@ -1,0 +1,146 @@
+"""Designs state forms of their rule and others, at a share of the signal that grows with hardness."""
+
+from collections import Counter
+
+import numpy as np
+
+from sandmill.design import hints as module
+from sandmill.design.hints import CHANCE_OF_HINTS, choose_hints, columns_told
+from sandmill.design.vocabulary import choose_vocabulary
+from sandmill.mechanism import draw_rows
+from sandmill.mechanism.rule import evaluate_motif
+from sandmill.models.hints import DATA_DICTIONARY, Form, Hint, Sentinel, Units
+from sandmill.models.motifs import TOLD_MOTIFS, Aggregate, CodeValue, Conditional, NormDistance, columns_of
+from sandmill.rng import Streams
+from tests.designs import SECRET
+from tests.hinted_designs import KNOWING, design, hinted, told
+from tests.unit.design.test_grammar import frames
+
+SLOTS = range(14)
+
+
+def plans(number):
+    for place in range(number):
+        streams = Streams(SECRET, f"plan {place}")
+        words = choose_vocabulary(KNOWING[place % len(KNOWING)], frames()[0], streams)
+        yield words, choose_hints(words, streams)
+
+
+def test_most_designs_have_hints_of_every_kind_over_different_columns():
+    found, kinds = 0, Counter()
+    for words, plan in plans(120):
+        found += bool(plan.told)
+        kinds.update(type(word).__name__ for word in plan.told)
+        read = [name for word in plan.told if not isinstance(word, Hint) for name in columns_told(word)]
+        assert len(read) == len(set(read))
+        assert len(plan.told) <= 3
+        assert sum(word.name not in read for word in words.numeric) >= 5
+    assert abs(found / 120 - CHANCE_OF_HINTS) < 0.1
+    assert set(kinds) == {"FormulaWord", "ConditionWord", "NormWord", "CodeTableWord", "Hint"}
+    assert min(kinds.values()) >= 8
+
+
+def told_share(spec):
+    parts = [(term, float(np.mean(np.square(term.weights)))) for term in spec.mechanism.terms]
+    return sum(part for term, part in parts if isinstance(term.motif, TOLD_MOTIFS)) / sum(part for _, part in parts)
+
+
+def test_told_motifs_carry_more_of_the_signal_in_harder_designs():
+    for hardness, share in ((0.0, 0.15), (0.5, 0.5), (1.0, 0.7)):
+        shares = [told_share(spec) for slot in SLOTS if told(spec := hinted(slot, hardness))]
+        assert len(shares) >= 9
+        assert min(shares) > share * 0.85
+        assert max(shares) < share + 0.02
+
+
+def test_hardness_takes_a_prefix_of_the_same_hints():
+    for slot in SLOTS:
+        names = [[form.name for form in told(hinted(slot, hardness))] for hardness in (0.0, 0.5, 1.0)]
+        assert names[0] == names[1][: len(names[0])]
+        assert names[1] == names[2][: len(names[1])]
+        facts = [{form.name: form for form in told(hinted(slot, hardness))} for hardness in (0.0, 1.0)]
+        shared = set(facts[0]) & set(facts[1])
+        assert {name: facts[0][name] for name in shared} == {name: facts[1][name] for name in shared}
+
+
+def test_hints_that_matter_are_terms_and_others_are_not():
+    useless = 0
+    for slot in SLOTS:
+        spec = hinted(slot, 1.0)
+        motifs = [term.motif for term in spec.mechanism.terms]
+        assert [form.motif for form in told(spec)] == [motif for motif in motifs if isinstance(motif, TOLD_MOTIFS)]
+        for hint in spec.hints:
+            if isinstance(hint.fact, Form) and not hint.matters:
+                useless += 1
+                assert hint.fact.motif not in motifs
+                assert set(columns_of(hint.fact.motif)) <= set(spec.mechanism.column_by_name)
+    assert useless >= len(SLOTS)
+
+
+def test_columns_of_told_forms_have_no_faults():
+    for slot in SLOTS:
+        mechanism = hinted(slot, 1.0).mechanism
+        faulty = {fault.column for fault in (*mechanism.cell_faults(), *mechanism.mixed_types())}
+        assert not faulty & {name for form in told(hinted(slot, 1.0)) for name in columns_of(form.motif)}
+
+
+def test_conditions_hold_in_a_fitting_share_of_rows_and_norms_differ():
+    seen = Counter()
+    for slot in SLOTS:
+        mechanism = hinted(slot, 1.0).mechanism
+        rows = draw_rows(mechanism, Streams(SECRET, "rows"), range(3000), is_train=False).complete
+        for form in told(hinted(slot, 1.0)):
+            match form.motif:
+                case Conditional(when=when):
+                    holds = evaluate_motif(Conditional(when=when), mechanism.column_by_name, rows)
+                    seen["conditions"] += 1
+                    assert 0.12 < holds.mean() < 0.7, form.name
+                case NormDistance(norms=norms):
+                    seen["norms"] += 1
+                    assert len(set(norms)) == len(norms)
+                case CodeValue(values=values):
+                    seen["codes"] += 1
+                    assert len(values) >= 8
+                case Aggregate():
+                    seen["summaries"] += 1
+    assert min(seen.values()) >= 1
+    assert len(seen) == 4
+
+
+def test_units_and_numbers_for_missing_cells_are_stated():
+    found = Counter()
+    for slot in SLOTS:
+        spec = hinted(slot, 1.0)
+        facts = [hint.fact for hint in spec.hints if hint.file == DATA_DICTIONARY]
+        for column in spec.mechanism.columns:
+            if (units := column.conversion) is not None:
+                found["units"] += 1
+                assert len(set(units.factors) | set(units.offsets)) >= 2
+                assert Units(column=column.name, by=units.by, factors=units.factors, offsets=units.offsets) in facts
+        for gap in spec.mechanism.missing():
+            if gap.sentinel is not None:
+                found["sentinels"] += 1
+                assert Sentinel(column=gap.column, value=gap.sentinel) in facts
+    assert min(found["units"], found["sentinels"]) >= 3
+
+
+def test_a_domain_without_knowledge_states_nothing_and_draws_nothing(monkeypatch):
+    def refuse(*_):
+        raise AssertionError("no hint may be drawn")
+
+    monkeypatch.setattr("sandmill.design.grammar.choose_hints", refuse)
+    monkeypatch.setattr("sandmill.design.grammar.draw_priors", refuse)
+    spec = design(0, 0.5, knows=False)
+    assert (spec.hints, spec.notes, spec.mechanism.child, spec.story.asides) == ((), None, None, ())
+    assert not any(isinstance(term.motif, TOLD_MOTIFS) for term in spec.mechanism.terms)
+
+
+def test_without_hints_a_design_has_no_told_motif(monkeypatch):
+    monkeypatch.setattr(module, "CHANCE_OF_HINTS", 0.0)
+    spec = design(3, 1.0)
+    assert not spec.hints
+    assert spec.mechanism.child is None
+
+
+def test_a_design_is_a_function_of_its_streams():
+    assert design(1, 0.7) == design(1, 0.7)

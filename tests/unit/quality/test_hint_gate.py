@@ -1,0 +1,119 @@
+"""The gate on hints lets sound packages pass and finds facts that are not stated, wrong or of no use."""
+
+import pytest
+
+from sandmill.layouts.base import DESCRIPTION
+from sandmill.models.hints import DATA_DICTIONARY, Form, Sentinel, Units
+from sandmill.models.motifs import CodeValue, Conditional, Formula, NormDistance
+from sandmill.models.package import TaskPackage
+from sandmill.quality.gates import check_package
+from sandmill.quality.hint_gate import check_hints
+from sandmill.quality.package_tables import read_package
+from tests.hinted_designs import hinted, small_rendered
+
+SLOTS = range(14)
+
+
+def findings(package: TaskPackage) -> list[str]:
+    return list(check_hints(read_package(package)))
+
+
+def find(wanted, *, matters=True):
+    """The first package with a hint that fits, and the hint."""
+    for slot in SLOTS:
+        for hint in hinted(slot).hints:
+            of_form = isinstance(hint.fact, Form) and isinstance(hint.fact.motif, wanted)
+            if (of_form or isinstance(hint.fact, wanted)) and hint.matters is matters:
+                return small_rendered(slot).package, hint
+    raise LookupError(wanted)
+
+
+def with_public(package: TaskPackage, name: str, old: str, new: str) -> TaskPackage:
+    content = package.public[name].decode()
+    assert old in content
+    public = {**package.public, name: content.replace(old, new).encode()}
+    return package.model_copy(update={"public": public})
+
+
+def with_hints(package: TaskPackage, change) -> TaskPackage:
+    spec = package.spec.model_copy(update={"hints": tuple(change(package.spec.hints))})
+    return package.model_copy(update={"spec": spec})
+
+
+@pytest.mark.parametrize("slot", [0, 1, 2, 3, 4, 5])
+def test_sound_packages_pass_all_gates(slot):
+    assert [str(finding) for finding in check_package(small_rendered(slot).package)] == []
+
+
+@pytest.mark.parametrize("kind", [Formula, Conditional, NormDistance, CodeValue, Sentinel, Units])
+def test_a_hint_that_is_not_in_its_file_is_found(kind):
+    package, hint = find(kind)
+    (problem, *_) = findings(with_public(package, hint.file, hint.text, "Nothing of that."))
+    assert f"{hint.file}: does not state the hint" in problem
+
+
+@pytest.mark.parametrize("kind", [Conditional, NormDistance, CodeValue])
+def test_a_text_without_the_numbers_and_levels_of_its_fact_is_found(kind):
+    package, hint = find(kind)
+    short = hint.model_copy(update={"text": "The house has `its` ways."})
+    changed = with_hints(package, lambda hints: [short if one == hint else one for one in hints])
+    problems = findings(with_public(changed, hint.file, hint.text, short.text))
+    assert any("does not state" in problem for problem in problems)
+
+
+def test_a_wrong_number_for_missing_cells_is_found():
+    package, hint = find(Sentinel)
+    other = hint.fact.model_copy(update={"value": hint.fact.value - 1})
+    wrong = hint.model_copy(update={"fact": other})
+    problems = findings(with_hints(package, lambda hints: [wrong if one == hint else one for one in hints]))
+    assert any("does not state the number" in problem for problem in problems)
+    assert any(f"no hint states the number for missing cells of {other.column}" in problem for problem in problems)
+
+
+def test_a_number_for_missing_cells_among_the_values_is_found():
+    package, hint = find(Sentinel)
+    cells = read_package(package).train[hint.fact.column].drop_nulls()
+    inside = hint.model_copy(update={"fact": hint.fact.model_copy(update={"value": float(cells.median())})})
+    problems = findings(with_hints(package, lambda hints: [*hints, inside]))
+    assert any("means a missing cell, but values reach" in problem for problem in problems)
+
+
+def test_units_that_no_hint_states_are_found():
+    package, hint = find(Units)
+    problems = findings(with_hints(package, lambda hints: [one for one in hints if one != hint]))
+    assert f"no hint states the units of {hint.fact.column}" in problems
+
+
+def test_a_hint_about_its_own_use_that_is_wrong_is_found():
+    package, hint = find(Formula)
+    useless = hint.model_copy(update={"matters": False})
+    problems = findings(with_hints(package, lambda hints: [useless if one == hint else one for one in hints]))
+    assert any("is part of the rule, which its design denies" in problem for problem in problems)
+    package, hint = find(Conditional, matters=False)
+    used = hint.model_copy(update={"matters": True})
+    problems = findings(with_hints(package, lambda hints: [used if one == hint else one for one in hints]))
+    assert any("is not part of the rule" in problem for problem in problems)
+
+
+def test_a_reader_who_follows_the_hints_must_get_the_values_of_the_mechanism():
+    for slot in SLOTS:
+        package = small_rendered(slot).package
+        for column in package.spec.mechanism.columns:
+            forms = [hint.fact.motif for hint in package.spec.hints if isinstance(hint.fact, Form)]
+            if column.conversion and any(isinstance(m, Formula) and column.name in str(m) for m in forms):
+                untold = with_hints(package, lambda hints: [h for h in hints if not isinstance(h.fact, Units)])
+                assert any("gives other values" in problem for problem in findings(untold))
+                return
+    pytest.skip("no design converts a column of a formula")
+
+
+def test_words_about_the_mechanism_in_the_dictionary_are_found():
+    package, hint = find(CodeValue)
+    spoken = with_public(package, DATA_DICTIONARY, hint.text, f"{hint.text}\n\nThe latent rule knows.")
+    assert any("speaks of the mechanism" in problem for problem in findings(spoken))
+
+
+def test_hints_of_the_description_are_no_secret_numbers():
+    package, _ = find(Conditional)
+    assert DESCRIPTION in package.public
+    assert not [finding for finding in check_package(package) if "numbers of the mechanism" in str(finding)]

@@ -1,0 +1,88 @@
+"""Texts state hints among other sentences, and files hold cells as the hints say."""
+
+from collections import Counter
+
+import numpy as np
+import polars as pl
+
+from sandmill.layouts.base import DESCRIPTION, layout_of
+from sandmill.mechanism.units import encode
+from sandmill.models.columns import Categorical
+from sandmill.models.hints import DATA_DICTIONARY
+from sandmill.synth.tell import data_dictionary, house_sections
+from tests.designs import make_image_spec
+from tests.hinted_designs import hinted, small_rendered
+
+SLOTS = range(14)
+
+
+def test_hints_and_asides_stand_in_the_texts_word_for_word():
+    for slot in SLOTS:
+        package = small_rendered(slot).package
+        page = package.public[DESCRIPTION].decode()
+        assert all(hint.text in package.public[hint.file].decode() for hint in package.spec.hints)
+        assert all(aside in page for aside in package.spec.story.asides)
+        assert set(package.public) == layout_of(package.spec).files_of(package.spec)
+        for name in package.public:
+            assert f"`public/{name}`" in page or name == DESCRIPTION
+
+
+def test_headings_and_the_place_of_hints_vary():
+    headings, firsts = Counter(), Counter()
+    for slot in SLOTS:
+        spec = hinted(slot)
+        sections = house_sections(spec)
+        headings.update(section for section in sections if section.startswith("## "))
+        firsts[any(sections[1].startswith(hint.text) for hint in spec.hints)] += 1
+        paragraphs = [part for section in sections[1::2] for part in section.split("\n\n")]
+        assert sum(map(len, paragraphs)) > 0
+    assert len(headings) >= 4
+    assert len(firsts) == 2
+
+
+def test_texts_do_not_depend_on_the_size_of_the_test():
+    spec = hinted(1)
+    larger = spec.model_copy(update={"sizes": spec.sizes.model_copy(update={"final": 7777})})
+    assert house_sections(larger) == house_sections(spec)
+    assert data_dictionary(larger) == data_dictionary(spec)
+
+
+def test_a_task_without_such_hints_has_no_dictionary():
+    spec = hinted(1)
+    assert data_dictionary(spec.model_copy(update={"hints": ()})) is None
+    assert DATA_DICTIONARY not in layout_of(spec).files_of(spec.model_copy(update={"hints": ()}))
+    assert house_sections(make_image_spec()) == []
+
+
+def test_files_hold_sentinels_and_converted_cells():
+    seen = Counter()
+    for slot in SLOTS:
+        rendered = small_rendered(slot)
+        mechanism, cells = rendered.package.spec.mechanism, rendered.test_draw.observed
+        frame = pl.read_csv(rendered.package.public["test.csv"])
+        for gap in mechanism.missing():
+            if gap.sentinel is not None and gap.column in frame.columns:
+                missing = np.isnan(cells[gap.column])
+                written = frame[gap.column].cast(pl.Float64).to_numpy()
+                assert (written[missing] == gap.sentinel).all()
+                assert not (written[~missing] == gap.sentinel).any()
+                assert "Some cells are empty" not in line_of(rendered.package.public[DESCRIPTION].decode(), gap.column)
+                seen["sentinels"] += 1
+        for column in mechanism.columns:
+            if column.conversion and frame[column.name].dtype != pl.String:
+                codes = cells[column.conversion.by]
+                expected = encode(column, cells[column.name], codes)
+                known = ~np.isnan(cells[column.name])
+                written = frame[column.name].cast(pl.Float64).to_numpy()
+                np.testing.assert_allclose(written[known], expected[known])
+                level = mechanism.column_by_name[column.conversion.by].distribution
+                assert isinstance(level, Categorical)
+                other = np.asarray(column.conversion.factors)[codes.astype(int)] != 1
+                if other.any():
+                    assert not np.allclose(written[known & other], cells[column.name][known & other])
+                    seen["units"] += 1
+    assert min(seen["sentinels"], seen["units"]) >= 2
+
+
+def line_of(page: str, column: str) -> str:
+    return next(line for line in page.splitlines() if line.startswith(f"| `{column}` |"))
