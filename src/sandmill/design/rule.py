@@ -96,9 +96,10 @@ def choose_rule(
     """
     taken = {*reserved, *(name for motif in wanted for name in columns_of(motif))}
     given = [motif for motif in wanted if motif.motif not in PLAIN_KINDS][:HIDDEN_MOTIFS]
-    given.sort(key=lambda motif: motif.motif not in FINDABLE_KINDS)
     order = _order_hidden(conditions, rng)
     hidden = [*given, *_choose(order, HIDDEN_MOTIFS - len(given), vocabulary, taken, rng)]
+    if given:
+        hidden.sort(key=lambda motif: motif.motif not in FINDABLE_KINDS)
     subgroup = None
     if any(isinstance(motif, LocalRule) for motif in hidden):
         try:

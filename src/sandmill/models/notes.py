@@ -21,7 +21,11 @@ class NoteValue(Frozen):
     def _phrases_hold_the_value(self) -> "NoteValue":
         if bad := [phrase for phrase in self.phrases if phrase.count("{value}") != 1]:
             raise ValueError(f"{self.column}: phrases hold {{value}} once: {bad[0]!r}")
-        if re.compile(self.pattern).groups < 1:
+        try:
+            groups = re.compile(self.pattern).groups
+        except re.error as error:
+            raise ValueError(f"{self.column}: its pattern is no regular expression: {error}") from None
+        if groups < 1:
             raise ValueError(f"{self.column}: its pattern has no group")
         return self
 

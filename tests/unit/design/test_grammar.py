@@ -30,7 +30,7 @@ from sandmill.models.links import (
     class_names,
 )
 from sandmill.models.mechanism import Subgroup
-from sandmill.models.motifs import Drift, Lookup, UnitEffect, columns_of, cuts_of
+from sandmill.models.motifs import TOLD_MOTIFS, Drift, Lookup, UnitEffect, columns_of, cuts_of
 from sandmill.models.plan import Slot
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
 from sandmill.pipeline.band_search import AIM, first_hardness, steer
@@ -80,7 +80,8 @@ def test_motifs_and_faults_are_all_reached():
         make_spec(*TASKS[0], slot, 0.8, pathologies=(PathologyKind.HIGH_CARDINALITY,)) for slot in range(12)
     ]
     motifs = Counter(name for spec in specs for name in spec.mechanism.motif_names)
-    assert set(motifs) == {*PLAIN_KINDS, *HIDDEN_KINDS} - {"high_cardinality_lookup"}
+    told = {motif.model_fields["motif"].default for motif in TOLD_MOTIFS}
+    assert set(motifs) == {*PLAIN_KINDS, *HIDDEN_KINDS, *told} - {"high_cardinality_lookup"}
     assert min(motifs.values()) >= 5
     assert any(len(effects) >= 20 for spec in with_many_levels for effects in lookups(spec))
     assert {len(effects) < 20 for spec in specs for effects in lookups(spec)} == {True, False}
@@ -156,8 +157,7 @@ def test_cuts_lie_between_values_that_can_be_written_and_leave_rows_on_both_side
     for spec in many_specs()[:50]:
         mechanism, cells = spec.mechanism, None
         for term in mechanism.terms:
-            for cut in (cut for name in columns_of(term.motif) for cut in cuts_of(term.motif, name)):
-                (name,) = columns_of(term.motif)
+            for name, cut in ((of, cut) for of in columns_of(term.motif) for cut in cuts_of(term.motif, of)):
                 column = mechanism.column_by_name[name]
                 steps = cut * 10**column.decimals
                 assert abs(steps - round(steps - 0.5) - 0.5) < 1e-6
@@ -242,9 +242,12 @@ def test_the_story_speaks_of_every_column_and_the_levels_in_the_files_are_declar
 
     package = make_rendered().package
     conditions = pl.read_csv(package.public["train.csv"])
-    assert set(package.spec.story.column_meanings) == set(conditions.columns) - {"id", package.facts.target_column}
+    told = {column.name for column in package.spec.mechanism.columns if column.in_text}
+    notes = {package.spec.notes.name} if package.spec.notes else set()
+    shown = set(conditions.columns) - {"id", package.facts.target_column} - notes
+    assert set(package.spec.story.column_meanings) == shown | told
     for column in package.spec.mechanism.columns:
-        if isinstance(column.distribution, Categorical):
+        if isinstance(column.distribution, Categorical) and not column.in_text:
             assert set(conditions[column.name].unique()) <= set(column.distribution.levels)
 
 

@@ -137,5 +137,7 @@ def test_copies_have_the_same_note():
 def test_designs_whose_notes_and_columns_disagree_are_refused():
     with pytest.raises(ValidationError, match="notes hold"):
         type(SPEC).model_validate({**SPEC.model_dump(), "notes": None})
+    with pytest.raises(ValidationError, match="no regular expression"):
+        NoteValue(column="a", phrases=("It is {value}.",), pattern="is (")
     with pytest.raises(ValidationError, match="has no group"):
         NoteValue(column="a", phrases=("It is {value}.",), pattern=r"is \d+")
