@@ -31,10 +31,12 @@ class Entry:
     tier: Tier
     decision: str = "decide"
     """Function that turns its scores into an answer."""
+    module: str = ""
+    """Module of `calibrate.solvers` that holds it, if it is not that of its tier."""
 
     def load(self) -> Callable[[Any], Any]:
         """Import the solver, from a `solvers.table.Table` to scores, when it runs: scikit-learn is slow to load."""
-        return _load(str(self.tier), self.name)
+        return _load(self.module or str(self.tier), self.name)
 
     def load_decision(self) -> Callable[[Any, Any], Any]:
         """Import what turns its scores into an answer."""
@@ -52,8 +54,8 @@ def _load(module: str, name: str) -> Callable[..., Any]:
     return function
 
 
-def _tier(tier: Tier, *names: str, decision: str = "decide") -> tuple[Entry, ...]:
-    return tuple(Entry(name, tier, decision) for name in names)
+def _tier(tier: Tier, *names: str, decision: str = "decide", module: str = "") -> tuple[Entry, ...]:
+    return tuple(Entry(name, tier, decision, module) for name in names)
 
 
 PANEL: tuple[Entry, ...] = (
@@ -116,7 +118,9 @@ PANEL: tuple[Entry, ...] = (
         "recency_search",
     ),
     *_tier(Tier.SEARCH, "cutoff_search", decision="cut_best"),
+    *_tier(Tier.SEARCH, "bank_sparse", "bank_process", module="strong"),
     *_tier(Tier.ENSEMBLE, "blend_usual", "blend_searched", "blend_wide"),
+    *_tier(Tier.ENSEMBLE, "bank_mixture", module="strong"),
 )
 """The ladder, weakest tier first. One entry set for all tasks: an entry never knows how a task was made."""
 

@@ -4,8 +4,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
+from sandmill.calibrate.adversary import run_adversary
 from sandmill.calibrate.panel import PANEL, Panel, PanelRun
 from sandmill.calibrate.readers import READERS, Stated, read_table, run_readers
+from sandmill.layouts.base import SAMPLE
+from sandmill.layouts.tables import TABLES
 from sandmill.models.base import MedalRule
 from sandmill.models.calibration import Tier
 from sandmill.models.package import TaskFacts
@@ -46,6 +51,7 @@ class Contest:
     ) -> None:
         for path, content in files.items():
             (folder / path).write_bytes(content)
+        self._child_tables = child_tables(files)
         self.panel = Panel(folder, facts, earlier.panel if earlier else None)
         self.reader: Any = None
         """The table of a reader; None if nothing is stated."""
@@ -61,5 +67,11 @@ class Contest:
         return [] if self.reader is None else run_readers(self.panel, self.reader, READERS)
 
     def run_adversaries(self) -> list[PanelRun]:
-        """Run the solvers that are on no board."""
-        return []
+        """Run the solver that is on no board."""
+        return [run_adversary(self.panel, self._child_tables)]
+
+
+def child_tables(files: Mapping[str, bytes]) -> dict[str, pl.DataFrame]:
+    """Return the tables of a public folder beside training rows, test rows and the sample submission."""
+    others = sorted(path for path in files.keys() - {TABLES.train, TABLES.test, SAMPLE} if path.endswith(".csv"))
+    return {path: pl.read_csv(files[path]) for path in others}

@@ -81,7 +81,8 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
             if not low <= probed < high:
                 raise OffBand(probed, wanted)
         runs += tried.run([entry for entry in board_entries(rule) if entry not in _PROBE])
-        runs += [*tried.run_readers(), *tried.run_adversaries()]
+        if rule == "milestones":
+            runs += [*tried.run_readers(), *tried.run_adversaries()]
         streams = Streams(secret, pilot.spec.rows_key).child(f"calibrate {attempt.replicate}")
         draws = measure_draws(pilot, tried, runs, stated, streams) if rule == "milestones" else None
         sizing = _size(attempt, pilot, runs, draws, streams)
@@ -89,8 +90,10 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         rendered = render(sized(pilot.spec, sizing), secret, attempt.replicate, pilot.drawn)
         package, answers = rendered.package, rendered.answers
         contest = Contest(Path(name), package.public, facts, stated, tried)
-        board = [*contest.run(board_entries(rule)), *contest.run_readers()]
-        beside = contest.run_adversaries()
+        board = contest.run(board_entries(rule))
+        beside = []
+        if rule == "milestones":
+            board, beside = [*board, *contest.run_readers()], contest.run_adversaries()
         panel_s = time.process_time() - started
         if panel_s > PANEL_BUDGET_S:
             detail = f"the panel took {panel_s:.1f} s; its budget is {PANEL_BUDGET_S:g} s of processor time a design"

@@ -125,3 +125,22 @@ def stack(table: Table) -> Any:
     tested = [as_responses(table.cached("linear_tuned", linear_tuned), table), as_responses(forest, table), curved]
     stacked = Design(np.hstack([straight, bagged, unseen]), np.hstack(tested)).scaled()
     return tuned_scores(stacked, table)
+
+
+def bank_sparse(table: Table) -> Any:
+    """Tuned linear model on the features that a Bayesian average of sparse models selects from a large bank."""
+    from sandmill.calibrate.adversary.variants import with_columns
+
+    return tuned_scores(with_columns(table), table)
+
+
+def bank_process(table: Table) -> Any:
+    """A smooth function of the selected features and the columns."""
+    from sandmill.calibrate.adversary.variants import with_columns
+
+    return smooth_scores(*smooth(with_columns(table), responses(table), table), table)
+
+
+def bank_mixture(table: Table) -> Any:
+    """The average of both."""
+    return (table.cached("bank_sparse", bank_sparse) + table.cached("bank_process", bank_process)) / 2

@@ -1,0 +1,73 @@
+"""Frozen blind ensembles outside of the panel: how far a strong script comes on a task that it does not read.
+
+An adversary sees the files, the metric and the kinds of columns, and no name and no text. A version is never changed
+after a release was measured with it: a better ensemble gets a new name here, and `FROZEN` points to it.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from sandmill.models.calibration import Tier
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from sandmill.calibrate.panel import Panel, PanelRun
+
+FROZEN = "blind_v1"
+"""The adversary that tasks are measured with.
+
+`blind_v1` averages six models: a Bayesian average of sparse sums over a bank of features, a Gaussian process over the
+columns and another over columns and selected features, extra trees, gradient boosting and support vectors. The weights
+are those of least squared error on five folds that the models have not seen. Child tables are joined automatically.
+"""
+
+
+def run_adversary(
+    panel: "Panel",
+    child_tables: "Mapping[str, pl.DataFrame] | None" = None,
+    rows: "NDArray[Any] | None" = None,
+    name: str = FROZEN,
+) -> "PanelRun":
+    """Solve a task with an adversary, off the board.
+
+    Args:
+        panel: holds the task's files.
+        child_tables: further tables of the public folder by file name, each with the task's id column.
+        rows: test rows to answer; all if None.
+        name: one of `ADVERSARIES`.
+
+    Raises:
+        KeyError: if there is no adversary of that name.
+    """
+    from sklearn import config_context
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    solver_of, aside = ADVERSARIES[name], panel.aside(rows)
+    with threadpool_limits(1), config_context(skip_parameter_validation=True):
+        return aside.run_solver(name, Tier.SEARCH, lambda: solver_of(aside.table, child_tables or {}), _load_decision)
+
+
+def blind_v1(table: Any, child_tables: "Mapping[str, pl.DataFrame]") -> Callable[[Any], Any]:
+    """Load the first adversary for a table: a solver, from a `solvers.table.Table` to scores."""
+    from sandmill.calibrate.adversary.child_columns import child_columns
+    from sandmill.calibrate.adversary.ensemble import blind_scores
+
+    extra = child_columns(table, child_tables)
+
+    def blind_v1(part: Any) -> Any:
+        """Scores for one column of the target."""
+        return blind_scores(part, extra)
+
+    return blind_v1
+
+
+ADVERSARIES: "Mapping[str, Callable[[Any, Mapping[str, pl.DataFrame]], Callable[[Any], Any]]]" = {"blind_v1": blind_v1}
+"""Every adversary that releases were measured with, by name."""
+
+
+def _load_decision() -> Callable[[Any, Any], Any]:
+    from sandmill.calibrate.solvers.cutoffs import cut_best
+
+    return cut_best

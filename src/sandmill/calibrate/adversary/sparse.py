@@ -1,0 +1,146 @@
+"""Bayesian model averaging over sparse sums of features, by Gibbs sampling of one feature at a time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+SLOTS = 12
+"""Most features of one model."""
+EMPTY = 0.3
+"""Prior probability that a slot holds no feature."""
+SWEEPS, WARM_UP = 25, 8
+"""Passes over all slots, and the first of them, which are not averaged."""
+EFFECTS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+"""Prior variances of a feature's weight, in units of the noise variance. Each sample draws one for all features."""
+AMPLITUDES = (0.0, 0.05, 0.2, 0.8, 3.2)
+"""Prior variances of the weights of a block of columns, likewise. Each sample draws one for each block."""
+LEAST_REST = 1e-9
+"""Least sum of squares of a response."""
+LEVEL = 10.0
+"""Prior variance of the level of all rows."""
+
+
+@dataclass(frozen=True)
+class Averaged:
+    """The average of the sampled models. Predictions are linear in the features and in the columns of the blocks."""
+
+    level: Any
+    """Of each response."""
+    weights: Any
+    """Of each feature, for each response: shape (features, responses)."""
+    block_weights: Any
+    """Of each column of the blocks, for each response."""
+    inclusion: Any
+    """Mean number of slots that each feature holds."""
+
+
+class Sampler:
+    """The state of one chain: the features and blocks that are in, and what follows for all others.
+
+    Args:
+        bank: features of the training rows, shape (features, rows).
+        wanted: responses, shape (rows, responses).
+        blocks: columns whose weights are drawn from one normal distribution, each block of shape (rows, columns).
+    """
+
+    def __init__(self, bank: Any, wanted: Any, blocks: Sequence[Any]) -> None:
+        self.bank, self.blocks, self.effect = bank, blocks, 0.3
+        self.mean = wanted.mean(axis=0)
+        self.target = wanted - self.mean
+        self.rows, self.responses = wanted.shape
+        self.inverse = np.linalg.inv(np.eye(self.rows) + LEVEL)
+        along = bank @ self.inverse
+        self.power = np.einsum("ij,ij->i", along, bank)
+        self.match = along @ self.target
+        # A response that never changes leaves no rest; the floor keeps its ratios at 1.
+        self.rest = np.maximum(np.einsum("ir,ij,jr->r", self.target, self.inverse, self.target), LEAST_REST)
+        self.amplitudes = [0.0] * len(blocks)
+
+    @property
+    def damped(self) -> Any:
+        """Variance of each feature's weight given the data."""
+        return self.effect / (1 + self.effect * self.power)
+
+    def log_odds(self) -> Any:
+        """Logarithm of the Bayes factor of adding each feature. The noise variance of a response is integrated out."""
+        left = 1 - np.minimum(self.damped[:, None] * self.match**2 / self.rest, 1 - 1e-9)
+        return -self.responses / 2 * np.log1p(self.effect * self.power) - self.rows / 2 * np.log(left).sum(axis=1)
+
+    def change(self, feature: int, sign: float) -> None:
+        """Add a feature, or take it out with sign -1."""
+        carried = self.inverse @ self.bank[feature]
+        scale = sign * self.effect / (1 + sign * self.effect * self.power[feature])
+        touched, mine = self.bank @ carried, carried @ self.target
+        self.inverse = self.inverse - scale * np.outer(carried, carried)
+        self.power = self.power - scale * touched**2
+        self.match = self.match - scale * touched[:, None] * mine
+        self.rest = self.rest - scale * mine**2
+
+    def draw_effect(self, features: Sequence[int], chance: float) -> None:
+        """Draw the variance of the weights of the features that are in."""
+        if features:
+            self.effect = self.draw_variance(self.bank[features].T, self.effect, EFFECTS, chance)
+
+    def draw_amplitude(self, block: int, chance: float) -> None:
+        """Draw the variance of the weights of a block."""
+        self.amplitudes[block] = self.draw_variance(self.blocks[block], self.amplitudes[block], AMPLITUDES, chance)
+
+    def draw_variance(self, columns: Any, now: float, choices: Sequence[float], chance: float) -> float:
+        """Draw the variance of some columns' weights from its conditional distribution and take it over."""
+        carried = self.inverse @ columns
+        values, vectors = np.linalg.eigh(columns.T @ carried)
+        turned = carried @ vectors
+        along = turned.T @ self.target
+        steps = np.array(choices) - now
+        spread = np.maximum(1 + steps[:, None] * np.maximum(values, 0), 1e-9)
+        rest = np.maximum(self.rest - (steps[:, None] / spread) @ along**2, 1e-12)
+        odds = -self.responses / 2 * np.log(spread).sum(axis=1) - self.rows / 2 * np.log(rest).sum(axis=1)
+        reach = np.exp(odds - odds.max()).cumsum()
+        pick = min(int(np.searchsorted(reach, chance * reach[-1], side="right")), len(steps) - 1)
+        if abs(steps[pick]) > 1e-12:
+            share = steps[pick] / spread[pick]
+            touched = self.bank @ turned
+            self.inverse = self.inverse - (turned * share) @ turned.T
+            self.power = self.power - touched**2 @ share
+            self.match = self.match - (touched * share) @ along
+            self.rest = rest[pick]
+        return choices[pick]
+
+
+def average_models(bank: Any, log_prior: Any, wanted: Any, blocks: Sequence[Any], sweeps: int = SWEEPS) -> Averaged:
+    """Sample models and average their weights; `log_prior` has the logarithm of the features' prior probabilities."""
+    chance = np.random.default_rng(0)
+    chain = Sampler(bank, wanted, blocks)
+    prior, none = log_prior + np.log1p(-EMPTY), np.log(EMPTY)
+    slots = [-1] * SLOTS
+    weights, inclusion = np.zeros((len(bank), wanted.shape[1])), np.zeros(len(bank))
+    columns = np.hstack([np.ones((len(wanted), 1)), *blocks])
+    sizes = [block.shape[1] for block in blocks]
+    block_weights = np.zeros((columns.shape[1], wanted.shape[1]))
+    for sweep in range(sweeps):
+        is_counted = sweep >= WARM_UP
+        for block in range(len(blocks)):
+            chain.draw_amplitude(block, chance.random())
+        for slot in range(SLOTS):
+            if slots[slot] >= 0:
+                chain.change(slots[slot], -1.0)
+            odds = prior + chain.log_odds()
+            top = max(float(odds.max()), none)
+            odds = np.exp(odds - top)
+            odds /= odds.sum() + np.exp(none - top)
+            if is_counted:
+                weights += (odds * chain.damped)[:, None] * chain.match
+                inclusion += odds
+            reach, draw = odds.cumsum(), chance.random()
+            slots[slot] = -1 if draw >= reach[-1] else int(np.searchsorted(reach, draw, side="right"))
+            if slots[slot] >= 0:
+                chain.change(slots[slot], 1.0)
+        if is_counted:
+            variances = np.concatenate([[LEVEL], np.repeat(chain.amplitudes, sizes)])
+            block_weights += variances[:, None] * (columns.T @ (chain.inverse @ chain.target))
+        chain.draw_effect([feature for feature in slots if feature >= 0], chance.random())
+    counted = sweeps - WARM_UP
+    block_weights /= counted
+    return Averaged(chain.mean + block_weights[0], weights / counted, block_weights[1:], inclusion / counted)

@@ -1,0 +1,158 @@
+"""The blind ensemble: frozen, blind to names, fit for every kind of target, and stronger than what is on the board."""
+
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from sandmill.calibrate.adversary import ADVERSARIES, FROZEN, run_adversary
+from sandmill.calibrate.adversary.ensemble import fit_weights
+from sandmill.calibrate.adversary.links import ordered_chances, responses_of, rising
+from sandmill.calibrate.adversary.variants import selected_features
+from sandmill.calibrate.panel import Panel
+from sandmill.calibrate.solvers.table import Table
+from sandmill.metrics import get_metric
+from sandmill.metrics.gap import gap_closed
+from tests.unit.calibrate.tables import ALL_PAIRS, PAIRS, Written, of_all_skills, standard, write_table
+
+DIGEST = "3237028116793fa8"
+"""Of what `blind_v1` predicts for `small_table`, at 6 significant digits. A changed ensemble needs a new name."""
+
+
+def small_table(folder: Path, target: str = "binary", metric: str = "roc_auc", **changes) -> Written:
+    return write_table(
+        folder, target, metric, **({"rule": of_all_skills, "train": 60, "test": 80, "classes": 3} | changes)
+    )
+
+
+def panel_of(written: Written) -> Panel:
+    return Panel(written.folder, written.facts)
+
+
+def share(written: Written, prediction, panel: Panel) -> float:
+    """Gap closed."""
+    metric = get_metric(written.facts.metric)
+    (prior,) = panel.run(["prior"])
+    ends = [metric.own_score(written.truth, guess) for guess in (prior.prediction, written.oracle)]
+    return gap_closed(metric.own_score(written.truth, prediction), *ends)
+
+
+def test_the_frozen_adversary_predicts_what_it_always_has(tmp_path: Path):
+    run = run_adversary(panel_of(small_table(tmp_path)))
+    shown = " ".join(f"{value:.6g}" for value in run.prediction)
+    assert (run.name, FROZEN, list(ADVERSARIES)) == ("blind_v1", "blind_v1", ["blind_v1"])
+    assert sha256(shown.encode()).hexdigest()[:16] == DIGEST
+
+
+@pytest.mark.parametrize("target", PAIRS)
+def test_it_solves_every_kind_of_target(tmp_path: Path, target: str):
+    for metric in PAIRS[target][:1]:
+        run = run_adversary(panel_of(small_table(tmp_path / metric, target, metric)))
+        assert run.failure is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("target", "metric"), ALL_PAIRS)
+def test_it_solves_every_metric(tmp_path: Path, target: str, metric: str):
+    written = small_table(tmp_path, target, metric, train=100, test=600)
+    panel = panel_of(written)
+    run = run_adversary(panel)
+    assert run.failure is None
+    assert share(written, run.prediction, panel) > 0.2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", ["log_loss", "rmse"])
+def test_it_is_stronger_than_the_searches_of_the_board(tmp_path: Path, metric: str):
+    target = "regression" if metric == "rmse" else "binary"
+    gaps = []
+    for seed in range(2):
+        written = small_table(tmp_path / str(seed), target, metric, train=150, test=1000, seed=seed)
+        panel = panel_of(written)
+        board = panel.run(["auto_search", "auto_process", "auto_trees", "stack"])
+        runs = [run_adversary(panel), *board, *panel.run(["bank_sparse", "bank_process", "bank_mixture"])]
+        gaps.append([share(written, run.prediction, panel) for run in runs])
+    blind, *others = np.mean(gaps, axis=0)
+    assert blind > np.mean(others[:4]) + 0.05
+    assert min(others[4:]) > np.mean(others[:4]), "the weaker variants are stronger too"
+
+
+def test_names_of_columns_tell_it_nothing(tmp_path: Path):
+    written = small_table(tmp_path)
+    before = run_adversary(panel_of(written)).prediction
+    for name in ("train.csv", "test.csv"):
+        frame = pd.read_csv(tmp_path / name, dtype={"row_id": str})
+        kept = ("row_id", "outcome")
+        renamed = {column: f"x{place}" for place, column in enumerate(frame) if column not in kept}
+        frame.rename(columns=renamed).to_csv(tmp_path / name, index=False)
+    assert run_adversary(panel_of(written)).prediction.tobytes() == before.tobytes()
+
+
+@pytest.mark.parametrize(("target", "metric"), [("binary", "roc_auc"), ("multi_target", "mae_columns")])
+def test_it_answers_the_rows_that_are_asked_and_leaves_no_trace(tmp_path: Path, target: str, metric: str):
+    panel, rows = panel_of(small_table(tmp_path, target, metric)), np.array([70, 3, 3, 40])
+    whole, few = run_adversary(panel), run_adversary(panel, rows=rows)
+    np.testing.assert_allclose(few.prediction, whole.on(rows), rtol=1e-8)
+    assert panel.table.made == panel.table.seen == panel.table.learned == {}
+
+
+@pytest.mark.slow
+def test_it_joins_child_tables(tmp_path: Path):
+    written = write_table(tmp_path, "regression", "rmse", lambda table: standard(table["visits"]), add=with_visits)
+    frames = [pd.read_csv(tmp_path / name, dtype={"row_id": str}) for name in ("train.csv", "test.csv")]
+    visits = pd.concat(frames)[["row_id", "visits"]]
+    for name, frame in zip(("train.csv", "test.csv"), frames, strict=True):
+        frame.drop(columns="visits").to_csv(tmp_path / name, index=False)
+    child = pl.DataFrame({"row_id": np.repeat(visits["row_id"].to_numpy(dtype=str), visits["visits"])})
+    panel = panel_of(written)
+    without, joined = (run_adversary(panel, tables) for tables in ({}, {"visits.csv": child}))
+    assert share(written, without.prediction, panel) < 0.1
+    assert share(written, joined.prediction, panel) > 0.9
+
+
+def with_visits(table: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    return table.assign(visits=rng.poisson(6, len(table)))
+
+
+def test_a_label_that_never_occurs_breaks_nothing(tmp_path: Path):
+    written = small_table(tmp_path, "multilabel", "roc_auc_pairs")
+    train = pd.read_csv(tmp_path / "train.csv", dtype={"row_id": str})
+    train.assign(tag_b=0).to_csv(tmp_path / "train.csv", index=False)
+    run = run_adversary(panel_of(written))
+    assert run.failure is None
+    assert (run.prediction[:, 1] == 0).all()
+
+
+def test_weights_favour_the_better_model_and_sum_to_one():
+    rng = np.random.default_rng(0)
+    wanted = rng.normal(size=(150, 2))
+    good, poor, contrary = wanted + 0.3 * rng.normal(size=(150, 2)), rng.normal(size=(150, 2)), -wanted
+    weights = fit_weights([good, poor, contrary], wanted, [1 / 3, 1 / 3, 1 / 3])
+    assert weights.sum() == pytest.approx(1)
+    assert weights[0] > 0.7
+    assert weights.min() >= 0
+
+
+def test_ordered_classes_have_one_response_and_rising_chances(tmp_path: Path):
+    written = small_table(tmp_path, "ordinal", "qwk", train=150)
+    table = Table.read(tmp_path, written.facts)
+    wanted = responses_of(table)
+    assert wanted.shape == (150, 1)
+    chances = ordered_chances(wanted, np.linspace(-2, 2, 9)[:, None], table)
+    np.testing.assert_allclose(chances.sum(axis=1), 1, atol=1e-4)
+    assert (np.diff(chances @ np.arange(3)) > 0).all()
+
+
+def test_a_probability_never_falls_along_its_response():
+    unseen = np.linspace(-1, 1, 40)[:, None]
+    model = rising(unseen, (unseen[:, 0] < 0).astype(int))
+    assert model.predict_proba([[1.0]])[0, 1] > model.predict_proba([[-1.0]])[0, 1]
+
+
+def test_the_columns_of_a_wide_target_share_what_is_selected(tmp_path: Path):
+    table = Table.read(tmp_path, small_table(tmp_path, "multi_target", "rmse_columns").facts)
+    first, second, _ = table.columns()
+    assert selected_features(first) is selected_features(second)

@@ -1,0 +1,143 @@
+"""The feature bank, and the sampler that averages sparse sums of its features."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sandmill.calibrate.adversary.bank import MASS, bank_of, cook, cuts_of, form, forms_of, windows_of
+from sandmill.calibrate.adversary.sparse import LEVEL, Sampler, average_models
+from sandmill.calibrate.solvers.table import Table
+from tests.unit.calibrate.tables import days, write_table
+
+
+def table_of(folder: Path, **changes) -> Table:
+    written = write_table(folder, **({"train": 120, "test": 90} | changes))
+    return Table.read(folder, written.facts)
+
+
+def test_features_of_test_rows_are_those_of_training_rows(tmp_path: Path):
+    written = write_table(tmp_path, train=120, test=120)
+    train = pd.read_csv(tmp_path / "train.csv", dtype={"row_id": str})
+    train.drop(columns="outcome").to_csv(tmp_path / "test.csv", index=False)
+    bank = bank_of(Table.read(tmp_path, written.facts))
+    every = np.arange(len(bank.train))
+    np.testing.assert_allclose(bank.on_test(every), bank.train.T, atol=1e-9)
+    some = np.array([1, 40, 41, len(every) - 1])
+    np.testing.assert_allclose(bank.on_test(some), bank.train[some].T, atol=1e-9)
+
+
+def test_every_form_is_in_the_bank_of_a_mixed_table(tmp_path: Path):
+    bank = bank_of(table_of(tmp_path))
+    assert {made.kind for made in bank.forms} == set(MASS)
+    assert np.exp(bank.log_prior).sum() == pytest.approx(1)
+    assert np.isfinite(bank.train).all()
+    np.testing.assert_allclose(bank.train.mean(axis=1), 0, atol=0.5)
+
+
+def test_a_feature_of_a_missing_cell_is_its_mean(tmp_path: Path):
+    table = table_of(tmp_path, missing=0.3)
+    place = table.kinds.numeric.index("height")
+    bank, gap = bank_of(table), table.train["height"].isna().to_numpy()
+    squares = next(made for made in bank.forms if made.kind == "square")
+    start = sum(len(made) for made in bank.forms[: bank.forms.index(squares)])
+    row = bank.train[start + list(squares.left).index(place)]
+    assert (row[gap] == 0).all()
+    assert (row[~gap] != 0).all()
+
+
+def test_forms_are_what_their_names_say(tmp_path: Path):
+    sources = bank_of(table_of(tmp_path, missing=0.0)).known
+    first, second = sources.scores[:, 0], sources.scores[:, 1]
+    expected = {
+        "product": first * second,
+        "least": np.minimum(first, second),
+        "most": np.maximum(first, second),
+        "apart": np.abs(first - second),
+        "ratio": np.log(sources.raw[:, 0] / sources.raw[:, 1]),
+    }
+    for kind, values in expected.items():
+        np.testing.assert_allclose(cook(form(kind, [(0, 1)]), sources)[:, 0], values, atol=1e-12, err_msg=kind)
+    inside = cook(form("window", [(0, 0, 45.0, 55.0)]), sources)[:, 0]
+    assert inside.tolist() == ((sources.raw[:, 0] > 45) & (sources.raw[:, 0] <= 55)).astype(float).tolist()
+    hours = sources.raw[:, 4]
+    np.testing.assert_allclose(
+        cook(form("wave", [(4, 0, 24.0, 0.5)]), sources)[:, 0], np.cos(np.pi * hours / 12), atol=1e-9
+    )
+
+
+def test_windows_lie_between_cuts():
+    cells = np.arange(100.0)
+    assert len(cuts_of(cells)) == 9
+    assert all(low < high for low, high in windows_of(cells))
+    assert cuts_of(np.array([0.0, 1.0] * 20)) == [0.0, 0.5] or set(cuts_of(np.array([0.0, 1.0] * 20))) <= {0.0, 0.5}
+
+
+def test_outliers_do_not_move_standard_scores(tmp_path: Path):
+    written = write_table(tmp_path, train=120, test=90, missing=0.0)
+    clean = bank_of(Table.read(tmp_path, written.facts)).known.scores[5:, 0]
+    train = pd.read_csv(tmp_path / "train.csv", dtype={"row_id": str})
+    train.loc[:4, "width"] = 50_000.0
+    train.to_csv(tmp_path / "train.csv", index=False)
+    dirty = bank_of(Table.read(tmp_path, written.facts)).known.scores[5:, 0]
+    assert np.corrcoef(clean, dirty)[0, 1] > 0.999
+    assert dirty.std() > 0.6
+
+
+def test_days_after_the_last_known_count_as_the_last(tmp_path: Path):
+    written = write_table(
+        tmp_path, train=120, test=90, add=lambda table, rng: table.assign(seen=days(120, rng) + ["2031-01-01"] * 90)
+    )
+    table = Table.read(tmp_path, written.facts)
+    bank, place = bank_of(table), table.kinds.numeric.index("seen")
+    assert np.unique(bank.test.scores[:, place]).tolist() == [bank.known.scores[:, place].max()]
+
+
+def test_a_sampler_keeps_what_a_fresh_one_would_compute():
+    rng = np.random.default_rng(0)
+    bank, wanted = rng.normal(size=(40, 60)), rng.normal(size=(60, 2))
+    chain = Sampler(bank, wanted, [bank[:5].T])
+    chain.change(7, 1.0)
+    chain.change(11, 1.0)
+    chain.draw_amplitude(0, 0.999)
+    chain.draw_effect([7, 11], 0.001)
+    chain.change(7, -1.0)
+    cover = np.eye(60) + LEVEL + chain.effect * np.outer(bank[11], bank[11])
+    cover += chain.amplitudes[0] * bank[:5].T @ bank[:5]
+    inverse, target = np.linalg.inv(cover), wanted - wanted.mean(axis=0)
+    np.testing.assert_allclose(chain.inverse, inverse, atol=1e-9)
+    np.testing.assert_allclose(chain.power, np.diag(bank @ inverse @ bank.T), atol=1e-8)
+    np.testing.assert_allclose(chain.match, bank @ inverse @ target, atol=1e-8)
+    np.testing.assert_allclose(chain.rest, np.diag(target.T @ inverse @ target), atol=1e-8)
+
+
+def test_the_average_finds_a_planted_feature_and_leaves_noise_out():
+    rng = np.random.default_rng(0)
+    bank = rng.normal(size=(400, 120))
+    bank -= bank.mean(axis=1, keepdims=True)
+    wanted = (bank[17] - 0.8 * bank[230] + 0.5 * rng.normal(size=120))[:, None]
+    prior = np.full(400, -np.log(400))
+    found = average_models(bank, prior, wanted / wanted.std(), [])
+    assert set(np.argsort(-found.inclusion)[:2]) == {17, 230}
+    assert found.inclusion[[17, 230]].min() > 0.9
+    noise = average_models(bank, prior, rng.normal(size=(120, 1)), [])
+    assert (bank.T @ noise.weights).std() < 0.3 * (bank.T @ found.weights).std()
+
+
+def test_a_block_carries_many_small_effects():
+    rng = np.random.default_rng(0)
+    flags = np.eye(8)[rng.integers(0, 8, 150)]
+    effects = rng.normal(size=8)
+    wanted = (flags @ effects + 0.5 * rng.normal(size=150))[:, None]
+    found = average_models(rng.normal(size=(50, 150)), np.full(50, -np.log(50)), wanted, [flags])
+    assert np.corrcoef(found.block_weights[:, 0], effects)[0, 1] > 0.95
+
+
+def test_pairs_are_limited_to_the_first_columns(tmp_path: Path):
+    sources = bank_of(table_of(tmp_path)).known
+    wide = type(sources)(np.hstack([sources.raw] * 6), np.hstack([sources.scores] * 6), sources.flags)
+    positive, is_date = np.ones(wide.raw.shape[1], dtype=bool), np.zeros(wide.raw.shape[1], dtype=bool)
+    products = next(made for made in forms_of(wide, positive, is_date) if made.kind == "product")
+    assert len(products) == 24 * 23 / 2
+    assert products.right.max() == 23

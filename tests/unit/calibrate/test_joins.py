@@ -1,0 +1,81 @@
+"""Child tables summarised for each id, on frames whose answers can be counted by hand."""
+
+import polars as pl
+import pytest
+
+from sandmill.calibrate.adversary.joins import joined
+
+CALLS = pl.DataFrame(
+    {
+        "client": ["b", "a", "a", "a", "a", "c"],
+        "kind": ["in", "in", "out", "in", "in", "out"],
+        "minutes": [2.0, 1.0, 10.0, 3.0, 6.0, 8.0],
+        "made": ["2024-01-05", "2024-01-01", "2024-01-03", "2024-01-07", "2024-01-09", "2024-01-02"],
+    }
+)
+
+
+def of_client(client: str, frame: pl.DataFrame = CALLS) -> dict[str, float | None]:
+    made = joined({"calls.csv": frame}, ["a", "b", "c", "d"], "client")
+    row = made.row("abcd".index(client), named=True)
+    return {name.removeprefix("calls.csv: "): value for name, value in row.items()}
+
+
+def test_counts_sums_and_means_in_all_and_by_category():
+    a = of_client("a")
+    assert (a["count"], a["sum of minutes"], a["mean of minutes"], a["largest minutes"]) == (4, 20, 5, 10)
+    assert (a["count of kind in"], a["share of kind in"], a["kinds of kind"]) == (3, 0.75, 2)
+    assert a["sum of minutes, kind in"] == 10
+    assert a["mean of minutes, kind in"] == pytest.approx(10 / 3)
+
+
+def test_last_values_recency_and_trends():
+    a = of_client("a")
+    assert (a["last minutes"], a["last less mean of minutes"]) == (6, 1)
+    assert (a["recency by made"], of_client("c")["recency by made"]) == (0, 7)
+    assert (a["span of made"], a["gap of made"]) == (8, pytest.approx(8 / 3))
+    assert a["trend of minutes"] == (3 + 6) / 2 - (1 + 10) / 2
+    assert (a["count in the last 25%"], a["sum of minutes in the last 25%"]) == (1, 6)
+    assert (a["count in the last 50%"], a["share in the last 50%"]) == (2, 0.5)
+
+
+def test_the_order_of_the_file_does_not_matter_where_there_are_dates():
+    assert of_client("a", CALLS.reverse()) == pytest.approx(of_client("a"))
+
+
+def test_the_order_of_the_file_is_time_where_there_is_no_other():
+    plain = CALLS.drop("made")
+    assert of_client("a", plain)["last minutes"] == 6
+    assert of_client("a", plain.reverse())["last minutes"] == 1
+
+
+def test_a_day_number_is_known_by_its_values():
+    days = pl.DataFrame({"client": ["a", "b"] * 30, "n": range(100, 160), "price": [float(k % 7) for k in range(60)]})
+    a, b = of_client("a", days), of_client("b", days)
+    assert (a["recency by n"], b["recency by n"]) == (1, 0)
+    assert "recency by price" not in a
+    assert "sum of n" not in a
+
+
+def test_an_id_without_rows_has_counts_of_zero_and_gaps_elsewhere():
+    d = of_client("d")
+    assert (d["count"], d["count of kind in"], d["sum of minutes"]) == (0, 0, 0)
+    assert d["mean of minutes"] is None
+    assert d["last minutes"] is None
+
+
+def test_other_frames_and_numbers_as_ids():
+    assert joined({"rates.csv": pl.DataFrame({"x": [1.0]})}, ["a"], "client").width == 0
+    made = joined({"c.csv": pl.DataFrame({"client": [7, 7, 8], "x": [1.0, 2.0, 3.0]})}, ["8", "7"], "client")
+    assert made["c.csv: sum of x"].to_list() == [3.0, 3.0]
+    assert all(kind.is_numeric() for kind in made.dtypes)
+
+
+def test_ids_keep_their_order_and_may_repeat():
+    made = joined({"c": CALLS}, ["c", "a", "c"], "client")
+    assert made["c: count"].to_list() == [1, 4, 1]
+
+
+def test_an_empty_child_table_breaks_nothing():
+    made = joined({"c": CALLS.head(0)}, ["a", "b"], "client")
+    assert made["c: count"].to_list() == [0, 0]
