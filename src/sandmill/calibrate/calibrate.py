@@ -17,7 +17,7 @@ from sandmill.calibrate.measure import (
     require_trivial_loses,
     signal_check,
 )
-from sandmill.calibrate.milestones import MilestoneRule, milestone_thresholds
+from sandmill.calibrate.milestones import PLACING, MilestoneRule, milestone_thresholds
 from sandmill.calibrate.panel import TRIVIAL, PanelRun
 from sandmill.calibrate.steadiness import ThresholdScores, require_order, resample_thresholds, steadiness
 from sandmill.errors import ItemRejected
@@ -163,9 +163,10 @@ def _thresholds_of(part: Part, of: _PartOf, board: Sequence[BoardEntry], found: 
 
 
 def _resampled(part: _PartOf, board: Sequence[BoardEntry], found: Milestones | None) -> ThresholdScores:
-    names = [entry.solver for entry in board]
     if found is None:
-        return resample_thresholds(part.truth, [part.said[name] for name in names], part.metric, part.counts)
+        said = [part.said[entry.solver] for entry in board]
+        return resample_thresholds(part.truth, said, part.metric, part.counts)
+    names = [entry.solver for entry in board if entry.tier not in PLACING]
     ends, rule = (part.said[TRIVIAL], part.oracle), MilestoneRule.of(found.entries, found.gold)
     return resample_milestones(part.truth, part.said, ends, names, rule, part.metric, part.counts)
 

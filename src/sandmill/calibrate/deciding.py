@@ -15,6 +15,10 @@ from sandmill.models.calibration import MilestoneEntry, Steadiness, Tier
 
 Steps = tuple[float, float, float]
 
+COUNTED_STEP = 0.1
+"""Widest step of a pilot that a forecast counts. Milestones are medians over many runs, and their bootstraps choose the
+best run anew, so that a step may count for more than one between two single runs by ranks."""
+
 
 @dataclass(frozen=True)
 class Deciding:
@@ -88,7 +92,7 @@ def resample_milestones(
     ranked = sorted(board, key=lambda name: -sign * metric.own_score(truth, predictions[name]))
     middle = np.mean([score(predictions[ranked[row - 1]]) for row in median_rows(len(ranked))], axis=0)
     scores = np.array([*bars, middle])
-    return ThresholdScores(point=scores[:, 0], resampled=scores[:, 1:])
+    return ThresholdScores(point=scores[:, 0], resampled=scores[:, 1:], counted_step=COUNTED_STEP)
 
 
 def with_draws(

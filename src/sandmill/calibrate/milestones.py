@@ -23,6 +23,8 @@ BEST_READERS = 0.5
 """Share of the readers, the best ones, whose mean gold is half-way to."""
 ORDINARY = (Tier.COMPETENT, Tier.STRONG)
 """Tiers of ordinary pipelines: usual models with sound preparation, at default settings and tuned."""
+PLACING = (Tier.ENSEMBLE, Tier.READER)
+"""Tiers that place medals and do not count for the median: with them, the median would lie among ordinary pipelines."""
 LEAST_ORDINARY, LEAST_ENSEMBLES = 6, 2
 """Least runs of these tiers and of the ensembles."""
 
@@ -178,7 +180,7 @@ def milestone_thresholds(
 
     Args:
         found: the runs that decide them.
-        board: leaderboard, whose middle is the median.
+        board: leaderboard. Its middle without ensembles and readers is the median.
         part: final or feedback.
         trivial: score of the trivial solver on the part.
         oracle: score of the oracle on the part.
@@ -193,7 +195,8 @@ def milestone_thresholds(
     gold, silver, bronze = (
         round(trivial + float(place) * (oracle - trivial), 5) for place in (places.gold, places.silver, places.bronze)
     )
-    bars = Thresholds(gold=gold, silver=silver, bronze=bronze, median=middle_of([_score(one, part) for one in board]))
+    middle = middle_of([_score(one, part) for one in board if one.tier not in PLACING])
+    bars = Thresholds(gold=gold, silver=silver, bronze=bronze, median=middle)
     return falling(bars, is_lower_better=oracle < trivial)
 
 

@@ -33,6 +33,8 @@ class ThresholdScores:
     """On the rows as they are, shape (4,)."""
     resampled: Floats
     """On bootstraps of them, shape (4, R)."""
+    counted_step: float = COUNTED_STEP
+    """Widest step that a forecast counts, as a share of the gap."""
 
     @property
     def order_held(self) -> float:
@@ -48,7 +50,7 @@ class ThresholdScores:
             gap: oracle less trivial on these rows, greater than 0; wide steps count as a small share of it only.
         """
         deviations = (self.resampled - self.point[:, None]) * np.sqrt(rows / wanted)
-        falls = np.clip(-np.diff(self.point), 0, COUNTED_STEP * gap)
+        falls = np.clip(-np.diff(self.point), 0, self.counted_step * gap)
         return _order_held(-np.cumsum([0, *falls])[:, None] + deviations)
 
 

@@ -13,18 +13,14 @@ from sandmill.layouts.base import SAMPLE
 from sandmill.layouts.tables import TABLES
 from sandmill.models.base import MedalRule
 from sandmill.models.calibration import Tier
-from sandmill.models.kinds import kind_named
 from sandmill.models.package import TaskFacts
 
-_ITEMS = frozenset({SAMPLE, TABLES.train, TABLES.test})
-"""Tables that are no child tables."""
 TWINS: Mapping[str, str] = {
     "reader_linear": "linear_tuned",
     "reader_search": "auto_search",
     "reader_sparse": "sparse_search",
     "reader_process": "sparse_process",
     "reader_trees": "auto_trees",
-    "reader_blend": "blend_searched",
 }
 """Entry of the panel with the same model as a reader."""
 
@@ -55,12 +51,7 @@ class Contest:
     ) -> None:
         for path, content in files.items():
             (folder / path).write_bytes(content)
-        self._rule = kind_named(facts.kind).medals
-        self._child_tables = {
-            path: pl.read_csv(content, schema_overrides={facts.id_column: pl.String})
-            for path, content in files.items()
-            if path.endswith(".csv") and path not in _ITEMS
-        }
+        self._child_tables = child_tables(files)
         self.panel: Panel = Panel(folder, facts, earlier.panel if earlier else None)
         self.reader: Any = None
         """The table of a reader; None if nothing is stated."""
@@ -76,7 +67,11 @@ class Contest:
         return [] if self.reader is None else run_readers(self.panel, self.reader, READERS)
 
     def run_adversaries(self) -> list[PanelRun]:
-        """Run the frozen solver that is on no board, where milestones decide medals."""
-        if self._rule != "milestones":
-            return []
+        """Run the solver that is on no board."""
         return [run_adversary(self.panel, self._child_tables)]
+
+
+def child_tables(files: Mapping[str, bytes]) -> dict[str, pl.DataFrame]:
+    """Return the tables of a public folder beside training rows, test rows and the sample submission."""
+    others = sorted(path for path in files.keys() - {TABLES.train, TABLES.test, SAMPLE} if path.endswith(".csv"))
+    return {path: pl.read_csv(files[path]) for path in others}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sandmill.calibrate.calibrate import Graded, calibrate, require_enough
 from sandmill.calibrate.deciding import resample_milestones
 from sandmill.calibrate.measure import difficulty, draw_counts, require_informed_gold, with_scripts
+from sandmill.calibrate.milestones import PLACING
 from sandmill.calibrate.panel import PANEL, TRIVIAL, PanelRun
 from sandmill.calibrate.readers import Stated, stated_facts
 from sandmill.calibrate.steadiness import require_promise, resample_thresholds, size_test
@@ -30,8 +31,9 @@ from sandmill.synth import Pilot, Rendered, render
 if TYPE_CHECKING:
     from sandmill.calibrate.scripts.choose import Script
 
-PANEL_BUDGET_S = 20.0
-"""Processor seconds that the panel may take on one design, many times the usual.
+PANEL_BUDGET_S = 60.0
+"""Processor seconds that all runs on one design may take, many times the usual. Three draws of a target of several
+columns, with readers and the adversary, take 15 to 27.
 
 Not wall time: the result must not depend on the load of the machine.
 """
@@ -81,7 +83,8 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
             if not low <= probed < high:
                 raise OffBand(probed, wanted)
         runs += tried.run([entry for entry in board_entries(rule) if entry not in _PROBE])
-        runs += [*tried.run_readers(), *tried.run_adversaries()]
+        if rule == "milestones":
+            runs += [*tried.run_readers(), *tried.run_adversaries()]
         streams = Streams(secret, pilot.spec.rows_key).child(f"calibrate {attempt.replicate}")
         draws = measure_draws(pilot, tried, runs, stated, streams) if rule == "milestones" else None
         sizing = _size(attempt, pilot, runs, draws, streams)
@@ -89,8 +92,10 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         rendered = render(sized(pilot.spec, sizing), secret, attempt.replicate, pilot.drawn)
         package, answers = rendered.package, rendered.answers
         contest = Contest(Path(name), package.public, facts, stated, tried)
-        board = [*contest.run(board_entries(rule)), *contest.run_readers()]
-        beside = contest.run_adversaries()
+        board = contest.run(board_entries(rule))
+        beside = []
+        if rule == "milestones":
+            board, beside = [*board, *contest.run_readers()], contest.run_adversaries()
         panel_s = time.process_time() - started
         if panel_s > PANEL_BUDGET_S:
             detail = f"the panel took {panel_s:.1f} s; its budget is {PANEL_BUDGET_S:g} s of processor time a design"
@@ -166,7 +171,8 @@ def _size(
     counts = draw_counts(len(pilot.truth), streams.generator("pilot"))
     if draws:
         ends = predictions[TRIVIAL], pilot.oracle
-        board = [name for name in predictions if name not in draws.deciding.off_board]
+        board = [run.name for run in require_enough(runs) if run.tier not in PLACING]
+        board = [name for name in board if name not in draws.deciding.off_board]
         ladder = resample_milestones(pilot.truth, predictions, ends, board, draws.rule, metric, counts)
     else:
         ladder = resample_thresholds(pilot.truth, list(predictions.values()), metric, counts)

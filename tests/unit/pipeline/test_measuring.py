@@ -14,6 +14,7 @@ from sandmill.models.calibration import Sizing, Tier
 from sandmill.models.spec import Sizes
 from sandmill.pipeline import measuring, training_draws
 from sandmill.pipeline.band_search import ACCEPTED, OffBand
+from sandmill.pipeline.contest import Contest
 from sandmill.pipeline.measuring import Calibrated, calibrate_design, measure_difficulty, sized
 from sandmill.pipeline.training_draws import DRAWS
 from sandmill.synth import render
@@ -57,6 +58,7 @@ def use_panel(monkeypatch, calls=None, change=lambda runs: runs, pilot_spread=1.
             return change(made_up(pilot_of(replicate).oracle, wanted, pilot_spread))
         return change(made_up(oracles[rows], wanted))
 
+    monkeypatch.setattr(Contest, "run_adversaries", lambda _: [])
     monkeypatch.setattr(measuring, "render", remember)
     monkeypatch.setattr(Panel, "run", run)
 
