@@ -17,6 +17,7 @@ from sandmill.calibrate.solvers.table import Table
 from sandmill.metrics import get_metric
 from sandmill.metrics.gap import gap_closed
 from tests.unit.calibrate.tables import ALL_PAIRS, PAIRS, Written, of_all_skills, standard, write_table
+from tests.unit.calibrate.test_solvers import HARD, spoil
 
 DIGEST = "3237028116793fa8"
 """Of what `blind_v1` predicts for `small_table`, at 6 significant digits. A changed ensemble needs a new name."""
@@ -124,6 +125,13 @@ def test_a_label_that_never_occurs_breaks_nothing(tmp_path: Path):
     run = run_adversary(panel_of(written))
     assert run.failure is None
     assert (run.prediction[:, 1] == 0).all()
+
+
+@pytest.mark.parametrize("fault", HARD)
+def test_it_copes_with(tmp_path: Path, fault: str):
+    written = small_table(tmp_path, "regression", "rmse")
+    spoil(written, HARD[fault])
+    assert run_adversary(panel_of(written)).failure is None
 
 
 def test_weights_favour_the_better_model_and_sum_to_one():
