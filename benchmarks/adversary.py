@@ -113,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         results = [result for _, result in pool.map(measure, list(plan_slots(plan)), 300)]
     for error in (result for result in results if isinstance(result, Exception)):
         raise error
-    report([result for result in results if isinstance(result, Measured)])
+    report([result for result in results if not isinstance(result, str | Exception)])
 
 
 if __name__ == "__main__":

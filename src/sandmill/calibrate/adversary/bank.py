@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sandmill.calibrate.solvers.designs import Design, calendar, gap_flags, levels, raw_numbers
-from sandmill.calibrate.solvers.table import Table
+from sandmill.calibrate.solvers.table import NothingFound, Table
 
 PERIODS = (7.0, 12.0, 24.0, 30.44, 52.0, 60.0, 360.0, 365.25)
 """Periods that time and angle columns usually have; fractions of the column's own range are tried beside them."""
@@ -23,7 +23,7 @@ WIDEST_WINDOW = 6
 LEAST_SHARE = 0.04
 """Share of training rows that a category needs to be crossed with another column."""
 MOST_PAIRED = 24
-"""Columns that enter pairs. In wider tables, those that correlate most with the target do."""
+"""Columns that enter pairs: the first of a wider table, whose own columns come before those of child tables."""
 SKEWED = 0.2
 """A positive column is standardised on a log scale if its outer tenths lean further than this to the right, as a share
 of the distance between them."""
@@ -108,7 +108,11 @@ class Bank:
 
 
 def bank_of(table: Table, extra: Design | None = None) -> Bank:
-    """Make the bank of a table, whose target only ranks columns of very wide tables."""
+    """Make the bank of a table, with further numeric columns if there are any.
+
+    Raises:
+        NothingFound: if no column varies.
+    """
     train, test, positive, is_date = sources_of(table, extra)
     forms = [form for form in forms_of(train, positive, is_date) if len(form)]
     made, kept, centers, spreads, priors = [], [], [], [], []
@@ -123,6 +127,8 @@ def bank_of(table: Table, extra: Design | None = None) -> Bank:
         centers.append(center[varies])
         spreads.append(spread[varies])
         priors.append(np.full(len(varies), MASS[form.kind] / len(varies)))
+    if not made:
+        raise NothingFound
     prior = np.concatenate(priors)
     return Bank(
         tuple(kept),
@@ -159,6 +165,8 @@ def sources_of(table: Table, extra: Design | None) -> tuple[Sources, Sources, An
 
 def scores_of(raw: Design, positive: Any, is_date: Any) -> Design:
     """Standardise columns by median and quantiles, which outliers do not move; later days count as the last known."""
+    if not raw.train.shape[1]:
+        return raw
     low, middle, high = np.nanquantile(raw.train, (0.1, 0.5, 0.9), axis=0)
     lean = (high + low - 2 * middle) / np.maximum(high - low, 1e-12)
     is_log = positive & (lean > SKEWED)
