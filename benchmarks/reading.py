@@ -1,0 +1,173 @@
+"""What reading is worth: medals and gap of blind scripts, readers and the informed solver on fresh tables.
+
+No script, threshold or design was tuned on the tables: their seed is given here.
+Run from the repository root: python -m benchmarks.reading --tasks 100
+"""
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import mean
+
+from benchmarks.first_tries import SECRET
+from sandmill.metrics.gap import gap_closed
+from sandmill.metrics.medals import medal_of
+from sandmill.models.calibration import Calibration, Tier
+from sandmill.models.hints import Form
+from sandmill.models.plan import Slot
+from sandmill.models.reports import Medal
+from sandmill.models.request import BuildRequest
+from sandmill.models.spec import TaskSpec
+from sandmill.pipeline.attempt import AttemptJob, Failed, run_attempt
+from sandmill.pipeline.band_search import Attempt, first_hardness
+from sandmill.pipeline.plan import plan_build, plan_slots
+from sandmill.pipeline.workers import WorkerPool
+from sandmill.seeds import ingest
+
+PLAIN: Mapping[str, str] = {
+    "linear": "linear",
+    "forest": "random_forest",
+    "boosting": "hist_boosting",
+    "stack": "stack",
+    "search": "auto_search",
+    "blend": "blend_usual",
+}
+"""Blind scripts by the name of their entry on the board."""
+CHOICE, READER, INFORMED = "choice of six", "reader", "informed"
+NO_HINT = "no hint"
+
+
+@dataclass(frozen=True)
+class Score:
+    """Final score of a script, and the score that it is chosen by."""
+
+    final: float
+    feedback: float
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Scores of all scripts on one task."""
+
+    traits: tuple[str, ...]
+    """Kinds of facts that the task states and its rule uses; `NO_HINT` if there are none."""
+    calibration: Calibration
+    finals: Mapping[str, float]
+
+    @property
+    def is_hinted(self) -> bool:
+        """Whether the texts state facts that matter."""
+        return NO_HINT not in self.traits
+
+    def medal(self, script: str) -> Medal | None:
+        """Return the medal of a script."""
+        return medal_of(self.finals[script], self.calibration.thresholds, self.calibration.is_lower_better)
+
+    def gap(self, script: str) -> float:
+        """Return the share of the gap that a script closes."""
+        return gap_closed(self.finals[script], self.calibration.trivial, self.calibration.oracle)
+
+
+def measure(slot: Slot) -> Sheet | str:
+    """Calibrate a first try of any band; or say why there is no task."""
+    attempt = Attempt(slot, 0, 1, 0, first_hardness(slot.seed.structure, slot.band), any_band=True)
+    made = run_attempt(AttemptJob(attempt, "reading", SECRET)).result
+    if isinstance(made, Failed):
+        return made.error.reason
+    return Sheet(traits_of(made.package.spec), made.calibration, finals_of(made.calibration))
+
+
+def traits_of(spec: TaskSpec) -> tuple[str, ...]:
+    """Name the kinds of facts that a design states and uses."""
+    facts = [hint.fact for hint in spec.hints if hint.matters]
+    found = {fact.motif.motif if isinstance(fact, Form) else fact.fact for fact in facts}
+    return tuple(sorted(found)) if any(isinstance(fact, Form) for fact in facts) else (NO_HINT,)
+
+
+def finals_of(measured: Calibration) -> dict[str, float]:
+    """Return the final score of every script; a script that failed scores as the trivial solver."""
+    board = {entry.solver: Score(entry.final, entry.feedback) for entry in measured.board}
+    found = {name: board[entry] for name, entry in PLAIN.items() if entry in board}
+    readers = [board[entry.solver] for entry in measured.board if entry.tier is Tier.READER]
+    finals = {name: found[name].final if name in found else measured.trivial for name in PLAIN}
+    finals[CHOICE] = _chosen(list(found.values()), measured).final
+    for entry in measured.milestones.entries if measured.milestones else ():
+        if not entry.on_board:
+            finals[entry.solver] = entry.final
+    if readers:
+        finals[READER] = _chosen(readers, measured).final
+    if measured.informed is not None:
+        finals[INFORMED] = measured.informed
+    return finals
+
+
+def _chosen(scores: Sequence[Score], measured: Calibration) -> Score:
+    sign = 1 if measured.is_lower_better else -1
+    return min(scores, key=lambda score: sign * score.feedback)
+
+
+def report(sheets: Sequence[Sheet], title: str) -> Iterator[str]:
+    """Write medals and gap of every script."""
+    names = list(dict.fromkeys(name for sheet in sheets for name in sheet.finals))
+    yield f"| {title} | tasks | gold | silver or better | bronze or better | mean gap |"
+    yield "|---|---:|---:|---:|---:|---:|"
+    order = [*PLAIN, CHOICE, *(name for name in names if name not in (*PLAIN, CHOICE, READER, INFORMED))]
+    for name in (*order, READER, INFORMED):
+        some = [sheet for sheet in sheets if name in sheet.finals]
+        if some:
+            won = Counter(sheet.medal(name) for sheet in some)
+            counts = [won[Medal.GOLD], won[Medal.SILVER], won[Medal.BRONZE]]
+            shares = [f"{sum(counts[: place + 1]) / len(some):.0%}" for place in range(3)]
+            gap = mean(max(sheet.gap(name), -1.0) for sheet in some)
+            yield f"| {name} | {len(some)} | {' | '.join(shares)} | {gap:.2f} |"
+
+
+def report_groups(sheets: Sequence[Sheet]) -> Iterator[str]:
+    """Write golds of the adversary and of the reader by trait and by band."""
+    groups: dict[str, list[Sheet]] = {}
+    for sheet in sheets:
+        for name in (*sheet.traits, f"band {sheet.calibration.difficulty.band}"):
+            groups.setdefault(name, []).append(sheet)
+    yield "| fact or band | tasks | adversary gold | best plain gold | reader gold | margin |"
+    yield "|---|---:|---:|---:|---:|---:|"
+    for name, some in sorted(groups.items()):
+        plain = max(sum(sheet.medal(script) is Medal.GOLD for sheet in some) for script in (*PLAIN, CHOICE))
+        margins = [m.margin for sheet in some if (m := sheet.calibration.milestones) and m.margin is not None]
+        cells = [_golds(some, "blind_v1"), f"{plain / len(some):.0%}", _golds(some, READER)]
+        yield f"| {name} | {len(some)} | {' | '.join(cells)} | {f'{mean(margins):.2f}' if margins else ''} |"
+
+
+def _golds(sheets: Sequence[Sheet], script: str) -> str:
+    some = [sheet for sheet in sheets if script in sheet.finals]
+    return f"{sum(sheet.medal(script) is Medal.GOLD for sheet in some) / len(some):.0%}" if some else ""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure and print."""
+    from benchmarks.reading import Sheet, measure  # by its own name: worker processes cannot import __main__
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tasks", type=int, default=100, help="first tries of tables, of any band")
+    parser.add_argument("--seed", type=int, default=1801)
+    parser.add_argument("--workers", type=int, default=2)
+    given = parser.parse_args(arguments)
+    plan = plan_build(BuildRequest(name="bench", tasks=given.tasks, seed=given.seed, kinds={"table": 1.0}), ingest(()))
+    with WorkerPool(given.workers) as pool:
+        results = [result for _, result in pool.map(measure, list(plan_slots(plan)), 600)]
+    for error in (result for result in results if isinstance(result, Exception)):
+        raise error
+    sheets = [result for result in results if isinstance(result, Sheet)]
+    refused = Counter(result for result in results if isinstance(result, str))
+    lost = refused["no_margin"]
+    print(f"{len(sheets)} tasks of {given.tasks} first tries ({len(sheets) / given.tasks:.0%}); ", end="")
+    print(f"{len(sheets) / max(1, given.tasks - lost):.0%} of those that the margin did not refuse.")
+    print("Refused: " + (", ".join(f"{name} ({count})" for name, count in refused.most_common()) or "none") + ".\n")
+    hinted = [sheet for sheet in sheets if sheet.is_hinted]
+    for title, some in (("all tasks", sheets), ("tasks with hints", hinted)):
+        print("\n".join(report(some, title)) + "\n")
+    print("\n".join(report_groups(sheets)))
+
+
+if __name__ == "__main__":
+    main()
