@@ -1,6 +1,6 @@
 """Choose the facts that the texts of a design state: forms of the rule, other true forms, and units of columns."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -20,7 +20,7 @@ CHANCE_OF_HINTS = 0.85
 """Chance that a design of a domain with knowledge states forms of its rule."""
 _COUNTS = (0.3, 0.45, 0.25)
 """Chances of one, two and three told forms at hardness 1. Easier designs take the first of them."""
-_PAYS = {FormulaWord: 0.29, ConditionWord: 0.25, CodeTableWord: 0.19, NormWord: 0.16}
+_PAYS: dict[type[Told], float] = {FormulaWord: 0.29, ConditionWord: 0.25, CodeTableWord: 0.19, NormWord: 0.16}
 """Weights with which kinds of forms are drawn: the lead over blind solvers that a unit of signal in them gives."""
 _CHANCE_OF_CHILD = 0.35
 """Chance that a design with hints has a child table, whose summaries are its first told forms."""
@@ -137,7 +137,7 @@ def _useful(vocabulary: Vocabulary, rng: np.random.Generator) -> Iterator[Told]:
     """Yield forms in random order, kinds that pay more for reading first more often."""
     levels = {word.name: len(word.levels) for word in (*vocabulary.categorical, *vocabulary.high_cardinality)}
     words = list(_offered(vocabulary))
-    kinds: Sequence[type[Told]] = list(_PAYS)
+    kinds = list(_PAYS)
     ranks = dict(zip(kinds, rng.exponential(size=len(kinds)) / [_PAYS[kind] for kind in kinds], strict=True))
     places = sorted(range(len(words)), key=dict(enumerate(rng.random(len(words)))).__getitem__)
     for place in sorted(places, key=lambda place: ranks[type(words[place])]):
@@ -151,7 +151,8 @@ def _useful(vocabulary: Vocabulary, rng: np.random.Generator) -> Iterator[Told]:
 def _offered(vocabulary: Vocabulary) -> Iterator[Told]:
     """Yield the forms of the domain whose columns a design can have."""
     knows, names = vocabulary.domain.knows, {word.name for word in vocabulary.words}
-    for word in (*knows.formulas, *knows.conditions, *knows.norms, *knows.code_tables):
+    words: tuple[Told, ...] = (*knows.formulas, *knows.conditions, *knows.norms, *knows.code_tables)
+    for word in words:
         if names.issuperset(columns_told(word)):
             yield word
 

@@ -180,7 +180,9 @@ def _round_value(column: Column, cells: Floats, u: float) -> tuple[float, int]:
 def _holds(condition: Condition, cells: Floats) -> np.ndarray:
     if condition.levels:
         return np.isin(cells, condition.levels)
-    return cells > condition.above if condition.above is not None else cells <= condition.at_most
+    low = -np.inf if condition.above is None else condition.above
+    high = np.inf if condition.at_most is None else condition.at_most
+    return (cells > low) & (cells <= high)
 
 
 def _listed(items: Sequence[str], word: str) -> str:
