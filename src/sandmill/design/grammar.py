@@ -12,7 +12,6 @@ import numpy as np
 from sandmill.design.child_hints import fewer_rows
 from sandmill.design.columns import choose_columns, exact_shares
 from sandmill.design.conditions import Conditions, choose_conditions, no_faults
-from sandmill.design.decodings import convert_columns, mark_gaps, move_to_notes, state_sentinels, state_units
 from sandmill.design.dependence import limits_of
 from sandmill.design.draft_rule import orient, rule_of
 from sandmill.design.faults import Severity, choose_faults
@@ -21,12 +20,11 @@ from sandmill.design.lexicon import load_domains
 from sandmill.design.prior_graph import Priors, draw_priors, orient_terms, prior_of, spread_for, with_noise
 from sandmill.design.rule import assign_weights, choose_rule, variance_shares
 from sandmill.design.standardize import fit_link, standardize_terms
-from sandmill.design.statements import state_forms
 from sandmill.design.story import write_media_story, write_story
 from sandmill.design.targets import choose_target
+from sandmill.design.telling import tell
 from sandmill.design.vocabulary import choose_vocabulary
 from sandmill.models.domain import Domain
-from sandmill.models.hints import Hint
 from sandmill.models.kinds import TABLE, kind_of
 from sandmill.models.knowledge import Knowledge, TargetPrior
 from sandmill.models.links import BinaryLink, CountLink, Link, MultilabelLink, class_names, output_count
@@ -88,21 +86,15 @@ def design_task(
     plan = add_spare(plan, drawn.read, vocabulary, streams).at(hidden)
     rule = replace(drawn.at(hidden), told_columns=plan.told_columns, named=plan.columns)
     columns = choose_columns(structure, vocabulary, conditions, rule, knobs.distractors, streams)
-    columns, conversions = convert_columns(columns, plan, streams)
-    columns, notes, in_notes = (
-        move_to_notes(columns, rule, domain, streams) if plan.told else (columns, None, tuple[Hint, ...]())
-    )
-    by_name = {column.name: column for column in columns}
-    forms, told = state_forms(plan, by_name, streams)
-    rule = replace(rule, told=told)
+    telling = tell(plan, rule, columns, domain, streams)
+    columns, rule = telling.columns, telling.rule
     link = with_noise(target.link, knows.targets, target.name, knobs.signal)
     shares = _class_shares(structure, conditions, link, prior, streams.generator("shares"))
     signal = _signal(link, structure.target, knobs.signal, prior, shares)
     terms = assign_weights(rule, hidden, output_count(link), signal, streams.generator("weights"))
     severity = Severity(knobs.faults, variance_shares(terms))
-    faults = choose_faults(structure, conditions, link, columns, rule, severity, streams)
-    if plan.told:
-        faults = mark_gaps(faults, by_name, streams)
+    drawn_faults = choose_faults(structure, conditions, link, columns, rule, severity, streams)
+    faults, hints = telling.mark(drawn_faults, streams)
     unscaled = Mechanism(
         columns=columns,
         terms=orient(terms, draft.motifs) if draft else orient_terms(terms, priors.signs),
@@ -113,10 +105,6 @@ def design_task(
         limits=limits_of(columns, domain.knows),
     )
     standardized = standardize_terms(unscaled, streams.child("standardize"))
-    decodings = (
-        *state_units(by_name, conversions, rule.read, streams),
-        *state_sentinels(faults, rule.read, streams),
-    )
     return TaskSpec(
         seed_id=slot.seed.id,
         structure=structure,
@@ -142,8 +130,8 @@ def design_task(
         hardness=hardness,
         knobs=knobs,
         parent=parent,
-        hints=(*forms, *in_notes, *decodings),
-        notes=notes,
+        hints=hints,
+        notes=telling.notes,
         channel=kind.load("design").choose_channel(medium, columns, streams) if medium else None,
     )
 

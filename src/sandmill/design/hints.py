@@ -20,7 +20,7 @@ CHANCE_OF_HINTS = 0.85
 """Chance that a design of a domain with knowledge states forms of its rule."""
 _COUNTS = (0.3, 0.45, 0.25)
 """Chances of one, two and three told forms at hardness 1. Easier designs take the first of them."""
-_PAYS = {FormulaWord: 0.29, ConditionWord: 0.25, CodeTableWord: 0.19, NormWord: 0.16}
+_PAYS: dict[type[Told], float] = {FormulaWord: 0.29, ConditionWord: 0.25, CodeTableWord: 0.19, NormWord: 0.16}
 """Weights with which kinds of forms are drawn: the lead over blind solvers that a unit of signal in them gives."""
 _CHANCE_OF_CHILD = 0.35
 """Chance that a design with hints has a child table, whose summaries are its first told forms."""

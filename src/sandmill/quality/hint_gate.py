@@ -115,8 +115,8 @@ def _as_reader(frame: pl.DataFrame, spec: TaskSpec) -> dict[str, Floats]:
         if isinstance(fact, InText) and fact.notes in frame.columns:
             found = frame[fact.notes].str.extract(fact.pattern)
             if fact.levels:
-                codes = {word: float(code) for code, word in enumerate(fact.levels)}
-                cells[fact.column] = np.array([codes.get(word, np.nan) for word in found], dtype=np.float64)
+                code_of = {word: float(code) for code, word in enumerate(fact.levels)}
+                cells[fact.column] = np.array([code_of.get(word, np.nan) for word in found], dtype=np.float64)
             else:
                 cells[fact.column] = _numbers(found, columns[fact.column])
         if isinstance(fact, Sentinel) and fact.column in cells:

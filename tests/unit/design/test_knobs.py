@@ -13,6 +13,8 @@ from sandmill.design.lexicon import load_domains
 from sandmill.design.motifs import FINDABLE_KINDS, HIDDEN_KINDS
 from sandmill.design.rule import choose_rule
 from sandmill.design.vocabulary import choose_vocabulary
+from sandmill.mechanism import draw_rows
+from sandmill.mechanism.rule import latent_score
 from sandmill.models.base import Band
 from sandmill.models.faults import Distractors
 from sandmill.models.links import class_names
@@ -46,6 +48,12 @@ def motifs(spec):
 
 def weights(spec):
     return [term.weights for term in spec.mechanism.terms]
+
+
+def spread(spec):
+    """Standard deviation of the latent score."""
+    rows = draw_rows(spec.mechanism, Streams(SECRET, "spread"), range(20_000), is_train=False).complete
+    return latent_score(spec.mechanism, rows).std()
 
 
 def hidden_terms(spec):
@@ -100,7 +108,7 @@ def test_signal_changes_neither_motifs_nor_columns_nor_rows(task):
 def test_signal_weakens_the_rule_of_classes_and_adds_noise_to_numbers():
     strong, weak = turned(BINARY, "signal")
     ratios = np.array(weights(strong)) / np.array(weights(weak))
-    np.testing.assert_allclose(ratios, ratios[0], rtol=1e-3)
+    np.testing.assert_allclose(ratios, np.full_like(ratios, ratios[0, 0]), rtol=1e-2)
     assert ratios.min() > 1.5
     strong, weak = turned(NUMBER, "signal")
     assert weights(weak) == weights(strong)
@@ -122,15 +130,16 @@ def test_skills_move_the_rule_into_hidden_motifs_and_change_neither_rows_nor_tar
 
 @pytest.mark.parametrize("task", [BINARY, NUMBER], ids=lambda task: "-".join(task))
 def test_skills_leave_the_whole_signal_as_it_is(task):
-    lengths = [sum(w**2 for (w,) in weights(spec)) for spec in turned(task, "skills")]
-    assert lengths[1] == pytest.approx(lengths[0], rel=1e-3)
+    spreads = [spread(spec) for spec in turned(task, "skills")]
+    assert spreads[1] == pytest.approx(spreads[0], rel=0.05)
 
 
 @each_task
 def test_distractors_add_columns_that_the_rule_does_not_read(task):
     few, many = turned(task, "distractors")
     assert motifs(many) == motifs(few)
-    assert weights(many) == weights(few)
+    # Scales are fitted to a draw of all columns, so weights may differ by its chance.
+    np.testing.assert_allclose(weights(many), weights(few), rtol=1e-2)
     assert many.sizes == few.sizes
     names = [{column.name for column in spec.mechanism.columns} for spec in (few, many)]
     assert names[0] < names[1]
