@@ -38,7 +38,7 @@ PRIVATE_FILES = frozenset({"answers.csv", *RUNG_FILES.values()})
 
 MAX_SCRIPT_BYTES = 1 << 20
 MAX_BOARD = 200
-"""Entries of a leaderboard. The panel has 51."""
+"""Entries of a leaderboard. The panel has 59, and there are 7 readers."""
 
 _WHAT = {
     "is_micro": "its rows are not those of its design, or the reference solution took too long",

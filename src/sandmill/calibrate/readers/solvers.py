@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from sandmill.calibrate.solvers import search
+from sandmill.calibrate.solvers import ensemble, search, strong
 from sandmill.calibrate.solvers.designs import Design, filled_numbers, plain_scaled
 from sandmill.calibrate.solvers.greedy import WEIGHTS
 from sandmill.calibrate.solvers.linear import best_penalty, linear_scores, responses
@@ -42,6 +42,16 @@ def reader_process(table: Table) -> Any:
 def reader_trees(table: Table) -> Any:
     """Extra trees on all columns, stated quantities and found features."""
     return search.auto_trees(table)
+
+
+def reader_mixture(table: Table) -> Any:
+    """The average of a linear model and a smooth function of features that are selected from a large bank."""
+    return strong.bank_mixture(table)
+
+
+def reader_blend(table: Table) -> Any:
+    """The average of models of found features, trees among them, and a stack."""
+    return ensemble.blend_searched(table)
 
 
 def _stated_columns(table: Table, columns: int) -> Any:
