@@ -117,16 +117,16 @@ def report_intervals(found: Iterable[Twice]) -> Iterator[str]:
         f"their median width is {median(widths):.2f}. Difficulty moves by {median(moved):.3f} (median), and stays in "
         f"its band in {np.mean(bands):.0%}."
     )
-    medals = [(one.medal_hardness.value, two.medal_hardness.value) for one, two in both if _have_hardness(one, two)]
+    medals = [
+        (one.medal_hardness.value, two.medal_hardness.value)
+        for one, two in both
+        if one.medal_hardness and two.medal_hardness
+    ]
     if len(medals) > 2:
         yield (
             f"Medal hardness of both renderings, Spearman: {spearmanr(*zip(*medals, strict=True)).statistic:.2f}; "
             f"median {median(chain.from_iterable(medals)):.2f}."
         )
-
-
-def _have_hardness(*both: Calibration) -> bool:
-    return all(one.medal_hardness is not None for one in both)
 
 
 def report_steps(measured: Sequence[Calibration]) -> Iterator[str]:

@@ -104,7 +104,7 @@ def distances_to_level(entries: Sequence[MilestoneEntry]) -> Floats:
 
 def best_blind(tiers: Mapping[str, Tier], centred: Mapping[str, Floats]) -> Floats:
     """Return the place of the best run that knows the data alone."""
-    return np.max([value for name, value in centred.items() if tiers[name] is not Tier.READER], axis=0)
+    return np.asarray(np.max([value for name, value in centred.items() if tiers[name] is not Tier.READER], axis=0))
 
 
 def reading_margin(entries: Sequence[MilestoneEntry]) -> float:

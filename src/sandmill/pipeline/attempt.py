@@ -124,8 +124,8 @@ def _fail_early(error: ItemRejected, spec: TaskSpec | None, job: AttemptJob) -> 
     if spec and job.keeps_reject:
         with suppress(Exception):
             package = render(spec, job.secret, job.attempt.replicate).package
-    is_measured = isinstance(error, OffBand) and error.steered == "difficulty"
-    return Failed(error, spec, package, error.measured if is_measured else None)
+    difficulty = error.measured if isinstance(error, OffBand) and error.steered == "difficulty" else None
+    return Failed(error, spec, package, difficulty)
 
 
 def rejection_of(findings: Sequence[Finding]) -> ItemRejected:

@@ -54,7 +54,7 @@ class Contest:
         for path, content in files.items():
             (folder / path).write_bytes(content)
         self._child_tables = child_tables(files)
-        self.panel = Panel(folder, facts, earlier.panel if earlier else None)
+        self.panel: Panel = Panel(folder, facts, earlier.panel if earlier else None)
         self.reader: Any = None
         """The table of a reader; None if nothing is stated."""
         if stated:

@@ -55,7 +55,8 @@ def smooth_plain(table: Table) -> tuple[Any, Any]:
 
 def kernel_tuned(table: Table) -> Any:
     """Kernel ridge with the width and the noise of least leave-one-out error."""
-    return smooth_scores(*table.cached("smooth", smooth_plain), table)
+    unseen, curved = table.cached("smooth", smooth_plain)
+    return smooth_scores(unseen, curved, table)
 
 
 @dataclass(frozen=True)
