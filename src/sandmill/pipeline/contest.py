@@ -21,6 +21,8 @@ TWINS: Mapping[str, str] = {
     "reader_sparse": "sparse_search",
     "reader_process": "sparse_process",
     "reader_trees": "auto_trees",
+    "reader_mixture": "bank_mixture",
+    "reader_blend": "blend_searched",
 }
 """Entry of the panel with the same model as a reader."""
 

@@ -38,7 +38,7 @@ PRIVATE_FILES = frozenset({"answers.csv", *RUNG_FILES.values()})
 
 MAX_SCRIPT_BYTES = 1 << 20
 MAX_BOARD = 200
-"""Entries of a leaderboard. The panel has 51."""
+"""Entries of a leaderboard. The panel has 59, and there are 7 readers."""
 
 _WHAT = {
     "is_micro": "its rows are not those of its design, or the reference solution took too long",
@@ -152,13 +152,13 @@ def _board_problems(package: TaskPackage, record: TaskRecord, *, trusts_design: 
     """
     metric, answers = get_metric(package.facts.metric), read_answers(package.private["answers.csv"], package.facts)
     board: dict[str, BoardEntry | MilestoneEntry] = {entry.solver: entry for entry in record.calibration.board}
-    if found := record.calibration.milestones:
-        board |= {entry.solver: entry for entry in found.entries if not entry.on_board}
+    if milestones := record.calibration.milestones:
+        board |= {entry.solver: entry for entry in milestones.entries if not entry.on_board}
     with TemporaryDirectory(prefix="sandmill-panel-") as name:
         for path, content in package.public.items():
             (Path(name) / path).write_bytes(content)
         runs = list(run_panel(Path(name), package.facts, [entry.name for entry in PANEL if entry.name in board]))
-        if found:
+        if milestones:
             stated = stated_facts(record.spec, package.public) if trusts_design else Stated(())
             contest = Contest(Path(name), package.public, package.facts, stated)
             beside = [*contest.run_readers(), *contest.run_adversaries()]

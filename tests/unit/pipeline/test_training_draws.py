@@ -130,4 +130,4 @@ def test_averages_of_searches_are_on_no_board_by_ranks():
         entry.name for entry in PANEL if entry.tier is Tier.ENSEMBLE
     }
     assert set(TWINS) == set(READERS)
-    assert set(TWINS.values()) <= set(board_entries("ranks"))
+    assert set(TWINS.values()) <= set(board_entries("milestones"))

@@ -1,3 +1,4 @@
+import pyarrow as pa
 import pytest
 
 from sandmill.fingerprint import canonical_json, digest, files_digest
@@ -98,3 +99,16 @@ def test_records_that_were_exchanged_with_their_digests_are_found_by_the_content
         local_store, "private/files", parquet.write_rows(tables.FILES, [tables.file_rows(package.task_id, forged)])
     )
     assert verify_hashes(load(local_store.root)) == ["manifest.json: its content hash is not that of the tasks"]
+
+
+def test_a_release_from_before_the_columns_of_medals_verifies(local_store):
+    publish_numbers(local_store, range(1))
+    rows = tables.TABLES[2].rows(make_task(0))
+    old = pa.schema([field for field in tables.PRIVATE_TASKS if not tables.is_later(field)])
+    without = [{name: row[name] for name in old.names} for row in rows]
+    _replace(local_store, "private/tasks", parquet.write_rows(old, [without]))
+    assert verify_hashes(load(local_store.root)) == []
+    forged = [{**row, "rule": "milestones"} for row in rows]
+    _replace(local_store, "private/tasks", parquet.write_rows(tables.PRIVATE_TASKS, [forged]))
+    (problem,) = verify_hashes(load(local_store.root))
+    assert problem.endswith("private/tasks: rule is not that of its record")

@@ -8,7 +8,15 @@ from sandmill.calibrate.panel import Panel, PanelRun
 from sandmill.calibrate.readers.stated import Stated
 from sandmill.models.calibration import Tier
 
-READERS = ("reader_linear", "reader_search", "reader_sparse", "reader_process", "reader_trees", "reader_blend")
+READERS = (
+    "reader_linear",
+    "reader_search",
+    "reader_sparse",
+    "reader_process",
+    "reader_trees",
+    "reader_mixture",
+    "reader_blend",
+)
 """Readers by the model that each uses."""
 
 

@@ -44,10 +44,16 @@ def reader_trees(table: Table) -> Any:
     return search.auto_trees(table)
 
 
+def reader_mixture(table: Table) -> Any:
+    """The average of a linear model and a smooth function of features that are selected from a large bank."""
+    return ensemble.bank_mixture(table)
+
+
 def reader_blend(table: Table) -> Any:
     """Average of the other readers and of the usual blend on their columns."""
-    members = (reader_linear, reader_search, reader_sparse, reader_process, reader_trees, ensemble.blend_searched)
-    return np.mean([table.cached(member.__name__, member) for member in members], axis=0)
+    own = (reader_linear, reader_search, reader_sparse, reader_process, reader_trees, reader_mixture)
+    said = [table.cached(member.__name__, member) for member in (*own, ensemble.blend_searched)]
+    return np.mean(said, axis=0)
 
 
 def _stated_columns(table: Table, columns: int) -> Any:
