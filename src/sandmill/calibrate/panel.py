@@ -207,13 +207,14 @@ class Panel:
         other._table = table
         return other
 
-    def aside(self, rows: NDArray[np.intp] | None = None) -> "Panel":
+    def aside(self, rows: NDArray[np.intp] | None = None, *, shares_fits: bool = False) -> "Panel":
         """The same files for runs off the board: what these make for themselves is not kept here.
 
         Args:
             rows: test rows to answer; all if None.
+            shares_fits: whether what is fitted to the training rows is kept after all.
         """
-        return self.beside(self._table.aside(rows))
+        return self.beside(self._table.aside(rows, shares_fits=shares_fits))
 
     def run_solver(
         self,

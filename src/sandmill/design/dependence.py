@@ -9,6 +9,8 @@ from sandmill.rng import Streams
 
 _LEAST_LOAD, _MOST_LOAD = 0.9, 1.15
 """Range of the factor by which a design changes a correlation that the domain knows."""
+_CHANCE_OF_OWN, _LEAST_OWN, _MOST_OWN = 0.75, 0.4, 0.75
+"""Chance that a category without a correlation of its own follows a factor, and the range of that correlation."""
 _MOST_SHARED = 0.92
 """Largest share of a column's variance that factors explain, so that hidden cells stay uncertain."""
 _CHANCE_OF_IDENTITY = 0.7
@@ -75,6 +77,8 @@ def _loaded(column: Column, knows: Knowledge, streams: Streams) -> Column:
         * float(streams.generator(f"load {factor.name} {column.name}").uniform(_LEAST_LOAD, _MOST_LOAD))
         for factor in knows.factors
     ]
+    if not any(loads) and knows.factors and isinstance(column.distribution, Categorical):
+        return _category_on_a_factor(column, column.distribution, len(knows.factors), streams)
     if not any(loads):
         return column
     shared = sum(load**2 for load in loads)
@@ -86,6 +90,17 @@ def _loaded(column: Column, knows: Knowledge, streams: Streams) -> Column:
     if isinstance(law, Categorical) and order:
         law = law.model_copy(update={"order": tuple(law.levels.index(level) for level in order)})
     return column.model_copy(update={"loadings": loadings, "distribution": law})
+
+
+def _category_on_a_factor(column: Column, law: Categorical, factors: int, streams: Streams) -> Column:
+    """Let a category that the domain says nothing of follow one factor, with its levels in a drawn order."""
+    rng = streams.generator(f"own load {column.name}")
+    place, load = int(rng.integers(factors)), round(float(rng.uniform(_LEAST_OWN, _MOST_OWN)), 4)
+    order = tuple(int(code) for code in rng.permutation(len(law.levels)))
+    if rng.random() >= _CHANCE_OF_OWN:
+        return column
+    loadings = tuple(load if number == place else 0.0 for number in range(factors))
+    return column.model_copy(update={"loadings": loadings, "distribution": law.model_copy(update={"order": order})})
 
 
 def _is_possible(word: IdentityWord, by_name: dict[str, Column]) -> bool:

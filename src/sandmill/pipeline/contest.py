@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from sandmill.calibrate.adversary import run_adversary
+from sandmill.calibrate.adversary import FROZEN, run_adversary
 from sandmill.calibrate.panel import PANEL, Panel, PanelRun
 from sandmill.calibrate.readers import READERS, Stated, read_table, run_readers
 from sandmill.layouts.base import SAMPLE
@@ -23,6 +23,7 @@ TWINS: Mapping[str, str] = {
     "reader_trees": "auto_trees",
     "reader_mixture": "bank_mixture",
     "reader_blend": "blend_searched",
+    "reader_ensemble": FROZEN,
 }
 """Entry of the panel with the same model as a reader."""
 

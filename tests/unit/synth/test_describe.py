@@ -182,7 +182,7 @@ def test_all_is_said_in_every_style(target, metric):
             assert f"`{name}`" in prose, (style, name)
         for name in (*FILES, *facts.classes, *LIBRARIES):
             assert re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", prose), (style, name)
-        assert get_metric(metric).definition in prose
+        assert get_metric(metric).title in prose
         assert str(spec.sizes.feedback + spec.sizes.final) in prose
         assert spec.story.overview in prose
         assert not re.search(

@@ -20,7 +20,7 @@ FROZEN = "blind_v1"
 
 `blind_v1` averages six models: a Bayesian average of sparse sums over a bank of features, a Gaussian process over the
 columns and another over columns and selected features, extra trees, gradient boosting and support vectors. The weights
-are those of least squared error on five folds that the models have not seen. Child tables are joined automatically.
+are those of least squared error on three folds that the models have not seen. Child tables are joined automatically.
 """
 
 
@@ -30,7 +30,7 @@ def run_adversary(
     rows: "NDArray[Any] | None" = None,
     name: str = FROZEN,
 ) -> "PanelRun":
-    """Solve a task with an adversary, off the board.
+    """Solve a task with an adversary, off the board. Its models are fitted once for the same training rows.
 
     Args:
         panel: holds the task's files.
@@ -44,7 +44,7 @@ def run_adversary(
     from sklearn import config_context
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-    solver_of, aside = ADVERSARIES[name], panel.aside(rows)
+    solver_of, aside = ADVERSARIES[name], panel.aside(rows, shares_fits=True)
     with threadpool_limits(1), config_context(skip_parameter_validation=True):
         return aside.run_solver(name, Tier.SEARCH, lambda: solver_of(aside.table, child_tables or {}), _load_decision)
 

@@ -1,6 +1,6 @@
 """The blind ensemble: models weighted by what they predict of rows that they have not seen."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
@@ -16,9 +16,9 @@ from sandmill.calibrate.adversary.sparse import average_models
 from sandmill.calibrate.solvers.designs import Design, words
 from sandmill.calibrate.solvers.table import Table
 
-FOLDS = 5
-SWEEPS, SWEEPS_IN_FOLDS = 40, 25
-"""Length of the sparse model's chain on all rows, and on the rows of four folds."""
+FOLDS = 3
+SWEEPS, SWEEPS_IN_FOLDS = 30, 18
+"""Length of the sparse model's chain on all rows, and on the rows of all folds but one."""
 SPARSE = "sparse sums"
 PRIOR_WEIGHTS: Mapping[str, float] = MappingProxyType(
     {
@@ -84,16 +84,31 @@ class Material:
         return [*numbers, *levels_of]
 
 
-def predict_members(material: Material, rows: Any, asked: Inputs, sweeps: int) -> dict[str, Any]:
-    """Fit every model to some training rows and predict what is asked: responses by model."""
+@dataclass(frozen=True)
+class Fitted:
+    """All models after fitting to all training rows."""
+
+    predict: Callable[[Material, Inputs], dict[str, Any]]
+    unseen: Mapping[str, Any]
+    """Responses of the training rows by models that were fitted to other rows."""
+    weights: Any
+    """Of the models, in the order of `PRIOR_WEIGHTS`."""
+
+
+def fit_members(material: Material, rows: Any, sweeps: int) -> Callable[[Material, Inputs], dict[str, Any]]:
+    """Fit every model to some training rows. Returns a function from rows of a table to responses by model."""
     inputs, wanted = material.known(rows), material.wanted[rows]
     bank = np.ascontiguousarray(material.bank.train[:, rows])
     model = average_models(bank, material.bank.log_prior, wanted, material.blocks(inputs), sweeps)
     sparse = Sparse.of(model)
-    blocks = material.blocks(asked)
-    beside = np.hstack(blocks) if blocks else np.zeros((len(asked.numbers), 0))
-    said = {SPARSE: sparse.predict(asked, beside)}
-    return said | {name: fit(inputs, wanted, sparse)(asked) for name, fit in MEMBERS.items()}
+    others = {name: fit(inputs, wanted, sparse) for name, fit in MEMBERS.items()}
+
+    def predict(of: Material, asked: Inputs) -> dict[str, Any]:
+        blocks = of.blocks(asked)
+        beside = np.hstack(blocks) if blocks else np.zeros((len(asked.numbers), 0))
+        return {SPARSE: sparse.predict(asked, beside)} | {name: say(asked) for name, say in others.items()}
+
+    return predict
 
 
 def fit_weights(unseen: Sequence[Any], wanted: Any, prior: Sequence[float]) -> Any:
@@ -106,21 +121,27 @@ def fit_weights(unseen: Sequence[Any], wanted: Any, prior: Sequence[float]) -> A
     return weights / weights.sum()
 
 
-def predict_responses(table: Table, extra: Design | None = None) -> list[tuple[Any, Any]]:
-    """For each target column: responses of training rows, predicted unseen, and of test rows."""
-    material = Material.of(table, bank_of(table, extra))
+def fit_all(material: Material) -> Fitted:
+    """Fit the models to all training rows, and their weights to rows that they have not seen."""
     rows = np.arange(len(material.wanted))
     fold = np.random.default_rng(0).permutation(len(rows)) % FOLDS
     unseen = {name: np.zeros(material.wanted.shape) for name in PRIOR_WEIGHTS}
     for number in range(FOLDS):
         held = rows[fold == number]
-        said = predict_members(material, rows[fold != number], material.known(held), SWEEPS_IN_FOLDS)
-        for name, guess in said.items():
+        predict = fit_members(material, rows[fold != number], SWEEPS_IN_FOLDS)
+        for name, guess in predict(material, material.known(held)).items():
             unseen[name][held] = guess
-    test = predict_members(material, rows, material.asked(), SWEEPS)
     weights = fit_weights(list(unseen.values()), material.wanted, list(PRIOR_WEIGHTS.values()))
+    return Fitted(fit_members(material, rows, SWEEPS), unseen, weights)
+
+
+def predict_responses(table: Table, extra: Design | None = None) -> list[tuple[Any, Any]]:
+    """For each target column: responses of training rows, predicted unseen, and of test rows."""
+    material = Material.of(table, bank_of(table, extra))
+    fitted: Fitted = table.cached_fit("blind ensemble", lambda _: fit_all(material))
     sides = [
-        sum(weight * side[name] for weight, name in zip(weights, PRIOR_WEIGHTS, strict=True)) for side in (unseen, test)
+        sum(weight * side[name] for weight, name in zip(fitted.weights, PRIOR_WEIGHTS, strict=True))
+        for side in (fitted.unseen, fitted.predict(material, material.asked()))
     ]
     edges = np.cumsum(material.widths)[:-1]
     return list(zip(*(np.split(side, edges, axis=1) for side in sides), strict=True))

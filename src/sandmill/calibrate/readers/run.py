@@ -1,6 +1,6 @@
 """Run readers: usual models on a table to which the stated facts were added."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ READERS = (
     "reader_trees",
     "reader_mixture",
     "reader_blend",
+    "reader_ensemble",
 )
 """Readers by the model that each uses."""
 
@@ -47,7 +48,9 @@ def run_readers(panel: Panel, table: Any, names: tuple[str, ...] = READERS) -> l
 
     beside = panel.beside(table)
     with threadpool_limits(1), config_context(skip_parameter_validation=True):
-        return [beside.run_solver(name, Tier.READER, _loader(name), _load_decision) for name in names]
+        return [
+            beside.run_solver(name, Tier.READER, _loader(name), _DECISIONS.get(name, _load_decision)) for name in names
+        ]
 
 
 def _loader(name: str) -> Callable[[], Callable[[Any], Any]]:
@@ -64,3 +67,13 @@ def _load_decision() -> Callable[[Any, Any], Any]:
     from sandmill.calibrate.solvers.decisions import decide
 
     return decide
+
+
+def _load_cuts() -> Callable[[Any, Any], Any]:
+    from sandmill.calibrate.solvers.cutoffs import cut_best
+
+    return cut_best
+
+
+_DECISIONS: Mapping[str, Callable[[], Callable[[Any, Any], Any]]] = {"reader_ensemble": _load_cuts}
+"""What turns scores into answers, where it is not `decide`: the adversary's decision for the same ensemble."""

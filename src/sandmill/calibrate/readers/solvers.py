@@ -49,6 +49,13 @@ def reader_mixture(table: Table) -> Any:
     return ensemble.bank_mixture(table)
 
 
+def reader_ensemble(table: Table) -> Any:
+    """The frozen blind ensemble on columns that include the stated quantities."""
+    from sandmill.calibrate.adversary.ensemble import blind_scores
+
+    return blind_scores(table)
+
+
 def reader_blend(table: Table) -> Any:
     """Average of the other readers and of the usual blend on their columns."""
     own = (reader_linear, reader_search, reader_sparse, reader_process, reader_trees, reader_mixture)

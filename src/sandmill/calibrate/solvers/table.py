@@ -105,9 +105,10 @@ class Table:
             self.learned[key] = make(self)
         return self.learned[key]
 
-    def aside(self, rows: Any = None) -> "Table":
-        """The same task with nothing made yet, or that of some of its test rows."""
+    def aside(self, rows: Any = None, *, shares_fits: bool = False) -> "Table":
+        """The same task with nothing made yet, or that of some of its test rows; fits are shared if asked for."""
+        learned = self.learned if shares_fits else {}
         if rows is None:
-            return replace(self, made={}, seen=dict(self.seen), learned={})
+            return replace(self, made={}, seen=dict(self.seen), learned=learned)
         test, ids = self.test.iloc[rows].reset_index(drop=True), [self.ids[row] for row in rows]
-        return replace(self, test=test, ids=ids, made={}, seen={}, learned={})
+        return replace(self, test=test, ids=ids, made={}, seen={}, learned=learned)
