@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from sandmill.calibrate.board import median_rows
-from sandmill.calibrate.milestones import Gold, MilestoneRule
+from sandmill.calibrate.milestones import LEAST_FALL, Gold, MilestoneRule
 from sandmill.calibrate.steadiness import ThresholdScores
 from sandmill.metrics import Metric
 from sandmill.metrics.base import Array, Floats
@@ -91,7 +91,8 @@ def resample_milestones(
     bars = [trivial + place * (oracle - trivial) for place in (places.gold, places.silver, places.bronze)]
     ranked = sorted(board, key=lambda name: -sign * metric.own_score(truth, predictions[name]))
     middle = np.mean([score(predictions[ranked[row - 1]]) for row in median_rows(len(ranked))], axis=0)
-    scores = np.array([*bars, middle])
+    below = trivial + (places.bronze - LEAST_FALL) * (oracle - trivial)
+    scores = np.array([*bars, np.minimum(middle, below)])
     return ThresholdScores(point=scores[:, 0], resampled=scores[:, 1:], counted_step=COUNTED_STEP)
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from sandmill.calibrate.board import LEAST_STEP, falling, middle_of
+from sandmill.calibrate.board import falling, middle_of
 from sandmill.errors import ItemRejected
 from sandmill.metrics.base import Floats
 from sandmill.metrics.gap import gap_closed
@@ -19,6 +19,9 @@ GOLD_ABOVE = 0.04
 """Share of the gap by which gold lies above the best blind run where no text states a fact."""
 LEAST_MARGIN = 0.04
 """Least distance of the best reader and the best blind run, as a share of the gap: reading must pay."""
+LEAST_FALL = 0.022
+"""Least distance of neighbouring milestones, as a share of the gap: a little above `LEAST_STEP`, since scores are
+rounded."""
 BEST_READERS = 0.5
 """Share of the readers, the best ones, whose mean gold is half-way to."""
 ORDINARY = (Tier.COMPETENT, Tier.STRONG)
@@ -83,13 +86,15 @@ class MilestoneRule:
         """
         centred = {name: np.asarray(shares[name]) + moved for name, moved in self.corrections.items()}
         bronze = np.median(self._of(ORDINARY, centred), axis=0)
-        silver = np.median(self._of((Tier.ENSEMBLE,), centred), axis=0) - SILVER_BELOW
+        ensembles = np.median(self._of((Tier.ENSEMBLE,), centred), axis=0)
+        silver = np.maximum(ensembles - SILVER_BELOW, bronze + LEAST_FALL)
         blind = best_blind(self.tiers, centred)
         if self.gold == "margin":
-            return Places(blind + GOLD_ABOVE, silver, bronze)
+            return Places(np.maximum(blind + GOLD_ABOVE, silver + LEAST_FALL), silver, bronze)
         readers = np.sort(self._of((Tier.READER,), centred), axis=0)
         best = readers[-int(np.ceil(BEST_READERS * len(readers))) :].mean(axis=0)
-        return Places(blind + np.maximum((best - blind) / 2, LEAST_STEP), silver, bronze)
+        gold = blind + np.maximum((best - blind) / 2, LEAST_FALL)
+        return Places(np.maximum(gold, silver + LEAST_FALL), silver, bronze)
 
     def _of(self, tiers: tuple[Tier, ...], centred: Mapping[str, Floats]) -> Floats:
         return np.array([value for name, value in centred.items() if self.tiers[name] in tiers])
@@ -192,11 +197,13 @@ def milestone_thresholds(
     rule = MilestoneRule.of(found.entries, found.gold)
     shares = {entry.solver: np.asarray(gap_closed(_score(entry, part), trivial, oracle)) for entry in found.entries}
     places = rule.places(shares)
-    gold, silver, bronze = (
-        round(trivial + float(place) * (oracle - trivial), 5) for place in (places.gold, places.silver, places.bronze)
-    )
     middle = middle_of([_score(one, part) for one in board if one.tier not in PLACING])
-    bars = Thresholds(gold=gold, silver=silver, bronze=bronze, median=middle)
+    lowest = min(gap_closed(middle, trivial, oracle), float(places.bronze) - LEAST_FALL)
+    gold, silver, bronze, median = (
+        round(trivial + float(place) * (oracle - trivial), 5)
+        for place in (places.gold, places.silver, places.bronze, lowest)
+    )
+    bars = Thresholds(gold=gold, silver=silver, bronze=bronze, median=median)
     return falling(bars, is_lower_better=oracle < trivial)
 
 
