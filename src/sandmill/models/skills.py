@@ -40,6 +40,10 @@ class Skill(StrEnum):
     TARGET_SCALE = "target_scale"
 
 
+FORMER_SKILLS = frozenset({"differences", "target_encoding"})
+"""Skills of older releases that showed no lift over a tuned linear model. Their lifts are left out when read."""
+
+
 class SkillLift(Frozen):
     """Lift of a skill on a task: gap closed with the skill minus gap closed without it."""
 

@@ -7,6 +7,7 @@ import pytest
 
 from sandmill.calibrate.ablations import ModelInputs, ablation_of
 from sandmill.calibrate.lifts import GradedRows, measure_lifts
+from sandmill.models.calibration import Calibration
 from sandmill.models.columns import LogNormal, Normal
 from sandmill.models.faults import Duplicates, Missing, Outliers, Pathology
 from sandmill.models.mechanism import Mechanism
@@ -17,6 +18,7 @@ from sandmill.models.structure import MetricName, PathologyKind, SplitKind, Targ
 from sandmill.rng import Streams
 from sandmill.synth.draws import fresh_training
 from tests.designs import SECRET, TASKS, make_spec
+from tests.factories import CALIBRATION
 from tests.unit.calibrate.tasks import Made, made_task, with_rule
 from tests.unit.calibrate.test_informed import MOTIFS, mechanism_of_all, wave
 
@@ -218,3 +220,12 @@ def test_what_a_design_does_not_declare_cannot_be_tried():
         usual = ModelInputs.usual(made.spec.mechanism, draw, made.test)
         with pytest.raises(ValueError, match="does not declare"):
             ablation_of(Skill.CURVES, usual, made.spec.mechanism, draw, clean, made.test)
+
+
+def test_lifts_of_former_skills_are_left_out_when_older_records_are_read():
+    record = CALIBRATION.model_dump(mode="json")
+    known = record["lifts"][0]
+    record["lifts"] = [{**known, "skill": "target_encoding"}, known, {**known, "skill": "differences"}]
+    assert Calibration.model_validate(record) == CALIBRATION
+    with pytest.raises(ValueError, match="skill"):
+        Calibration.model_validate({**record, "lifts": [{**known, "skill": "magic"}]})
