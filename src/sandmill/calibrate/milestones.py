@@ -22,6 +22,8 @@ LEAST_MARGIN = 0.04
 LEAST_FALL = 0.022
 """Least distance of neighbouring milestones, as a share of the gap: a little above `LEAST_STEP`, since scores are
 rounded."""
+LEAST_BRONZE = 0.05
+"""Lowest place of bronze, as a share of the gap: a constant answer, at 0, must stay well below it."""
 BEST_READERS = 0.5
 """Share of the readers, the best ones, whose mean gold is half-way to."""
 ORDINARY = (Tier.COMPETENT, Tier.STRONG)
@@ -85,7 +87,7 @@ class MilestoneRule:
             shares: gap closed by each run after training on the own draw. Arrays hold one share for each bootstrap.
         """
         centred = {name: np.asarray(shares[name]) + moved for name, moved in self.corrections.items()}
-        bronze = np.median(self._of(ORDINARY, centred), axis=0)
+        bronze = np.maximum(np.median(self._of(ORDINARY, centred), axis=0), LEAST_BRONZE)
         ensembles = np.median(self._of((Tier.ENSEMBLE,), centred), axis=0)
         silver = np.maximum(ensembles - SILVER_BELOW, bronze + LEAST_FALL)
         blind = best_blind(self.tiers, centred)

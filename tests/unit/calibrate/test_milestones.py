@@ -11,6 +11,8 @@ from sandmill.calibrate.deciding import Deciding, distance_sd, resample_mileston
 from sandmill.calibrate.measure import draw_counts, over_draws
 from sandmill.calibrate.milestones import (
     GOLD_ABOVE,
+    LEAST_BRONZE,
+    LEAST_FALL,
     LEAST_MARGIN,
     SILVER_BELOW,
     MilestoneRule,
@@ -48,7 +50,22 @@ def test_with_readers_gold_is_half_way_from_the_best_blind_run_to_the_better_rea
 
 def test_a_reader_below_the_best_blind_run_leaves_gold_above_it():
     gold, _, _ = places(entries({**BLIND, "reader_a": 0.5}), "readers")
-    assert gold == pytest.approx(0.58 + 0.02)
+    assert gold == pytest.approx(0.58 + LEAST_FALL)
+
+
+def test_milestones_keep_their_distance_where_runs_of_several_kinds_lie_together():
+    level = dict.fromkeys(ORDINARY, 0.5) | dict.fromkeys(BLENDS.keys() - ORDINARY.keys(), 0.5)
+    gold, silver, bronze = places(entries({**BLIND, **level}))
+    assert bronze == pytest.approx(0.5)
+    assert silver == pytest.approx(bronze + LEAST_FALL)
+    assert gold >= silver + LEAST_FALL
+
+
+def test_bronze_is_well_above_a_constant_answer():
+    weak = dict.fromkeys(ORDINARY, -0.1)
+    _, silver, bronze = places(entries({**BLIND, **weak}))
+    assert bronze == LEAST_BRONZE
+    assert silver >= bronze + LEAST_FALL
 
 
 def test_luck_that_all_runs_share_moves_no_threshold():
@@ -99,10 +116,10 @@ def test_thresholds_are_places_on_the_gap_of_either_direction(low: float, high: 
 
 
 def test_thresholds_that_do_not_fall_are_refused():
-    flat = entries({**ORDINARY, **dict.fromkeys(BLENDS, 0.44)})
-    found = Milestones(gold="margin", feedback_oracle=1.0, entries=tuple(flat))
+    flat = entries({name: share * 1e-3 for name, share in BLIND.items()})
+    found = Milestones(gold="margin", feedback_oracle=1e-3, entries=tuple(flat))
     with pytest.raises(ItemRejected, match="flat_board"):
-        milestone_thresholds(found, with_naive(flat, 0.0, 1.0), Part.FINAL, 0.0, 1.0)
+        milestone_thresholds(found, with_naive(flat, 0.0, 1e-3), Part.FINAL, 0.0, 1e-3)
 
 
 def test_deciding_runs_must_agree_with_the_board():

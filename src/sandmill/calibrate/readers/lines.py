@@ -47,7 +47,7 @@ def form_lines(stated: Stated, decoded: pd.DataFrame) -> list[str]:
 
     Args:
         stated: facts of the task.
-        decoded: training rows after the decoding lines.
+        decoded: training and test rows after the decoding lines.
     """
     forms = [fact for fact in stated.facts if isinstance(fact, Form)]
     return [line for form in forms for line in _form(form, stated, decoded)]

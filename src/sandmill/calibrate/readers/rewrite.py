@@ -23,7 +23,7 @@ def rewritten(table: Table, folder: Path, stated: Stated, earlier: Table | None)
     purpose = "Turn codes and notes into what they stand for."
     decoding = _function("decode", purpose, decoding_lines(stated, train))
     run_source("\n".join(decoding), names)
-    forms = form_lines(stated, names["train"])
+    forms = form_lines(stated, pd.concat([names["train"], names["test"]]))
     adding = [*child_block(stated), *_function("add_stated", "Add the quantities that the description defines.", forms)]
     run_source("\n".join(adding), names)
     made = Table.of(names["train"], names["test"], facts)

@@ -25,6 +25,8 @@ from sandmill.models.calibration import RUNG_FILES, Rung, ScriptScore
 
 MOST_TOGETHER, FINALISTS = 3, 4
 """Models that a script averages at most, and how many of the best are fitted and tried together."""
+READING_FINALISTS = 6
+"""The same for scripts of readers, whose gold is further from what single models reach."""
 
 _UNFIT = (ValueError, ArithmeticError, np.linalg.LinAlgError)
 """Errors of a model that cannot be fitted to a task."""
@@ -104,7 +106,7 @@ class _Bench:
             sorted(members, key=lambda member: self._foretold(member.solver))
             for members in (members_of(found), usual_members(found))
         )
-        del self._members[FINALISTS:]
+        del self._members[READING_FINALISTS if found.reading else FINALISTS :]
         every = {member.name: member for member in (*self._members, *self._usual)}
         self._names: dict[str, Any] = {}
         run_source(members_block(found, list(every.values())), self._names)
