@@ -24,6 +24,7 @@ from sandmill.design.story import write_media_story, write_story
 from sandmill.design.targets import choose_target
 from sandmill.design.telling import tell
 from sandmill.design.vocabulary import choose_vocabulary
+from sandmill.models.base import Band
 from sandmill.models.domain import Domain
 from sandmill.models.kinds import TABLE, kind_of
 from sandmill.models.knowledge import Knowledge, TargetPrior
@@ -72,7 +73,8 @@ def design_task(
     target = choose_target(structure, domain.targets, knobs.signal, streams.generator("target"))
     knows = Knowledge() if draft or medium else domain.knows
     prior = prior_of(knows.targets, target.link, target.name)
-    plan = choose_hints(vocabulary, streams) if knows.targets else HintPlan()
+    # What only texts state is out of reach of the models that decide difficulty, so easy tasks state nothing.
+    plan = choose_hints(vocabulary, streams) if knows.targets and slot.band is not Band.EASY else HintPlan()
     priors = Priors()
     if prior:
         priors = draw_priors(prior, vocabulary, plan.told_columns, streams.generator("priors"))

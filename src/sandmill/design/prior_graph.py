@@ -22,6 +22,8 @@ CHANCE_OF_FLIP = 0.25
 """Chance that an edge of the graph has the wrong sign or the wrong column."""
 _MOST_SPREAD = 8.0
 """Largest standard deviation of the rule in log-odds."""
+_EASIEST_AUC, _EASIEST_SHARE = 0.97, 0.96
+"""Best possible AUC and R squared at position 0, where a domain gives lower ones: an easy task needs little noise."""
 _NODES = 400
 
 
@@ -88,10 +90,14 @@ def spread_for(prior: TargetPrior, share: float, position: float) -> float | Non
     if prior.ceiling is None:
         return None
     low, high = prior.ceiling
-    wanted = high + (low - high) * position
+    wanted = _within(low, max(high, _EASIEST_AUC), position)
     if _auc(_MOST_SPREAD, share) <= wanted:
         return _MOST_SPREAD
     return round(float(brentq(lambda spread: _auc(spread, share) - wanted, 0.01, _MOST_SPREAD, xtol=1e-6)), 4)
+
+
+def _within(low: float, high: float, position: float) -> float:
+    return high + (low - high) * position
 
 
 def _auc(spread: float, share: float) -> float:
@@ -115,7 +121,7 @@ def with_noise(link: Link, priors: Mapping[str, TargetPrior], name: str, positio
     if prior is None or prior.ceiling is None or not isinstance(link, GaussianLink | PositiveLink):
         return link
     low, high = prior.ceiling
-    share = min(max(high + (low - high) * position, 0.05), 0.98)
+    share = min(max(_within(low, max(high, _EASIEST_SHARE), position), 0.05), 0.98)
     return link.model_copy(update={"noise": round(float(np.sqrt(1 / share - 1)), 4)})
 
 
