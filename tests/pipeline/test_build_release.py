@@ -22,7 +22,7 @@ from sandmill.store.release import load
 from sandmill.store.verify import verify_hashes
 from sandmill.store.versions import list_versions
 from tasks.killed_runs import ProcessIdentity
-from tests.releases import EASY, REPOSITORY
+from tests.releases import QUICKEST, REPOSITORY
 
 pytestmark = [pytest.mark.xdist_group("prefect"), pytest.mark.timeout(600)]
 
@@ -69,7 +69,7 @@ def run(prefect_server):
     return run_flow
 
 
-REQUEST = BuildRequest(name="micro", tasks=2, seed=7, mix=EASY)
+REQUEST = BuildRequest(name="micro", tasks=2, seed=7, mix=QUICKEST)
 
 
 @pytest.fixture(scope="module")
@@ -237,7 +237,7 @@ def test_a_broken_seed_card_fails_the_run_with_every_mistake_and_writes_nothing(
 @pytest.mark.slow
 def test_a_task_that_fails_is_a_rejection_and_the_others_are_published(run, stricter, tmp_path):
     seeds = tuple(str(CARDS / f"{name}.yaml") for name in (*OTHERS, REGRESSION))
-    ended = run(BuildRequest(name="micro", tasks=5, seed=7, seeds=seeds, mix=EASY), tmp_path)
+    ended = run(BuildRequest(name="micro", tasks=5, seed=7, seeds=seeds, mix=QUICKEST), tmp_path)
     assert ended.state.is_completed()
     release = load(ended.reference)
     assert {release.record(task_id).lineage.seed_id for task_id in release.task_ids} == set(OTHERS)
@@ -250,7 +250,7 @@ def test_a_task_that_fails_is_a_rejection_and_the_others_are_published(run, stri
 @pytest.mark.slow
 def test_too_many_empty_slots_fail_the_run_and_publish_nothing(run, stricter, tmp_path):
     seeds = (str(CARDS / f"{OTHERS[0]}.yaml"), str(CARDS / f"{REGRESSION}.yaml"))
-    ended = run(BuildRequest(name="micro", tasks=2, seed=7, seeds=seeds, mix=EASY), tmp_path)
+    ended = run(BuildRequest(name="micro", tasks=2, seed=7, seeds=seeds, mix=QUICKEST), tmp_path)
     assert ended.state.is_failed()
     assert "1 of 2 slots stayed empty" in ended.state.message
     assert "check expectations" in ended.state.message

@@ -15,7 +15,7 @@ from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.calibration import Tier
 from tests.unit.calibrate.tables import ALL_PAIRS, Written, failures, off_the_board, straight, write_table
 
-EASY = ["width", "level", "height", "shade"]
+QUICKEST = ["width", "level", "height", "shade"]
 CUT = {
     "binary": ("f1", "f1_macro", "mcc", "cohen_kappa"),
     "multiclass": ("f1_macro", "mcc", "cohen_kappa"),
@@ -28,7 +28,7 @@ CUT = {
 def easy(folder: Path, target: str, metric: str, **changes) -> Written:
     """A rule that every sound model finds, in few columns."""
     changes = {"train": 120, "test": 400, "classes": 3} | changes
-    return write_table(folder, target, metric, rule=straight, add=lambda table, rng: table[EASY], **changes)
+    return write_table(folder, target, metric, rule=straight, add=lambda table, rng: table[QUICKEST], **changes)
 
 
 @pytest.mark.parametrize(("target", "metric"), ALL_PAIRS)

@@ -21,7 +21,7 @@ from sandmill.seeds import ingest
 from sandmill.store.shards import read_shard_reports
 from tests.llm_playbook import Playbook
 from tests.llm_server import error, serve
-from tests.releases import EASY, REPOSITORY
+from tests.releases import QUICKEST, REPOSITORY
 from tests.unit.pipeline.inline import InlineBatch
 
 KEY = "planted-5e1d77-not-a-real-key"
@@ -218,7 +218,7 @@ def test_a_forecast_widens_with_doubt():
 @pytest.mark.slow
 def test_a_release_says_who_designed_it_and_holds_no_key(tmp_path, caplog, capfd):
     caplog.set_level(logging.DEBUG)
-    request = REQUEST.model_copy(update={"tasks": 2, "mix": EASY})
+    request = REQUEST.model_copy(update={"tasks": 2, "mix": QUICKEST})
     with serve(Playbook().serve) as server:
         settings = _settings(tmp_path, server)
         plan, shards = _round(settings, request)
