@@ -1,4 +1,6 @@
-"""What the affine rule for MCC and macro F1 gains over class weights, on rows that neither was tuned on.
+"""How much better affine decision rules score than class weights, for MCC and macro F1.
+
+Both kinds of rule are tuned on the same simulated rows and scored on others.
 
 Run from the repository root: python -m benchmarks.class_rules --draws 8
 """

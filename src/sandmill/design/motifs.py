@@ -24,8 +24,9 @@ Chooser = Callable[[Vocabulary, set[str], np.random.Generator], motifs.Motif]
 _CHANCE_OF_ANY_PAIR = 0.3
 """Chance that a motif of two columns uses a pair that the domain does not list. Otherwise names would reveal pairs."""
 _FEW_MEMBERS = (0.02, 0.08)
-"""Range of the share of members in half of the levels of a hidden subgroup's column, and of non-members in the others.
-With shares near one half, 200 rows do not suffice to learn a slope for each level."""
+"""A hidden subgroup depends on a categorical column. In half of its levels, the share of rows that belong to the
+subgroup is drawn from this range; in the other half, the share that does not belong is. With shares near one half, 200
+rows do not suffice to learn a slope for each level."""
 MOST_CROSSED_LEVELS = 5
 """Most levels of a column in a crossed lookup. With more, most pairs of levels would have no training row."""
 

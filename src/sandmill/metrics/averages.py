@@ -60,7 +60,10 @@ def log_losses(truth: Array, prediction: Array) -> Floats:
 
 
 def label_log_losses(truth: Array, prediction: Array) -> Floats:
-    """Return the binary log loss of every label, shape (rows, labels). A label may be true of all rows or of none."""
+    """Return the binary log loss of every label in every row, shape (rows, labels).
+
+    Labels that all rows have, or none, are scored like others.
+    """
     return _cost(np.where(truth == 1, prediction, 1 - prediction))
 
 

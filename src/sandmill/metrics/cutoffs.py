@@ -73,8 +73,9 @@ def best_cutoff(positive: Floats, finish: Finish) -> float:
 
 
 def affine_rule(probabilities: Floats, finish: Finish, slopes: Slopes) -> AffineRule:
-    """Find the affine rule with the best expected score, a local optimum from several starts.
+    """Find an affine rule with a high expected score.
 
+    The search climbs from several starting rules and returns the best rule that it meets, which may be a local optimum.
     At the best prediction, no row can move to another class and gain. The gain of a move is linear in the row's
     probabilities, by the slopes of the score at the tallies of the prediction, so the best prediction follows from an
     affine rule. Each step goes from tallies towards those of the rule that their slopes give.

@@ -195,7 +195,10 @@ def of_columns(rule: DecisionRule) -> DecisionRule:
 
 
 def _tuned_on(predictive: Predictive, tuning: Predictive | None) -> Floats:
-    """Return the probabilities to tune on: those of the tuning draw, or those of the rows to predict."""
+    """Return the probabilities on which a rule is tuned.
+
+    They are those of the tuning rows, or those of the rows to predict if there are no tuning rows.
+    """
     return _shares(predictive if tuning is None else tuning)
 
 

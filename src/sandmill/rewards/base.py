@@ -37,7 +37,9 @@ class Reward(Frozen):
 
     @abstractmethod
     def parts_of(self, rollout: Rollout) -> dict[str, float]:
-        """Compute the parts of a rollout that is not masked. `__call__` adds the part for the format.
+        """Compute the named parts of the reward for a rollout that is not masked.
+
+        The part for the format of the answer is not among them: `__call__` adds it.
 
         Every rollout has the same names of parts; a part that was not earned is 0.
         """

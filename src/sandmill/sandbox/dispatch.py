@@ -21,7 +21,7 @@ from sandmill.sandbox.remote_server import (
 _MOST_UPLOADS = 3
 """Uploads of one public folder to one server for one run. A server removes folders when its room is full."""
 _WAIT_CHECK_S = 0.2
-"""A run that waits for a server checks this often whether it was cancelled, in seconds."""
+"""Seconds between two checks of a waiting run: has it been cancelled?"""
 
 
 @dataclass(frozen=True)

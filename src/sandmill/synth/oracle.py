@@ -27,7 +27,10 @@ class OracleRule:
 
     @cached_property
     def tuning(self) -> Predictive | None:
-        """Posterior of an independent draw, for tuning the decision rule; None if the metric has no tuned rule."""
+        """Posterior of rows that are not in the task, on which the decision rule is tuned.
+
+        None if the metric has no tuned rule.
+        """
         if get_metric(self.spec.metric).decision != "tuned":
             return None
         mechanism = self.spec.mechanism
