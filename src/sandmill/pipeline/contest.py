@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from sandmill.calibrate.adversary import FROZEN, run_adversary
+from sandmill.calibrate.adversary import FROZEN, run_adversary, take_weights
 from sandmill.calibrate.panel import PANEL, Panel, PanelRun
 from sandmill.calibrate.readers import READERS, Stated, read_table, run_readers
 from sandmill.layouts.base import SAMPLE
@@ -42,6 +42,7 @@ class Contest:
         facts: what the description says.
         stated: facts that readers know; nothing if there are none.
         earlier: runs with the same training rows, whose fits are taken over.
+        like: runs after another training draw, whose weights of the ensembles are taken over.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Contest:
         facts: TaskFacts,
         stated: Stated,
         earlier: "Contest | None" = None,
+        like: "Contest | None" = None,
     ) -> None:
         for path, content in files.items():
             (folder / path).write_bytes(content)
@@ -60,6 +62,10 @@ class Contest:
         """The table of a reader; None if nothing is stated."""
         if stated:
             self.reader = read_table(self.panel, folder, stated, earlier.reader if earlier else None)
+        if like:
+            take_weights(self.panel.table, like.panel.table)
+            if stated:
+                take_weights(self.reader, like.reader)
 
     def run(self, names: Sequence[str]) -> list[PanelRun]:
         """Run entries of the panel."""

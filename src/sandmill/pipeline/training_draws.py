@@ -117,7 +117,7 @@ def measure_draws(
     except DegenerateTask:
         raise ItemRejected(Stage.CALIBRATE, "no_signal", "trivial and oracle score the same on the pilot") from None
     names = _deciding_entries(own, has_readers=contest.reader is not None)
-    others = tuple(_redrawn(pilot, stated, streams, number) for number in range(1, DRAWS))
+    others = tuple(_redrawn(pilot, contest, stated, streams, number) for number in range(1, DRAWS))
     further = [_shares_of(one, names, scale) for one in others]
     shares = {
         name: (own[name], *(drawn[name] for drawn in further))
@@ -155,10 +155,10 @@ def _deciding_entries(own: Mapping[str, float], *, has_readers: bool) -> list[st
     return [entry.name for entry in PANEL if entry.name in wanted]
 
 
-def _redrawn(pilot: Pilot, stated: Stated, streams: Streams, number: int) -> Contest:
+def _redrawn(pilot: Pilot, own: Contest, stated: Stated, streams: Streams, number: int) -> Contest:
     other = with_fresh_training(pilot, streams, number)
     with TemporaryDirectory(prefix="sandmill-draw-") as name:
-        return Contest(Path(name), other.files, pilot.facts, stated)
+        return Contest(Path(name), other.files, pilot.facts, stated, like=own)
 
 
 def _shares_of(contest: Contest, names: Sequence[str], scale: PilotScale) -> dict[str, float]:

@@ -49,6 +49,13 @@ def run_adversary(
         return aside.run_solver(name, Tier.SEARCH, lambda: solver_of(aside.table, child_tables or {}), _load_decision)
 
 
+def take_weights(table: Any, like: Any) -> None:
+    """Let the adversary weigh its models as after another training draw of the same task."""
+    from sandmill.calibrate.adversary import ensemble
+
+    ensemble.take_weights(table, like)
+
+
 def blind_v1(table: Any, child_tables: "Mapping[str, pl.DataFrame]") -> Callable[[Any], Any]:
     """Load the first adversary for a table: a solver, from a `solvers.table.Table` to scores."""
     from sandmill.calibrate.adversary.child_columns import child_columns

@@ -1,7 +1,7 @@
 """The blind ensemble: models weighted by what they predict of rows that they have not seen."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from sandmill.calibrate.adversary.bank import Bank, bank_of
-from sandmill.calibrate.adversary.links import responses_of, scores_from
+from sandmill.calibrate.adversary.links import rescaled, responses_of, scores_from
 from sandmill.calibrate.adversary.members import MEMBERS, Inputs, Sparse
 from sandmill.calibrate.adversary.sparse import average_models
 from sandmill.calibrate.solvers.designs import Design, words
@@ -20,6 +20,9 @@ FOLDS = 3
 SWEEPS, SWEEPS_IN_FOLDS = 30, 18
 """Length of the sparse model's chain on all rows, and on the rows of all folds but one."""
 SPARSE = "sparse sums"
+WEIGHTS = "weights of the blind ensemble"
+WEIGHTS_KEY = (WEIGHTS, True, 0)
+"""Where the weights are kept among what was fitted to the training rows of a whole table."""
 PRIOR_WEIGHTS: Mapping[str, float] = MappingProxyType(
     {
         SPARSE: 0.45,
@@ -53,8 +56,10 @@ class Material:
 
     @classmethod
     def of(cls, table: Table, bank: Bank) -> "Material":
-        """Read a table with all of its target columns."""
-        wanted = [responses_of(part) for part in table.columns()]
+        """Read a table with all of its target columns, as that which the models were weighed on."""
+        weighing: Weighing | None = table.learned.get(WEIGHTS_KEY)
+        parts = zip(table.columns(), (weighing.table if weighing else table).columns(), strict=True)
+        wanted = [responses_of(part, other) for part, other in parts]
         groups = tuple(len(set(words(table, name)[0])) for name in table.kinds.categorical)
         return cls(np.hstack(wanted), tuple(part.shape[1] for part in wanted), bank, groups)
 
@@ -85,22 +90,31 @@ class Material:
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """All models after fitting to all training rows."""
+class Weighing:
+    """How much each model counts, by what it predicts of training rows that it has not seen."""
 
-    predict: Callable[[Material, Inputs], dict[str, Any]]
-    unseen: Mapping[str, Any]
-    """Responses of the training rows by models that were fitted to other rows."""
+    table: Table
+    """Holds these rows."""
     weights: Any
     """Of the models, in the order of `PRIOR_WEIGHTS`."""
+    unseen: Any
+    """Responses of the training rows by all models together, each fitted to other rows."""
+
+    def blend(self, responses: Mapping[str, Any]) -> Any:
+        """Average the models' responses."""
+        return sum(weight * responses[name] for weight, name in zip(self.weights, PRIOR_WEIGHTS, strict=True))
 
 
-def fit_members(material: Material, rows: Any, sweeps: int) -> Callable[[Material, Inputs], dict[str, Any]]:
-    """Fit every model to some training rows. Returns a function from rows of a table to responses by model."""
-    inputs, wanted = material.known(rows), material.wanted[rows]
+def fit_sparse(material: Material, rows: Any, sweeps: int) -> Sparse:
+    """Fit the sparse model to some training rows."""
     bank = np.ascontiguousarray(material.bank.train[:, rows])
-    model = average_models(bank, material.bank.log_prior, wanted, material.blocks(inputs), sweeps)
-    sparse = Sparse.of(model)
+    blocks = material.blocks(material.known(rows))
+    return Sparse.of(average_models(bank, material.bank.log_prior, material.wanted[rows], blocks, sweeps))
+
+
+def fit_members(material: Material, rows: Any, sparse: Sparse) -> Callable[[Material, Inputs], dict[str, Any]]:
+    """Fit the other models to some training rows. Returns a function from rows of a table to responses by model."""
+    inputs, wanted = material.known(rows), material.wanted[rows]
     others = {name: fit(inputs, wanted, sparse) for name, fit in MEMBERS.items()}
 
     def predict(of: Material, asked: Inputs) -> dict[str, Any]:
@@ -121,34 +135,60 @@ def fit_weights(unseen: Sequence[Any], wanted: Any, prior: Sequence[float]) -> A
     return weights / weights.sum()
 
 
-def fit_all(material: Material) -> Fitted:
-    """Fit the models to all training rows, and their weights to rows that they have not seen."""
+def sparse_of_all(table: Table, material: Material, *, is_plain: bool = True) -> Sparse:
+    """Return the sparse model of all training rows; on a table without further columns, fit once for all who ask."""
+    name = "sparse sums" if is_plain else "sparse sums with child tables"
+    found: Sparse = table.cached_fit(name, lambda _: fit_sparse(material, np.arange(len(material.wanted)), SWEEPS))
+    return found
+
+
+def weigh_models(table: Table, material: Material) -> Weighing:
+    """Fit the models to the rows outside of each fold, and their weights to the rows in it."""
     rows = np.arange(len(material.wanted))
     fold = np.random.default_rng(0).permutation(len(rows)) % FOLDS
     unseen = {name: np.zeros(material.wanted.shape) for name in PRIOR_WEIGHTS}
     for number in range(FOLDS):
-        held = rows[fold == number]
-        predict = fit_members(material, rows[fold != number], SWEEPS_IN_FOLDS)
+        held, others = rows[fold == number], rows[fold != number]
+        predict = fit_members(material, others, fit_sparse(material, others, SWEEPS_IN_FOLDS))
         for name, guess in predict(material, material.known(held)).items():
             unseen[name][held] = guess
     weights = fit_weights(list(unseen.values()), material.wanted, list(PRIOR_WEIGHTS.values()))
-    return Fitted(fit_members(material, rows, SWEEPS), unseen, weights)
+    found = Weighing(table, weights, 0)
+    return replace(found, unseen=found.blend(unseen))
 
 
-def predict_responses(table: Table, extra: Design | None = None) -> list[tuple[Any, Any]]:
-    """For each target column: responses of training rows, predicted unseen, and of test rows."""
-    material = Material.of(table, bank_of(table, extra))
-    fitted: Fitted = table.cached_fit("blind ensemble", lambda _: fit_all(material))
-    sides = [
-        sum(weight * side[name] for weight, name in zip(fitted.weights, PRIOR_WEIGHTS, strict=True))
-        for side in (fitted.unseen, fitted.predict(material, material.asked()))
-    ]
+def take_weights(table: Table, like: Table) -> None:
+    """Weigh the models as for another training draw of the task: to weigh them anew takes most of the time."""
+    if WEIGHTS_KEY in like.learned:
+        table.learned[WEIGHTS_KEY] = like.learned[WEIGHTS_KEY]
+
+
+def predict_responses(table: Table, extra: Design | None = None) -> tuple[Weighing, list[tuple[Any, Any]]]:
+    """For each target column: responses of rows predicted unseen, and of the test rows on the same scale."""
+    is_plain = extra is None
+    bank: Bank = table.cached_features("bank", bank_of) if is_plain else bank_of(table, extra)
+
+    def weigh(whole: Table) -> Weighing:
+        return weigh_models(whole, Material.of(whole, bank))
+
+    weighing: Weighing = table.cached_fit(WEIGHTS, weigh)
+    material = Material.of(table, bank)
+
+    def fit(whole: Table) -> Callable[[Material, Inputs], dict[str, Any]]:
+        sparse = sparse_of_all(whole, material, is_plain=is_plain)
+        return fit_members(material, np.arange(len(material.wanted)), sparse)
+
+    predict: Callable[[Material, Inputs], dict[str, Any]] = table.cached_fit("blind ensemble", fit)
+    test = weighing.blend(predict(material, material.asked()))
     edges = np.cumsum(material.widths)[:-1]
-    return list(zip(*(np.split(side, edges, axis=1) for side in sides), strict=True))
+    sides = (np.split(side, edges, axis=1) for side in (weighing.unseen, test))
+    return weighing, list(zip(*sides, strict=True))
 
 
 def blind_scores(table: Table, extra: Design | None = None) -> Any:
     """Scores of the ensemble for one target column. All columns of a wide target are fitted together, once."""
     whole = table.whole or table
-    unseen, test = whole.cached("blind responses", lambda it: predict_responses(it, extra))[table.place]
-    return scores_from(unseen, test, table)
+    weighing, responses = whole.cached("blind responses", lambda it: predict_responses(it, extra))
+    unseen, test = responses[table.place]
+    like = weighing.table.columns()[table.place]
+    return scores_from(unseen, rescaled(test, table, like), like)

@@ -13,6 +13,8 @@ SKEWED = 1.0
 """Numbers above 0, or counts, with a larger skewness are fitted as logarithms."""
 FAR = 4.0
 """Standardised responses are clipped here."""
+LEAST_NUMBER = 1e-9
+"""Numbers are raised to this before their logarithm is taken: another draw may have a 0."""
 LEAST_SLOPE = 0.3
 """Least slope of a probability's logit along a standardised response. A falling one would be chance."""
 
@@ -33,23 +35,43 @@ def skewness(values: Any) -> float:
     return float(np.mean(centered**3) / max(np.mean(centered**2), 1e-18) ** 1.5)
 
 
-def responses_of(table: Table) -> Any:
+def responses_of(table: Table, like: Table | None = None) -> Any:
     """Responses of one target column, shape (rows, responses), each with variance about 1 or as 0 and 1 standardised.
+
+    Args:
+        table: holds the target column.
+        like: numbers are fitted as logarithms if they are there; the table itself if None.
+    """
+    wide = unscaled(table, like or table)
+    return np.clip((wide - wide.mean(axis=0)) / spread_of(wide), -FAR, FAR)
+
+
+def rescaled(responses: Any, table: Table, like: Table) -> Any:
+    """Express responses on the scale of one table as those on another's."""
+    mine, other = unscaled(table, like), unscaled(like, like)
+    return (responses * spread_of(mine) + mine.mean(axis=0) - other.mean(axis=0)) / spread_of(other)
+
+
+def spread_of(wide: Any) -> Any:
+    """Standard deviation of each response; 1 for one that never changes."""
+    spread = wide.std(axis=0)
+    return np.where(spread > 0, spread, 1.0)
+
+
+def unscaled(table: Table, like: Table) -> Any:
+    """Responses before they are standardised.
 
     Ordered classes are one response. Other classes have one each, and two classes have one together.
     """
     if not table.facts.classes:
         values = np.asarray(table.target, dtype=float)
         is_count = table.facts.target is TargetKind.COUNT
-        wide = (np.log(values + is_count) if is_skewed(table) else values)[:, None]
-    elif table.facts.target is TargetKind.ORDINAL:
-        shares = np.bincount(table.target, minlength=len(table.facts.classes)) / len(table.target)
-        wide = (shares.cumsum() - shares / 2)[table.target][:, None]
-    else:
-        codes = np.arange(len(table.facts.classes))
-        wide = (table.target[:, None] == (codes[1:] if len(codes) == 2 else codes)).astype(float)
-    spread = wide.std(axis=0)
-    return np.clip((wide - wide.mean(axis=0)) / np.where(spread > 0, spread, 1.0), -FAR, FAR)
+        return (np.log(np.maximum(values + is_count, LEAST_NUMBER)) if is_skewed(like) else values)[:, None]
+    if table.facts.target is TargetKind.ORDINAL:
+        shares = np.bincount(like.target, minlength=len(like.facts.classes)) / len(like.target)
+        return (shares.cumsum() - shares / 2)[table.target][:, None]
+    codes = np.arange(len(table.facts.classes))
+    return (table.target[:, None] == (codes[1:] if len(codes) == 2 else codes)).astype(float)
 
 
 def scores_from(unseen: Any, test: Any, table: Table) -> Any:
