@@ -1,6 +1,6 @@
 """How different the grammar's designs are: distinct kinds, near-duplicates, coverage of the seeds, gap by motif.
 
-Also how much the columns of a design depend on each other.
+Also how much the columns of a design depend on each other, and what names and texts say without data.
 
 Run from the repository root: python -m benchmarks.diversity --designs 1000
 """
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from benchmarks.dependence import Dependence, dependence_table, measure_dependence
+from benchmarks.names import names_table
 from sandmill.design import design_task
 from sandmill.mechanism import draw_rows
 from sandmill.models.base import Band
@@ -270,6 +271,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         tables = [one.spec for one in sketches if one.spec.channel is None]
         found = _run(pool, "dependence", diversity.depend, tables, MEASURE_TIMEOUT_S)
         print("\n".join([*dependence_table(list(found.values())), ""]))
+        texts = [one.grams for one in sketches if one.spec.channel is None]
+        print("\n".join([*names_table(tables, texts), ""]))
         chosen = [
             sketches[i] for i in np.linspace(0, len(sketches) - 1, min(given.measured, len(sketches))).astype(int)
         ]
