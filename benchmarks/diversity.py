@@ -32,6 +32,7 @@ from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import PathologyKind, SplitKind
 from sandmill.pipeline.band_search import first_hardness
 from sandmill.pipeline.measuring import measure_difficulty
+from sandmill.pipeline.plan import even_places
 from sandmill.pipeline.workers import WorkerPool
 from sandmill.rng import Streams
 from sandmill.seeds import ingest
@@ -63,6 +64,8 @@ class Piece:
 
     seed: SeedTask
     number: int
+    place: float
+    """Of its domain among all."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,7 @@ class Sketch:
 def sketch(piece: Piece) -> Sketch:
     """Design a slot at the hardness where its band's search starts, and describe it without drawing rows."""
     band = BANDS[piece.number % len(BANDS)]
-    slot = Slot(number=piece.number, seed=piece.seed, band=band)
+    slot = Slot(number=piece.number, seed=piece.seed, band=band, place=piece.place)
     streams = Streams(SECRET, "diversity").child(f"slot {piece.number}")
     spec = design_task(slot, streams, first_hardness(piece.seed.structure, band))
     motifs = tuple(sorted(term.motif.motif for term in spec.mechanism.terms))
@@ -263,7 +266,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--workers", type=int, default=2)
     given = parser.parse_args(arguments)
     seeds = ingest(()).supported
-    pieces = [diversity.Piece(seeds[number % len(seeds)], number) for number in range(given.designs)]
+    places = even_places(given.designs)
+    pieces = [diversity.Piece(seeds[number % len(seeds)], number, place) for number, place in enumerate(places)]
     with WorkerPool(given.workers) as pool:
         sketches = list(_run(pool, "design", diversity.sketch, pieces, DESIGN_TIMEOUT_S).values())
         print(f"{len(sketches)} designs from {len(seeds)} supported seeds; {given.designs - len(sketches)} failed.\n")

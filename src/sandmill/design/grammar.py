@@ -65,7 +65,7 @@ def design_task(
     draft, structure = slot.draft, slot.structure
     kind = kind_of(structure) or TABLE
     medium = kind.load("design").choose_medium(streams) if kind.design else None
-    domain = draft.domain if draft else medium.domain if medium else _draw_domain(streams)
+    domain = draft.domain if draft else medium.domain if medium else _choose_domain(slot, streams)
     conditions = (
         no_faults(structure) if medium else choose_conditions(structure, streams, draft.faults if draft else None)
     )
@@ -138,9 +138,10 @@ def design_task(
     )
 
 
-def _draw_domain(streams: Streams) -> Domain:
+def _choose_domain(slot: Slot, streams: Streams) -> Domain:
     domains = load_domains()
-    return domains[streams.generator("design").integers(len(domains))]
+    place = streams.generator("design").random() if slot.place is None else slot.place
+    return domains[int(place * len(domains))]
 
 
 def _between(ends: tuple[float, float], position: float) -> float:

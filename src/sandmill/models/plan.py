@@ -18,6 +18,8 @@ class Slot(Frozen):
     band: Band
     steered: Steered = "difficulty"
     """Measure that the band is about."""
+    place: float | None = Field(default=None, ge=0, lt=1)
+    """Where its domain stands in the list of all, from 0 to 1, so that domains come up evenly. None: it is drawn."""
     draft: DesignDraft | None = None
     """Choices of a language model for its design. None: the grammar draws all of it."""
     authorship: Authorship | None = None

@@ -15,6 +15,9 @@ from sandmill.rng import Streams
 
 Share = TypeVar("Share")
 
+_GOLDEN = (5**0.5 - 1) / 2
+"""Steps of this length around a circle leave no wide gap, however many are taken."""
+
 
 def plan_build(request: BuildRequest, intake: SeedIntake) -> BuildPlan:
     """Bind a request to the content of its seeds. Paths are left out, so equal content gives an equal plan.
@@ -42,10 +45,10 @@ def plan_build(request: BuildRequest, intake: SeedIntake) -> BuildPlan:
 
 
 def plan_slots(plan: BuildPlan) -> tuple[Slot, ...]:
-    """Give every slot its seed and band.
+    """Give every slot its seed, its band and its place among the domains.
 
     Seeds take turns in shuffled blocks, within each kind if the request asks for shares of kinds. Bands fill the mix,
-    are shuffled, and are swapped between slots whose structure cannot reach its band.
+    are shuffled, and are swapped between slots whose structure cannot reach its band. Domains come up evenly.
     """
     streams = Streams(b"slots", plan.fingerprint)
     total, kinds = plan.request.tasks, plan.request.kinds
@@ -62,10 +65,16 @@ def plan_slots(plan: BuildPlan) -> tuple[Slot, ...]:
         seeds = [seeds[i] for i in streams.generator("kinds").permutation(total)]
     steered = [_steered(seed, plan.request) for seed in seeds]
     paired = pair_bands([seed.structure for seed in seeds], shuffled) if "difficulty" in steered else shuffled
+    places = even_places(total, streams.generator("domains").random())
     return tuple(
-        Slot(number=n, seed=seed, band=band, steered=by)
-        for n, (seed, band, by) in enumerate(zip(seeds, paired, steered, strict=True))
+        Slot(number=n, seed=seed, band=band, steered=by, place=place)
+        for n, (seed, band, by, place) in enumerate(zip(seeds, paired, steered, places, strict=True))
     )
+
+
+def even_places(count: int, start: float = 0.0) -> list[float]:
+    """Return places from 0 to 1 that lie evenly, however many of them are taken."""
+    return [round((start + number * _GOLDEN) % 1, 9) % 1 for number in range(count)]
 
 
 def _steered(seed: SeedTask, request: BuildRequest) -> Steered:

@@ -1,5 +1,7 @@
 """An attempt ends in a typed result, whatever happens in it, and a failure of our own code is not the design's."""
 
+from dataclasses import replace
+
 import pytest
 
 from sandmill.errors import INTERNAL_ERROR, ItemRejected
@@ -46,6 +48,16 @@ def test_an_attempt_that_fails_in_our_code_keeps_its_traceback_and_its_design(mo
     assert error.traceback.strip().endswith(f"KeyError: '{PATH}'")
     assert (failed.spec, failed.package, failed.difficulty) == (JOB.spec, None, None)
     assert set(attempted.seconds) == {Stage.DESIGN, Stage.GENERATE, Stage.CALIBRATE}
+
+
+def test_the_first_design_of_a_slot_has_its_turn_among_the_domains_and_fresh_ones_draw(monkeypatch):
+    seen = []
+    monkeypatch.setattr(module, "design_task", lambda slot, *_: seen.append(slot.place))
+    slot = ATTEMPT.slot.model_copy(update={"place": 0.5})
+    for changes in ({}, {"number": 1, "hardness": 0.9}, {"variant": 1}, {"round": 1}):
+        attempt = replace(ATTEMPT, slot=slot, **changes)
+        run_attempt(AttemptJob(attempt, "f" * 64, SECRET))
+    assert seen == [0.5, 0.5, None, None]
 
 
 def test_a_rejected_design_has_no_traceback(monkeypatch):

@@ -1,5 +1,6 @@
 from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -111,3 +112,11 @@ def test_a_mix_of_medal_hardness_is_about_tables_alone():
         assert slot.steered == ("medal_hardness" if is_table else "difficulty")
     assert {slot.steered for slot in slots} == {"medal_hardness", "difficulty"}
     assert {slot.steered for slot in plan_slots(plan())} == {"difficulty"}
+
+
+@pytest.mark.parametrize("tasks", [12, 48, 96, 500])
+def test_domains_come_up_evenly(tasks: int):
+    places = [slot.place for slot in plan_slots(plan(tasks))]
+    counts = np.bincount([int(place * 48) for place in places], minlength=48)
+    assert counts.max() - counts.min() <= 2
+    assert places != [slot.place for slot in plan_slots(plan(tasks, seed=8))]
