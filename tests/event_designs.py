@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from sandmill.design.standardize import fit_link, standardize_terms
+from sandmill.design.standardize import standardize
 from sandmill.models.base import Band
 from sandmill.models.children import ChildTable
 from sandmill.models.columns import Categorical, Column, LogNormal, Normal
@@ -126,7 +126,7 @@ def make_event_spec(*, is_number: bool = False, has_copies: bool = False, train:
         child=CHILD,
     )
     streams = Streams(b"event designs", "standardize")
-    mechanism = fit_link(standardize_terms(mechanism, streams), () if is_number else (0.6, 0.4), streams)
+    mechanism = standardize(mechanism, () if is_number else (0.6, 0.4), streams)
     return TaskSpec(
         seed_id="flats",
         structure=Structure(modality=Modality.TABULAR, target=target, metric=metric),

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sandmill.models.motifs import TOLD_MOTIFS
 from sandmill.models.structure import PathologyKind, SplitKind
 from sandmill.synth import render
 from sandmill.synth.render import task_id
@@ -81,8 +82,12 @@ def test_hardness_adds_motifs_and_takes_rows_and_leaves_the_story_alone(task):
         easy, hard = (make_spec(*task, 3, hardness, split=split) for hardness in (0.1, 0.9))
         assert easy.story.overview == hard.story.overview
         assert easy.domain == hard.domain
-        easy_rule, hard_rule = ([term.motif for term in spec.mechanism.terms] for spec in (easy, hard))
-        assert easy_rule == hard_rule[: len(easy_rule)]
-        assert len(easy_rule) < len(hard_rule)
+        for is_told in (False, True):
+            easy_rule, hard_rule = (
+                [term.motif for term in spec.mechanism.terms if isinstance(term.motif, TOLD_MOTIFS) == is_told]
+                for spec in (easy, hard)
+            )
+            assert easy_rule == hard_rule[: len(easy_rule)]
+            assert len(easy_rule) < len(hard_rule) or is_told
         assert easy.sizes.train > hard.sizes.train
         assert len(easy.mechanism.columns) <= len(hard.mechanism.columns)

@@ -35,7 +35,10 @@ _SUFFIXES = {
     "mb": "MB",
 } | {unit: unit for unit in ("kg", "g", "mg", "km", "m", "cm", "mm", "ml", "ms", "years", "hours")}
 """Unit as written after a number, by the last part of a column's name."""
-_NUMERATORS = frozenset({"per", "mg", "ug", "g", "mmol", "umol", "mu", "mbit", "m3", "m", "ms"})
+_NUMERATORS = _SUFFIXES.keys() | {
+    *("per", "ug", "mmol", "umol", "mu", "mbit", "m3", "k", "cents"),
+    *("beats", "breaths", "moves", "trains", "words"),
+}
 """Second last parts of column names that mark a quotient, such as `mg` in `iron_mg_l`: its last part is no unit."""
 
 

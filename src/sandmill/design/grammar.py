@@ -19,7 +19,7 @@ from sandmill.design.hints import HintPlan, add_spare, choose_hints, draw_asides
 from sandmill.design.lexicon import load_domains
 from sandmill.design.prior_graph import Priors, draw_priors, orient_terms, prior_of, spread_for, with_noise
 from sandmill.design.rule import assign_weights, choose_rule, variance_shares
-from sandmill.design.standardize import fit_link, standardize_terms
+from sandmill.design.standardize import standardize
 from sandmill.design.story import write_media_story, write_story
 from sandmill.design.targets import choose_target
 from sandmill.design.telling import tell
@@ -106,7 +106,6 @@ def design_task(
         child=plan.child,
         limits=limits_of(columns, domain.knows),
     )
-    standardized = standardize_terms(unscaled, streams.child("standardize"))
     return TaskSpec(
         seed_id=slot.seed.id,
         structure=structure,
@@ -119,7 +118,7 @@ def design_task(
         target=structure.target,
         metric=structure.metric,
         split=conditions.split,
-        mechanism=fit_link(standardized, shares, streams.child("standardize")),
+        mechanism=standardize(unscaled, shares, streams.child("standardize")),
         sizes=fewer_rows(
             Sizes(
                 train=round(_between((ROWS_EASIEST, ROWS_HARDEST), knobs.rows)),

@@ -28,18 +28,28 @@ def draw_level_names(level_names: LevelNames, count: int, seed: int) -> tuple[st
 
 
 def _source(level_names: LevelNames, seed: int) -> Callable[[], str]:
-    from mimesis import Generic
+    """Return the generator of one kind of names. Only its own word list is read, which takes milliseconds."""
+    from mimesis import Address, Code, Person, Transport
     from mimesis.locales import Locale
+    from mimesis.random import Random
 
-    words = Generic(locale=Locale.EN, seed=seed)
-    sources: dict[LevelNames, Callable[[], str]] = {
-        "city": words.address.city,
-        "surname": words.person.last_name,
-        "company": lambda: f"{words.person.last_name()} {_SUFFIXES[words.random.randrange(len(_SUFFIXES))]}",
-        "street": words.address.street_name,
-        "product_code": lambda: words.code.pin("@@-###"),
-        "postal_code": lambda: str(words.random.randrange(10_000, 99_999)),
-        "profession": words.person.occupation,
-        "vehicle": words.transport.car,
-    }
-    return sources[level_names]
+    random = Random(seed)
+    match level_names:
+        case "city":
+            return Address(Locale.EN, seed).city
+        case "street":
+            return Address(Locale.EN, seed).street_name
+        case "surname":
+            return Person(Locale.EN, seed).last_name
+        case "company":
+            surname = Person(Locale.EN, seed).last_name
+            return lambda: f"{surname()} {_SUFFIXES[random.randrange(len(_SUFFIXES))]}"
+        case "profession":
+            return Person(Locale.EN, seed).occupation
+        case "product_code":
+            code = Code(seed=seed)
+            return lambda: code.pin("@@-###")
+        case "postal_code":
+            return lambda: str(random.randrange(10_000, 99_999))
+        case "vehicle":
+            return Transport(seed=seed).car

@@ -8,7 +8,7 @@ from scipy.special import expit, softmax
 
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.rule import evaluate_motif, latent_score
-from sandmill.mechanism.sampling import draw_rows
+from sandmill.mechanism.sampling import draw_cells
 from sandmill.models.columns import Column, Identity
 from sandmill.models.links import BinaryLink, Link, MulticlassLink, MultilabelLink, OrdinalLink
 from sandmill.models.mechanism import Mechanism
@@ -21,13 +21,26 @@ _ITERATIONS = 30
 _LEAST_SCALE = 1e-6
 
 
-def standardize_terms(mechanism: Mechanism, streams: Streams) -> Mechanism:
+def standardize(mechanism: Mechanism, shares: Sequence[float], streams: Streams) -> Mechanism:
+    """Standardise terms, then fit the link.
+
+    Args:
+        mechanism: rule and link of which only the weights are final.
+        shares: wanted shares of classes or labels; empty for links of numbers, which stay as they are.
+        streams: name the random numbers of the draw that both fits read.
+    """
+    values = _draw(mechanism, streams)
+    standardized = _with_standard_terms(mechanism, values)
+    link = _fitted(standardized.link, latent_score(standardized, values), shares)
+    return standardized.model_copy(update={"link": link})
+
+
+def _with_standard_terms(mechanism: Mechanism, values: Mapping[str, Floats]) -> Mechanism:
     """Standardise every motif to mean 0 and variance 1, so that weights are comparable. Unit effects already are.
 
     Identities get their mean and standard deviation. Where columns depend on each other, all weights are multiplied by
     one number, so that the sum of the terms has the variance that it would have with independent terms.
     """
-    values = _draw(mechanism, streams)
     mechanism = mechanism.model_copy(update={"columns": tuple(_fitted_law(c, values) for c in mechanism.columns)})
     columns = mechanism.column_by_name
     terms = []
@@ -40,12 +53,6 @@ def standardize_terms(mechanism: Mechanism, streams: Streams) -> Mechanism:
         terms.append(term.model_copy(update={"center": _six_digits(raw.mean()), "scale": scale}))
     standardized = mechanism.model_copy(update={"terms": tuple(terms)})
     return _with_wanted_variance(standardized, values) if _is_dependent(mechanism) else standardized
-
-
-def fit_link(mechanism: Mechanism, shares: Sequence[float], streams: Streams) -> Mechanism:
-    """Fit intercepts or cuts so that classes or labels have the wanted shares. Links of numbers stay as they are."""
-    eta = latent_score(mechanism, _draw(mechanism, streams))
-    return mechanism.model_copy(update={"link": _fitted(mechanism.link, eta, shares)})
 
 
 def _fitted_law(column: Column, values: Mapping[str, Floats]) -> Column:
@@ -95,7 +102,7 @@ def _fitted(link: Link, eta: Floats, shares: Sequence[float]) -> Link:
 
 def _draw(mechanism: Mechanism, streams: Streams) -> Mapping[str, Floats]:
     parts = [
-        draw_rows(mechanism, streams.child(name), range(_ROWS), is_train=is_train).complete
+        draw_cells(mechanism, streams.child(name), range(_ROWS), is_train=is_train)
         for name, is_train in (("early", True), ("late", False))
     ]
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

@@ -7,7 +7,7 @@ from scipy.special import ndtr
 
 from sandmill.design.formula_shapes import draw_shape
 from sandmill.design.hints import HintPlan, Told, columns_told
-from sandmill.mechanism import draw_rows
+from sandmill.mechanism import draw_cells
 from sandmill.mechanism.columns import Floats
 from sandmill.models.columns import Categorical, Column
 from sandmill.models.hints import DATA_DICTIONARY, Form, Hint
@@ -175,7 +175,7 @@ def _draw_cells(names: Sequence[str], columns: Mapping[str, Column], streams: St
     some = Mechanism(
         columns=alone, terms=(Term(motif=Curve(column=alone[0].name), weights=(1.0,)),), link=BinaryLink(intercept=0.0)
     )
-    return draw_rows(some, streams, range(_ROWS), is_train=False).complete
+    return draw_cells(some, streams, range(_ROWS), is_train=False)
 
 
 def _round_value(column: Column, cells: Floats, u: float) -> tuple[float, int]:

@@ -108,7 +108,7 @@ def aggregate(motif: Aggregate, events: Events) -> Floats:
     recent = known if motif.days is None else events.ages <= motif.days
     wanted = np.isin(events.kinds, motif.kinds) if motif.kinds else known
     counted = recent & wanted
-    sums = np.where(counted, events.amounts, 0.0).sum(axis=1)
+    sums = _sums(events.amounts, counted)
     match motif.how:
         case "count":
             return np.asarray(counted.sum(axis=1), dtype=np.float64)
@@ -117,10 +117,10 @@ def aggregate(motif: Aggregate, events: Events) -> Floats:
         case "mean":
             return np.asarray(np.log1p(sums / np.maximum(counted.sum(axis=1), 1)))
         case "share":
-            total = np.where(recent, events.amounts, 0.0).sum(axis=1)
+            total = _sums(events.amounts, recent)
             return np.asarray(sums / np.where(total > 0, total, 1.0))
         case "trend":
-            before = np.where(known & ~recent & wanted, events.amounts, 0.0).sum(axis=1)
+            before = _sums(events.amounts, known & ~recent & wanted)
             return np.asarray(np.log1p(sums) - np.log1p(before))
         case "recency":
             ages = np.where(counted, events.ages, events.horizon)
@@ -147,6 +147,15 @@ def _draw_shares(child: ChildTable, row_numbers: RowNumbers) -> Floats:
         for place, share in enumerate(child.shares)
     ]
     return np.asarray(softmax(np.column_stack(scores), axis=1))
+
+
+def _sums(amounts: Floats, counted: NDArray[np.bool_]) -> Floats:
+    """Return the sum of the counted amounts of each row.
+
+    The additions run from the first event to the last. `np.sum` groups them by the largest number of events, so the
+    last bits of a row would depend on the other rows.
+    """
+    return np.asarray(np.where(counted, amounts, 0.0).cumsum(axis=1)[:, -1])
 
 
 def _normal(row_numbers: RowNumbers, name: str) -> Floats:

@@ -70,18 +70,34 @@ def draw_rows(mechanism: Mechanism, streams: Streams, rows: range, *, is_train: 
         is_train: whether this is the training part, which has the copies, the label noise of the training part, and
             the dates before the cut of a temporal split.
     """
-    row_numbers = RowNumbers.of(streams, rows)
-    copies = mechanism.duplicates()
-    if copies and is_train:
-        row_numbers = _with_copies(copies, row_numbers)
-    complete = _draw_columns(mechanism, row_numbers, is_train=is_train)
-    complete, events = with_events(mechanism, row_numbers, complete)
+    row_numbers = _row_numbers(mechanism, streams, rows, is_train=is_train)
+    complete, events = _draw_complete(mechanism, row_numbers, is_train=is_train)
     eta = np.broadcast_to(latent_score(mechanism, complete), (len(rows), output_count(mechanism.link)))
     target = draw_target(mechanism.link, eta, row_numbers)
     noise = mechanism.label_noise()
     if noise and (is_train or noise.where == "both"):
         target = _replace_labels(target, mechanism, noise, row_numbers)
     return Draw(complete, _apply_faults(mechanism, complete, row_numbers), target, row_numbers.numbers, events)
+
+
+def draw_cells(mechanism: Mechanism, streams: Streams, rows: range, *, is_train: bool) -> dict[str, Floats]:
+    """Draw the true cells alone: `complete` of the draw that `draw_rows` makes of these rows.
+
+    The terms need not be standardised. Targets of such terms can be too large to draw.
+    """
+    row_numbers = _row_numbers(mechanism, streams, rows, is_train=is_train)
+    return _draw_complete(mechanism, row_numbers, is_train=is_train)[0]
+
+
+def _row_numbers(mechanism: Mechanism, streams: Streams, rows: range, *, is_train: bool) -> RowNumbers:
+    row_numbers, copies = RowNumbers.of(streams, rows), mechanism.duplicates()
+    return _with_copies(copies, row_numbers) if copies and is_train else row_numbers
+
+
+def _draw_complete(
+    mechanism: Mechanism, row_numbers: RowNumbers, *, is_train: bool
+) -> tuple[dict[str, Floats], Events | None]:
+    return with_events(mechanism, row_numbers, _draw_columns(mechanism, row_numbers, is_train=is_train))
 
 
 def _with_copies(copies: Duplicates, row_numbers: RowNumbers) -> RowNumbers:

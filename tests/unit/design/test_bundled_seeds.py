@@ -25,6 +25,7 @@ def seeds():
     return ingest(()).supported
 
 
+@cache
 def design(number, hardness):
     seed = seeds()[number]
     return design_task(Slot(number=number, seed=seed, band=Band.HARD), Streams(SECRET, f"bundled {number}"), hardness)

@@ -67,6 +67,17 @@ def test_the_events_of_a_row_do_not_depend_on_other_rows(start, length):
     assert same(part, whole.take(slice(start, start + length)))
 
 
+@pytest.mark.parametrize(
+    "motif", [Aggregate(how=how, kinds=(0,), days=120) for how in ("sum", "mean", "share", "trend")]
+)
+def test_summaries_are_the_same_to_the_last_bit_beside_any_rows(motif, events):
+    whole, few = aggregate(motif, events), np.flatnonzero(events.counts <= 9)
+    assert events.ages.shape[1] > 12
+    narrow = events.take(few)
+    narrow = Events(*(cells[:, :9] for cells in (narrow.kinds, narrow.amounts, narrow.ages)), events.horizon)
+    np.testing.assert_array_equal(aggregate(motif, narrow), whole[few])
+
+
 def test_copies_repeat_events_and_parts_share_none():
     spec = make_event_spec(has_copies=True)
     train = draw_rows(spec.mechanism, STREAMS.child("train"), range(300), is_train=True)

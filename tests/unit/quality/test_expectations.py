@@ -176,7 +176,7 @@ def test_a_finding_on_answers_holds_no_answer():
 @pytest.mark.parametrize(
     ("broken", "words"),
     [
-        (put(SUSPECT, "answers.csv", SUSPECT.private["answers.csv"]), "in_set(side, path)"),
+        (put(SUSPECT, "answers.csv", SUSPECT.private["answers.csv"]), "in_set(side, what)"),
         (put(SUSPECT, "notes.txt", b"hello"), "public/notes.txt"),
         (put(SUSPECT, "../escape.csv", b"a\n1\n"), "match_regex(path)"),
         (put(SUSPECT, "test.csv", b""), "between(bytes)"),

@@ -89,9 +89,13 @@ def test_rows_of_the_package_are_known_as_numbers_in_the_order_of_its_files(case
     rendered = rendered_of(case, SMALL)
     for name, draw in (("train.csv", rendered.train_draw), ("test.csv", rendered.test_draw)):
         frame = cells(rendered.package.public[name])
-        shown = {column.name for column in rendered.package.spec.mechanism.columns}
-        gaps = {column: np.isnan(draw.observed[column]) for column in shown & set(frame.columns)}
-        assert all((frame[column].is_null().to_numpy() == gap).all() for column, gap in gaps.items())
+        mechanism = rendered.package.spec.mechanism
+        sentinels = {gap.column: gap.sentinel for gap in mechanism.missing() if gap.sentinel is not None}
+        for column in {column.name for column in mechanism.columns} & set(frame.columns):
+            empty, written = frame[column].is_null(), sentinels.get(column)
+            gaps = empty if written is None else frame[column].cast(pl.Float64) == written
+            np.testing.assert_array_equal(gaps.to_numpy(), np.isnan(draw.observed[column]), column)
+            assert written is None or not empty.any()
         assert len(draw.target) == len(frame)
     target = rendered.test_draw.target
     np.testing.assert_array_equal(target.astype(rendered.answers.truth.dtype), rendered.answers.truth)
