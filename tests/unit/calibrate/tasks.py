@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 from sandmill.calibrate.panel import Panel
 from sandmill.mechanism.sampling import Draw
@@ -14,7 +15,7 @@ from sandmill.models.mechanism import Mechanism
 from sandmill.models.motifs import Linear, Motif, Term
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.synth import Rendered, render
+from sandmill.synth import Rendered, oracle, render
 from sandmill.synth.render import shuffled, streams_of
 from sandmill.synth.rows import draw_test, draw_train
 from tests.designs import SECRET, make_spec
@@ -59,15 +60,19 @@ def drawn_rows(spec: TaskSpec) -> tuple[Draw, Draw]:
     return train.take(shuffled(streams, "train", sizes.train)), feedback.followed_by(final).take(order)
 
 
+TUNING_ROWS = 4000
+"""Rows on which oracles are tuned here. They need not be exact to be the end of a scale."""
+
+
 @contextmanager
 def made_task(spec: TaskSpec) -> Iterator[Made]:
     """Render a design and read its files."""
     rendered = render(spec, SECRET)
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, patch.object(oracle, "TUNING_ROWS", TUNING_ROWS):
         for path, content in rendered.package.public.items():
             (Path(folder) / path).write_bytes(content)
         panel = Panel(Path(folder), rendered.package.facts)
-    yield Made(spec, rendered, panel, *drawn_rows(spec))
+        yield Made(spec, rendered, panel, *drawn_rows(spec))
 
 
 def plain_spec() -> TaskSpec:

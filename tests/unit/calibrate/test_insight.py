@@ -156,7 +156,8 @@ def test_the_reference_script_knows_the_forms_and_runs_alone(tmp_path):
         oracle = get_metric(spec.metric).score(answers.truth, made.rendered.oracle)
     out = tmp_path / "out.csv"
     (tmp_path / "solution.py").write_text(scripts[0].source)
-    subprocess.run([sys.executable, str(tmp_path / "solution.py"), str(tmp_path), str(out)], check=True)
+    command = [sys.executable, str(tmp_path / "solution.py"), str(tmp_path), str(out)]
+    subprocess.run(command, check=True, env={"OMP_NUM_THREADS": "1"})
     said = parse_submission(Path(out).read_bytes(), package.facts, answers.ids)
     final = answers.is_final
     score = get_metric(spec.metric).rounded(answers.truth[final], said[final])
