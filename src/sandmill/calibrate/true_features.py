@@ -53,6 +53,9 @@ def motif_features(motif: Motif, mechanism: Mechanism, cells: Mapping[str, Float
         ValueError: if the mechanism of a local rule has no subgroup.
     """
     columns = mechanism.column_by_name
+    gap = np.zeros(len(next(iter(cells.values()))), dtype=bool)
+    for name in columns_of(motif):
+        gap |= np.isnan(cells[name])
     match motif:
         case UnitEffect(column=name):
             return np.zeros((len(cells[name]), 0))
@@ -72,11 +75,9 @@ def motif_features(motif: Motif, mechanism: Mechanism, cells: Mapping[str, Float
         case Drift(column=name, starts=starts):
             made = np.eye(len(starts) + 1)[np.searchsorted(starts, cells[name])]
         case _:
-            made = evaluate_motif(motif, columns, cells)[:, None]
-    read = columns_of(motif)
-    if not read:
-        return made
-    gap = np.any([np.isnan(cells[name]) for name in read], axis=0)
+            # A missing category has no code, so rows with gaps are left out.
+            made = np.full((len(gap), 1), np.nan)
+            made[~gap, 0] = evaluate_motif(motif, columns, {name: values[~gap] for name, values in cells.items()})
     return np.where(gap[:, None], np.nan, made)
 
 

@@ -71,7 +71,8 @@ _OF_MOTIF: dict[str, Skill] = {
     "drift": Skill.RECENCY,
 }
 """Skill that finds each motif. That of a linear motif and of a difference depends on their columns. A linear model with
-one-hot encoding finds a lookup, and nobody finds a unit effect."""
+one-hot encoding finds a lookup, and nobody finds a unit effect. What texts state has no skill: readers measure its
+worth."""
 _OF_FAULT: dict[str, Skill] = {
     "missing": Skill.IMPUTATION,
     "unit_mixup": Skill.UNIT_REPAIR,
@@ -102,7 +103,7 @@ def skills_of(spec: TaskSpec) -> tuple[Skill, ...]:
 
 
 def skill_of_motif(motif: Motif, mechanism: Mechanism) -> Skill | None:
-    """Return the skill that finds a motif; None if a linear model finds it without a skill, or nobody can."""
+    """Return the skill that finds a motif; None if a linear model finds it alone, texts state it, or nobody can."""
     match motif:
         case Linear() | Difference():
             spreads = [mechanism.column_by_name[name].distribution for name in columns_of(motif)]

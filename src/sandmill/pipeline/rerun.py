@@ -40,6 +40,9 @@ MAX_SCRIPT_BYTES = 1 << 20
 MAX_BOARD = 200
 """Entries of a leaderboard. The panel has 59, and there are 7 readers."""
 
+_LAST_DIGIT = 1.5e-5
+"""Scores have 5 decimals. Neighbours differ by 1e-5, and as floats by a little more."""
+
 _WHAT = {
     "is_micro": "its rows are not those of its design, or the reference solution took too long",
     "sample_wins_nothing": "the sample submission is invalid, wins a medal or closes part of the gap",
@@ -219,4 +222,4 @@ def _version_notes(record: TaskRecord) -> Iterator[str]:
 
 
 def _agree(score: float, recorded: float) -> bool:
-    return isclose(score, recorded, rel_tol=1e-6, abs_tol=1e-5)
+    return isclose(score, recorded, rel_tol=1e-6, abs_tol=_LAST_DIGIT)

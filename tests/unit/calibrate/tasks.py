@@ -5,17 +5,36 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 from sandmill.calibrate.panel import Panel
 from sandmill.mechanism.sampling import Draw
-from sandmill.models.base import Part
+from sandmill.models.base import Band, Part
+from sandmill.models.columns import Categorical, Column, LogNormal, Normal
 from sandmill.models.mechanism import Mechanism
-from sandmill.models.motifs import Motif, Term
+from sandmill.models.motifs import Linear, Motif, Term
 from sandmill.models.spec import TaskSpec
-from sandmill.synth import Rendered, render
+from sandmill.models.structure import MetricName, TargetKind
+from sandmill.synth import Rendered, oracle, render
 from sandmill.synth.render import shuffled, streams_of
 from sandmill.synth.rows import draw_test, draw_train
-from tests.designs import SECRET
+from tests.designs import SECRET, make_spec
+
+FIRST, SECOND = "size", "warmth"
+"""Normal columns of `plain_spec`."""
+SKEWED, OTHER_SKEWED = "mass", "price"
+"""Its lognormal columns."""
+GROUP, OTHER_GROUP = "town", "shade"
+"""Its categories."""
+COLUMNS = (
+    Column(name=FIRST, distribution=Normal(mean=50, sd=10), decimals=3),
+    Column(name=SECOND, distribution=Normal(mean=20, sd=5), decimals=3),
+    Column(name=SKEWED, distribution=LogNormal(median=40, sigma=0.8), decimals=3),
+    Column(name=OTHER_SKEWED, distribution=LogNormal(median=9, sigma=0.6), decimals=3),
+    Column(name=GROUP, distribution=Categorical(levels=("ash", "new bell", "cod"), shares=(0.4, 0.35, 0.25))),
+    Column(name=OTHER_GROUP, distribution=Categorical(levels=("dark", "pale"), shares=(0.5, 0.5))),
+)
+"""Independent of each other."""
 
 
 @dataclass(frozen=True)
@@ -41,15 +60,33 @@ def drawn_rows(spec: TaskSpec) -> tuple[Draw, Draw]:
     return train.take(shuffled(streams, "train", sizes.train)), feedback.followed_by(final).take(order)
 
 
+TUNING_ROWS = 4000
+"""Rows on which oracles are tuned here. They need not be exact to be the end of a scale."""
+
+
 @contextmanager
 def made_task(spec: TaskSpec) -> Iterator[Made]:
     """Render a design and read its files."""
     rendered = render(spec, SECRET)
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, patch.object(oracle, "TUNING_ROWS", TUNING_ROWS):
         for path, content in rendered.package.public.items():
             (Path(folder) / path).write_bytes(content)
         panel = Panel(Path(folder), rendered.package.facts)
-    yield Made(spec, rendered, panel, *drawn_rows(spec))
+        yield Made(spec, rendered, panel, *drawn_rows(spec))
+
+
+def plain_spec() -> TaskSpec:
+    """A regression design with the independent columns above, whose texts state nothing."""
+    spec = make_spec(TargetKind.REGRESSION, MetricName.RMSE, band=Band.EASY)
+    meanings = {column.name: f"The {column.name}" for column in COLUMNS}
+    terms = (Term(motif=Linear(column=FIRST), weights=(1.5,)),)
+    changed = {"columns": COLUMNS, "terms": terms, "pathologies": (), "subgroup": None, "limits": ()}
+    return spec.model_copy(
+        update={
+            "mechanism": Mechanism.model_validate(spec.mechanism.model_copy(update=changed).model_dump()),
+            "story": spec.story.model_copy(update={"column_meanings": meanings}),
+        }
+    )
 
 
 def with_rule(spec: TaskSpec, *motifs: Motif, weight: float = 1.5, final: int = 1500) -> TaskSpec:

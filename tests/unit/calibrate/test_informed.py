@@ -9,43 +9,46 @@ from sandmill.calibrate.informed import informed_run
 from sandmill.calibrate.true_features import centred, motif_features
 from sandmill.metrics import get_metric
 from sandmill.metrics.gap import gap_closed
-from sandmill.models.columns import Categorical, Normal
+from sandmill.models.columns import Categorical
 from sandmill.models.faults import Duplicates
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.motifs import (
+    Aggregate,
     BetweenCuts,
     Bottleneck,
+    CodeValue,
+    Condition,
+    Conditional,
     CrossedLookup,
     Curve,
     Difference,
     Drift,
+    Formula,
     Interaction,
     Linear,
     LocalRule,
     Lookup,
     Motif,
+    NormDistance,
     Periodic,
     Ratio,
     Saturation,
     Threshold,
     UnitEffect,
     VaryingSlope,
+    columns_of,
 )
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
 from tests.designs import TASKS, make_spec
 from tests.mechanisms import LINKS, doubtful, gapped
-from tests.unit.calibrate.tasks import made_task, with_rule
+from tests.unit.calibrate.tasks import FIRST, made_task, plain_spec, with_rule
 
 FAULTS = (PathologyKind.MISSING, PathologyKind.DUPLICATES, PathologyKind.DRIFT, PathologyKind.TIMESTAMPS)
 
 
 def wave():
-    """A design whose rule is one wave over a column that is spread widely, and that column."""
-    spec = make_spec(TargetKind.REGRESSION, MetricName.RMSE)
-    column = next(
-        c for c in spec.mechanism.columns if isinstance(c.distribution, Normal) and not c.shift and not c.trend
-    )
-    return with_rule(spec, Periodic(column=column.name, period=2.1 * column.distribution.sd, phase=0.8))
+    """A design whose rule is one wave over a column that is spread widely."""
+    return with_rule(plain_spec(), Periodic(column=FIRST, period=21, phase=0.8))
 
 
 def closed(made, *names: str) -> dict[str, float]:
@@ -98,6 +101,8 @@ def test_every_kind_of_target_is_served(target: TargetKind, metric: MetricName):
             np.testing.assert_allclose(made.train.target[kept], made.panel.table.target)
 
 
+CONDITIONS = Condition(column="g", levels=(1, 2)), Condition(column="m", above=2)
+AGGREGATE = Aggregate(how="sum", kinds=(1,), days=30)
 MOTIFS: dict[type, tuple[Motif, int]] = {
     Linear: (Linear(column="w"), 1),
     Curve: (Curve(column="m"), 1),
@@ -115,6 +120,14 @@ MOTIFS: dict[type, tuple[Motif, int]] = {
     LocalRule: (LocalRule(column="w"), 3),
     Drift: (Drift(column="day", starts=(100.5, 200.5), levels=(1, 2, 4)), 3),
     UnitEffect: (UnitEffect(column="ward"), 0),
+    Formula: (Formula(top=(("u", "m"),), bottom=(("u",), ("w",)), above=0.2), 1),
+    Conditional: (
+        Conditional(column="w", when=(Condition(column="g", levels=(1, 2)), Condition(column="m", above=2))),
+        1,
+    ),
+    NormDistance: (NormDistance(column="m", by="g", norms=(1, 2, 4)), 1),
+    CodeValue: (CodeValue(column="g", attribute="height", values=(1, 2, 4)), 1),
+    Aggregate: (AGGREGATE, 1),
 }
 CELLS = {
     "g": np.array([0.0, 1, 2, 1, np.nan]),
@@ -124,6 +137,7 @@ CELLS = {
     "m": np.array([1.0, 3, np.nan, 5.5, 7]),
     "day": np.array([3.0, 150, 150, 399, 99]),
     "ward": np.arange(5.0),
+    AGGREGATE.key: np.array([0.0, 2, 1, 3, 5]),
 }
 
 
@@ -144,8 +158,7 @@ def test_every_motif_has_features(kind: type):
     made = motif_features(motif, mechanism_of_all(), CELLS)
     assert made.shape == (5, width)
     if width:
-        read = {getattr(motif, name, None) for name in type(motif).model_fields}
-        gap = np.any([np.isnan(CELLS[name]) for name in read if name in CELLS], axis=0)
+        gap = np.any([np.isnan(CELLS[name]) for name in columns_of(motif)] or [np.zeros(5)], axis=0)
         assert np.isnan(made).all(axis=1).tolist() == gap.tolist()
         assert np.ptp(made[~gap], axis=0).any(), "features tell rows apart"
 

@@ -8,10 +8,9 @@ import pytest
 from sandmill.calibrate.ablations import ModelInputs, ablation_of
 from sandmill.calibrate.lifts import GradedRows, measure_lifts
 from sandmill.models.calibration import Calibration
-from sandmill.models.columns import LogNormal, Normal
-from sandmill.models.faults import Duplicates, Missing, Outliers, Pathology
-from sandmill.models.mechanism import Mechanism
-from sandmill.models.motifs import Difference, Linear, LocalRule, Motif
+from sandmill.models.faults import Duplicates, Missing, MixedTypes, Outliers, Pathology
+from sandmill.models.mechanism import Mechanism, Subgroup
+from sandmill.models.motifs import TOLD_MOTIFS, Difference, Linear, LocalRule, Lookup, Motif, Term, UnitEffect
 from sandmill.models.skills import Skill, SkillLift, rule_columns, skill_of_fault, skill_of_motif, skills_of
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
@@ -19,7 +18,7 @@ from sandmill.rng import Streams
 from sandmill.synth.draws import fresh_training
 from tests.designs import SECRET, TASKS, make_spec
 from tests.factories import CALIBRATION
-from tests.unit.calibrate.tasks import Made, made_task, with_rule
+from tests.unit.calibrate.tasks import FIRST, GROUP, SECOND, SKEWED, Made, made_task, plain_spec, with_rule
 from tests.unit.calibrate.test_informed import MOTIFS, mechanism_of_all, wave
 
 ALL_FAULTS = tuple(PathologyKind)
@@ -36,28 +35,29 @@ def graded(made: Made) -> GradedRows:
     return GradedRows.first(made.test, made.rendered.answers.truth, trivial, made.rendered.oracle, 600)
 
 
-def normal_columns(spec: TaskSpec) -> list[str]:
-    """Columns that a plain linear model reads as the rule does."""
-    return [c.name for c in spec.mechanism.columns if isinstance(c.distribution, Normal) and not (c.shift or c.trend)]
+def with_few_rows(spec: TaskSpec) -> TaskSpec:
+    """The design with as many test rows as lifts are measured on here."""
+    return spec.model_copy(update={"sizes": spec.sizes.model_copy(update={"feedback": 200, "final": 600})})
 
 
-def two_normal() -> tuple[TaskSpec, str, str]:
-    """A design with two such columns."""
-    specs = (make_spec(TargetKind.REGRESSION, MetricName.RMSE, slot) for slot in range(40))
-    spec = next(spec for spec in specs if len(normal_columns(spec)) > 1)
-    return spec, *normal_columns(spec)[:2]
+def with_faults(spec: TaskSpec, *faults: Pathology) -> TaskSpec:
+    """The design with faults."""
+    changed = spec.mechanism.model_copy(update={"pathologies": faults})
+    return spec.model_copy(update={"mechanism": Mechanism.model_validate(changed.model_dump())})
 
 
 @pytest.mark.parametrize("kind", get_args(get_args(Motif)[0]), ids=lambda kind: kind.__name__)
 def test_every_motif_is_mapped(kind: type):
     skill = skill_of_motif(MOTIFS[kind][0], mechanism_of_all())
-    plain = {"Linear", "Difference", "Lookup", "UnitEffect"}
-    assert (skill is None) == (kind.__name__ in plain)
+    plain = (Linear, Difference, Lookup, UnitEffect)
+    assert (skill is None) == (kind in (*plain, *TOLD_MOTIFS))
 
 
 def test_motifs_that_share_no_skill_are_told_apart():
     skills = [skill_of_motif(motif, mechanism_of_all()) for motif, _ in MOTIFS.values()]
-    assert len({skill for skill in skills if skill}) == len(MOTIFS) - 4 - 2, "two pairs share curves and steps"
+    assert len({skill for skill in skills if skill}) == len(MOTIFS) - 4 - len(TOLD_MOTIFS) - 2, (
+        "two pairs share curves and steps"
+    )
 
 
 def test_linear_effects_reward_a_skill_where_a_column_is_skewed():
@@ -72,17 +72,13 @@ def test_every_fault_is_mapped(kind: type):
 
 
 def test_a_plain_design_declares_nothing():
-    spec, column, _ = two_normal()
-    assert skills_of(with_rule(spec, Linear(column=column))) == ()
+    assert skills_of(with_rule(plain_spec(), Linear(column=FIRST))) == ()
 
 
 def test_a_fault_off_the_rule_rewards_nothing():
-    spec, inside, outside = two_normal()
-    plain = with_rule(spec, Linear(column=inside))
-    for column, expected in ((inside, (Skill.OUTLIER_HANDLING,)), (outside, ())):
-        fault = Outliers(column=column, rate=0.1, spread=5)
-        mechanism = plain.mechanism.model_copy(update={"pathologies": (fault,)})
-        assert skills_of(plain.model_copy(update={"mechanism": mechanism})) == expected
+    plain = with_rule(plain_spec(), Linear(column=FIRST))
+    for column, expected in ((FIRST, (Skill.OUTLIER_HANDLING,)), (SECOND, ())):
+        assert skills_of(with_faults(plain, Outliers(column=column, rate=0.1, spread=5))) == expected
 
 
 def test_a_rewarded_skill_lifts():
@@ -96,24 +92,19 @@ def test_a_rewarded_skill_lifts():
 
 
 def test_repaired_cells_lift_where_the_rule_needs_them():
-    spec, first, second = two_normal()
-    plain = with_rule(spec, Linear(column=first), Linear(column=second))
-    gap = Missing(column=first, given=second, rate=0.3)
-    mechanism = Mechanism.model_validate(plain.mechanism.model_copy(update={"pathologies": (gap,)}).model_dump())
-    with made_task(plain.model_copy(update={"mechanism": mechanism})) as made:
+    plain = with_rule(plain_spec(), Linear(column=FIRST), Linear(column=SECOND))
+    with made_task(with_faults(plain, Missing(column=FIRST, given=SECOND, rate=0.3))) as made:
         found = lifts(made)
     assert set(found) == {Skill.IMPUTATION}
     assert found[Skill.IMPUTATION].lift > 0.1
 
 
 def test_numbers_with_their_unit_must_be_read():
-    seeds = (
-        make_spec(TargetKind.REGRESSION, MetricName.RMSE, slot, pathologies=(PathologyKind.MIXED_TYPES,))
-        for slot in range(40)
-    )
-    spec = next(spec for spec in seeds if Skill.UNIT_PARSING in skills_of(spec))
+    spec = with_faults(with_rule(plain_spec(), Linear(column=FIRST)), MixedTypes(column=FIRST, rate=0.3, suffix="cm"))
     with made_task(spec) as made:
-        assert lifts(made)[Skill.UNIT_PARSING].lift > 0.02
+        found = lifts(made)
+    assert set(found) == {Skill.UNIT_PARSING}
+    assert found[Skill.UNIT_PARSING].lift > 0.8
 
 
 def test_the_error_is_that_of_the_mean_over_draws():
@@ -131,7 +122,7 @@ def test_the_error_is_that_of_the_mean_over_draws():
 @pytest.mark.parametrize(("target", "metric"), TASKS[1:])
 def test_every_kind_of_target_is_served(target: TargetKind, metric: MetricName):
     spec = make_spec(target, metric, 2, split=SplitKind.TEMPORAL, pathologies=ALL_FAULTS)
-    with made_task(spec) as made:
+    with made_task(with_few_rows(spec)) as made:
         found, again = lifts(made, 2), lifts(made, 2)
     assert tuple(found) == skills_of(spec)
     assert found == again
@@ -150,29 +141,26 @@ def test_every_kind_of_target_is_served(target: TargetKind, metric: MetricName):
     ],
 )
 def test_decisions_that_the_metric_rewards_lift(target: TargetKind, metric: MetricName, slot: int, skill: Skill):
-    with made_task(make_spec(target, metric, slot)) as made:
+    with made_task(with_few_rows(make_spec(target, metric, slot))) as made:
         assert lifts(made)[skill].lift > 0.01
 
 
-def with_local_rule() -> TaskSpec:
-    """A design whose rule is the local rule that the grammar drew, and nothing else."""
-    specs = (make_spec(TargetKind.REGRESSION, MetricName.RMSE, slot) for slot in range(60))
-    spec = next(spec for spec in specs if Skill.LOCAL_MODELS in skills_of(spec))
-    local = next(term for term in spec.mechanism.terms if isinstance(term.motif, LocalRule))
-    strong = local.model_copy(update={"weights": (1.5,)})
-    changed = spec.mechanism.model_copy(update={"terms": (strong,), "pathologies": ()})
-    sizes = spec.sizes.model_copy(update={"feedback": 500, "final": 1500})
-    return spec.model_copy(update={"mechanism": Mechanism.model_validate(changed.model_dump()), "sizes": sizes})
+def with_local_rule(shares: tuple[float, ...]) -> TaskSpec:
+    """A design whose rule is a local rule and nothing else.
+
+    Args:
+        shares: of the rows in the subgroup, by level of a category.
+    """
+    plain = with_rule(plain_spec(), Linear(column=FIRST))
+    terms = (Term(motif=LocalRule(column=FIRST), weights=(1.5,)),)
+    local = plain.mechanism.model_copy(update={"terms": terms, "subgroup": Subgroup(by=GROUP, shares=shares)})
+    return plain.model_copy(update={"mechanism": Mechanism.model_validate(local.model_dump())})
 
 
 def test_local_models_lift_more_where_levels_tell_who_is_in_the_subgroup():
-    spec = with_local_rule()
-    drawn = spec.mechanism.subgroup
-    level = drawn.model_copy(update={"shares": (0.5,) * len(drawn.shares)})
-    even = spec.mechanism.model_copy(update={"subgroup": level})
     found = []
-    for mechanism in (spec.mechanism, even):
-        with made_task(spec.model_copy(update={"mechanism": mechanism})) as made:
+    for shares in ((0.05, 0.9, 0.5), (0.5, 0.5, 0.5)):
+        with made_task(with_local_rule(shares)) as made:
             found.append(lifts(made)[Skill.LOCAL_MODELS])
     assert found[0].lift > 5 * found[0].error
     assert found[0].lift > found[1].lift + 0.1
@@ -181,25 +169,19 @@ def test_local_models_lift_more_where_levels_tell_who_is_in_the_subgroup():
 def test_removed_copies_lift_at_the_rate_that_the_grammar_draws():
     spec = make_spec(TargetKind.REGRESSION, MetricName.RMSE, 1, pathologies=(PathologyKind.DUPLICATES,))
     rate = spec.mechanism.duplicates().rate
-    weak = with_rule(spec, Linear(column=normal_columns(spec)[0]), weight=0.3)
-    changed = weak.mechanism.model_copy(update={"pathologies": (Duplicates(rate=rate),)})
-    with made_task(weak.model_copy(update={"mechanism": changed})) as made:
+    weak = with_rule(plain_spec(), Linear(column=FIRST), weight=0.3)
+    with made_task(with_faults(weak, Duplicates(rate=rate))) as made:
         lift = lifts(made, 12)[Skill.DUPLICATE_REMOVAL]
     assert lift.lift > 2 * lift.error > 0
 
 
 def test_a_skewed_column_is_measured():
-    specs = (make_spec(TargetKind.REGRESSION, MetricName.RMSE, slot) for slot in range(60))
-    spec = next(spec for spec in specs if Skill.LOCAL_MODELS in skills_of(spec))
-    skewed = [
-        c.name for c in spec.mechanism.columns if isinstance(c.distribution, LogNormal) and c.distribution.sigma > 0.5
-    ]
-    with made_task(with_rule(spec, Linear(column=skewed[0]))) as made:
+    with made_task(with_rule(plain_spec(), Linear(column=SKEWED))) as made:
         assert lifts(made)[Skill.LOG_SCALE].lift > 0.03
 
 
 def test_faults_of_training_are_mended_as_they_were_made():
-    spec = make_spec(TargetKind.BINARY, MetricName.F1, 3, pathologies=ALL_FAULTS)
+    spec = with_few_rows(make_spec(TargetKind.BINARY, MetricName.F1, 3, pathologies=ALL_FAULTS))
     with made_task(spec) as made:
         draw, clean = fresh_training(spec, Streams(SECRET, "x"), 1)[0]
         usual = ModelInputs.usual(spec.mechanism, draw, made.test)

@@ -37,16 +37,15 @@ def rendered_of(sizes: Sizes = SIZES) -> Rendered:
     return render(pilot_of().spec.model_copy(update={"sizes": sizes}), SECRET)
 
 
-def made_up(oracle: Array, names: Sequence[str], spread: float = 1.0) -> list[PanelRun]:
+def made_up(oracle: Array, names: Sequence[str]) -> list[PanelRun]:
     """What these entries would predict: constants from the first, better from each that comes later.
 
     Args:
         oracle: best prediction for the rows.
         names: entries.
-        spread: factor on the noise that all entries share, so that their order is the same on any rows.
     """
     sure, tiers = logit(np.clip(oracle, 1e-6, 1 - 1e-6)), {entry.name: entry.tier for entry in PANEL}
-    noise = spread * np.random.default_rng(0).normal(size=len(oracle))
+    noise = np.random.default_rng(0).normal(size=len(oracle))
     scores = {
         name: expit(sure + _SPREADS[name] * noise) if name in _SPREADS else np.full(len(noise), 0.5) for name in names
     }

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
+from sandmill.calibrate.adversary import FROZEN
 from sandmill.calibrate.milestones import LEAST_MARGIN, ORDINARY
 from sandmill.calibrate.panel import PANEL, TRIVIAL, PanelRun
 from sandmill.calibrate.readers import READERS, Stated
@@ -55,7 +56,7 @@ class Runs:
         return [made_up(name, Tier.READER, self.readers_far) for name in READERS] if self.reader else []
 
     def run_adversaries(self):
-        return [made_up("blind", Tier.SEARCH, self.adversary_far)] if self.adversary_far else []
+        return [made_up(FROZEN, Tier.SEARCH, self.adversary_far)] if self.adversary_far else []
 
     def all(self):
         return [*self.run(board_entries("milestones")), *self.run_readers(), *self.run_adversaries()]
@@ -84,8 +85,8 @@ def test_with_readers_their_twins_run_and_reading_must_pay(monkeypatch):
     assert set(TWINS.values()) <= found.deciding.shares.keys()
     assert found.deciding.gold == "readers"
     assert found.deciding.margin >= LEAST_MARGIN
-    assert found.deciding.off_board == {"blind"}
-    assert "blind" in found.rule.corrections
+    assert found.deciding.off_board == {FROZEN}
+    assert FROZEN in found.rule.corrections
     with pytest.raises(ItemRejected, match="no_margin"):
         measured(monkeypatch, Runs(readers_far=5.0, adversary_far=3.5))
 
@@ -130,4 +131,6 @@ def test_averages_of_searches_are_on_no_board_by_ranks():
         entry.name for entry in PANEL if entry.tier is Tier.ENSEMBLE
     }
     assert set(TWINS) == set(READERS)
-    assert set(TWINS.values()) <= set(board_entries("milestones"))
+    assert set(TWINS.values()) - set(board_entries("milestones")) == {FROZEN}, (
+        "the twin of the averages is an adversary"
+    )
