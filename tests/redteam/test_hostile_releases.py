@@ -276,7 +276,7 @@ def test_a_newer_format_is_told_however_it_is_written(tmp_path, field):
     release = HostileRelease(tmp_path)
     path = release.folder / "manifest.json"
     content = json.dumps(release.manifest)
-    path.write_text(content.replace('"format_version": 3', field))
+    path.write_text(content.replace('"format_version": 4', field))
     assert path.read_text() != content
     assert "Install a newer Sandmill" in refuses("verify", release.ref)
 
