@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from sandmill.calibrate.adversary import ADVERSARIES, FROZEN, run_adversary, take_weights
-from sandmill.calibrate.adversary.ensemble import WEIGHTS_KEY, fit_weights
+from sandmill.calibrate.adversary.ensemble import WEIGHTS_KEYS, fit_weights
 from sandmill.calibrate.adversary.links import ordered_chances, responses_of, rising
 from sandmill.calibrate.adversary.variants import selected_features
 from sandmill.calibrate.panel import Panel
@@ -181,6 +181,6 @@ def test_another_draw_takes_the_weights_and_predicts_on_the_scale_of_its_own_row
     take_weights(other.table, own.table)
     weighed = run_adversary(other)
     assert weighed.failure is None
-    assert other.table.learned[WEIGHTS_KEY] is own.table.learned[WEIGHTS_KEY]
+    assert other.table.learned[WEIGHTS_KEYS[0]] is own.table.learned[WEIGHTS_KEYS[0]]
     assert np.corrcoef(weighed.prediction, alone.prediction)[0, 1] > 0.95
     assert weighed.prediction.mean() == pytest.approx(alone.prediction.mean(), abs=0.2 * alone.prediction.std())

@@ -21,7 +21,9 @@ SWEEPS, SWEEPS_IN_FOLDS = 30, 18
 """Length of the sparse model's chain on all rows, and on the rows of all folds but one."""
 SPARSE = "sparse sums"
 WEIGHTS = "weights of the blind ensemble"
-WEIGHTS_KEY = (WEIGHTS, True, 0)
+WITH_CHILDREN = " with child tables"
+"""End of the names of what was fitted to further columns. Nothing of it applies to the columns of the table alone."""
+WEIGHTS_KEYS = ((WEIGHTS, True, 0), (WEIGHTS + WITH_CHILDREN, True, 0))
 """Where the weights are kept among what was fitted to the training rows of a whole table."""
 PRIOR_WEIGHTS: Mapping[str, float] = MappingProxyType(
     {
@@ -57,7 +59,7 @@ class Material:
     @classmethod
     def of(cls, table: Table, bank: Bank) -> "Material":
         """Read a table with all of its target columns, as that which the models were weighed on."""
-        weighing: Weighing | None = table.learned.get(WEIGHTS_KEY)
+        weighing: Weighing | None = next(filter(None, map(table.learned.get, WEIGHTS_KEYS)), None)
         parts = zip(table.columns(), (weighing.table if weighing else table).columns(), strict=True)
         wanted = [responses_of(part, other) for part, other in parts]
         groups = tuple(len(set(words(table, name)[0])) for name in table.kinds.categorical)
@@ -135,10 +137,16 @@ def fit_weights(unseen: Sequence[Any], wanted: Any, prior: Sequence[float]) -> A
     return weights / weights.sum()
 
 
+def fit_name(name: str, *, is_plain: bool) -> str:
+    """Return the name under which a fit is kept for all who ask."""
+    return name if is_plain else name + WITH_CHILDREN
+
+
 def sparse_of_all(table: Table, material: Material, *, is_plain: bool = True) -> Sparse:
     """Return the sparse model of all training rows; on a table without further columns, fit once for all who ask."""
-    name = "sparse sums" if is_plain else "sparse sums with child tables"
-    found: Sparse = table.cached_fit(name, lambda _: fit_sparse(material, np.arange(len(material.wanted)), SWEEPS))
+    found: Sparse = table.cached_fit(
+        fit_name(SPARSE, is_plain=is_plain), lambda _: fit_sparse(material, np.arange(len(material.wanted)), SWEEPS)
+    )
     return found
 
 
@@ -159,8 +167,7 @@ def weigh_models(table: Table, material: Material) -> Weighing:
 
 def take_weights(table: Table, like: Table) -> None:
     """Weigh the models as for another training draw of the task: to weigh them anew takes most of the time."""
-    if WEIGHTS_KEY in like.learned:
-        table.learned[WEIGHTS_KEY] = like.learned[WEIGHTS_KEY]
+    table.learned.update({key: like.learned[key] for key in WEIGHTS_KEYS if key in like.learned})
 
 
 def predict_responses(table: Table, extra: Design | None = None) -> tuple[Weighing, list[tuple[Any, Any]]]:
@@ -171,14 +178,16 @@ def predict_responses(table: Table, extra: Design | None = None) -> tuple[Weighi
     def weigh(whole: Table) -> Weighing:
         return weigh_models(whole, Material.of(whole, bank))
 
-    weighing: Weighing = table.cached_fit(WEIGHTS, weigh)
+    weighing: Weighing = table.cached_fit(fit_name(WEIGHTS, is_plain=is_plain), weigh)
     material = Material.of(table, bank)
 
     def fit(whole: Table) -> Callable[[Material, Inputs], dict[str, Any]]:
         sparse = sparse_of_all(whole, material, is_plain=is_plain)
         return fit_members(material, np.arange(len(material.wanted)), sparse)
 
-    predict: Callable[[Material, Inputs], dict[str, Any]] = table.cached_fit("blind ensemble", fit)
+    predict: Callable[[Material, Inputs], dict[str, Any]] = table.cached_fit(
+        fit_name("blind ensemble", is_plain=is_plain), fit
+    )
     test = weighing.blend(predict(material, material.asked()))
     edges = np.cumsum(material.widths)[:-1]
     sides = (np.split(side, edges, axis=1) for side in (weighing.unseen, test))
