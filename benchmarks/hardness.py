@@ -29,7 +29,8 @@ def measure(piece: tuple[SeedTask, int, float, Band]) -> float:
     """Difficulty of one design, from the competent tier."""
     seed, number, hardness, band = piece
     slot = Slot(number=number, seed=seed, band=band)
-    streams = Streams(bytes(32), "hardness").child(f"slot {number} round 0 variant 0")
+    name = f"{seed.structure.target} {seed.structure.metric} {number}"
+    streams = Streams(bytes(32), "hardness").child(name)
     return measure_difficulty(draw_pilot(design_task(slot, streams, hardness), bytes(32))).value
 
 

@@ -24,8 +24,8 @@ from sandmill.models.spec import TaskSpec
 FORMAT_VERSION = 4
 """Version of the release layout. Readers refuse higher versions.
 
-Since version 2, each split has its own files. Since version 3, the manifest names the agent environment. Since version 4,
-designs may have hints, and calibrations have milestones and medal hardness.
+Since version 2, each split has its own files. Since version 3, the manifest names the agent environment. Since version
+4, designs may have hints, and calibrations have milestones and medal hardness.
 """
 
 MAX_PARTS = 250_000

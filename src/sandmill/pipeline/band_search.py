@@ -76,14 +76,14 @@ class OffBand(ItemRejected):
 
 def beyond_reach(structure: Structure, band: Band) -> float:
     """Return how far a band lies beyond what designs of a structure typically reach; 0 if they reach it."""
-    curve = difficulty_curve(structure)
+    curve = difficulty_curve(structure, band)
     low, high = accepted_range(band)
     return max(0.0, curve[0] - high - NEAR, low - NEAR - curve[-1])
 
 
 def first_hardness(structure: Structure, band: Band) -> float:
     """Return the hardness at which designs of a structure typically have the difficulty that a search aims at."""
-    return round(_typical_hardness(structure, AIM[band]), 3)
+    return round(_typical_hardness(structure, band, AIM[band]), 3)
 
 
 def steer(structure: Structure, band: Band, tried: Sequence[tuple[float, float]]) -> float:
@@ -98,7 +98,7 @@ def steer(structure: Structure, band: Band, tried: Sequence[tuple[float, float]]
     too_hard = [hardness for hardness, difficulty in tried if difficulty >= least]
     low, high = max(too_easy, default=0.0), min(too_hard, default=1.0)
     hardness, difficulty = tried[-1]
-    guess = hardness + _typical_hardness(structure, AIM[band]) - _typical_hardness(structure, difficulty)
+    guess = hardness + _typical_hardness(structure, band, AIM[band]) - _typical_hardness(structure, band, difficulty)
     has_failed = bool(too_easy and too_hard) or len(tried) > 2
     return round(guess if low < guess < high and not has_failed else (low + high) / 2, 3)
 
@@ -229,5 +229,5 @@ def pair_bands(structures: Sequence[Structure], bands: Sequence[Band]) -> list[B
     return paired
 
 
-def _typical_hardness(structure: Structure, difficulty: float) -> float:
-    return float(np.interp(difficulty, difficulty_curve(structure), HARDNESS))
+def _typical_hardness(structure: Structure, band: Band, difficulty: float) -> float:
+    return float(np.interp(difficulty, difficulty_curve(structure, band), HARDNESS))

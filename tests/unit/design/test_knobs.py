@@ -8,7 +8,7 @@ import pytest
 from sandmill.calibrate.measure import band_of
 from sandmill.design import design_task
 from sandmill.design.conditions import Conditions
-from sandmill.design.difficulty_curves import DIFFICULTY_CURVES, HARDNESS
+from sandmill.design.difficulty_curves import DIFFICULTY_CURVES, HARDNESS, difficulty_curve
 from sandmill.design.lexicon import load_domains
 from sandmill.design.motifs import FINDABLE_KINDS, HIDDEN_KINDS
 from sandmill.design.rule import choose_rule
@@ -195,10 +195,19 @@ def test_a_design_that_is_too_easy_for_medals_to_differ_is_turned_harder():
 @pytest.mark.parametrize("band", Band)
 def test_a_search_starts_where_typical_designs_reach_its_aim(band):
     task = (TargetKind.BINARY, MetricName.ROC_AUC)
-    start = first_hardness(make_seed(*task).structure, band)
-    assert np.interp(start, HARDNESS, DIFFICULTY_CURVES[task]) == pytest.approx(
-        min(AIM[band], DIFFICULTY_CURVES[task][-1]), abs=0.01
+    structure = make_seed(*task).structure
+    curve = difficulty_curve(structure, band)
+    assert np.interp(first_hardness(structure, band), HARDNESS, curve) == pytest.approx(
+        min(max(AIM[band], curve[0]), curve[-1]), abs=0.01
     )
+
+
+def test_designs_for_other_bands_than_easy_state_facts_and_are_harder():
+    structure = make_seed(TargetKind.BINARY, MetricName.ROC_AUC).structure
+    easy, hard = (difficulty_curve(structure, band) for band in (Band.EASY, Band.HARD))
+    assert easy == DIFFICULTY_CURVES[TargetKind.BINARY, MetricName.ROC_AUC]
+    assert all(stated > plain for plain, stated in zip(easy, hard, strict=True))
+    assert list(hard) == sorted(hard)
 
 
 def test_a_task_without_a_curve_is_taken_to_be_as_hard_as_its_knob(monkeypatch):
