@@ -25,9 +25,9 @@ def _sandmill(*arguments: object) -> "subprocess.CompletedProcess[str]":
 
 @pytest.fixture(scope="module")
 def dataset(s3_root, prefect_server) -> str:
-    """A release of two tasks, built from the command line straight into a bucket."""
+    """A release of a task, built from the command line straight into a bucket."""
     root = f"{s3_root}/built"
-    options = ("--name", "micro", "--tasks", 2, "--seed", 7, "--mix", "easy=1", "--shard-size", 1, "--root", root)
+    options = ("--name", "micro", "--tasks", 1, "--seed", 7, "--mix", "hard=1", "--root", root)
     ran = _run("flows.build_release", *options, server=str(prefect_server.api_url))
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert f"Published {root}/micro@0001-" in ran.stdout
@@ -46,19 +46,19 @@ def test_a_release_in_a_bucket_is_shown_pulled_and_verified(dataset, tmp_path):
     assert shown.returncode == 0, shown.stderr
     pulled = _sandmill("pull", dataset, "--to", tmp_path / "pulled", "--json")
     assert pulled.returncode == 0, pulled.stderr
-    assert len(json.loads(pulled.stdout)["tasks"]) == 2
+    assert len(json.loads(pulled.stdout)["tasks"]) == 1
     for folder in (tmp_path / "pulled").iterdir():
         assert (folder / "public" / "train.csv").stat().st_size > 1000
         assert (folder / "private" / "answers.csv").is_file()
     verified = _sandmill("verify", dataset, "--rerun")
     assert verified.returncode == 0, verified.stderr
-    assert "all holds, 2 tasks ran again" in verified.stdout
+    assert "all holds, 1 task ran again" in verified.stdout
 
 
 def test_building_again_into_a_bucket_publishes_nothing_new(dataset, prefect_server):
     before = Store(dataset).list()
     root = dataset.removesuffix("/micro")
-    options = ("--name", "micro", "--tasks", 2, "--seed", 7, "--mix", "easy=1", "--shard-size", 1, "--root", root)
+    options = ("--name", "micro", "--tasks", 1, "--seed", 7, "--mix", "hard=1", "--root", root)
     ran = _run("flows.build_release", *options, server=str(prefect_server.api_url))
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert f"Nothing new: equal content is published already, {root}/micro@0001-" in ran.stdout

@@ -45,7 +45,7 @@ class Inline:
 
 def plan() -> ShardPlan:
     seeds = tuple(make_seed(*task) for task in (BINARY, NUMBER, UNKNOWN))
-    request = BuildRequest(name="d", tasks=len(seeds), seed=8, mix={"medium": 1.0}, replicates=2)
+    request = BuildRequest(name="d", tasks=len(seeds), seed=8, mix={"hard": 1.0}, replicates=2)
     build = plan_build(request, SeedIntake(supported=seeds))
     named = {"dataset": "r/d", "shard_size": 10, "code": "c", "secret_id": "s"}
     return plan_shards(build, plan_slots(build), **named)[0]
