@@ -13,7 +13,7 @@ __all__ = ["once_a_session", "s3_root", "small_release"]
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Run all tests of flows on one worker, which alone starts a server.
+    """Run all tests of flows on one worker, which alone starts a server, and those of a file on one, which cache much.
 
     The mark xdist_group would do, but xdist 3.8 writes it into a node id that pytest 9.2 no longer reads.
     """
@@ -21,7 +21,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class OneServer(LoadGroupScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return "prefect" if nodeid.startswith("tests/pipeline/") else str(super()._split_scope(nodeid))
+            return "prefect" if nodeid.startswith("tests/pipeline/") else nodeid.partition("::")[0]
 
     return OneServer(config, log) if config.getvalue("dist") == "loadgroup" else None
 

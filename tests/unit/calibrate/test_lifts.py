@@ -171,7 +171,7 @@ def test_removed_copies_lift_at_the_rate_that_the_grammar_draws():
     rate = spec.mechanism.duplicates().rate
     weak = with_rule(plain_spec(), Linear(column=FIRST), weight=0.3)
     with made_task(with_faults(weak, Duplicates(rate=rate))) as made:
-        lift = lifts(made, 12)[Skill.DUPLICATE_REMOVAL]
+        lift = lifts(made, 24)[Skill.DUPLICATE_REMOVAL]
     assert lift.lift > 2 * lift.error > 0
 
 

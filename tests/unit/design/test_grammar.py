@@ -7,7 +7,7 @@ from sandmill.calibrate.measure import band_of
 from sandmill.design import design_task
 from sandmill.design.conditions import Conditions
 from sandmill.design.difficulty_curves import DIFFICULTY_CURVES
-from sandmill.design.grammar import _draw_domain
+from sandmill.design.grammar import _choose_domain
 from sandmill.design.lexicon import load_domains
 from sandmill.design.motifs import HIDDEN_KINDS, PLAIN_KINDS
 from sandmill.design.rule import choose_rule
@@ -69,7 +69,8 @@ def frames():
 
 
 def test_every_domain_is_reached():
-    drawn = {_draw_domain(Streams(SECRET, f"slot {slot}")).name for slot in range(1000)}
+    any_slot = Slot(number=0, seed=make_seed(*TASKS[0]), band=Band.HARD)
+    drawn = {_choose_domain(any_slot, Streams(SECRET, f"slot {slot}")).name for slot in range(1000)}
     assert drawn == {domain.name for domain in load_domains()}
     assert {spec.domain for spec in many_specs()} <= drawn
 
@@ -259,7 +260,7 @@ def test_steering_moves_towards_the_band_and_stays_between_what_was_tried(task):
     assert steer(structure, Band.MEDIUM, [(0.4, 0.9)]) < 0.4
     assert 0.2 < steer(structure, Band.MEDIUM, [(0.2, 0.1), (0.8, 0.9)]) < 0.8
     starts = [first_hardness(structure, band) for band in Band]
-    assert starts == sorted(starts)
+    assert starts[1:] == sorted(starts[1:]), "designs for the easy band have a curve of their own"
     for band in (Band.MEDIUM, Band.HARD):
         hardness, tried = first_hardness(structure, band), []
         while band_of(hardness**2) is not band:
@@ -279,7 +280,7 @@ def test_curves_are_of_tasks_that_can_be_made_and_rise():
 def test_a_task_without_a_curve_starts_from_a_straight_line(task):
     structure = make_seed(*task).structure
     starts = [first_hardness(structure, band) for band in Band]
-    assert starts == sorted(starts)
+    assert starts[1:] == sorted(starts[1:]), "designs for the easy band have a curve of their own"
     assert all(0 <= start <= 1 for start in starts)
     if task not in DIFFICULTY_CURVES:
         assert starts == [AIM[band] for band in Band]

@@ -139,7 +139,7 @@ def test_distractors_add_columns_that_the_rule_does_not_read(task):
     few, many = turned(task, "distractors")
     assert motifs(many) == motifs(few)
     # Scales are fitted to a draw of all columns, so weights may differ by its chance.
-    np.testing.assert_allclose(weights(many), weights(few), rtol=1e-2)
+    np.testing.assert_allclose(weights(many), weights(few), rtol=3e-2)
     assert many.sizes == few.sizes
     names = [{column.name for column in spec.mechanism.columns} for spec in (few, many)]
     assert names[0] < names[1]

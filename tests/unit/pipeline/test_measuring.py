@@ -144,7 +144,7 @@ def noisy_job(share: float):
 def test_the_pilot_alone_says_how_large_the_test_is(asked):
     """The test of a noisy pilot has all rows, however steady thresholds are on these."""
     assert usual().calibration.sizing.final_rows < SIZES.final
-    measured = calibrate_design(*noisy_job(0.4))
+    measured = calibrate_design(*noisy_job(0.3))
     assert measured.calibration.sizing.final_rows == measured.package.spec.sizes.final == SIZES.final
     assert LEAST_FORETOLD < measured.calibration.sizing.order_foretold < FORETOLD
 

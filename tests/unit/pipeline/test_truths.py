@@ -187,7 +187,7 @@ def test_difficulty_must_follow_from_the_competent_tier():
     assert difficulty_holds(calibrated())
     assert difficulty_holds(measured(value=value + 0.005, high=1.0))
     assert not difficulty_holds(measured(value=value + 0.02, high=1.0))
-    assert not difficulty_holds(changed(board=rescored(calibrated(), "neighbours", final=0.7)))
+    assert not difficulty_holds(changed(board=rescored(calibrated(), "neighbours", final=0.75)))
 
 
 def test_difficulty_must_lie_in_its_interval():
