@@ -112,6 +112,7 @@ def test_a_run_says_nothing_of_its_score(siege: Siege):
     assert {"score", "medal", "reward", "grade", "gap_closed"}.isdisjoint(RunResult.model_fields)
 
 
+@pytest.mark.slow
 def test_feedback_says_nothing_of_the_final_part(targets):
     """Whoever climbs on feedback, or flips a row to read a label, learns of the feedback rows only."""
     for target in targets:

@@ -131,16 +131,16 @@ def kept(spec):
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: "-".join(task))
 def test_hardness_changes_neither_domain_nor_target_nor_split_nor_unit(task, split):
     faults = (PathologyKind.TIMESTAMPS, PathologyKind.LABEL_NOISE, PathologyKind.DUPLICATES)
-    specs = [make_spec(*task, 7, hardness, split=split, pathologies=faults) for hardness in (0.0, 0.37, 1.0)]
-    assert kept(specs[0]) == kept(specs[1]) == kept(specs[2])
+    specs = [make_spec(*task, 7, hardness, split=split, pathologies=faults) for hardness in (0.0, 1.0)]
+    assert kept(specs[0]) == kept(specs[1])
     assert len({spec.story.target for spec in specs}) == 1
     assert len({type(spec.mechanism.link) for spec in specs}) == 1
     if task[0] not in (TargetKind.ORDINAL, TargetKind.MULTILABEL):
         assert len({spec.story.target_meaning for spec in specs}) == 1
     assert len(class_names(specs[0].mechanism.link)) <= len(class_names(specs[-1].mechanism.link))
     by_name = [{column.name: column for column in spec.mechanism.columns} for spec in specs]
-    for name in set(by_name[0]) & set(by_name[2]):
-        assert unscaled(by_name[0][name]) == unscaled(by_name[2][name])
+    for name in set(by_name[0]) & set(by_name[1]):
+        assert unscaled(by_name[0][name]) == unscaled(by_name[1][name])
 
 
 def unscaled(column):

@@ -315,7 +315,7 @@ def test_every_kind_of_level_names_is_used_somewhere():
 @EACH
 def test_designs_of_a_domain_pass_every_gate(domain, monkeypatch):
     monkeypatch.setattr(grammar, "load_domains", lambda: (domain,))
-    for number, hardness in enumerate((0.0, 0.5, 1.0)):
+    for number, hardness in enumerate((0.0, 1.0)):
         target, metric = TASKS[(number + DOMAINS.index(domain)) % len(TASKS)]
         slot = Slot(number=number, seed=make_seed(target, metric), band=Band.MEDIUM)
         spec = design_task(slot, Streams(SECRET, f"domain {number}"), hardness)
