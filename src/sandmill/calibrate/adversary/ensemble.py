@@ -1,7 +1,7 @@
 """The blind ensemble: models weighted by what they predict of rows that they have not seen."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
@@ -102,10 +102,6 @@ class Weighing:
     unseen: Any
     """Responses of the training rows by all models together, each fitted to other rows."""
 
-    def blend(self, responses: Mapping[str, Any]) -> Any:
-        """Average the models' responses."""
-        return sum(weight * responses[name] for weight, name in zip(self.weights, PRIOR_WEIGHTS, strict=True))
-
 
 def fit_sparse(material: Material, rows: Any, sweeps: int) -> Sparse:
     """Fit the sparse model to some training rows."""
@@ -161,8 +157,12 @@ def weigh_models(table: Table, material: Material) -> Weighing:
         for name, guess in predict(material, material.known(held)).items():
             unseen[name][held] = guess
     weights = fit_weights(list(unseen.values()), material.wanted, list(PRIOR_WEIGHTS.values()))
-    found = Weighing(table, weights, 0)
-    return replace(found, unseen=found.blend(unseen))
+    return Weighing(table, weights, blend(weights, unseen))
+
+
+def blend(weights: Any, responses: Mapping[str, Any]) -> Any:
+    """Average the models' responses."""
+    return sum(weight * responses[name] for weight, name in zip(weights, PRIOR_WEIGHTS, strict=True))
 
 
 def take_weights(table: Table, like: Table) -> None:
@@ -188,7 +188,7 @@ def predict_responses(table: Table, extra: Design | None = None) -> tuple[Weighi
     predict: Callable[[Material, Inputs], dict[str, Any]] = table.cached_fit(
         fit_name("blind ensemble", is_plain=is_plain), fit
     )
-    test = weighing.blend(predict(material, material.asked()))
+    test = blend(weighing.weights, predict(material, material.asked()))
     edges = np.cumsum(material.widths)[:-1]
     sides = (np.split(side, edges, axis=1) for side in (weighing.unseen, test))
     return weighing, list(zip(*sides, strict=True))
