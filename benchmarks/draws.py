@@ -151,7 +151,7 @@ def _of(values: Sequence[float], least: float) -> tuple[str, str]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
-    from benchmarks.draws import measure_twice  # by its own name: worker processes cannot import __main__
+    from benchmarks.draws import Twice, measure_twice  # by their own names: worker processes cannot import __main__
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", type=int, default=60, help="first tries of tables, of any band")

@@ -26,6 +26,9 @@ from sandmill.synth.draws import with_fresh_training
 
 DRAWS = 3
 """Training draws: that of the task, and further ones."""
+SURELY = 0.04
+"""A design whose gold lies further than this share of the gap above the informed solver, by its own draw alone, is not
+drawn again: further draws seldom move gold by as much."""
 CONTENDERS = 3
 """Best blind runs of the own draw that further draws measure. One of them may be the best of all by luck."""
 _ALWAYS = (*ORDINARY, Tier.ENSEMBLE)
@@ -117,6 +120,11 @@ def measure_draws(
     except DegenerateTask:
         raise ItemRejected(Stage.CALIBRATE, "no_signal", "trivial and oracle score the same on the pilot") from None
     names = _deciding_entries(own, has_readers=contest.reader is not None)
+    informed = _informed_share(pilot, contest, scale)
+    apart = [name for name in own if name not in _TIERS]
+    alone = TrainingDraws(_deciding(ran, {name: (own[name],) for name in (*names, *apart)}), scale, ())
+    if informed is not None:
+        require_room(informed, alone.gold - SURELY)
     others = tuple(_redrawn(pilot, contest, stated, streams, number) for number in range(1, DRAWS))
     further = [_shares_of(one, names, scale) for one in others]
     shares = {
@@ -127,7 +135,8 @@ def measure_draws(
     found = TrainingDraws(_deciding(ran, shares), scale, others)
     if found.deciding.margin is not None:
         require_margin(found.deciding.margin)
-    _require_room_on_pilot(pilot, contest, found)
+    if informed is not None:
+        require_room(informed, found.gold)
     return found
 
 
@@ -166,8 +175,7 @@ def _shares_of(contest: Contest, names: Sequence[str], scale: PilotScale) -> dic
     return {run.name: scale.share(run.prediction) for run in runs if run.has_run}
 
 
-def _require_room_on_pilot(pilot: Pilot, contest: Contest, found: TrainingDraws) -> None:
-    """Refuse early a design whose gold the informed solver misses on the pilot."""
+def _informed_share(pilot: Pilot, contest: Contest, scale: PilotScale) -> float | None:
+    """Return the share of the gap that the informed solver closes on the pilot; None if it failed."""
     run = informed_run(contest.panel, pilot.spec.mechanism, pilot.drawn.train.draw.observed, pilot.observed)
-    if run.has_run:
-        require_room(found.scale.share(run.prediction), found.gold)
+    return scale.share(run.prediction) if run.has_run else None

@@ -38,7 +38,7 @@ def asked(monkeypatch) -> list[tuple[int, list[str]]]:
     use_panel(monkeypatch, calls := [])
     monkeypatch.setattr(measuring, "appraise", lambda calibration, *_: calibration)
     monkeypatch.setattr(measuring, "require_informed_gold", lambda *_: None)
-    monkeypatch.setattr(training_draws, "_require_room_on_pilot", lambda *_: None)
+    monkeypatch.setattr(training_draws, "_informed_share", lambda *_: None)
     monkeypatch.setattr(measuring, "_scripts", lambda *_: scripts())
     monkeypatch.setattr(measuring, "with_scripts", lambda calibration, scores: calibration)
     return calls

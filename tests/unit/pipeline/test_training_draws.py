@@ -65,7 +65,7 @@ class Runs:
 def measured(monkeypatch, own: Runs, *others: Runs) -> TrainingDraws:
     drawn = iter(others or (own,) * (DRAWS - 1))
     monkeypatch.setattr(training_draws, "_redrawn", lambda *_: next(drawn))
-    monkeypatch.setattr(training_draws, "_require_room_on_pilot", lambda *_: None)
+    monkeypatch.setattr(training_draws, "_informed_share", lambda *_: None)
     return measure_draws(pilot_of(), own, own.all(), Stated(()), STREAMS)
 
 
@@ -110,11 +110,16 @@ def test_a_run_that_fails_on_one_draw_decides_nothing(monkeypatch):
 def test_a_gold_beyond_the_informed_solver_leaves_no_room(monkeypatch):
     asked = []
     monkeypatch.setattr(training_draws, "informed_run", lambda *_: asked.append(1) or made_up("i", Tier.SEARCH, 8.0))
-    drawn = iter([Runs(), Runs()])
-    monkeypatch.setattr(training_draws, "_redrawn", lambda *_: next(drawn))
+    drawn = []
+    monkeypatch.setattr(training_draws, "_redrawn", lambda *_: drawn.append(Runs()) or drawn[-1])
     with pytest.raises(ItemRejected, match="no_room"):
         measure_draws(pilot_of(), Runs(), Runs().all(), Stated(()), STREAMS)
     assert asked
+    assert not drawn, "the own draw alone leaves no doubt"
+    monkeypatch.setattr(training_draws, "SURELY", 1.0)
+    with pytest.raises(ItemRejected, match="no_room"):
+        measure_draws(pilot_of(), Runs(), Runs().all(), Stated(()), STREAMS)
+    assert len(drawn) == DRAWS - 1
 
 
 def test_other_training_rows_leave_the_test_rows_alone():
