@@ -26,7 +26,7 @@ from sandmill.synth.draws import with_fresh_training
 
 DRAWS = 3
 """Training draws: that of the task, and further ones."""
-SURELY = 0.04
+SURELY = 0.02
 """A design whose gold lies further than this share of the gap above the informed solver, by its own draw alone, is not
 drawn again: further draws seldom move gold by as much."""
 CONTENDERS = 3
