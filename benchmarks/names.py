@@ -85,7 +85,7 @@ def most_certain(specs: Sequence[TaskSpec]) -> tuple[str, str, float, int]:
 
 
 def shared(texts: Sequence[frozenset[str]]) -> float:
-    """Return the mean share of a text's 5-grams that another text of the same block has."""
+    """Return the share of a text's 5-grams that also occur in another of the 80 texts compared with it, as a mean."""
     shares = []
     for start in range(0, len(texts) - FEW_TASKS // 2, FEW_TASKS):
         block = texts[start : start + FEW_TASKS]

@@ -54,7 +54,7 @@ def once_a_session(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, C
 
 @pytest.fixture(scope="session")
 def small_release(once_a_session: Callable[[str, Callable[[Path], str]], str]) -> str:
-    """Reference of a real release of two tasks, read-only: `<root>/small@<version>`.
+    """Build a release of two tasks once, for all tests to read. Gives its reference, `<root>/small@<version>`.
 
     With this seed and secret, both are found at the first attempt.
     """

@@ -81,7 +81,10 @@ their texts."""
 
 
 def difficulty_curve(structure: Structure, band: Band) -> tuple[float, ...]:
-    """Typical difficulty of designs for a band at each hardness; a straight line where it was never measured."""
+    """Return the typical difficulty of designs for a band at each position of `HARDNESS`.
+
+    Pairs of target and metric that were never measured get a straight line.
+    """
     kind, pair = kind_of(structure), (structure.target, structure.metric)
     if kind is not None and kind.tasks is not None:
         return kind.tasks.get(pair, HARDNESS)

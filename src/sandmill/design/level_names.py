@@ -28,7 +28,7 @@ def draw_level_names(level_names: LevelNames, count: int, seed: int) -> tuple[st
 
 
 def _source(level_names: LevelNames, seed: int) -> Callable[[], str]:
-    """Return the generator of one kind of names. Only its own word list is read, which takes milliseconds."""
+    """Return a function that makes names of one kind. It loads only the word list of that kind, to save time."""
     from mimesis import Address, Code, Person, Transport
     from mimesis.locales import Locale
     from mimesis.random import Random

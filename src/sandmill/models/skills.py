@@ -103,7 +103,7 @@ def skills_of(spec: TaskSpec) -> tuple[Skill, ...]:
 
 
 def skill_of_motif(motif: Motif, mechanism: Mechanism) -> Skill | None:
-    """Return the skill that finds a motif; None if a linear model finds it alone, texts state it, or nobody can."""
+    """Return the skill that finds a motif; None if it needs no skill, the texts state it, or no solver can find it."""
     match motif:
         case Linear() | Difference():
             spreads = [mechanism.column_by_name[name].distribution for name in columns_of(motif)]

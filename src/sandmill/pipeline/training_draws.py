@@ -26,9 +26,9 @@ from sandmill.synth.draws import with_fresh_training
 
 DRAWS = 3
 """Training draws: that of the task, and further ones."""
-SURELY = 0.02
-"""A design whose gold lies further than this share of the gap above the informed solver, by its own draw alone, is not
-drawn again: further draws seldom move gold by as much."""
+CLEAR_MISS = 0.02
+"""If the informed solver misses gold by more than this share of the gap on the own training draw, the design is refused
+before further draws are measured. In 10 designs these changed the distance by .01 in the median, and at most by .04."""
 CONTENDERS = 3
 """Best blind runs of the own draw that further draws measure. One of them may be the best of all by luck."""
 _ALWAYS = (*ORDINARY, Tier.ENSEMBLE)
@@ -124,7 +124,7 @@ def measure_draws(
     apart = [name for name in own if name not in _TIERS]
     alone = TrainingDraws(_deciding(ran, {name: (own[name],) for name in (*names, *apart)}), scale, ())
     if informed is not None:
-        require_room(informed, alone.gold - SURELY)
+        require_room(informed, alone.gold - CLEAR_MISS)
     others = tuple(_redrawn(pilot, contest, stated, streams, number) for number in range(1, DRAWS))
     further = [_shares_of(one, names, scale) for one in others]
     shares = {

@@ -116,7 +116,7 @@ def test_a_gold_beyond_the_informed_solver_leaves_no_room(monkeypatch):
         measure_draws(pilot_of(), Runs(), Runs().all(), Stated(()), STREAMS)
     assert asked
     assert not drawn, "the own draw alone leaves no doubt"
-    monkeypatch.setattr(training_draws, "SURELY", 1.0)
+    monkeypatch.setattr(training_draws, "CLEAR_MISS", 1.0)
     with pytest.raises(ItemRejected, match="no_room"):
         measure_draws(pilot_of(), Runs(), Runs().all(), Stated(()), STREAMS)
     assert len(drawn) == DRAWS - 1

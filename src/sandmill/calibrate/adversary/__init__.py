@@ -30,7 +30,7 @@ def run_adversary(
     rows: "NDArray[Any] | None" = None,
     name: str = FROZEN,
 ) -> "PanelRun":
-    """Solve a task with an adversary, off the board. Its models are fitted once for the same training rows.
+    """Solve a task with an adversary, which is not on the leaderboard. Equal training rows share its fits.
 
     Args:
         panel: holds the task's files.
@@ -50,7 +50,7 @@ def run_adversary(
 
 
 def take_weights(table: Any, like: Any) -> None:
-    """Let the adversary weigh its models as after another training draw of the same task."""
+    """Let the adversary take over the weights of its models from another training draw of the same task."""
     from sandmill.calibrate.adversary import ensemble
 
     ensemble.take_weights(table, like)

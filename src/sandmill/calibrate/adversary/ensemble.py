@@ -22,7 +22,7 @@ SWEEPS, SWEEPS_IN_FOLDS = 30, 18
 SPARSE = "sparse sums"
 WEIGHTS = "weights of the blind ensemble"
 WITH_CHILDREN = " with child tables"
-"""End of the names of what was fitted to further columns. Nothing of it applies to the columns of the table alone."""
+"""Added to the cache name of a fit that also used columns made from child tables, to keep it apart from other fits."""
 WEIGHTS_KEYS = ((WEIGHTS, True, 0), (WEIGHTS + WITH_CHILDREN, True, 0))
 """Where the weights are kept among what was fitted to the training rows of a whole table."""
 PRIOR_WEIGHTS: Mapping[str, float] = MappingProxyType(
@@ -134,12 +134,12 @@ def fit_weights(unseen: Sequence[Any], wanted: Any, prior: Sequence[float]) -> A
 
 
 def fit_name(name: str, *, is_plain: bool) -> str:
-    """Return the name under which a fit is kept for all who ask."""
+    """Return the cache name of a fit, with or without columns made from child tables."""
     return name if is_plain else name + WITH_CHILDREN
 
 
 def sparse_of_all(table: Table, material: Material, *, is_plain: bool = True) -> Sparse:
-    """Return the sparse model of all training rows; on a table without further columns, fit once for all who ask."""
+    """Return the sparse model of all training rows. It is fitted once and then taken from the cache."""
     found: Sparse = table.cached_fit(
         fit_name(SPARSE, is_plain=is_plain), lambda _: fit_sparse(material, np.arange(len(material.wanted)), SWEEPS)
     )
@@ -166,7 +166,7 @@ def blend(weights: Any, responses: Mapping[str, Any]) -> Any:
 
 
 def take_weights(table: Table, like: Table) -> None:
-    """Weigh the models as for another training draw of the task: to weigh them anew takes most of the time."""
+    """Take over the weights of the models from another training draw: fitting them takes most of the time."""
     table.learned.update({key: like.learned[key] for key in WEIGHTS_KEYS if key in like.learned})
 
 
