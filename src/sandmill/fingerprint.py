@@ -20,7 +20,10 @@ EXCLUDED: Mapping[str, Mapping[str, str]] = {
 
 LATER: Mapping[str, Mapping[str, Any]] = {
     "BuildRequest": {"kinds": {}, "model": [], "repairs": 2, "max_tokens": 6000, "revise": True},
+    "Structure": {"kind": None},
     "TaskSpec": {"channel": None, "hints": [], "notes": None},
+    "ImageChannel": {"shown": [], "only_in_training": []},
+    "TextChannel": {"shown": [], "only_in_training": []},
     "Story": {"asides": []},
     "Mechanism": {"limits": [], "child": None},
     "Column": {"loadings": [], "conversion": None, "in_text": False},

@@ -21,8 +21,8 @@ LEAST_FORETOLD = 0.6
 designs foretold at 80 to 95 % all were found to hold in over 96 %, for other entries set their thresholds there."""
 COUNTED_STEP = 0.03
 """Wider steps of the pilot count as so much of the gap: on other rows other entries may set the thresholds."""
-FEWEST_ROWS, ROWS_STEP = 3000, 1000
-"""Smallest final part, and what sizes are multiples of."""
+STEPS_OF_FEWEST = 3
+"""Sizes grow by the smallest final part divided by this."""
 
 
 @dataclass(frozen=True)
@@ -80,16 +80,17 @@ def resample_thresholds(
     )
 
 
-def size_test(pilot: ThresholdScores, pilot_rows: int, gap: float, most: int) -> Sizing:
+def size_test(pilot: ThresholdScores, pilot_rows: int, gap: float, fewest: int, most: int) -> Sizing:
     """Settle the size of the final part, once: as many rows as the pilot says that the order of thresholds needs.
 
     Args:
         pilot: the ladder on rows that are in no task.
         pilot_rows: how many they were.
         gap: oracle less trivial on them.
+        fewest: smallest final part.
         most: largest final part; taken where the pilot asks for more.
     """
-    sizes = [*range(FEWEST_ROWS, most, ROWS_STEP), most]
+    sizes = [*range(fewest, most, fewest // STEPS_OF_FEWEST), most]
     enough = next((size for size in sizes if pilot.order_at(pilot_rows, size, gap) >= FORETOLD), most)
     return Sizing(
         pilot_rows=pilot_rows,

@@ -15,7 +15,7 @@ from sandmill.models.package import TaskFacts
 from sandmill.models.spec import Sizes
 
 MAX_SIDE = 96
-"""Pixels of the width or height of a picture, as in `models.channels.ImageChannel`."""
+"""Pixels of the width or height of a picture, as in `models.channels.images.ImageChannel`."""
 _DAY = (2020, 1, 1, 0, 0, 0)
 """Time of every file, so that times tell nothing."""
 _TRAIN_NAME = re.compile(r"(?P<label>[A-Za-z0-9_]+)\.(?P<id>[0-9a-f]+)\.png")

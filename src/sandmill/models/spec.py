@@ -107,7 +107,7 @@ class TaskSpec(Frozen):
     def feature_columns(self) -> tuple[str, ...]:
         """Names of the columns beside id and target that the files hold."""
         if self.channel:
-            return (self.channel.column,)
+            return (*self.channel.shown, self.channel.column)
         notes = (self.notes.name,) if self.notes else ()
         return (*(column.name for column in self.mechanism.columns if not column.in_text), *notes)
 

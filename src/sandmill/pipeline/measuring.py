@@ -37,8 +37,8 @@ columns, with readers and the adversary, take 15 to 27.
 
 Not wall time: the result must not depend on the load of the machine.
 """
-FEEDBACK_SHARE, LEAST_FEEDBACK = 0.5, 2000
-"""Rows of the feedback part per row of the final part, and the fewest, unless the design itself has fewer.
+FEEDBACK_SHARE = 0.5
+"""Rows of the feedback part per row of the final part, beyond the fewest of the kind.
 
 With fewer rows, the solver that is best on feedback is too often not gold on the final part.
 """
@@ -135,7 +135,7 @@ def measure_difficulty(pilot: Pilot) -> Difficulty:
 
 def sized(spec: TaskSpec, sizing: Sizing) -> TaskSpec:
     """Return the design with a test of the settled size. Its training rows stay the same."""
-    feedback = min(spec.sizes.feedback, max(LEAST_FEEDBACK, round(FEEDBACK_SHARE * sizing.final_rows)))
+    feedback = min(spec.sizes.feedback, max(spec.kind.least_feedback, round(FEEDBACK_SHARE * sizing.final_rows)))
     sizes = Sizes(train=spec.sizes.train, feedback=feedback, final=sizing.final_rows)
     return spec.model_copy(update={"sizes": sizes})
 
@@ -181,7 +181,7 @@ def _size(
     rows, most = len(pilot.truth), pilot.spec.sizes.final
     if attempt.replicate:
         return Sizing(pilot_rows=rows, final_rows=most, order_foretold=round(ladder.order_at(rows, most, gap), 4))
-    return size_test(ladder, rows, gap, most)
+    return size_test(ladder, rows, gap, pilot.spec.kind.least_final, most)
 
 
 def _difficulty_of(pilot: Pilot, runs: list[PanelRun]) -> Difficulty:

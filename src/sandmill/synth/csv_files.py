@@ -1,6 +1,6 @@
 """Cells of the files, from draws of a mechanism. They are the same on every machine."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 import numpy as np
@@ -25,7 +25,12 @@ def row_ids(streams: Streams, part: str, rows: range) -> list[str]:
     return streams.tokens(f"id {part}", rows, _ID_LENGTH)
 
 
-def feature_frame(mechanism: Mechanism, observed: Mapping[str, Floats], row_numbers: RowNumbers) -> pl.DataFrame:
+def feature_frame(
+    mechanism: Mechanism,
+    observed: Mapping[str, Floats],
+    row_numbers: RowNumbers,
+    names: Sequence[str] | None = None,
+) -> pl.DataFrame:
     """Return visible cells with the types of the files: integers, decimals, level names, dates or unit names.
 
     Missing cells are null or the number that stands for them. Converted cells are in the unit of their site. Columns
@@ -35,9 +40,12 @@ def feature_frame(mechanism: Mechanism, observed: Mapping[str, Floats], row_numb
         mechanism: declares the columns.
         observed: visible cells of one part.
         row_numbers: row numbers of the part. Their streams name the units and choose the numbers written as text.
+        names: columns to return, in this order; all that are no part of a text if None.
     """
     mixed = {fault.column: fault for fault in mechanism.mixed_types()}
-    shown = [column for column in mechanism.columns if not column.in_text]
+    if names is None:
+        names = [column.name for column in mechanism.columns if not column.in_text]
+    shown = [mechanism.column_by_name[name] for name in names]
     columns = [_series(column, _written(mechanism, column, observed), row_numbers.streams) for column in shown]
     return pl.DataFrame(
         [_as_text(column, mixed[column.name], row_numbers) if column.name in mixed else column for column in columns]

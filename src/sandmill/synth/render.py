@@ -137,7 +137,7 @@ def render_train(spec: TaskSpec, facts: TaskFacts, streams: Streams) -> Training
     """Draw the training rows and render them. Neither depends on the size of the test."""
     rows = draw_train(spec.mechanism, spec.split, streams.child("train"), spec.sizes.train)
     order = shuffled(streams, "train", spec.sizes.train)
-    features, target = (frame[order] for frame in frames_of(spec, facts, rows))
+    features, target = (frame[order] for frame in frames_of(spec, facts, rows, is_train=True))
     ids = pl.Series(facts.id_column, row_ids(streams, "train", range(spec.sizes.train))).to_frame()
     return TrainingPart(side_by_side(ids, features, target), rows.draw.take(order))
 
@@ -161,15 +161,19 @@ def shuffled(streams: Streams, part: str, rows: int) -> NDArray[np.intp]:
     return np.argsort(streams.uniforms(f"order {part}", range(rows)), kind="stable")
 
 
-def frames_of(spec: TaskSpec, facts: TaskFacts, rows: PartRows) -> tuple[pl.DataFrame, pl.DataFrame]:
+def frames_of(
+    spec: TaskSpec, facts: TaskFacts, rows: PartRows, *, is_train: bool = False
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Features and targets of one part, in the order drawn."""
-    return _features(spec, rows), target_frame(facts, rows.draw.target)
+    return _features(spec, rows, is_train=is_train), target_frame(facts, rows.draw.target)
 
 
-def _features(spec: TaskSpec, rows: PartRows) -> pl.DataFrame:
+def _features(spec: TaskSpec, rows: PartRows, *, is_train: bool) -> pl.DataFrame:
     row_numbers, observed = RowNumbers(rows.streams, rows.draw.numbers), rows.draw.observed
-    if spec.channel:
-        return pl.DataFrame({spec.channel.column: spec.kind.load("render")(spec.channel, observed, row_numbers)})
+    if channel := spec.channel:
+        beside = (*channel.shown, *(channel.only_in_training if is_train else ()))
+        items = pl.Series(channel.column, spec.kind.load("render")(channel, observed, row_numbers))
+        return feature_frame(spec.mechanism, observed, row_numbers, beside).with_columns(items)
     features = feature_frame(spec.mechanism, observed, row_numbers)
     if spec.notes is None:
         return features

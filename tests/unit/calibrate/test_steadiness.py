@@ -94,7 +94,7 @@ def test_wide_steps_of_a_pilot_count_as_a_small_share_of_the_gap():
 
 def test_the_test_is_as_small_as_the_pilot_allows():
     pilot = steps_of(0.02, 0.012)
-    sizing = size_test(pilot, ROWS, 1.0, 20_000)
+    sizing = size_test(pilot, ROWS, 1.0, 3000, 20_000)
     assert (sizing.pilot_rows, sizing.final_rows % 1000) == (ROWS, 0)
     assert 3000 < sizing.final_rows < 20_000
     assert sizing.order_foretold >= FORETOLD > pilot.order_at(ROWS, sizing.final_rows - 1000, 1.0)
@@ -105,7 +105,7 @@ def test_the_test_is_as_small_as_the_pilot_allows():
     ("spread", "most", "rows"), [(0.001, 12_500, 3000), (0.1, 12_500, 12_500), (0.001, 1800, 1800)]
 )
 def test_the_test_is_neither_smaller_nor_larger_than_it_may_be(spread: float, most: int, rows: int):
-    assert size_test(steps_of(0.02, spread), ROWS, 1.0, most).final_rows == rows
+    assert size_test(steps_of(0.02, spread), ROWS, 1.0, 3000, most).final_rows == rows
 
 
 @pytest.mark.parametrize("metric", ["rmse", "pearson"])

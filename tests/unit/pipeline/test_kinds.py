@@ -3,9 +3,8 @@
 import pytest
 
 from sandmill.design.difficulty_curves import difficulty_curve
-from sandmill.models import kinds
 from sandmill.models.base import Band
-from sandmill.models.kinds import kind_named, kind_of, register
+from sandmill.models.kinds import kind_named, kind_of, register, registry
 from sandmill.models.plan import Slot
 from sandmill.models.seed import SeedTask
 from sandmill.models.spec import TaskSpec
@@ -25,7 +24,7 @@ DOGS = Structure(modality=Modality.IMAGE, target=TargetKind.BINARY, metric=Metri
 
 @pytest.fixture
 def joined(monkeypatch):
-    monkeypatch.setattr(kinds, "_KINDS", dict(kinds._KINDS))
+    monkeypatch.setattr(registry, "_KINDS", dict(registry._KINDS))
     register(JOINED)
     return JOINED
 

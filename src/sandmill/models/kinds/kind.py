@@ -1,12 +1,11 @@
-"""Kinds: the shapes of task that can be made. A kind is data; it names the modules that make it, loaded when needed."""
+"""What a kind is: one shape of task, as data that names the modules that make it."""
 
 from collections.abc import Mapping
 from importlib import import_module
-from types import MappingProxyType
 from typing import Any
 
 from sandmill.models.base import Frozen, MedalRule
-from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
+from sandmill.models.structure import MetricName, Modality, TargetKind
 
 Curve = tuple[float, ...]
 """Typical difficulty of designs at hardness 0, 0.25, 0.5, 0.75 and 1."""
@@ -31,13 +30,23 @@ class Kind(Frozen):
     """Function that renders items: (channel, latent columns, row numbers) -> cells of the channel's column."""
     gate: str | None = None
     """Function that looks for faults in rendered items: (train cells, test cells) -> findings."""
+    targets: str | None = None
+    """Function for targets that are rendered with the items, such as clean pictures or words: (channel, latent
+    columns, row numbers) -> `synth.targets.RenderedTargets`. None: the link of the mechanism draws targets."""
+    panel: str | None = None
+    """Module of a panel of its own, for answers that no table of features gives. None: the panel of tables, on what
+    the reader returns."""
+    measures: str | None = None
+    """Module like the reader whose tables hold an estimate of each latent column that the description explains."""
     medals: MedalRule = "ranks"
     """How thresholds follow. Milestones need readers, or a solver that knows the true form of the features."""
     hidden: float = 1.0
     """Position of the knob `skills` relative to tables. Items that show latent columns with noise need less."""
+    least_feedback: int = 2000
     most_feedback: int = 3000
+    least_final: int = 3000
     most_final: int = 20_000
-    """Largest feedback and final parts, in items. Calibration takes as many as the thresholds need."""
+    """Smallest and largest feedback and final parts, in items. Calibration takes as many as the thresholds need."""
     pilot: int = 2000
     """Test items of a pilot, which is never published."""
 
@@ -58,64 +67,3 @@ class Kind(Frozen):
         module, _, name = path.partition(":")
         found = import_module(module)
         return getattr(found, name) if name else found
-
-
-TABLE = Kind(name="table", modality=Modality.TABULAR, medals="milestones")
-TEXT = Kind(
-    name="text",
-    modality=Modality.TEXT,
-    tasks=MappingProxyType({(TargetKind.MULTICLASS, MetricName.LOG_LOSS): (0.72, 0.75, 0.79, 0.84, 0.96)}),
-    channel="sandmill.models.channels:TextChannel",
-    design="sandmill.design.text_design",
-    render="sandmill.synth.text_channel:render_texts",
-    hidden=0.4,
-    most_final=8000,
-)
-IMAGE_ARCHIVE = Kind(
-    name="image_archive",
-    modality=Modality.IMAGE,
-    tasks=MappingProxyType({(TargetKind.BINARY, MetricName.LOG_LOSS): (0.50, 0.60, 0.67, 0.78, 0.98)}),
-    layout="sandmill.layouts.image_archive:IMAGE_ARCHIVE",
-    reader="sandmill.calibrate.solvers.images",
-    channel="sandmill.models.channels:ImageChannel",
-    design="sandmill.design.image_design",
-    render="sandmill.synth.image_channel:render_images",
-    gate="sandmill.quality.images:image_findings",
-    hidden=0.4,
-    most_feedback=2000,
-    most_final=6000,
-    pilot=1500,
-)
-
-_KINDS: dict[str, Kind] = {}
-
-
-def register(kind: Kind) -> None:
-    """Make a kind known; a kind of the same name is replaced."""
-    _KINDS[kind.name] = kind
-
-
-for _kind in (TABLE, TEXT, IMAGE_ARCHIVE):
-    register(_kind)
-
-
-def kind_named(name: str) -> Kind:
-    """Return a kind by its name.
-
-    Raises:
-        ValueError: if there is none.
-    """
-    if name not in _KINDS:
-        raise ValueError(f"unknown kind of task {name!r}; known are {', '.join(sorted(_KINDS))}")
-    return _KINDS[name]
-
-
-def kinds_of(modality: Modality) -> tuple[Kind, ...]:
-    """Return the kinds of a modality, in the order in which they were registered."""
-    return tuple(kind for kind in _KINDS.values() if kind.modality is modality)
-
-
-def kind_of(structure: Structure) -> Kind | None:
-    """Return the first kind that can ask what a structure asks, or None."""
-    asked = (structure.target, structure.metric)
-    return next((kind for kind in kinds_of(structure.modality) if kind.tasks is None or asked in kind.tasks), None)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
-from sandmill.models.channels import TextChannel, WordSlot
+from sandmill.models.channels.texts import TextChannel, WordSlot
 
 Words = NDArray[np.object_]
 

@@ -8,16 +8,16 @@ import polars as pl
 import pytest
 from PIL import Image, PngImagePlugin
 
-from sandmill.calibrate.solvers.images import read_pictures
+from sandmill.calibrate.solvers.media.images import read_pictures
 from sandmill.layouts.image_archive import IMAGE_ARCHIVE
 from sandmill.mechanism.row_numbers import RowNumbers
-from sandmill.models.channels import ImageChannel, Seen
+from sandmill.models.channels.images import ImageChannel, Seen
 from sandmill.models.spec import Sizes
 from sandmill.quality import check_package
-from sandmill.quality.images import image_findings
+from sandmill.quality.media.images import image_findings
 from sandmill.rng import Streams
 from sandmill.synth import render
-from sandmill.synth.image_channel import render_images
+from sandmill.synth.media.images import render_images
 from tests.designs import SECRET, make_image_spec
 
 ROWS = RowNumbers.of(Streams(SECRET, "pictures"), range(200))

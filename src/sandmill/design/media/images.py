@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from sandmill.design.lexicon import draw_medium
-from sandmill.models.channels import ImageChannel, ImageMedium
+from sandmill.models.channels.images import ImageChannel, ImageMedium
 from sandmill.models.columns import Column
 from sandmill.rng import Streams
 

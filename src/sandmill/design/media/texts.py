@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sandmill.design.lexicon import draw_medium
-from sandmill.models.channels import TextChannel, TextMedium, WordSlot
+from sandmill.models.channels.texts import TextChannel, TextMedium, WordSlot
 from sandmill.models.columns import Column
 from sandmill.rng import Streams
 

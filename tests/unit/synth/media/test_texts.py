@@ -9,11 +9,11 @@ import pytest
 from sandmill.design.lexicon import load_folder
 from sandmill.fingerprint import fingerprint
 from sandmill.mechanism.row_numbers import RowNumbers
-from sandmill.models.channels import TextChannel, TextMedium, WordSlot
+from sandmill.models.channels.texts import TextChannel, TextMedium, WordSlot
 from sandmill.quality import check_package
 from sandmill.rng import Streams
 from sandmill.synth import render
-from sandmill.synth.text_channel import render_texts
+from sandmill.synth.media.texts import render_texts
 from tests.designs import SECRET, make_text_spec
 
 ROWS = RowNumbers.of(Streams(SECRET, "texts"), range(400))

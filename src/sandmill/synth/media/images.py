@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
-from sandmill.models.channels import ImageChannel, Sight
+from sandmill.models.channels.images import ImageChannel, Sight
 
 Pixels = NDArray[np.float32]
 """Grey levels from 0 to 255, of shape (pictures, height, width, colours)."""

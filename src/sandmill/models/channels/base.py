@@ -1,0 +1,46 @@
+"""What every channel and every medium has."""
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, SerializeAsAny, WithJsonSchema
+
+from sandmill.models.base import Frozen
+from sandmill.models.domain import Domain
+from sandmill.models.kinds import kind_named
+
+
+class Channel(Frozen):
+    """What stands between the columns of a mechanism and the items of a task."""
+
+    kind: str
+    """Name of the task's kind, see `sandmill.models.kinds`."""
+    column: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    """What an item is called: the name of its column in the files."""
+    meaning: str
+    shown: tuple[str, ...] = ()
+    """Latent columns that the files hold as well, as cells beside the item."""
+    only_in_training: tuple[str, ...] = ()
+    """Latent columns that the files hold for training items alone, such as what annotators drew."""
+
+
+def _of_its_kind(data: Any) -> Any:
+    """Read stored data as the model that its kind names."""
+    if isinstance(data, dict) and "kind" in data:
+        return kind_named(str(data["kind"])).load("channel").model_validate(data)
+    return data
+
+
+AnyChannel = Annotated[
+    SerializeAsAny[Channel],
+    BeforeValidator(_of_its_kind),
+    WithJsonSchema({"type": "object", "required": ["kind"], "description": Channel.__doc__}),
+]
+"""A channel of any kind that is registered."""
+
+
+class Medium(Frozen):
+    """What items of one domain are made of: latent columns, and what they look like. Kinds add their own parts."""
+
+    domain: Domain
+    column: str
+    meaning: str
