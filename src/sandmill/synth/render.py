@@ -173,7 +173,7 @@ def _features(spec: TaskSpec, rows: PartRows, *, is_train: bool) -> pl.DataFrame
     if channel := spec.channel:
         beside = (*channel.shown, *(channel.only_in_training if is_train else ()))
         items = pl.Series(channel.column, spec.kind.load("render")(channel, observed, row_numbers))
-        return feature_frame(spec.mechanism, observed, row_numbers, beside).with_columns(items)
+        return pl.DataFrame([*feature_frame(spec.mechanism, observed, row_numbers, beside), items])
     features = feature_frame(spec.mechanism, observed, row_numbers)
     if spec.notes is None:
         return features
