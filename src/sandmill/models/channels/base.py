@@ -9,6 +9,18 @@ from sandmill.models.domain import Domain
 from sandmill.models.kinds import kind_named
 
 
+class Cue(Frozen):
+    """How one latent column shows in the items: what a description tells people, and what measures it."""
+
+    column: str
+    measure: str
+    """Name of the measure in the module `measures` of the kind."""
+    parameters: tuple[str | float, ...] = ()
+    """What the measure needs to know, such as words or frequencies. The text states all of it."""
+    text: str
+    """Sentence of the description."""
+
+
 class Channel(Frozen):
     """What stands between the columns of a mechanism and the items of a task."""
 
@@ -21,6 +33,11 @@ class Channel(Frozen):
     """Latent columns that the files hold as well, as cells beside the item."""
     only_in_training: tuple[str, ...] = ()
     """Latent columns that the files hold for training items alone, such as what annotators drew."""
+
+    @property
+    def cues(self) -> tuple[Cue, ...]:
+        """How each latent column shows; nothing unless a channel says it."""
+        return ()
 
 
 def _of_its_kind(data: Any) -> Any:
