@@ -79,6 +79,7 @@ def possible_splits(structure: Structure, faults: Collection[PathologyKind]) -> 
     return (SplitKind.STRATIFIED,) if is_rare else (SplitKind.RANDOM, SplitKind.STRATIFIED)
 
 
-def no_faults(structure: Structure) -> Conditions:
-    """Conditions of a design whose columns are not in the files: nothing can be missing or wrong in them."""
-    return Conditions(structure.split or SplitKind.RANDOM, frozenset())
+def media_conditions(structure: Structure, may_miss: Collection[str] = ()) -> Conditions:
+    """Conditions of a design whose columns are not all in the files: only cells beside the items can be missing."""
+    has_gaps = may_miss and PathologyKind.MISSING in structure.pathologies
+    return Conditions(structure.split or SplitKind.RANDOM, frozenset({PathologyKind.MISSING} if has_gaps else ()))

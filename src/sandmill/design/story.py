@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from sandmill.design.targets import Target
 from sandmill.design.vocabulary import Vocabulary
-from sandmill.models.channels import Medium
+from sandmill.models.channels import Channel, Medium
 from sandmill.models.columns import Column
 from sandmill.models.domain import Domain
 from sandmill.models.spec import Story
@@ -21,9 +21,14 @@ def write_story(vocabulary: Vocabulary, columns: Sequence[Column], target: Targe
     return _story(vocabulary.domain, {column.name: meanings[column.name] for column in columns}, target, streams, units)
 
 
-def write_media_story(medium: Medium, target: Target, streams: Streams) -> Story:
-    """Tell the story of a task whose items show latent columns: these are not named."""
-    return _story(medium.domain, {medium.column: medium.meaning}, target, streams)
+def write_media_story(
+    medium: Medium, channel: Channel, vocabulary: Vocabulary, target: Target, streams: Streams
+) -> Story:
+    """Tell the story of a task whose items show latent columns: only those that the files also hold are named."""
+    words = {word.name: word.meaning for word in vocabulary.words}
+    named = {name: words[name] for name in (*channel.shown, *channel.only_in_training)}
+    units = vocabulary.unit.plural if vocabulary.unit and vocabulary.unit.name in named else None
+    return _story(medium.domain, {**named, medium.column: medium.meaning}, target, streams, units)
 
 
 def _story(

@@ -22,11 +22,10 @@ Entry = tuple[str, str, str]
 def columns_section(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> str:
     """List all columns of the files, in the style of the description."""
     entries = [(f"`{facts.id_column}`", "text", _identifier(spec, layout, words))]
+    entries += [(f"`{column.name}`", _type(column), _meaning(column, spec, words)) for column in _shown(spec)]
+    entries += note_rows(spec)
     if spec.channel:
         entries.append((f"`{spec.channel.column}`", layout.cell, spec.channel.meaning))
-    else:
-        entries += [(f"`{column.name}`", _type(column), _meaning(column, spec, words)) for column in _shown(spec)]
-        entries += note_rows(spec)
     meanings = spec.story.column_meanings
     absent = words.say("only_train", train=f"`{public_path(layout.train)}`", test=f"`{public_path(layout.test)}`")
     for name in facts.target_columns:
@@ -66,6 +65,8 @@ def _identifier(spec: TaskSpec, layout: Layout, words: Wording) -> str:
 
 
 def _shown(spec: TaskSpec) -> Iterable[Column]:
+    if spec.channel:
+        return (spec.mechanism.column_by_name[name] for name in spec.channel.shown)
     return (column for column in spec.mechanism.columns if not column.in_text)
 
 
