@@ -101,7 +101,7 @@ class TaskSpec(Frozen):
     @property
     def kind(self) -> Kind:
         """What shape of task this is."""
-        return kind_named(self.channel.kind) if self.channel else TABLE
+        return kind_named(self.channel.kind if self.channel else self.structure.kind or TABLE.name)
 
     @property
     def feature_columns(self) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ Entry = tuple[str, str, str]
 
 def columns_section(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> str:
     """List all columns of the files, in the style of the description."""
-    entries = [(f"`{facts.id_column}`", "text", words.say("identifier", item=layout.item, items=f"{layout.item}s"))]
+    entries = [(f"`{facts.id_column}`", "text", _identifier(spec, layout, words))]
     if spec.channel:
         entries.append((f"`{spec.channel.column}`", layout.cell, spec.channel.meaning))
     else:
@@ -58,6 +58,11 @@ def fault_notes(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording
     if any(isinstance(fault, LabelNoise) for fault in faults):
         notes.append(words.say("wrong_labels", train=train, targets=targets))
     return notes
+
+
+def _identifier(spec: TaskSpec, layout: Layout, words: Wording) -> str:
+    said = words.say("identifier", item=layout.item, items=f"{layout.item}s")
+    return f"{said}, written as a time stamp" if spec.kind.ids == "timestamp" else said
 
 
 def _shown(spec: TaskSpec) -> Iterable[Column]:

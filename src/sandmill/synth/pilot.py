@@ -68,7 +68,7 @@ def draw_pilot(spec: TaskSpec, secret: bytes, replicate: int = 0, rows: int | No
     streams, facts = streams_of(spec, secret, replicate), task_facts(spec)
     test = draw_test(spec.mechanism, streams.child("pilot"), rows)
     features, target = frames_of(spec, facts, test)
-    ids = pl.Series(facts.id_column, row_ids(streams, "pilot", range(rows))).to_frame()
+    ids = pl.Series(facts.id_column, row_ids(streams, "pilot", range(rows), spec.kind)).to_frame()
     return Pilot(
         spec=spec,
         facts=facts,

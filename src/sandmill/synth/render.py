@@ -81,7 +81,7 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0, drawn: "Drawn | No
     test_frame, test_target = (pl.concat(frames)[order] for frames in zip(*tests, strict=True))
     is_final = order >= sizes.feedback
     test_draw = parts[0].draw.followed_by(parts[1].draw).take(order)
-    ids = row_ids(streams, "test", range(len(order)))
+    ids = row_ids(streams, "test", range(len(order)), spec.kind)
     test_ids = pl.Series(facts.id_column, ids).to_frame()
     part_names = pl.DataFrame({"part": [str(Part.FINAL if is_last else Part.FEEDBACK) for is_last in is_final]})
     sample = csv_bytes(sample_submission(facts, ids, as_codes(facts, train.draw.target)))
@@ -138,7 +138,7 @@ def render_train(spec: TaskSpec, facts: TaskFacts, streams: Streams) -> Training
     rows = draw_train(spec.mechanism, spec.split, streams.child("train"), spec.sizes.train)
     order = shuffled(streams, "train", spec.sizes.train)
     features, target = (frame[order] for frame in frames_of(spec, facts, rows, is_train=True))
-    ids = pl.Series(facts.id_column, row_ids(streams, "train", range(spec.sizes.train))).to_frame()
+    ids = pl.Series(facts.id_column, row_ids(streams, "train", range(spec.sizes.train), spec.kind)).to_frame()
     return TrainingPart(side_by_side(ids, features, target), rows.draw.take(order))
 
 
