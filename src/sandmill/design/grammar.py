@@ -108,12 +108,13 @@ def design_task(
         child=plan.child,
         limits=limits_of(columns, domain.knows),
     )
+    channel = kind.load("design").choose_channel(medium, columns, streams) if medium else None
     return TaskSpec(
         seed_id=slot.seed.id,
         structure=structure,
         domain=domain.name,
-        story=write_media_story(medium, target, streams)
-        if medium
+        story=write_media_story(medium, channel, target, streams)
+        if medium and channel
         else write_story(vocabulary, columns, target, streams).model_copy(
             update={"asides": draw_asides(knows, streams)}
         ),
@@ -135,7 +136,7 @@ def design_task(
         parent=parent,
         hints=hints,
         notes=telling.notes,
-        channel=kind.load("design").choose_channel(medium, columns, streams) if medium else None,
+        channel=channel,
     )
 
 
