@@ -81,5 +81,7 @@ def possible_splits(structure: Structure, faults: Collection[PathologyKind]) -> 
 
 def media_conditions(structure: Structure, may_miss: Collection[str] = ()) -> Conditions:
     """Conditions of a design whose columns are not all in the files: only cells beside the items can be missing."""
-    has_gaps = may_miss and PathologyKind.MISSING in structure.pathologies
-    return Conditions(structure.split or SplitKind.RANDOM, frozenset({PathologyKind.MISSING} if has_gaps else ()))
+    faults = {PathologyKind.TIMESTAMPS} if structure.columns.date else set()
+    if may_miss and PathologyKind.MISSING in structure.pathologies:
+        faults.add(PathologyKind.MISSING)
+    return Conditions(structure.split or SplitKind.RANDOM, frozenset(faults))

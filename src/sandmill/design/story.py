@@ -21,14 +21,13 @@ def write_story(vocabulary: Vocabulary, columns: Sequence[Column], target: Targe
     return _story(vocabulary.domain, {column.name: meanings[column.name] for column in columns}, target, streams, units)
 
 
-def write_media_story(
-    medium: Medium, channel: Channel, vocabulary: Vocabulary, target: Target, streams: Streams
-) -> Story:
-    """Tell the story of a task whose items show latent columns: only those that the files also hold are named."""
-    words = {word.name: word.meaning for word in vocabulary.words}
-    named = {name: words[name] for name in (*channel.shown, *channel.only_in_training)}
-    units = vocabulary.unit.plural if vocabulary.unit and vocabulary.unit.name in named else None
-    return _story(medium.domain, {**named, medium.column: medium.meaning}, target, streams, units)
+def write_media_story(medium: Medium, channel: Channel, target: Target, streams: Streams) -> Story:
+    """Write the story of a task whose items show latent columns. Only columns that the files hold are named."""
+    domain, held = medium.domain, {*channel.shown, *channel.only_in_training}
+    words = (*domain.numeric, *domain.categorical, *domain.high_cardinality, *domain.dates, *domain.units)
+    meanings = {word.name: word.meaning for word in words if word.name in held}
+    units = next((unit.plural for unit in domain.units if unit.name in held), None)
+    return _story(domain, {medium.column: medium.meaning, **meanings}, target, streams, units)
 
 
 def _story(

@@ -12,7 +12,7 @@ def task_facts(spec: TaskSpec) -> TaskFacts:
     encoding, link = encoding_for(spec.target, spec.metric), spec.mechanism.link
     classes = class_names(link)
     facts = TaskFacts(
-        id_column=spec.kind.id_column,
+        id_column=spec.channel.column if spec.channel and spec.kind.ids == "item" else spec.kind.id_column,
         target_column=spec.story.target,
         target=spec.target,
         metric=spec.metric,
