@@ -26,6 +26,9 @@ class Kind(Frozen):
     """Model of what stands between latent columns and items. None: the columns themselves are in the files."""
     design: str | None = None
     """Module for designs: `choose_medium` draws a `models.channels.Medium`, `choose_channel` a channel of it."""
+    designer: str | None = None
+    """Function that designs in place of the grammar of tables: (slot, streams, hardness, parent, knobs) -> `TaskSpec`.
+    None: `design.grammar` designs."""
     render: str | None = None
     """Function that renders items: (channel, latent columns, row numbers) -> cells of the channel's column."""
     gate: str | None = None
