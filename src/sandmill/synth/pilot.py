@@ -13,8 +13,8 @@ from sandmill.metrics.base import Array
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import TaskSpec
 from sandmill.synth.child_table import child_files
-from sandmill.synth.csv_files import row_ids, target_frame
-from sandmill.synth.render import Drawn, as_codes, draw_shared, features_of, side_by_side, streams_of
+from sandmill.synth.csv_files import target_frame
+from sandmill.synth.render import Drawn, as_codes, draw_shared, features_of, streams_of, with_ids
 from sandmill.synth.rows import draw_test
 from sandmill.synth.targets import RenderedTargets, rendered_targets
 from sandmill.synth.task_facts import task_facts
@@ -72,12 +72,11 @@ def draw_pilot(spec: TaskSpec, secret: bytes, replicate: int = 0, rows: int | No
     test = draw_test(spec.mechanism, streams.child("pilot"), rows)
     made = rendered_targets(spec, test)
     targets = made.trimmed() if made else None
-    ids = pl.Series(facts.id_column, row_ids(streams, "pilot", range(rows))).to_frame()
     return Pilot(
         spec=spec,
         facts=facts,
         drawn=draw_shared(spec, facts, streams),
-        test=side_by_side(ids, features_of(spec, test)),
+        test=with_ids(spec, facts, streams, "pilot", features_of(spec, test)),
         target=target_frame(facts, targets.truth if targets else test.draw.target),
         truth=targets.truth if targets else as_codes(facts, test.draw.target),
         observed=test.draw.observed,

@@ -88,8 +88,9 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0, drawn: "Drawn | No
     targets = made[0].followed_by(made[1]).take(order).trimmed() if made[0] and made[1] else None
     test_truth = targets.truth if targets else as_codes(facts, test_draw.target)
     test_target = target_frame(facts, targets.truth if targets else test_draw.target)
-    ids = row_ids(streams, "test", range(len(order)))
-    test_ids = pl.Series(facts.id_column, ids).to_frame()
+    test_frame = with_ids(spec, facts, streams, "test", test_frame)
+    test_ids = test_frame.select(facts.id_column)
+    ids = test_ids[facts.id_column].to_list()
     part_names = pl.DataFrame({"part": [str(Part.FINAL if is_last else Part.FEEDBACK) for is_last in is_final]})
     sample = csv_bytes(sample_submission(facts, ids, train.truth))
     package = TaskPackage(
@@ -100,7 +101,7 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0, drawn: "Drawn | No
         public={
             DESCRIPTION: describe(spec, facts, sample).encode(),
             **dictionary_file(spec),
-            **layout_of(spec).write(train.frame, side_by_side(test_ids, test_frame), facts),
+            **layout_of(spec).write(train.frame, test_frame, facts),
             **child_files(
                 spec,
                 facts,
@@ -149,9 +150,16 @@ def render_train(spec: TaskSpec, facts: TaskFacts, streams: Streams) -> Training
     features, made = features_of(spec, rows, is_train=True)[order], rendered_targets(spec, rows)
     draw, targets = rows.draw.take(order), made.take(order) if made else None
     target = target_frame(facts, targets.truth if targets else draw.target)
-    ids = pl.Series(facts.id_column, row_ids(streams, "train", range(spec.sizes.train))).to_frame()
     truth = targets.truth if targets else as_codes(facts, draw.target)
-    return TrainingPart(side_by_side(ids, features, target), draw, truth)
+    return TrainingPart(side_by_side(with_ids(spec, facts, streams, "train", features), target), draw, truth)
+
+
+def with_ids(spec: TaskSpec, facts: TaskFacts, streams: Streams, part: str, features: pl.DataFrame) -> pl.DataFrame:
+    """Put ids before the features of a part, in the order of its file. An item that is its own id is moved there."""
+    if spec.kind.ids == "item":
+        return features.select(facts.id_column, pl.exclude(facts.id_column))
+    ids = pl.Series(facts.id_column, row_ids(streams, part, range(features.height), spec.kind))
+    return side_by_side(ids.to_frame(), features)
 
 
 def sample_submission(facts: TaskFacts, ids: Sequence[str], train_target: Array) -> pl.DataFrame:
