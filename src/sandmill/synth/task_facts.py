@@ -11,7 +11,7 @@ ID_COLUMN = "id"
 
 def task_facts(spec: TaskSpec) -> TaskFacts:
     """Return id column, target, metric and answer form of a design."""
-    encoding, link = encoding_for(spec.target, spec.metric), spec.mechanism.link
+    encoding, link = spec.kind.form or encoding_for(spec.target, spec.metric), spec.mechanism.link
     classes = class_names(link)
     facts = TaskFacts(
         id_column=ID_COLUMN,

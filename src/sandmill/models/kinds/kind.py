@@ -22,6 +22,10 @@ class Kind(Frozen):
     """A `sandmill.layouts.base.Layout`: how training and test items become public files, and back."""
     reader: str = "sandmill.calibrate.solvers.tables_reader"
     """Module for the agent's side: `read` makes tables of the public files, `source` is the same for scripts."""
+    form: str | None = None
+    """Answer form of its tasks, see `sandmill.metrics.support`. None: the usual one of target and metric."""
+    unscored: float = 0.0
+    """Test items that must be answered and are not scored, as a share of those that are."""
     channel: str | None = None
     """Model of what stands between latent columns and items. None: the columns themselves are in the files."""
     design: str | None = None
