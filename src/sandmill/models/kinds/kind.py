@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal
 
 from sandmill.models.base import Frozen, MedalRule
 from sandmill.models.structure import MetricName, Modality, TargetKind
@@ -42,10 +42,20 @@ class Kind(Frozen):
     the reader returns."""
     measures: str | None = None
     """Module like the reader whose tables hold an estimate of each latent column that the description explains."""
+    id_column: str = "id"
+    """Name of the column that identifies an item."""
+    ids: Literal["token", "item", "timestamp"] = "token"
+    """What identifies an item: a random token, the item itself, or a random time stamp."""
     medals: MedalRule = "ranks"
     """How thresholds follow. Milestones need readers, or a solver that knows the true form of the features."""
     hidden: float = 1.0
     """Position of the knob `skills` relative to tables. Items that show latent columns with noise need less."""
+    train: tuple[int, int] = (200, 80)
+    """Training items at hardness 0 and 1."""
+    classes: tuple[int, int] = (3, 7)
+    """Fewest and most classes of a multiclass target."""
+    largest_class: float = 0.8
+    """Largest share of the larger of two classes. Imbalance in the files of a table allows a little more."""
     least_feedback: int = 2000
     most_feedback: int = 3000
     least_final: int = 3000
