@@ -95,9 +95,10 @@ def report(tries: Sequence[Try]) -> None:
     print("\n| outcome | tries |\n|---|---:|")
     for outcome, number in failed.most_common():
         print(f"| {outcome} | {number} |")
-    for one in tries:
-        if "internal_error" in one.outcome or one.outcome.startswith(("check", "verify")):
-            print(f"\n{one.seed_id}, {one.outcome}: {one.detail[-600:]}")
+    told = {(one.seed_id, one.outcome): one.detail for one in tries}
+    for (seed_id, outcome), detail in told.items():
+        if "internal_error" in outcome or outcome.startswith(("check", "verify", "error")):
+            print(f"\n{seed_id}, {outcome}: {detail[-600:]}")
     _report_golds(verified)
 
 
@@ -160,7 +161,7 @@ def main() -> None:
     for slot in plan_slots(plan):
         band = bands[turns[slot.seed.id] % len(bands)]
         turns[slot.seed.id] += 1
-        if not args.only or slot.seed.id in args.only:
+        if turns[slot.seed.id] <= args.tries and (not args.only or slot.seed.id in args.only):
             slots.append(slot.model_copy(update={"band": band}))
     with WorkerPool(args.workers) as pool:
         tries = [
