@@ -147,7 +147,7 @@ def render_train(spec: TaskSpec, facts: TaskFacts, streams: Streams) -> Training
     features, made = features_of(spec, rows, is_train=True)[order], rendered_targets(spec, rows)
     draw, targets = rows.draw.take(order), made.take(order) if made else None
     target = target_frame(facts, targets.truth if targets else draw.target)
-    truth = targets.truth if targets else form_of(facts).settle(draw.target, facts)
+    truth = form_of(facts).settle(targets.truth if targets else draw.target, facts)
     return TrainingPart(side_by_side(with_ids(spec, facts, streams, "train", features), target), draw, truth)
 
 
