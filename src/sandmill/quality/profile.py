@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from sandmill.fingerprint import digest
-from sandmill.layouts.base import DESCRIPTION, SAMPLE
+from sandmill.layouts.base import DESCRIPTION
 from sandmill.models.base import Part
 from sandmill.quality.cells import date_columns
 from sandmill.quality.package_tables import PART, PackageTables
@@ -112,7 +112,7 @@ def _describe_columns(tables: PackageTables) -> Iterator[Row]:
     for path, frame, roles, role in (
         (tables.layout.train, tables.train, named, "feature"),
         (tables.layout.test, tables.test, named, "feature"),
-        (SAMPLE, tables.sample, {facts.id_column: "id"}, "submission"),
+        (tables.layout.sample, tables.sample, {facts.id_column: "id"}, "submission"),
     ):
         for name in frame.columns:
             column, is_feature = frame[name], roles.get(name, role) == "feature"

@@ -9,12 +9,13 @@ import polars as pl
 from sandmill.layouts.base import layout_of
 from sandmill.mechanism.child import Events
 from sandmill.mechanism.columns import Floats
+from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.metrics.base import Array
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import TaskSpec
 from sandmill.synth.child_table import child_files
-from sandmill.synth.csv_files import row_ids
-from sandmill.synth.render import Drawn, as_codes, draw_shared, frames_of, side_by_side, streams_of
+from sandmill.synth.csv_files import feature_frame
+from sandmill.synth.render import Drawn, as_codes, draw_shared, frames_of, item_ids, side_by_side, streams_of
 from sandmill.synth.rows import draw_test
 from sandmill.synth.task_facts import task_facts
 from sandmill.synth.tell import dictionary_file
@@ -32,6 +33,8 @@ class Pilot:
     """Ids and features of the pilot rows."""
     target: pl.DataFrame
     """Targets of the pilot rows as in the files."""
+    only_in_training: pl.DataFrame
+    """Columns of the pilot rows that the files hold for training items alone."""
     truth: Array
     observed: Mapping[str, Floats]
     """Visible cells of the pilot rows, as numbers."""
@@ -68,13 +71,16 @@ def draw_pilot(spec: TaskSpec, secret: bytes, replicate: int = 0, rows: int | No
     streams, facts = streams_of(spec, secret, replicate), task_facts(spec)
     test = draw_test(spec.mechanism, streams.child("pilot"), rows)
     features, target = frames_of(spec, facts, test)
-    ids = pl.Series(facts.id_column, row_ids(streams, "pilot", range(rows))).to_frame()
+    ids = pl.Series(facts.id_column, item_ids(spec, streams, "pilot", rows)).to_frame()
     return Pilot(
         spec=spec,
         facts=facts,
         drawn=draw_shared(spec, facts, streams),
         test=side_by_side(ids, features),
         target=target,
+        only_in_training=feature_frame(
+            spec.mechanism, test.draw.observed, RowNumbers(test.streams, test.draw.numbers), spec.only_in_training
+        ),
         truth=as_codes(facts, test.draw.target),
         observed=test.draw.observed,
         events=test.draw.events,

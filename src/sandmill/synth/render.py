@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sandmill.layouts.base import DESCRIPTION, SAMPLE, layout_of
+from sandmill.layouts.base import DESCRIPTION, layout_of
 from sandmill.layouts.tables import csv_bytes
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
@@ -70,6 +70,7 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0, drawn: "Drawn | No
         drawn: the pilot's training rows and oracle, which are those of this rendering. None: they are drawn here.
     """
     streams, facts, sizes = streams_of(spec, secret, replicate), task_facts(spec), spec.sizes
+    layout = layout_of(spec)
     drawn = drawn or draw_shared(spec, facts, streams)
     train = drawn.train
     parts = [
@@ -81,7 +82,7 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0, drawn: "Drawn | No
     test_frame, test_target = (pl.concat(frames)[order] for frames in zip(*tests, strict=True))
     is_final = order >= sizes.feedback
     test_draw = parts[0].draw.followed_by(parts[1].draw).take(order)
-    ids = row_ids(streams, "test", range(len(order)))
+    ids = item_ids(spec, streams, "test", len(order))
     test_ids = pl.Series(facts.id_column, ids).to_frame()
     part_names = pl.DataFrame({"part": [str(Part.FINAL if is_last else Part.FEEDBACK) for is_last in is_final]})
     sample = csv_bytes(sample_submission(facts, ids, as_codes(facts, train.draw.target)))
@@ -93,7 +94,7 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0, drawn: "Drawn | No
         public={
             DESCRIPTION: describe(spec, facts, sample).encode(),
             **dictionary_file(spec),
-            **layout_of(spec).write(train.frame, side_by_side(test_ids, test_frame), facts),
+            **layout.write(train.frame, side_by_side(test_ids, test_frame), facts),
             **child_files(
                 spec,
                 facts,
@@ -102,7 +103,7 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0, drawn: "Drawn | No
                     (test_ids[facts.id_column], test_draw.events),
                 ],
             ),
-            SAMPLE: sample,
+            layout.sample: sample,
         },
         private={"answers.csv": csv_bytes(side_by_side(test_ids, test_target, part_names))},
     )
@@ -138,8 +139,14 @@ def render_train(spec: TaskSpec, facts: TaskFacts, streams: Streams) -> Training
     rows = draw_train(spec.mechanism, spec.split, streams.child("train"), spec.sizes.train)
     order = shuffled(streams, "train", spec.sizes.train)
     features, target = (frame[order] for frame in frames_of(spec, facts, rows, is_train=True))
-    ids = pl.Series(facts.id_column, row_ids(streams, "train", range(spec.sizes.train))).to_frame()
+    ids = pl.Series(facts.id_column, item_ids(spec, streams, "train", spec.sizes.train)).to_frame()
     return TrainingPart(side_by_side(ids, features, target), rows.draw.take(order))
+
+
+def item_ids(spec: TaskSpec, streams: Streams, part: str, items: int) -> list[str]:
+    """Return the ids of a part in the order of its items."""
+    ids = row_ids(streams, part, range(items))
+    return sorted(ids) if layout_of(spec).sorts_ids else ids
 
 
 def sample_submission(facts: TaskFacts, ids: Sequence[str], train_target: Array) -> pl.DataFrame:
