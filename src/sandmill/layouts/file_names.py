@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 _FIELDS = ("id", "label", "shown")
-_ANY = "[A-Za-z0-9_][A-Za-z0-9_.-]*"
-"""Pattern of a part of a name, so that it is a plain file name on every system."""
+_PLAIN, _DOTTED = "[A-Za-z0-9_][A-Za-z0-9_-]*", "[A-Za-z0-9_][A-Za-z0-9_.-]*"
+"""Patterns of a part of a name, so that it is a plain file name on every system. Ids that are whole file names have
+dots."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,11 @@ class NameTemplate:
         Raises:
             ValueError: if a value cannot be part of a file name.
         """
-        for field in self.fields:
-            if not re.fullmatch(_ANY, values[field]):
-                raise ValueError(f"{values[field]!r} cannot be part of a file name")
-        return self.text.format(**values)
+        name, wanted = self.text.format(**values), {field: values[field] for field in self.fields}
+        match = self.pattern([values["label"]] if "label" in wanted else ()).fullmatch(name)
+        if match is None or match.groupdict() != wanted:
+            raise ValueError(f"{' and '.join(map(repr, wanted.values()))} cannot be parts of a file name")
+        return name
 
     def pattern(self, labels: Sequence[str] = ()) -> re.Pattern[str]:
         """Return the pattern of names. Longer labels come first, so that each is read whole.
@@ -48,7 +50,8 @@ class NameTemplate:
             labels: values that the label has; any if there are none.
         """
         named = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
-        parts = {"id": _ANY, "label": named or "[A-Za-z0-9_]+", "shown": "[A-Za-z0-9-]+"}
+        plain = _PLAIN if "." in re.sub(r"\{\w+\}", "", self.text) else _DOTTED
+        parts = {"id": plain, "label": named or "[A-Za-z0-9_]+", "shown": "[A-Za-z0-9-]+"}
         pieces = re.split(r"\{(\w+)\}", self.text)
         return re.compile(
             "".join(

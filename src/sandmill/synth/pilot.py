@@ -15,7 +15,7 @@ from sandmill.models.package import TaskFacts
 from sandmill.models.spec import TaskSpec
 from sandmill.synth.child_table import child_files
 from sandmill.synth.csv_files import feature_frame
-from sandmill.synth.render import Drawn, as_codes, draw_shared, frames_of, item_ids, side_by_side, streams_of
+from sandmill.synth.render import Drawn, as_codes, draw_shared, frames_of, streams_of, with_ids
 from sandmill.synth.rows import draw_test
 from sandmill.synth.task_facts import task_facts
 from sandmill.synth.tell import dictionary_file
@@ -71,12 +71,11 @@ def draw_pilot(spec: TaskSpec, secret: bytes, replicate: int = 0, rows: int | No
     streams, facts = streams_of(spec, secret, replicate), task_facts(spec)
     test = draw_test(spec.mechanism, streams.child("pilot"), rows)
     features, target = frames_of(spec, facts, test)
-    ids = pl.Series(facts.id_column, item_ids(spec, streams, "pilot", rows)).to_frame()
     return Pilot(
         spec=spec,
         facts=facts,
         drawn=draw_shared(spec, facts, streams),
-        test=side_by_side(ids, features),
+        test=with_ids(spec, facts, streams, "pilot", features),
         target=target,
         only_in_training=feature_frame(
             spec.mechanism, test.draw.observed, RowNumbers(test.streams, test.draw.numbers), spec.only_in_training
