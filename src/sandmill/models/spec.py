@@ -123,6 +123,11 @@ class TaskSpec(Frozen):
         return (*(column.name for column in self.mechanism.columns if not column.in_text), *notes)
 
     @property
+    def only_in_training(self) -> tuple[str, ...]:
+        """Names of the columns that the files hold for training items alone."""
+        return self.channel.only_in_training if self.channel else ()
+
+    @property
     def structure_label(self) -> str:
         """Modality, target and split as one label, such as `tabular/multiclass-5/random`."""
         columns = len(class_names(self.mechanism.link)) or output_count(self.mechanism.link)

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sandmill.layouts.base import DESCRIPTION, SAMPLE, layout_of
+from sandmill.layouts.base import DESCRIPTION, layout_of
 from sandmill.layouts.tables import csv_bytes
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.mechanism.sampling import Draw
@@ -73,6 +73,7 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0, drawn: "Drawn | No
     """
     streams, facts, sizes = streams_of(spec, secret, replicate), task_facts(spec), spec.sizes
     form, scored = form_of(facts), sizes.feedback + sizes.final
+    layout = layout_of(spec)
     drawn = drawn or draw_shared(spec, facts, streams)
     train = drawn.train
     wanted = ((Part.FEEDBACK, sizes.feedback), (Part.FINAL, sizes.final), (UNSCORED, spec.unscored_items))
@@ -99,7 +100,7 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0, drawn: "Drawn | No
         public={
             DESCRIPTION: describe(spec, facts, sample).encode(),
             **dictionary_file(spec),
-            **layout_of(spec).write(train.frame, test_frame, facts),
+            **layout.write(train.frame, test_frame, facts),
             **child_files(
                 spec,
                 facts,
@@ -108,7 +109,7 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0, drawn: "Drawn | No
                     (test_ids[facts.id_column], test_draw.events),
                 ],
             ),
-            SAMPLE: sample,
+            layout.sample: sample,
         },
         private={"answers.csv": answers_file(facts, answers)},
     )
@@ -152,11 +153,15 @@ def render_train(spec: TaskSpec, facts: TaskFacts, streams: Streams) -> Training
 
 
 def with_ids(spec: TaskSpec, facts: TaskFacts, streams: Streams, part: str, features: pl.DataFrame) -> pl.DataFrame:
-    """Put ids before the features of a part, in the order of its file. An item that is its own id is moved there."""
+    """Put ids before the features of a part, in the order of its file. An item that is its own id is moved there.
+
+    Ids rise where the layout has no other order of items.
+    """
     if spec.kind.ids == "item":
         return features.select(facts.id_column, pl.exclude(facts.id_column))
-    ids = pl.Series(facts.id_column, row_ids(streams, part, range(features.height), spec.kind))
-    return side_by_side(ids.to_frame(), features)
+    ids = row_ids(streams, part, range(features.height), spec.kind)
+    in_order = pl.Series(facts.id_column, sorted(ids) if layout_of(spec).sorts_ids else ids)
+    return side_by_side(in_order.to_frame(), features)
 
 
 def shuffled(streams: Streams, part: str, rows: int) -> NDArray[np.intp]:
