@@ -9,7 +9,7 @@ from sandmill.models.spec import TaskSpec
 
 def task_facts(spec: TaskSpec) -> TaskFacts:
     """Return id column, target, metric and answer form of a design."""
-    encoding, link = encoding_for(spec.target, spec.metric), spec.mechanism.link
+    encoding, link = spec.kind.form or encoding_for(spec.target, spec.metric), spec.mechanism.link
     classes = class_names(link)
     facts = TaskFacts(
         id_column=spec.channel.column if spec.channel and spec.kind.ids == "item" else spec.kind.id_column,
@@ -21,5 +21,6 @@ def task_facts(spec: TaskSpec) -> TaskFacts:
         submission_columns=link.names if isinstance(link, NumbersLink) else (spec.story.target,),
         kind=spec.kind.name,
         list_length=min(LIST_LENGTH, 1 + len(classes) // 3) if encoding == "ranked_list" else None,
+        shape=spec.channel.target_shape if spec.channel and encoding == "dense" else None,
     )
     return facts.model_copy(update={"submission_columns": form_of(facts).submission_columns(facts)})
