@@ -32,13 +32,13 @@ def source(facts: TaskFacts) -> list[str]:
     """The same as lines of a script, which knows the names ID and TARGET."""
     functions = [inspect.getsource(one) for one in (read_atoms, common_symbols, describe_crystals, describe_crystal)]
     later = [line for text in (*functions, _READING) for line in ("", "", *text.splitlines())]
-    return ["from collections import Counter", "", *tables_reader.source(facts), *later]
+    return ["from collections import Counter", "from pathlib import Path", "", *tables_reader.source(facts), *later]
 
 
 def read_atoms(path: str) -> tuple[np.ndarray, list[str], np.ndarray]:
     """Read lattice vectors, the symbol of each atom, and its place."""
     vectors, symbols, places = [], [], []
-    with open(path) as file:
+    with Path(path).open() as file:
         for line in file:
             parts = line.split()
             if parts[0] == "lattice_vector":

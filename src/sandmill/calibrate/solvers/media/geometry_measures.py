@@ -37,7 +37,7 @@ def source(facts: TaskFacts, cues: tuple[Cue, ...]) -> list[str]:
     made = [f"    {column!r}: {needs!r}," for column, needs in _wanted(cues).items()]
     wanted = ["", "", "# Measure and elements of each column", "WANTED = {", *made, "}"]
     lines = [line.replace("wanted: Wanted", "wanted: dict") for line in later]
-    return [*tables_reader.source(facts), *lines, *wanted, "", *_READING.splitlines()]
+    return ["from pathlib import Path", "", *tables_reader.source(facts), *lines, *wanted, "", *_READING.splitlines()]
 
 
 def _wanted(cues: tuple[Cue, ...]) -> Wanted:
