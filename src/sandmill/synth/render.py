@@ -112,7 +112,7 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0, drawn: "Drawn | No
                     (test_ids[facts.id_column], test_draw.events),
                 ],
             ),
-            layout.sample: sample,
+            layout.sample: layout.pack_sample(sample),
         },
         private={"answers.csv": csv_bytes(answer_frame(facts, answer_ids, test_truth, is_final))},
     )
