@@ -11,11 +11,12 @@ from sandmill.mechanism.child import Events
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.metrics.base import Array
+from sandmill.metrics.forms import form_of
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import TaskSpec
 from sandmill.synth.child_table import child_files
 from sandmill.synth.csv_files import feature_frame, target_frame
-from sandmill.synth.render import Drawn, as_codes, draw_shared, features_of, streams_of, with_ids
+from sandmill.synth.render import Drawn, draw_shared, features_of, streams_of, with_ids
 from sandmill.synth.rows import draw_test
 from sandmill.synth.targets import RenderedTargets, rendered_targets
 from sandmill.synth.task_facts import task_facts
@@ -84,7 +85,7 @@ def draw_pilot(spec: TaskSpec, secret: bytes, replicate: int = 0, rows: int | No
         only_in_training=feature_frame(
             spec.mechanism, test.draw.observed, RowNumbers(test.streams, test.draw.numbers), spec.only_in_training
         ),
-        truth=as_codes(facts, targets.truth if targets else test.draw.target),
+        truth=form_of(facts).settle(targets.truth if targets else test.draw.target, facts),
         observed=test.draw.observed,
         events=test.draw.events,
         targets=targets,
