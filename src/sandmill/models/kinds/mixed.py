@@ -17,10 +17,10 @@ TABLE_GEOMETRY = Kind(
     render="sandmill.synth.media.geometry:render_geometry",
     hidden=0.4,
     least_feedback=600,
-    most_feedback=1200,
+    most_feedback=900,
     least_final=900,
-    most_final=2400,
-    pilot=1200,
+    most_final=1800,
+    pilot=1000,
 )
 
 KINDS = (TABLE_GEOMETRY,)
