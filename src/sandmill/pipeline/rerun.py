@@ -16,6 +16,7 @@ from sandmill.layouts.child_file import child_excess
 from sandmill.layouts.folder import write_files
 from sandmill.layouts.tables import MAX_COLUMNS, table_excess
 from sandmill.metrics import get_metric
+from sandmill.metrics.forms import form_of
 from sandmill.metrics.submission import read_answers
 from sandmill.models.base import Part, Stage
 from sandmill.models.calibration import RUNG_FILES, BoardEntry, MilestoneEntry, Tier
@@ -90,10 +91,9 @@ def rerun_task(
 
 def _task_faults(package: TaskPackage, record: TaskRecord) -> Iterator[str]:
     """Say why a task is no micro task, so that nothing of it is run or parsed; nothing if it may be one."""
-    sizes = package.spec.sizes
-    tested = sizes.feedback + sizes.final
-    layout = layout_of(package.spec)
-    rows, child = {layout.sample: tested, "answers.csv": tested}, package.spec.mechanism.child
+    sizes, tested, layout = package.spec.file_sizes, package.spec.test_items, layout_of(package.spec)
+    answered = form_of(package.facts).answer_rows(package.facts, tested)
+    rows, child = {layout.sample: answered, "answers.csv": answered}, package.spec.mechanism.child
     faults = list(layout.path_faults(package.spec, package.public))
     yield from faults or layout.excess(package.public, sizes)
     missing = PRIVATE_FILES - package.private.keys()
