@@ -52,9 +52,9 @@ class AnswerForm(ABC):
         """Return the number of answer rows of an item; 1 too where it differs between items."""
         return 1
 
-    def answer_rows(self, facts: TaskFacts, items: int) -> int | None:
-        """Return the number of answer rows of some items; None if it differs between items."""
-        return items * self.rows_each(facts)
+    def most_rows_each(self, facts: TaskFacts) -> int:
+        """Return the largest number of answer rows of an item."""
+        return self.rows_each(facts)
 
     def lengths(self, values: Array) -> NDArray[np.intp] | None:
         """Return the number of answer rows of each item; None if it does not differ between items."""
