@@ -28,8 +28,8 @@ _TEXTS: Mapping[str, str] = MappingProxyType(
         "vacancies": "1 less the number of atoms of {anions} over twice the number of the other atoms",
         "gap": "distance of the two layers of the atoms other than {anions} along the third lattice vector, as a share "
         "of that vector, the shorter way round",
-        "shear": "shift of one layer of the atoms other than {anions} against the other along the first lattice vector, "
-        "as a share of that vector, from 0 to a quarter",
+        "shear": "shift of one layer of the atoms other than {anions} against the other along the first lattice "
+        "vector, as a share of that vector, from 0 to a quarter",
         "foreign": "the element of {levels} that the cell holds, in small letters",
         "ligand": "the element of {levels} that the cell holds beside {anion}, in small letters",
     }
