@@ -1,0 +1,202 @@
+"""Measure on pictures what a description says that they show, here and in scripts."""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.ndimage import label
+
+from sandmill.calibrate.solvers.media.image_files import read_pictures, reading_lines
+from sandmill.models.channels import Cue
+from sandmill.models.package import TaskFacts
+
+INDICES: Mapping[str, tuple[float, float, float]] = {
+    "grey": (1 / 3, 1 / 3, 1 / 3),
+    "red": (1, -0.5, -0.5),
+    "green": (-0.5, 1, -0.5),
+    "blue": (-0.5, -0.5, 1),
+    "yellow": (0.5, 0.5, -1),
+    "magenta": (0.5, -1, 0.5),
+    "cyan": (-1, 0.5, 0.5),
+    "rust": (1, -1, 0),
+    "warm": (1, 0, -1),
+    "black": (-1 / 3, -1 / 3, -1 / 3),
+}
+"""Weights of red, green and blue in each colour index. Those of colours are 0 for greys of any brightness."""
+
+
+def read(folder: Path, facts: TaskFacts, cues: tuple[Cue, ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Read ids and targets, and an estimate of the column of each cue."""
+    train, test = read_pictures(folder, facts)
+    rows = cue_rows(cues)
+    return tuple(pd.concat([table, estimates(pixels, rows)], axis=1) for table, pixels in (train, test))  # type: ignore
+
+
+def source(facts: TaskFacts, cues: tuple[Cue, ...]) -> list[str]:
+    """The same as lines of a script."""
+    rows = cue_rows(cues)
+    used = {row[1] for row in rows}
+    functions = [*_SHARED, *(function for name, function in MEASURES.items() if name in used), estimates]
+    return [
+        *reading_lines(facts),
+        f"INDICES = {INDICES!r}",
+        "CUES = [",
+        *(f"    {row!r}," for row in rows),
+        "]",
+        *(line for function in functions for line in ("", "", *inspect.getsource(function).splitlines())),
+        "",
+        "",
+        f"MEASURES = {{{', '.join(f'{name!r}: {f.__name__}' for name, f in MEASURES.items() if name in used)}}}",
+        "train = pd.concat([train, estimates(train_pixels, CUES)], axis=1)",
+        "test = pd.concat([test, estimates(test_pixels, CUES)], axis=1)",
+    ]
+
+
+def cue_rows(cues: Sequence[Cue]) -> list[tuple[Any, ...]]:
+    """Return cues as plain rows: column, measure, parameters."""
+    return [(cue.column, cue.measure, *cue.parameters) for cue in cues]
+
+
+def estimates(pixels: np.ndarray, cues: Sequence[Sequence[Any]]) -> pd.DataFrame:
+    """Estimate the column of each cue: its reading, put on the scale of the column."""
+    made = {}
+    for column, name, colour, cut, low, high, boxed, *rest in cues:
+        count = int(boxed)
+        boxes = np.reshape(rest[: 4 * count], (count, 4))
+        reading = MEASURES[name](pixels, colour, cut, boxes, rest[4 * count :])
+        made[column] = np.round((reading - low) / (high - low), 5)
+    return pd.DataFrame(made)
+
+
+def index_of(pixels: np.ndarray, colour: str) -> np.ndarray:
+    """Give each pixel a colour index; bright and dark are relative to the middle of the picture."""
+    grey = pixels.mean(axis=3)
+    if colour in ("bright", "dark"):
+        grey = grey - np.median(grey, axis=(1, 2), keepdims=True)
+        return grey if colour == "bright" else -grey
+    return pixels @ np.array(INDICES[colour], dtype=pixels.dtype)
+
+
+def box_of(values: np.ndarray, box: Sequence[float]) -> np.ndarray:
+    """Cut out a part of each picture."""
+    side = values.shape[1]
+    top, left, bottom, right = (round(edge * side) for edge in box)
+    return values[:, top:bottom, left:right]
+
+
+def thing_of(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray) -> np.ndarray:
+    """Say which pixels of the box belong to the thing."""
+    return box_of(index_of(pixels, colour), boxes[0]) > cut
+
+
+def level(pixels, colour, cut, boxes, more):
+    """Mean index in the box."""
+    return box_of(index_of(pixels, colour), boxes[0]).mean(axis=(1, 2))
+
+
+def middle(pixels, colour, cut, boxes, more):
+    """Median index in the box, which small things do not change."""
+    return np.median(box_of(index_of(pixels, colour), boxes[0]), axis=(1, 2))
+
+
+def slope(pixels, colour, cut, boxes, more):
+    """How much larger the index is in the right half than in the left half."""
+    values = np.median(box_of(index_of(pixels, colour), boxes[0]), axis=1)
+    half = values.shape[1] // 2
+    return values[:, half:].mean(axis=1) - values[:, :half].mean(axis=1)
+
+
+def stripes(pixels, colour, cut, boxes, more):
+    """How much rows that lie two apart differ."""
+    rows = np.median(box_of(index_of(pixels, colour), boxes[0]), axis=2)
+    return np.abs(rows[:, 2:] - rows[:, :-2]).mean(axis=1)
+
+
+def rough(pixels, colour, cut, boxes, more):
+    """How much pixels that lie three apart typically differ."""
+    values = box_of(index_of(pixels, colour), boxes[0])
+    return np.median(np.abs(values[:, :, 3:] - values[:, :, :-3]), axis=(1, 2))
+
+
+def area(pixels, colour, cut, boxes, more):
+    """Share of the box that the thing covers."""
+    return thing_of(pixels, colour, cut, boxes).mean(axis=(1, 2))
+
+
+def across(pixels, colour, cut, boxes, more):
+    """Place of the thing from left to right; the middle where there is none."""
+    thing = thing_of(pixels, colour, cut, boxes)
+    total, places = thing.sum(axis=(1, 2)), (np.arange(thing.shape[2]) + 0.5) / thing.shape[2]
+    return np.where(total, thing.sum(axis=1) @ places / np.maximum(total, 1), 0.5)
+
+
+def down(pixels, colour, cut, boxes, more):
+    """Place of the thing from top to bottom; the middle where there is none."""
+    return across(pixels.swapaxes(1, 2), colour, cut, boxes[:, [1, 0, 3, 2]], more)
+
+
+def right_end(pixels, colour, cut, boxes, more):
+    """How far to the right the thing reaches."""
+    columns = thing_of(pixels, colour, cut, boxes).any(axis=1)
+    return (columns * np.arange(1, columns.shape[1] + 1)).max(axis=1) / columns.shape[1]
+
+
+def lower_end(pixels, colour, cut, boxes, more):
+    """How far down the thing reaches."""
+    return right_end(pixels.swapaxes(1, 2), colour, cut, boxes[:, [1, 0, 3, 2]], more)
+
+
+def tip_across(pixels, colour, cut, boxes, more):
+    """Place of the lowest pixels of the thing from left to right; the middle where there is none."""
+    thing = thing_of(pixels, colour, cut, boxes)
+    rows = np.arange(1, thing.shape[1] + 1)
+    lowest = (thing.any(axis=2) * rows).max(axis=1)
+    tip = thing & (rows[None, :, None] >= lowest[:, None, None] - 1) & (lowest > 0)[:, None, None]
+    total, places = tip.sum(axis=(1, 2)), (np.arange(thing.shape[2]) + 0.5) / thing.shape[2]
+    return np.where(total, tip.sum(axis=1) @ places / np.maximum(total, 1), 0.5)
+
+
+def pieces(pixels, colour, cut, boxes, more):
+    """Number of separate pieces of the thing."""
+    thing = thing_of(pixels, colour, cut, boxes)
+    beside = np.zeros((3, 3, 3), int)
+    beside[1] = [[0, 1, 0], [1, 1, 1], [0, 1, 0]]
+    named, count = label(thing, beside)
+    first = np.zeros(count + 1, int)
+    picture = np.nonzero(named)[0]
+    first[named[named > 0]] = picture
+    return np.bincount(first[1:], minlength=len(thing)).astype(float)
+
+
+def piece(pixels, colour, cut, boxes, more):
+    """Pixels of a piece of the thing, on average over the pieces, as a share of the box."""
+    return area(pixels, colour, cut, boxes, more) / np.maximum(pieces(pixels, colour, cut, boxes, more), 1)
+
+
+def which_box(pixels, colour, cut, boxes, more):
+    """Number of the box with the largest mean index."""
+    values = index_of(pixels, colour)
+    return np.argmax([box_of(values, box).mean(axis=(1, 2)) for box in boxes], axis=0).astype(float)
+
+
+def which_colour(pixels, colour, cut, boxes, more):
+    """Number of the colour whose index is largest in the box."""
+    return np.argmax([box_of(index_of(pixels, one), boxes[0]).mean(axis=(1, 2)) for one in more], axis=0).astype(float)
+
+
+def steps(pixels, colour, cut, boxes, more):
+    """Number of limits that the mean index of the box exceeds."""
+    return np.digitize(level(pixels, colour, cut, boxes, more), more).astype(float)
+
+
+MEASURES = {
+    function.__name__: function
+    for function in (
+        level, middle, slope, stripes, rough, area, across, down, right_end, lower_end, tip_across, pieces, piece,
+        which_box, which_colour, steps,
+    )
+}  # fmt: skip
+_SHARED = (index_of, box_of, thing_of)
