@@ -23,6 +23,7 @@ INDICES: Mapping[str, tuple[float, float, float]] = {
     "cyan": (-1, 0.5, 0.5),
     "rust": (1, -1, 0),
     "warm": (1, 0, -1),
+    "green_part": (0, 1, 0),
     "black": (-1 / 3, -1 / 3, -1 / 3),
 }
 """Weights of red, green and blue in each colour index. Those of colours are 0 for greys of any brightness."""
@@ -39,7 +40,7 @@ def source(facts: TaskFacts, cues: tuple[Cue, ...]) -> list[str]:
     """The same as lines of a script."""
     rows = cue_rows(cues)
     used = {row[1] for row in rows}
-    functions = [*_SHARED, *(function for name, function in MEASURES.items() if name in used), estimates]
+    functions = [*_SHARED, *(one for name, one in MEASURES.items() if name in used and one not in _SHARED), estimates]
     return [
         *reading_lines(facts),
         f"INDICES = {INDICES!r}",
@@ -77,6 +78,11 @@ def index_of(pixels: np.ndarray, colour: str) -> np.ndarray:
     if colour in ("bright", "dark"):
         grey = grey - np.median(grey, axis=(1, 2), keepdims=True)
         return grey if colour == "bright" else -grey
+    if colour == "object":
+        # The background changes in a straight line from left to right: what differs is the object
+        left, right = (pixels[:, :, part].mean(axis=2)[:, :, None] for part in (slice(1, 4), slice(-4, -1)))
+        run = np.linspace(0, 1, pixels.shape[2], dtype=pixels.dtype)[:, None]
+        return np.abs(pixels - left * (1 - run) - right * run).sum(axis=3)
     return pixels @ np.array(INDICES[colour], dtype=pixels.dtype)
 
 
@@ -93,8 +99,9 @@ def thing_of(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray) -> 
 
 
 def level(pixels, colour, cut, boxes, more):
-    """Mean index in the box."""
-    return box_of(index_of(pixels, colour), boxes[0]).mean(axis=(1, 2))
+    """Mean index in the boxes."""
+    values = index_of(pixels, colour)
+    return np.mean([box_of(values, box).mean(axis=(1, 2)) for box in boxes], axis=0)
 
 
 def middle(pixels, colour, cut, boxes, more):
@@ -103,10 +110,11 @@ def middle(pixels, colour, cut, boxes, more):
 
 
 def slope(pixels, colour, cut, boxes, more):
-    """How much larger the index is in the right half than in the left half."""
-    values = np.median(box_of(index_of(pixels, colour), boxes[0]), axis=1)
-    half = values.shape[1] // 2
-    return values[:, half:].mean(axis=1) - values[:, :half].mean(axis=1)
+    """How much the index rises from left to right, things that stand out left aside."""
+    values = box_of(index_of(pixels, colour), boxes[0])
+    values = values - np.median(values, axis=(1, 2), keepdims=True)
+    places = np.linspace(-1, 1, values.shape[2])
+    return np.clip(values, -40, 40).mean(axis=1) @ places / (places @ places)
 
 
 def stripes(pixels, colour, cut, boxes, more):
@@ -124,6 +132,55 @@ def rough(pixels, colour, cut, boxes, more):
 def area(pixels, colour, cut, boxes, more):
     """Share of the box that the thing covers."""
     return thing_of(pixels, colour, cut, boxes).mean(axis=(1, 2))
+
+
+def amount(pixels, colour, cut, boxes, more):
+    """Pixels of the thing in all boxes."""
+    thing = index_of(pixels, colour) > cut
+    return np.sum([box_of(thing, box).sum(axis=(1, 2)) for box in boxes], axis=0).astype(float)
+
+
+def inside(pixels, colour, cut, boxes, more):
+    """Mean index of the pixels of the object."""
+    thing = thing_of(pixels, "object", cut, boxes)
+    return (box_of(index_of(pixels, colour), boxes[0]) * thing).sum(axis=(1, 2)) / np.maximum(thing.sum(axis=(1, 2)), 1)
+
+
+def tint_inside(pixels, colour, cut, boxes, more):
+    """How much redder than blue the object is, relative to its brightness."""
+    warm, green = (inside(pixels, one, cut, boxes, more) for one in ("warm", "green_part"))
+    return warm / np.maximum(green, 10)
+
+
+def spreads(thing):
+    """Standard deviations of the places of pixels across and down."""
+    found, total = [], np.maximum(thing.sum(axis=(1, 2)), 1)
+    for axis in (1, 2):
+        line = thing.sum(axis=axis)
+        places = np.arange(line.shape[1])
+        middle = line @ places / total
+        found.append(np.sqrt((line * (places - middle[:, None]) ** 2).sum(axis=1) / total))
+    return found
+
+
+def aspect(pixels, colour, cut, boxes, more):
+    """Logarithm of the width of the thing divided by its height."""
+    wide, high = spreads(thing_of(pixels, colour, cut, boxes))
+    return np.log((wide + 0.3) / (high + 0.3))
+
+
+def form(pixels, colour, cut, boxes, more):
+    """Shape of the thing: 0 disc, 1 block, 2 wedge that is wide below, 3 ring."""
+    thing = thing_of(pixels, colour, cut, boxes)
+    wide, high = spreads(thing)
+    size = np.maximum(thing.sum(axis=(1, 2)), 1)
+    filled = size / (12 * wide * high + 1)
+    half = across(pixels.swapaxes(1, 2), colour, cut, boxes[:, [1, 0, 3, 2]], more)
+    rows = (np.arange(thing.shape[1]) + 0.5) / thing.shape[1]
+    width = thing.sum(axis=2)
+    below, above = ((width * side).max(axis=1) for side in (rows > half[:, None], rows < half[:, None]))
+    is_wedge = below > 1.5 * above
+    return np.where(filled < 0.8, 3.0, np.where(is_wedge, 2.0, np.where(filled > 0.97, 1.0, 0.0)))
 
 
 def across(pixels, colour, cut, boxes, more):
@@ -188,15 +245,16 @@ def which_colour(pixels, colour, cut, boxes, more):
 
 
 def steps(pixels, colour, cut, boxes, more):
-    """Number of limits that the mean index of the box exceeds."""
-    return np.digitize(level(pixels, colour, cut, boxes, more), more).astype(float)
+    """Number of limits that the share of the box exceeds which the thing covers."""
+    return np.digitize(area(pixels, colour, cut, boxes, more), more).astype(float)
 
 
 MEASURES = {
     function.__name__: function
     for function in (
         level, middle, slope, stripes, rough, area, across, down, right_end, lower_end, tip_across, pieces, piece,
+        amount, inside, tint_inside, aspect, form,
         which_box, which_colour, steps,
     )
 }  # fmt: skip
-_SHARED = (index_of, box_of, thing_of)
+_SHARED = (index_of, box_of, thing_of, area, across, pieces, spreads, inside)

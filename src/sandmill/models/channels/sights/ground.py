@@ -35,7 +35,8 @@ SIGHTS: Mapping[str, Sight] = {
         measure="steps",
         colour="cyan",
         boxes=(EDGE,),
-        cuts=(15.0, 55.0),
+        cut=60.0,
+        cuts=(0.2, 0.65),
         text="turquoise line along the bottom edge (none, thin, wide)",
     ),
     "flag": Sight(

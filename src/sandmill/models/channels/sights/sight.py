@@ -46,7 +46,7 @@ class Sight(Frozen):
             column=column,
             measure=self.measure,
             parameters=(self.colour, self.cut, *ends, len(self.boxes), *numbers, *rest),
-            text=f"`{column}`: {text}",
+            text=text,
         )
 
 
