@@ -46,6 +46,12 @@ class Kind(Frozen):
     """How thresholds follow. Milestones need readers, or a solver that knows the true form of the features."""
     hidden: float = 1.0
     """Position of the knob `skills` relative to tables. Items that show latent columns with noise need less."""
+    train: tuple[int, int] = (200, 80)
+    """Training items at hardness 0 and 1."""
+    classes: tuple[int, int] = (3, 7)
+    """Fewest and most classes of a multiclass target."""
+    largest_class: float = 0.8
+    """Largest share of the larger of two classes. Imbalance in the files of a table allows a little more."""
     least_feedback: int = 2000
     most_feedback: int = 3000
     least_final: int = 3000
