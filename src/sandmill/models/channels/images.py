@@ -59,3 +59,5 @@ class ImageMedium(Medium):
 
     scene: Scene = "objects"
     seen: tuple[Seen, ...]
+    noted: tuple[str, ...] = ()
+    """Columns that annotators wrote down for training pictures alone."""

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.ndimage import label
 
 from sandmill.calibrate.solvers.media.image_files import read_pictures, reading_lines
 from sandmill.models.channels import Cue
@@ -31,9 +30,11 @@ INDICES: Mapping[str, tuple[float, float, float]] = {
 
 def read(folder: Path, facts: TaskFacts, cues: tuple[Cue, ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Read ids and targets, and an estimate of the column of each cue."""
-    train, test = read_pictures(folder, facts)
     rows = cue_rows(cues)
-    return tuple(pd.concat([table, estimates(pixels, rows)], axis=1) for table, pixels in (train, test))  # type: ignore
+    train, test = (
+        pd.concat([table, estimates(pixels, rows)], axis=1) for table, pixels in read_pictures(folder, facts)
+    )
+    return train, test
 
 
 def source(facts: TaskFacts, cues: tuple[Cue, ...]) -> list[str]:
@@ -61,7 +62,7 @@ def cue_rows(cues: Sequence[Cue]) -> list[tuple[Any, ...]]:
     return [(cue.column, cue.measure, *cue.parameters) for cue in cues]
 
 
-def estimates(pixels: np.ndarray, cues: Sequence[Sequence[Any]]) -> pd.DataFrame:
+def estimates(pixels: np.ndarray, cues: list) -> pd.DataFrame:
     """Estimate the column of each cue: its reading, put on the scale of the column."""
     made = {}
     for column, name, colour, cut, low, high, boxed, *rest in cues:
@@ -86,7 +87,7 @@ def index_of(pixels: np.ndarray, colour: str) -> np.ndarray:
     return pixels @ np.array(INDICES[colour], dtype=pixels.dtype)
 
 
-def box_of(values: np.ndarray, box: Sequence[float]) -> np.ndarray:
+def box_of(values: np.ndarray, box: np.ndarray) -> np.ndarray:
     """Cut out a part of each picture."""
     side = values.shape[1]
     top, left, bottom, right = (round(edge * side) for edge in box)
@@ -98,18 +99,18 @@ def thing_of(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray) -> 
     return box_of(index_of(pixels, colour), boxes[0]) > cut
 
 
-def level(pixels, colour, cut, boxes, more):
+def level(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: list) -> np.ndarray:
     """Mean index in the boxes."""
     values = index_of(pixels, colour)
     return np.mean([box_of(values, box).mean(axis=(1, 2)) for box in boxes], axis=0)
 
 
-def middle(pixels, colour, cut, boxes, more):
+def middle(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: list) -> np.ndarray:
     """Median index in the box, which small things do not change."""
     return np.median(box_of(index_of(pixels, colour), boxes[0]), axis=(1, 2))
 
 
-def slope(pixels, colour, cut, boxes, more):
+def slope(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: list) -> np.ndarray:
     """How much the index rises from left to right, things that stand out left aside."""
     values = box_of(index_of(pixels, colour), boxes[0])
     values = values - np.median(values, axis=(1, 2), keepdims=True)
@@ -117,42 +118,42 @@ def slope(pixels, colour, cut, boxes, more):
     return np.clip(values, -40, 40).mean(axis=1) @ places / (places @ places)
 
 
-def stripes(pixels, colour, cut, boxes, more):
+def stripes(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: list) -> np.ndarray:
     """How much rows that lie two apart differ."""
     rows = np.median(box_of(index_of(pixels, colour), boxes[0]), axis=2)
     return np.abs(rows[:, 2:] - rows[:, :-2]).mean(axis=1)
 
 
-def rough(pixels, colour, cut, boxes, more):
+def rough(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: list) -> np.ndarray:
     """How much pixels that lie three apart typically differ."""
     values = box_of(index_of(pixels, colour), boxes[0])
     return np.median(np.abs(values[:, :, 3:] - values[:, :, :-3]), axis=(1, 2))
 
 
-def area(pixels, colour, cut, boxes, more):
+def area(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: list) -> np.ndarray:
     """Share of the box that the thing covers."""
     return thing_of(pixels, colour, cut, boxes).mean(axis=(1, 2))
 
 
-def amount(pixels, colour, cut, boxes, more):
+def amount(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: list) -> np.ndarray:
     """Pixels of the thing in all boxes."""
     thing = index_of(pixels, colour) > cut
     return np.sum([box_of(thing, box).sum(axis=(1, 2)) for box in boxes], axis=0).astype(float)
 
 
-def inside(pixels, colour, cut, boxes, more):
+def inside(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: list) -> np.ndarray:
     """Mean index of the pixels of the object."""
     thing = thing_of(pixels, "object", cut, boxes)
     return (box_of(index_of(pixels, colour), boxes[0]) * thing).sum(axis=(1, 2)) / np.maximum(thing.sum(axis=(1, 2)), 1)
 
 
-def tint_inside(pixels, colour, cut, boxes, more):
+def tint_inside(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: list) -> np.ndarray:
     """How much redder than blue the object is, relative to its brightness."""
     warm, green = (inside(pixels, one, cut, boxes, more) for one in ("warm", "green_part"))
     return warm / np.maximum(green, 10)
 
 
-def spreads(thing):
+def spreads(thing: np.ndarray) -> list:
     """Standard deviations of the places of pixels across and down."""
     found, total = [], np.maximum(thing.sum(axis=(1, 2)), 1)
     for axis in (1, 2):
@@ -163,13 +164,13 @@ def spreads(thing):
     return found
 
 
-def aspect(pixels, colour, cut, boxes, more):
+def aspect(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: list) -> np.ndarray:
     """Logarithm of the width of the thing divided by its height."""
     wide, high = spreads(thing_of(pixels, colour, cut, boxes))
     return np.log((wide + 0.3) / (high + 0.3))
 
 
-def form(pixels, colour, cut, boxes, more):
+def form(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: list) -> np.ndarray:
     """Shape of the thing: 0 disc, 1 block, 2 wedge that is wide below, 3 ring."""
     thing = thing_of(pixels, colour, cut, boxes)
     wide, high = spreads(thing)
@@ -183,30 +184,30 @@ def form(pixels, colour, cut, boxes, more):
     return np.where(filled < 0.8, 3.0, np.where(is_wedge, 2.0, np.where(filled > 0.97, 1.0, 0.0)))
 
 
-def across(pixels, colour, cut, boxes, more):
+def across(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: list) -> np.ndarray:
     """Place of the thing from left to right; the middle where there is none."""
     thing = thing_of(pixels, colour, cut, boxes)
     total, places = thing.sum(axis=(1, 2)), (np.arange(thing.shape[2]) + 0.5) / thing.shape[2]
     return np.where(total, thing.sum(axis=1) @ places / np.maximum(total, 1), 0.5)
 
 
-def down(pixels, colour, cut, boxes, more):
+def down(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: list) -> np.ndarray:
     """Place of the thing from top to bottom; the middle where there is none."""
     return across(pixels.swapaxes(1, 2), colour, cut, boxes[:, [1, 0, 3, 2]], more)
 
 
-def right_end(pixels, colour, cut, boxes, more):
+def right_end(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: list) -> np.ndarray:
     """How far to the right the thing reaches."""
     columns = thing_of(pixels, colour, cut, boxes).any(axis=1)
     return (columns * np.arange(1, columns.shape[1] + 1)).max(axis=1) / columns.shape[1]
 
 
-def lower_end(pixels, colour, cut, boxes, more):
+def lower_end(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: list) -> np.ndarray:
     """How far down the thing reaches."""
     return right_end(pixels.swapaxes(1, 2), colour, cut, boxes[:, [1, 0, 3, 2]], more)
 
 
-def tip_across(pixels, colour, cut, boxes, more):
+def tip_across(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: list) -> np.ndarray:
     """Place of the lowest pixels of the thing from left to right; the middle where there is none."""
     thing = thing_of(pixels, colour, cut, boxes)
     rows = np.arange(1, thing.shape[1] + 1)
@@ -216,8 +217,10 @@ def tip_across(pixels, colour, cut, boxes, more):
     return np.where(total, tip.sum(axis=1) @ places / np.maximum(total, 1), 0.5)
 
 
-def pieces(pixels, colour, cut, boxes, more):
+def pieces(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: list) -> np.ndarray:
     """Number of separate pieces of the thing."""
+    from scipy.ndimage import label
+
     thing = thing_of(pixels, colour, cut, boxes)
     beside = np.zeros((3, 3, 3), int)
     beside[1] = [[0, 1, 0], [1, 1, 1], [0, 1, 0]]
@@ -228,23 +231,23 @@ def pieces(pixels, colour, cut, boxes, more):
     return np.bincount(first[1:], minlength=len(thing)).astype(float)
 
 
-def piece(pixels, colour, cut, boxes, more):
+def piece(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: list) -> np.ndarray:
     """Pixels of a piece of the thing, on average over the pieces, as a share of the box."""
     return area(pixels, colour, cut, boxes, more) / np.maximum(pieces(pixels, colour, cut, boxes, more), 1)
 
 
-def which_box(pixels, colour, cut, boxes, more):
+def which_box(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: list) -> np.ndarray:
     """Number of the box with the largest mean index."""
     values = index_of(pixels, colour)
     return np.argmax([box_of(values, box).mean(axis=(1, 2)) for box in boxes], axis=0).astype(float)
 
 
-def which_colour(pixels, colour, cut, boxes, more):
+def which_colour(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: list) -> np.ndarray:
     """Number of the colour whose index is largest in the box."""
     return np.argmax([box_of(index_of(pixels, one), boxes[0]).mean(axis=(1, 2)) for one in more], axis=0).astype(float)
 
 
-def steps(pixels, colour, cut, boxes, more):
+def steps(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: list) -> np.ndarray:
     """Number of limits that the share of the box exceeds which the thing covers."""
     return np.digitize(area(pixels, colour, cut, boxes, more), more).astype(float)
 
