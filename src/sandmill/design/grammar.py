@@ -65,6 +65,9 @@ def design_task(
     knobs = knobs or Knobs.all_at(hardness)
     draft, structure = slot.draft, slot.structure
     kind = kind_of(structure) or TABLE
+    if kind.designer:
+        spec: TaskSpec = kind.load("designer")(slot, streams, hardness, parent, knobs)
+        return spec
     medium = kind.load("design").choose_medium(streams) if kind.design else None
     domain = draft.domain if draft else with_told_forms(medium) if medium else _choose_domain(slot, streams)
     conditions = (
