@@ -50,7 +50,9 @@ def _turned(pixels: Pixels, angles: np.ndarray) -> Pixels:
     middle = (side - 1) / 2
     down, across = (np.indices((side, side)) - middle)[:, None]
     cos, sin = wide(np.cos(angles)), wide(np.sin(angles))
-    y, x = (np.clip(place + middle, 0, side - 1.001) for place in (cos * down - sin * across, sin * down + cos * across))
+    y, x = (
+        np.clip(place + middle, 0, side - 1.001) for place in (cos * down - sin * across, sin * down + cos * across)
+    )
     top, left = y.astype(np.intp), x.astype(np.intp)
     low, beside = (y - top)[..., None].astype(np.float32), (x - left)[..., None].astype(np.float32)
     rows = np.arange(len(pixels))[:, None, None]

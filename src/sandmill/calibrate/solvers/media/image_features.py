@@ -46,8 +46,7 @@ def edges_and_small(pixels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     direction = np.floor((np.arctan2(down, across) + np.pi) / np.pi * 3.999).astype(int)
     strength, cuts = np.hypot(down, across), [0, side // 3, 2 * side // 3]
     edges = [
-        np.add.reduceat(np.add.reduceat(strength * (direction == one), cuts, axis=1), cuts, axis=2)
-        for one in range(8)
+        np.add.reduceat(np.add.reduceat(strength * (direction == one), cuts, axis=1), cuts, axis=2) for one in range(8)
     ]
     eighths = np.arange(8) * side // 8
     small = np.add.reduceat(np.add.reduceat(pixels, eighths, axis=1), eighths, axis=2)

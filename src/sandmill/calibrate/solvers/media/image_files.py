@@ -53,7 +53,7 @@ def reading_lines(facts: TaskFacts) -> list[str]:
     for (table, place, name, _), part in zip(parts, ("train", "test"), strict=True):
         if table:
             before, after = name.split("{id}")
-            made = f'{before!r} + {part}[ID] + {after!r}' if before else f"{part}[ID] + {after!r}"
+            made = f"{before!r} + {part}[ID] + {after!r}" if before else f"{part}[ID] + {after!r}"
             lines += [
                 f'{part} = pd.read_csv(f"{{public}}/{table}", **cells)',
                 f'{part}_pixels = pixels(f"{{public}}/{place}", {made})',

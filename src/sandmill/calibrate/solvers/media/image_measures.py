@@ -22,6 +22,10 @@ INDICES: Mapping[str, tuple[float, float, float]] = {
     "cyan": (-1, 0.5, 0.5),
     "rust": (1, -1, 0),
     "warm": (1, 0, -1),
+    "red_part": (1, 0, 0),
+    "violet": (0.25, -1, 0.75),
+    "leafy": (0, 1, -1),
+    "grassy": (-1, 1, 0),
     "green_part": (0, 1, 0),
     "black": (-1 / 3, -1 / 3, -1 / 3),
 }
@@ -79,6 +83,8 @@ def index_of(pixels: np.ndarray, colour: str) -> np.ndarray:
     if colour in ("bright", "dark"):
         grey = grey - np.median(grey, axis=(1, 2), keepdims=True)
         return grey if colour == "bright" else -grey
+    if colour == "white":
+        return pixels.min(axis=3)
     if colour == "object":
         # The background changes in a straight line from left to right: what differs is the object
         left, right = (pixels[:, :, part].mean(axis=2)[:, :, None] for part in (slice(1, 4), slice(-4, -1)))
@@ -119,9 +125,18 @@ def slope(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: 
 
 
 def stripes(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: list) -> np.ndarray:
-    """How much rows that lie two apart differ."""
-    rows = np.median(box_of(index_of(pixels, colour), boxes[0]), axis=2)
-    return np.abs(rows[:, 2:] - rows[:, :-2]).mean(axis=1)
+    """Height of stripes of two bright and two dark rows: each row against those two above and two below."""
+    values = index_of(pixels, colour)
+    rises = values[:, 2:-2] - (values[:, :-4] + values[:, 4:]) / 2
+    sign = np.where(np.arange(2, values.shape[1] - 2) % 4 < 2, 1, -1)[None, :, None]
+    inner = np.pad(rises * sign, ((0, 0), (2, 2), (0, 0)), mode="edge")
+    return np.median(box_of(inner, boxes[0]), axis=(1, 2))
+
+
+def hue(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: list) -> np.ndarray:
+    """Median index in the box, relative to the brightness there."""
+    bright = np.maximum(middle(pixels, "grey", cut, boxes, more), 10)
+    return middle(pixels, colour, cut, boxes, more) / bright
 
 
 def rough(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: list) -> np.ndarray:
@@ -207,6 +222,31 @@ def lower_end(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, mo
     return right_end(pixels.swapaxes(1, 2), colour, cut, boxes[:, [1, 0, 3, 2]], more)
 
 
+def extent_across(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: list) -> np.ndarray:
+    """Widest row of the thing."""
+    thing = thing_of(pixels, colour, cut, boxes)
+    return np.sort(thing.sum(axis=2), axis=1)[:, -2:].mean(axis=1) / thing.shape[2]
+
+
+def extent_down(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: list) -> np.ndarray:
+    """Highest column of the thing."""
+    return extent_across(pixels.swapaxes(1, 2), colour, cut, boxes[:, [1, 0, 3, 2]], more)
+
+
+def fullness(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: list) -> np.ndarray:
+    """Pixels of the thing, as a share of the disc that would be as wide."""
+    thing = thing_of(pixels, colour, cut, boxes)
+    wide, high = (thing.any(axis=axis).sum(axis=1) for axis in (1, 2))
+    return thing.sum(axis=(1, 2)) / np.maximum(0.785 * wide * high, 4)
+
+
+def columns_of(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: list) -> np.ndarray:
+    """Number of limits that the count of columns exceeds whose index is above the middle one by the cut."""
+    columns = np.median(box_of(index_of(pixels, colour), boxes[0]), axis=1)
+    count = (columns - np.median(columns, axis=1, keepdims=True) > cut).sum(axis=1)
+    return np.digitize(count, more).astype(float)
+
+
 def tip_across(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: list) -> np.ndarray:
     """Place of the lowest pixels of the thing from left to right; the middle where there is none."""
     thing = thing_of(pixels, colour, cut, boxes)
@@ -255,9 +295,10 @@ def steps(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: 
 MEASURES = {
     function.__name__: function
     for function in (
-        level, middle, slope, stripes, rough, area, across, down, right_end, lower_end, tip_across, pieces, piece,
-        amount, inside, tint_inside, aspect, form,
+        level, middle, hue, slope, stripes, rough, area, across, down, right_end, lower_end, tip_across, pieces, piece,
+        amount, inside, tint_inside, aspect, form, extent_across, extent_down, fullness,
+        columns_of,
         which_box, which_colour, steps,
     )
 }  # fmt: skip
-_SHARED = (index_of, box_of, thing_of, area, across, pieces, spreads, inside)
+_SHARED = (index_of, box_of, thing_of, middle, area, across, pieces, spreads, inside, extent_across)

@@ -13,17 +13,9 @@ _CUT = 75.0
 """Sum of differences from the background, over three colours, above which a pixel belongs to the object."""
 
 
-def _marks(colour: str, cut: float, text: str) -> Sight:
-    return Sight(measure="amount", colour=colour, cut=cut, boxes=EDGES, text=text)
-
-
-def _ground(measure: str, colour: str, text: str) -> Sight:
-    return Sight(measure=measure, colour=colour, boxes=BORDERS, text=text)
-
-
 SIGHTS: Mapping[str, Sight] = {
-    "light": _ground("level", "grey", "brightness of the background"),
-    "warmth": _ground("level", "warm", "how much more red than blue the background is"),
+    "light": number("level", "grey", 0, (0, 1), "brightness of the background", *BORDERS),
+    "warmth": number("level", "warm", 0, (0, 1), "how much more red than blue the background is", *BORDERS),
     "slope": number("slope", "grey", 0, (0, 1), "how much brighter the background is on the right than on the left"),
     "stripes": number("stripes", "grey", 0, (0, 1), "strength of the horizontal stripes, two rows bright, two dark", BORDERS[0]),
     "size": number("area", "object", _CUT, (0, 1), "size of the object", INNER),
@@ -32,8 +24,8 @@ SIGHTS: Mapping[str, Sight] = {
     "width": number("aspect", "object", _CUT, (0, 1), "width of the object divided by its height", INNER),
     "glow": number("inside", "green_part", _CUT, (0, 1), "brightness of the object", INNER),
     "colour": number("tint_inside", "object", _CUT, (0, 1), "colour of the object, from blue to red", INNER),
-    "specks": _marks("grey", 215, "number of single bright pixels along the upper and the right edge"),
-    "spots": _marks("black", -35, "number of single dark pixels along the upper and the right edge"),
+    "specks": number("amount", "grey", 215, (0, 1), "number of single bright pixels along the upper and the right edge", *EDGES),
+    "spots": number("amount", "black", -35, (0, 1), "number of single dark pixels along the upper and the right edge", *EDGES),
     "shape": Sight(
         levels=4, measure="form", colour="object", cut=_CUT, boxes=(INNER,),
         text="shape of the object (disc, block, wedge that is wide below, ring)",

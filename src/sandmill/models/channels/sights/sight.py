@@ -50,6 +50,6 @@ class Sight(Frozen):
         )
 
 
-def number(measure: str, colour: str, cut: float, ends: tuple[float, float], text: str, box: Box = WHOLE) -> Sight:
-    """Make a sight that shows a number."""
-    return Sight(measure=measure, colour=colour, cut=cut, ends=ends, boxes=(box,), text=text)
+def number(measure: str, colour: str, cut: float, ends: tuple[float, float], text: str, *boxes: Box) -> Sight:
+    """Make a sight that shows a number; the whole picture is looked at if there are no boxes."""
+    return Sight(measure=measure, colour=colour, cut=cut, ends=ends, boxes=boxes or (WHOLE,), text=text)
