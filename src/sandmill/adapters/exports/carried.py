@@ -78,7 +78,7 @@ def score_text(score: float) -> str:
 
 
 def check_names(task: ExportTask) -> None:
-    """Check that pandas keeps ids, class names and true texts. mle-bench and MLE-Dojo read submissions and answers with it.
+    """Check that pandas keeps ids, class names and true texts: mle-bench and MLE-Dojo read all files with it.
 
     Raises:
         InputError: pandas would read a name as a missing value, a boolean or another number.

@@ -42,8 +42,10 @@ _SAME_FORMULA: Mapping[MetricName, str] = {
     MetricName.RMSLE_COLUMNS: "rmsle",
     MetricName.MAE_COLUMNS: "mae",
 }
-"""Functions of metrics whose formula is that of another one. All others have the metric's name. Graders take answer rows
-one by one, so the metrics of pairs, pixels and texts are those of one column."""
+"""Functions of metrics whose formula is that of another one. All others have the metric's name.
+
+Graders take answer rows one by one, so the metrics of pairs, pixels and texts are those of one column.
+"""
 
 _ENTRY = '''
 def score_task(submission: bytes | None, answers: bytes, part: str, task: Task) -> float:
