@@ -81,4 +81,5 @@ def possible_splits(structure: Structure, faults: Collection[PathologyKind]) -> 
 
 def no_faults(structure: Structure) -> Conditions:
     """Conditions of a design whose columns are not in the files: nothing can be missing or wrong in them."""
-    return Conditions(structure.split or SplitKind.RANDOM, frozenset())
+    dated = frozenset({PathologyKind.TIMESTAMPS}) if structure.columns.date else frozenset()
+    return Conditions(structure.split or SplitKind.RANDOM, dated)

@@ -17,6 +17,7 @@ from sandmill.design.draft_rule import orient, rule_of
 from sandmill.design.faults import Severity, choose_faults
 from sandmill.design.hints import HintPlan, add_spare, choose_hints, draw_asides
 from sandmill.design.lexicon import load_domains
+from sandmill.design.media.told import with_told_forms
 from sandmill.design.prior_graph import Priors, draw_priors, orient_terms, prior_of, spread_for, with_noise
 from sandmill.design.rule import assign_weights, choose_rule, variance_shares
 from sandmill.design.standardize import standardize
@@ -65,16 +66,17 @@ def design_task(
     draft, structure = slot.draft, slot.structure
     kind = kind_of(structure) or TABLE
     medium = kind.load("design").choose_medium(streams) if kind.design else None
-    domain = draft.domain if draft else medium.domain if medium else _choose_domain(slot, streams)
+    domain = draft.domain if draft else with_told_forms(medium) if medium else _choose_domain(slot, streams)
     conditions = (
         no_faults(structure) if medium else choose_conditions(structure, streams, draft.faults if draft else None)
     )
     vocabulary = choose_vocabulary(domain, conditions, streams)
     target = choose_target(structure, domain.targets, knobs.signal, streams.generator("target"))
-    knows = Knowledge() if draft or medium else domain.knows
+    knows = Knowledge() if draft else domain.knows
     prior = prior_of(knows.targets, target.link, target.name)
     # What only texts state is out of reach of the models that decide difficulty, so easy tasks state nothing.
-    plan = choose_hints(vocabulary, streams) if knows.targets and slot.band is not Band.EASY else HintPlan()
+    may_tell = knows.targets or (medium and kind.medals == "milestones")
+    plan = choose_hints(vocabulary, streams) if may_tell and slot.band is not Band.EASY else HintPlan()
     priors = Priors()
     if prior:
         priors = draw_priors(prior, vocabulary, plan.told_columns, streams.generator("priors"))
@@ -106,12 +108,13 @@ def design_task(
         child=plan.child,
         limits=limits_of(columns, domain.knows),
     )
+    channel = kind.load("design").choose_channel(medium, columns, streams) if medium else None
     return TaskSpec(
         seed_id=slot.seed.id,
         structure=structure,
         domain=domain.name,
-        story=write_media_story(medium, target, streams)
-        if medium
+        story=write_media_story(medium, channel, target, streams)
+        if medium and channel
         else write_story(vocabulary, columns, target, streams).model_copy(
             update={"asides": draw_asides(knows, streams)}
         ),
@@ -133,7 +136,7 @@ def design_task(
         parent=parent,
         hints=hints,
         notes=telling.notes,
-        channel=kind.load("design").choose_channel(medium, columns, streams) if medium else None,
+        channel=channel,
     )
 
 

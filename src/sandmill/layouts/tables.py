@@ -49,9 +49,15 @@ def table_excess(path: str, content: bytes, rows: int) -> Iterator[str]:
 
 
 class Tables(Layout):
-    """One CSV file a part."""
+    """One CSV file a part.
 
-    train, test = "train.csv", "test.csv"
+    Args:
+        train: name of the file with the training rows.
+        test: name of the file with the test rows.
+    """
+
+    def __init__(self, train: str = "train.csv", test: str = "test.csv") -> None:
+        self.train, self.test = train, test
 
     def write(self, train: pl.DataFrame, test: pl.DataFrame, facts: TaskFacts) -> dict[str, bytes]:
         """Write both tables."""

@@ -101,13 +101,14 @@ class TaskSpec(Frozen):
     @property
     def kind(self) -> Kind:
         """What shape of task this is."""
-        return kind_named(self.channel.kind) if self.channel else TABLE
+        return kind_named(self.channel.kind if self.channel else self.structure.kind or TABLE.name)
 
     @property
     def feature_columns(self) -> tuple[str, ...]:
         """Names of the columns beside id and target that the files hold."""
         if self.channel:
-            return (*self.channel.shown, self.channel.column)
+            item = () if self.kind.ids == "item" else (self.channel.column,)
+            return (*self.channel.shown, *item)
         notes = (self.notes.name,) if self.notes else ()
         return (*(column.name for column in self.mechanism.columns if not column.in_text), *notes)
 

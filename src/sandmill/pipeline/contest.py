@@ -9,10 +9,10 @@ import polars as pl
 from sandmill.calibrate.adversary import FROZEN, run_adversary, take_weights
 from sandmill.calibrate.panel import PANEL, Panel, PanelRun
 from sandmill.calibrate.readers import READERS, Stated, read_table, run_readers
-from sandmill.layouts.base import SAMPLE
-from sandmill.layouts.tables import TABLES
+from sandmill.layouts.base import Layout
 from sandmill.models.base import MedalRule
 from sandmill.models.calibration import Tier
+from sandmill.models.kinds import kind_named
 from sandmill.models.package import TaskFacts
 
 TWINS: Mapping[str, str] = {
@@ -56,7 +56,7 @@ class Contest:
     ) -> None:
         for path, content in files.items():
             (folder / path).write_bytes(content)
-        self._child_tables = child_tables(files)
+        self._child_tables = child_tables(files, facts)
         self.panel: Panel = Panel(folder, facts, earlier.panel if earlier else None)
         self.reader: Any = None
         """The table of a reader; None if nothing is stated."""
@@ -80,7 +80,8 @@ class Contest:
         return [run_adversary(self.panel, self._child_tables)]
 
 
-def child_tables(files: Mapping[str, bytes]) -> dict[str, pl.DataFrame]:
+def child_tables(files: Mapping[str, bytes], facts: TaskFacts) -> dict[str, pl.DataFrame]:
     """Return the tables of a public folder beside training rows, test rows and the sample submission."""
-    others = sorted(path for path in files.keys() - {TABLES.train, TABLES.test, SAMPLE} if path.endswith(".csv"))
+    layout: Layout = kind_named(facts.kind).load("layout")
+    others = sorted(path for path in files.keys() - layout.files if path.endswith(".csv"))
     return {path: pl.read_csv(files[path]) for path in others}

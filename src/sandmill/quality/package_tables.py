@@ -56,9 +56,9 @@ class PackageTables:
 
     @property
     def features(self) -> list[str]:
-        """Feature columns in the order of train.csv."""
+        """Feature columns that both parts have, in the order of the training file."""
         others = (self.facts.id_column, *self.facts.target_columns)
-        return [name for name in self.train.columns if name not in others]
+        return [name for name in self.train.columns if name not in others and name in self.test.columns]
 
     @cached_property
     def train_targets(self) -> tuple[Target, ...]:

@@ -13,8 +13,7 @@ from sandmill.metrics.base import Array
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import TaskSpec
 from sandmill.synth.child_table import child_files
-from sandmill.synth.csv_files import row_ids
-from sandmill.synth.render import Drawn, as_codes, draw_shared, frames_of, side_by_side, streams_of
+from sandmill.synth.render import Drawn, as_codes, draw_shared, frames_of, streams_of, with_ids
 from sandmill.synth.rows import draw_test
 from sandmill.synth.task_facts import task_facts
 from sandmill.synth.tell import dictionary_file
@@ -68,12 +67,11 @@ def draw_pilot(spec: TaskSpec, secret: bytes, replicate: int = 0, rows: int | No
     streams, facts = streams_of(spec, secret, replicate), task_facts(spec)
     test = draw_test(spec.mechanism, streams.child("pilot"), rows)
     features, target = frames_of(spec, facts, test)
-    ids = pl.Series(facts.id_column, row_ids(streams, "pilot", range(rows))).to_frame()
     return Pilot(
         spec=spec,
         facts=facts,
         drawn=draw_shared(spec, facts, streams),
-        test=side_by_side(ids, features),
+        test=with_ids(spec, facts, streams, "pilot", features),
         target=target,
         truth=as_codes(facts, test.draw.target),
         observed=test.draw.observed,

@@ -81,8 +81,9 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0, drawn: "Drawn | No
     test_frame, test_target = (pl.concat(frames)[order] for frames in zip(*tests, strict=True))
     is_final = order >= sizes.feedback
     test_draw = parts[0].draw.followed_by(parts[1].draw).take(order)
-    ids = row_ids(streams, "test", range(len(order)))
-    test_ids = pl.Series(facts.id_column, ids).to_frame()
+    test_frame = with_ids(spec, facts, streams, "test", test_frame)
+    test_ids = test_frame.select(facts.id_column)
+    ids = test_ids[facts.id_column].to_list()
     part_names = pl.DataFrame({"part": [str(Part.FINAL if is_last else Part.FEEDBACK) for is_last in is_final]})
     sample = csv_bytes(sample_submission(facts, ids, as_codes(facts, train.draw.target)))
     package = TaskPackage(
@@ -93,7 +94,7 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0, drawn: "Drawn | No
         public={
             DESCRIPTION: describe(spec, facts, sample).encode(),
             **dictionary_file(spec),
-            **layout_of(spec).write(train.frame, side_by_side(test_ids, test_frame), facts),
+            **layout_of(spec).write(train.frame, test_frame, facts),
             **child_files(
                 spec,
                 facts,
@@ -138,8 +139,15 @@ def render_train(spec: TaskSpec, facts: TaskFacts, streams: Streams) -> Training
     rows = draw_train(spec.mechanism, spec.split, streams.child("train"), spec.sizes.train)
     order = shuffled(streams, "train", spec.sizes.train)
     features, target = (frame[order] for frame in frames_of(spec, facts, rows, is_train=True))
-    ids = pl.Series(facts.id_column, row_ids(streams, "train", range(spec.sizes.train))).to_frame()
-    return TrainingPart(side_by_side(ids, features, target), rows.draw.take(order))
+    return TrainingPart(side_by_side(with_ids(spec, facts, streams, "train", features), target), rows.draw.take(order))
+
+
+def with_ids(spec: TaskSpec, facts: TaskFacts, streams: Streams, part: str, features: pl.DataFrame) -> pl.DataFrame:
+    """Put ids before the features of a part, in the order of its file. An item that is its own id is moved there."""
+    if spec.kind.ids == "item":
+        return features.select(facts.id_column, pl.exclude(facts.id_column))
+    ids = pl.Series(facts.id_column, row_ids(streams, part, range(features.height), spec.kind))
+    return side_by_side(ids.to_frame(), features)
 
 
 def sample_submission(facts: TaskFacts, ids: Sequence[str], train_target: Array) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal
 
 from sandmill.models.base import Frozen, MedalRule
 from sandmill.models.structure import MetricName, Modality, TargetKind
@@ -38,6 +38,10 @@ class Kind(Frozen):
     the reader returns."""
     measures: str | None = None
     """Module like the reader whose tables hold an estimate of each latent column that the description explains."""
+    id_column: str = "id"
+    """Name of the column that identifies an item."""
+    ids: Literal["token", "item", "timestamp"] = "token"
+    """What identifies an item: a random token, the item itself, or a random time stamp."""
     medals: MedalRule = "ranks"
     """How thresholds follow. Milestones need readers, or a solver that knows the true form of the features."""
     hidden: float = 1.0
