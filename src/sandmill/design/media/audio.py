@@ -14,7 +14,7 @@ from sandmill.rng import Streams
 _RATES = (2000, 2500, 4000)
 """Samples a second; a recording has `_SAMPLES` of them at every rate, so 0.5 to 1 s."""
 _SAMPLES = 2000
-_NOISE, _PASSING, _GAIN, _ECHO = 0.05, 0.03, 4.0, 0.2
+_NOISE, _PASSING, _GAIN, _ECHO = 0.05, 0.02, 4.0, 0.2
 _WIDTHS: dict[Place, float] = {
     "call": 0.22, "steady": 0.03, "trill": 0.12, "hiss": 0.08, "clicks": 0.1, "knocks": 0.08, "marker": 0.12,
     "closing": 0.07,

@@ -2,7 +2,7 @@
 
 from math import log10
 
-from sandmill.models.channels.audio import MOST_MARKS, AudioChannel, Heard, Place, Trait
+from sandmill.models.channels.audio import LEVELS, MOST_MARKS, AudioChannel, Heard, Place, Trait
 from sandmill.models.channels.base import Cue
 
 PLACES: dict[Trait, Place] = {
@@ -11,7 +11,7 @@ PLACES: dict[Trait, Place] = {
     "knocks": "knocks", "marker": "marker", "closing": "closing",
 }  # fmt: skip
 """The band in which each trait is heard."""
-CALL, STEADY, TRILL, HISS, MARKER, CLOSING = (0.05, 0.2), (0.02, 0.1), 0.08, (0.014, 0.07), 0.06, 0.1
+CALL, STEADY, TRILL, HISS, MARKER, CLOSING = (0.07, 0.22), (0.02, 0.1), 0.08, (0.014, 0.07), 0.06, 0.1
 """Amplitudes, full scale 1; a pair is at 0 and at 1. `HISS` is a standard deviation."""
 CLICK, KNOCK = 0.12, 0.12
 """Amplitude of a click or knock."""
@@ -72,11 +72,11 @@ def cue_of(channel: AudioChannel, heard: Heard) -> Cue:
     column = str(heard.column)
     if trait in _TEXTS:
         said = _TEXTS[trait].format(low=low, high=high, first=first, last=last, quiet=_quiet(quiet))
-        return Cue(column=column, measure=trait, parameters=numbers, text=f"`{column}`: {said}.")
+        return Cue(column=column, measure=trait, parameters=numbers, text=f"{said}.")
     order = "last" if heard.is_turned else "first"
-    parameters = (*numbers[:2], order, *numbers[4:])
+    parameters = (*numbers[:2], order, LEVELS[trait] - 1, *numbers[4:])
     said = _ORDERED[trait][heard.is_turned].format(low=low, high=high)
-    return Cue(column=column, measure=trait, parameters=parameters, text=f"`{column}`: {said}.")
+    return Cue(column=column, measure=trait, parameters=parameters, text=f"{said}.")
 
 
 def _over_noise(channel: AudioChannel, width: float, power: float) -> float:

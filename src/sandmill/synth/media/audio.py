@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.channels import audio_cues as ends
-from sandmill.models.channels.audio import COUNTED, LEVELS, MOST_MARKS, AudioChannel, Heard, Place, Trait
+from sandmill.models.channels.audio import LEVELS, MOST_MARKS, AudioChannel, Heard, Place, Trait
 
 Sound = NDArray[np.float32]
 """Amplitudes of shape (recordings, samples), full scale 1."""
@@ -88,7 +88,7 @@ def _mix(channel: AudioChannel, shown: Shown, draws: _Draws) -> Sound:
     sound += _calls(channel, shown, draws, time)
     sound += _tones(channel, shown, draws, time)
     for trait, place, amplitude in (("clicks", "clicks", ends.CLICK), ("knocks", "knocks", ends.KNOCK)):
-        _add_bursts(sound, channel, place, amplitude * np.ones(1), np.rint(MOST_MARKS * shown[trait]), draws)
+        _add_bursts(sound, channel, place, amplitude, np.rint(MOST_MARKS * shown[trait]), draws)
     sound = _echo(channel, sound, draws)
     gain = 10 ** ((2 * draws("gain") - 1) * channel.gain / 20)
     return np.asarray(sound * gain[:, None], dtype=np.float32)
@@ -190,7 +190,7 @@ def _tone(time: NDArray[np.float32], pitch: Floats, phase: NDArray[np.float32]) 
 
 
 def _add_bursts(
-    sound: Sound, channel: AudioChannel, place: Place, amplitude: Floats, marks: Floats, draws: _Draws
+    sound: Sound, channel: AudioChannel, place: Place, amplitude: float, marks: Floats, draws: _Draws
 ) -> None:
     """Add short bursts at different places of a grid, so that they can be counted."""
     low, high = channel.band(place)
@@ -199,14 +199,15 @@ def _add_bursts(
     around = np.arange(-half, half + 1)
     cell = channel.samples / _GRID
     order = np.argsort(np.stack([draws(f"{place} {number}") for number in range(_GRID)]), axis=0)
-    rows = np.arange(len(sound))
+    shape = np.exp(-0.5 * (around / (spread * channel.rate * 0.4)) ** 2).astype(np.float32)
+    turns = (2 * np.pi * (low + high) / 2 * around / channel.rate).astype(np.float32)
     for number in range(MOST_MARKS):
+        rows = np.flatnonzero(number < marks)
         jitter = 0.35 + 0.3 * draws(f"{place} jitter {number}")
         middle = np.clip(np.rint((order[number] + jitter) * cell).astype(np.intp), half, channel.samples - half - 1)
-        loud = amplitude * (0.85 + 0.3 * draws(f"{place} level {number}")) * (number < marks)
-        shape = np.exp(-0.5 * (around / (spread * channel.rate * 0.4)) ** 2)
-        angle = 2 * np.pi * ((low + high) / 2 * around / channel.rate + _wide(draws(f"{place} phase {number}")))
-        sound[rows[:, None], middle[:, None] + around] += (_wide(loud) * shape * np.sin(angle)).astype(np.float32)
+        loud = amplitude * (0.85 + 0.3 * draws(f"{place} level {number}")[rows])
+        angle = turns + np.float32(2 * np.pi) * _wide(draws(f"{place} phase {number}")[rows])
+        sound[rows[:, None], middle[rows, None] + around] += _wide(loud) * shape * np.sin(angle)
 
 
 def _echo(channel: AudioChannel, sound: Sound, draws: _Draws) -> Sound:
