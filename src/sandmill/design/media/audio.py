@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 
 from sandmill.design.lexicon import draw_medium
-from sandmill.models.channels.audio import COUNTED, AudioChannel, AudioMedium, Place, Spot
-from sandmill.models.columns import Column, Date
+from sandmill.models.channels.audio import AudioChannel, AudioMedium, Place, Spot
+from sandmill.models.columns import Categorical, Column, Date
 from sandmill.rng import Streams
 
 _RATES = (2000, 2500, 4000)
@@ -36,12 +36,11 @@ class AudioDesign:
         return draw_medium("audio", AudioMedium, streams)
 
     def choose_channel(self, medium: AudioMedium, columns: Sequence[Column], streams: Streams) -> AudioChannel:
-        """Draw where each sound lies, and whether a large value of a column shows much or little of it.
+        """Draw where each sound lies. A trait whose column the design lacks is chance.
 
-        A trait whose column the design lacks is chance. A date column is in the names of the files.
+        A date column is in the names of the files.
         """
-        latent, rng = {column.name for column in columns}, streams.generator("audio channel")
-        turned = rng.random(len(medium.heard)) < 0.5
+        latent, rng = {column.name: _levels(column) for column in columns}, streams.generator("audio channel")
         rate = int(rng.choice(_RATES))
         return AudioChannel(
             kind=self.kind,
@@ -57,15 +56,16 @@ class AudioDesign:
             echo=_ECHO,
             spots=_spots(rate, rng),
             heard=tuple(
-                one.model_copy(
-                    update={
-                        "column": one.column if one.column in latent else None,
-                        "is_turned": bool(turn) and one.trait not in COUNTED and one.trait != "closing",
-                    }
-                )
-                for one, turn in zip(medium.heard, turned, strict=True)
+                one.model_copy(update={"column": None})
+                if one.column not in latent
+                else one.model_copy(update={"levels": latent[one.column]})
+                for one in medium.heard
             ),
         )
+
+
+def _levels(column: Column) -> tuple[str, ...]:
+    return column.distribution.levels if isinstance(column.distribution, Categorical) else ()
 
 
 def _spots(rate: int, rng: np.random.Generator) -> tuple[Spot, ...]:

@@ -1,5 +1,6 @@
 """Short recordings in which latent columns can be heard."""
 
+from itertools import pairwise
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -8,7 +9,7 @@ from sandmill.models.base import Frozen
 from sandmill.models.channels.base import Channel, Cue, Medium
 
 Place = Literal["floor", "call", "steady", "trill", "hiss", "clicks", "knocks", "marker", "closing", "roof"]
-"""A band of frequencies with one kind of sound. `floor` and `roof`, the lowest and highest, hold background noise only."""
+"""A band of frequencies with one kind of sound. `floor` and `roof`, the lowest and highest, hold only background."""
 
 Trait = Literal[
     "pitch", "rise", "level", "length", "steady", "tempo", "carrier", "hiss", "swell", "colour", "clicks", "knocks",
@@ -20,7 +21,6 @@ LEVELS: dict[Trait, int] = {"repeats": 3, "marker": 4, "closing": 3}
 """Number of categories that a trait can show."""
 MOST_MARKS = 12
 """Clicks or knocks of a recording."""
-COUNTED: frozenset[Trait] = frozenset({"clicks", "knocks"})
 
 
 class Spot(Frozen):
@@ -38,8 +38,8 @@ class Heard(Frozen):
     trait: Trait
     column: str | None = None
     """None: chance decides."""
-    is_turned: bool = False
-    """Whether a large value of the column shows little of it; for categories, whether their order is turned."""
+    levels: tuple[str, ...] = ()
+    """Levels of the column, if it is a category."""
 
 
 class AudioChannel(Channel):
@@ -65,7 +65,7 @@ class AudioChannel(Channel):
     @model_validator(mode="after")
     def _bands_lie_apart(self) -> "AudioChannel":
         ends = sorted((spot.low, spot.high) for spot in self.spots)
-        if any(high > low for (_, high), (low, _) in zip(ends, ends[1:], strict=False)):
+        if any(high > low for (_, high), (low, _) in pairwise(ends)):
             raise ValueError("bands of frequencies overlap")
         if ends[-1][1] > self.rate / 2:
             raise ValueError("a band lies above half the sampling rate")

@@ -29,8 +29,6 @@ _RISE = 1.8
 """Fastest sweep of a call: band widths a recording."""
 _EDGE = 0.3
 """Share of a band that pitches keep away from its edges."""
-_QUIET_SHARE = 3
-"""Decimals of a ratio in a text."""
 
 
 def ends_of(channel: AudioChannel, trait: Trait) -> tuple[float, float]:
@@ -63,20 +61,16 @@ def ends_of(channel: AudioChannel, trait: Trait) -> tuple[float, float]:
 
 def cue_of(channel: AudioChannel, heard: Heard) -> Cue:
     """Say how a column shows: its measure, what the measure needs, and the sentence with the same numbers."""
-    trait, (low, high) = heard.trait, channel.band(PLACES[heard.trait])
-    first, last = ends_of(channel, trait)
-    if heard.is_turned:
-        first, last = last, first
+    trait, column, (low, high) = heard.trait, str(heard.column), channel.band(PLACES[heard.trait])
+    if trait in LEVELS:
+        said = _ORDERED[trait].format(*heard.levels, low=low, high=high)
+        return Cue(column=column, measure=trait, parameters=(low, high, *heard.levels), text=f"{said}.")
+    first, last = (round(end, _DECIMALS[trait]) for end in ends_of(channel, trait))
     quiet = (*channel.band("floor"), *channel.band("roof"))
-    numbers = tuple(round(float(number), 3) for number in (low, high, first, last, *quiet))
-    column = str(heard.column)
-    if trait in _TEXTS:
-        said = _TEXTS[trait].format(low=low, high=high, first=first, last=last, quiet=_quiet(quiet))
-        return Cue(column=column, measure=trait, parameters=numbers, text=f"{said}.")
-    order = "last" if heard.is_turned else "first"
-    parameters = (*numbers[:2], order, LEVELS[trait] - 1, *numbers[4:])
-    said = _ORDERED[trait][heard.is_turned].format(low=low, high=high)
-    return Cue(column=column, measure=trait, parameters=parameters, text=f"{said}.")
+    edges = ("{:g} to {:g} Hz and {:g} to {:g} Hz").format(*quiet)
+    said = _TEXTS[trait].format(low=low, high=high, first=first, last=last, quiet=edges)
+    parameters = (low, high, first, last, *(quiet if trait in _OVER_NOISE else ()))
+    return Cue(column=column, measure=trait, parameters=parameters, text=f"{said}; {first:g} at 0, {last:g} at 1.")
 
 
 def _over_noise(channel: AudioChannel, width: float, power: float) -> float:
@@ -85,48 +79,37 @@ def _over_noise(channel: AudioChannel, width: float, power: float) -> float:
     return 10 * log10(1 + power / noise)
 
 
-def _quiet(bands: tuple[float, ...]) -> str:
-    return f"the background noise, heard alone at {bands[0]:g} to {bands[1]:g} Hz and {bands[2]:g} to {bands[3]:g} Hz"
-
-
+_OVER_NOISE: frozenset[Trait] = frozenset({"level", "steady", "hiss", "colour"})
+"""Traits that are measured against the background noise."""
+_DECIMALS: dict[Trait, int] = {
+    "pitch": 0, "rise": 0, "level": 1, "length": 3, "steady": 1, "tempo": 1, "carrier": 0, "hiss": 1, "swell": 2,
+    "colour": 0, "clicks": 0, "knocks": 0,
+}  # fmt: skip
+"""Decimals of the physical values that a text states."""
 _TEXTS: dict[Trait, str] = {
-    "pitch": "the mean frequency of the call, which lies between {low:g} and {high:g} Hz; {first:.0f} Hz at 0, "
-    "{last:.0f} Hz at 1",
-    "rise": "how fast the frequency of the call between {low:g} and {high:g} Hz rises or falls while it sounds; "
-    "{first:+.0f} Hz a second at 0, {last:+.0f} at 1",
-    "level": "the loudness of the call between {low:g} and {high:g} Hz while it sounds, over {quiet}; {first:.1f} dB "
-    "at 0, {last:.1f} dB at 1",
-    "length": "how long one call between {low:g} and {high:g} Hz lasts; {first:.3f} s at 0, {last:.3f} s at 1",
-    "steady": "the loudness of the steady tone between {low:g} and {high:g} Hz over {quiet}; {first:.1f} dB at 0, "
-    "{last:.1f} dB at 1",
-    "tempo": "pulses a second of the trill between {low:g} and {high:g} Hz; {first:.1f} at 0, {last:.1f} at 1",
-    "carrier": "the mean frequency of the trill between {low:g} and {high:g} Hz; {first:.0f} Hz at 0, {last:.0f} Hz "
-    "at 1",
-    "hiss": "the loudness of the hiss between {low:g} and {high:g} Hz over {quiet}; {first:.1f} dB at 0, {last:.1f} "
-    "dB at 1",
-    "swell": "how the amplitude of the hiss between {low:g} and {high:g} Hz changes from the middle of the recording "
-    "to its end, relative to the mean; {first:+.2f} at 0, {last:+.2f} at 1, evenly in time",
-    "colour": "the colour of the background noise: how much louder it is at the lowest frequencies than at the "
-    "highest, of {quiet}, per Hz; {first:+.0f} dB at 0, {last:+.0f} dB at 1",
-    "clicks": "the number of clicks, short bursts between {low:g} and {high:g} Hz; {first:.0f} at 0, {last:.0f} at 1",
-    "knocks": "the number of knocks, short bursts between {low:g} and {high:g} Hz; {first:.0f} at 0, {last:.0f} at 1",
+    "pitch": "mean frequency in Hz of the call, which lies between {low:g} and {high:g} Hz",
+    "rise": "how fast the frequency of the call between {low:g} and {high:g} Hz rises while it sounds, in Hz a second",
+    "level": "loudness of the call between {low:g} and {high:g} Hz while it sounds, in dB over the background noise "
+    "that is heard alone at {quiet}",
+    "length": "duration in seconds of one call between {low:g} and {high:g} Hz",
+    "steady": "loudness of the steady tone between {low:g} and {high:g} Hz, in dB over the background noise that is "
+    "heard alone at {quiet}",
+    "tempo": "pulses a second of the trill between {low:g} and {high:g} Hz",
+    "carrier": "mean frequency in Hz of the trill between {low:g} and {high:g} Hz",
+    "hiss": "loudness of the hiss between {low:g} and {high:g} Hz, in dB over the background noise that is heard "
+    "alone at {quiet}",
+    "swell": "change of the amplitude of the hiss between {low:g} and {high:g} Hz from the middle of the recording to "
+    "its end, as a share of the mean",
+    "colour": "loudness of the background noise in the lower of the bands that hold nothing else, {quiet}, over that "
+    "in the upper, in dB",
+    "clicks": "number of short bursts between {low:g} and {high:g} Hz",
+    "knocks": "number of short bursts between {low:g} and {high:g} Hz",
 }
-_ORDERED: dict[Trait, tuple[str, str]] = {
-    "repeats": (
-        "how often the call between {low:g} and {high:g} Hz sounds: once, twice, three times, in the order of the "
-        "levels",
-        "how often the call between {low:g} and {high:g} Hz sounds: three times, twice, once, in the order of the "
-        "levels",
-    ),
-    "marker": (
-        "which quarter of the band between {low:g} and {high:g} Hz holds a thin tone, the lowest first, in the order "
-        "of the levels",
-        "which quarter of the band between {low:g} and {high:g} Hz holds a thin tone, the highest first, in the order "
-        "of the levels",
-    ),
-    "closing": (
-        "the last sixth of a second's share between {low:g} and {high:g} Hz: nothing, a rising tone, a falling tone, "
-        "in the order of the levels",
-        "",
-    ),
+_ORDERED: dict[Trait, str] = {
+    "repeats": "`{0}`, `{1}` or `{2}`, by how often the call between {low:g} and {high:g} Hz sounds: one to three "
+    "times",
+    "marker": "`{0}`, `{1}`, `{2}` or `{3}`, by the quarter of the band between {low:g} and {high:g} Hz that holds a "
+    "thin tone, from the lowest to the highest",
+    "closing": "what the last sixth of the recording holds between {low:g} and {high:g} Hz: `{0}` for nothing, `{1}` "
+    "for a rising and `{2}` for a falling tone",
 }

@@ -14,6 +14,7 @@ AUDIO_ARCHIVE = Kind(
     channel="sandmill.models.channels.audio:AudioChannel",
     design="sandmill.design.media.audio:ARCHIVE",
     render="sandmill.synth.media.audio:render_recordings",
+    gate="sandmill.quality.media.audio:audio_findings",
     measures="sandmill.calibrate.solvers.media.audio_measures",
     id_column="clip",
     hidden=0.4,

@@ -3,6 +3,7 @@
 import struct
 import wave
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from math import frexp
 
@@ -47,27 +48,33 @@ def render_recordings(channel: AudioChannel, latents: Mapping[str, Floats], row_
     return files
 
 
+@dataclass(frozen=True)
 class _Draws:
     """Uniform numbers by name, of all rows or of some of them."""
 
-    def __init__(self, row_numbers: RowNumbers, rows: slice | None = None, made: dict[str, Floats] | None = None):
-        self._row_numbers, self._rows, self._made = row_numbers, rows, {} if made is None else made
+    row_numbers: RowNumbers
+    rows: slice = slice(None)
+    made: dict[str, Floats] = field(default_factory=dict)
+    """Numbers of all rows that were drawn so far."""
 
     def of(self, rows: slice) -> "_Draws":
-        return _Draws(self._row_numbers, rows, self._made)
+        """Return the numbers of some rows."""
+        return replace(self, rows=rows)
 
     def __call__(self, name: str) -> NDArray[np.float32]:
-        if name not in self._made:
-            self._made[name] = self._row_numbers.uniforms(name)
-        return self._made[name][self._rows].astype(np.float32)
+        """Return the numbers of a name."""
+        return self._exact(name).astype(np.float32)
 
     def normals(self, name: str, count: int) -> NDArray[np.float32]:
-        """Standard normal numbers, from a generator for each row."""
-        if name not in self._made:
-            self._made[name] = self._row_numbers.uniforms(name)
-        keys = (self._made[name][self._rows] * 2**53).astype(np.uint64)
+        """Return standard normal numbers, from a generator for each row."""
+        keys = (self._exact(name) * 2**53).astype(np.uint64)
         rows = [np.random.Generator(np.random.Philox(key=int(key))).standard_normal(count, np.float32) for key in keys]
         return np.stack(rows) if rows else np.empty((0, count), np.float32)
+
+    def _exact(self, name: str) -> Floats:
+        if name not in self.made:
+            self.made[name] = self.row_numbers.uniforms(name)
+        return self.made[name][self.rows]
 
 
 def _shown(heard: Heard, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> Floats:
@@ -75,10 +82,7 @@ def _shown(heard: Heard, latents: Mapping[str, Floats], row_numbers: RowNumbers)
     if values is None:
         values = row_numbers.uniforms(f"heard {heard.trait}") * (levels or 1)
         values = np.floor(values) if levels else values
-    if levels:
-        return (levels - 1 - values if heard.is_turned else values) % levels
-    values = np.clip(values, 0, 1)
-    return 1 - values if heard.is_turned else values
+    return values % levels if levels else np.clip(values, 0, 1)
 
 
 def _mix(channel: AudioChannel, shown: Shown, draws: _Draws) -> Sound:

@@ -1,8 +1,9 @@
 """Measure in recordings what the description says of them, here and in scripts."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -33,42 +34,50 @@ def read(folder: Path, facts: TaskFacts, cues: Sequence[Cue]) -> tuple[pd.DataFr
 def source(facts: TaskFacts, cues: Sequence[Cue]) -> list[str]:
     """The same as lines of a script, which knows the names ID and TARGET."""
     used = dict.fromkeys(cue.measure for cue in cues)
-    functions = [measure_all, noise_around, in_band, decibels, smoothed, starts, sweep, *(MEASURES[name] for name in used)]
-    functions = [function for function in dict.fromkeys(functions) if function in ALWAYS or function in MEASURES.values()]
-    table = ", ".join(f'"{name}": {MEASURES[name].__name__}' for name in used)
-    told = [f"    {(cue.column, cue.measure, *cue.parameters)!r}," for cue in cues]
-    lines = ["", "", f"FRAMES = {FRAMES}", "# Column, measure, band in Hz, value at 0 and at 1, and the quiet bands", "CUES = [", *told, "]"]
-    for function in functions:
+    lines = ["", "", f"FRAMES = {FRAMES}"]
+    for function in (*_ALWAYS, *dict.fromkeys(_helped([MEASURES[name] for name in used]))):
         lines += ["", "", *inspect.getsource(function).splitlines()]
-    lines += ["", "", f"MEASURES = {{{table}}}", *audio_files.source(facts), *_READING.splitlines()]
-    return lines
+    lines += ["", "", "MEASURES = {", *(f'    "{name}": {MEASURES[name].__name__},' for name in used), "}"]
+    lines += ["# Column, measure, band in Hz, value at 0 and at 1, the two quiet bands", "CUES = ["]
+    lines += [line for cue in cues for line in _listed(cue)]
+    return [*lines, "]", *audio_files.source(facts), *_READING.splitlines()]
 
 
-def measure_all(sounds: pd.Series, rate: int, cues: Sequence[tuple]) -> pd.DataFrame:
+def _listed(cue: Cue) -> list[str]:
+    numbers = ", ".join(f'"{value}"' if isinstance(value, str) else f"{value:g}" for value in cue.parameters)
+    return [f'    ("{cue.column}", "{cue.measure}", {numbers}),']
+
+
+def _helped(functions: Sequence[Callable[..., Any]]) -> Iterator[Callable[..., Any]]:
+    """Yield functions after those that they call."""
+    for function in functions:
+        used = function.__code__.co_names
+        yield from (helper for helper in (decibels, smoothed, starts, sweep, repeats) if helper.__name__ in used)
+        yield function
+
+
+def measure_all(sounds: pd.Series, rate: int, cues: list) -> pd.DataFrame:
     """Estimate one column for each cue. Sounds: arrays of samples, equally long."""
     sounds = np.stack(list(sounds)).astype(float)
     spectra = 2 * np.fft.rfft(sounds, axis=1) / sounds.shape[1]
     seconds = sounds.shape[1] / rate
     made = {}
-    for column, measure, low, high, first, last, *quiet in cues:
+    for column, measure, low, high, *more in cues:
         bins = round(low * seconds), round(high * seconds)
-        noise = noise_around(spectra, bins, [round(edge * seconds) for edge in quiet])
+        quiet = [] if len(more) < 6 else [round(edge * seconds) for edge in more[2:]]
+        noise = noise_around(spectra, bins, quiet)
         value = MEASURES[measure](in_band(spectra, *bins), bins, seconds, noise)
-        if first == "first":
-            made[column] = value
-        elif first == "last":
-            made[column] = last - value
-        else:
-            made[column] = (value - first) / (last - first)
+        is_named = isinstance(more[0], str)
+        made[column] = np.array(more)[value] if is_named else (value - more[0]) / (more[1] - more[0])
     return pd.DataFrame(made)
 
 
 def noise_around(spectra: np.ndarray, bins: tuple, quiet: list) -> tuple:
-    """Return the power of the background per bin in the lowest and the highest band, here, and in between."""
+    """Return the power of the background below and above, and in a band between; all in a bin."""
+    if not quiet:
+        return ()
     floor, roof = (np.mean(np.abs(spectra[:, a:b]) ** 2, axis=1) for a, b in (quiet[:2], quiet[2:]))
-    share = (sum(bins) - sum(quiet[:2])) / (sum(quiet[2:]) - sum(quiet[:2]))
-    width = bins[1] - bins[0]
-    return floor, roof, floor ** (1 - share) * roof**share * width, np.sqrt(floor * roof) * width
+    return floor, roof, np.sqrt(floor * roof) * (bins[1] - bins[0])
 
 
 def in_band(spectra: np.ndarray, first: int, last: int) -> np.ndarray:
@@ -101,82 +110,83 @@ def sweep(band: np.ndarray, seconds: float, lag: int = 7) -> np.ndarray:
     return np.angle(turns) / (2 * np.pi) * (FRAMES / seconds / lag) ** 2
 
 
-def pitch(band, bins, seconds, noise):
+def pitch(band: np.ndarray, bins: tuple, seconds: float, noise: tuple) -> np.ndarray:
     """Mean frequency, by moments at which the sound is loud."""
     power = np.abs(band[:, :-1]) ** 2
     turn = (power * band[:, 1:] * np.conj(band[:, :-1])).sum(axis=1)
     return (bins[0] + np.angle(turn) % (2 * np.pi) / (2 * np.pi) * FRAMES) / seconds
 
 
-def rise(band, bins, seconds, noise):
+def rise(band: np.ndarray, bins: tuple, seconds: float, noise: tuple) -> np.ndarray:
     """Rise of the frequency, Hz a second."""
     return sweep(band, seconds)
 
 
-def level(band, bins, seconds, noise):
+def level(band: np.ndarray, bins: tuple, seconds: float, noise: tuple) -> np.ndarray:
     """Loudness at the loudest moments over the background, in dB."""
-    return decibels(np.quantile(smoothed(band, 15), 0.96, axis=1) / noise[3])
+    return decibels(np.quantile(smoothed(band, 15), 0.96, axis=1) / noise[2])
 
 
-def steady(band, bins, seconds, noise):
+def steady(band: np.ndarray, bins: tuple, seconds: float, noise: tuple) -> np.ndarray:
     """Mean loudness over the background, in dB."""
-    return decibels(np.mean(np.abs(band) ** 2, axis=1) / noise[3])
+    return decibels(np.mean(np.abs(band) ** 2, axis=1) / noise[2])
 
 
-def length(band, bins, seconds, noise):
+def length(band: np.ndarray, bins: tuple, seconds: float, noise: tuple) -> np.ndarray:
     """Duration of one call: the time for which it is loud, by the number of calls."""
     power = smoothed(band, 17)
     is_loud = power > 0.35 * np.quantile(power, 0.97, axis=1, keepdims=True)
-    return is_loud.mean(axis=1) * seconds / (1 + repeats(band, bins, seconds, noise))
+    return 1.2 * is_loud.mean(axis=1) * seconds / (1 + repeats(band, bins, seconds, noise))
 
 
-def repeats(band, bins, seconds, noise):
+def repeats(band: np.ndarray, bins: tuple, seconds: float, noise: tuple) -> np.ndarray:
     """How often the call sounds, less one."""
     power = smoothed(band, 31)
     return np.clip(starts(power > 0.55 * power.max(axis=1, keepdims=True)), 1, 3) - 1
 
 
-def tempo(band, bins, seconds, noise):
+def tempo(band: np.ndarray, bins: tuple, seconds: float, noise: tuple) -> np.ndarray:
     """Pulses a second: the strongest period of the loudness."""
     power = np.abs(band) ** 2
     beats = np.abs(np.fft.rfft(power - power.mean(axis=1, keepdims=True), 4 * FRAMES, axis=1))
     return (beats[:, 24:100].argmax(axis=1) + 24) / (4 * seconds)
 
 
-def swell(band, bins, seconds, noise):
+def swell(band: np.ndarray, bins: tuple, seconds: float, noise: tuple) -> np.ndarray:
     """Change of the amplitude from the middle to the end, relative to the mean."""
     power = np.abs(band) ** 2
-    net = np.maximum(power.mean(axis=1) - noise[2], power.mean(axis=1) / 4)
-    return 1.5 * (power * np.linspace(-1, 1, FRAMES)).mean(axis=1) / net
+    return 1.9 * (power * np.linspace(-1, 1, FRAMES)).mean(axis=1) / power.mean(axis=1)
 
 
-def colour(band, bins, seconds, noise):
+def colour(band: np.ndarray, bins: tuple, seconds: float, noise: tuple) -> np.ndarray:
     """How much louder the background is at the bottom than at the top, in dB."""
     return decibels(noise[0] / noise[1])
 
 
-def clicks(band, bins, seconds, noise):
+def clicks(band: np.ndarray, bins: tuple, seconds: float, noise: tuple) -> np.ndarray:
     """Number of short bursts."""
     power = smoothed(band, 7)
-    return starts(power > 6 * noise[2][:, None])
+    return starts(power > 5.5 * np.median(power, axis=1, keepdims=True))
 
 
-def marker(band, bins, seconds, noise):
+def marker(band: np.ndarray, bins: tuple, seconds: float, noise: tuple) -> np.ndarray:
     """Which quarter of the band is loudest."""
     power = np.abs(np.fft.fft(band, axis=1)[:, : bins[1] - bins[0]]) ** 2
     quarters = np.array_split(power, 4, axis=1)
     return np.argmax([quarter.max(axis=1) for quarter in quarters], axis=0)
 
 
-def closing(band, bins, seconds, noise):
+def closing(band: np.ndarray, bins: tuple, seconds: float, noise: tuple) -> np.ndarray:
     """The last sixth: 0 for nothing, 1 for a rising and 2 for a falling tone."""
-    end = band[:, round(0.84 * FRAMES) :]
-    is_loud = np.mean(np.abs(end) ** 2, axis=1) > 3 * noise[2]
+    before, end = np.split(band, [round(0.84 * FRAMES)], axis=1)
+    is_loud = np.mean(np.abs(end) ** 2, axis=1) > 3 * np.mean(np.abs(before) ** 2, axis=1)
     return np.where(is_loud, np.where(sweep(end, seconds) > 0, 1, 2), 0)
 
 
-MEASURES: dict[str, Callable] = {
+MEASURES: dict[str, Callable[..., Any]] = {
     "pitch": pitch, "rise": rise, "level": level, "length": length, "steady": steady, "tempo": tempo,
     "carrier": pitch, "hiss": steady, "swell": swell, "colour": colour, "clicks": clicks, "knocks": clicks,
     "repeats": repeats, "marker": marker, "closing": closing,
 }  # fmt: skip
+_ALWAYS = (measure_all, noise_around, in_band)
+"""Functions that every script needs."""
