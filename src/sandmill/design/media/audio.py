@@ -31,9 +31,9 @@ class AudioDesign:
     kind: Literal["audio_archive", "audio_pairs"]
     container: Literal["aiff", "wav"]
 
-    def choose_medium(self, streams: Streams) -> AudioMedium:
-        """Draw the domain of a design."""
-        return draw_medium("audio", AudioMedium, streams)
+    def choose_medium(self, place: float) -> AudioMedium:
+        """Return the domain of a design by its place among all."""
+        return draw_medium("audio", AudioMedium, place)
 
     def choose_channel(self, medium: AudioMedium, columns: Sequence[Column], streams: Streams) -> AudioChannel:
         """Draw where each sound lies. A trait whose column the design lacks is chance.

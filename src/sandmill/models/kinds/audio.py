@@ -8,7 +8,7 @@ from sandmill.models.structure import MetricName, Modality, TargetKind
 AUDIO_ARCHIVE = Kind(
     name="audio_archive",
     modality=Modality.AUDIO,
-    tasks=MappingProxyType({(TargetKind.BINARY, MetricName.ROC_AUC): (0.2, 0.3, 0.4, 0.5, 0.7)}),
+    tasks=MappingProxyType({(TargetKind.BINARY, MetricName.ROC_AUC): (0.26, 0.56, 0.64, 0.74, 0.85)}),
     layout="sandmill.layouts.audio:CLIP_ARCHIVE",
     reader="sandmill.calibrate.solvers.media.audio",
     channel="sandmill.models.channels.audio:AudioChannel",
@@ -17,6 +17,7 @@ AUDIO_ARCHIVE = Kind(
     gate="sandmill.quality.media.audio:audio_findings",
     measures="sandmill.calibrate.solvers.media.audio_measures",
     id_column="clip",
+    medals="milestones",
     hidden=0.4,
     least_feedback=600,
     most_feedback=800,
