@@ -53,7 +53,7 @@ class _Draws:
     """Uniform numbers by name, of all rows or of some of them."""
 
     row_numbers: RowNumbers
-    rows: slice = slice(None)
+    rows: slice = field(default_factory=lambda: slice(None))
     made: dict[str, Floats] = field(default_factory=dict)
     """Numbers of all rows that were drawn so far."""
 

@@ -52,7 +52,7 @@ def _helped(functions: Sequence[Callable[..., Any]]) -> Iterator[Callable[..., A
     """Yield functions after those that they call."""
     for function in functions:
         used = function.__code__.co_names
-        yield from (helper for helper in (decibels, smoothed, starts, sweep, repeats) if helper.__name__ in used)
+        yield from _helped([helper for helper in _HELPERS if helper.__name__ in used])
         yield function
 
 
@@ -190,3 +190,5 @@ MEASURES: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 _ALWAYS = (measure_all, noise_around, in_band)
 """Functions that every script needs."""
+_HELPERS = (decibels, smoothed, starts, sweep, repeats)
+"""Functions that others call."""
