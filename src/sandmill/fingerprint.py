@@ -19,7 +19,7 @@ EXCLUDED: Mapping[str, Mapping[str, str]] = {
 """Fields that do not change the result, by model, each with the reason. They are not hashed."""
 
 LATER: Mapping[str, Mapping[str, Any]] = {
-    "BuildRequest": {"kinds": {}, "model": [], "repairs": 2, "max_tokens": 6000, "revise": True},
+    "BuildRequest": {"structures": "all", "kinds": {}, "model": [], "repairs": 2, "max_tokens": 6000, "revise": True},
     "Structure": {"kind": None},
     "TaskSpec": {"channel": None, "hints": [], "notes": None},
     "ImageChannel": {"shown": [], "only_in_training": []},

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from sandmill.design.targets import Target
 from sandmill.design.vocabulary import Vocabulary
-from sandmill.models.channels import Medium
+from sandmill.models.channels import Channel, Medium
 from sandmill.models.columns import Column
 from sandmill.models.domain import Domain
 from sandmill.models.spec import Story
@@ -21,9 +21,13 @@ def write_story(vocabulary: Vocabulary, columns: Sequence[Column], target: Targe
     return _story(vocabulary.domain, {column.name: meanings[column.name] for column in columns}, target, streams, units)
 
 
-def write_media_story(medium: Medium, target: Target, streams: Streams) -> Story:
-    """Tell the story of a task whose items show latent columns: these are not named."""
-    return _story(medium.domain, {medium.column: medium.meaning}, target, streams)
+def write_media_story(medium: Medium, channel: Channel, target: Target, streams: Streams) -> Story:
+    """Write the story of a task whose items show latent columns. Only columns that the files hold are named."""
+    domain, held = medium.domain, {*channel.shown, *channel.only_in_training}
+    words = (*domain.numeric, *domain.categorical, *domain.high_cardinality, *domain.dates, *domain.units)
+    meanings = {word.name: word.meaning for word in words if word.name in held}
+    units = next((unit.plural for unit in domain.units if unit.name in held), None)
+    return _story(domain, {medium.column: medium.meaning, **meanings}, target, streams, units)
 
 
 def _story(

@@ -27,6 +27,8 @@ class BuildRequest(Frozen):
     """Number that decides every draw, together with the release secret."""
     seeds: tuple[str, ...] = ()
     """Seed sources: cards, folders with a table, competition folders, folders of these. Default: bundled cards."""
+    structures: Literal["all", "lite"] = "all"
+    """Bundled seeds that take turns: all, or lite for the 22 structures of MLE-bench-lite. Not with --seeds."""
     mix: dict[Band, float] = DEFAULT_MIX
     """Wanted share of each difficulty band, such as easy=0.25,medium=0.4,hard=0.25,expert=0.1."""
     steer: Steered = "difficulty"
@@ -50,6 +52,12 @@ class BuildRequest(Frozen):
     def _models_are_for_the_llm_designer(self) -> "BuildRequest":
         if (self.designer == "llm") != bool(self.model):
             raise ValueError("--designer llm and --model need each other")
+        return self
+
+    @model_validator(mode="after")
+    def _structures_choose_among_bundled_seeds(self) -> "BuildRequest":
+        if self.structures != "all" and self.seeds:
+            raise ValueError("--structures chooses among the bundled seeds; leave out --seeds")
         return self
 
     @field_validator("mix")

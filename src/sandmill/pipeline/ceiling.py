@@ -5,6 +5,7 @@ from tempfile import TemporaryDirectory
 
 from sandmill.calibrate.panel import run_panel
 from sandmill.layouts.base import layout_of
+from sandmill.layouts.folder import write_files
 from sandmill.metrics import get_metric
 from sandmill.models.base import Part
 from sandmill.models.calibration import Calibration, Ceiling
@@ -18,7 +19,8 @@ _WITH_MORE_ITEMS = ("linear", "extra_trees", "hist_boosting")
 def measure_ceiling(measured: Calibration, pilot: Pilot, rendered: Rendered) -> Ceiling:
     """Say between which scores the best possible one lies.
 
-    Where the files hold the mechanism's columns, the oracle is the best possible. Elsewhere it knows more than the
+    Where the files hold the mechanism's columns, and where the oracle of rendered targets knows the items alone, the
+    oracle is the best possible. Elsewhere it knows more than the
     files show; what solvers reach with ten times the training items is then the lower end.
 
     Args:
@@ -26,15 +28,20 @@ def measure_ceiling(measured: Calibration, pilot: Pilot, rendered: Rendered) -> 
         pilot: items that are in no task.
         rendered: the task.
     """
+    if rendered.targets and rendered.targets.knows == "items":
+        return Ceiling(low=measured.oracle, high=measured.oracle, kind="exact")
+    if pilot.spec.kind.panel:
+        return Ceiling(low=measured.board[0].final, high=measured.oracle, kind="bracket")
     if pilot.spec.kind.shows_columns:
         kind = "exact" if measured.oracle_is_exact else "plug_in"
         return Ceiling(low=measured.oracle, high=measured.oracle, kind=kind)
     metric, final = get_metric(pilot.facts.metric), rendered.answers.part(Part.FINAL)
     layout, truth = layout_of(pilot.spec), rendered.answers.truth[final]
-    many = layout.write(side_by_side(pilot.test, pilot.target), pilot.test, pilot.facts)
+    spec, public = pilot.spec, rendered.package.public
+    tested = layout.read(public, pilot.facts, spec.feature_columns, spec.only_in_training).test
+    train = side_by_side(pilot.test, pilot.only_in_training, pilot.target)
     with TemporaryDirectory(prefix="sandmill-ceiling-") as name:
-        (Path(name) / layout.train).write_bytes(many[layout.train])
-        (Path(name) / layout.test).write_bytes(rendered.package.public[layout.test])
+        write_files(Path(name), {**layout.write(train, tested, pilot.facts), layout.sample: public[layout.sample]})
         runs = run_panel(Path(name), pilot.facts, _WITH_MORE_ITEMS)
     reached = [measured.board[0].final]
     reached += [metric.rounded(truth, run.prediction[final]) for run in runs if run.has_run]

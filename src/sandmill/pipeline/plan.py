@@ -12,6 +12,7 @@ from sandmill.models.request import BuildRequest
 from sandmill.models.seed import SeedIntake, SeedTask, UnsupportedSeed
 from sandmill.pipeline.band_search import pair_bands
 from sandmill.rng import Streams
+from sandmill.seeds.lite import LITE
 
 Share = TypeVar("Share")
 
@@ -25,20 +26,20 @@ def plan_build(request: BuildRequest, intake: SeedIntake) -> BuildPlan:
     Raises:
         RequestError: if no seed is of a kind that the request asks for.
     """
-    fitting = [seed for seed in intake.supported if request.designer != "llm" or _kind(seed).shows_columns]
+    asks_all = request.structures == "all"
+    supported = [seed for seed in intake.supported if asks_all or seed.id in LITE]
+    fitting = [seed for seed in supported if request.designer != "llm" or _kind(seed).shows_columns]
     seeds = tuple(sorted(fitting, key=lambda seed: seed.id))
     if absent := sorted(request.kinds.keys() - {_kind(seed).name for seed in seeds}):
         problem = Problem("--kinds", f"{name_some(absent)}, of which there is no seed", "kinds of the seeds given")
         raise RequestError("this build", [problem])
-    aside = (
-        UnsupportedSeed(id=seed.id, needs=("--designer grammar",)) for seed in intake.supported if seed not in fitting
-    )
+    aside = (UnsupportedSeed(id=seed.id, needs=("--designer grammar",)) for seed in supported if seed not in fitting)
     identity = {"request": fingerprint(request), "seeds": [fingerprint(seed) for seed in seeds]}
     return BuildPlan(
         request=request,
         fingerprint=fingerprint(identity),
         seeds=seeds,
-        unsupported=(*intake.unsupported, *aside),
+        unsupported=(*(seed for seed in intake.unsupported if asks_all or seed.id in LITE), *aside),
         notes=intake.notes,
         skipped=intake.skipped,
     )

@@ -8,13 +8,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from sandmill.calibrate.board import leaderboard
-from sandmill.calibrate.panel import PANEL, TRIVIAL, run_panel
+from sandmill.calibrate.panel import TRIVIAL, entries_of, run_panel
 from sandmill.calibrate.readers import READERS, Stated, stated_facts
 from sandmill.errors import ItemRejected, boundary, shorten
-from sandmill.layouts.base import SAMPLE, layout_of
+from sandmill.layouts.base import layout_of
 from sandmill.layouts.child_file import child_excess
+from sandmill.layouts.folder import write_files
 from sandmill.layouts.tables import MAX_COLUMNS, table_excess
 from sandmill.metrics import get_metric
+from sandmill.metrics.forms import form_of
 from sandmill.metrics.submission import read_answers
 from sandmill.models.base import Part, Stage
 from sandmill.models.calibration import RUNG_FILES, BoardEntry, MilestoneEntry, Tier
@@ -92,20 +94,21 @@ def _task_faults(package: TaskPackage, record: TaskRecord) -> Iterator[str]:
     sizes = package.spec.sizes
     tested = sizes.feedback + sizes.final
     layout = layout_of(package.spec)
-    items, rows = {layout.train: sizes.train, layout.test: tested}, {SAMPLE: tested, "answers.csv": tested}
-    child, expected = package.spec.mechanism.child, layout.files_of(package.spec)
-    if set(package.public) != expected:
-        yield f"public/ holds {', '.join(sorted(package.public)) or 'nothing'}, not {', '.join(sorted(expected))}"
+    form, child = form_of(package.facts), package.spec.mechanism.child
+    least, most = (tested * each for each in (form.rows_each(package.facts), form.most_rows_each(package.facts)))
+    answers = {
+        layout.sample: layout.sample_csv(package.public),
+        "answers.csv": package.private.get("answers.csv", b""),
+    }
+    faults = list(layout.path_faults(package.spec, package.public))
+    yield from faults or layout.excess(package.public, sizes)
     missing = PRIVATE_FILES - package.private.keys()
     if missing:
         yield f"private/ lacks {', '.join(sorted(missing))}"
-    for path, content in sorted({**package.public, **package.private}.items()):
-        if path in items:
-            yield from layout.excess(path, content, items[path])
-        elif path in rows:
-            yield from table_excess(path, content, rows[path])
-        elif child and path == child.path:
-            yield from child_excess(child, content, sizes.train + tested)
+    for path, content in answers.items():
+        yield from table_excess(path, content, least, most if most > least else None)
+    if child and child.path in package.public:
+        yield from child_excess(child, package.public[child.path], sizes.train + tested)
     for path in RUNG_FILES.values():
         if len(package.private.get(path, b"")) > MAX_SCRIPT_BYTES:
             yield f"{path} has more than {MAX_SCRIPT_BYTES} bytes"
@@ -158,9 +161,9 @@ def _board_problems(package: TaskPackage, record: TaskRecord, *, trusts_design: 
     if milestones := record.calibration.milestones:
         board |= {entry.solver: entry for entry in milestones.entries if not entry.on_board}
     with TemporaryDirectory(prefix="sandmill-panel-") as name:
-        for path, content in package.public.items():
-            (Path(name) / path).write_bytes(content)
-        runs = list(run_panel(Path(name), package.facts, [entry.name for entry in PANEL if entry.name in board]))
+        write_files(Path(name), package.public)
+        entries = [entry.name for entry in entries_of(package.facts.kind) if entry.name in board]
+        runs = list(run_panel(Path(name), package.facts, entries))
         if milestones:
             stated = stated_facts(record.spec, package.public) if trusts_design else Stated(())
             contest = Contest(Path(name), package.public, package.facts, stated)
@@ -186,7 +189,7 @@ def _entry_problems(record: TaskRecord) -> Iterator[str]:
     A solver that is left out is no problem: it may have failed, and a later version may have more solvers.
     """
     measured = record.calibration
-    tiers = {entry.name: entry.tier for entry in PANEL} | dict.fromkeys(READERS, Tier.READER)
+    tiers = {entry.name: entry.tier for entry in entries_of(record.facts.kind)} | dict.fromkeys(READERS, Tier.READER)
     for solver, count in Counter(entry.solver for entry in measured.board).items():
         if count > 1:
             yield f"solver {shorten(solver)} is on the board {count} times"

@@ -92,6 +92,8 @@ def _check_numbers(where: str, values: Array, facts: TaskFacts) -> Iterator[str]
 
 def check_twins(tables: PackageTables) -> Iterator[str]:
     """Check that test rows do not repeat training rows, and that training rows repeat only as declared."""
+    if tables.spec.kind.ids == "item":  # The gate of ids finds equal items.
+        return
     layout, most = tables.layout, f"at most {TWINS_ACROSS:.0%}"
     train = tables.train.select(tables.features).hash_rows()
     test = tables.test.select(tables.features).hash_rows()

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sandmill.fingerprint import digest
-from sandmill.layouts.base import DESCRIPTION, SAMPLE, Items, Layout, layout_of
+from sandmill.layouts.base import DESCRIPTION, Items, Layout, layout_of
 from sandmill.layouts.child_file import read_child
 from sandmill.layouts.tables import read_csv, require_columns
 from sandmill.models.package import TaskFacts, TaskPackage
@@ -56,9 +56,9 @@ class PackageTables:
 
     @property
     def features(self) -> list[str]:
-        """Feature columns in the order of train.csv."""
+        """Feature columns that both parts have, in the order of the training file."""
         others = (self.facts.id_column, *self.facts.target_columns)
-        return [name for name in self.train.columns if name not in others]
+        return [name for name in self.train.columns if name not in others and name in self.test.columns]
 
     @cached_property
     def train_targets(self) -> tuple[Target, ...]:
@@ -94,10 +94,11 @@ def read_package(package: TaskPackage) -> PackageTables:
     faults: list[str] = []
     facts, spec = package.facts, package.spec
     layout = layout_of(spec)
-    items = layout.read(package.public, facts, spec.feature_columns)
+    items = layout.read(package.public, facts, spec.feature_columns, spec.only_in_training)
     faults += items.faults
-    sample = read_csv(package.public, SAMPLE, faults)
-    require_columns(SAMPLE, sample, [facts.id_column, *facts.submission_columns], faults)
+    sample_csv = layout.sample_csv(package.public)
+    sample = read_csv({layout.sample: sample_csv} if sample_csv else {}, layout.sample, faults)
+    require_columns(layout.sample, sample, [facts.id_column, *facts.submission_columns], faults)
     answers = read_csv(package.private, ANSWERS, faults)
     require_columns(ANSWERS, answers, [facts.id_column, *facts.target_columns, PART], faults)
     child = spec.mechanism.child

@@ -1,7 +1,7 @@
 """Cells of the files, from draws of a mechanism. They are the same on every machine."""
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import polars as pl
@@ -12,17 +12,29 @@ from sandmill.mechanism.units import encode
 from sandmill.metrics.forms import form_of
 from sandmill.models.columns import Categorical, Column, Date, Unit
 from sandmill.models.faults import MixedTypes
+from sandmill.models.kinds import TABLE, Kind
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.package import TaskFacts
 from sandmill.rng import Streams
 
 _ID_LENGTH = 10
+_FIRST_MOMENT, _SECONDS, _TICKS = datetime(2012, 1, 1, tzinfo=UTC), 3 * 365 * 86_400, 10**7
+"""Start and length of the span of time stamps, and ticks of a second."""
 _UNIT_LENGTH = 10
 
 
-def row_ids(streams: Streams, part: str, rows: range) -> list[str]:
+def row_ids(streams: Streams, part: str, rows: range, kind: Kind = TABLE) -> list[str]:
     """Return row ids: keyed hashes of the row number, which reveal neither order nor part nor target."""
+    if kind.ids == "timestamp":
+        return [_time_stamp(share) for share in streams.uniforms(f"id {part}", rows)]
     return streams.tokens(f"id {part}", rows, _ID_LENGTH)
+
+
+def _time_stamp(share: float) -> str:
+    """Return a time with seven decimals of a second, as databases write it. Two rows hardly ever share one."""
+    ticks = int(share * _SECONDS * _TICKS)
+    moment = _FIRST_MOMENT + timedelta(seconds=ticks // _TICKS)
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{ticks % _TICKS:07d}"
 
 
 def feature_frame(

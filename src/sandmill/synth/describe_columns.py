@@ -12,6 +12,7 @@ from sandmill.models.package import TaskFacts
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import TargetKind
 from sandmill.synth.tell_child import child_rows, note_rows
+from sandmill.synth.tell_cues import cues_text
 from sandmill.synth.wording import Wording
 
 _LEVELS_SHOWN = 8
@@ -21,20 +22,25 @@ Entry = tuple[str, str, str]
 
 def columns_section(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> str:
     """List all columns of the files, in the style of the description."""
-    entries = [(f"`{facts.id_column}`", "text", words.say("identifier", item=layout.item, items=f"{layout.item}s"))]
-    if spec.channel:
-        entries.append((f"`{spec.channel.column}`", layout.cell, spec.channel.meaning))
-    else:
-        entries += [(f"`{column.name}`", _type(column), _meaning(column, spec, words)) for column in _shown(spec)]
-        entries += note_rows(spec)
+    entries = [(f"`{facts.id_column}`", "text", _identifier(spec, layout, words))]
+    entries += [(f"`{column.name}`", _type(column), _meaning(column, spec, words)) for column in _shown(spec)]
     meanings = spec.story.column_meanings
     absent = words.say("only_train", train=f"`{public_path(layout.train)}`", test=f"`{public_path(layout.test)}`")
+    if channel := spec.channel:
+        later = (spec.mechanism.column_by_name[name] for name in channel.only_in_training)
+        entries += [(f"`{one.name}`", _type(one), f"{_meaning(one, spec, words)}. {absent}") for one in later]
+        if facts.id_column != channel.column:
+            entries.append((f"`{channel.column}`", layout.cell, channel.meaning))
+    else:
+        entries += note_rows(spec)
     for name in facts.target_columns:
         meaning = meanings.get(name, spec.story.target_meaning)
         entries.append((f"`{name}`", _target_type(facts), f"{meaning}. {absent}"))
     text = _lay_out(entries, words)
     if facts.target is TargetKind.MULTILABEL:
         text += f"\n\n{spec.story.target_meaning}: {listed(facts.classes)}. A row has none, one or several of them."
+    if cues := cues_text(spec, layout, words):
+        text += f"\n\n{cues}"
     if child := spec.mechanism.child:
         events = _lay_out(child_rows(child, facts.id_column, layout.item), words)
         text += f"\n\nColumns of `{public_path(child.path)}`:\n\n{events}"
@@ -60,7 +66,17 @@ def fault_notes(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording
     return notes
 
 
+def _identifier(spec: TaskSpec, layout: Layout, words: Wording) -> str:
+    if spec.channel and spec.kind.ids == "item":
+        return f"{spec.channel.meaning}. No two are alike: it identifies its {layout.item}"
+    said = words.say("identifier", item=layout.item, items=f"{layout.item}s")
+    return f"{said}, written as a time stamp" if spec.kind.ids == "timestamp" else said
+
+
 def _shown(spec: TaskSpec) -> Iterable[Column]:
+    """Return the columns that the files of both parts hold, the item of a channel left out."""
+    if spec.channel:
+        return (spec.mechanism.column_by_name[name] for name in spec.channel.shown)
     return (column for column in spec.mechanism.columns if not column.in_text)
 
 

@@ -9,13 +9,16 @@ import polars as pl
 from sandmill.layouts.base import layout_of
 from sandmill.mechanism.child import Events
 from sandmill.mechanism.columns import Floats
+from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.metrics.base import Array
+from sandmill.metrics.forms import form_of
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import TaskSpec
 from sandmill.synth.child_table import child_files
-from sandmill.synth.csv_files import row_ids
-from sandmill.synth.render import Drawn, as_codes, draw_shared, frames_of, side_by_side, streams_of
+from sandmill.synth.csv_files import feature_frame, target_frame
+from sandmill.synth.render import Drawn, draw_shared, features_of, streams_of, with_ids
 from sandmill.synth.rows import draw_test
+from sandmill.synth.targets import RenderedTargets, rendered_targets
 from sandmill.synth.task_facts import task_facts
 from sandmill.synth.tell import dictionary_file
 
@@ -32,11 +35,15 @@ class Pilot:
     """Ids and features of the pilot rows."""
     target: pl.DataFrame
     """Targets of the pilot rows as in the files."""
+    only_in_training: pl.DataFrame
+    """Columns of the pilot rows that the files hold for training items alone."""
     truth: Array
     observed: Mapping[str, Floats]
     """Visible cells of the pilot rows, as numbers."""
     events: Events | None = None
     """Events of the pilot rows, if the design has a child table."""
+    targets: RenderedTargets | None = None
+    """Truth and oracle of the pilot rows, where they are rendered."""
 
     @cached_property
     def files(self) -> dict[str, bytes]:
@@ -51,7 +58,7 @@ class Pilot:
     @cached_property
     def oracle(self) -> Array:
         """The oracle's predictions for the pilot rows."""
-        return self.drawn.rule.predict(self.observed)
+        return self.targets.oracle if self.targets else self.drawn.rule.predict(self.observed)
 
 
 def draw_pilot(spec: TaskSpec, secret: bytes, replicate: int = 0, rows: int | None = None) -> Pilot:
@@ -67,15 +74,19 @@ def draw_pilot(spec: TaskSpec, secret: bytes, replicate: int = 0, rows: int | No
     rows = rows or spec.kind.pilot
     streams, facts = streams_of(spec, secret, replicate), task_facts(spec)
     test = draw_test(spec.mechanism, streams.child("pilot"), rows)
-    features, target = frames_of(spec, facts, test)
-    ids = pl.Series(facts.id_column, row_ids(streams, "pilot", range(rows))).to_frame()
+    made = rendered_targets(spec, test)
+    targets = made.trimmed() if made else None
     return Pilot(
         spec=spec,
         facts=facts,
         drawn=draw_shared(spec, facts, streams),
-        test=side_by_side(ids, features),
-        target=target,
-        truth=as_codes(facts, test.draw.target),
+        test=with_ids(spec, facts, streams, "pilot", features_of(spec, test)),
+        target=target_frame(facts, targets.truth if targets else test.draw.target),
+        only_in_training=feature_frame(
+            spec.mechanism, test.draw.observed, RowNumbers(test.streams, test.draw.numbers), spec.only_in_training
+        ),
+        truth=form_of(facts).settle(targets.truth if targets else test.draw.target, facts),
         observed=test.draw.observed,
         events=test.draw.events,
+        targets=targets,
     )

@@ -1,31 +1,31 @@
 """Render a design: draw its rows and write its files."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sandmill.layouts.base import DESCRIPTION, SAMPLE, layout_of
+from sandmill.layouts.base import DESCRIPTION, layout_of
 from sandmill.layouts.tables import csv_bytes
-from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.mechanism.sampling import Draw
+from sandmill.metrics.answers import UNSCORED, Answers
 from sandmill.metrics.base import Array
 from sandmill.metrics.forms import form_of
-from sandmill.metrics.submission import Answers
 from sandmill.models.base import Part
 from sandmill.models.package import TaskFacts, TaskPackage
 from sandmill.models.spec import TaskSpec
 from sandmill.rng import Streams
+from sandmill.synth.answer_files import answers_file, sample_submission
 from sandmill.synth.child_table import child_files
 from sandmill.synth.csv_files import feature_frame, row_ids, target_frame
 from sandmill.synth.describe import describe
 from sandmill.synth.notes import write_notes
 from sandmill.synth.oracle import OracleRule
 from sandmill.synth.rows import PartRows, draw_test, draw_train
+from sandmill.synth.targets import RenderedTargets, rendered_targets
 from sandmill.synth.task_facts import task_facts
 from sandmill.synth.tell import dictionary_file
 
@@ -43,11 +43,13 @@ class Rendered:
     test_draw: Draw
     """The test rows as numbers, in the order of the files."""
     rule: OracleRule
+    targets: RenderedTargets | None = None
+    """Truth and oracle of the test items, where they are rendered."""
 
     @cached_property
     def oracle(self) -> Array:
         """The oracle's predictions for all test rows."""
-        return self.rule.predict(self.test_draw.observed)
+        return self.targets.oracle if self.targets else self.rule.predict(self.test_draw.observed)
 
 
 def streams_of(spec: TaskSpec, secret: bytes, replicate: int) -> Streams:
@@ -70,21 +72,26 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0, drawn: "Drawn | No
         drawn: the pilot's training rows and oracle, which are those of this rendering. None: they are drawn here.
     """
     streams, facts, sizes = streams_of(spec, secret, replicate), task_facts(spec), spec.sizes
+    form, scored = form_of(facts), sizes.feedback + sizes.final
+    layout = layout_of(spec)
     drawn = drawn or draw_shared(spec, facts, streams)
     train = drawn.train
-    parts = [
-        draw_test(spec.mechanism, streams.child(str(part)), rows)
-        for part, rows in ((Part.FEEDBACK, sizes.feedback), (Part.FINAL, sizes.final))
-    ]
-    order = shuffled(streams, "test", sizes.feedback + sizes.final)
-    tests = [frames_of(spec, facts, part) for part in parts]
-    test_frame, test_target = (pl.concat(frames)[order] for frames in zip(*tests, strict=True))
-    is_final = order >= sizes.feedback
-    test_draw = parts[0].draw.followed_by(parts[1].draw).take(order)
-    ids = row_ids(streams, "test", range(len(order)))
-    test_ids = pl.Series(facts.id_column, ids).to_frame()
-    part_names = pl.DataFrame({"part": [str(Part.FINAL if is_last else Part.FEEDBACK) for is_last in is_final]})
-    sample = csv_bytes(sample_submission(facts, ids, as_codes(facts, train.draw.target)))
+    wanted = ((Part.FEEDBACK, sizes.feedback), (Part.FINAL, sizes.final), (UNSCORED, spec.unscored_items))
+    parts = [draw_test(spec.mechanism, streams.child(str(part)), rows) for part, rows in wanted if rows]
+    order = shuffled(streams, "test", spec.test_items)
+    tests = [features_of(spec, part) for part in parts]
+    test_frame = pl.concat(tests)[order]
+    is_final = (order >= sizes.feedback) & (order < scored)
+    test_draw = reduce(Draw.followed_by, (part.draw for part in parts)).take(order)
+    made = [found for part in parts if (found := rendered_targets(spec, part))]
+    targets = reduce(RenderedTargets.followed_by, made).take(order).trimmed() if made else None
+    truth = form.settle(targets.truth if targets else test_draw.target, facts)
+    test_frame = with_ids(spec, facts, streams, "test", test_frame)
+    test_ids = test_frame.select(facts.id_column)
+    ids = test_ids[facts.id_column].to_list()
+    is_scored = order < scored if spec.unscored_items else None
+    answers = Answers(tuple(ids), truth, is_final, is_scored, form.lengths(truth))
+    sample = csv_bytes(sample_submission(facts, form.row_ids(ids, facts, answers.lengths), train.truth))
     package = TaskPackage(
         task_id=task_id(spec.fingerprint, replicate, secret),
         replicate=replicate,
@@ -93,7 +100,7 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0, drawn: "Drawn | No
         public={
             DESCRIPTION: describe(spec, facts, sample).encode(),
             **dictionary_file(spec),
-            **layout_of(spec).write(train.frame, side_by_side(test_ids, test_frame), facts),
+            **layout.write(train.frame, test_frame, facts),
             **child_files(
                 spec,
                 facts,
@@ -102,12 +109,11 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0, drawn: "Drawn | No
                     (test_ids[facts.id_column], test_draw.events),
                 ],
             ),
-            SAMPLE: sample,
+            layout.sample: layout.pack_sample(sample),
         },
-        private={"answers.csv": csv_bytes(side_by_side(test_ids, test_target, part_names))},
+        private={"answers.csv": answers_file(facts, answers)},
     )
-    answers = Answers(tuple(ids), as_codes(facts, test_draw.target), is_final)
-    return Rendered(package, answers, train.draw, test_draw, drawn.rule)
+    return Rendered(package, answers, train.draw, test_draw, drawn.rule, targets)
 
 
 @dataclass(frozen=True)
@@ -118,6 +124,8 @@ class TrainingPart:
     """Id, features and targets, in the order of the files."""
     draw: Draw
     """The same rows as numbers."""
+    truth: Array
+    """Their targets as metrics expect them."""
 
 
 @dataclass(frozen=True)
@@ -137,23 +145,23 @@ def render_train(spec: TaskSpec, facts: TaskFacts, streams: Streams) -> Training
     """Draw the training rows and render them. Neither depends on the size of the test."""
     rows = draw_train(spec.mechanism, spec.split, streams.child("train"), spec.sizes.train)
     order = shuffled(streams, "train", spec.sizes.train)
-    features, target = (frame[order] for frame in frames_of(spec, facts, rows, is_train=True))
-    ids = pl.Series(facts.id_column, row_ids(streams, "train", range(spec.sizes.train))).to_frame()
-    return TrainingPart(side_by_side(ids, features, target), rows.draw.take(order))
+    features, made = features_of(spec, rows, is_train=True)[order], rendered_targets(spec, rows)
+    draw, targets = rows.draw.take(order), made.take(order) if made else None
+    target = target_frame(facts, targets.truth if targets else draw.target)
+    truth = form_of(facts).settle(targets.truth if targets else draw.target, facts)
+    return TrainingPart(side_by_side(with_ids(spec, facts, streams, "train", features), target), draw, truth)
 
 
-def sample_submission(facts: TaskFacts, ids: Sequence[str], train_target: Array) -> pl.DataFrame:
-    """Return a valid submission that gives the same answer in every row."""
-    cells = form_of(facts).sample(facts, train_target)
-    columns = zip(facts.submission_columns, cells, strict=True)
-    return pl.DataFrame(
-        {facts.id_column: pl.Series(ids)} | {name: pl.Series([cell] * len(ids)) for name, cell in columns}
-    )
+def with_ids(spec: TaskSpec, facts: TaskFacts, streams: Streams, part: str, features: pl.DataFrame) -> pl.DataFrame:
+    """Put ids before the features of a part, in the order of its file. An item that is its own id is moved there.
 
-
-def as_codes(facts: TaskFacts, truth: Floats) -> Array:
-    """Return targets as metrics expect them: class codes as integers, numbers unchanged."""
-    return truth.astype(np.int64) if facts.classes else truth
+    Ids rise where the layout has no other order of items.
+    """
+    if spec.kind.ids == "item":
+        return features.select(facts.id_column, pl.exclude(facts.id_column))
+    ids = row_ids(streams, part, range(features.height), spec.kind)
+    in_order = pl.Series(facts.id_column, sorted(ids) if layout_of(spec).sorts_ids else ids)
+    return side_by_side(in_order.to_frame(), features)
 
 
 def shuffled(streams: Streams, part: str, rows: int) -> NDArray[np.intp]:
@@ -161,14 +169,8 @@ def shuffled(streams: Streams, part: str, rows: int) -> NDArray[np.intp]:
     return np.argsort(streams.uniforms(f"order {part}", range(rows)), kind="stable")
 
 
-def frames_of(
-    spec: TaskSpec, facts: TaskFacts, rows: PartRows, *, is_train: bool = False
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Features and targets of one part, in the order drawn."""
-    return _features(spec, rows, is_train=is_train), target_frame(facts, rows.draw.target)
-
-
-def _features(spec: TaskSpec, rows: PartRows, *, is_train: bool) -> pl.DataFrame:
+def features_of(spec: TaskSpec, rows: PartRows, *, is_train: bool = False) -> pl.DataFrame:
+    """Return the features of one part, in the order drawn."""
     row_numbers, observed = RowNumbers(rows.streams, rows.draw.numbers), rows.draw.observed
     if channel := spec.channel:
         beside = (*channel.shown, *(channel.only_in_training if is_train else ()))

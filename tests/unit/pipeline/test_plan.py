@@ -13,6 +13,7 @@ from sandmill.models.request import DEFAULT_MIX, BuildRequest
 from sandmill.models.seed import SeedIntake, SeedNote, SkippedSource
 from sandmill.pipeline.plan import plan_build, plan_shards, plan_slots, share_out
 from sandmill.seeds import ingest
+from sandmill.seeds.lite import LITE
 from tests.designs import TASKS, make_seed
 
 SEEDS = tuple(make_seed(*task) for task in TASKS)
@@ -86,6 +87,16 @@ def test_slots_take_the_shares_of_kinds_that_are_asked_for():
     asked = {"table": 0.66, "text": 0.17, "image_archive": 0.17}
     slots = plan_slots(plan_build(BuildRequest(name="d", tasks=12, kinds=asked), ingest(())))
     assert Counter(kind_of(slot.seed.structure).name for slot in slots) == {"table": 8, "text": 2, "image_archive": 2}
+
+
+def test_lite_takes_every_structure_of_mle_bench_lite_equally_often():
+    lite = plan_build(BuildRequest(name="d", tasks=44, structures="lite"), ingest(()))
+    assert {seed.id for seed in (*lite.seeds, *lite.unsupported)} == LITE
+    counts = Counter(slot.seed.id for slot in plan_slots(lite))
+    assert max(counts.values()) - min(counts.values()) <= 1
+    assert lite.fingerprint != plan_build(BuildRequest(name="d", tasks=44), ingest(())).fingerprint
+    with pytest.raises(ValidationError, match="leave out --seeds"):
+        BuildRequest(name="d", structures="lite", seeds=("mine",))
 
 
 def test_kinds_that_no_seed_has_or_nobody_knows_are_refused():

@@ -1,10 +1,12 @@
-"""Read train.csv and test.csv, here and in scripts."""
+"""Read the training and the test table, here and in scripts."""
 
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from sandmill.layouts.base import Layout
+from sandmill.models.kinds import kind_named
 from sandmill.models.package import TaskFacts
 
 
@@ -12,16 +14,24 @@ def read(folder: Path, facts: TaskFacts) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Read both tables: ids and classes as text, an empty cell as a missing one."""
     exact = {facts.id_column: str} | (dict.fromkeys(facts.target_columns, str) if facts.classes else {})
     reading: dict[str, Any] = {"dtype": exact, "keep_default_na": False, "na_values": [""]}
-    return pd.read_csv(folder / "train.csv", **reading), pd.read_csv(folder / "test.csv", **reading)
+    train, test = files(facts)
+    return pd.read_csv(folder / train, **reading), pd.read_csv(folder / test, **reading)
 
 
 def source(facts: TaskFacts) -> list[str]:
     """The same as lines of a script, which knows the names ID and TARGET."""
     is_named = facts.classes and not (facts.is_binary or facts.is_wide or len(facts.target_columns) > 1)
     types = "{ID: str, TARGET: str}" if is_named else "{ID: str}"
+    train, test = files(facts)
     return [
         'public = sys.argv[1] if len(sys.argv) > 1 else "public"',
         f'cells = {{"dtype": {types}, "keep_default_na": False, "na_values": [""]}}',
-        'train = pd.read_csv(f"{public}/train.csv", **cells)',
-        'test = pd.read_csv(f"{public}/test.csv", **cells)',
+        f'train = pd.read_csv(f"{{public}}/{train}", **cells)',
+        f'test = pd.read_csv(f"{{public}}/{test}", **cells)',
     ]
+
+
+def files(facts: TaskFacts) -> tuple[str, str]:
+    """Return the names of the training and the test table."""
+    layout: Layout = kind_named(facts.kind).load("layout")
+    return layout.train, layout.test

@@ -39,6 +39,11 @@ class Channel(Frozen):
         """How each latent column shows; nothing unless a channel says it."""
         return ()
 
+    @property
+    def target_shape(self) -> tuple[int, int] | None:
+        """Rows and columns of pixels, where the target is a picture."""
+        return None
+
 
 def _of_its_kind(data: Any) -> Any:
     """Read stored data as the model that its kind names."""
@@ -61,3 +66,9 @@ class Medium(Frozen):
     domain: Domain
     column: str
     meaning: str
+    needed: tuple[str, ...] = ()
+    """Columns that every design has, such as cells beside the items."""
+    unseen: tuple[str, ...] = ()
+    """Columns that nothing shows, so that no rule reads them."""
+    may_miss: tuple[str, ...] = ()
+    """Columns beside the items whose cells are missing in some rows, if the seed has missing cells."""
