@@ -1,11 +1,12 @@
 """Small grey pictures of pages, each once clean and once dirty."""
 
+from string import Formatter
 from typing import Literal
 
 from pydantic import Field
 
 from sandmill.models.base import Frozen
-from sandmill.models.channels.base import Channel, Cue, Medium
+from sandmill.models.channels.base import Channel, Cue
 
 Style = Literal["writing", "plan", "map", "score", "label"]
 """What is drawn on clean pages, see `sandmill.synth.media.marks`."""
@@ -46,18 +47,25 @@ class FieldsChannel(Channel):
     @property
     def cues(self) -> tuple[Cue, ...]:
         """How each latent column shows."""
-        return tuple(
-            Cue(
-                column=one.column,
-                measure=one.trait,
-                parameters=(one.least, one.most, *((_RUNS[self.is_upright],) if one.trait.startswith("rule") else ())),
-                text=_TEXTS[one.trait].format(
-                    least=f"{one.least:.2g}", most=f"{one.most:.2g}", runs=_RUNS[self.is_upright]
-                ),
-            )
-            for one in self.traits
-            if one.column
+        return tuple(self._cue(one, one.column) for one in self.traits if one.column)
+
+    def _cue(self, one: Ranged, column: str) -> Cue:
+        known: dict[str, str | float] = {"least": one.least, "most": one.most, "runs": _RUNS[self.is_upright]}
+        text = _TEXTS[one.trait]
+        stated = [name for _, name, _, _ in Formatter().parse(text) if name]
+        return Cue(
+            column=column,
+            measure=one.trait,
+            parameters=tuple(known[name] for name in stated),
+            text=text.format(
+                **{name: value if isinstance(value, str) else f"{value:g}" for name, value in known.items()}
+            ),
         )
+
+    @property
+    def target_shape(self) -> tuple[int, int]:
+        """Rows and columns of pixels."""
+        return self.height, self.width
 
     @property
     def has(self) -> frozenset[Trait]:
@@ -65,36 +73,48 @@ class FieldsChannel(Channel):
         return frozenset(one.trait for one in self.traits)
 
 
-class FieldsMedium(Medium):
-    """What pages of one domain look like, and what each trait is called there."""
+class FieldsMedium(Frozen):
+    """What pages of one domain look like, and what is told of them."""
 
+    name: str
+    title: str
+    row: str
+    overview: tuple[str, ...]
+    column: str
+    meaning: str
+    """Of a dirty page."""
+    target: str
+    target_meaning: str
     style: Style
-    columns: dict[Trait, str]
-    """Name of the latent column of each trait."""
+    density: tuple[float, float]
+    """Least and largest share of the places for a mark that a page uses."""
+    dirt: tuple[Trait, ...]
+    """Dirt that pages of the domain may have. A design takes some of it."""
 
 
 _RUNS = {False: "from side to side", True: "from top to bottom"}
 _TEXTS: dict[Trait, str] = {
-    "density": "How much is drawn on a page varies: from {least} to {most} of the places for a mark are used.",
-    "weight": "Pens differ: strokes are {least} to {most} pixels wide.",
-    "slant": "Strokes lean to the right by {least} to {most} pixels for each pixel of height.",
-    "ink": "The ink of a clean page is even: its value is 1 less {least} to {most}.",
-    "stain": "Stains are darker towards their rim. The darkest take {most} of the light.",
-    "stain_size": "Stains have a radius of {least} to {most} pixels.",
-    "fold": "A fold is a straight dark crease across the page. It takes up to {most} of the light, and the paper "
-    "on one side of it is darker.",
-    "fold_turn": "Folds run in any direction.",
-    "shade": "The light falls off in a straight line across the page, by up to {most}.",
-    "shade_turn": "The direction in which the light falls off differs from page to page.",
-    "rule": "The paper is ruled with thin lines that run {runs}. They are no part of the clean page, and take up to "
-    "{most} of the light.",
-    "rule_step": "The ruled lines of a page are {least} to {most} pixels apart, all of them evenly.",
-    "weave": "The paper has a fine wave in one direction, which takes up to {most} of the light.",
-    "weave_turn": "The direction of the wave differs from page to page.",
-    "ghost": "The ink of the back shines through, mirrored and blurred. It takes up to {most} of the light.",
-    "fade": "Ink has faded: what is left of it is {least} to {most} of the clean page's.",
-    "blur": "Scans are out of focus: a pixel takes up to {most} of its value from each neighbour on a side.",
-    "specks": "Up to {most} single dark pixels are dust.",
-    "grain": "The scanner adds noise to each pixel, with a standard deviation of {least} to {most}.",
+    "density": "Share of the places for a mark that a page uses, {least} to {most}.",
+    "weight": "Width of the strokes of a page, {least} to {most} pixels.",
+    "slant": "Pixels by which strokes lean to the right for each pixel of height, {least} to {most}.",
+    "ink": "Darkness of the ink of a clean page, {least} to {most}; it is even over the page.",
+    "stain": "Share of the light that stains take, {least} to {most}. They are darkest at their rim.",
+    "stain_size": "Radius of the stains of a page, {least} to {most} pixels, give or take a half.",
+    "fold": "Share of the light that a straight crease across the page takes, {least} to {most}. The paper on one side of "
+    "it is darker as well.",
+    "fold_turn": "Direction of the crease, any.",
+    "shade": "Share of the light that is lost from one end of the page to the other, {least} to {most}.",
+    "shade_turn": "Direction in which the light falls off, any.",
+    "rule": "Share of the light that thin lines of the paper take, {least} to {most}. They run {runs}, and are not on "
+    "the clean page.",
+    "rule_step": "Distance of these lines, {least} to {most} pixels, the same over a page.",
+    "weave": "Share of the light that a fine wave of the paper takes, {least} to {most}.",
+    "weave_turn": "Direction of the wave, any.",
+    "ghost": "Share of the light that ink on the back of the paper takes, {least} to {most}. It shows mirrored and "
+    "blurred, and is not on the clean page.",
+    "fade": "Share of the ink that is left on the dirty page, {least} to {most}.",
+    "blur": "Share of a pixel's ink that each of the four pixels beside it gets, {least} to {most}.",
+    "specks": "Single dark pixels, {least} to {most}, which are dust.",
+    "grain": "Standard deviation of the noise that is added to each pixel, {least} to {most}.",
 }
 """Sentences of the description for each trait. Values are from 0, black, to 1, white."""

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from io import BytesIO
 
 import numpy as np
 
+from sandmill.layouts.fields import grey_png
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.channels.fields import FieldsChannel, Trait
@@ -47,7 +47,8 @@ def render_dirty(channel: FieldsChannel, latents: Mapping[str, Floats], row_numb
         latents: values of the latent columns, from 0 to 1.
         row_numbers: where the random numbers come from.
     """
-    return [png_of(page) for page in scan(channel, latents, row_numbers).dirty]
+    pages = np.rint(LEVELS * scan(channel, latents, row_numbers).dirty).astype(np.uint8)
+    return [grey_png(page.tobytes(), (channel.height, channel.width)) for page in pages]
 
 
 def scan(channel: FieldsChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> Scans:
@@ -67,15 +68,6 @@ def spread(pages: Floats, share: Floats) -> Floats:
     padded = np.pad(pages, ((0, 0), (1, 1), (1, 1)), mode="edge")
     beside = padded[:, :-2, 1:-1] + padded[:, 2:, 1:-1] + padded[:, 1:-1, :-2] + padded[:, 1:-1, 2:]
     return (1 - 4 * share) * pages + share * beside
-
-
-def png_of(page: Floats) -> bytes:
-    """Return a page as PNG, without compression: all pages of a task have the same number of bytes."""
-    from PIL import Image
-
-    out = BytesIO()
-    Image.fromarray(np.rint(LEVELS * page).astype(np.uint8)).save(out, "png", compress_level=0)
-    return out.getvalue()
 
 
 class _Traits:
