@@ -100,8 +100,8 @@ _TEXTS: dict[Trait, str] = {
     "ink": "Darkness of the ink of a clean page, {least} to {most}; it is even over the page.",
     "stain": "Share of the light that stains take, {least} to {most}. They are darkest at their rim.",
     "stain_size": "Radius of the stains of a page, {least} to {most} pixels, give or take a half.",
-    "fold": "Share of the light that a straight crease across the page takes, {least} to {most}. The paper on one side of "
-    "it is darker as well.",
+    "fold": "Share of the light that a straight crease across the page takes, {least} to {most}. The paper on one "
+    "side of it is darker as well.",
     "fold_turn": "Direction of the crease, any.",
     "shade": "Share of the light that is lost from one end of the page to the other, {least} to {most}.",
     "shade_turn": "Direction in which the light falls off, any.",
