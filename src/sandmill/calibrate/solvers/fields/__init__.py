@@ -41,6 +41,7 @@ from sandmill.calibrate.solvers.fields.regressions import (
     second_look,
     small_forest,
 )
+from sandmill.calibrate.solvers.fields.scripts import ladder
 from sandmill.models.calibration import Tier
 
 _SOLVERS = {
@@ -60,4 +61,4 @@ _SOLVERS = {
 ENTRIES = tuple(Entry(solver.__name__, tier) for tier, solvers in _SOLVERS.items() for solver in solvers)
 """The ladder, weakest tier first."""
 
-__all__ = ["ENTRIES", "Pages", "read", *(entry.name for entry in ENTRIES)]
+__all__ = ["ENTRIES", "Pages", "ladder", "read", *(entry.name for entry in ENTRIES)]
