@@ -55,4 +55,4 @@ class ImageDesign:
 
 
 IMAGE_ARCHIVE = ImageDesign(kind="image_archive", file="png", sides=(20, 22, 24))
-IMAGE_LABELS = ImageDesign(kind="image_labels", file="jpg", sides=(32,), turn=(0.0, 4.0))
+IMAGE_LABELS = ImageDesign(kind="image_labels", file="jpg", sides=(28,), turn=(0.0, 3.0))

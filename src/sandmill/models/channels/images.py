@@ -50,7 +50,9 @@ class ImageChannel(Channel):
         """How each latent column shows in the pictures."""
         sights = sights_of(self.scene)
         return tuple(
-            sights[one.sight].cue(one.column, is_turned=one.is_turned) for one in self.seen if one.column is not None
+            sights[one.sight].cue(self.scene, one.sight, one.column, is_turned=one.is_turned)
+            for one in self.seen
+            if one.column is not None
         )
 
 

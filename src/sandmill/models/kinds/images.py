@@ -20,10 +20,10 @@ def _kind(name: str, target: TargetKind, metric: MetricName, curve: Curve, **mor
         "gate": "sandmill.quality.media.images:image_findings",
         "hidden": 0.4,
         "least_feedback": 600,
-        "most_feedback": 1200,
+        "most_feedback": 1000,
         "least_final": 900,
-        "most_final": 2400,
-        "pilot": 1200,
+        "most_final": 3200,
+        "pilot": 1000,
     }
     tasks = MappingProxyType({(target, metric): curve})
     return Kind(name=name, modality=Modality.IMAGE, tasks=tasks, **{**shared, **more})

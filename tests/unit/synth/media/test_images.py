@@ -7,10 +7,10 @@ import numpy as np
 import polars as pl
 import pytest
 from PIL import Image, PngImagePlugin
-
 from sandmill.calibrate.solvers.media.images import read_pictures
+
 from sandmill.layouts.archives import archive_excess
-from sandmill.layouts.image_archive import IMAGE_ARCHIVE
+from sandmill.layouts.images import IMAGE_ARCHIVE
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.channels.images import ImageChannel, Seen
 from sandmill.models.spec import Sizes
