@@ -225,7 +225,7 @@ class MediaFiles(Layout):
         places |= {copy.train: sum(counts.values()) for copy in self.copies if copy.train == copy.test}
         for place, items in places.items():
             if place.endswith("/"):
-                yield from _folder_excess(public, place, items)
+                yield from folder_excess(public, place, items)
             else:
                 yield from archive_excess(place, public[place], items, self.item)
 
@@ -235,12 +235,9 @@ class MediaFiles(Layout):
             return True
         faults: list[str] = []
         names = [name for name, _ in self._listed(public, self.test_items, faults)]
-        form = template(self.name)
-        if form.fields != ("id",):
-            return bool(faults)
-        in_name = template(self.train_name or self.name)
-        shown = in_name.pattern(facts.classes) if in_name.holds("label") and facts.classes else None
-        is_odd = [not form.pattern().fullmatch(name) or bool(shown and shown.fullmatch(name)) for name in names]
+        plain, in_name = template(self.name).pattern(), template(self.train_name or self.name)
+        labelled = in_name.pattern(facts.classes) if in_name.holds("label") and facts.classes else None
+        is_odd = (not plain.fullmatch(name) or bool(labelled and labelled.fullmatch(name)) for name in names)
         return bool(faults) or any(is_odd)
 
     def contents(self, facts: TaskFacts, sizes: Sizes) -> list[tuple[str, str]]:
@@ -391,7 +388,8 @@ def _typed(frame: pl.DataFrame, order: list[str], name: str, faults: list[str]) 
     return frame.with_columns(pl.Series("content", texts, dtype=pl.String))
 
 
-def _folder_excess(public: Mapping[str, bytes], folder: str, items: int) -> Iterator[str]:
+def folder_excess(public: Mapping[str, bytes], folder: str, items: int) -> Iterator[str]:
+    """Say why a folder holds other numbers of items, more bytes or larger items than a micro task's."""
     found = {path: content for path, content in public.items() if path.startswith(folder)}
     if len(found) != items:
         yield f"{folder} has {len(found)} files; its design has {items}"

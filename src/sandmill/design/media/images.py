@@ -25,9 +25,9 @@ class ImageDesign:
     blur: Range = (0.0, 0.4)
     is_grey: bool = False
 
-    def choose_medium(self, streams: Streams) -> ImageMedium:
-        """Draw the domain of a design, from the folder of the kind."""
-        return draw_medium(f"images/{self.kind}", ImageMedium, streams)
+    def choose_medium(self, place: float) -> ImageMedium:
+        """Return the domain of a design by its place among all of the kind."""
+        return draw_medium(f"images/{self.kind}", ImageMedium, place)
 
     def choose_channel(self, medium: ImageMedium, columns: Sequence[Column], streams: Streams) -> ImageChannel:
         """Draw the nuisance, and whether a large value shows much or little of a thing.

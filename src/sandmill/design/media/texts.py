@@ -15,9 +15,9 @@ _WORDS_OF_A_LIST = 3
 """Words of a longer list that one design uses, so that no word means the same in all designs."""
 
 
-def choose_medium(streams: Streams) -> TextMedium:
-    """Draw the domain of a design."""
-    return draw_medium("texts", TextMedium, streams)
+def choose_medium(place: float) -> TextMedium:
+    """Return the domain of a design by its place among all."""
+    return draw_medium("texts", TextMedium, place)
 
 
 def choose_channel(medium: TextMedium, columns: Sequence[Column], streams: Streams) -> TextChannel:
