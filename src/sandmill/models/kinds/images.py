@@ -32,7 +32,12 @@ def _kind(name: str, target: TargetKind, metric: MetricName, curve: Curve, **mor
 IMAGE_ARCHIVE = _kind("image_archive", TargetKind.BINARY, MetricName.LOG_LOSS, (0.50, 0.60, 0.67, 0.78, 0.98))
 IMAGE_LABELS = _kind("image_labels", TargetKind.BINARY, MetricName.ROC_AUC, (0.35, 0.40, 0.46, 0.58, 0.80))
 IMAGE_GRADES = _kind(
-    "image_grades", TargetKind.ORDINAL, MetricName.QWK, (0.35, 0.42, 0.5, 0.62, 0.82), grades=(5, 5), id_column="id_code"
+    "image_grades",
+    TargetKind.ORDINAL,
+    MetricName.QWK,
+    (0.35, 0.42, 0.5, 0.62, 0.82),
+    grades=(5, 5),
+    id_column="id_code",
 )
 IMAGE_CLASSES = _kind(
     "image_classes", TargetKind.MULTICLASS, MetricName.LOG_LOSS, (0.5, 0.6, 0.7, 0.8, 0.95), classes=(12, 20)
