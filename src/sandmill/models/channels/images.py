@@ -28,6 +28,7 @@ class Seen(Frozen):
 class ImageChannel(Channel):
     """Small pictures of a scene, and the nuisance in them that is independent of every latent column."""
 
+    kind: str = "image_archive"
     scene: Scene = "objects"
     file: PictureFile = "png"
     is_grey: bool = False

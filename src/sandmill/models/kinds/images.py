@@ -22,7 +22,7 @@ def _kind(name: str, target: TargetKind, metric: MetricName, curve: Curve, **mor
         "least_feedback": 600,
         "most_feedback": 1000,
         "least_final": 900,
-        "most_final": 3200,
+        "most_final": 4000,
         "pilot": 1000,
     }
     tasks = MappingProxyType({(target, metric): curve})
