@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from sandmill.calibrate.scripts.layout import imports
 from sandmill.layouts.base import layout_of
 from sandmill.layouts.folder import write_files
 from sandmill.models.kinds import kind_named
@@ -19,21 +20,7 @@ import sys
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[name] = "1"
 
-import re
 import warnings
-
-import numpy as np
-import pandas as pd
-from sklearn.ensemble import (
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
-from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 warnings.simplefilter("ignore")
 '''
@@ -78,7 +65,8 @@ def script_of(facts: TaskFacts) -> str:
         "IS_CLASS": bool(facts.classes),
     }
     constants = "\n".join(f"{name} = {value!r}" for name, value in names.items())
-    return "\n".join([HEAD, constants, *kind.load("reader").source(facts), TAIL])
+    body = "\n".join([constants, *kind.load("reader").source(facts), TAIL])
+    return "\n".join([HEAD, *imports(body), "", body])
 
 
 def write_items(spec: TaskSpec, facts: TaskFacts, rows: tuple[int, int], folder: Path) -> None:
