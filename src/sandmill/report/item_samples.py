@@ -70,7 +70,7 @@ def describe_item(content: bytes) -> list[str]:
             return _describe_picture(content)
         if content[:4] in (b"RIFF", b"FORM"):
             return _describe_sound(content)
-    except Exception:  # Pillow raises errors of any kind on damaged files.
+    except Exception:  # noqa: BLE001 - Pillow raises errors of any kind on damaged files
         return [f"{len(content)} bytes that cannot be decoded"]
     return _describe_text(content.decode(errors="replace"))
 
