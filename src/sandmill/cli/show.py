@@ -218,6 +218,7 @@ def _print_task(record: "TaskRecord", lineage: bool) -> None:
     console.print(f"{record.task_id} {_short(spec.story.title)}", style="bold")
     console.print("\n".join(f"  {visible(line)}" for line in spec.story.overview.split("\n")) + "\n")
     sizes = spec.sizes
+    unscored = f", {spec.unscored_items} not scored" if spec.unscored_items else ""
     direction = "lower" if measured.is_lower_better else "higher"
     difficulty, thresholds, rate = measured.difficulty, measured.thresholds, measured.solve_rate
     truths = record.verification.truths
@@ -226,7 +227,7 @@ def _print_task(record: "TaskRecord", lineage: bool) -> None:
         "domain": spec.domain,
         "structure": spec.structure_label,
         "metric": f"{spec.metric}, {direction} is better",
-        "rows": f"{sizes.train} train, {sizes.feedback} feedback, {sizes.final} final",
+        "rows": f"{sizes.train} train, {sizes.feedback} feedback, {sizes.final} final{unscored}",
         "rule": ", ".join(spec.mechanism.motif_names),
         "difficulty": f"{difficulty.band} {difficulty.value:.3f} ({difficulty.low:.3f} to {difficulty.high:.3f}), "
         f"asked for {record.wanted}",

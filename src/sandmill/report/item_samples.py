@@ -32,7 +32,7 @@ def item_samples(package: TaskPackage) -> list[str]:
     layout = layout_of(spec)
     faults = [*layout.path_faults(spec, package.public)]
     if not faults:
-        faults = [*layout.excess(package.public, spec.sizes)]
+        faults = [*layout.excess(package.public, spec.file_sizes)]
     if not faults:
         items = layout.read(package.public, facts, spec.feature_columns, spec.only_in_training)
         faults = [*items.faults]
