@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 from PIL import Image, PngImagePlugin
-from sandmill.calibrate.solvers.media import image_features, image_measures
 
+from sandmill.calibrate.solvers.media import image_measures
 from sandmill.layouts.archives import archive_excess
 from sandmill.layouts.images import IMAGE_ARCHIVE
 from sandmill.mechanism.row_numbers import RowNumbers
