@@ -8,7 +8,7 @@ import pytest
 from sandmill.store.files import Store
 from tests.releases import REPOSITORY
 
-pytestmark = [pytest.mark.xdist_group("prefect"), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("prefect"), pytest.mark.timeout(600)]
 
 
 def _run(*command: object, server: str = "") -> "subprocess.CompletedProcess[str]":

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sandmill.metrics.forms import form_of
 from sandmill.models.calibration import Tier
+from sandmill.models.kinds import kind_named
 from sandmill.models.package import TaskFacts
 
 Rows = slice | NDArray[np.intp] | NDArray[np.bool_]
@@ -123,6 +124,13 @@ PANEL: tuple[Entry, ...] = (
 """The ladder, weakest tier first. One entry set for all tasks: an entry never knows how a task was made."""
 
 
+def entries_of(kind: str) -> tuple[Entry, ...]:
+    """Return the panel of a kind: its own, or that of tables."""
+    found = kind_named(kind)
+    own: tuple[Entry, ...] = found.load("panel").ENTRIES if found.panel else PANEL
+    return own
+
+
 @dataclass(frozen=True)
 class PanelRun:
     """What one solver did on one task."""
@@ -175,6 +183,11 @@ class Panel:
         if earlier is not None and _train_alike(self._table, earlier._table):
             self._table.learned = earlier._table.learned
 
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The ladder."""
+        return PANEL
+
     def run(self, names: Sequence[str] | None = None) -> list[PanelRun]:
         """Solve the task with every entry, or with those named, in the panel's order.
 
@@ -187,8 +200,8 @@ class Panel:
         from sklearn import config_context
         from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-        known = {entry.name: entry for entry in PANEL}
-        wanted = PANEL if names is None else [known[name] for name in names]
+        known = {entry.name: entry for entry in self.entries}
+        wanted = self.entries if names is None else [known[name] for name in names]
         # Checks of scikit-learn's arguments change no number and take their time.
         with threadpool_limits(1), config_context(skip_parameter_validation=True):
             return [self._run(entry) for entry in wanted]
@@ -245,9 +258,18 @@ class Panel:
         return PanelRun(name, tier, None, None, failure) if failure else run
 
 
+def open_panel(folder: Path, facts: TaskFacts, earlier: "Panel | None" = None) -> Panel:
+    """Return the panel of a task: that of its kind if it has one of its own, else the ladder of tables."""
+    if kind_named(facts.kind).panel:
+        from sandmill.calibrate.own_panel import OwnPanel
+
+        return OwnPanel(folder, facts)
+    return Panel(folder, facts, earlier)
+
+
 def run_panel(folder: Path, facts: TaskFacts, names: Sequence[str] | None = None) -> list[PanelRun]:
     """Solve a task with every entry, or with those named: `Panel.run` on a folder."""
-    return Panel(folder, facts).run(names)
+    return open_panel(folder, facts).run(names)
 
 
 def _train_alike(table: Any, other: Any) -> bool:

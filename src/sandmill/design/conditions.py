@@ -79,7 +79,9 @@ def possible_splits(structure: Structure, faults: Collection[PathologyKind]) -> 
     return (SplitKind.STRATIFIED,) if is_rare else (SplitKind.RANDOM, SplitKind.STRATIFIED)
 
 
-def no_faults(structure: Structure) -> Conditions:
-    """Conditions of a design whose columns are not in the files: nothing can be missing or wrong in them."""
-    dated = frozenset({PathologyKind.TIMESTAMPS}) if structure.columns.date else frozenset()
-    return Conditions(structure.split or SplitKind.RANDOM, dated)
+def media_conditions(structure: Structure, may_miss: Collection[str] = ()) -> Conditions:
+    """Conditions of a design whose columns are not all in the files: only cells beside the items can be missing."""
+    faults = {PathologyKind.TIMESTAMPS} if structure.columns.date else set()
+    if may_miss and PathologyKind.MISSING in structure.pathologies:
+        faults.add(PathologyKind.MISSING)
+    return Conditions(structure.split or SplitKind.RANDOM, frozenset(faults))

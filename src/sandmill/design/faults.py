@@ -1,6 +1,6 @@
 """Draw the faults of a design's tables, at rates that leave 50 to 200 training rows solvable."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from sandmill.design.columns import may_be_wrong
@@ -73,11 +73,17 @@ def choose_faults(
     rule: Rule,
     severity: Severity,
     streams: Streams,
+    only: Collection[str] | None = None,
 ) -> tuple[faults.Pathology, ...]:
-    """Draw the faults of a design. A column's cells have at most one fault, columns of told motifs have none."""
+    """Draw the faults of a design. A column's cells have at most one fault, columns of told motifs have none.
+
+    `only` names the columns that may have faults; None: all.
+    """
     found = [*_label_noise(conditions, link, severity, streams), *_copies(conditions, streams)]
     eligible = [
-        column for column in may_be_wrong(columns) if column.name not in rule.told_columns and not column.in_text
+        column
+        for column in may_be_wrong(columns)
+        if column.name not in rule.told_columns and not column.in_text and (only is None or column.name in only)
     ]
     if PathologyKind.MISSING in conditions.faults:
         order = severity.ordered(eligible, "gap order", streams)

@@ -11,12 +11,13 @@ import numpy as np
 
 from sandmill.design.child_hints import fewer_rows
 from sandmill.design.columns import choose_columns, exact_shares
-from sandmill.design.conditions import Conditions, choose_conditions, no_faults
+from sandmill.design.conditions import Conditions, choose_conditions, media_conditions
 from sandmill.design.dependence import limits_of
 from sandmill.design.draft_rule import orient, rule_of
 from sandmill.design.faults import Severity, choose_faults
 from sandmill.design.hints import HintPlan, add_spare, choose_hints, draw_asides
 from sandmill.design.lexicon import load_domains
+from sandmill.design.media.told import with_told_forms
 from sandmill.design.prior_graph import Priors, draw_priors, orient_terms, prior_of, spread_for, with_noise
 from sandmill.design.rule import assign_weights, choose_rule, variance_shares
 from sandmill.design.standardize import standardize
@@ -26,7 +27,7 @@ from sandmill.design.telling import tell
 from sandmill.design.vocabulary import choose_vocabulary
 from sandmill.models.base import Band
 from sandmill.models.domain import Domain
-from sandmill.models.kinds import TABLE, kind_of
+from sandmill.models.kinds import TABLE, Kind, kind_of
 from sandmill.models.knowledge import Knowledge, TargetPrior
 from sandmill.models.links import BinaryLink, CountLink, Link, MultilabelLink, class_names, output_count
 from sandmill.models.mechanism import Mechanism
@@ -64,17 +65,24 @@ def design_task(
     knobs = knobs or Knobs.all_at(hardness)
     draft, structure = slot.draft, slot.structure
     kind = kind_of(structure) or TABLE
+    if kind.designer:
+        spec: TaskSpec = kind.load("designer")(slot, streams, hardness, parent, knobs)
+        return spec
     medium = kind.load("design").choose_medium(streams) if kind.design else None
-    domain = draft.domain if draft else medium.domain if medium else _choose_domain(slot, streams)
+    domain = draft.domain if draft else with_told_forms(medium) if medium else _choose_domain(slot, streams)
     conditions = (
-        no_faults(structure) if medium else choose_conditions(structure, streams, draft.faults if draft else None)
+        media_conditions(structure, medium.may_miss)
+        if medium
+        else choose_conditions(structure, streams, draft.faults if draft else None)
     )
+    needed, unseen = (frozenset(medium.needed), frozenset(medium.unseen)) if medium else (frozenset(), frozenset())
     vocabulary = choose_vocabulary(domain, conditions, streams)
-    target = choose_target(structure, domain.targets, knobs.signal, streams.generator("target"))
-    knows = Knowledge() if draft or medium else domain.knows
+    target = choose_target(structure, domain.targets, knobs.signal, streams.generator("target"), kind.classes)
+    knows = Knowledge() if draft else domain.knows
     prior = prior_of(knows.targets, target.link, target.name)
     # What only texts state is out of reach of the models that decide difficulty, so easy tasks state nothing.
-    plan = choose_hints(vocabulary, streams) if knows.targets and slot.band is not Band.EASY else HintPlan()
+    may_tell = knows.targets or (medium and kind.medals == "milestones")
+    plan = choose_hints(vocabulary, streams) if may_tell and slot.band is not Band.EASY else HintPlan()
     priors = Priors()
     if prior:
         priors = draw_priors(prior, vocabulary, plan.told_columns, streams.generator("priors"))
@@ -82,20 +90,22 @@ def design_task(
     drawn = (
         rule_of(draft.motifs, vocabulary, conditions, draws)
         if draft
-        else choose_rule(vocabulary, conditions, draws, priors.motifs, plan.told_columns)
+        else choose_rule(vocabulary, conditions, draws, priors.motifs, plan.told_columns | unseen)
     )
     hidden = knobs.skills * kind.hidden
     plan = add_spare(plan, drawn.read, vocabulary, streams).at(hidden)
-    rule = replace(drawn.at(hidden), told_columns=plan.told_columns, named=plan.columns)
+    rule = replace(drawn.at(hidden), told_columns=plan.told_columns, named=plan.columns | needed)
     columns = choose_columns(structure, vocabulary, conditions, rule, knobs.distractors, streams)
     telling = tell(plan, rule, columns, domain, streams)
     columns, rule = telling.columns, telling.rule
     link = with_noise(target.link, knows.targets, target.name, knobs.signal)
-    shares = _class_shares(structure, conditions, link, prior, streams.generator("shares"))
+    shares = _class_shares(structure, conditions, link, prior, streams.generator("shares"), kind)
     signal = _signal(link, structure.target, knobs.signal, prior, shares)
     terms = assign_weights(rule, hidden, output_count(link), signal, streams.generator("weights"))
     severity = Severity(knobs.faults, variance_shares(terms))
-    drawn_faults = choose_faults(structure, conditions, link, columns, rule, severity, streams)
+    drawn_faults = choose_faults(
+        structure, conditions, link, columns, rule, severity, streams, medium.may_miss if medium else None
+    )
     faults, hints = telling.mark(drawn_faults, streams)
     unscaled = Mechanism(
         columns=columns,
@@ -122,7 +132,7 @@ def design_task(
         mechanism=standardize(unscaled, shares, streams.child("standardize")),
         sizes=fewer_rows(
             Sizes(
-                train=round(_between((ROWS_EASIEST, ROWS_HARDEST), knobs.rows)),
+                train=round(_between(kind.train, knobs.rows)),
                 feedback=kind.most_feedback,
                 final=kind.most_final,
             ),
@@ -161,19 +171,30 @@ def _signal(
     return _between(_LOG_COUNTS, hardness) if isinstance(link, CountLink) else 1.0
 
 
-def shares_of_two(structure: Structure, has_imbalance: bool, usual: float | None = None) -> tuple[float, float]:
+def shares_of_two(
+    structure: Structure, has_imbalance: bool, usual: float | None = None, largest: float = _MOST_MAJORITY
+) -> tuple[float, float]:
     """Return the class shares in designs of a binary structure: the seed's, clipped away from 0.5 and the extremes.
 
-    `usual` is the target's share in its domain, for seeds that state none.
+    Args:
+        structure: of the seed.
+        has_imbalance: whether imbalance is a fault of the design.
+        usual: the target's share in its domain, for seeds that state none.
+        largest: share of the larger class, at most, without imbalance.
     """
     share = structure.positive_share if structure.positive_share is not None else usual or 0.4
     is_rare = has_imbalance and structure.metric not in _IMBALANCE_INSENSITIVE
-    major = min(max(share, 1 - share, _LEAST_MAJORITY), _MOST_IMBALANCE if is_rare else _MOST_MAJORITY)
+    major = min(max(share, 1 - share, _LEAST_MAJORITY), max(_MOST_IMBALANCE, largest) if is_rare else largest)
     return (major, round(1 - major, 4)) if share < 0.5 else (round(1 - major, 4), major)
 
 
 def _class_shares(
-    structure: Structure, conditions: Conditions, link: Link, prior: TargetPrior | None, rng: np.random.Generator
+    structure: Structure,
+    conditions: Conditions,
+    link: Link,
+    prior: TargetPrior | None,
+    rng: np.random.Generator,
+    kind: Kind = TABLE,
 ) -> tuple[float, ...]:
     """Return the wanted share of each class or label: clipped shares of the seed for two classes, else random ones."""
     names = class_names(link)
@@ -181,7 +202,7 @@ def _class_shares(
         return tuple(round(float(share), 4) for share in rng.uniform(0.15, 0.5, len(names)))
     if len(names) == 2:
         usual = prior.share if prior else None
-        return shares_of_two(structure, PathologyKind.IMBALANCE in conditions.faults, usual)
+        return shares_of_two(structure, PathologyKind.IMBALANCE in conditions.faults, usual, kind.largest_class)
     if not names:
         return ()
     evenness = (0.4, 2.0) if PathologyKind.IMBALANCE in conditions.faults else (0.7, 1.4)

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from sandmill.design.conditions import WITH_STRATA, possible_splits
 from sandmill.design.grammar import ROWS_EASIEST, ROWS_HARDEST, shares_of_two
-from sandmill.design.targets import MOST_CLASSES, MOST_GRADES, MOST_LABELS, MOST_NUMBERS
+from sandmill.design.targets import MOST_GRADES, MOST_LABELS, MOST_NUMBERS
+from sandmill.models.kinds import TABLE, kind_of
 from sandmill.models.structure import PathologyKind, SplitKind, Structure, TargetKind
 
 NEVER_KEPT = (
@@ -17,7 +18,6 @@ NEVER_KEPT = (
 """Parts of a seed that grammar designs never take over."""
 
 _LIMITS = {
-    TargetKind.MULTICLASS: ("classes", MOST_CLASSES),
     TargetKind.ORDINAL: ("grades", MOST_GRADES),
     TargetKind.MULTILABEL: ("labels", MOST_LABELS),
     TargetKind.MULTI_TARGET: ("numbers to predict", MOST_NUMBERS),
@@ -52,7 +52,8 @@ def lost_of(structure: Structure) -> Iterator[str]:
         designed = _designed_share(structure)
         if abs(designed - structure.positive_share) > _SHARE_TOLERANCE:
             yield f"positive share {structure.positive_share:g} (designs have {designed:g})"
-    name, most = _LIMITS.get(structure.target, ("", 0))
+    limits = _LIMITS | {TargetKind.MULTICLASS: ("classes", (kind_of(structure) or TABLE).classes[1])}
+    name, most = limits.get(structure.target, ("", 0))
     counted = structure.n_classes if structure.target in WITH_STRATA else structure.n_targets
     if name and (counted or 0) > most:
         yield f"{counted} {name} (designs have at most {most})"
@@ -63,7 +64,9 @@ def lost_of(structure: Structure) -> Iterator[str]:
 
 
 def _designed_share(structure: Structure) -> float:
-    return shares_of_two(structure, PathologyKind.IMBALANCE in structure.pathologies)[1]
+    kind = kind_of(structure) or TABLE
+    has_imbalance = kind.shows_columns and PathologyKind.IMBALANCE in structure.pathologies
+    return shares_of_two(structure, has_imbalance, largest=kind.largest_class)[1]
 
 
 def _lost_faults(structure: Structure) -> Iterator[tuple[PathologyKind, str]]:

@@ -26,7 +26,8 @@ def write_media_story(medium: Medium, channel: Channel, target: Target, streams:
     domain, held = medium.domain, {*channel.shown, *channel.only_in_training}
     words = (*domain.numeric, *domain.categorical, *domain.high_cardinality, *domain.dates, *domain.units)
     meanings = {word.name: word.meaning for word in words if word.name in held}
-    return _story(domain, {medium.column: medium.meaning, **meanings}, target, streams)
+    units = next((unit.plural for unit in domain.units if unit.name in held), None)
+    return _story(domain, {medium.column: medium.meaning, **meanings}, target, streams, units)
 
 
 def _story(

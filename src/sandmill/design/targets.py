@@ -38,8 +38,21 @@ class Target:
     """Meanings of the target columns where there are several."""
 
 
-def choose_target(structure: Structure, targets: TargetWords, hardness: float, rng: np.random.Generator) -> Target:
+def choose_target(
+    structure: Structure,
+    targets: TargetWords,
+    hardness: float,
+    rng: np.random.Generator,
+    classes: tuple[int, int] = (LEAST_CLASSES, MOST_CLASSES),
+) -> Target:
     """Draw the target. Hardness, 0 to 1, sets the number of classes or labels and the noise, not the target itself.
+
+    Args:
+        structure: of the seed.
+        targets: what the domain offers.
+        hardness: position of the knob.
+        rng: generator of the draws.
+        classes: fewest and most classes of a multiclass target.
 
     Raises:
         ValueError: if the grammar cannot make targets of this kind.
@@ -50,9 +63,9 @@ def choose_target(structure: Structure, targets: TargetWords, hardness: float, r
             return Target(links.BinaryLink(intercept=0.0), two.name, two.meaning)
         case TargetKind.MULTICLASS:
             many = _pick(targets.multiclass, rng)
-            count = _count(LEAST_CLASSES, MOST_CLASSES, structure.n_classes, hardness, rng)
-            classes = _some(many.classes, count, rng)
-            return Target(links.MulticlassLink(classes=classes, intercepts=(0.0,) * count), many.name, many.meaning)
+            count = _count(*classes, structure.n_classes, hardness, rng)
+            names = _some(many.classes, count, rng)
+            return Target(links.MulticlassLink(classes=names, intercepts=(0.0,) * count), many.name, many.meaning)
         case TargetKind.ORDINAL:
             grade = _pick(targets.ordinal, rng)
             count = _count(_LEAST_GRADES, MOST_GRADES, structure.n_classes, hardness, rng)

@@ -84,7 +84,7 @@ class Feedback:
                 outcome = Outcome.NO_SUBMISSION if result.outcome is Outcome.OK else result.outcome
                 return self._answer_unscored(outcome)
             try:
-                prediction = parse_submission(submission, self._facts, self._answers.ids)
+                prediction = parse_submission(submission, self._facts, self._answers.ids, self._answers.lengths)
             except InvalidSubmission as error:
                 problems = tuple(map(str, error.problems))
                 return self._answer_unscored(Outcome.INVALID_SUBMISSION, problems=problems)

@@ -26,9 +26,10 @@ def check_format(submission: bytes | None, private: PrivateHalf) -> FormatReport
     """Check file, header, ids and values of a submission. None is a missing submission."""
     if submission is None:
         return FormatReport()
+    answers = private.answers
     formal = tuple(Check)[: tuple(Check).index(Check.VALUES) + 1]
     try:
-        parse_submission(submission, private.task.facts, private.answers.ids)
+        parse_submission(submission, private.task.facts, answers.ids, answers.lengths)
     except InvalidSubmission as error:
         return FormatReport(formal[: error.passed], tuple(map(str, error.problems)))
     return FormatReport(formal)

@@ -6,7 +6,7 @@ from typing import Any
 
 from sandmill.errors import Problem
 from sandmill.metrics.forms import form_of
-from sandmill.metrics.support import ANSWER_FORMS
+from sandmill.metrics.support import ANSWER_FORMS, RENDERED_FORMS, possible_forms
 from sandmill.models.calibration import Calibration
 from sandmill.models.package import TaskFacts
 from sandmill.models.task_file import TaskFile
@@ -15,6 +15,8 @@ MOST_CLASSES = 10_000
 """Classes, labels or columns of a submission."""
 MOST_PLACES = 1000
 """Places of a ranked list that count."""
+MOST_SIDE = 1000
+"""Pixels of a side of a picture that is a target."""
 MOST_CELLS = 20_000_000
 """Numbers in one table of the grader: 160 MB."""
 
@@ -29,9 +31,10 @@ def task_problems(task: TaskFile) -> list[Problem]:
 
 def answers_problem(content: bytes, facts: TaskFacts) -> Problem | None:
     """Return a problem if answers have too many cells to grade. Lines are counted without parsing."""
+    form = form_of(facts)
     lines = content.count(b"\n") + content.count(b"\r") - content.count(b"\r\n")
-    columns = form_of(facts).width(facts)
-    width = max(1, len(facts.submission_columns), len(facts.target_columns), columns)
+    columns = form.width(facts)
+    width = max(1, len(facts.submission_columns), len(facts.target_columns), columns // form.rows_each(facts))
     # Metrics of named classes count every pair of classes.
     cells = max(lines * width, 0 if columns else len(facts.classes) ** 2)
     if cells <= MOST_CELLS:
@@ -40,12 +43,17 @@ def answers_problem(content: bytes, facts: TaskFacts) -> Problem | None:
 
 
 def _facts_problems(facts: TaskFacts) -> Iterator[Problem]:
-    encoding = ANSWER_FORMS.get((facts.target, facts.metric))
-    if encoding is None:
-        expected = ", ".join(sorted(metric for target, metric in ANSWER_FORMS if target is facts.target))
+    forms = possible_forms(facts.target, facts.metric)
+    if not forms:
+        pairs = (*ANSWER_FORMS, *RENDERED_FORMS)
+        expected = ", ".join(sorted(metric for target, metric in pairs if target is facts.target))
         yield Problem("facts.metric", f"{facts.metric} for a {facts.target} target", f"one of {expected}")
-    elif encoding != facts.encoding:
-        yield Problem("facts.encoding", facts.encoding, f"{encoding}, as {facts.metric} needs")
+    elif facts.encoding not in forms:
+        yield Problem("facts.encoding", facts.encoding, f"{' or '.join(forms)}, as {facts.metric} needs")
+    if facts.encoding == "dense" and facts.shape is None:
+        yield Problem("facts.shape", "none", "rows and columns of the picture that is the target")
+    if facts.shape and not (min(facts.shape) > 0 and max(facts.shape) <= MOST_SIDE):
+        yield Problem("facts.shape", f"{facts.shape[0]} x {facts.shape[1]}", f"from 1 to {MOST_SIDE} pixels a side")
     columns = facts.submission_columns
     for name, values in (("classes", facts.classes), ("submission_columns", columns)):
         if len(values) > MOST_CLASSES:

@@ -87,7 +87,7 @@ def _score_parts(submission: bytes, answers: Answers, facts: TaskFacts) -> tuple
     Unexpected errors are logged and raised as `InvalidSubmission` too, so that one file does not stop a training run.
     """
     try:
-        prediction = parse_submission(submission, facts, answers.ids)
+        prediction = parse_submission(submission, facts, answers.ids, answers.lengths)
         metric = get_metric(facts.metric)
         with np.errstate(all="ignore"):
             final, feedback = (

@@ -111,7 +111,7 @@ def _parse_answers(content: bytes, task: TaskFile, where: str) -> Answers:
         raise InputError(where, [Problem("file", saw, "the file as pulled", _PULL_AGAIN)], "") from error
     if not answers.ids:
         raise InputError(where, [Problem("file", "no rows", "the file as pulled", _PULL_AGAIN)], "")
-    for column in (answers.truth, answers.is_final, answers.is_scored):
+    for column in (answers.truth, answers.is_final, answers.is_scored, answers.lengths):
         if column is not None:
             # The arrays are cached and shared.
             column.setflags(write=False)

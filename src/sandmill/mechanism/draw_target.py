@@ -12,7 +12,8 @@ def draw_target(link: links.Link, eta: Floats, row_numbers: RowNumbers) -> Float
     """Draw a target for each row from its latent scores, shape (rows, outputs).
 
     Returns:
-        Class codes or one number, shape (rows,). Labels as 0/1 or several numbers, shape (rows, outputs).
+        Class codes or one number, shape (rows,); zeros where targets are rendered. Labels as 0/1 or several numbers,
+        shape (rows, outputs).
     """
     match link:
         case links.MultilabelLink(intercepts=intercepts):
@@ -30,6 +31,8 @@ def draw_target(link: links.Link, eta: Floats, row_numbers: RowNumbers) -> Float
             return _codes(expit(np.asarray(cuts) - eta), row_numbers.uniforms("target"))
         case links.GaussianLink() | links.PositiveLink():
             return _number(link, eta[:, 0], row_numbers.uniforms("target"))
+        case links.RenderedLink():
+            return np.zeros(len(eta))
         case links.CountLink(intercept=intercept, dispersion=dispersion):
             gamma = gammaincinv(1 / dispersion, row_numbers.uniforms("target rate")) * dispersion
             return _poisson(np.asarray(gamma * np.exp(intercept + eta[:, 0])), row_numbers.uniforms("target"))

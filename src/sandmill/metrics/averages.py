@@ -27,6 +27,16 @@ def mean_of(loss: RowLoss, finish: Callable[[Floats], Floats] | None = None) -> 
     return resample
 
 
+def over_places(loss: RowLoss) -> RowLoss:
+    """Make losses of items of the losses of their places: the mean, all items having as many."""
+
+    def losses(truth: Array, prediction: Array) -> Floats:
+        by_place = loss(truth, prediction)
+        return by_place if by_place.ndim == 1 else np.asarray(by_place.mean(axis=1), dtype=np.float64)
+
+    return losses
+
+
 def ratio_of(parts: Callable[[Array, Array], tuple[Floats, Floats]]) -> Resample:
     """Make a metric that is the ratio of two sums over rows. The score is 0 where the denominator is 0."""
 
@@ -46,6 +56,17 @@ def hits(truth: Array, prediction: Array) -> Floats:
     """Return 1 for each row with the right class or the right label set, else 0."""
     same = truth == prediction
     return np.asarray(same if same.ndim == 1 else same.all(axis=1), dtype=np.float64)
+
+
+def right_texts(truth: Array, prediction: Array) -> tuple[Floats, Floats]:
+    """Return, for each item, how many of its texts are exactly right, and how many it has.
+
+    Arrays have shape (items, places), None after the last place of an item.
+    """
+    is_place = np.not_equal(truth, None).astype(np.bool_)
+    right = np.equal(truth, prediction).astype(np.bool_) & is_place
+    axes = tuple(range(1, truth.ndim))
+    return right.sum(axis=axes, dtype=np.float64), is_place.sum(axis=axes, dtype=np.float64)
 
 
 def log_losses(truth: Array, prediction: Array) -> Floats:

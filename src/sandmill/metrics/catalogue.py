@@ -62,6 +62,13 @@ _TABLE = (
         rule=u.likeliest_class,
     ),
     Metric(
+        name=MetricName.ACCURACY_TEXT,
+        title="accuracy of texts",
+        definition="the number of rows whose text is exactly the true one, divided by the number of rows",
+        resample=a.ratio_of(a.right_texts),
+        rule=u.not_drawn,
+    ),
+    Metric(
         name=MetricName.TOP1_ERROR,
         title="top-1 classification error",
         definition="the number of rows whose class is named wrongly, divided by the number of rows",
@@ -204,7 +211,7 @@ _TABLE = (
         title="root mean squared error (RMSE)",
         definition="the square root of the mean over rows of (prediction - truth)^2",
         is_lower_better=True,
-        resample=a.mean_of(a.squared_errors, np.sqrt),
+        resample=a.mean_of(a.over_places(a.squared_errors), np.sqrt),
         rule=u.mean,
     ),
     Metric(

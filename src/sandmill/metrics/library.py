@@ -79,6 +79,11 @@ def _pairs(truth: Array, prediction: Array) -> float:
     return _call("roc_auc_score", truth.ravel(), prediction.ravel())
 
 
+def _rmse(truth: Array, prediction: Array) -> float:
+    """Compute RMSE over all places of all items. Scikit-learn would average over columns."""
+    return _call("root_mean_squared_error", truth.ravel(), prediction.ravel())
+
+
 def _label_ranking(truth: Array, prediction: Array) -> float:
     held = truth.sum(axis=1)
     return _call("label_ranking_average_precision_score", truth, prediction, sample_weight=held)
@@ -129,7 +134,7 @@ SCORERS: dict[MetricName, Scorer] = {
     _N.COHEN_KAPPA: _sklearn("cohen_kappa_score"),
     _N.HAMMING_LOSS: _sklearn("hamming_loss"),
     _N.EXACT_MATCH: _sklearn("accuracy_score"),
-    _N.RMSE: _sklearn("root_mean_squared_error"),
+    _N.RMSE: _rmse,
     _N.RMSE_COLUMNS: _sklearn("root_mean_squared_error"),
     _N.RMSLE: _sklearn("root_mean_squared_log_error"),
     _N.RMSLE_COLUMNS: _sklearn("root_mean_squared_log_error"),

@@ -3,7 +3,7 @@
 from sandmill.errors import Problem, RequestError
 from sandmill.metrics.base import Metric
 from sandmill.metrics.catalogue import METRICS
-from sandmill.metrics.support import ANSWER_FORMS
+from sandmill.metrics.support import ANSWER_FORMS, RENDERED_FORMS, possible_forms
 from sandmill.models.structure import MetricName, TargetKind
 
 
@@ -20,14 +20,13 @@ def get_metric(name: MetricName | str) -> Metric:
 
 
 def encoding_for(target: TargetKind, metric: MetricName) -> str:
-    """Return the name of the answer form for a target and metric.
+    """Return the name of the usual answer form for a target and metric.
 
     Raises:
         RequestError: if the metric does not fit the target. The error lists all metrics that do.
     """
-    try:
-        return ANSWER_FORMS[target, metric]
-    except KeyError:
-        fitting = ", ".join(name for kind, name in ANSWER_FORMS if kind is target) or "none yet"
-        expected = f"a metric for this target: {fitting}"
-        raise RequestError("metric", [Problem("metric", f"{target} with {metric}", expected)]) from None
+    if forms := possible_forms(target, metric):
+        return forms[0]
+    fitting = ", ".join(name for kind, name in (*ANSWER_FORMS, *RENDERED_FORMS) if kind is target) or "none yet"
+    expected = f"a metric for this target: {fitting}"
+    raise RequestError("metric", [Problem("metric", f"{target} with {metric}", expected)])

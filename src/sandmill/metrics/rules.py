@@ -123,6 +123,15 @@ def ranked_list(predictive: Predictive, tuning: Predictive | None = None) -> Arr
     return np.asarray(np.argsort(-_shares(predictive), axis=1, kind="stable")[:, :LIST_LENGTH], dtype=np.int64)
 
 
+def not_drawn(predictive: Predictive, tuning: Predictive | None = None) -> Array:
+    """Refuse: targets of the metric are rendered with their best prediction, and have no posterior.
+
+    Raises:
+        TypeError: always.
+    """
+    raise TypeError("targets of this metric have no posterior")
+
+
 def mean(predictive: Predictive, tuning: Predictive | None = None) -> Array:
     """Return the posterior mean."""
     return _number(predictive).mean

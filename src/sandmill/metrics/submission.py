@@ -9,14 +9,14 @@ import io
 from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
-from operator import methodcaller
 
 from sandmill.errors import InvalidSubmission, Problem, shorten
 from sandmill.metrics.answers import Answers, read_answers
 from sandmill.metrics.base import Array
 from sandmill.metrics.decoding import EXPECTED, SUBMISSION, decode_text, name_format
 from sandmill.metrics.forms import form_of
-from sandmill.metrics.forms.base import others
+from sandmill.metrics.forms.base import Lengths, others
+from sandmill.metrics.plain_csv import read_plain
 from sandmill.models.package import TaskFacts
 
 __all__ = ["MAX_SUBMISSION_BYTES", "Answers", "parse_submission", "read_answers"]
@@ -30,22 +30,25 @@ _SLACK = 4
 """Factor on the bytes of a plain submission up to which a file is read."""
 _SPARE_BYTES, _SPARE_ROWS = 1 << 16, 1000
 """Bytes and rows allowed in addition."""
-_UNUSUAL = ('"', "\r", "\n\n")
-"""Text that the fast reader leaves to the csv module."""
-_commas = methodcaller("count", ",")
-_LONGEST_LINE = 1 << 16
-"""Longest line that the fast reader takes. The csv module refuses longer fields with a message."""
 
 
-def parse_submission(content: bytes, facts: TaskFacts, ids: Sequence[str]) -> Array:
+def parse_submission(content: bytes, facts: TaskFacts, ids: Sequence[str], lengths: Lengths = None) -> Array:
     """Parse a submission into a prediction array in the order of `ids`.
 
+    Args:
+        content: of the file.
+        facts: what the task asks for.
+        ids: of the test items.
+        lengths: answer rows of each item, where they differ between items.
+
     Returns:
-        The prediction in the shape and type of the task's answer form.
+        The prediction in the shape and type of the task's answer form. The first axis is the item.
 
     Raises:
         InvalidSubmission: if the submission is not valid. It lists every problem.
     """
+    form = form_of(facts)
+    ids = form.row_ids(ids, facts, lengths)
     header, columns, lines = _read_table(content, facts, ids)
     problems: list[Problem] = []
     found = columns[header.index(facts.id_column)]
@@ -53,10 +56,11 @@ def parse_submission(content: bytes, facts: TaskFacts, ids: Sequence[str]) -> Ar
     by_id = {} if is_in_order else _index_rows(found, ids, problems)
     cells = [columns[header.index(name)] for name in facts.submission_columns]
     passed = _HEADER_PASSED if problems else _HEADER_PASSED + 1
-    values = form_of(facts).read(cells, lines, facts, problems)
+    values = form.read(cells, lines, facts, problems)
     if problems:
         raise InvalidSubmission(SUBMISSION, problems, passed=passed)
-    return values if is_in_order else values[list(map(by_id.__getitem__, ids))]
+    ordered = values if is_in_order else values[list(map(by_id.__getitem__, ids))]
+    return form.to_items(ordered, facts, lengths)
 
 
 def _read_table(
@@ -74,8 +78,8 @@ def _read_table(
         raise InvalidSubmission(SUBMISSION, [Problem("file", saw, f"{EXPECTED}, at most {most} bytes")])
     text = decode_text(content)
     most_rows = 2 * len(ids) + _SPARE_ROWS
-    if plain := _read_plain(text, expected, most_rows):
-        return plain
+    if (plain := read_plain(text)) and sorted(plain.header) == sorted(expected) and 0 < plain.rows <= most_rows:
+        return plain.header, plain.columns, range(2, 2 + plain.rows)
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         header = next(reader, [])
@@ -101,26 +105,6 @@ def _read_table(
     if problems:
         raise InvalidSubmission(SUBMISSION, problems, passed=_HEADER_PASSED - 1)
     return header, list(zip(*rows, strict=True)) or [()] * len(header), lines
-
-
-def _read_plain(
-    text: str, expected: list[str], most_rows: int
-) -> tuple[list[str], list[tuple[str, ...]], Sequence[int]] | None:
-    """Read a plain file, several times as fast as the csv module: no quotes, no empty lines, equal cells in all lines.
-
-    Returns:
-        None if the file is not plain. `_read_table` then reads it or reports its problems.
-    """
-    if any(mark in text for mark in _UNUSUAL):
-        return None
-    lines = text.removesuffix("\n").split("\n")
-    header, commas = lines[0].split(","), len(expected) - 1
-    is_usual = sorted(header) == sorted(expected) and 0 < len(lines) - 1 <= most_rows
-    if not is_usual or max(map(len, lines)) > _LONGEST_LINE or set(map(_commas, lines)) != {commas}:
-        return None
-    cells = ",".join(lines[1:]).split(",")
-    columns = [tuple(cells[place :: len(header)]) for place in range(len(header))]
-    return header, columns, range(2, 1 + len(lines))
 
 
 def _number_lines(text: str, most_rows: int) -> list[int]:

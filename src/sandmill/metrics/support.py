@@ -40,6 +40,23 @@ ANSWER_FORMS: Mapping[tuple[TargetKind, MetricName], str] = MappingProxyType(
 """Name of the answer form for each target and metric. The usual metric of each target comes first. Other pairs are not
 supported."""
 
+RENDERED_FORMS: Mapping[tuple[TargetKind, MetricName], str] = MappingProxyType(
+    {(_T.MASK, _M.RMSE): "dense", (_T.SEQUENCE, _M.ACCURACY_TEXT): "strings"}
+)
+"""The same for targets that are rendered with the items, which no link of a mechanism draws."""
+
+OTHER_FORMS: Mapping[tuple[TargetKind, MetricName], tuple[str, ...]] = MappingProxyType(
+    {(_T.MULTILABEL, _M.ROC_AUC_PAIRS): ("pairs",)}
+)
+"""Answer forms that a kind of task may ask for in place of the usual one."""
+
+
+def possible_forms(target: TargetKind, metric: MetricName) -> tuple[str, ...]:
+    """Return the answer forms of a target and metric, the usual one first; empty if the pair is not supported."""
+    usual = ANSWER_FORMS.get((target, metric)) or RENDERED_FORMS.get((target, metric))
+    return (usual, *OTHER_FORMS.get((target, metric), ())) if usual else ()
+
+
 SUPPORTED_TASKS: Mapping[TargetKind, tuple[MetricName, ...]] = MappingProxyType(
     {kind: tuple(metric for target, metric in ANSWER_FORMS if target is kind) for kind, _ in ANSWER_FORMS}
 )

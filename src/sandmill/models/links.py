@@ -102,8 +102,22 @@ class NumbersLink(Frozen):
         return self
 
 
+class RenderedLink(Frozen):
+    """No target is drawn: the kind renders targets together with the items."""
+
+    kind: Literal["rendered"] = "rendered"
+
+
 Link = Annotated[
-    BinaryLink | MulticlassLink | OrdinalLink | MultilabelLink | GaussianLink | PositiveLink | CountLink | NumbersLink,
+    BinaryLink
+    | MulticlassLink
+    | OrdinalLink
+    | MultilabelLink
+    | GaussianLink
+    | PositiveLink
+    | CountLink
+    | NumbersLink
+    | RenderedLink,
     Field(discriminator="kind"),
 ]
 

@@ -6,7 +6,7 @@ from sandmill.models import faults
 from sandmill.models.base import Frozen
 from sandmill.models.children import ChildTable
 from sandmill.models.columns import Categorical, Column, Date, Identity, LogNormal, Unit
-from sandmill.models.links import Link, class_names, output_count
+from sandmill.models.links import Link, RenderedLink, class_names, output_count
 from sandmill.models.motifs import Aggregate, CodeValue, Drift, LocalRule, Term, UnitEffect, columns_of
 
 
@@ -46,7 +46,8 @@ class Mechanism(Frozen):
     """Columns, latent rule, link and faults. The oracle needs all of it; agents must not see it."""
 
     columns: tuple[Column, ...] = Field(min_length=1)
-    terms: tuple[Term, ...] = Field(min_length=1)
+    terms: tuple[Term, ...]
+    """Parts of the rule. Empty only where the link is `rendered`, which draws no target."""
     link: Link
     pathologies: tuple[faults.Pathology, ...] = ()
     subgroup: Subgroup | None = None
@@ -186,6 +187,8 @@ class Mechanism(Frozen):
 
     def _wrong_widths(self) -> list[str]:
         outputs = output_count(self.link)
+        if not self.terms and not isinstance(self.link, RenderedLink):
+            return ["there are no terms; only targets that are rendered need none"]
         return [
             f"a term has {len(t.weights)} weights for {outputs} outputs"
             for t in self.terms

@@ -33,6 +33,8 @@ class TaskFacts(Frozen):
     """Name of the task's kind, which says how its public files are read."""
     list_length: int | None = Field(default=None, ge=1)
     """Places of a ranked list that count; later ones are ignored. None: `LIST_LENGTH`."""
+    shape: tuple[int, int] | None = None
+    """Rows and columns of pixels, where the target is a picture."""
 
     @model_validator(mode="before")
     @classmethod
@@ -59,6 +61,17 @@ class TaskFacts(Frozen):
             self.target is TargetKind.MULTILABEL and self.submission_columns == self.classes
         )
         return self.submission_columns if is_wide else (self.target_column,)
+
+    @property
+    def picture(self) -> tuple[int, int]:
+        """Rows and columns of pixels of a target that is a picture.
+
+        Raises:
+            ValueError: if the facts state none.
+        """
+        if self.shape is None:
+            raise ValueError("the facts state no shape of a picture")
+        return self.shape
 
     @property
     def places(self) -> int:

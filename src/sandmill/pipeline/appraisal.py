@@ -16,6 +16,7 @@ from sandmill.layouts.base import DESCRIPTION
 from sandmill.metrics import get_metric
 from sandmill.models.base import Part
 from sandmill.models.calibration import Calibration, MedalHardness, SolveRate
+from sandmill.models.skills import SkillLift
 from sandmill.pipeline.training_draws import TrainingDraws
 from sandmill.rng import Streams
 from sandmill.synth import Rendered
@@ -62,17 +63,25 @@ def appraise(
         metric,
         streams.generator("no data"),
     )
-    graded = GradedRows.first(rendered.test_draw.take(np.flatnonzero(final)), truth, trivial.prediction[final], oracle)
-    agents = _Agents.of(panel, rendered, streams)
+    # Pipelines of the frozen distribution read tables of features.
+    agents = None if package.spec.kind.panel else _Agents.of(panel, rendered, streams)
     measured = {
-        "solve_rate": agents.solve_rate(calibration.thresholds.bronze),
-        "medal_hardness": agents.medal_hardness(calibration, draws, adversaries) if draws else None,
-        "lifts": ()
-        if not package.spec.kind.shows_columns
-        else measure_lifts(package.spec, package.facts, fresh_training(package.spec, streams, DRAWS), graded),
+        "solve_rate": agents and agents.solve_rate(calibration.thresholds.bronze),
+        "medal_hardness": agents.medal_hardness(calibration, draws, adversaries) if agents and draws else None,
+        "lifts": _lifts(rendered, trivial, streams),
         "no_data": no_data,
     }
     return calibration.model_copy(update=measured)
+
+
+def _lifts(rendered: Rendered, trivial: PanelRun, streams: Streams) -> tuple[SkillLift, ...]:
+    """Measure the lifts of the skills; none where the files do not hold the mechanism's columns."""
+    spec, final = rendered.package.spec, rendered.answers.is_final
+    if not spec.kind.shows_columns:
+        return ()
+    truth, draw = rendered.answers.truth[final], rendered.test_draw.take(np.flatnonzero(final))
+    graded = GradedRows.first(draw, truth, trivial.prediction[final], rendered.oracle[final])
+    return measure_lifts(spec, rendered.package.facts, fresh_training(spec, streams, DRAWS), graded)
 
 
 def informed_score(panel: Panel, rendered: Rendered) -> float | None:

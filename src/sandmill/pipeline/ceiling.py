@@ -18,7 +18,8 @@ _WITH_MORE_ITEMS = ("linear", "extra_trees", "hist_boosting")
 def measure_ceiling(measured: Calibration, pilot: Pilot, rendered: Rendered) -> Ceiling:
     """Say between which scores the best possible one lies.
 
-    Where the files hold the mechanism's columns, the oracle is the best possible. Elsewhere it knows more than the
+    Where the files hold the mechanism's columns, and where the oracle of rendered targets knows the items alone, the
+    oracle is the best possible. Elsewhere it knows more than the
     files show; what solvers reach with ten times the training items is then the lower end.
 
     Args:
@@ -26,6 +27,10 @@ def measure_ceiling(measured: Calibration, pilot: Pilot, rendered: Rendered) -> 
         pilot: items that are in no task.
         rendered: the task.
     """
+    if rendered.targets and rendered.targets.knows == "items":
+        return Ceiling(low=measured.oracle, high=measured.oracle, kind="exact")
+    if pilot.spec.kind.panel:
+        return Ceiling(low=measured.board[0].final, high=measured.oracle, kind="bracket")
     if pilot.spec.kind.shows_columns:
         kind = "exact" if measured.oracle_is_exact else "plug_in"
         return Ceiling(low=measured.oracle, high=measured.oracle, kind=kind)

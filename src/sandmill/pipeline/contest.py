@@ -7,12 +7,12 @@ from typing import Any
 import polars as pl
 
 from sandmill.calibrate.adversary import FROZEN, run_adversary, take_weights
-from sandmill.calibrate.panel import PANEL, Panel, PanelRun
+from sandmill.calibrate.panel import Panel, PanelRun, entries_of, open_panel
 from sandmill.calibrate.readers import READERS, Stated, read_table, run_readers
 from sandmill.layouts.base import Layout
 from sandmill.models.base import MedalRule
 from sandmill.models.calibration import Tier
-from sandmill.models.kinds import kind_named
+from sandmill.models.kinds import TABLE, kind_named
 from sandmill.models.package import TaskFacts
 
 TWINS: Mapping[str, str] = {
@@ -28,9 +28,9 @@ TWINS: Mapping[str, str] = {
 """Entry of the panel with the same model as a reader."""
 
 
-def board_entries(rule: MedalRule) -> tuple[str, ...]:
+def board_entries(rule: MedalRule, kind: str = TABLE.name) -> tuple[str, ...]:
     """Return the entries of the panel that are on the board. By ranks, averages of searches would take most golds."""
-    return tuple(entry.name for entry in PANEL if rule == "milestones" or entry.tier is not Tier.ENSEMBLE)
+    return tuple(entry.name for entry in entries_of(kind) if rule == "milestones" or entry.tier is not Tier.ENSEMBLE)
 
 
 class Contest:
@@ -57,7 +57,7 @@ class Contest:
         for path, content in files.items():
             (folder / path).write_bytes(content)
         self._child_tables = child_tables(files, facts)
-        self.panel: Panel = Panel(folder, facts, earlier.panel if earlier else None)
+        self.panel: Panel = open_panel(folder, facts, earlier.panel if earlier else None)
         self.reader: Any = None
         """The table of a reader; None if nothing is stated."""
         if stated:

@@ -11,7 +11,7 @@ from sandmill.calibrate.calibrate import Graded, calibrate, require_enough
 from sandmill.calibrate.deciding import resample_milestones
 from sandmill.calibrate.measure import difficulty, draw_counts, require_informed_gold, with_scripts
 from sandmill.calibrate.milestones import PLACING
-from sandmill.calibrate.panel import PANEL, TRIVIAL, PanelRun
+from sandmill.calibrate.panel import TRIVIAL, PanelRun, entries_of
 from sandmill.calibrate.readers import Stated, stated_facts
 from sandmill.calibrate.steadiness import require_promise, resample_thresholds, size_test
 from sandmill.errors import ItemRejected
@@ -43,9 +43,6 @@ FEEDBACK_SHARE = 0.5
 With fewer rows, the solver that is best on feedback is too often not gold on the final part.
 """
 
-_PROBE = (TRIVIAL, *(entry.name for entry in PANEL if entry.tier is Tier.COMPETENT))
-"""Entries that decide difficulty."""
-
 
 @dataclass(frozen=True)
 class Calibrated:
@@ -76,13 +73,14 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
     with TemporaryDirectory(prefix="sandmill-panel-") as name:
         started = time.process_time()
         tried = Contest(Path(name), pilot.files, facts, stated)
-        runs = tried.run(_PROBE)
+        probe, entries = probe_entries(facts.kind), board_entries(rule, facts.kind)
+        runs = tried.run(probe)
         if wanted and by == "difficulty":
             probed = _difficulty_of(pilot, runs).value
             low, high = accepted_range(wanted)
             if not low <= probed < high:
                 raise OffBand(probed, wanted)
-        runs += tried.run([entry for entry in board_entries(rule) if entry not in _PROBE])
+        runs += tried.run([entry for entry in entries if entry not in probe])
         if rule == "milestones":
             runs += [*tried.run_readers(), *tried.run_adversaries()]
         streams = Streams(secret, pilot.spec.rows_key).child(f"calibrate {attempt.replicate}")
@@ -92,7 +90,7 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         rendered = render(sized(pilot.spec, sizing), secret, attempt.replicate, pilot.drawn)
         package, answers = rendered.package, rendered.answers
         contest = Contest(Path(name), package.public, facts, stated, tried)
-        board = contest.run(board_entries(rule))
+        board = contest.run(entries)
         beside = []
         if rule == "milestones":
             board, beside = [*board, *contest.run_readers()], contest.run_adversaries()
@@ -130,7 +128,12 @@ def measure_difficulty(pilot: Pilot) -> Difficulty:
     """Measure difficulty alone, on the pilot."""
     with TemporaryDirectory(prefix="sandmill-panel-") as name:
         contest = Contest(Path(name), pilot.files, pilot.facts, Stated(()))
-        return _difficulty_of(pilot, contest.run(_PROBE))
+        return _difficulty_of(pilot, contest.run(probe_entries(pilot.facts.kind)))
+
+
+def probe_entries(kind: str) -> tuple[str, ...]:
+    """Return the entries of a kind's panel that decide difficulty."""
+    return (TRIVIAL, *(entry.name for entry in entries_of(kind) if entry.tier is Tier.COMPETENT))
 
 
 def sized(spec: TaskSpec, sizing: Sizing) -> TaskSpec:
@@ -142,7 +145,8 @@ def sized(spec: TaskSpec, sizing: Sizing) -> TaskSpec:
 
 def _stated(pilot: Pilot, secret: bytes, replicate: int) -> Stated:
     """Return the facts that the texts of the task state. They do not depend on the size of its test."""
-    if not pilot.spec.hints:
+    cues = pilot.spec.channel.cues if pilot.spec.channel else ()
+    if not pilot.spec.hints and not cues:
         return Stated(())
     smallest = Sizes(train=pilot.spec.sizes.train, feedback=100, final=100)
     spec = pilot.spec.model_copy(update={"sizes": smallest})
@@ -152,13 +156,16 @@ def _stated(pilot: Pilot, secret: bytes, replicate: int) -> Stated:
 def _scripts(folder: Path, contest: Contest, rendered: Rendered) -> "tuple[Script, ...]":
     """Write the scripts. Where gold takes more than the data, the reference knows the stated facts, or the forms."""
     from sandmill.calibrate.insight import insight_table
+    from sandmill.calibrate.own_panel import write_own_ladder
     from sandmill.calibrate.scripts.choose import GradedTest, write_ladder
 
     spec, facts, answers = rendered.package.spec, rendered.package.facts, rendered.answers
+    test = GradedTest(answers.truth, answers.is_final, get_metric(facts.metric))
+    if spec.kind.panel:
+        return write_own_ladder(folder, facts, answers.ids, test)
     reader = contest.reader
     if reader is None and spec.kind.medals == "milestones":
         reader = insight_table(folder, facts, spec.mechanism)
-    test = GradedTest(answers.truth, answers.is_final, get_metric(facts.metric))
     return write_ladder(contest.panel.table, folder, test, reader)
 
 

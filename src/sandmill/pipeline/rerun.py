@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from sandmill.calibrate.board import leaderboard
-from sandmill.calibrate.panel import PANEL, TRIVIAL, run_panel
+from sandmill.calibrate.panel import TRIVIAL, entries_of, run_panel
 from sandmill.calibrate.readers import READERS, Stated, stated_facts
 from sandmill.errors import ItemRejected, boundary, shorten
 from sandmill.layouts.base import SAMPLE, layout_of
@@ -160,7 +160,13 @@ def _board_problems(package: TaskPackage, record: TaskRecord, *, trusts_design: 
     with TemporaryDirectory(prefix="sandmill-panel-") as name:
         for path, content in package.public.items():
             (Path(name) / path).write_bytes(content)
-        runs = list(run_panel(Path(name), package.facts, [entry.name for entry in PANEL if entry.name in board]))
+        runs = list(
+            run_panel(
+                Path(name),
+                package.facts,
+                [entry.name for entry in entries_of(package.facts.kind) if entry.name in board],
+            )
+        )
         if milestones:
             stated = stated_facts(record.spec, package.public) if trusts_design else Stated(())
             contest = Contest(Path(name), package.public, package.facts, stated)
@@ -186,7 +192,7 @@ def _entry_problems(record: TaskRecord) -> Iterator[str]:
     A solver that is left out is no problem: it may have failed, and a later version may have more solvers.
     """
     measured = record.calibration
-    tiers = {entry.name: entry.tier for entry in PANEL} | dict.fromkeys(READERS, Tier.READER)
+    tiers = {entry.name: entry.tier for entry in entries_of(record.facts.kind)} | dict.fromkeys(READERS, Tier.READER)
     for solver, count in Counter(entry.solver for entry in measured.board).items():
         if count > 1:
             yield f"solver {shorten(solver)} is on the board {count} times"

@@ -176,6 +176,11 @@ def _shares_of(contest: Contest, names: Sequence[str], scale: PilotScale) -> dic
 
 
 def _informed_share(pilot: Pilot, contest: Contest, scale: PilotScale) -> float | None:
-    """Return the share of the gap that the informed solver closes on the pilot; None if it failed."""
+    """Return the share of the gap that the informed solver closes on the pilot.
+
+    None if it failed, or if the files do not hold the columns that it would use.
+    """
+    if not pilot.spec.kind.shows_columns:
+        return None
     run = informed_run(contest.panel, pilot.spec.mechanism, pilot.drawn.train.draw.observed, pilot.observed)
     return scale.share(run.prediction) if run.has_run else None

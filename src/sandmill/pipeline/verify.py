@@ -8,7 +8,7 @@ from statistics import median
 from sandmill.calibrate.board import gap_steps, thresholds
 from sandmill.calibrate.measure import band_of
 from sandmill.calibrate.milestones import milestone_faults, milestone_thresholds
-from sandmill.calibrate.panel import PANEL, TRIVIAL
+from sandmill.calibrate.panel import TRIVIAL, entries_of
 from sandmill.calibrate.steadiness import LEAST_HELD
 from sandmill.errors import DegenerateTask, ItemRejected
 from sandmill.grading import grade_submission
@@ -147,7 +147,7 @@ def nothing_given_away(package: TaskPackage, measured: Calibration) -> bool:
     page = package.public[DESCRIPTION].decode() + package.public.get(DATA_DICTIONARY, b"").decode()
     named = [
         *(f"{bar:.5f}" for _, bar in measured.thresholds),
-        *(entry.name for entry in PANEL if "_" in entry.name),
+        *(entry.name for entry in entries_of(package.facts.kind) if "_" in entry.name),
         package.spec.fingerprint[:12],
         package.task_id,
         "sandmill",

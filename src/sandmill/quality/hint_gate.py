@@ -37,10 +37,26 @@ def check_hints(tables: PackageTables) -> Iterator[str]:
         elif lacking := list(_unstated(hint, text, spec)):
             yield f"{hint.file}: the hint {_name(hint)} does not state {', '.join(lacking)}"
         yield from _check_role(hint, spec)
+    yield from _check_cues(tables)
     yield from _check_decodings(spec)
     if not tables.faults:
         yield from _check_sentinels(tables)
         yield from _check_use(tables)
+
+
+def _check_cues(tables: PackageTables) -> Iterator[str]:
+    """Check that the description says in full how the items show latent columns."""
+    for cue in tables.spec.channel.cues if tables.spec.channel else ():
+        if cue.text not in tables.description:
+            yield f"{DESCRIPTION}: does not say how items show {cue.column}"
+        said = [float(number) for number in _NUMBER.findall(cue.text)]
+        lacking = [part for part in cue.parameters if not _is_said(part, cue.text, said)]
+        if lacking:
+            yield f"{DESCRIPTION}: the text on {cue.column} does not state {', '.join(map(str, lacking))}"
+
+
+def _is_said(part: str | float, text: str, numbers: list[float]) -> bool:
+    return part in text if isinstance(part, str) else bool(np.isclose(numbers, part, rtol=1e-9).any())
 
 
 def _check_dictionary(tables: PackageTables) -> Iterator[str]:

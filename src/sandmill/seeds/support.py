@@ -1,11 +1,12 @@
 """Check whether designs can be made from a seed."""
 
-from sandmill.metrics.support import SUPPORTED_TASKS
+from sandmill.metrics.support import RENDERED_FORMS, SUPPORTED_TASKS
 from sandmill.models.kinds import kind_of, kinds_of
 from sandmill.models.structure import MetricName, Structure, TargetKind
 
 _WIDE = frozenset({TargetKind.MULTI_TARGET, TargetKind.MULTILABEL})
-_METRICS = frozenset(metric for metrics in SUPPORTED_TASKS.values() for metric in metrics)
+_TASKS = {**SUPPORTED_TASKS, **{target: (metric,) for target, metric in RENDERED_FORMS}}
+_METRICS = frozenset(metric for metrics in _TASKS.values() for metric in metrics)
 
 
 def missing_metric(metric: MetricName) -> tuple[str, ...]:
@@ -23,12 +24,12 @@ def missing_support(structure: Structure) -> tuple[str, ...]:
     needs = []
     if not kinds_of(structure.modality):
         needs.append(f"modality {structure.modality}")
-    if structure.target not in SUPPORTED_TASKS:
+    if structure.target not in _TASKS:
         needs.append(f"target {structure.target}")
     needs += missing_metric(structure.metric)
-    if structure.metric in _METRICS and structure.metric not in SUPPORTED_TASKS.get(structure.target, _METRICS):
+    if structure.metric in _METRICS and structure.metric not in _TASKS.get(structure.target, _METRICS):
         needs.append(f"metric {structure.metric} with target {structure.target}")
-    if structure.n_targets > 1 and structure.target in SUPPORTED_TASKS and structure.target not in _WIDE:
+    if structure.n_targets > 1 and structure.target in _TASKS and structure.target not in _WIDE:
         needs.append(f"{structure.n_targets} targets")
     if not needs and kind_of(structure) is None:
         needs.append(f"modality {structure.modality} with this target and metric")

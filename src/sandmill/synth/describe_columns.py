@@ -12,6 +12,7 @@ from sandmill.models.package import TaskFacts
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import TargetKind
 from sandmill.synth.tell_child import child_rows, note_rows
+from sandmill.synth.tell_cues import cues_text
 from sandmill.synth.wording import Wording
 
 _LEVELS_SHOWN = 8
@@ -38,6 +39,8 @@ def columns_section(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wor
     text = _lay_out(entries, words)
     if facts.target is TargetKind.MULTILABEL:
         text += f"\n\n{spec.story.target_meaning}: {listed(facts.classes)}. A row has none, one or several of them."
+    if cues := cues_text(spec, layout, words):
+        text += f"\n\n{cues}"
     if child := spec.mechanism.child:
         events = _lay_out(child_rows(child, facts.id_column, layout.item), words)
         text += f"\n\nColumns of `{public_path(child.path)}`:\n\n{events}"

@@ -13,8 +13,10 @@ from sandmill.metrics.base import Array
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import TaskSpec
 from sandmill.synth.child_table import child_files
-from sandmill.synth.render import Drawn, as_codes, draw_shared, frames_of, streams_of, with_ids
+from sandmill.synth.csv_files import target_frame
+from sandmill.synth.render import Drawn, as_codes, draw_shared, features_of, streams_of, with_ids
 from sandmill.synth.rows import draw_test
+from sandmill.synth.targets import RenderedTargets, rendered_targets
 from sandmill.synth.task_facts import task_facts
 from sandmill.synth.tell import dictionary_file
 
@@ -36,6 +38,8 @@ class Pilot:
     """Visible cells of the pilot rows, as numbers."""
     events: Events | None = None
     """Events of the pilot rows, if the design has a child table."""
+    targets: RenderedTargets | None = None
+    """Truth and oracle of the pilot rows, where they are rendered."""
 
     @cached_property
     def files(self) -> dict[str, bytes]:
@@ -50,7 +54,7 @@ class Pilot:
     @cached_property
     def oracle(self) -> Array:
         """The oracle's predictions for the pilot rows."""
-        return self.drawn.rule.predict(self.observed)
+        return self.targets.oracle if self.targets else self.drawn.rule.predict(self.observed)
 
 
 def draw_pilot(spec: TaskSpec, secret: bytes, replicate: int = 0, rows: int | None = None) -> Pilot:
@@ -66,14 +70,16 @@ def draw_pilot(spec: TaskSpec, secret: bytes, replicate: int = 0, rows: int | No
     rows = rows or spec.kind.pilot
     streams, facts = streams_of(spec, secret, replicate), task_facts(spec)
     test = draw_test(spec.mechanism, streams.child("pilot"), rows)
-    features, target = frames_of(spec, facts, test)
+    made = rendered_targets(spec, test)
+    targets = made.trimmed() if made else None
     return Pilot(
         spec=spec,
         facts=facts,
         drawn=draw_shared(spec, facts, streams),
-        test=with_ids(spec, facts, streams, "pilot", features),
-        target=target,
-        truth=as_codes(facts, test.draw.target),
+        test=with_ids(spec, facts, streams, "pilot", features_of(spec, test)),
+        target=target_frame(facts, targets.truth if targets else test.draw.target),
+        truth=targets.truth if targets else as_codes(facts, test.draw.target),
         observed=test.draw.observed,
         events=test.draw.events,
+        targets=targets,
     )

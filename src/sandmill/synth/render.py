@@ -26,6 +26,7 @@ from sandmill.synth.describe import describe
 from sandmill.synth.notes import write_notes
 from sandmill.synth.oracle import OracleRule
 from sandmill.synth.rows import PartRows, draw_test, draw_train
+from sandmill.synth.targets import RenderedTargets, rendered_targets
 from sandmill.synth.task_facts import task_facts
 from sandmill.synth.tell import dictionary_file
 
@@ -43,11 +44,13 @@ class Rendered:
     test_draw: Draw
     """The test rows as numbers, in the order of the files."""
     rule: OracleRule
+    targets: RenderedTargets | None = None
+    """Truth and oracle of the test items, where they are rendered."""
 
     @cached_property
     def oracle(self) -> Array:
         """The oracle's predictions for all test rows."""
-        return self.rule.predict(self.test_draw.observed)
+        return self.targets.oracle if self.targets else self.rule.predict(self.test_draw.observed)
 
 
 def streams_of(spec: TaskSpec, secret: bytes, replicate: int) -> Streams:
@@ -77,15 +80,19 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0, drawn: "Drawn | No
         for part, rows in ((Part.FEEDBACK, sizes.feedback), (Part.FINAL, sizes.final))
     ]
     order = shuffled(streams, "test", sizes.feedback + sizes.final)
-    tests = [frames_of(spec, facts, part) for part in parts]
-    test_frame, test_target = (pl.concat(frames)[order] for frames in zip(*tests, strict=True))
+    tests = [features_of(spec, part) for part in parts]
+    test_frame = pl.concat(tests)[order]
     is_final = order >= sizes.feedback
     test_draw = parts[0].draw.followed_by(parts[1].draw).take(order)
+    made = [rendered_targets(spec, part) for part in parts]
+    targets = made[0].followed_by(made[1]).take(order).trimmed() if made[0] and made[1] else None
+    test_truth = targets.truth if targets else as_codes(facts, test_draw.target)
+    test_target = target_frame(facts, targets.truth if targets else test_draw.target)
     test_frame = with_ids(spec, facts, streams, "test", test_frame)
     test_ids = test_frame.select(facts.id_column)
     ids = test_ids[facts.id_column].to_list()
     part_names = pl.DataFrame({"part": [str(Part.FINAL if is_last else Part.FEEDBACK) for is_last in is_final]})
-    sample = csv_bytes(sample_submission(facts, ids, as_codes(facts, train.draw.target)))
+    sample = csv_bytes(sample_submission(facts, ids, train.truth))
     package = TaskPackage(
         task_id=task_id(spec.fingerprint, replicate, secret),
         replicate=replicate,
@@ -107,8 +114,8 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0, drawn: "Drawn | No
         },
         private={"answers.csv": csv_bytes(side_by_side(test_ids, test_target, part_names))},
     )
-    answers = Answers(tuple(ids), as_codes(facts, test_draw.target), is_final)
-    return Rendered(package, answers, train.draw, test_draw, drawn.rule)
+    answers = Answers(tuple(ids), test_truth, is_final)
+    return Rendered(package, answers, train.draw, test_draw, drawn.rule, targets)
 
 
 @dataclass(frozen=True)
@@ -119,6 +126,8 @@ class TrainingPart:
     """Id, features and targets, in the order of the files."""
     draw: Draw
     """The same rows as numbers."""
+    truth: Array
+    """Their targets as metrics expect them."""
 
 
 @dataclass(frozen=True)
@@ -138,8 +147,11 @@ def render_train(spec: TaskSpec, facts: TaskFacts, streams: Streams) -> Training
     """Draw the training rows and render them. Neither depends on the size of the test."""
     rows = draw_train(spec.mechanism, spec.split, streams.child("train"), spec.sizes.train)
     order = shuffled(streams, "train", spec.sizes.train)
-    features, target = (frame[order] for frame in frames_of(spec, facts, rows, is_train=True))
-    return TrainingPart(side_by_side(with_ids(spec, facts, streams, "train", features), target), rows.draw.take(order))
+    features, made = features_of(spec, rows, is_train=True)[order], rendered_targets(spec, rows)
+    draw, targets = rows.draw.take(order), made.take(order) if made else None
+    target = target_frame(facts, targets.truth if targets else draw.target)
+    truth = targets.truth if targets else as_codes(facts, draw.target)
+    return TrainingPart(side_by_side(with_ids(spec, facts, streams, "train", features), target), draw, truth)
 
 
 def with_ids(spec: TaskSpec, facts: TaskFacts, streams: Streams, part: str, features: pl.DataFrame) -> pl.DataFrame:
@@ -169,14 +181,8 @@ def shuffled(streams: Streams, part: str, rows: int) -> NDArray[np.intp]:
     return np.argsort(streams.uniforms(f"order {part}", range(rows)), kind="stable")
 
 
-def frames_of(
-    spec: TaskSpec, facts: TaskFacts, rows: PartRows, *, is_train: bool = False
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Features and targets of one part, in the order drawn."""
-    return _features(spec, rows, is_train=is_train), target_frame(facts, rows.draw.target)
-
-
-def _features(spec: TaskSpec, rows: PartRows, *, is_train: bool) -> pl.DataFrame:
+def features_of(spec: TaskSpec, rows: PartRows, *, is_train: bool = False) -> pl.DataFrame:
+    """Return the features of one part, in the order drawn."""
     row_numbers, observed = RowNumbers(rows.streams, rows.draw.numbers), rows.draw.observed
     if channel := spec.channel:
         beside = (*channel.shown, *(channel.only_in_training if is_train else ()))

@@ -9,7 +9,7 @@ from sandmill.models.spec import TaskSpec
 
 def task_facts(spec: TaskSpec) -> TaskFacts:
     """Return id column, target, metric and answer form of a design."""
-    encoding, link = encoding_for(spec.target, spec.metric), spec.mechanism.link
+    encoding, link = spec.kind.form or encoding_for(spec.target, spec.metric), spec.mechanism.link
     classes = class_names(link)
     facts = TaskFacts(
         id_column=spec.channel.column if spec.channel and spec.kind.ids == "item" else spec.kind.id_column,

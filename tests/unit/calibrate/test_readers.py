@@ -224,7 +224,7 @@ def test_facts_count_only_where_their_text_stands(cells):
     fact = Form(name="pressure", motif=MOTIFS[0])
     hints = (Hint(fact=fact, text="The pressure is so and so."), Hint(fact=fact, text="Elsewhere."))
     mechanism = SimpleNamespace(columns=tuple(COLUMNS.values()), child=None)
-    spec = SimpleNamespace(hints=hints, mechanism=mechanism)
+    spec = SimpleNamespace(hints=hints, mechanism=mechanism, channel=None)
     stated = stated_facts(spec, {"description.md": b"# Title\n\nThe pressure is so and so.\n"})
     assert stated.facts == (fact,)
     assert stated.levels == LEVELS

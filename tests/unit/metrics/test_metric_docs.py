@@ -12,7 +12,7 @@ from sklearn import metrics as sklearn_metrics
 from sandmill.metrics import get_metric
 from sandmill.metrics.catalogue import METRICS
 from sandmill.metrics.forms import FORMS
-from sandmill.metrics.support import ANSWER_FORMS
+from sandmill.metrics.support import ANSWER_FORMS, RENDERED_FORMS, possible_forms
 from sandmill.models.package import LIST_LENGTH
 from sandmill.models.structure import MetricName, TargetKind
 from tests.metric_samples import guess, make_world
@@ -45,7 +45,8 @@ def target_table():
     rows = ["| target | submission holds | metrics |", "|---|---|---|"]
     for kind in TargetKind:
         for encoding in FORMS:
-            pairs = [pair for pair, held in ANSWER_FORMS.items() if (pair[0], held) == (kind, encoding)]
+            known = ANSWER_FORMS | RENDERED_FORMS
+            pairs = [pair for pair in known if pair[0] is kind and encoding in possible_forms(*pair)]
             rows += [f"| `{kind}` | `{encoding}` | {', '.join(f'`{name}`' for _, name in pairs)} |"] * bool(pairs)
     return "\n".join(rows)
 

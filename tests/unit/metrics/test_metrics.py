@@ -11,7 +11,7 @@ from sandmill.metrics import encoding_for, get_metric
 from sandmill.metrics.catalogue import METRICS
 from sandmill.metrics.forms import FORMS
 from sandmill.metrics.library import SCORERS, library_score
-from sandmill.metrics.support import ANSWER_FORMS, SUPPORTED_TASKS
+from sandmill.metrics.support import ANSWER_FORMS, RENDERED_FORMS, SUPPORTED_TASKS, possible_forms
 from sandmill.models.structure import MetricName, TargetKind
 from tests.metric_samples import guess, make_world, perfect
 
@@ -23,6 +23,7 @@ CASES = [
     ("average_precision", [1, 0, 1, 0], [0.9, 0.8, 0.8, 0.1], 0.5 * 1 + 0.5 * 2 / 3),
     ("gini", [0, 1, 1, 0, 1], [0.2, 0.7, 0.2, 0.1, 0.9], 2 * 5.5 / 6 - 1),
     ("accuracy", [0, 2, 1, 1], [0, 2, 2, 1], 0.75),
+    ("accuracy_text", [["a", "b"], ["a", None]], [["a", "B"], ["a", None]], 2 / 3),
     ("top1_error", [0, 2, 1, 1], [0, 2, 2, 1], 0.25),
     ("balanced_accuracy", [0, 0, 0, 1], [0, 0, 1, 1], (2 / 3 + 1) / 2),
     ("log_loss", [1, 0], [0.8, 0.4], -(np.log(0.8) + np.log(0.6)) / 2),
@@ -47,6 +48,7 @@ CASES = [
     ("map_at_k", [2, 0, 1], [[1, 2], [0, 1], [2, -1]], (0.5 + 1 + 0) / 3),
     ("map_at_k", [[1, 1, 0]], [[0, 0, 1]], (1 + 2 / 3) / 2),
     ("rmse", [1.0, 2.0, 4.0], [1.0, 0.0, 5.0], np.sqrt(5 / 3)),
+    ("rmse", [[1.0, 2.0], [4.0, 4.0]], [[1.0, 0.0], [5.0, 4.0]], np.sqrt(5 / 4)),
     ("rmse_columns", [[1.0, 0.0], [3.0, 0.0]], [[1.0, 2.0], [1.0, 2.0]], (np.sqrt(2) + 2) / 2),
     ("mae", [1.0, 2.0, 4.0], [1.0, 0.0, 5.0], 1.0),
     ("mae_columns", [[1.0, 0.0], [3.0, 0.0]], [[1.0, 2.0], [1.0, 2.0]], 1.5),
@@ -105,6 +107,7 @@ def test_our_scores_are_those_of_the_usual_libraries(pair):
 
 def test_libraries_have_most_metrics():
     assert set(METRICS) - set(SCORERS) == {
+        MetricName.ACCURACY_TEXT,
         MetricName.GINI,
         MetricName.MAP_AT_K,
         MetricName.SMAPE,
@@ -178,7 +181,7 @@ def test_a_ranking_without_one_of_the_classes_is_not_a_number():
 
 def test_a_metric_that_cannot_be_graded_is_refused_by_name():
     with pytest.raises(
-        RequestError, match='saw "dice"; expected one of accuracy, average_precision, balanced_accuracy'
+        RequestError, match='saw "dice"; expected one of accuracy, accuracy_text, average_precision, balanced_accuracy'
     ):
         get_metric(MetricName.DICE)
     with pytest.raises(
@@ -190,8 +193,9 @@ def test_a_metric_that_cannot_be_graded_is_refused_by_name():
 
 
 def test_every_metric_serves_a_target_and_every_pair_has_a_form():
-    assert {metric for _, metric in ANSWER_FORMS} == set(METRICS)
-    assert set(ANSWER_FORMS.values()) == set(FORMS)
+    forms = ANSWER_FORMS | RENDERED_FORMS
+    assert {metric for _, metric in forms} == set(METRICS)
+    assert {form for pair in forms for form in possible_forms(*pair)} == set(FORMS)
     assert len(METRICS) >= 24
     assert {(kind, metric) for kind, metrics in SUPPORTED_TASKS.items() for metric in metrics} == set(ANSWER_FORMS)
 

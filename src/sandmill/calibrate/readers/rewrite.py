@@ -17,7 +17,11 @@ from sandmill.models.kinds import kind_named
 def rewritten(table: Table, folder: Path, stated: Stated, earlier: Table | None) -> Table:
     """Make the table of a reader, which keeps the lines that a script needs to make the same."""
     facts = table.facts
-    train, test = kind_named(facts.kind).load("reader").read(folder, facts)
+    kind = kind_named(facts.kind)
+    if stated.cues:
+        train, test = kind.load("measures").read(folder, facts, stated.cues)
+    else:
+        train, test = kind.load("reader").read(folder, facts)
     names: dict[str, Any] = {"re": re, "pd": pd, "np": np, "public": str(folder), "ID": facts.id_column}
     names |= {"train": train, "test": test}
     purpose = "Turn codes and notes into what they stand for."
@@ -27,6 +31,7 @@ def rewritten(table: Table, folder: Path, stated: Stated, earlier: Table | None)
     adding = [*child_block(stated), *_function("add_stated", "Add the quantities that the description defines.", forms)]
     run_source("\n".join(adding), names)
     made = Table.of(names["train"], names["test"], facts)
+    made.cues = stated.cues
     made.reading, made.stated = (*decoding, *adding), made_columns(stated)
     if earlier is not None and made.train.equals(earlier.train):
         made.learned = earlier.learned

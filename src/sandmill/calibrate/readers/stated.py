@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from sandmill.layouts.base import DESCRIPTION
+from sandmill.models.channels import Cue
 from sandmill.models.children import ChildTable
 from sandmill.models.columns import Categorical
 from sandmill.models.hints import Fact
@@ -17,10 +19,12 @@ class Stated:
     levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Names of the levels of categorical columns, in the order of their codes."""
     child: ChildTable | None = None
+    cues: tuple[Cue, ...] = ()
+    """How the items show latent columns."""
 
     def __bool__(self) -> bool:
         """Whether anything is stated."""
-        return bool(self.facts)
+        return bool(self.facts or self.cues)
 
 
 def stated_facts(spec: TaskSpec, public: Mapping[str, bytes]) -> Stated:
@@ -32,4 +36,6 @@ def stated_facts(spec: TaskSpec, public: Mapping[str, bytes]) -> Stated:
     laws = {column.name: column.distribution for column in spec.mechanism.columns}
     levels = {name: law.levels for name, law in laws.items() if isinstance(law, Categorical)}
     facts = tuple(hint.fact for hint in spec.hints if hint.text in texts.get(hint.file, ""))
-    return Stated(facts, levels, spec.mechanism.child)
+    description = texts[DESCRIPTION] if DESCRIPTION in texts else public[DESCRIPTION].decode()
+    cues = tuple(cue for cue in (spec.channel.cues if spec.channel else ()) if cue.text in description)
+    return Stated(facts, levels, spec.mechanism.child, cues)

@@ -24,6 +24,7 @@ from sandmill.calibrate.solvers.search import (
 )
 from sandmill.calibrate.solvers.strong import tuned_kernel
 from sandmill.calibrate.solvers.table import Table
+from sandmill.models.channels import Cue
 from sandmill.models.package import TaskFacts
 
 MOST_SPARSE = 10
@@ -90,6 +91,8 @@ class Findings:
     """Whether training lacks a class of the task."""
     half_life: float | None
     """Half-life of a row's weight in days; None where all rows count alike."""
+    cues: tuple[Cue, ...]
+    """What the columns measure, if a description says how items show them."""
     reading: tuple[str, ...]
     """What a reader does to the tables after reading them; nothing for others."""
     columns: Mapping[str, Columns]
@@ -156,6 +159,7 @@ def find(table: Table) -> Findings:
         mean_rate=float(np.mean(table.target)),
         absent_classes=bool(facts.classes) and any((class_shares(part) == 0).any() for part in parts),
         half_life=_half_life(table, raw, dates, wanted),
+        cues=table.cues,
         reading=table.reading,
         columns=sets,
     )

@@ -138,7 +138,11 @@ def _head(found: Findings, approach: str) -> list[str]:
 
 def reading_block(found: Findings) -> list[str]:
     """Read the public files, as the kind's reader does, and what their texts state."""
-    lines: list[str] = kind_named(found.facts.kind).load("reader").source(found.facts)
+    kind = kind_named(found.facts.kind)
+    if found.cues:
+        lines: list[str] = kind.load("measures").source(found.facts, found.cues)
+    else:
+        lines = kind.load("reader").source(found.facts)
     return [*lines, *(["", "", *found.reading, ""] if found.reading else [])]
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 from sandmill.calibrate.solvers.cells import Kinds, tidy, without_copies
 from sandmill.calibrate.solvers.targets import facts_of_column, onto_scale, read_target, scale_of
 from sandmill.calibrate.solvers.texts import expand_texts
+from sandmill.models.channels import Cue
 from sandmill.models.kinds import kind_named
 from sandmill.models.package import TaskFacts
 
@@ -47,6 +48,8 @@ class Table:
     """What was made of the training rows alone: it serves whatever test rows are asked about."""
     reading: tuple[str, ...] = ()
     """Lines of a script that a reader runs after reading the files."""
+    cues: tuple[Cue, ...] = ()
+    """What the columns measure, if a description says how items show them."""
     stated: tuple[str, ...] = ()
     """Columns that these lines add: quantities that the texts of the task define."""
 

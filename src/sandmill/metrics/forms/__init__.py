@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from sandmill.metrics.forms.base import AnswerForm
+from sandmill.metrics.forms.many_rows import Dense, Pairs, Strings
 from sandmill.metrics.forms.names import Label, LabelList, RankedList
 from sandmill.metrics.forms.numbers import Value, Values
 from sandmill.metrics.forms.probabilities import ClassProbabilities, LabelProbabilities, Probability
@@ -21,6 +22,9 @@ FORMS: Mapping[str, AnswerForm] = MappingProxyType(
         "ranked_list": RankedList(),
         "value": Value(),
         "values": Values(),
+        "pairs": Pairs(),
+        "dense": Dense(),
+        "strings": Strings(),
     }
 )
 """Forms by the name that `TaskFacts.encoding` holds. A new form is a class and a line here."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sandmill.errors import Problem
 from sandmill.metrics.base import Array, Floats
@@ -13,8 +14,8 @@ from sandmill.models.package import TaskFacts
 Column: TypeAlias = Sequence[str]
 Cells: TypeAlias = Mapping[str, Sequence[object]]
 """Cells by the name of their column."""
-Row: TypeAlias = Mapping[str, str]
-"""Cells of one row by the name of their column."""
+Lengths: TypeAlias = Sequence[int] | NDArray[np.intp] | None
+"""Answer rows of each item; None where the form says how many all items have."""
 
 BLANKS = " \t"
 """The only characters that may surround a cell's content. `str.strip()` and `str.split()` without an argument remove
@@ -27,10 +28,45 @@ _NAMES_SHOWN = 12
 class AnswerForm(ABC):
     """One way to answer: how cells are read and written, what the sample holds, and how a description words it.
 
-    A prediction and the truth are arrays. Class codes and single numbers have shape (rows,); everything with several
-    columns has shape (rows, columns). Unless a form says more, the truth is one class for each row, and a submission
-    has one column, which is named as the target.
+    A prediction and the truth are arrays whose first axis is the item. Class codes and single numbers have shape
+    (items,); everything with several columns, or several answer rows an item, has shape (items, places). Unless a form
+    says more, an item has one answer row, the truth is one class, and a submission has one column, which is named as
+    the target.
     """
+
+    def row_ids(self, ids: Sequence[str], facts: TaskFacts, lengths: Lengths = None) -> Sequence[str]:
+        """Return the ids of the answer rows of items, in the order of the files.
+
+        Args:
+            ids: of the items.
+            facts: what the task asks for.
+            lengths: answer rows of each item, where they differ.
+        """
+        return ids
+
+    def item_ids(self, row_ids: Sequence[str], facts: TaskFacts) -> tuple[Sequence[str], Lengths]:
+        """Return the ids and the lengths of the items that answer rows belong to: the inverse of `row_ids`."""
+        return row_ids, None
+
+    def rows_each(self, facts: TaskFacts) -> int:
+        """Return the number of answer rows of an item; 1 too where it differs between items."""
+        return 1
+
+    def lengths(self, values: Array) -> NDArray[np.intp] | None:
+        """Return the number of answer rows of each item; None if it does not differ between items."""
+        return None
+
+    def to_items(self, cells: Array, facts: TaskFacts, lengths: Lengths = None) -> Array:
+        """Gather what `read` or `read_truth` returned for answer rows, which are in order, by items."""
+        return cells
+
+    def to_rows(self, values: Array) -> Array:
+        """Return an array by items as one with an entry for each answer row: the inverse of `to_items`."""
+        return values
+
+    def settle(self, truth: Array, facts: TaskFacts) -> Array:
+        """Return drawn targets as metrics expect them and as files hold them: class codes as integers."""
+        return truth.astype(np.int64) if facts.classes else truth
 
     @abstractmethod
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
@@ -43,14 +79,18 @@ class AnswerForm(ABC):
             problems: receives what is wrong; the result means nothing if it grew.
         """
 
-    def read_truth(self, rows: Sequence[Row], facts: TaskFacts) -> Array:
+    def read_truth(self, cells: Cells, facts: TaskFacts) -> Array:
         """Read the target columns of answers.csv, which is our own file."""
         codes = codes_by_name(facts)
-        return np.array([codes[row[facts.target_column]] for row in rows], dtype=np.int64)
+        return np.array([codes[str(cell)] for cell in cells[facts.target_column]], dtype=np.int64)
 
     def write_truth(self, truth: Array, facts: TaskFacts) -> Cells:
-        """Write targets as the cells of train.csv and answers.csv: the inverse of `read_truth`."""
+        """Write targets as the cells of training items, one an item."""
         return {facts.target_column: [facts.classes[int(code)] for code in truth]}
+
+    def write_answers(self, truth: Array, facts: TaskFacts) -> Cells:
+        """Write targets as the cells of answers.csv, one an answer row: the inverse of `read_truth`."""
+        return self.write_truth(truth, facts)
 
     @abstractmethod
     def sample(self, facts: TaskFacts, truth: Array) -> list[object]:
@@ -62,7 +102,7 @@ class AnswerForm(ABC):
         """
 
     def width(self, facts: TaskFacts) -> int:
-        """Return the number of columns of a prediction; 0 if its shape is (rows,)."""
+        """Return the number of columns of a prediction, or of places of all items; 0 if neither is fixed."""
         return 0
 
     def limits(self, facts: TaskFacts) -> tuple[float, float]:
@@ -128,9 +168,9 @@ def others(bad: Sequence[object]) -> str:
     return f" ({len(bad) - 1} more such lines)" if len(bad) > 1 else ""
 
 
-def read_columns(rows: Sequence[Row], names: Sequence[str]) -> Floats:
+def read_columns(cells: Cells, names: Sequence[str]) -> Floats:
     """Read several number columns, shape (rows, columns)."""
-    return np.array([[float(row[name]) for name in names] for row in rows]).reshape(len(rows), len(names))
+    return np.column_stack([np.array(cells[name], dtype=np.float64) for name in names])
 
 
 def by_frequency(facts: TaskFacts, truth: Array) -> list[str]:

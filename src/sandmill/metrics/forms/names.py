@@ -13,7 +13,6 @@ from sandmill.metrics.forms.base import (
     AnswerForm,
     Cells,
     Column,
-    Row,
     by_frequency,
     codes_by_name,
     known_names,
@@ -77,14 +76,14 @@ class LabelList(_NameList):
         """Return 0/1 by label, shape (rows, labels)."""
         return _as_flags(_read_names(columns[0], lines, facts, problems), len(facts.classes))
 
-    def read_truth(self, rows: Sequence[Row], facts: TaskFacts) -> Array:
+    def read_truth(self, cells: Cells, facts: TaskFacts) -> Array:
         """Return 0/1 by label, shape (rows, labels).
 
         Raises:
             KeyError: if a name is no label of the task.
         """
         codes = codes_by_name(facts)
-        named = [[codes[name] for name in _split(row[facts.target_column])] for row in rows]
+        named = [[codes[name] for name in _split(str(cell))] for cell in cells[facts.target_column]]
         return _as_flags(named, len(facts.classes))
 
     def write_truth(self, truth: Array, facts: TaskFacts) -> Cells:

@@ -8,7 +8,7 @@ import numpy as np
 
 from sandmill.errors import Problem, shorten
 from sandmill.metrics.base import Array, Floats
-from sandmill.metrics.forms.base import BLANKS, AnswerForm, Cells, Column, Row, listed, others, read_columns, rising
+from sandmill.metrics.forms.base import BLANKS, AnswerForm, Cells, Column, listed, others, read_columns, rising
 from sandmill.metrics.registry import get_metric
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import TargetKind
@@ -30,9 +30,9 @@ class Values(AnswerForm):
         """Return numbers, shape (rows, columns)."""
         return read_numbers(columns, lines, facts, _value_range(facts), problems)
 
-    def read_truth(self, rows: Sequence[Row], facts: TaskFacts) -> Array:
+    def read_truth(self, cells: Cells, facts: TaskFacts) -> Array:
         """Return numbers, shape (rows, columns)."""
-        return read_columns(rows, facts.submission_columns)
+        return read_columns(cells, facts.submission_columns)
 
     def write_truth(self, truth: Array, facts: TaskFacts) -> Cells:
         """Write a column for each number."""
@@ -76,9 +76,9 @@ class Value(Values):
         """Return numbers, shape (rows,)."""
         return super().read(columns, lines, facts, problems)[:, 0]
 
-    def read_truth(self, rows: Sequence[Row], facts: TaskFacts) -> Array:
+    def read_truth(self, cells: Cells, facts: TaskFacts) -> Array:
         """Return numbers, shape (rows,)."""
-        return read_columns(rows, [facts.target_column])[:, 0]
+        return read_columns(cells, [facts.target_column])[:, 0]
 
     def width(self, facts: TaskFacts) -> int:
         """Return 0: the shape is (rows,)."""

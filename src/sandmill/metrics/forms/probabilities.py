@@ -10,7 +10,6 @@ from sandmill.metrics.forms.base import (
     AnswerForm,
     Cells,
     Column,
-    Row,
     by_frequency,
     listed,
     others,
@@ -67,9 +66,9 @@ class _Table(AnswerForm):
 class LabelProbabilities(_Table):
     """A column of probabilities for each label, independent of each other. Files of targets have these columns too."""
 
-    def read_truth(self, rows: Sequence[Row], facts: TaskFacts) -> Array:
+    def read_truth(self, cells: Cells, facts: TaskFacts) -> Array:
         """Return 0/1 by label, shape (rows, labels)."""
-        return read_columns(rows, facts.classes).astype(np.int64)
+        return read_columns(cells, facts.classes).astype(np.int64)
 
     def write_truth(self, truth: Array, facts: TaskFacts) -> Cells:
         """Write a 0/1 column for each label."""

@@ -61,3 +61,9 @@ class Medium(Frozen):
     domain: Domain
     column: str
     meaning: str
+    needed: tuple[str, ...] = ()
+    """Columns that every design has, such as cells beside the items."""
+    unseen: tuple[str, ...] = ()
+    """Columns that nothing shows, so that no rule reads them."""
+    may_miss: tuple[str, ...] = ()
+    """Columns beside the items whose cells are missing in some rows, if the seed has missing cells."""

@@ -22,10 +22,17 @@ class Kind(Frozen):
     """A `sandmill.layouts.base.Layout`: how training and test items become public files, and back."""
     reader: str = "sandmill.calibrate.solvers.tables_reader"
     """Module for the agent's side: `read` makes tables of the public files, `source` is the same for scripts."""
+    form: str | None = None
+    """Answer form of its tasks, see `sandmill.metrics.support`. None: the usual one of target and metric."""
+    unscored: float = 0.0
+    """Test items that must be answered and are not scored, as a share of those that are."""
     channel: str | None = None
     """Model of what stands between latent columns and items. None: the columns themselves are in the files."""
     design: str | None = None
     """Module for designs: `choose_medium` draws a `models.channels.Medium`, `choose_channel` a channel of it."""
+    designer: str | None = None
+    """Function that designs in place of the grammar of tables: (slot, streams, hardness, parent, knobs) -> `TaskSpec`.
+    None: `design.grammar` designs."""
     render: str | None = None
     """Function that renders items: (channel, latent columns, row numbers) -> cells of the channel's column."""
     gate: str | None = None
@@ -46,6 +53,12 @@ class Kind(Frozen):
     """How thresholds follow. Milestones need readers, or a solver that knows the true form of the features."""
     hidden: float = 1.0
     """Position of the knob `skills` relative to tables. Items that show latent columns with noise need less."""
+    train: tuple[int, int] = (200, 80)
+    """Training items at hardness 0 and 1."""
+    classes: tuple[int, int] = (3, 7)
+    """Fewest and most classes of a multiclass target."""
+    largest_class: float = 0.8
+    """Largest share of the larger of two classes. Imbalance in the files of a table allows a little more."""
     least_feedback: int = 2000
     most_feedback: int = 3000
     least_final: int = 3000

@@ -1,0 +1,157 @@
+"""The panel of a kind whose answers no table of features gives: the kind names a module with its solvers.
+
+The module holds
+
+- `ENTRIES`: a tuple of `calibrate.panel.Entry`, the trivial one named `prior`,
+- `read(folder, facts)`: the public files as its solvers need them, with a field `shape`: items and places of an answer,
+- a function for each entry, from what `read` returns to a prediction of that shape,
+- `ladder(facts)`: the `Candidate` scripts, in the order of preference.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from sandmill.calibrate.panel import Entry, Panel, PanelRun
+from sandmill.calibrate.scripts.choose import GradedTest, Script
+from sandmill.calibrate.scripts.run import run_source, script_surroundings
+from sandmill.errors import ItemRejected
+from sandmill.metrics.base import Array
+from sandmill.metrics.forms import form_of
+from sandmill.metrics.submission import parse_submission
+from sandmill.models.base import Stage
+from sandmill.models.calibration import RUNG_FILES, Rung, ScriptScore
+from sandmill.models.kinds import kind_named
+from sandmill.models.layout import SUBMISSION
+from sandmill.models.package import TaskFacts
+
+
+class OwnPanel(Panel):
+    """The solvers of a kind's own module on one task.
+
+    Args:
+        folder: holds the public files.
+        facts: what the description says.
+
+    Raises:
+        OSError: if the folder cannot be read.
+    """
+
+    def __init__(self, folder: Path, facts: TaskFacts) -> None:
+        self._facts = facts
+        self._module: ModuleType = kind_named(facts.kind).load("panel")
+        self._table = self._module.read(folder, facts)
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The entries of the module."""
+        found: tuple[Entry, ...] = self._module.ENTRIES
+        return found
+
+    def _run(self, entry: Entry) -> PanelRun:
+        try:
+            prediction = np.asarray(getattr(self._module, entry.name)(self._table))
+            failure = self._fault(prediction)
+        except Exception as error:  # noqa: BLE001
+            failure = f"{type(error).__name__}: {error}"
+        if failure:
+            return PanelRun(entry.name, entry.tier, None, None, failure)
+        return PanelRun(entry.name, entry.tier, [prediction], _itself, None)
+
+    def _fault(self, prediction: Array) -> str | None:
+        """Say what is wrong with a prediction, if anything."""
+        if prediction.shape != tuple(self._table.shape):
+            return f"prediction of shape {prediction.shape}; expected {tuple(self._table.shape)}"
+        if prediction.dtype == object:
+            strange = sum(not isinstance(cell, str | None) for cell in prediction.ravel())
+            return f"{strange} answers are no texts" if strange else None
+        low, high = form_of(self._facts).limits(self._facts)
+        bad = int((~(np.isfinite(prediction) & (prediction >= low) & (prediction <= high))).sum())
+        return f"{bad} predicted values are not finite, or not from {low:g} to {high:g}" if bad else None
+
+
+def _itself(columns: Sequence[Any]) -> Array:
+    return np.asarray(columns[0])
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A script that may be published with a task."""
+
+    rung: Rung
+    approach: str
+    """What it does, as a clause."""
+    source: str
+
+
+def write_own_ladder(folder: Path, facts: TaskFacts, ids: Sequence[str], test: GradedTest) -> tuple[Script, ...]:
+    """Write the scripts of a task: reference, competent, naive.
+
+    The reference is the candidate that is best on the feedback part. Each lower rung takes its first candidate that
+    falls short of the script above on the final part, else its last.
+
+    Args:
+        folder: holds the public files.
+        facts: what the task asks for.
+        ids: ids of the test items.
+        test: what scripts are judged on.
+
+    Raises:
+        ItemRejected: `script_failed`, if no candidate of a rung gives a valid submission.
+    """
+    found: list[Candidate] = list(kind_named(facts.kind).load("panel").ladder(facts))
+    chosen: list[_Tried] = []
+    for rung in Rung:
+        tries = (_Tried(one, folder, facts, ids) for one in found if one.rung is rung)
+        able = (one for one in tries if one.answer is not None)
+        if rung is Rung.REFERENCE:
+            best = min(able, key=lambda one: test.feedback(one.answer), default=None)
+        else:
+            best = _below(test.final(chosen[-1].answer), able, test)
+        if best is None:
+            raise ItemRejected(Stage.CALIBRATE, "script_failed", f"no {rung} script gives a valid submission")
+        chosen.append(best)
+    return tuple(Script(one.candidate.source, _score(one, test)) for one in chosen)
+
+
+class _Tried:
+    """A candidate, run when its answer is asked for."""
+
+    def __init__(self, candidate: Candidate, folder: Path, facts: TaskFacts, ids: Sequence[str]) -> None:
+        self.candidate = candidate
+        self._folder, self._facts, self._ids = folder, facts, ids
+
+    @cached_property
+    def answer(self) -> Any:
+        """The prediction of the script; None if it fails."""
+        out = self._folder / SUBMISSION
+        out.unlink(missing_ok=True)
+        try:
+            with script_surroundings(self._folder, out):
+                run_source(self.candidate.source, {"__name__": "__main__"})
+            return parse_submission(out.read_bytes(), self._facts, self._ids)
+        except Exception:  # noqa: BLE001
+            return None
+
+
+def _below(bar: float, able: Any, test: GradedTest) -> _Tried | None:
+    """Return the first script whose loss on the final part is above the bar, else the last."""
+    last = None
+    for last in able:
+        if test.final(last.answer) > bar:
+            break
+    return last
+
+
+def _score(one: _Tried, test: GradedTest) -> ScriptScore:
+    final, feedback = (
+        test.metric.rounded(test.truth[rows], one.answer[rows]) for rows in (test.is_final, ~test.is_final)
+    )
+    candidate = one.candidate
+    file = RUNG_FILES[candidate.rung]
+    return ScriptScore(rung=candidate.rung, file=file, approach=candidate.approach, feedback=feedback, final=final)
