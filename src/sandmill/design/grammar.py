@@ -77,7 +77,9 @@ def design_task(
     )
     needed, unseen = (frozenset(medium.needed), frozenset(medium.unseen)) if medium else (frozenset(), frozenset())
     vocabulary = choose_vocabulary(domain, conditions, streams)
-    target = choose_target(structure, domain.targets, knobs.signal, streams.generator("target"), kind.classes)
+    target = choose_target(
+        structure, domain.targets, knobs.signal, streams.generator("target"), kind.classes, kind.labels
+    )
     knows = Knowledge() if draft else domain.knows
     prior = prior_of(knows.targets, target.link, target.name)
     # What only texts state is out of reach of the models that decide difficulty, so easy tasks state nothing.

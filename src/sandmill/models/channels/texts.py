@@ -122,5 +122,7 @@ def _cue_of(slot: WordSlot, column: str, item: str) -> Cue:
     elif set(slot.lists[0]) <= _MARKS:
         text = f"Share of the sentences of a {item} that end with {words[0]} and not with {words[1]}."
     else:
-        text = f"How often a {item} has one of {words[0]}, as a share of its places that have these or one of {words[1]}."
+        text = (
+            f"How often a {item} has one of {words[0]}, as a share of its places that have these or one of {words[1]}."
+        )
     return Cue(column=column, measure=slot.by, parameters=tuple(words), text=text)

@@ -57,6 +57,8 @@ class Kind(Frozen):
     """Training items at hardness 0 and 1."""
     classes: tuple[int, int] = (3, 7)
     """Fewest and most classes of a multiclass target."""
+    labels: tuple[int, int] = (3, 5)
+    """Fewest and most labels of a multilabel target."""
     largest_class: float = 0.8
     """Largest share of the larger of two classes. Imbalance in the files of a table allows a little more."""
     least_feedback: int = 2000

@@ -61,9 +61,7 @@ def read_objects(path: str) -> pd.DataFrame:
     return table
 
 
-def expand_texts(
-    train: pd.DataFrame, test: pd.DataFrame, ident: str
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+def expand_texts(train: pd.DataFrame, test: pd.DataFrame, ident: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Put numbers in place of texts: directions of word and letter groups, and counts of marks."""
     strings = [name for name in test if not pd.api.types.is_numeric_dtype(test[name])]
     texts = [name for name in strings if test[name].astype(str).str.len().mean() > 30]
