@@ -98,7 +98,7 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         if panel_s > PANEL_BUDGET_S:
             detail = f"the panel took {panel_s:.1f} s; its budget is {PANEL_BUDGET_S:g} s of processor time a design"
             raise ItemRejected(Stage.CALIBRATE, "panel_over_budget", detail)
-        graded = Graded(answers.truth, rendered.oracle, answers.is_final, answers.items)
+        graded = Graded(answers.truth, rendered.oracle, answers.is_final)
         measured = calibrate(
             board,
             graded,

@@ -86,13 +86,14 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0, drawn: "Drawn | No
     test_draw = parts[0].draw.followed_by(parts[1].draw).take(order)
     made = [rendered_targets(spec, part) for part in parts]
     targets = made[0].followed_by(made[1]).take(order).trimmed() if made[0] and made[1] else None
-    test_truth = targets.truth if targets else as_codes(facts, test_draw.target)
-    test_target = target_frame(facts, targets.truth if targets else test_draw.target)
+    test_truth = as_codes(facts, targets.truth if targets else test_draw.target)
     test_frame = with_ids(spec, facts, streams, "test", test_frame)
     test_ids = test_frame.select(facts.id_column)
     ids = test_ids[facts.id_column].to_list()
-    part_names = pl.DataFrame({"part": [str(Part.FINAL if is_last else Part.FEEDBACK) for is_last in is_final]})
-    sample = csv_bytes(sample_submission(facts, ids, train.truth))
+    form = form_of(facts)
+    lengths = form.lengths(test_truth)
+    answer_ids = form.row_ids(ids, facts, lengths)
+    sample = csv_bytes(sample_submission(facts, answer_ids, train.truth))
     package = TaskPackage(
         task_id=task_id(spec.fingerprint, replicate, secret),
         replicate=replicate,
@@ -112,9 +113,9 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0, drawn: "Drawn | No
             ),
             SAMPLE: sample,
         },
-        private={"answers.csv": csv_bytes(side_by_side(test_ids, test_target, part_names))},
+        private={"answers.csv": csv_bytes(answer_frame(facts, answer_ids, test_truth, is_final))},
     )
-    answers = Answers(tuple(ids), test_truth, is_final)
+    answers = Answers(tuple(ids), test_truth, is_final, lengths=lengths)
     return Rendered(package, answers, train.draw, test_draw, drawn.rule, targets)
 
 
@@ -150,7 +151,7 @@ def render_train(spec: TaskSpec, facts: TaskFacts, streams: Streams) -> Training
     features, made = features_of(spec, rows, is_train=True)[order], rendered_targets(spec, rows)
     draw, targets = rows.draw.take(order), made.take(order) if made else None
     target = target_frame(facts, targets.truth if targets else draw.target)
-    truth = targets.truth if targets else as_codes(facts, draw.target)
+    truth = as_codes(facts, targets.truth if targets else draw.target)
     return TrainingPart(side_by_side(with_ids(spec, facts, streams, "train", features), target), draw, truth)
 
 
@@ -160,6 +161,16 @@ def with_ids(spec: TaskSpec, facts: TaskFacts, streams: Streams, part: str, feat
         return features.select(facts.id_column, pl.exclude(facts.id_column))
     ids = pl.Series(facts.id_column, row_ids(streams, part, range(features.height), spec.kind))
     return side_by_side(ids.to_frame(), features)
+
+
+def answer_frame(facts: TaskFacts, ids: Sequence[str], truth: Array, is_final: NDArray[np.bool_]) -> pl.DataFrame:
+    """Return id, targets and part of every answer row."""
+    form = form_of(facts)
+    each = form.lengths(truth)
+    parts = np.repeat(is_final, len(ids) // max(1, len(is_final)) if each is None else each)
+    names = [str(Part.FINAL if is_last else Part.FEEDBACK) for is_last in parts]
+    cells = pl.DataFrame(dict(form.write_answers(truth, facts)))
+    return side_by_side(pl.DataFrame({facts.id_column: ids}), cells, pl.DataFrame({"part": names}))
 
 
 def sample_submission(facts: TaskFacts, ids: Sequence[str], train_target: Array) -> pl.DataFrame:
@@ -172,8 +183,8 @@ def sample_submission(facts: TaskFacts, ids: Sequence[str], train_target: Array)
 
 
 def as_codes(facts: TaskFacts, truth: Floats) -> Array:
-    """Return targets as metrics expect them: class codes as integers, numbers unchanged."""
-    return truth.astype(np.int64) if facts.classes else truth
+    """Return targets as metrics expect them, such as class codes as integers."""
+    return form_of(facts).settle(truth, facts)
 
 
 def shuffled(streams: Streams, part: str, rows: int) -> NDArray[np.intp]:
