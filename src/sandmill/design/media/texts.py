@@ -90,9 +90,9 @@ def _some(words: Sequence[str], rng: np.random.Generator) -> list[str]:
     return [words[place] for place in sorted(kept)]
 
 
-PASSAGES = TextDesign("text", "texts/passages", fewest_sentences=5, most_sentences=6)
+PASSAGES = TextDesign("text", "texts/passages", fewest_sentences=4, most_sentences=5)
 COMMENTS = TextDesign(
-    "text_dated", "texts/comments", fewest_sentences=4, most_sentences=6, is_quoted=True, has_quotations=True
+    "text_dated", "texts/comments", fewest_sentences=3, most_sentences=5, is_quoted=True, has_quotations=True
 )
-POSTS = TextDesign("text_labels", "texts/posts", fewest_sentences=4, most_sentences=6, has_quotations=True)
-REQUESTS = TextDesign("json_rows", "texts/requests", fewest_sentences=4, most_sentences=6)
+POSTS = TextDesign("text_labels", "texts/posts", fewest_sentences=3, most_sentences=5, has_quotations=True)
+REQUESTS = TextDesign("json_rows", "texts/requests", fewest_sentences=3, most_sentences=5)

@@ -16,9 +16,9 @@ TEXT = Kind(
     render="sandmill.synth.media.texts:render_texts",
     hidden=0.4,
     least_feedback=600,
-    most_feedback=1500,
+    most_feedback=1200,
     least_final=1000,
-    most_final=3000,
+    most_final=2400,
     pilot=1500,
 )
 

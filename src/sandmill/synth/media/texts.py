@@ -15,8 +15,11 @@ from sandmill.synth.media.typos import swap_letters
 Words = NDArray[np.object_]
 Counts = NDArray[np.intp]
 
-_BEFORE_MARK = re.compile(r" +([,;:.!?])")
+_BEFORE_MARK = re.compile(r" +(?=[,;:.!?])")
 _SPACES: Mapping[Language, str] = {"english": " ", "german": " ", "russian": " ", "chinese": ""}
+_COMMAS: Mapping[Language, str] = {"english": ", ", "german": ", ", "russian": ", ", "chinese": "，"}
+_USUAL_PRESENCE = 0.25
+"""Share of sentences with a phrase that follows no latent column."""
 _QUOTATIONS: Mapping[Language, tuple[str, str]] = {
     "english": ("“", "”"),
     "german": ("„", "“"),
@@ -62,7 +65,9 @@ def _write(
 ) -> list[list[str]]:
     """Return the sentences of each row."""
     drawn = [
-        _slot_words(slot, channel.nuisance.loose, latents, row_numbers, lengths, f"{name}{place}")
+        _slot_words(
+            slot, channel.nuisance.loose, latents, row_numbers, lengths, f"{name}{place}", _COMMAS[channel.language]
+        )
         for place, slot in enumerate(slots)
     ]
     cells = np.stack(drawn, axis=2).tolist()
@@ -74,7 +79,7 @@ def _write(
 
 
 def _sentence(words: str) -> str:
-    joined = _BEFORE_MARK.sub(r"\1", words)
+    joined = _BEFORE_MARK.sub("", words)
     return joined[:1].upper() + joined[1:]
 
 
@@ -85,13 +90,18 @@ def _slot_words(
     row_numbers: RowNumbers,
     lengths: Counts,
     name: str,
+    comma: str,
 ) -> Words:
     """Return the words of a slot, (rows, sentences). A share decides how many sentences of a text have a word of a
-    list, and chance decides which sentences, so that short texts show shares well."""
+    list, and chance decides which sentences, so that short texts show shares well.
+    """
     most = int(lengths.max(initial=1))
     value = latents.get(slot.column or "")
     even = np.floor(_uniforms(row_numbers, f"list {name}", most) * len(slot.lists)).astype(np.intp)
-    chosen, is_there = even, np.ones(even.shape, dtype=bool)
+    chosen, usual = even, np.ones(even.shape, dtype=bool)
+    if slot.by == "presence":
+        usual = _uniforms(row_numbers, f"presence {name}", most) < _USUAL_PRESENCE
+    is_there = usual
     if value is not None and slot.by != "chance":
         share = np.full(len(lengths), slot.follows) if slot.by == "level" else value
         is_marked = _marked(share, row_numbers, lengths, name, most)
@@ -103,8 +113,7 @@ def _slot_words(
             is_there = is_marked
         if loose:
             is_free = _uniforms(row_numbers, f"loose {name}", most) < loose
-            chosen = np.where(is_free, even, chosen)
-            is_there = np.where(is_free, _uniforms(row_numbers, f"presence {name}", most) < 0.25, is_there)
+            chosen, is_there = np.where(is_free, even, chosen), np.where(is_free, usual, is_there)
     if slot.place != "each":
         last = lengths[:, None] - 1 if slot.place == "last" else 0
         is_there = is_there & (np.arange(most)[None, :] == last)
@@ -114,6 +123,8 @@ def _slot_words(
     for place, names in enumerate(slot.lists):
         table[place, : len(names)] = names
     words = table[chosen, np.floor(which * sizes[chosen]).astype(np.intp)]
+    if slot.by == "presence":
+        words = comma + words
     words[~is_there] = ""
     return words
 

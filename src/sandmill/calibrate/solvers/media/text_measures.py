@@ -29,19 +29,19 @@ def source(facts: TaskFacts, cues: tuple[Cue, ...]) -> list[str]:
         *files_source(facts),
         *known,
         "]",
-        *functions_source(measure_texts, count_words, count_sentences),
+        *functions_source(measure_texts, count_words),
         "train, test = (measure_texts(table, ID, CUES) for table in (train, test))",
     ]
 
 
-def measure_texts(table, ident, cues):
-    """Put what the description explains in place of a text; quotations of others do not count."""
+def measure_texts(table: pd.DataFrame, ident: str, cues: list[tuple[str, str, list[str]]]) -> pd.DataFrame:
+    """Put what the description explains in place of texts; quotations of others do not count."""
     strings = [name for name in table if not pd.api.types.is_numeric_dtype(table[name])]
     texts = [name for name in strings if table[name].astype(str).str.len().mean() > 30]
     found = {}
     for name in texts:
         own = table[name].astype(str).str.replace(r"[“„«「][^”“»」]*[”“»」]", " ", regex=True)
-        sentences = count_sentences(own)
+        sentences = np.maximum(own.str.count(r"[.!?。！？]+").to_numpy(float), 1)
         for column, measure, lists in cues:
             counts = [count_words(own, re.findall('"([^"]+)"', words)) for words in lists]
             if measure == "presence":
@@ -51,18 +51,15 @@ def measure_texts(table, ident, cues):
             else:
                 levels = np.array([words.split(":")[0] for words in lists])
                 found[column] = levels[np.argmax(counts, axis=0)]
-    kept = table.drop(columns=[name for name in texts if name != ident])
-    shown = [name for name in kept if name not in found]
-    return pd.concat([kept[shown].reset_index(drop=True), pd.DataFrame(found)], axis=1)
+    gone = {*texts, *found} - {ident}
+    return pd.concat([table[[name for name in table if name not in gone]], pd.DataFrame(found)], axis=1)
 
 
-def count_words(texts, words):
-    """Count whole words and phrases, whatever their case; letters of Chinese need no spaces around."""
-    parts = [re.escape(word.lower()) for word in words]
-    pattern = "|".join(rf"\b{part}\b" if re.match("[a-zа-яäöüß]", part) else part for part in parts)
-    return texts.str.lower().str.count(pattern).to_numpy(float)
-
-
-def count_sentences(texts):
-    """Count the marks that end sentences."""
-    return np.maximum(texts.str.count(r"[.!?。！？]+").to_numpy(float), 1)
+def count_words(texts: pd.Series, words: list[str]) -> np.ndarray:
+    """Count whole words and phrases; the first letter may be a capital."""
+    parts = [
+        f"[{word[0]}{word[0].upper()}]{re.escape(word[1:])}" if word[0].isalpha() else re.escape(word) for word in words
+    ]
+    ends = [r"\b" if re.search(r"[a-zа-яäöüß]$", word, re.IGNORECASE) else "" for word in words]
+    pattern = "|".join(f"{end}{part}{end}" for end, part in zip(ends, parts, strict=True))
+    return texts.str.count(pattern).to_numpy(float)
