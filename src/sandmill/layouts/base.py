@@ -1,19 +1,18 @@
 """What every layout of public files can do."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import polars as pl
 
+from sandmill.errors import name_some
 from sandmill.models.hints import DATA_DICTIONARY
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import Sizes, TaskSpec
 
 DESCRIPTION, SAMPLE = "description.md", "sample_submission.csv"
-"""Public files that every task has."""
-MAX_FILE_BYTES = 20 << 20
-"""Of one public file. The largest table has 40,000 test rows; a usual one has 1 MB."""
+"""The text of a task, and the usual name of its sample submission; see `Layout.sample`."""
 
 
 @dataclass(frozen=True)
@@ -37,67 +36,112 @@ def layout_of(spec: TaskSpec) -> "Layout":
 class Layout(ABC):
     """Files for training and test items. Subclasses are stateless."""
 
-    train: str
-    """Name of the file with the training items."""
-    test: str
-    """Name of the file with the test items."""
     item: str = "row"
     """What the files hold one of for each item."""
     cell: str = "text"
     """What the cell of an item that is not a table's row is called."""
+    sample: str = SAMPLE
+    """Name of the sample submission."""
+    sorts_ids: bool = False
+    """Whether ids rise with the order of items, since nothing else in the files gives that order."""
+
+    @property
+    @abstractmethod
+    def train(self) -> str:
+        """Path of what a text calls the training items: a table, an archive, or a folder that ends in `/`."""
+
+    @property
+    @abstractmethod
+    def test(self) -> str:
+        """Path of what a text calls the test items."""
 
     @property
     def files(self) -> frozenset[str]:
-        """Names of the public files that every task of this layout has."""
-        return frozenset({DESCRIPTION, SAMPLE, self.train, self.test})
+        """Paths of the public files that every task of this layout has."""
+        return frozenset({DESCRIPTION, self.sample, self.train, self.test})
+
+    @property
+    def folders(self) -> frozenset[str]:
+        """Folders that hold one file for each item, each with `/` at its end."""
+        return frozenset()
 
     def files_of(self, spec: TaskSpec) -> frozenset[str]:
-        """Return the names of all public files of a task."""
+        """Return the paths of all public files of a task, without those in `folders`."""
         child = {spec.mechanism.child.path} if spec.mechanism.child else set()
         return self.files | child | {hint.file for hint in spec.hints if hint.file == DATA_DICTIONARY}
+
+    def is_item_file(self, path: str) -> bool:
+        """Whether a path is that of an item in one of the folders."""
+        return False
+
+    def path_faults(self, spec: TaskSpec, paths: Iterable[str]) -> Iterator[str]:
+        """Say which public files are there and should not be, and which are lacking. Items are not counted."""
+        there, expected = set(paths), self.files_of(spec)
+        if unknown := sorted(path for path in there - expected if not self.is_item_file(path)):
+            yield f"public side holds files that no agent should get: {name_some(unknown)}"
+        lacking = sorted(expected - there)
+        lacking += sorted(folder for folder in self.folders if not any(path.startswith(folder) for path in there))
+        if lacking:
+            yield f"public side lacks {name_some(lacking)}"
 
     @abstractmethod
     def write(self, train: pl.DataFrame, test: pl.DataFrame, facts: TaskFacts) -> dict[str, bytes]:
         """Return the files that hold the items. Equal items give equal bytes.
 
         Args:
-            train: id, features and targets.
+            train: id, features, columns of training items alone, targets.
             test: id and features.
             facts: names of the columns.
         """
 
     @abstractmethod
-    def read(self, public: Mapping[str, bytes], facts: TaskFacts, features: tuple[str, ...]) -> Items:
+    def read(
+        self,
+        public: Mapping[str, bytes],
+        facts: TaskFacts,
+        features: tuple[str, ...],
+        only_in_training: tuple[str, ...] = (),
+    ) -> Items:
         """Read what `write` wrote: its inverse.
 
         Args:
             public: files of a task.
             facts: names of the columns.
-            features: names of the feature columns, in any order.
+            features: names of the feature columns. The column of items that are no cells is the last one.
+            only_in_training: names of the columns that the test items do not have.
         """
 
     @abstractmethod
-    def excess(self, name: str, content: bytes, items: int) -> Iterator[str]:
-        """Say why one of the two files is larger than a micro task's, without parsing its items.
-
-        The file may be a stranger's.
+    def excess(self, public: Mapping[str, bytes], sizes: Sizes) -> Iterator[str]:
+        """Say why files of items are larger or more than a micro task's, without parsing them.
 
         Args:
-            name: of the file.
-            content: its bytes.
-            items: how many it should hold.
+            public: files of a task, which may be a stranger's.
+            sizes: items that it should have.
         """
 
     @abstractmethod
     def shows_target(self, public: Mapping[str, bytes], facts: TaskFacts) -> bool:
-        """Whether the test file openly holds targets."""
+        """Whether the test items openly come with targets."""
 
     def contents(self, facts: TaskFacts, sizes: Sizes) -> list[tuple[str, str]]:
-        """Return what the files hold, in words: name and content."""
-        word = "target" if len(facts.target_columns) == 1 else "targets"
-        *most, last = (f"`{name}`" for name in facts.target_columns)
-        targets = f"{', '.join(most)} and {last}" if most else last
+        """Return what the files hold, in words: path and content."""
         return [
-            (self.train, f"{sizes.train} {self.item}s with the {word} {targets}"),
-            (self.test, f"{sizes.feedback + sizes.final} {self.item}s to predict, without the {word}"),
+            (self.train, f"{sizes.train} {self.item}s with the {targets_in_words(facts)}"),
+            (self.test, f"{sizes.feedback + sizes.final} {self.item}s to predict, without the {target_word(facts)}"),
         ]
+
+    def naming(self, facts: TaskFacts) -> Mapping[str, str]:
+        """Return what the names of item files mean, by the path of their folder or archive."""
+        return {}
+
+
+def target_word(facts: TaskFacts) -> str:
+    """Return `target` or `targets`."""
+    return "target" if len(facts.target_columns) == 1 else "targets"
+
+
+def targets_in_words(facts: TaskFacts) -> str:
+    """Return the names of the targets with the word before them."""
+    *most, last = (f"`{name}`" for name in facts.target_columns)
+    return f"{target_word(facts)} {', '.join(most)} and {last}" if most else f"{target_word(facts)} {last}"

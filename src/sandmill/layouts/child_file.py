@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
-from sandmill.layouts.base import MAX_FILE_BYTES
+from sandmill.layouts.item_files import MAX_FILE_BYTES
 from sandmill.layouts.tables import csv_bytes, read_csv, require_columns
 from sandmill.models.children import MOST_EVENTS, ChildTable
 

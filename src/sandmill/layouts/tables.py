@@ -1,12 +1,15 @@
 """Two CSV files: train.csv with targets, test.csv without."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import polars as pl
 from polars.exceptions import PolarsError
 
-from sandmill.layouts.base import MAX_FILE_BYTES, Items, Layout
+from sandmill.layouts.base import SAMPLE, Items, Layout
+from sandmill.layouts.item_files import MAX_FILE_BYTES
 from sandmill.models.package import TaskFacts
+from sandmill.models.spec import Sizes
 
 MAX_COLUMNS = 500
 
@@ -48,45 +51,75 @@ def table_excess(path: str, content: bytes, rows: int) -> Iterator[str]:
         yield f"{path} has {found} rows; its design has {rows}"
 
 
+@dataclass(frozen=True)
 class Tables(Layout):
-    """One CSV file a part.
+    """One CSV file a part."""
 
-    Args:
-        train: name of the file with the training rows.
-        test: name of the file with the test rows.
-    """
-
-    def __init__(self, train: str = "train.csv", test: str = "test.csv") -> None:
-        self.train, self.test = train, test
+    train: str = "train.csv"
+    test: str = "test.csv"
+    sample: str = SAMPLE
 
     def write(self, train: pl.DataFrame, test: pl.DataFrame, facts: TaskFacts) -> dict[str, bytes]:
         """Write both tables."""
         return {self.train: csv_bytes(train), self.test: csv_bytes(test)}
 
-    def read(self, public: Mapping[str, bytes], facts: TaskFacts, features: tuple[str, ...]) -> Items:
+    def read(
+        self,
+        public: Mapping[str, bytes],
+        facts: TaskFacts,
+        features: tuple[str, ...],
+        only_in_training: tuple[str, ...] = (),
+    ) -> Items:
         """Read both tables. Features may come in any order, but in the same in both."""
         faults: list[str] = []
-        train = read_csv(public, self.train, faults)
-        ordered = list(features)
-        if train is not None and set(features) <= set(train.columns):
-            ordered = [name for name in train.columns if name in set(features)]
-        require_columns(self.train, train, [facts.id_column, *ordered, *facts.target_columns], faults)
-        test = read_csv(public, self.test, faults)
-        if test is not None and (leaked := [name for name in facts.target_columns if name in test.columns]):
-            faults.append(f"{self.test}: holds the target column {', '.join(leaked)}")
-        require_columns(self.test, test, [facts.id_column, *ordered], faults)
-        return Items(
-            pl.DataFrame() if train is None else train, pl.DataFrame() if test is None else test, tuple(faults)
-        )
+        train, test = read_csv(public, self.train, faults), read_csv(public, self.test, faults)
+        return items_of_tables(self, train, test, facts, features, only_in_training, faults)
 
-    def excess(self, name: str, content: bytes, items: int) -> Iterator[str]:
+    def excess(self, public: Mapping[str, bytes], sizes: Sizes) -> Iterator[str]:
         """Count bytes, columns and rows."""
-        return table_excess(name, content, items)
+        yield from table_excess(self.train, public[self.train], sizes.train)
+        yield from table_excess(self.test, public[self.test], sizes.feedback + sizes.final)
 
     def shows_target(self, public: Mapping[str, bytes], facts: TaskFacts) -> bool:
         """Look for a target's name in the header."""
-        header = public[self.test].split(b"\n", 1)[0].decode().strip().split(",")
-        return bool(set(header) & set(facts.target_columns))
+        return header_shows_target(public[self.test], facts)
+
+
+def items_of_tables(
+    layout: Layout,
+    train: pl.DataFrame | None,
+    test: pl.DataFrame | None,
+    facts: TaskFacts,
+    features: tuple[str, ...],
+    only_in_training: tuple[str, ...],
+    faults: list[str],
+) -> Items:
+    """Check the columns of two tables, whose cells are text.
+
+    Args:
+        layout: names the tables in faults.
+        train: None if it cannot be read.
+        test: None if it cannot be read.
+        facts: names of id and targets.
+        features: names of the feature columns, in any order.
+        only_in_training: names of columns that the training table alone has.
+        faults: what was found before.
+    """
+    ordered, known = [*features, *only_in_training], {*features, *only_in_training}
+    if train is not None and known <= set(train.columns):
+        ordered = [name for name in train.columns if name in known]
+    require_columns(layout.train, train, [facts.id_column, *ordered, *facts.target_columns], faults)
+    if test is not None and (leaked := [name for name in facts.target_columns if name in test.columns]):
+        faults.append(f"{layout.test}: holds the target column {', '.join(leaked)}")
+    in_both = [name for name in ordered if name not in only_in_training]
+    require_columns(layout.test, test, [facts.id_column, *in_both], faults)
+    return Items(pl.DataFrame() if train is None else train, pl.DataFrame() if test is None else test, tuple(faults))
+
+
+def header_shows_target(table: bytes, facts: TaskFacts) -> bool:
+    """Whether the header of a CSV file names a target."""
+    header = table.split(b"\n", 1)[0].decode().replace('"', "").strip().split(",")
+    return bool(set(header) & set(facts.target_columns))
 
 
 TABLES = Tables()

@@ -104,6 +104,16 @@ class TaskSpec(Frozen):
         return kind_named(self.channel.kind if self.channel else self.structure.kind or TABLE.name)
 
     @property
+    def unscored_items(self) -> int:
+        """Test items that must be answered and are not scored."""
+        return round(self.kind.unscored * (self.sizes.feedback + self.sizes.final))
+
+    @property
+    def test_items(self) -> int:
+        """Items of the test file: of both parts, and those that are not scored."""
+        return self.sizes.feedback + self.sizes.final + self.unscored_items
+
+    @property
     def feature_columns(self) -> tuple[str, ...]:
         """Names of the columns beside id and target that the files hold."""
         if self.channel:
@@ -111,6 +121,11 @@ class TaskSpec(Frozen):
             return (*self.channel.shown, *item)
         notes = (self.notes.name,) if self.notes else ()
         return (*(column.name for column in self.mechanism.columns if not column.in_text), *notes)
+
+    @property
+    def only_in_training(self) -> tuple[str, ...]:
+        """Names of the columns that the files hold for training items alone."""
+        return self.channel.only_in_training if self.channel else ()
 
     @property
     def structure_label(self) -> str:

@@ -5,6 +5,7 @@ from tempfile import TemporaryDirectory
 
 from sandmill.calibrate.panel import run_panel
 from sandmill.layouts.base import layout_of
+from sandmill.layouts.folder import write_files
 from sandmill.metrics import get_metric
 from sandmill.models.base import Part
 from sandmill.models.calibration import Calibration, Ceiling
@@ -36,10 +37,11 @@ def measure_ceiling(measured: Calibration, pilot: Pilot, rendered: Rendered) -> 
         return Ceiling(low=measured.oracle, high=measured.oracle, kind=kind)
     metric, final = get_metric(pilot.facts.metric), rendered.answers.part(Part.FINAL)
     layout, truth = layout_of(pilot.spec), rendered.answers.truth[final]
-    many = layout.write(side_by_side(pilot.test, pilot.target), pilot.test, pilot.facts)
+    spec, public = pilot.spec, rendered.package.public
+    tested = layout.read(public, pilot.facts, spec.feature_columns, spec.only_in_training).test
+    train = side_by_side(pilot.test, pilot.only_in_training, pilot.target)
     with TemporaryDirectory(prefix="sandmill-ceiling-") as name:
-        (Path(name) / layout.train).write_bytes(many[layout.train])
-        (Path(name) / layout.test).write_bytes(rendered.package.public[layout.test])
+        write_files(Path(name), {**layout.write(train, tested, pilot.facts), layout.sample: public[layout.sample]})
         runs = run_panel(Path(name), pilot.facts, _WITH_MORE_ITEMS)
     reached = [measured.board[0].final]
     reached += [metric.rounded(truth, run.prediction[final]) for run in runs if run.has_run]

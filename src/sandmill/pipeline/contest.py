@@ -10,6 +10,7 @@ from sandmill.calibrate.adversary import FROZEN, run_adversary, take_weights
 from sandmill.calibrate.panel import Panel, PanelRun, entries_of, open_panel
 from sandmill.calibrate.readers import READERS, Stated, read_table, run_readers
 from sandmill.layouts.base import Layout
+from sandmill.layouts.folder import write_files
 from sandmill.models.base import MedalRule
 from sandmill.models.calibration import Tier
 from sandmill.models.kinds import TABLE, kind_named
@@ -54,8 +55,7 @@ class Contest:
         earlier: "Contest | None" = None,
         like: "Contest | None" = None,
     ) -> None:
-        for path, content in files.items():
-            (folder / path).write_bytes(content)
+        write_files(folder, files)
         self._child_tables = child_tables(files, facts)
         self.panel: Panel = open_panel(folder, facts, earlier.panel if earlier else None)
         self.reader: Any = None
@@ -81,7 +81,11 @@ class Contest:
 
 
 def child_tables(files: Mapping[str, bytes], facts: TaskFacts) -> dict[str, pl.DataFrame]:
-    """Return the tables of a public folder beside training rows, test rows and the sample submission."""
-    layout: Layout = kind_named(facts.kind).load("layout")
-    others = sorted(path for path in files.keys() - layout.files if path.endswith(".csv"))
+    """Return the tables of a public folder beside training rows, test rows and the sample submission.
+
+    Kinds whose items are rendered have no child tables.
+    """
+    kind = kind_named(facts.kind)
+    layout: Layout = kind.load("layout")
+    others = sorted(path for path in files.keys() - layout.files if path.endswith(".csv") and kind.shows_columns)
     return {path: pl.read_csv(files[path]) for path in others}

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from sandmill.layouts.folder import write_files
 from sandmill.models.run import RunResult
 from sandmill.sandbox import Sandbox
 from sandmill.sandbox.backends import BackendName, missing_for
@@ -32,10 +33,8 @@ def run_reference(script: str, public: Mapping[str, bytes], backend: BackendName
         SandboxUnavailable: if the agent's interpreter is missing; says how to make it.
     """
     with TemporaryDirectory(prefix="sandmill-reference-") as name:
-        for path, content in public.items():
-            target = Path(name) / "public" / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
+        (Path(name) / "public").mkdir()
+        write_files(Path(name) / "public", public)
         return _box(backend).run(script, public=Path(name) / "public", timeout=TIMEOUT_S)
 
 

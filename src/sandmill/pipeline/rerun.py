@@ -11,8 +11,9 @@ from sandmill.calibrate.board import leaderboard
 from sandmill.calibrate.panel import TRIVIAL, entries_of, run_panel
 from sandmill.calibrate.readers import READERS, Stated, stated_facts
 from sandmill.errors import ItemRejected, boundary, shorten
-from sandmill.layouts.base import SAMPLE, layout_of
+from sandmill.layouts.base import layout_of
 from sandmill.layouts.child_file import child_excess
+from sandmill.layouts.folder import write_files
 from sandmill.layouts.tables import MAX_COLUMNS, table_excess
 from sandmill.metrics import get_metric
 from sandmill.metrics.submission import read_answers
@@ -92,17 +93,14 @@ def _task_faults(package: TaskPackage, record: TaskRecord) -> Iterator[str]:
     sizes = package.spec.sizes
     tested = sizes.feedback + sizes.final
     layout = layout_of(package.spec)
-    items, rows = {layout.train: sizes.train, layout.test: tested}, {SAMPLE: tested, "answers.csv": tested}
-    child, expected = package.spec.mechanism.child, layout.files_of(package.spec)
-    if set(package.public) != expected:
-        yield f"public/ holds {', '.join(sorted(package.public)) or 'nothing'}, not {', '.join(sorted(expected))}"
+    rows, child = {layout.sample: tested, "answers.csv": tested}, package.spec.mechanism.child
+    faults = list(layout.path_faults(package.spec, package.public))
+    yield from faults or layout.excess(package.public, sizes)
     missing = PRIVATE_FILES - package.private.keys()
     if missing:
         yield f"private/ lacks {', '.join(sorted(missing))}"
     for path, content in sorted({**package.public, **package.private}.items()):
-        if path in items:
-            yield from layout.excess(path, content, items[path])
-        elif path in rows:
+        if path in rows:
             yield from table_excess(path, content, rows[path])
         elif child and path == child.path:
             yield from child_excess(child, content, sizes.train + tested)
@@ -158,15 +156,9 @@ def _board_problems(package: TaskPackage, record: TaskRecord, *, trusts_design: 
     if milestones := record.calibration.milestones:
         board |= {entry.solver: entry for entry in milestones.entries if not entry.on_board}
     with TemporaryDirectory(prefix="sandmill-panel-") as name:
-        for path, content in package.public.items():
-            (Path(name) / path).write_bytes(content)
-        runs = list(
-            run_panel(
-                Path(name),
-                package.facts,
-                [entry.name for entry in entries_of(package.facts.kind) if entry.name in board],
-            )
-        )
+        write_files(Path(name), package.public)
+        entries = [entry.name for entry in entries_of(package.facts.kind) if entry.name in board]
+        runs = list(run_panel(Path(name), package.facts, entries))
         if milestones:
             stated = stated_facts(record.spec, package.public) if trusts_design else Stated(())
             contest = Contest(Path(name), package.public, package.facts, stated)

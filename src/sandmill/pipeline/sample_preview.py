@@ -7,6 +7,7 @@ from sandmill.calibrate.panel import PANEL, TRIVIAL, run_panel
 from sandmill.design import design_task
 from sandmill.fingerprint import fingerprint
 from sandmill.layouts.base import layout_of
+from sandmill.layouts.folder import write_files
 from sandmill.metrics import get_metric
 from sandmill.models.calibration import Tier
 from sandmill.models.plan import Slot
@@ -32,8 +33,7 @@ def preview_sample(slot: Slot) -> str:
     metric, final = get_metric(spec.metric), rendered.answers.is_final
     truth = rendered.answers.truth[final]
     with TemporaryDirectory(prefix="sandmill-look-") as name:
-        for path, content in rendered.package.public.items():
-            (Path(name) / path).write_bytes(content)
+        write_files(Path(name), rendered.package.public)
         runs = run_panel(Path(name), rendered.package.facts, _ENTRIES)
     scores = {run.name: metric.rounded(truth, run.prediction[final]) for run in runs if run.has_run}
     scores["the best that is possible"] = metric.rounded(truth, rendered.oracle[final])

@@ -12,7 +12,7 @@ from sandmill.calibrate.panel import TRIVIAL, entries_of
 from sandmill.calibrate.steadiness import LEAST_HELD
 from sandmill.errors import DegenerateTask, ItemRejected
 from sandmill.grading import grade_submission
-from sandmill.layouts.base import DESCRIPTION, SAMPLE, layout_of
+from sandmill.layouts.base import DESCRIPTION, layout_of
 from sandmill.layouts.child_file import child_excess
 from sandmill.metrics.gap import gap_closed
 from sandmill.metrics.medals import reaches
@@ -48,7 +48,7 @@ def verify_task(
     graded = {name: grade(run.submission) for name, run in runs.items()}
     main = RUNG_FILES[Rung.REFERENCE]
     run, reference = runs[main], graded[main]
-    sample, nothing = grade(package.public[SAMPLE]), grade(None)
+    sample, nothing = grade(package.public[layout_of(package.spec).sample]), grade(None)
     scores = {name: report.score for name, report in graded.items()}
     verification = Verification(
         reference_score=reference.score,
@@ -71,10 +71,9 @@ def verify_task(
 def is_micro(package: TaskPackage, seconds: float) -> bool:
     """Whether a task is as small as it must be: rows as designed, and a reference that ran in seconds."""
     sizes, layout = package.spec.sizes, layout_of(package.spec)
-    counts = ((layout.train, sizes.train), (layout.test, sizes.feedback + sizes.final))
-    fits = not any(fault for name, items in counts for fault in layout.excess(name, package.public[name], items))
+    fits = not any(layout.excess(package.public, sizes))
     if child := package.spec.mechanism.child:
-        items = sum(items for _, items in counts)
+        items = sizes.train + sizes.feedback + sizes.final
         fits = fits and not any(child_excess(child, package.public[child.path], items))
     return fits and 50 <= sizes.train <= 200 and seconds <= STEP_LIMIT_S
 
@@ -142,7 +141,7 @@ def nothing_given_away(package: TaskPackage, measured: Calibration) -> bool:
     Gates judge what data give away; this looks for what a page must never name.
     """
     layout = layout_of(package.spec)
-    if set(package.public) != layout.files_of(package.spec):
+    if any(layout.path_faults(package.spec, package.public)):
         return False
     page = package.public[DESCRIPTION].decode() + package.public.get(DATA_DICTIONARY, b"").decode()
     named = [

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from sandmill.errors import name_some
-from sandmill.layouts.base import DESCRIPTION, SAMPLE, Layout
+from sandmill.layouts.base import DESCRIPTION, Layout
 from sandmill.metrics import get_metric
 from sandmill.models.layout import SUBMISSION, public_path
 from sandmill.models.sections import HEADINGS, section_of
@@ -50,7 +50,10 @@ def _check_names(tables: PackageTables, text: str, sections: Mapping[str, str]) 
     """Check that paths, columns and labels are named. The example of a submission counts only for its own columns."""
     facts, prose = tables.facts, _FENCE.sub("", text)
     submission = _FENCE.sub("", sections.get("submission", ""))
-    paths = [public_path(name) for name in sorted(tables.layout.files_of(tables.spec) - {DESCRIPTION})]
+    paths = [
+        public_path(name)
+        for name in sorted((tables.layout.files_of(tables.spec) | tables.layout.folders) - {DESCRIPTION})
+    ]
     events = [] if tables.events is None else tables.events.columns
     columns = dict.fromkeys([*tables.train.columns, *facts.target_columns, *events])
     labels = facts.classes if facts.target is TargetKind.MULTILABEL else ()
@@ -94,12 +97,13 @@ def _check_example(tables: PackageTables, section: str) -> Iterator[str]:
         yield f"{DESCRIPTION}: its submission section shows no csv block"
         return
     shown = found[1].splitlines()
-    sample = tables.package.public.get(SAMPLE, b"").decode(errors="replace").splitlines()
+    name = tables.layout.sample
+    sample = tables.package.public.get(name, b"").decode(errors="replace").splitlines()
     if shown[:1] != sample[:1]:
-        yield f"{DESCRIPTION}: the header of its submission example is not that of {SAMPLE}"
+        yield f"{DESCRIPTION}: the header of its submission example is not that of {name}"
     examples = [line for line in shown[1:] if line.strip(" .")]
     if len(examples) < min(EXAMPLE_LINES, len(sample) - 1) or examples != sample[1 : 1 + len(examples)]:
-        yield f"{DESCRIPTION}: the lines of its submission example are not the first lines of {SAMPLE}"
+        yield f"{DESCRIPTION}: the lines of its submission example are not the first lines of {name}"
 
 
 def _check_giveaways(tables: PackageTables, text: str) -> Iterator[str]:

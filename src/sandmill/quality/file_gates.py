@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 
 from sandmill.errors import count, name_some
-from sandmill.layouts.base import SAMPLE
 from sandmill.mechanism.columns import standardize
 from sandmill.models.base import Part
 from sandmill.models.calibration import RUNG_FILES
@@ -33,8 +32,7 @@ _LAST_NUMBER = re.compile(r"(\d{1,15})$")
 def check_files(tables: PackageTables) -> Iterator[str]:
     """Check that both sides have exactly the expected files, with the numbers of rows that the design declares."""
     yield from tables.faults
-    if unknown := sorted(set(tables.package.public) - tables.layout.files_of(tables.spec)):
-        yield f"public side holds files that no agent should get: {name_some(unknown)}"
+    yield from tables.layout.path_faults(tables.spec, tables.package.public)
     if unknown := sorted(set(tables.package.private) - PRIVATE_FILES):
         yield f"private side holds unknown files: {name_some(unknown)}"
     if tables.faults:
@@ -44,7 +42,7 @@ def check_files(tables: PackageTables) -> Iterator[str]:
     for path, frame, expected in (
         (tables.layout.train, tables.train, sizes.train),
         (tables.layout.test, tables.test, test_rows),
-        (SAMPLE, tables.sample, test_rows),
+        (tables.layout.sample, tables.sample, test_rows),
         (ANSWERS, tables.answers, test_rows),
     ):
         if frame.height != expected:
@@ -57,9 +55,9 @@ def check_files(tables: PackageTables) -> Iterator[str]:
 
 def check_items(tables: PackageTables) -> Iterator[str]:
     """Check items that are no rows of a table, as their kind does."""
-    kind, column = tables.spec.kind, tables.spec.feature_columns
-    if kind.gate:
-        yield from kind.load("gate")(tables.items.train[column[0]], tables.items.test[column[0]])
+    kind, channel = tables.spec.kind, tables.spec.channel
+    if kind.gate and channel:
+        yield from kind.load("gate")(tables.items.train[channel.column], tables.items.test[channel.column])
 
 
 def check_ids(tables: PackageTables) -> Iterator[str]:
@@ -73,7 +71,7 @@ def check_ids(tables: PackageTables) -> Iterator[str]:
             yield f"{path}: {count(repeated, 'id')} more than once"
     if shared := len(set(train) & set(test)):
         yield f"{count(shared, 'id')} in both {layout.train} and {layout.test}"
-    for path, frame in ((SAMPLE, tables.sample), (ANSWERS, tables.answers)):
+    for path, frame in ((layout.sample, tables.sample), (ANSWERS, tables.answers)):
         if not frame[name].equals(test):
             yield f"{path}: its ids are not those of {layout.test} in the same order"
     if tables.spec.kind.ids != "item":

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sandmill.fingerprint import digest
-from sandmill.layouts.base import DESCRIPTION, SAMPLE, Items, Layout, layout_of
+from sandmill.layouts.base import DESCRIPTION, Items, Layout, layout_of
 from sandmill.layouts.child_file import read_child
 from sandmill.layouts.tables import read_csv, require_columns
 from sandmill.models.package import TaskFacts, TaskPackage
@@ -94,10 +94,10 @@ def read_package(package: TaskPackage) -> PackageTables:
     faults: list[str] = []
     facts, spec = package.facts, package.spec
     layout = layout_of(spec)
-    items = layout.read(package.public, facts, spec.feature_columns)
+    items = layout.read(package.public, facts, spec.feature_columns, spec.only_in_training)
     faults += items.faults
-    sample = read_csv(package.public, SAMPLE, faults)
-    require_columns(SAMPLE, sample, [facts.id_column, *facts.submission_columns], faults)
+    sample = read_csv(package.public, layout.sample, faults)
+    require_columns(layout.sample, sample, [facts.id_column, *facts.submission_columns], faults)
     answers = read_csv(package.private, ANSWERS, faults)
     require_columns(ANSWERS, answers, [facts.id_column, *facts.target_columns, PART], faults)
     child = spec.mechanism.child

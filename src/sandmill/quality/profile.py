@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from sandmill.fingerprint import digest
-from sandmill.layouts.base import DESCRIPTION, SAMPLE
+from sandmill.layouts.base import DESCRIPTION
 from sandmill.models.base import Part
 from sandmill.quality.cells import date_columns
 from sandmill.quality.package_tables import PART, PackageTables
@@ -112,7 +112,7 @@ def _describe_columns(tables: PackageTables) -> Iterator[Row]:
     for path, frame, roles, role in (
         (tables.layout.train, tables.train, named, "feature"),
         (tables.layout.test, tables.test, named, "feature"),
-        (SAMPLE, tables.sample, {facts.id_column: "id"}, "submission"),
+        (tables.layout.sample, tables.sample, {facts.id_column: "id"}, "submission"),
     ):
         for name in frame.columns:
             column, is_feature = frame[name], roles.get(name, role) == "feature"
@@ -140,13 +140,25 @@ def describe_column(column: pl.Series, is_date: bool = False) -> Row:
 
 
 def _describe_files(tables: PackageTables) -> Iterator[Row]:
-    declared = tables.spec.mechanism.child
-    child = declared.path if declared else None
     for side, files in (("public", tables.package.public), ("private", tables.package.private)):
         for path, content in sorted(files.items()):
-            what = "child table" if side == "public" and path == child else path
+            what = _what(tables, path) if side == "public" else path
             fixed = {"task_id": tables.task_id, "side": side, "path": path, "what": what}
             yield fixed | {"bytes": len(content), "sha256": digest(content)}
+
+
+def _what(tables: PackageTables, path: str) -> str:
+    """Return what a public file is, whatever its name; the path itself if the layout has no such file."""
+    layout, child = tables.layout, tables.spec.mechanism.child
+    named = {
+        **dict.fromkeys(layout.files, "items beside a table"),
+        layout.train: "training items",
+        layout.test: "test items",
+        layout.sample: "sample submission",
+        DESCRIPTION: DESCRIPTION,
+        **({child.path: "child table"} if child else {}),
+    }
+    return named.get(path, "item" if layout.is_item_file(path) else path)
 
 
 def _lay_out_answers(tables: PackageTables) -> pl.DataFrame:

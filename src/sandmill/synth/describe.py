@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from sandmill.layouts.base import SAMPLE, Layout, layout_of
+from sandmill.layouts.base import Layout, layout_of
 from sandmill.metrics import get_metric
 from sandmill.metrics.forms import form_of
 from sandmill.metrics.forms.base import listed
@@ -58,11 +58,10 @@ def _path(name: str) -> str:
 
 
 def _files(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> str:
-    rows = [(_path(name), content) for name, content in layout.contents(facts, spec.sizes)]
-    if words.style:
-        rows[:2] = _told_contents(spec, facts, layout, words)
+    told = _told_contents(spec, facts, layout, words) if words.style else {}
+    rows = [(_path(name), told.get(name, content)) for name, content in layout.contents(facts, spec.sizes)]
     rows += [(_path(name), content) for name, content in further_files(spec, layout.item)]
-    rows.append((_path(SAMPLE), words.say("file_sample", item=layout.item)))
+    rows.append((_path(layout.sample), words.say("file_sample", item=layout.item)))
     shown = {
         "two_columns": lambda: table_of(("file", "content"), rows),
         "list": lambda: "\n".join(f"- {path}: {content}" for path, content in rows),
@@ -73,7 +72,8 @@ def _files(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> 
     return "\n\n".join([shown, " ".join(notes)] if notes else [shown])
 
 
-def _told_contents(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> list[tuple[str, str]]:
+def _told_contents(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> dict[str, str]:
+    """Say in the style of the description what the layout calls training and test items."""
     several = len(facts.target_columns) > 1
     named = {
         "items": f"{layout.item}s",
@@ -82,10 +82,9 @@ def _told_contents(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Word
         "targets": f"{'targets' if several else 'target'} {listed(facts.target_columns)}",
         "word": "targets" if several else "target",
     }
-    return [
-        (_path(layout.train), words.say("file_train", **named)),
-        (_path(layout.test), words.say("file_test", **named)),
-    ]
+    said = {layout.train: words.say("file_train", **named), layout.test: words.say("file_test", **named)}
+    names = layout.naming(facts)
+    return {path: f"{text}, {names[path]}" if path in names else text for path, text in said.items()}
 
 
 def _split(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> list[str]:

@@ -9,12 +9,14 @@ import polars as pl
 from sandmill.layouts.base import layout_of
 from sandmill.mechanism.child import Events
 from sandmill.mechanism.columns import Floats
+from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.metrics.base import Array
+from sandmill.metrics.forms import form_of
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import TaskSpec
 from sandmill.synth.child_table import child_files
-from sandmill.synth.csv_files import target_frame
-from sandmill.synth.render import Drawn, as_codes, draw_shared, features_of, streams_of, with_ids
+from sandmill.synth.csv_files import feature_frame, target_frame
+from sandmill.synth.render import Drawn, draw_shared, features_of, streams_of, with_ids
 from sandmill.synth.rows import draw_test
 from sandmill.synth.targets import RenderedTargets, rendered_targets
 from sandmill.synth.task_facts import task_facts
@@ -33,6 +35,8 @@ class Pilot:
     """Ids and features of the pilot rows."""
     target: pl.DataFrame
     """Targets of the pilot rows as in the files."""
+    only_in_training: pl.DataFrame
+    """Columns of the pilot rows that the files hold for training items alone."""
     truth: Array
     observed: Mapping[str, Floats]
     """Visible cells of the pilot rows, as numbers."""
@@ -78,7 +82,10 @@ def draw_pilot(spec: TaskSpec, secret: bytes, replicate: int = 0, rows: int | No
         drawn=draw_shared(spec, facts, streams),
         test=with_ids(spec, facts, streams, "pilot", features_of(spec, test)),
         target=target_frame(facts, targets.truth if targets else test.draw.target),
-        truth=as_codes(facts, targets.truth if targets else test.draw.target),
+        only_in_training=feature_frame(
+            spec.mechanism, test.draw.observed, RowNumbers(test.streams, test.draw.numbers), spec.only_in_training
+        ),
+        truth=form_of(facts).settle(targets.truth if targets else test.draw.target, facts),
         observed=test.draw.observed,
         events=test.draw.events,
         targets=targets,

@@ -1,25 +1,24 @@
 """Render a design: draw its rows and write its files."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sandmill.layouts.base import DESCRIPTION, SAMPLE, layout_of
+from sandmill.layouts.base import DESCRIPTION, layout_of
 from sandmill.layouts.tables import csv_bytes
-from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.mechanism.sampling import Draw
+from sandmill.metrics.answers import UNSCORED, Answers
 from sandmill.metrics.base import Array
 from sandmill.metrics.forms import form_of
-from sandmill.metrics.submission import Answers
 from sandmill.models.base import Part
 from sandmill.models.package import TaskFacts, TaskPackage
 from sandmill.models.spec import TaskSpec
 from sandmill.rng import Streams
+from sandmill.synth.answer_files import answers_file, sample_submission
 from sandmill.synth.child_table import child_files
 from sandmill.synth.csv_files import feature_frame, row_ids, target_frame
 from sandmill.synth.describe import describe
@@ -73,27 +72,26 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0, drawn: "Drawn | No
         drawn: the pilot's training rows and oracle, which are those of this rendering. None: they are drawn here.
     """
     streams, facts, sizes = streams_of(spec, secret, replicate), task_facts(spec), spec.sizes
+    form, scored = form_of(facts), sizes.feedback + sizes.final
+    layout = layout_of(spec)
     drawn = drawn or draw_shared(spec, facts, streams)
     train = drawn.train
-    parts = [
-        draw_test(spec.mechanism, streams.child(str(part)), rows)
-        for part, rows in ((Part.FEEDBACK, sizes.feedback), (Part.FINAL, sizes.final))
-    ]
-    order = shuffled(streams, "test", sizes.feedback + sizes.final)
+    wanted = ((Part.FEEDBACK, sizes.feedback), (Part.FINAL, sizes.final), (UNSCORED, spec.unscored_items))
+    parts = [draw_test(spec.mechanism, streams.child(str(part)), rows) for part, rows in wanted if rows]
+    order = shuffled(streams, "test", spec.test_items)
     tests = [features_of(spec, part) for part in parts]
     test_frame = pl.concat(tests)[order]
-    is_final = order >= sizes.feedback
-    test_draw = parts[0].draw.followed_by(parts[1].draw).take(order)
-    made = [rendered_targets(spec, part) for part in parts]
-    targets = made[0].followed_by(made[1]).take(order).trimmed() if made[0] and made[1] else None
-    test_truth = as_codes(facts, targets.truth if targets else test_draw.target)
+    is_final = (order >= sizes.feedback) & (order < scored)
+    test_draw = reduce(Draw.followed_by, (part.draw for part in parts)).take(order)
+    made = [found for part in parts if (found := rendered_targets(spec, part))]
+    targets = reduce(RenderedTargets.followed_by, made).take(order).trimmed() if made else None
+    truth = form.settle(targets.truth if targets else test_draw.target, facts)
     test_frame = with_ids(spec, facts, streams, "test", test_frame)
     test_ids = test_frame.select(facts.id_column)
     ids = test_ids[facts.id_column].to_list()
-    form = form_of(facts)
-    lengths = form.lengths(test_truth)
-    answer_ids = form.row_ids(ids, facts, lengths)
-    sample = csv_bytes(sample_submission(facts, answer_ids, train.truth))
+    is_scored = order < scored if spec.unscored_items else None
+    answers = Answers(tuple(ids), truth, is_final, is_scored, form.lengths(truth))
+    sample = csv_bytes(sample_submission(facts, form.row_ids(ids, facts, answers.lengths), train.truth))
     package = TaskPackage(
         task_id=task_id(spec.fingerprint, replicate, secret),
         replicate=replicate,
@@ -102,7 +100,7 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0, drawn: "Drawn | No
         public={
             DESCRIPTION: describe(spec, facts, sample).encode(),
             **dictionary_file(spec),
-            **layout_of(spec).write(train.frame, test_frame, facts),
+            **layout.write(train.frame, test_frame, facts),
             **child_files(
                 spec,
                 facts,
@@ -111,11 +109,10 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0, drawn: "Drawn | No
                     (test_ids[facts.id_column], test_draw.events),
                 ],
             ),
-            SAMPLE: sample,
+            layout.sample: sample,
         },
-        private={"answers.csv": csv_bytes(answer_frame(facts, answer_ids, test_truth, is_final))},
+        private={"answers.csv": answers_file(facts, answers)},
     )
-    answers = Answers(tuple(ids), test_truth, is_final, lengths=lengths)
     return Rendered(package, answers, train.draw, test_draw, drawn.rule, targets)
 
 
@@ -151,40 +148,20 @@ def render_train(spec: TaskSpec, facts: TaskFacts, streams: Streams) -> Training
     features, made = features_of(spec, rows, is_train=True)[order], rendered_targets(spec, rows)
     draw, targets = rows.draw.take(order), made.take(order) if made else None
     target = target_frame(facts, targets.truth if targets else draw.target)
-    truth = as_codes(facts, targets.truth if targets else draw.target)
+    truth = form_of(facts).settle(targets.truth if targets else draw.target, facts)
     return TrainingPart(side_by_side(with_ids(spec, facts, streams, "train", features), target), draw, truth)
 
 
 def with_ids(spec: TaskSpec, facts: TaskFacts, streams: Streams, part: str, features: pl.DataFrame) -> pl.DataFrame:
-    """Put ids before the features of a part, in the order of its file. An item that is its own id is moved there."""
+    """Put ids before the features of a part, in the order of its file. An item that is its own id is moved there.
+
+    Ids rise where the layout has no other order of items.
+    """
     if spec.kind.ids == "item":
         return features.select(facts.id_column, pl.exclude(facts.id_column))
-    ids = pl.Series(facts.id_column, row_ids(streams, part, range(features.height), spec.kind))
-    return side_by_side(ids.to_frame(), features)
-
-
-def answer_frame(facts: TaskFacts, ids: Sequence[str], truth: Array, is_final: NDArray[np.bool_]) -> pl.DataFrame:
-    """Return id, targets and part of every answer row."""
-    form = form_of(facts)
-    each = form.lengths(truth)
-    parts = np.repeat(is_final, len(ids) // max(1, len(is_final)) if each is None else each)
-    names = [str(Part.FINAL if is_last else Part.FEEDBACK) for is_last in parts]
-    cells = pl.DataFrame(dict(form.write_answers(truth, facts)))
-    return side_by_side(pl.DataFrame({facts.id_column: ids}), cells, pl.DataFrame({"part": names}))
-
-
-def sample_submission(facts: TaskFacts, ids: Sequence[str], train_target: Array) -> pl.DataFrame:
-    """Return a valid submission that gives the same answer in every row."""
-    cells = form_of(facts).sample(facts, train_target)
-    columns = zip(facts.submission_columns, cells, strict=True)
-    return pl.DataFrame(
-        {facts.id_column: pl.Series(ids)} | {name: pl.Series([cell] * len(ids)) for name, cell in columns}
-    )
-
-
-def as_codes(facts: TaskFacts, truth: Floats) -> Array:
-    """Return targets as metrics expect them, such as class codes as integers."""
-    return form_of(facts).settle(truth, facts)
+    ids = row_ids(streams, part, range(features.height), spec.kind)
+    in_order = pl.Series(facts.id_column, sorted(ids) if layout_of(spec).sorts_ids else ids)
+    return side_by_side(in_order.to_frame(), features)
 
 
 def shuffled(streams: Streams, part: str, rows: int) -> NDArray[np.intp]:

@@ -188,7 +188,7 @@ def test_a_metric_that_cannot_be_graded_is_refused_by_name():
         RequestError, match="saw multi_target with roc_auc; expected a metric for this target: rmse_col"
     ):
         encoding_for(TargetKind.MULTI_TARGET, MetricName.ROC_AUC)
-    with pytest.raises(RequestError, match="saw mask with dice; expected a metric for this target: none yet"):
+    with pytest.raises(RequestError, match="saw mask with dice; expected a metric for this target: rmse"):
         encoding_for(TargetKind.MASK, MetricName.DICE)
 
 

@@ -39,6 +39,11 @@ class Channel(Frozen):
         """How each latent column shows; nothing unless a channel says it."""
         return ()
 
+    @property
+    def target_shape(self) -> tuple[int, int] | None:
+        """Rows and columns of pixels, where the target is a picture."""
+        return None
+
 
 def _of_its_kind(data: Any) -> Any:
     """Read stored data as the model that its kind names."""

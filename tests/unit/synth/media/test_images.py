@@ -9,6 +9,7 @@ import pytest
 from PIL import Image, PngImagePlugin
 
 from sandmill.calibrate.solvers.media.images import read_pictures
+from sandmill.layouts.archives import archive_excess
 from sandmill.layouts.image_archive import IMAGE_ARCHIVE
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.channels.images import ImageChannel, Seen
@@ -125,14 +126,14 @@ def test_an_archive_that_tells_more_is_refused(rendered, changes, message):
     ],
 )
 def test_a_strangers_archive_is_judged_before_it_is_unpacked(content, message):
-    assert list(IMAGE_ARCHIVE.excess("test.zip", content, 500)) == [message]
+    assert list(archive_excess("test.zip", content, 500, "picture")) == [message]
 
 
 def test_an_archive_that_would_unpack_to_more_is_refused():
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.png", bytes(1 << 20))
-    assert list(IMAGE_ARCHIVE.excess("test.zip", out.getvalue(), 2)) == [
+    assert list(archive_excess("test.zip", out.getvalue(), 2, "picture")) == [
         "test.zip holds more files or bytes than an archive of 2 pictures can",
         "test.zip has 1 files; its design has 2",
         "test.zip holds compressed files (a.png); pictures are stored as they are",
@@ -148,11 +149,11 @@ def test_entries_that_share_bytes_and_pictures_that_decode_to_large_ones_are_ref
         shared = archive.infolist()[0]
         archive.filelist += [shared] * 2
     most = "pictures can"
-    assert any(most in fault for fault in IMAGE_ARCHIVE.excess("test.zip", out.getvalue(), 3))
+    assert any(most in fault for fault in archive_excess("test.zip", out.getvalue(), 3, "picture"))
     with zipfile.ZipFile(out, "w") as archive:
         archive.writestr("a.png", large.getvalue())
-    assert list(IMAGE_ARCHIVE.excess("test.zip", out.getvalue(), 1)) == [
-        "test.zip holds files that are no PNG of at most 96 pixels a side (a.png)"
+    assert list(archive_excess("test.zip", out.getvalue(), 1, "picture")) == [
+        "test.zip holds files that are no PNG of at most 512 pixels a side (a.png)"
     ]
 
 
