@@ -38,7 +38,7 @@ class TextsLast(Tables):
                 targets = [name for name in facts.target_columns if name in table.columns]
                 tables[place] = table.select(facts.id_column, *cells, *targets)
             elif table is not None:
-                faults.append(f"{path}: its columns are not the targets, other cells and {facts.id_column}, in this order")
+                faults.append(f"{path}: its columns are not targets, other cells and {facts.id_column}, in this order")
         return items_of_tables(self, *tables, facts, features, only_in_training, faults)
 
 

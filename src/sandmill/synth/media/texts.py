@@ -92,8 +92,10 @@ def _slot_words(
     name: str,
     comma: str,
 ) -> Words:
-    """Return the words of a slot, (rows, sentences). A share decides how many sentences of a text have a word of a
-    list, and chance decides which sentences, so that short texts show shares well.
+    """Return the words of a slot, (rows, sentences).
+
+    A share decides how many sentences of a text have a word of a list, and chance decides which sentences they are, so
+    that short texts show shares well.
     """
     most = int(lengths.max(initial=1))
     value = latents.get(slot.column or "")

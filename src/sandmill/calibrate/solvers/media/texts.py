@@ -53,9 +53,7 @@ def functions_source(*functions: object) -> list[str]:
 
 def read_objects(path: str) -> pd.DataFrame:
     """Make a table of a list of JSON objects; the parts of a nested object become one text."""
-    with open(path, encoding="utf-8") as file:
-        rows = json.load(file)
-    table = pd.DataFrame(rows)
+    table = pd.DataFrame(json.loads(Path(path).read_text(encoding="utf-8")))
     for name in table:
         if table[name].map(type).eq(dict).all():
             table[name] = [". ".join(map(str, cell.values())) for cell in table[name]]
