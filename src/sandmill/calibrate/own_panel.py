@@ -21,6 +21,7 @@ from sandmill.calibrate.panel import Entry, Panel, PanelRun
 from sandmill.calibrate.scripts.choose import GradedTest, Script
 from sandmill.calibrate.scripts.run import run_source, script_surroundings
 from sandmill.errors import ItemRejected
+from sandmill.metrics.answers import Answers
 from sandmill.metrics.base import Array
 from sandmill.metrics.forms import form_of
 from sandmill.metrics.submission import parse_submission
@@ -89,7 +90,7 @@ class Candidate:
     source: str
 
 
-def write_own_ladder(folder: Path, facts: TaskFacts, ids: Sequence[str], test: GradedTest) -> tuple[Script, ...]:
+def write_own_ladder(folder: Path, facts: TaskFacts, answers: Answers, test: GradedTest) -> tuple[Script, ...]:
     """Write the scripts of a task: reference, competent, naive.
 
     The reference is the candidate that is best on the feedback part. Each lower rung takes its first candidate that
@@ -98,7 +99,7 @@ def write_own_ladder(folder: Path, facts: TaskFacts, ids: Sequence[str], test: G
     Args:
         folder: holds the public files.
         facts: what the task asks for.
-        ids: ids of the test items.
+        answers: whose items and answer rows a submission must have.
         test: what scripts are judged on.
 
     Raises:
@@ -107,7 +108,7 @@ def write_own_ladder(folder: Path, facts: TaskFacts, ids: Sequence[str], test: G
     found: list[Candidate] = list(kind_named(facts.kind).load("panel").ladder(facts))
     chosen: list[_Tried] = []
     for rung in Rung:
-        tries = (_Tried(one, folder, facts, ids) for one in found if one.rung is rung)
+        tries = (_Tried(one, folder, facts, answers) for one in found if one.rung is rung)
         able = (one for one in tries if one.answer is not None)
         if rung is Rung.REFERENCE:
             best = min(able, key=lambda one: test.feedback(one.answer), default=None)
@@ -122,9 +123,9 @@ def write_own_ladder(folder: Path, facts: TaskFacts, ids: Sequence[str], test: G
 class _Tried:
     """A candidate, run when its answer is asked for."""
 
-    def __init__(self, candidate: Candidate, folder: Path, facts: TaskFacts, ids: Sequence[str]) -> None:
+    def __init__(self, candidate: Candidate, folder: Path, facts: TaskFacts, answers: Answers) -> None:
         self.candidate = candidate
-        self._folder, self._facts, self._ids = folder, facts, ids
+        self._folder, self._facts, self._answers = folder, facts, answers
 
     @cached_property
     def answer(self) -> Any:
@@ -134,7 +135,7 @@ class _Tried:
         try:
             with script_surroundings(self._folder, out):
                 run_source(self.candidate.source, {"__name__": "__main__"})
-            return parse_submission(out.read_bytes(), self._facts, self._ids)
+            return parse_submission(out.read_bytes(), self._facts, self._answers.ids, self._answers.lengths)
         except Exception:  # noqa: BLE001
             return None
 
@@ -150,7 +151,7 @@ def _below(bar: float, able: Any, test: GradedTest) -> _Tried | None:
 
 def _score(one: _Tried, test: GradedTest) -> ScriptScore:
     final, feedback = (
-        test.metric.rounded(test.truth[rows], one.answer[rows]) for rows in (test.is_final, ~test.is_final)
+        test.metric.rounded(test.truth[rows], one.answer[rows]) for rows in (test.is_final, test.is_feedback)
     )
     candidate = one.candidate
     file = RUNG_FILES[candidate.rung]

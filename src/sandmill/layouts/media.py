@@ -225,7 +225,7 @@ class MediaFiles(Layout):
         places |= {copy.train: sum(counts.values()) for copy in self.copies if copy.train == copy.test}
         for place, items in places.items():
             if place.endswith("/"):
-                yield from _folder_excess(public, place, items)
+                yield from folder_excess(public, place, items)
             else:
                 yield from archive_excess(place, public[place], items, self.item)
 
@@ -388,7 +388,8 @@ def _typed(frame: pl.DataFrame, order: list[str], name: str, faults: list[str]) 
     return frame.with_columns(pl.Series("content", texts, dtype=pl.String))
 
 
-def _folder_excess(public: Mapping[str, bytes], folder: str, items: int) -> Iterator[str]:
+def folder_excess(public: Mapping[str, bytes], folder: str, items: int) -> Iterator[str]:
+    """Say why a folder holds other numbers of items, more bytes or larger items than a micro task's."""
     found = {path: content for path, content in public.items() if path.startswith(folder)}
     if len(found) != items:
         yield f"{folder} has {len(found)} files; its design has {items}"

@@ -37,7 +37,7 @@ SCHEMAS: Mapping[str, Mapping[str, type[pl.DataType]]] = {
 `tasks.least_class_rows`: training rows of the rarest class, or of the rarer of with and without a label; null for
 numbers. `columns.dtype`: number, date or text; `min` and `max`: of numbers, and of dates as days after the first day of
 the declared span; `longest`: characters of the longest cell that is not empty, text columns only. `answers`: a row for
-each test row and target column; an empty set of labels is an empty text. `files.what`: the path, or `child table`
+each test item and target column; an empty set of labels is an empty text. `files.what`: the path, or `child table`
 for the file of events, whose name differs between domains.
 """
 

@@ -19,7 +19,7 @@ from sandmill.adapters.exports.carried import (
     within,
 )
 from sandmill.adapters.exports.prompts import plain_description
-from sandmill.layouts.base import SAMPLE
+from sandmill.layouts.base import layout_of
 from sandmill.models.calibration import Calibration
 
 _HASHED = (".csv", ".json", ".jsonl", ".parquet", ".bson")
@@ -138,7 +138,7 @@ def _config(task: ExportTask) -> str:
         "description": f"mlebench/competitions/{name}/{DESCRIPTION}",
         "dataset": {
             "answers": f"{prepared}/private/{ANSWERS}",
-            "sample_submission": f"{prepared}/public/{SAMPLE}",
+            "sample_submission": f"{prepared}/public/{layout_of(task.record.spec).sample}",
             "gold_submission": f"{prepared}/private/{_GOLD}",
         },
         "grader": {

@@ -11,9 +11,9 @@ SIDE = 20
 GRAIN = 6.0
 
 
-def choose_medium(streams: Streams) -> ImageMedium:
-    """Draw the domain of a design."""
-    return draw_medium("images", ImageMedium, streams)
+def choose_medium(place: float) -> ImageMedium:
+    """Return the domain of a design by its place among all."""
+    return draw_medium("images", ImageMedium, place)
 
 
 def choose_channel(medium: ImageMedium, columns: Sequence[Column], streams: Streams) -> ImageChannel:

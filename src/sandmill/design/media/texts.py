@@ -13,13 +13,14 @@ from sandmill.rng import Streams
 
 _WORDS_OF_A_LIST = 3
 """Words of a longer list that one design uses, so that no word means the same in all designs."""
-_MOST_TYPOS, _MOST_LOOSE, _MOST_ASIDES, _MOST_QUOTES = 0.04, 0.15, 0.25, 0.4
-"""Largest strength of each disturbance; a design draws one below it."""
+_MOST_TYPOS, _MOST_LOOSE, _MOST_ASIDES, _MOST_QUOTES = 0.05, 0.25, 0.3, 0.4
+"""Largest strength of each disturbance. A design draws one below it; all but quotations are scaled by hardness."""
 _MOST_RATED = 3
 """Columns that training items alone hold, at most."""
 _QUOTED = "Some begin with what somebody else wrote, between quotation marks"
 
 
+<<<<<<< HEAD
 @dataclass(frozen=True)
 class TextDesign:
     """How designs of one kind of text are made."""
@@ -68,6 +69,11 @@ class TextDesign:
             asides=round(asides * _MOST_ASIDES, 4),
             quotes=round(quotes * _MOST_QUOTES, 4) if self.has_quotations else 0.0,
         )
+=======
+def choose_medium(place: float) -> TextMedium:
+    """Return the domain of a design by its place among all."""
+    return draw_medium("texts", TextMedium, place)
+>>>>>>> lite
 
 
 def _drawn(slot: WordSlot, known: dict[str, Column], rated: Sequence[str], rng: np.random.Generator) -> WordSlot:
@@ -88,6 +94,13 @@ def _drawn(slot: WordSlot, known: dict[str, Column], rated: Sequence[str], rng: 
 def _some(words: Sequence[str], rng: np.random.Generator) -> list[str]:
     kept = rng.permutation(len(words))[:_WORDS_OF_A_LIST]
     return [words[place] for place in sorted(kept)]
+
+
+def disturb(channel: TextChannel, hardness: float) -> TextChannel:
+    """Let easy designs have little of what disturbs the reading of texts."""
+    drawn = channel.nuisance
+    scaled = {name: round(value * hardness, 4) for name, value in drawn.model_dump().items() if name != "quotes"}
+    return channel.model_copy(update={"nuisance": drawn.model_copy(update=scaled)})
 
 
 PASSAGES = TextDesign("text", "texts/passages", fewest_sentences=4, most_sentences=5)

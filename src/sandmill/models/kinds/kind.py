@@ -29,7 +29,10 @@ class Kind(Frozen):
     channel: str | None = None
     """Model of what stands between latent columns and items. None: the columns themselves are in the files."""
     design: str | None = None
-    """Module for designs: `choose_medium` draws a `models.channels.Medium`, `choose_channel` a channel of it."""
+    """Module for designs: `choose_medium` returns the `models.channels.Medium` at a place from 0 to 1 among all,
+    `choose_channel` draws a channel of it."""
+    disturb: str | None = None
+    """Function that scales what disturbs the items: (channel, hardness) -> channel. None: channels stay as drawn."""
     designer: str | None = None
     """Function that designs in place of the grammar of tables: (slot, streams, hardness, parent, knobs) -> `TaskSpec`.
     None: `design.grammar` designs."""

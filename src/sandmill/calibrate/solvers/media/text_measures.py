@@ -45,7 +45,7 @@ def measure_texts(table: pd.DataFrame, ident: str, cues: list[tuple[str, str, li
         for column, measure, lists in cues:
             counts = [count_words(own, re.findall('"([^"]+)"', words)) for words in lists]
             if measure == "presence":
-                found[column] = counts[0] / sentences
+                found[column] = (counts[0] + 0.25) / (sentences + 1)
             elif measure == "share":
                 found[column] = (counts[0] + 0.5) / (counts[0] + counts[1] + 1)
             else:
