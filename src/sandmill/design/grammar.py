@@ -79,15 +79,10 @@ def design_task(
     )
     needed, unseen = (frozenset(medium.needed), frozenset(medium.unseen)) if medium else (frozenset(), frozenset())
     vocabulary = choose_vocabulary(domain, conditions, streams)
-<<<<<<< HEAD
     target = choose_target(
         structure, domain.targets, knobs.signal, streams.generator("target"), kind.classes, kind.labels
     )
-    knows = Knowledge() if draft else domain.knows
-=======
-    target = choose_target(structure, domain.targets, knobs.signal, streams.generator("target"), kind.classes)
     knows = Knowledge() if draft and not medium else domain.knows
->>>>>>> lite
     prior = prior_of(knows.targets, target.link, target.name)
     # What only texts state is out of reach of the models that decide difficulty, so easy tasks state nothing.
     may_tell = not draft and (knows.targets or (medium and kind.medals == "milestones"))

@@ -20,7 +20,6 @@ _MOST_RATED = 3
 _QUOTED = "Some begin with what somebody else wrote, between quotation marks"
 
 
-<<<<<<< HEAD
 @dataclass(frozen=True)
 class TextDesign:
     """How designs of one kind of text are made."""
@@ -34,9 +33,9 @@ class TextDesign:
     has_quotations: bool = False
     """Whether texts may quote other texts."""
 
-    def choose_medium(self, streams: Streams) -> TextMedium:
-        """Draw the domain of a design."""
-        return draw_medium(self.folder, TextMedium, streams)
+    def choose_medium(self, place: float) -> TextMedium:
+        """Return the domain of a design by its place among all of the kind."""
+        return draw_medium(self.folder, TextMedium, place)
 
     def choose_channel(self, medium: TextMedium, columns: Sequence[Column], streams: Streams) -> TextChannel:
         """Draw which words stand for which latent value. A slot whose column the design lacks follows nothing."""
@@ -69,11 +68,6 @@ class TextDesign:
             asides=round(asides * _MOST_ASIDES, 4),
             quotes=round(quotes * _MOST_QUOTES, 4) if self.has_quotations else 0.0,
         )
-=======
-def choose_medium(place: float) -> TextMedium:
-    """Return the domain of a design by its place among all."""
-    return draw_medium("texts", TextMedium, place)
->>>>>>> lite
 
 
 def _drawn(slot: WordSlot, known: dict[str, Column], rated: Sequence[str], rng: np.random.Generator) -> WordSlot:
