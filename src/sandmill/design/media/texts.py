@@ -97,7 +97,7 @@ def disturb(channel: TextChannel, hardness: float) -> TextChannel:
     return channel.model_copy(update={"nuisance": drawn.model_copy(update=scaled)})
 
 
-PASSAGES = TextDesign("text", "texts/passages", fewest_sentences=4, most_sentences=5)
+PASSAGES = TextDesign("text", "texts/passages", fewest_sentences=7, most_sentences=9)
 COMMENTS = TextDesign(
     "text_dated", "texts/comments", fewest_sentences=3, most_sentences=5, is_quoted=True, has_quotations=True
 )

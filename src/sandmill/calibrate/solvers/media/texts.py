@@ -31,10 +31,13 @@ def source(facts: TaskFacts) -> list[str]:
 
 
 def read_files(folder: Path, facts: TaskFacts) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Read CSV or JSON files as they are."""
-    if (folder / "train.json").exists():
-        return read_objects(f"{folder}/train.json"), read_objects(f"{folder}/test.json")
-    return tables_reader.read(folder, facts)
+    """Read CSV or JSON files as they are, with classes as text."""
+    if not tables_reader.files(facts)[0].endswith(".json"):
+        return tables_reader.read(folder, facts)
+    train, test = read_objects(f"{folder}/train.json"), read_objects(f"{folder}/test.json")
+    if facts.classes:
+        train = train.astype(dict.fromkeys(facts.target_columns, str))
+    return train, test
 
 
 def files_source(facts: TaskFacts) -> list[str]:
