@@ -10,7 +10,7 @@ import polars as pl
 from sandmill.fingerprint import digest
 from sandmill.models.base import Part
 from sandmill.quality.dependence import Levels, clustering_p_value, correlate_ranks, level
-from sandmill.quality.media.heads import head_of
+from sandmill.quality.item_heads import head_of
 from sandmill.quality.package_tables import PackageTables
 from sandmill.quality.targets import Target, name_target
 
