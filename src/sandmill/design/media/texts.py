@@ -32,6 +32,8 @@ class TextDesign:
     is_quoted: bool = False
     has_quotations: bool = False
     """Whether texts may quote other texts."""
+    disturbance: float = 1.0
+    """Strength of what disturbs the reading. Log loss over classes is hard enough with little of it."""
 
     def choose_medium(self, place: float) -> TextMedium:
         """Return the domain of a design by its place among all of the kind."""
@@ -61,7 +63,7 @@ class TextDesign:
         )
 
     def _draw_nuisance(self, rng: np.random.Generator) -> Nuisance:
-        typos, loose, asides, quotes = map(float, rng.random(4))
+        typos, loose, asides, quotes = (self.disturbance * rng.random(4)).tolist()
         return Nuisance(
             typos=round(typos * _MOST_TYPOS, 4),
             loose=round(loose * _MOST_LOOSE, 4),
@@ -97,7 +99,7 @@ def disturb(channel: TextChannel, hardness: float) -> TextChannel:
     return channel.model_copy(update={"nuisance": drawn.model_copy(update=scaled)})
 
 
-PASSAGES = TextDesign("text", "texts/passages", fewest_sentences=7, most_sentences=9)
+PASSAGES = TextDesign("text", "texts/passages", fewest_sentences=7, most_sentences=9, disturbance=0.3)
 COMMENTS = TextDesign(
     "text_dated", "texts/comments", fewest_sentences=3, most_sentences=5, is_quoted=True, has_quotations=True
 )
