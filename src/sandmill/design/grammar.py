@@ -120,6 +120,8 @@ def design_task(
         limits=limits_of(columns, domain.knows),
     )
     channel = kind.load("design").choose_channel(medium, columns, streams) if medium else None
+    if channel and kind.disturb:
+        channel = kind.load("disturb")(channel, hardness)
     return TaskSpec(
         seed_id=slot.seed.id,
         structure=structure,

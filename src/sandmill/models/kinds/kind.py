@@ -31,6 +31,8 @@ class Kind(Frozen):
     design: str | None = None
     """Module for designs: `choose_medium` returns the `models.channels.Medium` at a place from 0 to 1 among all,
     `choose_channel` draws a channel of it."""
+    disturb: str | None = None
+    """Function that scales what disturbs the items: (channel, hardness) -> channel. None: channels stay as drawn."""
     designer: str | None = None
     """Function that designs in place of the grammar of tables: (slot, streams, hardness, parent, knobs) -> `TaskSpec`.
     None: `design.grammar` designs."""
