@@ -25,9 +25,9 @@ class ImageDesign:
     blur: Range = (0.0, 0.4)
     is_grey: bool = False
 
-    def choose_medium(self, streams: Streams) -> ImageMedium:
-        """Draw the domain of a design, from the folder of the kind."""
-        return draw_medium(f"images/{self.kind}", ImageMedium, streams)
+    def choose_medium(self, place: float) -> ImageMedium:
+        """Return the domain of a design by its place among all of the kind."""
+        return draw_medium(f"images/{self.kind}", ImageMedium, place)
 
     def choose_channel(self, medium: ImageMedium, columns: Sequence[Column], streams: Streams) -> ImageChannel:
         """Draw the nuisance, and whether a large value shows much or little of a thing.
@@ -54,5 +54,10 @@ class ImageDesign:
         )
 
 
-IMAGE_ARCHIVE = ImageDesign(kind="image_archive", file="png", sides=(20, 22, 24))
-IMAGE_LABELS = ImageDesign(kind="image_labels", file="jpg", sides=(32,), turn=(0.0, 4.0))
+IMAGE_ARCHIVE = ImageDesign(kind="image_archive", file="png", sides=(20, 22))
+IMAGE_LABELS = ImageDesign(kind="image_labels", file="jpg", sides=(28,), turn=(0.0, 3.0), blur=(0.0, 0.3))
+IMAGE_GRADES = ImageDesign(kind="image_grades", file="png", sides=(24,))
+IMAGE_CLASSES = ImageDesign(kind="image_classes", file="jpg", sides=(28, 30))
+IMAGE_TILES = ImageDesign(kind="image_tiles", file="tif", sides=(24,), turn=(0.0, 3.0))
+IMAGE_FLAGS = ImageDesign(kind="image_flags", file="jpg", sides=(30, 32))
+IMAGE_NOTES = ImageDesign(kind="image_notes", file="jpg", sides=(32, 36), blur=(0.0, 0.15), is_grey=True)

@@ -28,6 +28,7 @@ class Seen(Frozen):
 class ImageChannel(Channel):
     """Small pictures of a scene, and the nuisance in them that is independent of every latent column."""
 
+    kind: str = "image_archive"
     scene: Scene = "objects"
     file: PictureFile = "png"
     is_grey: bool = False
@@ -50,7 +51,9 @@ class ImageChannel(Channel):
         """How each latent column shows in the pictures."""
         sights = sights_of(self.scene)
         return tuple(
-            sights[one.sight].cue(one.column, is_turned=one.is_turned) for one in self.seen if one.column is not None
+            sights[one.sight].cue(self.scene, one.sight, one.column, is_turned=one.is_turned)
+            for one in self.seen
+            if one.column is not None
         )
 
 

@@ -9,9 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 from sandmill.mechanism.row_numbers import RowNumbers
 
 Pixels = NDArray[np.float32]
-"""Grey levels from 0 to 255, of shape (pictures, height, width, colours)."""
+"""Grey levels from 0 to 255, of shape (colours, pictures, height, width)."""
 Cover = NDArray[np.float32]
 """Share of each pixel that a thing covers, of shape (pictures, height, width)."""
+
+_RUN = 1 << 17
+"""Random numbers of a run that the noise of all pictures is cut from. Two pictures hardly ever share a place."""
 
 
 @dataclass
@@ -24,7 +27,7 @@ class Canvas:
 
     def __post_init__(self) -> None:
         """Start with black pictures."""
-        self.pixels = np.zeros((len(self.row_numbers.numbers), self.side, self.side, 3), np.float32)
+        self.pixels = np.zeros((3, len(self.row_numbers.numbers), self.side, self.side), np.float32)
 
     @cached_property
     def across(self) -> Cover:
@@ -43,17 +46,17 @@ class Canvas:
     def fill(self, red: ArrayLike, green: ArrayLike, blue: ArrayLike) -> None:
         """Give all pixels a colour; parts of it are numbers, one for each picture, or one for each pixel."""
         for place, value in enumerate((red, green, blue)):
-            self.pixels[..., place] = wide(value)
+            self.pixels[place] = wide(value)
 
     def shade(self, change: ArrayLike) -> None:
         """Make pixels brighter or darker."""
-        self.pixels += wide(change)[..., None]
+        self.pixels += wide(change)
 
     def paint(self, cover: Cover, colour: ArrayLike) -> None:
         """Put a colour over the pixels that are covered: one colour, or one for each picture."""
-        paint = np.asarray(colour, np.float32)
-        paint = paint if paint.ndim == 1 else paint[:, None, None, :]
-        self.pixels += cover[..., None] * (paint - self.pixels)
+        paints = np.asarray(colour, np.float32).T
+        for pixels, paint in zip(self.pixels, paints, strict=True):
+            pixels += cover * (wide(paint) - pixels)
 
     def disc(self, x: ArrayLike, y: ArrayLike, radius: ArrayLike, stretch: ArrayLike = 1.0) -> Cover:
         """Cover a disc, or an ellipse that is wider than high by the square of the stretch."""
@@ -86,10 +89,12 @@ class Canvas:
         return np.asarray(spread @ coarse @ spread.T, np.float32)
 
     def noise(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float32]:
-        """Draw standard normal numbers, from a generator for each picture."""
-        keys = (self.row_numbers.uniforms(name) * 2**53).astype(np.uint64)
-        draws = [np.random.Generator(np.random.Philox(key=int(key))).standard_normal(shape, np.float32) for key in keys]
-        return np.stack(draws) if draws else np.empty((0, *shape), np.float32)
+        """Draw standard normal numbers: a piece of a long run for each picture, from a place of its own."""
+        size = int(np.prod(shape))
+        run = self.row_numbers.streams.generator(f"run of {name}").standard_normal(_RUN + size, np.float32)
+        starts = np.floor(self.row_numbers.uniforms(name) * _RUN).astype(np.intp)
+        pieces = np.lib.stride_tricks.sliding_window_view(run, size)
+        return pieces[starts].reshape(len(starts), *shape)
 
     def places(self, name: str, cells: int, margin: float = 0.0) -> list[tuple[NDArray[np.float64], ...]]:
         """Draw places in different cells of a grid, in random order, so that things do not touch.

@@ -13,6 +13,9 @@ from sandmill.synth.media.nuisance import disturb
 from sandmill.synth.media.picture_files import picture_files
 from sandmill.synth.media.scenes import draw_scene
 
+_TOGETHER = 128
+"""Pictures that are drawn at once: as many as the caches of a processor hold."""
+
 
 def render_images(channel: ImageChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> list[bytes]:
     """Draw one picture for each row, as a file. Row i depends on its own numbers and latent values alone.
@@ -22,9 +25,18 @@ def render_images(channel: ImageChannel, latents: Mapping[str, Floats], row_numb
         latents: values of the latent columns: shares from 0 to 1; categories as codes.
         row_numbers: where the random numbers come from.
     """
+    files = []
+    for start in range(0, len(row_numbers.numbers), _TOGETHER):
+        rows = slice(start, start + _TOGETHER)
+        some = {name: values[rows] for name, values in latents.items()}
+        files += _render(channel, some, RowNumbers(row_numbers.streams, row_numbers.numbers[rows]))
+    return files
+
+
+def _render(channel: ImageChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> list[bytes]:
     canvas = Canvas(row_numbers, channel.side)
     draw_scene(channel.scene, canvas, _shown(channel, latents, row_numbers))
-    pixels = disturb(canvas, channel)
+    pixels = np.moveaxis(disturb(canvas, channel), 0, -1)
     return picture_files(np.clip(np.rint(pixels), 0, 255).astype(np.uint8), channel)
 
 

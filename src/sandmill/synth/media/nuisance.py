@@ -17,14 +17,14 @@ def disturb(canvas: Canvas, channel: ImageChannel) -> Pixels:
     if channel.turn:
         pixels = _turned(pixels, np.radians(canvas.draw("turn", -channel.turn, channel.turn)))
     if channel.lighting:
-        pixels = pixels * wide(canvas.draw("lighting", 1 - channel.lighting, 1 + channel.lighting))[..., None]
+        pixels = pixels * wide(canvas.draw("lighting", 1 - channel.lighting, 1 + channel.lighting))
     if channel.blur:
-        share = wide(canvas.draw("blur", 0, channel.blur))[..., None]
+        share = wide(canvas.draw("blur", 0, channel.blur))
         pixels = pixels + share * (_blurred(pixels) - pixels)
-    shape = pixels.shape[1:3] if channel.is_grey else pixels.shape[1:]
-    grain = canvas.noise("grain", shape)
-    pixels = pixels + channel.grain * (grain[..., None] if channel.is_grey else grain)
-    return pixels.mean(axis=3, keepdims=True).repeat(3, axis=3) if channel.is_grey else pixels
+    colours = 1 if channel.is_grey else 3
+    grain = canvas.noise("grain", (colours, *pixels.shape[2:]))
+    pixels = pixels + channel.grain * grain.swapaxes(0, 1)
+    return pixels[:1].repeat(3, axis=0) if channel.is_grey else pixels
 
 
 def _hide(canvas: Canvas, chance: float) -> None:
@@ -36,7 +36,7 @@ def _hide(canvas: Canvas, chance: float) -> None:
 
 def _blurred(pixels: Pixels) -> Pixels:
     """Average each pixel with its neighbours."""
-    for axis in (1, 2):
+    for axis in (2, 3):
         wider = np.pad(pixels, [(1, 1) if place == axis else (0, 0) for place in range(4)], mode="edge")
         side = pixels.shape[axis]
         parts = [np.take(wider, np.arange(start, start + side), axis=axis) for start in range(3)]
@@ -46,16 +46,17 @@ def _blurred(pixels: Pixels) -> Pixels:
 
 def _turned(pixels: Pixels, angles: np.ndarray) -> Pixels:
     """Turn each picture around its middle; edges are continued outwards."""
-    side = pixels.shape[1]
+    side = pixels.shape[2]
     middle = (side - 1) / 2
-    down, across = (np.indices((side, side)) - middle)[:, None]
+    down, across = (np.indices((side, side), np.float32) - middle)[:, None]
     cos, sin = wide(np.cos(angles)), wide(np.sin(angles))
     y, x = (
         np.clip(place + middle, 0, side - 1.001) for place in (cos * down - sin * across, sin * down + cos * across)
     )
     top, left = y.astype(np.intp), x.astype(np.intp)
-    low, beside = (y - top)[..., None].astype(np.float32), (x - left)[..., None].astype(np.float32)
-    rows = np.arange(len(pixels))[:, None, None]
-    upper = pixels[rows, top, left] * (1 - beside) + pixels[rows, top, left + 1] * beside
-    lower = pixels[rows, top + 1, left] * (1 - beside) + pixels[rows, top + 1, left + 1] * beside
+    low, beside = (y - top).astype(np.float32), (x - left).astype(np.float32)
+    flat = pixels.reshape(3, -1)
+    first = (np.arange(pixels.shape[1])[:, None, None] * side + top) * side + left
+    upper = flat[:, first] * (1 - beside) + flat[:, first + 1] * beside
+    lower = flat[:, first + side] * (1 - beside) + flat[:, first + side + 1] * beside
     return upper * (1 - low) + lower * low

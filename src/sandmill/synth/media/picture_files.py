@@ -8,11 +8,10 @@ from PIL import Image
 
 from sandmill.models.channels.images import ImageChannel
 
-JPEG_QUALITY = 80
-_JPEG_HEAD = 700
-"""Bytes of a JPEG file that do not depend on its pixels, rounded up."""
-_JPEG_PIXEL = {True: 0.55, False: 0.8}
-"""Most bytes a pixel of a JPEG file, grey and colour. Pictures with more detail are smoothed until they fit."""
+JPEG_QUALITY = 75
+_JPEG_BYTES = {True: (250, 0.42), False: (400, 0.65)}
+"""Bytes of a JPEG file, and of each of its pixels, in grey and in colour. A picture with more detail is smoothed until
+it fits."""
 _COMMENT_HEAD = 4
 
 
@@ -20,7 +19,8 @@ def picture_files(pictures: NDArray[np.uint8], channel: ImageChannel) -> list[by
     """Return a file for each picture."""
     shown = pictures[..., 0] if channel.is_grey else pictures
     if channel.file == "jpg":
-        size = _JPEG_HEAD + round(_JPEG_PIXEL[channel.is_grey] * channel.side**2)
+        head, pixel = _JPEG_BYTES[channel.is_grey]
+        size = head + round(pixel * channel.side**2)
         return [_jpeg(picture, size) for picture in shown]
     # No compression: all files of a task have the same number of bytes, whatever they show.
     return [_plain(picture, channel.file) for picture in shown]
@@ -48,7 +48,7 @@ def _jpeg(picture: NDArray[np.uint8], size: int) -> bytes:
 
 def _encoded(picture: NDArray[np.uint8]) -> bytes:
     out = BytesIO()
-    Image.fromarray(picture).save(out, "jpeg", quality=JPEG_QUALITY, subsampling=0, optimize=False)
+    Image.fromarray(picture).save(out, "jpeg", quality=JPEG_QUALITY, subsampling=0, optimize=True)
     return out.getvalue()
 
 

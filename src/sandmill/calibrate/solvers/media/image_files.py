@@ -69,7 +69,7 @@ def reading_lines(facts: TaskFacts) -> list[str]:
     if parts[0][0] is None and not is_named:
         lines.append("train[TARGET] = train[TARGET].astype(int)")
     if layout.train_table:
-        lines.append("train = train[[name for name in train if name in test or name in %s]]" % _targets(facts))
+        lines.append(f"train = train[[name for name in train if name in test or name in {_targets(facts)}]]")
     return lines
 
 
@@ -78,7 +78,7 @@ def listed(place: str) -> list[str]:
     if place.endswith(".zip"):
         with ZipFile(place) as archive:
             return archive.namelist()
-    return sorted(os.listdir(place))
+    return sorted(os.listdir(place))  # noqa: PTH208
 
 
 def named(names: list[str], pattern: str, columns: dict[str, str]) -> pd.DataFrame:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from sandmill.calibrate.solvers.media.image_files import read_pictures, reading_lines
 from sandmill.models.channels import Cue
+from sandmill.models.channels.sights import sights_of
 from sandmill.models.package import TaskFacts
 
 INDICES: Mapping[str, tuple[float, float, float]] = {
@@ -62,8 +63,13 @@ def source(facts: TaskFacts, cues: tuple[Cue, ...]) -> list[str]:
 
 
 def cue_rows(cues: Sequence[Cue]) -> list[tuple[Any, ...]]:
-    """Return cues as plain rows: column, measure, parameters."""
-    return [(cue.column, cue.measure, *cue.parameters) for cue in cues]
+    """Return what a script needs to know of each cue: column, measure, colour, cut, ends, boxes."""
+    rows = []
+    for cue in cues:
+        scene, _, name = cue.measure.partition(".")
+        sight = sights_of(scene)[name]
+        rows.append((cue.column, sight.measure, *sight.reading(is_turned=bool(cue.parameters))))
+    return rows
 
 
 def estimates(pixels: np.ndarray, cues: list) -> pd.DataFrame:

@@ -12,7 +12,7 @@ Scene = Literal["objects", "ground", "fundus", "glyphs", "tissue", "leaf", "ches
 """What pictures are of: one module here, and one of the same name that draws it."""
 
 
-def sights_of(scene: Scene) -> Mapping[str, Sight]:
+def sights_of(scene: str) -> Mapping[str, Sight]:
     """Return everything that can be seen in a scene, by name."""
     sights: Mapping[str, Sight] = import_module(f"sandmill.models.channels.sights.{scene}").SIGHTS
     return sights

@@ -6,6 +6,9 @@ from sandmill.models.channels.base import Cue
 Box = tuple[float, float, float, float]
 """Top, left, bottom and right edge of a part of the picture, as shares of its side."""
 WHOLE: Box = (0.0, 0.0, 1.0, 1.0)
+TURNED = "the more of it, the smaller the value"
+TURNED_LEVELS = "counted from the last to the first"
+"""What a description adds where a column and what shows it run against each other."""
 
 
 class Sight(Frozen):
@@ -30,24 +33,24 @@ class Sight(Frozen):
     text: str
     """What a description says of it."""
 
-    def cue(self, column: str, *, is_turned: bool) -> Cue:
-        """Return how a column shows that decides this."""
-        numbers = tuple(round(edge, 4) for box in self.boxes for edge in box)
-        low, high = self.ends[::-1] if is_turned else self.ends
-        if self.levels:
-            # A category whose order is turned is read from its last level.
-            ends: tuple[float, float] = (self.levels - 1.0, self.levels - 2.0) if is_turned else (0.0, 1.0)
-            rest: tuple[str | float, ...] = (*self.cuts, *self.colours)
-            text = f"{self.text}, from the last level to the first" if is_turned else self.text
-        else:
-            ends, rest = (low, high), ()
-            text = f"{self.text}; the more of it, the smaller the value" if is_turned else self.text
+    def cue(self, scene: str, name: str, column: str, *, is_turned: bool) -> Cue:
+        """Return how a column shows that decides this sight of a scene."""
+        turned = TURNED_LEVELS if self.levels else TURNED
         return Cue(
             column=column,
-            measure=self.measure,
-            parameters=(self.colour, self.cut, *ends, len(self.boxes), *numbers, *rest),
-            text=text,
+            measure=f"{scene}.{name}",
+            parameters=(turned,) if is_turned else (),
+            text=f"{self.text}; {turned}" if is_turned else self.text,
         )
+
+    def reading(self, *, is_turned: bool) -> tuple[str | float, ...]:
+        """Return what a measure needs: colour, cut, both ends of the scale, number of boxes, boxes, limits, colours."""
+        edges = (round(edge, 4) for box in self.boxes for edge in box)
+        ends = self.ends[::-1] if is_turned else self.ends
+        if self.levels:
+            # A category whose order is turned is read from its last level.
+            ends = (self.levels - 1.0, self.levels - 2.0) if is_turned else (0.0, 1.0)
+        return (self.colour, self.cut, *ends, len(self.boxes), *edges, *self.cuts, *self.colours)
 
 
 def number(measure: str, colour: str, cut: float, ends: tuple[float, float], text: str, *boxes: Box) -> Sight:

@@ -19,11 +19,9 @@ def draw(canvas: Canvas, shown: Shown) -> None:
     cloth = canvas.pixels.copy()
     blade = np.stack([70 + 85 * shown["yellowing"], 150 + 10 * shown["yellowing"], 0 * light + 52], axis=-1)
     canvas.paint(leaf, blade)
-    canvas.pixels += (
-        leaf[..., None] * ((2 + 24 * wide(shown["rough"])) * canvas.cloud("leaf", canvas.side // 2))[..., None]
-    )
+    canvas.shade(leaf * (2 + 24 * wide(shown["rough"])) * canvas.cloud("leaf", canvas.side // 2))
     is_high = np.where(np.arange(canvas.side) % 4 < 2, 1.0, -1.0)[None, :, None]
-    canvas.pixels += leaf[..., None] * (12 * wide(shown["veins"]) * is_high)[..., None]
+    canvas.shade(leaf * 12 * wide(shown["veins"]) * is_high)
     width = np.array([-1.0, 0.02, 0.05])[shown["midrib"].astype(np.intp)]
     canvas.paint(leaf * canvas.block(0.5, 0.5, width, 0.6), (236, 236, 140))
     patch = canvas.disc(
@@ -36,6 +34,6 @@ def draw(canvas: Canvas, shown: Shown) -> None:
     rusty = cells[_MOST_SPOTS : 2 * _MOST_SPOTS]
     canvas.paint(marks.some(shown["rust"], rusty, lambda x, y: canvas.disc(x, y, 0.03)), (226, 112, 24))
     eaten = marks.some(shown["holes"], cells[2 * _MOST_SPOTS : 3 * _MOST_SPOTS], lambda x, y: canvas.disc(x, y, 0.034))
-    canvas.pixels += eaten[..., None] * (cloth - canvas.pixels)
+    canvas.pixels += eaten * (cloth - canvas.pixels)
     marks.in_one_box(canvas, shown["clip"], CLIPS, (170, 40, 170))
     marks.of_one_colour(canvas, shown["tag"], TAG, ((40, 60, 220), (230, 220, 40), (230, 40, 40)))

@@ -1,4 +1,4 @@
-"""Marks that several scenes have: a number of things, a block in a corner, a line along an edge, a block of a colour."""
+"""Marks that several scenes have: some things, a block in a corner, a line along an edge, a block of a colour."""
 
 from collections.abc import Callable, Sequence
 
@@ -28,7 +28,7 @@ def in_one_box(canvas: Canvas, which: Floats, boxes: Sequence[Box], colour: Arra
 
 def of_one_colour(canvas: Canvas, which: Floats, box: Box, colours: Sequence[Sequence[float]]) -> None:
     """Fill a box with the colour whose number is shown."""
-    cover = np.broadcast_to(_box(canvas, box), canvas.pixels.shape[:3])
+    cover = np.broadcast_to(_box(canvas, box), canvas.pixels.shape[1:])
     canvas.paint(cover, np.asarray(colours, np.float32)[which.astype(np.intp)])
 
 
