@@ -18,9 +18,9 @@ class CellsMedium(ImageMedium):
 class MixedDesign(ImageDesign):
     """How designs of one kind draw pictures, with some columns as cells beside them."""
 
-    def choose_medium(self, streams: Streams) -> CellsMedium:
-        """Draw the domain of a design, from the folder of the kind."""
-        return draw_medium(f"images/{self.kind}", CellsMedium, streams)
+    def choose_medium(self, place: float) -> CellsMedium:
+        """Return the domain of a design by its place among all of the kind."""
+        return draw_medium(f"images/{self.kind}", CellsMedium, place)
 
     def choose_channel(self, medium: ImageMedium, columns: Sequence[Column], streams: Streams) -> ImageChannel:
         """Draw the nuisance, and show the columns of the table in the order of the design."""
