@@ -45,6 +45,7 @@ def choose_target(
     rng: np.random.Generator,
     classes: tuple[int, int] = (LEAST_CLASSES, MOST_CLASSES),
     labels: tuple[int, int] = (LEAST_LABELS, MOST_LABELS),
+    grades: tuple[int, int] = (_LEAST_GRADES, MOST_GRADES),
 ) -> Target:
     """Draw the target. Hardness, 0 to 1, sets the number of classes or labels and the noise, not the target itself.
 
@@ -55,6 +56,7 @@ def choose_target(
         rng: generator of the draws.
         classes: fewest and most classes of a multiclass target.
         labels: fewest and most labels of a multilabel target.
+        grades: fewest and most grades of an ordinal target.
 
     Raises:
         ValueError: if the grammar cannot make targets of this kind.
@@ -70,7 +72,7 @@ def choose_target(
             return Target(links.MulticlassLink(classes=names, intercepts=(0.0,) * count), many.name, many.meaning)
         case TargetKind.ORDINAL:
             grade = _pick(targets.ordinal, rng)
-            count = _count(_LEAST_GRADES, MOST_GRADES, structure.n_classes, hardness, rng)
+            count = _count(*grades, structure.n_classes, hardness, rng)
             ranks = tuple(str(rank) for rank in range(1, count + 1))
             grades = links.OrdinalLink(classes=ranks, cuts=tuple(map(float, range(count - 1))))
             meaning = f"{grade.meaning}, from 1 ({grade.lowest}) to {count} ({grade.highest})"

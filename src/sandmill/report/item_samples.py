@@ -1,6 +1,7 @@
 """Items of a task as facts: what a picture, a sound, a text or a file of atoms is like, in a few lines."""
 
 import struct
+import warnings
 from io import BytesIO
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 
 from sandmill.errors import shorten
 from sandmill.layouts.base import layout_of
-from sandmill.layouts.item_files import sound_chunks
+from sandmill.layouts.item_files import MAX_SIDE, sound_chunks
 from sandmill.models.package import TaskPackage
 
 TRAIN_SHOWN, TEST_SHOWN = 2, 1
@@ -69,7 +70,7 @@ def describe_item(content: bytes) -> list[str]:
             return _describe_picture(content)
         if content[:4] in (b"RIFF", b"FORM"):
             return _describe_sound(content)
-    except (OSError, ValueError, KeyError, SyntaxError, struct.error, IndexError):
+    except Exception:  # noqa: BLE001 - Pillow raises errors of any kind on damaged files
         return [f"{len(content)} bytes that cannot be decoded"]
     return _describe_text(content.decode(errors="replace"))
 
@@ -77,7 +78,9 @@ def describe_item(content: bytes) -> list[str]:
 def _describe_picture(content: bytes) -> list[str]:
     from PIL import Image
 
-    with Image.open(BytesIO(content)) as opened:
+    with warnings.catch_warnings(action="ignore"), Image.open(BytesIO(content)) as opened:
+        if max(opened.size) > MAX_SIDE:
+            raise ValueError("a picture that is larger than its head says")
         picture = opened.convert("L" if opened.mode in ("1", "L", "I;16") else "RGB")
         kind = opened.format or "picture"
     pixels = np.asarray(picture, dtype=np.float64)
