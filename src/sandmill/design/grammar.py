@@ -79,7 +79,8 @@ def design_task(
     )
     needed, unseen = (frozenset(medium.needed), frozenset(medium.unseen)) if medium else (frozenset(), frozenset())
     vocabulary = choose_vocabulary(domain, conditions, streams)
-    target = choose_target(structure, domain.targets, knobs.signal, streams.generator("target"), kind.classes)
+    draws = streams.generator("target")
+    target = choose_target(structure, domain.targets, knobs.signal, draws, kind.classes, kind.labels, kind.grades)
     knows = Knowledge() if draft and not medium else domain.knows
     prior = prior_of(knows.targets, target.link, target.name)
     # What only texts state is out of reach of the models that decide difficulty, so easy tasks state nothing.
@@ -119,6 +120,8 @@ def design_task(
         limits=limits_of(columns, domain.knows),
     )
     channel = kind.load("design").choose_channel(medium, columns, streams) if medium else None
+    if channel and kind.disturb:
+        channel = kind.load("disturb")(channel, hardness)
     return TaskSpec(
         seed_id=slot.seed.id,
         structure=structure,

@@ -1,40 +1,21 @@
 """Item files in folders or zip archives, with or without tables beside them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 
 import polars as pl
 
 from sandmill.errors import name_some
 from sandmill.layouts.archives import archive_excess, pack, unpack
 from sandmill.layouts.base import DESCRIPTION, SAMPLE, Items, Layout, target_word, targets_in_words
-from sandmill.layouts.file_names import NameTemplate, template
+from sandmill.layouts.copies import Copies
+from sandmill.layouts.file_names import SHOWN_CELL, NameTemplate, template
 from sandmill.layouts.item_files import MAX_FILE_BYTES, TEXTS, item_fault
 from sandmill.layouts.tables import csv_bytes, header_shows_target, read_csv, require_columns, table_excess
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import Sizes
 
-Encode = Callable[[list[bytes]], list[bytes]]
-
-
-@dataclass(frozen=True)
-class Copies:
-    """The same items once more, in another encoding."""
-
-    train: str
-    """Folder or archive of the training items."""
-    test: str
-    name: str
-    """Template of the names."""
-    encode: str
-    """Function `module:name` that turns the contents of all items, training items first, into those of the copies."""
-
-    def made_of(self, contents: list[bytes]) -> list[bytes]:
-        """Return the contents of the copies."""
-        module, _, name = self.encode.partition(":")
-        encode: Encode = getattr(import_module(module), name)
-        return encode(contents)
+__all__ = ["Copies", "MediaFiles", "folder_excess"]
 
 
 @dataclass(frozen=True)
@@ -270,7 +251,7 @@ class MediaFiles(Layout):
         return self._naming(facts) if self.tells_names else {}
 
     def _naming(self, facts: TaskFacts) -> dict[str, str]:
-        names = {"id": facts.id_column, "label": facts.target_column, "shown": "cell"}
+        names = {"id": facts.id_column, "label": facts.target_column, "shown": SHOWN_CELL.strip("<>")}
         return {place: f"each named `{template(name).described(names)}`" for place, _, name in self._places}
 
     def _parts(self, facts: TaskFacts, shown: tuple[str, ...], only: tuple[str, ...]) -> tuple[_Part, _Part]:

@@ -10,7 +10,7 @@ import polars as pl
 from sandmill.fingerprint import digest
 from sandmill.models.base import Part
 from sandmill.quality.dependence import Levels, clustering_p_value, correlate_ranks, level
-from sandmill.quality.media.heads import head_of
+from sandmill.quality.item_heads import head_of
 from sandmill.quality.package_tables import PackageTables
 from sandmill.quality.targets import Target, name_target
 
@@ -72,7 +72,7 @@ def _archive_entries(public: Mapping[str, bytes]) -> dict[str, tuple[int, str]]:
     for path in sorted(path for path in public if path.endswith(".zip")):
         with ZipFile(BytesIO(public[path])) as archive:
             for place, info in enumerate(archive.infolist()):
-                told = (info.date_time, info.compress_type, info.external_attr, info.flag_bits, info.create_version)
-                told = (*told, info.compress_size - info.file_size, info.extra, info.comment)
-                entries[digest(archive.read(info))] = place, repr(told)
+                kept = (info.date_time, info.compress_type, info.external_attr, info.flag_bits, info.create_version)
+                more = (info.compress_size - info.file_size, info.extra, info.comment)
+                entries[digest(archive.read(info))] = place, repr((kept, more))
     return entries

@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 from sandmill.layouts.archives import pack
-from sandmill.layouts.media import Copies, MediaFiles
+from sandmill.layouts.copies import Copies
+from sandmill.layouts.media import MediaFiles
 from sandmill.layouts.tables import Tables
 from sandmill.layouts.zipped import ZippedTables
 from sandmill.models.package import TaskFacts

@@ -49,7 +49,7 @@ def test_every_answer_row_is_needed_once(form):
     lines = task.honest.splitlines(keepends=True)
     assert "1 missing" in problem(task, b"".join(lines[:-1]))
     assert "1 repeated" in problem(task, b"".join([*lines, lines[-1]]))
-    assert "1 that are not in" in problem(task, b"".join([*lines, b"item_1_zebra,0\n"]))
+    assert "1 that are not asked for" in problem(task, b"".join([*lines, b"item_1_zebra,0\n"]))
 
 
 @EACH

@@ -65,7 +65,7 @@ def test_healthy_packages_of_every_kind_pass_every_suite():
         (put(SUSPECT, "train.csv", None), "between(rows_train)"),
         (retold(SUSPECT, metric="accuracy"), "pair_values_to_be_in_set(target, metric)"),
         (retold(SUSPECT, encoding="label"), "pair_values_to_be_in_set(target, encoding)"),
-        (retold(SUSPECT, target="mask"), "values_to_be_in_set(target)"),
+        (retold(SUSPECT, target="ranking"), "values_to_be_in_set(target)"),
         (retold(GRADES, classes=("1", "2")), "between(classes)"),
         (recell(LABELS, "train.csv", "lame", lambda cell: "0"), "between(least_class_rows)"),
         (recell(GRADES, "train.csv", "outcome", lambda cell: "2"), "between(least_class_rows)"),

@@ -20,7 +20,7 @@ def head_of(content: bytes) -> bytes:
             return _tiff_head(content)
         if content[:4] in (b"RIFF", b"FORM"):
             return _sound_head(content)
-    except (struct.error, IndexError, ValueError):
+    except (struct.error, LookupError, ValueError):
         return b""
     return b""
 
