@@ -10,7 +10,7 @@ from sandmill.layouts.item_files import MAX_FILE_BYTES, item_fault
 
 _DAY = (2020, 1, 1, 0, 0, 0)
 """Time of every file, so that times tell nothing."""
-_BROKEN = (BadZipFile, ValueError, NotImplementedError, OSError, RuntimeError, EOFError, zlib.error)
+BROKEN = (BadZipFile, ValueError, NotImplementedError, OSError, RuntimeError, EOFError, zlib.error)
 """What reading a damaged or hostile archive can raise."""
 
 
@@ -29,7 +29,7 @@ def unpack(public: Mapping[str, bytes], path: str, faults: list[str]) -> list[tu
     """Return names and contents of an archive in its order. Whatever else an entry carries is a fault.
 
     Returns:
-        Nothing if the archive cannot be read, or holds compressed files or two of the same name.
+        Nothing if the archive cannot be read, would grow, or holds two files of the same name.
     """
     known = len(faults)
     if path not in public:
@@ -45,10 +45,12 @@ def unpack(public: Mapping[str, bytes], path: str, faults: list[str]) -> list[tu
             names = [info.filename for info in infos]
             if len(set(names)) < len(names):
                 faults.append(f"{path}: files of the same name")
+            if sum(info.file_size for info in infos) > len(public[path]):
+                faults.append(f"{path}: files that share bytes of the archive")
             if len(faults) > known:
                 return []
             files = [(info.filename, archive.read(info)) for info in infos]
-    except _BROKEN as error:
+    except BROKEN as error:
         faults.append(f"{path}: not a zip archive ({error})")
         return []
     if pack(files) != public[path]:
@@ -76,7 +78,7 @@ def archive_excess(path: str, content: bytes, items: int, item: str) -> Iterator
             is_small = sum(info.file_size for info in infos) <= len(content) and len(infos) <= items
             packed = [info.filename for info in infos if info.compress_type != ZIP_STORED]
             faulty = [] if packed or not is_small else list(_item_faults(archive, infos))
-    except _BROKEN as error:
+    except BROKEN as error:
         yield f"{path} is not a zip archive ({error})"
         return
     if not is_small:

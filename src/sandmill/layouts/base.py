@@ -124,6 +124,14 @@ class Layout(ABC):
     def shows_target(self, public: Mapping[str, bytes], facts: TaskFacts) -> bool:
         """Whether the test items openly come with targets."""
 
+    def pack_sample(self, csv: bytes) -> bytes:
+        """Return the file of the sample submission, given as CSV."""
+        return csv
+
+    def sample_csv(self, public: Mapping[str, bytes]) -> bytes:
+        """Return the sample submission of a task as CSV; nothing if it has none."""
+        return public.get(self.sample, b"")
+
     def contents(self, facts: TaskFacts, sizes: Sizes) -> list[tuple[str, str]]:
         """Return what the files hold, in words: path and content."""
         return [

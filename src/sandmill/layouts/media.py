@@ -235,12 +235,9 @@ class MediaFiles(Layout):
             return True
         faults: list[str] = []
         names = [name for name, _ in self._listed(public, self.test_items, faults)]
-        form = template(self.name)
-        if form.fields != ("id",):
-            return bool(faults)
-        in_name = template(self.train_name or self.name)
-        shown = in_name.pattern(facts.classes) if in_name.holds("label") and facts.classes else None
-        is_odd = [not form.pattern().fullmatch(name) or bool(shown and shown.fullmatch(name)) for name in names]
+        plain, in_name = template(self.name).pattern(), template(self.train_name or self.name)
+        labelled = in_name.pattern(facts.classes) if in_name.holds("label") and facts.classes else None
+        is_odd = (not plain.fullmatch(name) or bool(labelled and labelled.fullmatch(name)) for name in names)
         return bool(faults) or any(is_odd)
 
     def contents(self, facts: TaskFacts, sizes: Sizes) -> list[tuple[str, str]]:

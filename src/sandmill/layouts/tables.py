@@ -37,8 +37,15 @@ def require_columns(path: str, frame: pl.DataFrame | None, expected: list[str], 
         faults.append(f"{path}: saw columns {', '.join(frame.columns)}; expected {', '.join(expected)}")
 
 
-def table_excess(path: str, content: bytes, rows: int) -> Iterator[str]:
-    """Say why a table is larger than a micro task's, or ends its lines in a way that readers disagree about."""
+def table_excess(path: str, content: bytes, rows: int, most: int | None = None) -> Iterator[str]:
+    """Say why a table is larger than a micro task's, or ends its lines in a way that readers disagree about.
+
+    Args:
+        path: of the table, which may be a stranger's.
+        content: its bytes.
+        rows: how many it should have, or the fewest.
+        most: the most rows. None: exactly `rows`.
+    """
     if len(content) > MAX_FILE_BYTES:
         yield f"{path} has {len(content)} bytes; the most is {MAX_FILE_BYTES}"
         return
@@ -47,8 +54,8 @@ def table_excess(path: str, content: bytes, rows: int) -> Iterator[str]:
     columns = content.partition(b"\n")[0].count(b",") + 1
     if columns > MAX_COLUMNS:
         yield f"{path} has {columns} columns; the most is {MAX_COLUMNS}"
-    if (found := content.count(b"\n") - 1) != rows:
-        yield f"{path} has {found} rows; its design has {rows}"
+    if not rows <= (found := content.count(b"\n") - 1) <= (most or rows):
+        yield f"{path} has {found} rows; its design has {rows}{f' to {most}' if most else ''}"
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from sandmill.layouts.child_file import child_excess
 from sandmill.layouts.folder import write_files
 from sandmill.layouts.tables import MAX_COLUMNS, table_excess
 from sandmill.metrics import get_metric
+from sandmill.metrics.forms import form_of
 from sandmill.metrics.submission import read_answers
 from sandmill.models.base import Part, Stage
 from sandmill.models.calibration import RUNG_FILES, BoardEntry, MilestoneEntry, Tier
@@ -93,17 +94,21 @@ def _task_faults(package: TaskPackage, record: TaskRecord) -> Iterator[str]:
     sizes = package.spec.sizes
     tested = sizes.feedback + sizes.final
     layout = layout_of(package.spec)
-    rows, child = {layout.sample: tested, "answers.csv": tested}, package.spec.mechanism.child
+    form, child = form_of(package.facts), package.spec.mechanism.child
+    least, most = (tested * each for each in (form.rows_each(package.facts), form.most_rows_each(package.facts)))
+    answers = {
+        layout.sample: layout.sample_csv(package.public),
+        "answers.csv": package.private.get("answers.csv", b""),
+    }
     faults = list(layout.path_faults(package.spec, package.public))
     yield from faults or layout.excess(package.public, sizes)
     missing = PRIVATE_FILES - package.private.keys()
     if missing:
         yield f"private/ lacks {', '.join(sorted(missing))}"
-    for path, content in sorted({**package.public, **package.private}.items()):
-        if path in rows:
-            yield from table_excess(path, content, rows[path])
-        elif child and path == child.path:
-            yield from child_excess(child, content, sizes.train + tested)
+    for path, content in answers.items():
+        yield from table_excess(path, content, least, most if most > least else None)
+    if child and child.path in package.public:
+        yield from child_excess(child, package.public[child.path], sizes.train + tested)
     for path in RUNG_FILES.values():
         if len(package.private.get(path, b"")) > MAX_SCRIPT_BYTES:
             yield f"{path} has more than {MAX_SCRIPT_BYTES} bytes"

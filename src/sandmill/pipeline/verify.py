@@ -48,7 +48,7 @@ def verify_task(
     graded = {name: grade(run.submission) for name, run in runs.items()}
     main = RUNG_FILES[Rung.REFERENCE]
     run, reference = runs[main], graded[main]
-    sample, nothing = grade(package.public[layout_of(package.spec).sample]), grade(None)
+    sample, nothing = grade(layout_of(package.spec).sample_csv(package.public)), grade(None)
     scores = {name: report.score for name, report in graded.items()}
     verification = Verification(
         reference_score=reference.score,

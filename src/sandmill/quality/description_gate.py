@@ -98,7 +98,7 @@ def _check_example(tables: PackageTables, section: str) -> Iterator[str]:
         return
     shown = found[1].splitlines()
     name = tables.layout.sample
-    sample = tables.package.public.get(name, b"").decode(errors="replace").splitlines()
+    sample = tables.layout.sample_csv(tables.package.public).decode(errors="replace").splitlines()
     if shown[:1] != sample[:1]:
         yield f"{DESCRIPTION}: the header of its submission example is not that of {name}"
     examples = [line for line in shown[1:] if line.strip(" .")]

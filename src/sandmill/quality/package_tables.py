@@ -96,7 +96,8 @@ def read_package(package: TaskPackage) -> PackageTables:
     layout = layout_of(spec)
     items = layout.read(package.public, facts, spec.feature_columns, spec.only_in_training)
     faults += items.faults
-    sample = read_csv(package.public, layout.sample, faults)
+    sample_csv = layout.sample_csv(package.public)
+    sample = read_csv({layout.sample: sample_csv} if sample_csv else {}, layout.sample, faults)
     require_columns(layout.sample, sample, [facts.id_column, *facts.submission_columns], faults)
     answers = read_csv(package.private, ANSWERS, faults)
     require_columns(ANSWERS, answers, [facts.id_column, *facts.target_columns, PART], faults)

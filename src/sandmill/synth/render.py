@@ -109,7 +109,7 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0, drawn: "Drawn | No
                     (test_ids[facts.id_column], test_draw.events),
                 ],
             ),
-            layout.sample: sample,
+            layout.sample: layout.pack_sample(sample),
         },
         private={"answers.csv": answers_file(facts, answers)},
     )

@@ -52,6 +52,10 @@ class AnswerForm(ABC):
         """Return the number of answer rows of an item; 1 too where it differs between items."""
         return 1
 
+    def most_rows_each(self, facts: TaskFacts) -> int:
+        """Return the largest number of answer rows of an item."""
+        return self.rows_each(facts)
+
     def lengths(self, values: Array) -> NDArray[np.intp] | None:
         """Return the number of answer rows of each item; None if it does not differ between items."""
         return None

@@ -24,6 +24,8 @@ LONGEST_STRING = 500
 """Characters of one cell of `strings`."""
 MOST_PLACES = 20_000_000
 """Items times places of the longest item of `strings`: the cells of one array."""
+_LONGEST = 200
+"""Most places of an item of `strings` in a micro task."""
 _STRING_BYTES = 128
 """Bytes of one usual cell of `strings`, with its separator."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -208,6 +210,10 @@ class Strings(AnswerForm):
         if len(lengths) * lengths.max(initial=0) > MOST_PLACES:
             raise ValueError(f"{len(lengths)} items with up to {lengths.max()} answer rows")
         return [row_ids[row].rpartition("_")[0] for row in starts], lengths
+
+    def most_rows_each(self, facts: TaskFacts) -> int:
+        """Return the places of a long sentence."""
+        return _LONGEST
 
     def lengths(self, values: Array) -> NDArray[np.intp] | None:
         """Count the places of each item."""
