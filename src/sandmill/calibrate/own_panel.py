@@ -5,7 +5,7 @@ The module holds
 - `ENTRIES`: a tuple of `calibrate.panel.Entry`, the trivial one named `prior`,
 - `read(folder, facts)`: the public files as its solvers need them, with a field `shape`: items and places of an answer,
 - a function for each entry, from what `read` returns to a prediction of that shape,
-- `ladder(facts)`: the `Candidate` scripts, in the order of preference.
+- `ladder(facts, data)`: the `Candidate` scripts, in the order of preference.
 """
 
 from collections.abc import Sequence
@@ -21,9 +21,10 @@ from sandmill.calibrate.panel import Entry, Panel, PanelRun
 from sandmill.calibrate.scripts.choose import GradedTest, Script
 from sandmill.calibrate.scripts.run import run_source, script_surroundings
 from sandmill.errors import ItemRejected
+from sandmill.metrics import Metric
 from sandmill.metrics.base import Array
 from sandmill.metrics.forms import form_of
-from sandmill.metrics.submission import parse_submission
+from sandmill.metrics.submission import Answers, parse_submission
 from sandmill.models.base import Stage
 from sandmill.models.calibration import RUNG_FILES, Rung, ScriptScore
 from sandmill.models.kinds import kind_named
@@ -89,25 +90,29 @@ class Candidate:
     source: str
 
 
-def write_own_ladder(folder: Path, facts: TaskFacts, ids: Sequence[str], test: GradedTest) -> tuple[Script, ...]:
+def write_own_ladder(
+    panel: Panel, folder: Path, facts: TaskFacts, answers: Answers, metric: Metric
+) -> tuple[Script, ...]:
     """Write the scripts of a task: reference, competent, naive.
 
     The reference is the candidate that is best on the feedback part. Each lower rung takes its first candidate that
     falls short of the script above on the final part, else its last.
 
     Args:
+        panel: of the task.
         folder: holds the public files.
         facts: what the task asks for.
-        ids: ids of the test items.
-        test: what scripts are judged on.
+        answers: of the test items.
+        metric: of the task.
 
     Raises:
         ItemRejected: `script_failed`, if no candidate of a rung gives a valid submission.
     """
-    found: list[Candidate] = list(kind_named(facts.kind).load("panel").ladder(facts))
+    test = GradedTest(answers.truth, answers.is_final, metric)
+    found: list[Candidate] = list(kind_named(facts.kind).load("panel").ladder(facts, panel.table))
     chosen: list[_Tried] = []
     for rung in Rung:
-        tries = (_Tried(one, folder, facts, ids) for one in found if one.rung is rung)
+        tries = (_Tried(one, folder, facts, answers) for one in found if one.rung is rung)
         able = (one for one in tries if one.answer is not None)
         if rung is Rung.REFERENCE:
             best = min(able, key=lambda one: test.feedback(one.answer), default=None)
@@ -122,19 +127,19 @@ def write_own_ladder(folder: Path, facts: TaskFacts, ids: Sequence[str], test: G
 class _Tried:
     """A candidate, run when its answer is asked for."""
 
-    def __init__(self, candidate: Candidate, folder: Path, facts: TaskFacts, ids: Sequence[str]) -> None:
+    def __init__(self, candidate: Candidate, folder: Path, facts: TaskFacts, answers: Answers) -> None:
         self.candidate = candidate
-        self._folder, self._facts, self._ids = folder, facts, ids
+        self._folder, self._facts, self._answers = folder, facts, answers
 
     @cached_property
     def answer(self) -> Any:
         """The prediction of the script; None if it fails."""
-        out = self._folder / SUBMISSION
+        out, answers = self._folder / SUBMISSION, self._answers
         out.unlink(missing_ok=True)
         try:
             with script_surroundings(self._folder, out):
                 run_source(self.candidate.source, {"__name__": "__main__"})
-            return parse_submission(out.read_bytes(), self._facts, self._ids)
+            return parse_submission(out.read_bytes(), self._facts, answers.ids, answers.lengths)
         except Exception:  # noqa: BLE001
             return None
 

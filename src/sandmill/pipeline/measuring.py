@@ -160,9 +160,9 @@ def _scripts(folder: Path, contest: Contest, rendered: Rendered) -> "tuple[Scrip
     from sandmill.calibrate.scripts.choose import GradedTest, write_ladder
 
     spec, facts, answers = rendered.package.spec, rendered.package.facts, rendered.answers
-    test = GradedTest(answers.truth, answers.is_final, get_metric(facts.metric))
     if spec.kind.panel:
-        return write_own_ladder(folder, facts, answers.ids, test)
+        return write_own_ladder(contest.panel, folder, facts, answers, get_metric(facts.metric))
+    test = GradedTest(answers.truth, answers.is_final, get_metric(facts.metric))
     reader = contest.reader
     if reader is None and spec.kind.medals == "milestones":
         reader = insight_table(folder, facts, spec.mechanism)

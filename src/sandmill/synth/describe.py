@@ -130,7 +130,7 @@ def _submission(spec: TaskSpec, facts: TaskFacts, sample_csv: bytes, words: Word
     said = words.say(
         "write",
         submission=SUBMISSION,
-        count=spec.sizes.feedback + spec.sizes.final,
+        count=len(sample_csv.splitlines()) - 1,
         items=f"{layout.item}s",
         id=facts.id_column,
         test=_path(layout.test),
