@@ -20,6 +20,7 @@ FOLDER = Path(__file__).parent / "llm_drafts"
 
 _KEPT_UNDER = {TargetKind.MULTI_TARGET: "regression"}
 _STRUCTURE = re.compile(r"^- (metric|split|target): (\w+)$", re.MULTILINE)
+_SHOWN = re.compile(r"^DATA \(what the items can show, as JSON\): (\{.+\})$", re.MULTILINE)
 _AREA = re.compile(r"in or near this area: (.+)\.$", re.MULTILINE)
 
 Answer = dict[str, Any]
@@ -65,7 +66,7 @@ class Playbook:
 
 def _draft_for(role: str, question: str) -> Mapping[str, Any]:
     drafts = load_drafts()
-    if role == "strategist":
+    if role in ("strategist", "dresser"):
         found = _AREA.search(question)
         place = AREAS.index(found[1]) if found else 0
         return drafts[place * pow(7, -1, len(AREAS)) % len(AREAS) % len(drafts)]
@@ -99,6 +100,30 @@ def _ideas(draft: Mapping[str, Any], question: str) -> Answer:
     words = {"title": f"{idea['title']} by post", "row": parcels.row, "overview": list(parcels.overview)}
     plain = {**idea, "name": f"{idea['name']}_by_post", **words}
     return {"candidates": [idea, plain]}
+
+
+def _dress(draft: Mapping[str, Any], question: str) -> Answer:
+    """A world for items that show what the question lists, with the texts and targets of the draft."""
+    domain, kind = draft["domain"], TargetKind(dict(_STRUCTURE.findall(question))["target"])
+    shown = json.loads(_SHOWN.search(question)[1])  # type: ignore[index]
+    numbers = [name for name, word in shown.items() if word["kind"] == "quantity"]
+    categories = [name for name, word in shown.items() if word["kind"] == "category"]
+    motifs = [
+        {"kind": "linear", "columns": numbers[:1]},
+        {"kind": "saturation", "columns": numbers[1:2]},
+        {"kind": "lookup", "columns": categories[:1]},
+        {"kind": "interaction", "columns": numbers[2:4]},
+        {"kind": "threshold", "columns": numbers[4:5]},
+        {"kind": "curve", "columns": numbers[5:6]},
+    ]
+    plain: Answer = {
+        **{key: domain[key] for key in ("name", "title", "row", "overview")},
+        "item": "File from the archive of the house",
+        "targets": json.loads(json.dumps(_targets(draft, kind), default=str)),
+        "motifs": motifs,
+        "baselines": draft["baselines"],
+    }
+    return plain
 
 
 def _columns(draft: Mapping[str, Any], question: str) -> Answer:
@@ -138,6 +163,7 @@ def _review(_: Mapping[str, Any], __: str) -> Answer:
 
 _ANSWERS: dict[str, Callable[[Mapping[str, Any], str], Answer]] = {
     "strategist": _ideas,
+    "dresser": _dress,
     "developer": _columns,
     "sample_reviewer": _sample_review,
     "engineer": _evaluation,

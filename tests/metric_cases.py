@@ -17,12 +17,13 @@ CASES: tuple[dict[str, Any], ...] = tuple(
 
 FAMILIES: dict[str, tuple[TargetKind, MetricName]] = {
     "roc_auc": (TargetKind.BINARY, MetricName.ROC_AUC),
-    "roc_auc_pairs": (TargetKind.BINARY, MetricName.ROC_AUC),
+    "roc_auc_pairs": (TargetKind.MULTILABEL, MetricName.ROC_AUC_PAIRS),
     "roc_auc_columns": (TargetKind.MULTILABEL, MetricName.ROC_AUC_COLUMNS),
     "log_loss_binary": (TargetKind.BINARY, MetricName.LOG_LOSS),
     "log_loss_multiclass": (TargetKind.MULTICLASS, MetricName.LOG_LOSS),
     "lwlrap": (TargetKind.MULTILABEL, MetricName.LWLRAP),
     "accuracy": (TargetKind.MULTICLASS, MetricName.ACCURACY),
+    "accuracy_text": (TargetKind.SEQUENCE, MetricName.ACCURACY_TEXT),
     "top1_error": (TargetKind.MULTICLASS, MetricName.TOP1_ERROR),
     "f1_macro": (TargetKind.MULTICLASS, MetricName.F1_MACRO),
     "f1_micro": (TargetKind.MULTICLASS, MetricName.F1_MICRO),
@@ -30,7 +31,7 @@ FAMILIES: dict[str, tuple[TargetKind, MetricName]] = {
     "qwk": (TargetKind.ORDINAL, MetricName.QWK),
     "mcc": (TargetKind.BINARY, MetricName.MCC),
     "rmse": (TargetKind.REGRESSION, MetricName.RMSE),
-    "rmse_pixels": (TargetKind.REGRESSION, MetricName.RMSE),
+    "rmse_pixels": (TargetKind.MASK, MetricName.RMSE),
     "rmse_columns": (TargetKind.MULTI_TARGET, MetricName.RMSE_COLUMNS),
     "rmsle_columns": (TargetKind.MULTI_TARGET, MetricName.RMSLE_COLUMNS),
     "mae": (TargetKind.REGRESSION, MetricName.MAE),
@@ -52,6 +53,10 @@ STATED_RANGES = {"petfinder-pawpularity-score": (1.0, 100.0)}
 
 _ONE_HOT = frozenset({"log_loss_multiclass"})
 _WIDE = frozenset({"roc_auc_columns", "lwlrap", "rmse_columns", "rmsle_columns", "spearman_columns"})
+_MANY_ROWS = {"roc_auc_pairs": "pairs", "rmse_pixels": "dense", "accuracy_text": "strings"}
+"""Families whose items have several answer rows, with the answer form."""
+_LABELS = 100
+"""Ids of pairs are the item's times this plus the label's."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,8 @@ def prepare(case: dict[str, Any]) -> Prepared:
     """Write a case's answers as our answers.csv and its submission as the file that an agent would hand in."""
     params, answers, family = case["params"], dict(case["answers"]), case["metric"]
     target, metric = FAMILIES[family]
+    if family in _MANY_ROWS:
+        return _of_many_rows(case, target, metric)
     id_column = params["id"]
     names = params["targets"]
     targets = [name for name in answers if name != id_column] if isinstance(names, str) else names
@@ -93,6 +100,29 @@ def prepare(case: dict[str, Any]) -> Prepared:
     surplus = params.get("required_but_unscored", ())
     submission = {name: cells for name, cells in case["submission"].items() if name not in surplus}
     return Prepared(facts, _csv(columns), _csv(submission))
+
+
+def _of_many_rows(case: dict[str, Any], target: TargetKind, metric: MetricName) -> Prepared:
+    """Bring the rows of each item together, and give pairs ids of ours."""
+    id_column, (name,), form = case["params"]["id"], case["params"]["targets"], _MANY_ROWS[case["metric"]]
+    answers, submission = dict(case["answers"]), dict(case["submission"])
+    if form == "pairs":
+        for table in (answers, submission):
+            table[id_column] = [f"{one // _LABELS}_{one % _LABELS}" for one in table[id_column]]
+    places = [tuple(map(int, one.split("_"))) for one in answers[id_column]]
+    order = sorted(range(len(places)), key=places.__getitem__)
+    columns = {column: [cells[row] for row in order] for column, cells in answers.items()}
+    facts = TaskFacts(
+        id_column=id_column,
+        target_column=name,
+        target=target,
+        metric=metric,
+        encoding=form,
+        classes=tuple(dict.fromkeys(str(place[1]) for place in sorted(places))) if form == "pairs" else (),
+        submission_columns=(name,),
+        shape=max(place[1:] for place in places) if form == "dense" else None,
+    )
+    return Prepared(facts, _csv(columns | {"part": ["final"] * len(places)}), _csv(submission))
 
 
 def _unscored(params: dict[str, Any], answers: dict[str, list[Any]], targets: list[str], rows: int) -> set[int]:

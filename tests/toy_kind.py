@@ -15,7 +15,7 @@ class JoinedChannel(Channel):
     kind: Literal["joined"] = "joined"
 
 
-def choose_medium(streams):
+def choose_medium(place):
     return Medium(domain=load_domains()[0], column="record", meaning="All readings of the row, joined by bars")
 
 

@@ -34,19 +34,20 @@ LEAST_COMPETENT = 5
 
 @dataclass(frozen=True)
 class Graded:
-    """What the panel is judged on: the rows of a test, in the order of test.csv."""
+    """What the panel is judged on: the items of a test, in the order of its file."""
 
     truth: Array
     oracle: Array
     """Prediction of Bayes' rule with the metric's best decision."""
     is_final: NDArray[np.bool_]
-    """Which rows are the final part; the rest is the feedback part."""
-    items: NDArray[np.intp] | None = None
-    """Item of each row; bootstraps draw items with all their rows. None: a row is an item."""
+    """Which items are the final part; the rest is the feedback part, unless it is not scored."""
+    is_scored: NDArray[np.bool_] | None = None
+    """Which items are scored. None: all."""
 
-    def items_in(self, part: NDArray[np.bool_]) -> NDArray[np.intp] | None:
-        """Items of the rows of a part."""
-        return None if self.items is None else self.items[part]
+    @property
+    def is_feedback(self) -> NDArray[np.bool_]:
+        """Which items are the feedback part."""
+        return ~self.is_final if self.is_scored is None else self.is_scored & ~self.is_final
 
 
 @dataclass(frozen=True)
@@ -100,10 +101,10 @@ def calibrate(
             rows.truth[part],
             rows.oracle[part],
             {name: answer[part] for name, answer in said.items()},
-            draw_counts(int(part.sum()), rng, resamples, rows.items_in(part)),
+            draw_counts(int(part.sum()), rng, resamples),
             metric,
         )
-        for part, resamples in ((rows.is_final, RESAMPLES), (~rows.is_final, FEEDBACK_RESAMPLES))
+        for part, resamples in ((rows.is_final, RESAMPLES), (rows.is_feedback, FEEDBACK_RESAMPLES))
     )
     signal_check(final.truth, final.said[TRIVIAL], final.oracle, metric, final.counts)
     scores = [{name: part.rounded(answer) for name, answer in part.said.items()} for part in (final, feedback)]

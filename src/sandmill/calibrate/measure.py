@@ -6,7 +6,6 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sandmill.calibrate.board import LEAST_STEP
 from sandmill.calibrate.milestones import require_room
@@ -36,20 +35,14 @@ Z_OF_INTERVAL = 1.645
 """Standard deviations from the middle to the ends of a 90 % interval."""
 
 
-def draw_counts(
-    rows: int, rng: np.random.Generator, resamples: int = RESAMPLES, items: NDArray[np.intp] | None = None
-) -> Floats:
-    """Draw bootstraps of a test set. Returns how often each one holds each row, shape (resamples, rows).
+def draw_counts(rows: int, rng: np.random.Generator, resamples: int = RESAMPLES) -> Floats:
+    """Draw bootstraps of a test set. Returns how often each one holds each item, shape (resamples, items).
 
     Args:
-        rows: of the test set.
+        rows: items of the test set.
         rng: for the draws.
         resamples: how many.
-        items: item of each row; rows of an item are drawn together. None: a row is an item.
     """
-    if items is not None:
-        names, place = np.unique(items, return_inverse=True)
-        return draw_counts(len(names), rng, resamples)[:, place]
     counts = np.empty((resamples, rows))
     for drawn in counts:  # one by one: rows drawn and counted take a tenth of the time of a multinomial
         drawn[:] = np.bincount(rng.integers(rows, size=rows), minlength=rows)

@@ -21,10 +21,10 @@ from sandmill.calibrate.panel import Entry, Panel, PanelRun
 from sandmill.calibrate.scripts.choose import GradedTest, Script
 from sandmill.calibrate.scripts.run import run_source, script_surroundings
 from sandmill.errors import ItemRejected
-from sandmill.metrics import Metric
+from sandmill.metrics.answers import Answers
 from sandmill.metrics.base import Array
 from sandmill.metrics.forms import form_of
-from sandmill.metrics.submission import Answers, parse_submission
+from sandmill.metrics.submission import parse_submission
 from sandmill.models.base import Stage
 from sandmill.models.calibration import RUNG_FILES, Rung, ScriptScore
 from sandmill.models.kinds import kind_named
@@ -91,7 +91,7 @@ class Candidate:
 
 
 def write_own_ladder(
-    panel: Panel, folder: Path, facts: TaskFacts, answers: Answers, metric: Metric
+    panel: Panel, folder: Path, facts: TaskFacts, answers: Answers, test: GradedTest
 ) -> tuple[Script, ...]:
     """Write the scripts of a task: reference, competent, naive.
 
@@ -102,13 +102,12 @@ def write_own_ladder(
         panel: of the task.
         folder: holds the public files.
         facts: what the task asks for.
-        answers: of the test items.
-        metric: of the task.
+        answers: whose items and answer rows a submission must have.
+        test: what scripts are judged on.
 
     Raises:
         ItemRejected: `script_failed`, if no candidate of a rung gives a valid submission.
     """
-    test = GradedTest(answers.truth, answers.is_final, metric)
     found: list[Candidate] = list(kind_named(facts.kind).load("panel").ladder(facts, panel.table))
     chosen: list[_Tried] = []
     for rung in Rung:
@@ -134,12 +133,12 @@ class _Tried:
     @cached_property
     def answer(self) -> Any:
         """The prediction of the script; None if it fails."""
-        out, answers = self._folder / SUBMISSION, self._answers
+        out = self._folder / SUBMISSION
         out.unlink(missing_ok=True)
         try:
             with script_surroundings(self._folder, out):
                 run_source(self.candidate.source, {"__name__": "__main__"})
-            return parse_submission(out.read_bytes(), self._facts, answers.ids, answers.lengths)
+            return parse_submission(out.read_bytes(), self._facts, self._answers.ids, self._answers.lengths)
         except Exception:  # noqa: BLE001
             return None
 
@@ -155,7 +154,7 @@ def _below(bar: float, able: Any, test: GradedTest) -> _Tried | None:
 
 def _score(one: _Tried, test: GradedTest) -> ScriptScore:
     final, feedback = (
-        test.metric.rounded(test.truth[rows], one.answer[rows]) for rows in (test.is_final, ~test.is_final)
+        test.metric.rounded(test.truth[rows], one.answer[rows]) for rows in (test.is_final, test.is_feedback)
     )
     candidate = one.candidate
     file = RUNG_FILES[candidate.rung]

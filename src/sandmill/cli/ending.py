@@ -11,6 +11,7 @@ from pathlib import Path
 from sandmill.cli.app import INTERRUPTED, INTERRUPTED_CODE
 from sandmill.cli.screen import open_console
 from sandmill.errors import count, name_some
+from sandmill.layouts.base import layout_of
 from sandmill.models.reports import Funnel, Rejection, SlotReport
 from sandmill.models.seed import SeedNote, SkippedSource, UnsupportedSeed
 from sandmill.report import ending_table, funnel_table, to_rich
@@ -36,7 +37,7 @@ def show_ending(reference: str, message: str) -> None:
         "",
         *message.splitlines(),
         "Next:",
-        *_commands(reference, shown[0]),
+        *_commands(reference, shown[0], layout_of(release.record(shown[0]).spec).sample),
     ):
         # A terminal wraps a long line by itself, and it can still be copied as one.
         console.print(line, soft_wrap=True)
@@ -103,12 +104,15 @@ def _seeds(release: Release) -> list[str]:
     return [*sum_up_set_aside(set_aside), *sum_up_notes(notes), *sum_up_skipped(skipped)]
 
 
-def _commands(reference: str, task_id: str) -> list[str]:
+def _commands(reference: str, task_id: str, sample: str) -> list[str]:
+    """Return the next commands. A sample submission in an archive cannot be graded as it is."""
     # The path in this environment, if the shell does not find the program.
     sandmill = "sandmill" if shutil.which("sandmill") else os.path.relpath(Path(sys.executable).parent / "sandmill")
+    grade = f"  {sandmill} grade pulled/{task_id} pulled/{task_id}/public/{sample}"
+    samples = [grade] if sample.endswith(".csv") else []
     return [
         f"  {sandmill} show {reference} {task_id}",
         f"  {sandmill} pull {reference} --to pulled",
-        f"  {sandmill} grade pulled/{task_id} pulled/{task_id}/public/sample_submission.csv",
+        *samples,
         f"  {sandmill} verify {reference} --rerun",
     ]

@@ -68,6 +68,8 @@ def show(
     - solve rate: share of simulated agents that reach bronze
 
     - skills: gap that a solver closes with a skill, less the gap without it
+
+    Where items are pictures, sounds or texts, a few of them follow as facts.
     """
     from sandmill.store.release import load
 
@@ -95,7 +97,11 @@ def show(
         write_json({"task_id": task, "prompt": prompt}) if as_json else write_text(prompt)
         return
     record = opened.record(task)
-    write_json(record.model_dump(mode="json")) if as_json else _print_task(record, lineage)
+    if as_json:
+        write_json(record.model_dump(mode="json"))
+        return
+    _print_task(record, lineage)
+    _print_items(opened, record)
 
 
 def _show_datasets(place: str, limit: int, as_json: bool) -> bool:
@@ -212,6 +218,7 @@ def _print_task(record: "TaskRecord", lineage: bool) -> None:
     console.print(f"{record.task_id} {_short(spec.story.title)}", style="bold")
     console.print("\n".join(f"  {visible(line)}" for line in spec.story.overview.split("\n")) + "\n")
     sizes = spec.sizes
+    unscored = f", {spec.unscored_items} not scored" if spec.unscored_items else ""
     direction = "lower" if measured.is_lower_better else "higher"
     difficulty, thresholds, rate = measured.difficulty, measured.thresholds, measured.solve_rate
     truths = record.verification.truths
@@ -220,7 +227,7 @@ def _print_task(record: "TaskRecord", lineage: bool) -> None:
         "domain": spec.domain,
         "structure": spec.structure_label,
         "metric": f"{spec.metric}, {direction} is better",
-        "rows": f"{sizes.train} train, {sizes.feedback} feedback, {sizes.final} final",
+        "rows": f"{sizes.train} train, {sizes.feedback} feedback, {sizes.final} final{unscored}",
         "rule": ", ".join(spec.mechanism.motif_names),
         "difficulty": f"{difficulty.band} {difficulty.value:.3f} ({difficulty.low:.3f} to {difficulty.high:.3f}), "
         f"asked for {record.wanted}",
@@ -248,6 +255,18 @@ def _print_task(record: "TaskRecord", lineage: bool) -> None:
         table.add_row(_short(entry.solver), entry.tier, _short(entry.final), _short(entry.feedback))
     console.print()
     console.print(table)
+
+
+def _print_items(release: "Release", record: "TaskRecord") -> None:
+    """Print samples of items that are no rows of a plain table."""
+    if record.spec.channel is None:
+        return
+    from sandmill.report.item_samples import item_samples
+
+    console = open_console()
+    console.print()
+    for line in item_samples(release.package(record.task_id)):
+        console.print(visible(line), soft_wrap=True)
 
 
 def _short(value: Any) -> str:

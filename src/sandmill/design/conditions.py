@@ -32,6 +32,11 @@ class Conditions:
     @property
     def has_date(self) -> bool:
         """Whether there is a date column."""
+        return self.may_read_date or self.split is SplitKind.TEMPORAL
+
+    @property
+    def may_read_date(self) -> bool:
+        """Whether the target may depend on the date. Otherwise a date only parts training from test items."""
         return bool(self.faults & {PathologyKind.TIMESTAMPS, PathologyKind.DRIFT})
 
 

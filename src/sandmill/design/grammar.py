@@ -17,6 +17,7 @@ from sandmill.design.draft_rule import orient, rule_of
 from sandmill.design.faults import Severity, choose_faults
 from sandmill.design.hints import HintPlan, add_spare, choose_hints, draw_asides
 from sandmill.design.lexicon import load_domains
+from sandmill.design.media.choice import medium_of
 from sandmill.design.media.told import with_told_forms
 from sandmill.design.prior_graph import Priors, draw_priors, orient_terms, prior_of, spread_for, with_noise
 from sandmill.design.rule import assign_weights, choose_rule, variance_shares
@@ -68,8 +69,9 @@ def design_task(
     if kind.designer:
         spec: TaskSpec = kind.load("designer")(slot, streams, hardness, parent, knobs)
         return spec
-    medium = kind.load("design").choose_medium(streams) if kind.design else None
-    domain = draft.domain if draft else with_told_forms(medium) if medium else _choose_domain(slot, streams)
+    place = _place(slot, streams)
+    medium = medium_of(slot, place)
+    domain = with_told_forms(medium) if medium else draft.domain if draft else _domain_at(place)
     conditions = (
         media_conditions(structure, medium.may_miss)
         if medium
@@ -77,11 +79,12 @@ def design_task(
     )
     needed, unseen = (frozenset(medium.needed), frozenset(medium.unseen)) if medium else (frozenset(), frozenset())
     vocabulary = choose_vocabulary(domain, conditions, streams)
-    target = choose_target(structure, domain.targets, knobs.signal, streams.generator("target"), kind.classes)
-    knows = Knowledge() if draft else domain.knows
+    draws = streams.generator("target")
+    target = choose_target(structure, domain.targets, knobs.signal, draws, kind.classes, kind.labels, kind.grades)
+    knows = Knowledge() if draft and not medium else domain.knows
     prior = prior_of(knows.targets, target.link, target.name)
     # What only texts state is out of reach of the models that decide difficulty, so easy tasks state nothing.
-    may_tell = knows.targets or (medium and kind.medals == "milestones")
+    may_tell = not draft and (knows.targets or (medium and kind.medals == "milestones"))
     plan = choose_hints(vocabulary, streams) if may_tell and slot.band is not Band.EASY else HintPlan()
     priors = Priors()
     if prior:
@@ -117,6 +120,8 @@ def design_task(
         limits=limits_of(columns, domain.knows),
     )
     channel = kind.load("design").choose_channel(medium, columns, streams) if medium else None
+    if channel and kind.disturb:
+        channel = kind.load("disturb")(channel, hardness)
     return TaskSpec(
         seed_id=slot.seed.id,
         structure=structure,
@@ -148,9 +153,13 @@ def design_task(
     )
 
 
-def _choose_domain(slot: Slot, streams: Streams) -> Domain:
+def _place(slot: Slot, streams: Streams) -> float:
+    """Return where the domain of a design stands among all: as the slot says, else drawn."""
+    return float(streams.generator("design").random()) if slot.place is None else slot.place
+
+
+def _domain_at(place: float) -> Domain:
     domains = load_domains()
-    place = streams.generator("design").random() if slot.place is None else slot.place
     return domains[int(place * len(domains))]
 
 

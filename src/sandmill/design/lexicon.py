@@ -9,7 +9,6 @@ import yaml
 from sandmill.models.base import Frozen
 from sandmill.models.channels import Medium
 from sandmill.models.domain import Domain
-from sandmill.rng import Streams
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """YAML loader: the C version if PyYAML has it, since every worker process reads all domains."""
@@ -22,10 +21,16 @@ def load_domains() -> tuple[Domain, ...]:
     return load_folder("domains", Domain)
 
 
-def draw_medium(folder: str, model: type[AnyMedium], streams: Streams) -> AnyMedium:
-    """Draw what the items of a design are made of, from a folder with a file for each domain."""
+def draw_medium(folder: str, model: type[AnyMedium], place: float) -> AnyMedium:
+    """Return what the items of a design are made of, from a folder with a file for each domain.
+
+    Args:
+        folder: name of the folder in this package.
+        model: of its files.
+        place: where the medium stands in the folder, from 0 to 1.
+    """
     known: tuple[AnyMedium, ...] = load_folder(folder, model)
-    return known[int(streams.generator("design").integers(len(known)))]
+    return known[int(place * len(known))]
 
 
 @cache

@@ -14,7 +14,7 @@ Item = TypeVar("Item")
 
 LEAST_CLASSES, MOST_CLASSES = 3, 7
 _LEAST_GRADES, MOST_GRADES = 4, 7
-_LEAST_LABELS, MOST_LABELS = 3, 5
+LEAST_LABELS, MOST_LABELS = 3, 5
 MOST_NUMBERS = 3
 _RELATIVE = frozenset(
     {MetricName.RMSLE, MetricName.RMSLE_COLUMNS, MetricName.MAPE, MetricName.SMAPE, MetricName.POISSON_DEVIANCE}
@@ -44,6 +44,8 @@ def choose_target(
     hardness: float,
     rng: np.random.Generator,
     classes: tuple[int, int] = (LEAST_CLASSES, MOST_CLASSES),
+    labels: tuple[int, int] = (LEAST_LABELS, MOST_LABELS),
+    grades: tuple[int, int] = (_LEAST_GRADES, MOST_GRADES),
 ) -> Target:
     """Draw the target. Hardness, 0 to 1, sets the number of classes or labels and the noise, not the target itself.
 
@@ -53,6 +55,8 @@ def choose_target(
         hardness: position of the knob.
         rng: generator of the draws.
         classes: fewest and most classes of a multiclass target.
+        labels: fewest and most labels of a multilabel target.
+        grades: fewest and most grades of an ordinal target.
 
     Raises:
         ValueError: if the grammar cannot make targets of this kind.
@@ -68,7 +72,7 @@ def choose_target(
             return Target(links.MulticlassLink(classes=names, intercepts=(0.0,) * count), many.name, many.meaning)
         case TargetKind.ORDINAL:
             grade = _pick(targets.ordinal, rng)
-            count = _count(_LEAST_GRADES, MOST_GRADES, structure.n_classes, hardness, rng)
+            count = _count(*grades, structure.n_classes, hardness, rng)
             ranks = tuple(str(rank) for rank in range(1, count + 1))
             grades = links.OrdinalLink(classes=ranks, cuts=tuple(map(float, range(count - 1))))
             meaning = f"{grade.meaning}, from 1 ({grade.lowest}) to {count} ({grade.highest})"
@@ -77,10 +81,10 @@ def choose_target(
             several = _pick(targets.multilabel, rng)
             # Seeds state an unknown number of labels as 1.
             known = structure.n_targets if structure.n_targets > 1 else None
-            count = _count(_LEAST_LABELS, MOST_LABELS, known, hardness, rng)
-            labels = _some(several.labels, count, rng)
-            meanings = {label: f"1 if `{label}` is one of the labels of the row, 0 if not" for label in labels}
-            sets = links.MultilabelLink(labels=labels, intercepts=(0.0,) * count)
+            count = _count(*labels, known, hardness, rng)
+            names = _some(several.labels, count, rng)
+            meanings = {label: f"1 if `{label}` is one of the labels of the row, 0 if not" for label in names}
+            sets = links.MultilabelLink(labels=names, intercepts=(0.0,) * count)
             return Target(sets, several.name, several.meaning, meanings)
         case TargetKind.COUNT:
             events = _pick(targets.count, rng)
@@ -119,7 +123,7 @@ def _number_link(
 
 def _count(least: int, most: int, wanted: int | None, hardness: float, rng: np.random.Generator) -> int:
     """Return the number of classes or labels: rising up to hardness 0.5, and at most the seed's own, if known."""
-    top = int(rng.integers(least + 1, most + 1))
+    top = int(rng.integers(min(least + 1, most), most + 1))
     return max(least, min(wanted or top, round(least + (top - least) * min(1.0, 2 * hardness))))
 
 

@@ -28,11 +28,13 @@ class Vocabulary:
     """Date column, if the design has one."""
     unit: UnitWord | None
     """Unit column, if the design has one."""
+    may_read_date: bool = True
+    """Whether a rule may read the date."""
 
     @property
     def cycles(self) -> tuple[tuple[str, float], ...]:
-        """Cyclic columns with their period. A date column has several periods."""
-        dated = tuple((self.date.name, period) for period in _CALENDAR) if self.date else ()
+        """Cyclic columns with their period. A date column that a rule may read has several periods."""
+        dated = tuple((self.date.name, period) for period in _CALENDAR) if self.date and self.may_read_date else ()
         return (*self.domain.periods, *dated)
 
     @property
@@ -66,4 +68,5 @@ def choose_vocabulary(domain: Domain, conditions: Conditions, streams: Streams) 
         tuple(high_cardinality),
         domain.dates[date] if conditions.has_date else None,
         domain.units[unit] if conditions.split is SplitKind.GROUPED else None,
+        conditions.may_read_date,
     )

@@ -16,8 +16,9 @@ MAX_LINES = 2_000
 
 _JPEG_SIZES = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
 """Markers of JPEG segments that hold height and width."""
-_WIDTH, _HEIGHT = 256, 257
-"""Tags of a TIFF directory."""
+_WIDTH, _HEIGHT, _COMPRESSION, _SAMPLES = 256, 257, 259, 277
+_PLAIN_TAGS = frozenset({_WIDTH, _HEIGHT, _COMPRESSION, _SAMPLES})
+"""Tags of a TIFF directory that have one value."""
 
 
 def item_fault(path: str, content: bytes) -> str | None:
@@ -33,7 +34,7 @@ def item_fault(path: str, content: bytes) -> str | None:
     what, check = _CHECKS[suffix]
     try:
         is_small = check(content)
-    except (struct.error, IndexError, ValueError, OverflowError, ZeroDivisionError):
+    except (struct.error, LookupError, ValueError, OverflowError, ZeroDivisionError):
         is_small = False
     return None if is_small else f"files that are no {what} ({path})"
 
@@ -77,8 +78,15 @@ def jpeg_segments(content: bytes) -> Iterator[tuple[int, int, int]]:
 
 
 def _is_small_tiff(content: bytes) -> bool:
-    tags = {tag: value for tag, _, _, value in tiff_tags(content)}
-    return _is_small(tags[_WIDTH], tags[_HEIGHT]) if {_WIDTH, _HEIGHT} <= tags.keys() else False
+    listed = list(tiff_tags(content))
+    tags = {tag: value for tag, kind, values, value in listed if kind in (3, 4) and values == 1}
+    is_plain = (
+        tags.get(_COMPRESSION, 1) == 1
+        and tags.get(_SAMPLES, 1) <= 4
+        and len({tag for tag, *_ in listed}) == len(listed)
+    )
+    is_plain &= {tag for tag, *_ in listed} & _PLAIN_TAGS <= tags.keys()
+    return is_plain and _is_small(tags[_WIDTH], tags[_HEIGHT])
 
 
 def tiff_tags(content: bytes) -> Iterator[tuple[int, int, int, int]]:

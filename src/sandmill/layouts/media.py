@@ -1,40 +1,21 @@
 """Item files in folders or zip archives, with or without tables beside them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 
 import polars as pl
 
 from sandmill.errors import name_some
 from sandmill.layouts.archives import archive_excess, pack, unpack
 from sandmill.layouts.base import DESCRIPTION, SAMPLE, Items, Layout, target_word, targets_in_words
+from sandmill.layouts.copies import Copies
 from sandmill.layouts.file_names import NameTemplate, template
 from sandmill.layouts.item_files import MAX_FILE_BYTES, TEXTS, item_fault
 from sandmill.layouts.tables import csv_bytes, header_shows_target, read_csv, require_columns, table_excess
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import Sizes
 
-Encode = Callable[[list[bytes]], list[bytes]]
-
-
-@dataclass(frozen=True)
-class Copies:
-    """The same items once more, in another encoding."""
-
-    train: str
-    """Folder or archive of the training items."""
-    test: str
-    name: str
-    """Template of the names."""
-    encode: str
-    """Function `module:name` that turns the contents of all items, training items first, into those of the copies."""
-
-    def made_of(self, contents: list[bytes]) -> list[bytes]:
-        """Return the contents of the copies."""
-        module, _, name = self.encode.partition(":")
-        encode: Encode = getattr(import_module(module), name)
-        return encode(contents)
+__all__ = ["Copies", "MediaFiles", "folder_excess"]
 
 
 @dataclass(frozen=True)
@@ -225,7 +206,7 @@ class MediaFiles(Layout):
         places |= {copy.train: sum(counts.values()) for copy in self.copies if copy.train == copy.test}
         for place, items in places.items():
             if place.endswith("/"):
-                yield from _folder_excess(public, place, items)
+                yield from folder_excess(public, place, items)
             else:
                 yield from archive_excess(place, public[place], items, self.item)
 
@@ -388,7 +369,8 @@ def _typed(frame: pl.DataFrame, order: list[str], name: str, faults: list[str]) 
     return frame.with_columns(pl.Series("content", texts, dtype=pl.String))
 
 
-def _folder_excess(public: Mapping[str, bytes], folder: str, items: int) -> Iterator[str]:
+def folder_excess(public: Mapping[str, bytes], folder: str, items: int) -> Iterator[str]:
+    """Say why a folder holds other numbers of items, more bytes or larger items than a micro task's."""
     found = {path: content for path, content in public.items() if path.startswith(folder)}
     if len(found) != items:
         yield f"{folder} has {len(found)} files; its design has {items}"

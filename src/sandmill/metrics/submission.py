@@ -133,8 +133,8 @@ def _index_rows(row_ids: Sequence[str], ids: Sequence[str], problems: list[Probl
     absent = [row_id for row_id in ids if row_id not in seen]
     for found, fault, expected in (
         (doubled, "repeated", "each id once"),
-        (unknown, "that are not in test.csv", "the ids of test.csv"),
-        (absent, "missing", f"all {len(ids)} ids of test.csv"),
+        (unknown, "that are not asked for", "the ids of the sample submission"),
+        (absent, "missing", f"all {len(ids)} ids of the sample submission"),
     ):
         if found:
             problems.append(Problem("ids", f"{len(found)} {fault} ({_examples(found)})", expected))

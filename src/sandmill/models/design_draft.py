@@ -56,6 +56,10 @@ class DesignDraft(Frozen):
     faults: tuple[FreeFault, ...] = ()
     metric: MetricName
     split: SplitKind
+    item: str | None = None
+    """What an item is called, for kinds whose items are no rows of a table."""
+    place: float | None = Field(default=None, ge=0, lt=1)
+    """Where the medium of such items stands in the list of all of its kind, from 0 to 1."""
     baselines: tuple[str, ...] = ()
     """Approaches that a solver may try, from simple to complex. Recorded, but no part of the task."""
 

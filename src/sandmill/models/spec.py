@@ -114,6 +114,11 @@ class TaskSpec(Frozen):
         return self.sizes.feedback + self.sizes.final + self.unscored_items
 
     @property
+    def file_sizes(self) -> Sizes:
+        """Items of the files: sizes whose final part counts the items that are not scored."""
+        return self.sizes.model_copy(update={"final": self.sizes.final + self.unscored_items})
+
+    @property
     def feature_columns(self) -> tuple[str, ...]:
         """Names of the columns beside id and target that the files hold."""
         if self.channel:

@@ -98,7 +98,7 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         if panel_s > PANEL_BUDGET_S:
             detail = f"the panel took {panel_s:.1f} s; its budget is {PANEL_BUDGET_S:g} s of processor time a design"
             raise ItemRejected(Stage.CALIBRATE, "panel_over_budget", detail)
-        graded = Graded(answers.truth, rendered.oracle, answers.is_final)
+        graded = Graded(answers.truth, rendered.oracle, answers.is_final, answers.is_scored)
         measured = calibrate(
             board,
             graded,
@@ -146,7 +146,8 @@ def sized(spec: TaskSpec, sizing: Sizing) -> TaskSpec:
 def _stated(pilot: Pilot, secret: bytes, replicate: int) -> Stated:
     """Return the facts that the texts of the task state. They do not depend on the size of its test."""
     cues = pilot.spec.channel.cues if pilot.spec.channel else ()
-    if not pilot.spec.hints and not cues:
+    # Readers measure what cues say; a panel of its own has none.
+    if pilot.spec.kind.panel or (not pilot.spec.hints and not cues):
         return Stated(())
     smallest = Sizes(train=pilot.spec.sizes.train, feedback=100, final=100)
     spec = pilot.spec.model_copy(update={"sizes": smallest})
@@ -160,9 +161,9 @@ def _scripts(folder: Path, contest: Contest, rendered: Rendered) -> "tuple[Scrip
     from sandmill.calibrate.scripts.choose import GradedTest, write_ladder
 
     spec, facts, answers = rendered.package.spec, rendered.package.facts, rendered.answers
+    test = GradedTest(answers.truth, answers.is_final, get_metric(facts.metric), answers.is_scored)
     if spec.kind.panel:
-        return write_own_ladder(contest.panel, folder, facts, answers, get_metric(facts.metric))
-    test = GradedTest(answers.truth, answers.is_final, get_metric(facts.metric))
+        return write_own_ladder(contest.panel, folder, facts, answers, test)
     reader = contest.reader
     if reader is None and spec.kind.medals == "milestones":
         reader = insight_table(folder, facts, spec.mechanism)

@@ -28,7 +28,7 @@ def plan_build(request: BuildRequest, intake: SeedIntake) -> BuildPlan:
     """
     asks_all = request.structures == "all"
     supported = [seed for seed in intake.supported if asks_all or seed.id in LITE]
-    fitting = [seed for seed in supported if request.designer != "llm" or _kind(seed).shows_columns]
+    fitting = [seed for seed in supported if request.designer != "llm" or _kind(seed).designer is None]
     seeds = tuple(sorted(fitting, key=lambda seed: seed.id))
     if absent := sorted(request.kinds.keys() - {_kind(seed).name for seed in seeds}):
         problem = Problem("--kinds", f"{name_some(absent)}, of which there is no seed", "kinds of the seeds given")

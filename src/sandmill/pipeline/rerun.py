@@ -91,9 +91,7 @@ def rerun_task(
 
 def _task_faults(package: TaskPackage, record: TaskRecord) -> Iterator[str]:
     """Say why a task is no micro task, so that nothing of it is run or parsed; nothing if it may be one."""
-    sizes = package.spec.sizes
-    tested = sizes.feedback + sizes.final
-    layout = layout_of(package.spec)
+    sizes, tested, layout = package.spec.file_sizes, package.spec.test_items, layout_of(package.spec)
     form, child = form_of(package.facts), package.spec.mechanism.child
     least, most = (tested * each for each in (form.rows_each(package.facts), form.most_rows_each(package.facts)))
     answers = {

@@ -70,7 +70,7 @@ def verify_task(
 
 def is_micro(package: TaskPackage, seconds: float) -> bool:
     """Whether a task is as small as it must be: rows as designed, and a reference that ran in seconds."""
-    sizes, layout = package.spec.sizes, layout_of(package.spec)
+    sizes, layout = package.spec.file_sizes, layout_of(package.spec)
     fits = not any(layout.excess(package.public, sizes))
     if child := package.spec.mechanism.child:
         items = sizes.train + sizes.feedback + sizes.final

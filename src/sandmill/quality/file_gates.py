@@ -9,6 +9,7 @@ import polars as pl
 
 from sandmill.errors import count, name_some
 from sandmill.mechanism.columns import standardize
+from sandmill.metrics.answers import UNSCORED
 from sandmill.models.base import Part
 from sandmill.models.calibration import RUNG_FILES
 from sandmill.models.columns import Categorical
@@ -37,8 +38,7 @@ def check_files(tables: PackageTables) -> Iterator[str]:
         yield f"private side holds unknown files: {name_some(unknown)}"
     if tables.faults:
         return
-    sizes = tables.spec.sizes
-    test_rows = sizes.feedback + sizes.final
+    sizes, test_rows = tables.spec.sizes, tables.spec.test_items
     for path, frame, expected in (
         (tables.layout.train, tables.train, sizes.train),
         (tables.layout.test, tables.test, test_rows),
@@ -47,7 +47,8 @@ def check_files(tables: PackageTables) -> Iterator[str]:
     ):
         if frame.height != expected:
             yield f"{path}: saw {frame.height} rows; expected {expected}"
-    for part, expected in ((Part.FEEDBACK, sizes.feedback), (Part.FINAL, sizes.final)):
+    parts = ((Part.FEEDBACK, sizes.feedback), (Part.FINAL, sizes.final), (UNSCORED, tables.spec.unscored_items))
+    for part, expected in parts:
         saw = int((tables.answers[PART] == part).sum())
         if saw != expected:
             yield f"{ANSWERS}: saw {saw} rows of part {part}; expected {expected}"

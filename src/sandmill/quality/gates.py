@@ -8,6 +8,7 @@ from sandmill.quality.child_gate import check_child
 from sandmill.quality.data_gates import check_order, check_proxy, check_targets, check_twins
 from sandmill.quality.description_gate import check_description
 from sandmill.quality.file_gates import check_files, check_ids, check_items, check_missing
+from sandmill.quality.file_traces import check_traces
 from sandmill.quality.findings import Finding
 from sandmill.quality.hint_gate import check_hints
 from sandmill.quality.notes_gate import check_notes
@@ -34,6 +35,7 @@ class Gate:
 GATES: tuple[Gate, ...] = (
     Gate("files", check_files, needs_rows=False),
     Gate("items", check_items),
+    Gate("traces", check_traces),
     Gate("ids", check_ids),
     Gate("targets", check_targets),
     Gate("twins", check_twins),

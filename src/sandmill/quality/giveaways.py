@@ -55,7 +55,7 @@ def secret_numbers(spec: TaskSpec) -> frozenset[str]:
 def public_numbers(spec: TaskSpec) -> frozenset[str]:
     """Return numbers that may be published: rows, ends of a cycle such as the days of a year, years, days and hints."""
     sizes, child = spec.sizes, spec.mechanism.child
-    public = {sizes.train, sizes.feedback, sizes.final, sizes.feedback + sizes.final}
+    public = {sizes.train, sizes.feedback, sizes.final, sizes.feedback + sizes.final, spec.test_items}
     public |= {child.horizon} if child else set()
     for column in spec.mechanism.columns:
         match column.distribution:

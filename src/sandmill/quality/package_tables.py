@@ -14,6 +14,7 @@ from sandmill.layouts.child_file import read_child
 from sandmill.layouts.tables import read_csv, require_columns
 from sandmill.models.package import TaskFacts, TaskPackage
 from sandmill.models.spec import TaskSpec
+from sandmill.quality.answer_items import answers_by_item, by_item, is_of_many_rows, train_target_by_item
 from sandmill.quality.cells import type_features
 from sandmill.quality.targets import Target, match_rows, read_targets
 
@@ -33,7 +34,9 @@ class PackageTables:
     train: pl.DataFrame
     test: pl.DataFrame
     sample: pl.DataFrame
+    """Its first answer row of each test item."""
     answers: pl.DataFrame
+    """By item, see `sandmill.quality.answer_items`."""
     faults: tuple[str, ...]
     """Reasons why files cannot be read as the facts say. The frames are valid only if there are none."""
     events: pl.DataFrame | None = None
@@ -101,6 +104,11 @@ def read_package(package: TaskPackage) -> PackageTables:
     require_columns(layout.sample, sample, [facts.id_column, *facts.submission_columns], faults)
     answers = read_csv(package.private, ANSWERS, faults)
     require_columns(ANSWERS, answers, [facts.id_column, *facts.target_columns, PART], faults)
+    if sample is not None and answers is not None and not faults and is_of_many_rows(facts):
+        if not sample[facts.id_column].equals(answers[facts.id_column]):
+            faults.append(f"{layout.sample}: its answer rows are not those of {ANSWERS}, in the same order")
+        sample = by_item(layout.sample, sample, facts, faults)
+        answers = answers_by_item(ANSWERS, answers, facts, PART, faults)
     child = spec.mechanism.child
     events = read_child(package.public, child, facts.id_column, faults) if child else None
     return PackageTables(
@@ -108,7 +116,7 @@ def read_package(package: TaskPackage) -> PackageTables:
         layout,
         _read_text(package.public, DESCRIPTION, faults),
         items,
-        type_features(layout.train, _as_text(items.train), spec, faults),
+        type_features(layout.train, _as_text(train_target_by_item(items.train, facts)), spec, faults),
         type_features(layout.test, _as_text(items.test), spec, faults),
         pl.DataFrame() if sample is None else sample,
         pl.DataFrame() if answers is None else answers,

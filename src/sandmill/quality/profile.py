@@ -37,7 +37,8 @@ SCHEMAS: Mapping[str, Mapping[str, type[pl.DataType]]] = {
 `tasks.least_class_rows`: training rows of the rarest class, or of the rarer of with and without a label; null for
 numbers. `columns.dtype`: number, date or text; `min` and `max`: of numbers, and of dates as days after the first day of
 the declared span; `longest`: characters of the longest cell that is not empty, text columns only. `answers`: a row for
-each test row and target column; an empty set of labels is an empty text. `files.what`: the path, or `child table`
+each test item and target column; an empty set of labels is an empty text, and ids that are items or time stamps are
+hashed. `files.what`: the path, or `child table`
 for the file of events, whose name differs between domains.
 """
 
@@ -50,6 +51,8 @@ KEYS: Mapping[str, tuple[str, ...]] = {
 """Columns that name a failing row in a finding. Ids of test rows are left out, since findings are not private."""
 
 Row = dict[str, Any]
+_ID_LENGTH = 10
+"""Characters of the hash that stands for an id that is no random token."""
 
 
 def lay_out(parsed: Sequence[PackageTables]) -> dict[str, pl.DataFrame]:
@@ -112,7 +115,7 @@ def _describe_columns(tables: PackageTables) -> Iterator[Row]:
     for path, frame, roles, role in (
         (tables.layout.train, tables.train, named, "feature"),
         (tables.layout.test, tables.test, named, "feature"),
-        (tables.layout.sample, tables.sample, {facts.id_column: "id"}, "submission"),
+        (tables.layout.sample, tables.sample, {facts.id_column: named[facts.id_column]}, "submission"),
     ):
         for name in frame.columns:
             column, is_feature = frame[name], roles.get(name, role) == "feature"
@@ -166,10 +169,13 @@ def _lay_out_answers(tables: PackageTables) -> pl.DataFrame:
     if answers.columns != [facts.id_column, *facts.target_columns, PART]:
         return _stack("answers", ())
     cells = answers.fill_null("") if reads_sets(facts) else answers
+    ids = answers[facts.id_column]
+    if tables.spec.kind.ids != "token":
+        ids = pl.Series([None if name is None else digest(name.encode())[:_ID_LENGTH] for name in ids], dtype=pl.String)
     return pl.concat(
         answers.select(
             pl.lit(tables.task_id).alias("task_id"),
-            pl.col(facts.id_column).alias("id"),
+            ids.alias("id"),
             pl.lit(name).alias("column"),
             cells[name].alias("target"),
             PART,

@@ -31,6 +31,10 @@ def check_units(tables: PackageTables) -> Iterator[str]:
             yield "the split is by unit, but no column names units"
         return
     layout = tables.layout
+    if name not in tables.features:
+        if tables.spec.split is SplitKind.GROUPED:
+            yield f"the split is by unit, but the files do not show column {name}"
+        return
     parts = {layout.train: tables.train[name]}
     parts |= {
         f"part {part} of {layout.test}": tables.test[name].filter(tables.test_parts == str(part)) for part in Part
@@ -74,7 +78,7 @@ def _check_unit_names(where: str, units: pl.Series, targets: Sequence[Target]) -
 
 def check_time(tables: PackageTables) -> Iterator[str]:
     """Check that test dates are later if the split is by time. Otherwise, and between parts, spans must agree."""
-    dates = date_columns(tables.spec)
+    dates = [(column, date) for column, date in date_columns(tables.spec) if column.name in tables.features]
     split, layout = tables.spec.split, tables.layout
     parting = [column.name for column, date in dates if date.train_days is not None]
     if split is SplitKind.TEMPORAL and not parting:
@@ -98,7 +102,8 @@ def check_time(tables: PackageTables) -> Iterator[str]:
 
 def _days(frame: pl.DataFrame, column: Column) -> Array:
     """Return the days of independent rows: one row for each unit, if all rows of a unit share the date."""
-    chosen = frame.unique(column.unit, keep="first", maintain_order=True) if column.unit else frame
+    has_unit = column.unit is not None and column.unit in frame.columns
+    chosen = frame.unique(column.unit, keep="first", maintain_order=True) if has_unit else frame
     return chosen[column.name].drop_nulls().to_numpy().astype(np.float64)
 
 

@@ -127,7 +127,7 @@ def public_task_row(record: TaskRecord, prompt: str) -> Row:
         "target": spec.target.value,
         "metric": spec.metric.value,
         "rows_train": sizes.train,
-        "rows_test": sizes.feedback + sizes.final,
+        "rows_test": spec.test_items,
     }
 
 

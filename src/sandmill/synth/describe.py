@@ -59,7 +59,7 @@ def _path(name: str) -> str:
 
 def _files(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> str:
     told = _told_contents(spec, facts, layout, words) if words.style else {}
-    rows = [(_path(name), told.get(name, content)) for name, content in layout.contents(facts, spec.sizes)]
+    rows = [(_path(name), told.get(name, content)) for name, content in layout.contents(facts, spec.file_sizes)]
     rows += [(_path(name), content) for name, content in further_files(spec, layout.item)]
     rows.append((_path(layout.sample), words.say("file_sample", item=layout.item)))
     shown = {
@@ -78,7 +78,7 @@ def _told_contents(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Word
     named = {
         "items": f"{layout.item}s",
         "train_items": spec.sizes.train,
-        "test_items": spec.sizes.feedback + spec.sizes.final,
+        "test_items": spec.test_items,
         "targets": f"{'targets' if several else 'target'} {listed(facts.target_columns)}",
         "word": "targets" if several else "target",
     }
@@ -127,15 +127,20 @@ def _submission(spec: TaskSpec, facts: TaskFacts, sample_csv: bytes, words: Word
     layout = layout_of(spec)
     lines = sample_csv.decode().splitlines()[: 1 + _EXAMPLE_ROWS]
     example = "\n".join(["```csv", *lines, "```"])
+    form = form_of(facts)
+    rows = spec.test_items * form.rows_each(facts) if form.rows_each(facts) == form.most_rows_each(facts) else None
     said = words.say(
-        "write",
+        "write" if rows == spec.test_items else "write_many",
         submission=SUBMISSION,
-        count=len(sample_csv.splitlines()) - 1,
+        count=sample_csv.count(b"\n") - 1 if rows is None else rows,
         items=f"{layout.item}s",
         id=facts.id_column,
+        sample=_path(layout.sample),
         test=_path(layout.test),
-        cells=form_of(facts).cells(facts),
+        cells=form.cells(facts),
     )
+    unscored = [words.say("unscored", test=_path(layout.test))] if spec.unscored_items else []
+    said = " ".join([said, *unscored])
     return f"{said}\n\n{example}"
 
 

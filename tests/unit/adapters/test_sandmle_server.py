@@ -55,7 +55,7 @@ def test_the_evaluator_gets_its_grade_from_a_real_server(public, tmp_path):
         submission.write_text("id,late\nc0,0.5\n")
         invalid = evaluate(public, submission, site.port, servers.TOKEN)
         assert (invalid.returncode, invalid.stdout) == (1, "")
-        assert invalid.stderr == "ids: saw 3 missing (d0, e0, f0); expected all 4 ids of test.csv.\n"
+        assert invalid.stderr == "ids: saw 3 missing (d0, e0, f0); expected all 4 ids of the sample submission.\n"
         assert "Traceback" not in invalid.stderr
     finally:
         sites.close()

@@ -7,7 +7,7 @@ from sandmill.calibrate.measure import band_of
 from sandmill.design import design_task
 from sandmill.design.conditions import Conditions
 from sandmill.design.difficulty_curves import DIFFICULTY_CURVES
-from sandmill.design.grammar import _choose_domain
+from sandmill.design.grammar import _domain_at, _place
 from sandmill.design.lexicon import load_domains
 from sandmill.design.motifs import HIDDEN_KINDS, PLAIN_KINDS
 from sandmill.design.rule import choose_rule
@@ -70,7 +70,7 @@ def frames():
 
 def test_every_domain_is_reached():
     any_slot = Slot(number=0, seed=make_seed(*TASKS[0]), band=Band.HARD)
-    drawn = {_choose_domain(any_slot, Streams(SECRET, f"slot {slot}")).name for slot in range(1000)}
+    drawn = {_domain_at(_place(any_slot, Streams(SECRET, f"slot {slot}"))).name for slot in range(1000)}
     assert drawn == {domain.name for domain in load_domains()}
     assert {spec.domain for spec in many_specs()} <= drawn
 

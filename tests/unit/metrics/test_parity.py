@@ -14,7 +14,7 @@ from tests.metric_cases import CASES, FAMILIES, prepare
 
 REFUSED = "refused"
 
-RANGE = "a probability outside 0 to 1 is refused"
+RANGE = "a probability or a pixel outside 0 to 1 is refused"
 IDS = "ids are compared: an unknown, repeated or surplus id is refused"
 ALIGNED = "rows and columns are aligned by id and name, so their order changes nothing"
 LISTED = "a class that the task does not list is refused"
@@ -26,6 +26,8 @@ DEVIATIONS: dict[str, tuple[float | str, str]] = {
     "jigsaw-toxic-comment-classification-challenge/random+out_of_range": (REFUSED, RANGE),
     "plant-pathology-2020-fgvc7/random+out_of_range": (REFUSED, RANGE),
     "playground-series-s3e18/random+out_of_range": (REFUSED, RANGE),
+    "denoising-dirty-documents/random+out_of_range": (REFUSED, RANGE),
+    "denoising-dirty-documents/unclipped": (REFUSED, RANGE),
     "nfl-player-contact-detection/random+out_of_range": (REFUSED, LISTED),
     "aptos2019-blindness-detection/random+out_of_range": (REFUSED, LISTED),
     "learning-agency-lab-automated-essay-scoring-2/random+out_of_range": (REFUSED, LISTED),
@@ -56,7 +58,7 @@ def ours(case: dict[str, Any]) -> float | str:
     prepared = prepare(case)
     answers = read_answers(prepared.answers, prepared.facts)
     try:
-        prediction = parse_submission(prepared.submission, prepared.facts, answers.ids)
+        prediction = parse_submission(prepared.submission, prepared.facts, answers.ids, answers.lengths)
     except InvalidSubmission:
         return REFUSED
     rows = answers.part(Part.FINAL)

@@ -71,8 +71,8 @@ def test_all_problems_are_told_at_once():
     found = problems("id,y\na,0.1\na,7\nzz,nan\n")
     assert found == [
         "ids: saw 1 repeated (a); expected each id once.",
-        "ids: saw 1 that are not in test.csv (zz); expected the ids of test.csv.",
-        "ids: saw 2 missing (b, c); expected all 3 ids of test.csv.",
+        "ids: saw 1 that are not asked for (zz); expected the ids of the sample submission.",
+        "ids: saw 2 missing (b, c); expected all 3 ids of the sample submission.",
         'line 3, y: saw "7"; expected a probability from 0 to 1 (1 more such lines).',
     ]
 

@@ -12,6 +12,7 @@ from sandmill.models.structure import MetricName, Modality, Structure, TargetKin
 from sandmill.pipeline.attempt import AttemptJob, prove, run_attempt
 from sandmill.pipeline.band_search import Attempt
 from sandmill.pipeline.measuring import Calibrated
+from sandmill.quality.gates import check_package
 from sandmill.seeds.support import missing_support
 from tests.designs import SECRET
 from tests.toy_kind import JOINED
@@ -51,6 +52,22 @@ def test_a_registered_kind_is_designed_calibrated_checked_and_proved(joined):
     ceiling, measured = made.calibration.ceiling, made.calibration
     assert ceiling.kind == "bracket"
     assert measured.oracle == ceiling.high < ceiling.low <= measured.board[0].final
+
+
+@pytest.mark.slow
+def test_melted_pairs_with_items_that_are_not_scored_go_all_the_way(joined):
+    task = (TargetKind.MULTILABEL, MetricName.ROC_AUC_PAIRS)
+    changed = {"tasks": {task: (0.2, 0.3, 0.4, 0.5, 0.6)}, "form": "pairs", "unscored": 0.25}
+    register(joined.model_copy(update=changed))
+    structure = Structure(modality=Modality.TIME_SERIES, target=task[0], metric=task[1], n_classes=5, rows_train=1000)
+    made = attempt_at(structure).result
+    assert isinstance(made, Calibrated), made
+    facts, sizes = made.package.facts, made.package.spec.sizes
+    items = round(1.25 * (sizes.feedback + sizes.final))
+    assert made.package.public["sample_submission.csv"].count(b"\n") == 1 + items * len(facts.classes)
+    assert made.package.public["test.csv"].count(b"\n") == 1 + items
+    assert check_package(made.package) == []
+    assert prove(made, SECRET).result.holds
 
 
 def test_a_kind_that_is_not_registered_is_not_supported():

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from sandmill.errors import InputError
-from sandmill.metrics.support import ANSWER_FORMS
+from sandmill.metrics.support import ANSWER_FORMS, RENDERED_FORMS, possible_forms
 from sandmill.models.structure import SplitKind, TargetKind
 from sandmill.quality import add_summaries, check_suites, load_suites
 from sandmill.quality.gx import findings_by_task, run_suites
@@ -65,7 +65,7 @@ def test_healthy_packages_of_every_kind_pass_every_suite():
         (put(SUSPECT, "train.csv", None), "between(rows_train)"),
         (retold(SUSPECT, metric="accuracy"), "pair_values_to_be_in_set(target, metric)"),
         (retold(SUSPECT, encoding="label"), "pair_values_to_be_in_set(target, encoding)"),
-        (retold(SUSPECT, target="mask"), "values_to_be_in_set(target)"),
+        (retold(SUSPECT, target="ranking"), "values_to_be_in_set(target)"),
         (retold(GRADES, classes=("1", "2")), "between(classes)"),
         (recell(LABELS, "train.csv", "lame", lambda cell: "0"), "between(least_class_rows)"),
         (recell(GRADES, "train.csv", "outcome", lambda cell: "2"), "between(least_class_rows)"),
@@ -157,8 +157,8 @@ def test_the_suite_knows_every_pair_that_can_be_made_and_none_that_cannot_be_gra
         for entry in entries
         if "value_pairs_set" in entry["kwargs"]
     }
-    assert pairs["metric"] == set(ANSWER_FORMS)
-    assert pairs["encoding"] == {(target, ANSWER_FORMS[target, metric]) for target, metric in pairs["metric"]}
+    assert pairs["metric"] == ANSWER_FORMS.keys() | RENDERED_FORMS.keys()
+    assert pairs["encoding"] == {(pair[0], form) for pair in pairs["metric"] for form in possible_forms(*pair)}
 
 
 def test_a_finding_quotes_no_argument_at_length():

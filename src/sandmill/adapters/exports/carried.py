@@ -78,19 +78,21 @@ def score_text(score: float) -> str:
 
 
 def check_names(task: ExportTask) -> None:
-    """Check that pandas keeps ids and class names. mle-bench and MLE-Dojo read submissions and answers with it.
+    """Check that pandas keeps ids, class names and true texts: mle-bench and MLE-Dojo read all files with it.
 
     Raises:
         InputError: pandas would read a name as a missing value, a boolean or another number.
     """
     facts = task.record.facts
-    rows = csv.DictReader(io.StringIO(task.private[ANSWERS].decode(), newline=""))
+    rows = list(csv.DictReader(io.StringIO(task.private[ANSWERS].decode(), newline="")))
     ids = [row[facts.id_column] for row in rows]
     changed = [name for name in facts.classes if _read_by_pandas([name]) != [name]]
-    changed += [old for old, new in zip(ids, _read_by_pandas(ids), strict=True) if old != new]
+    texts = [row[facts.target_column] for row in rows] if facts.encoding == "strings" else []
+    for cells in (ids, texts):
+        changed += [old for old, new in zip(cells, _read_by_pandas(cells), strict=True) if old != new]
     if changed:
         hint = "Leave the task out: name the others with --task."
-        expected = "class names and ids that pandas does not take for numbers, booleans or missing values"
+        expected = "class names, ids and texts that pandas does not take for numbers, booleans or missing values"
         problem = Problem(f"task {task.task_id}", name_some(changed), expected, hint)
         raise InputError("export", [problem], "Nothing was written.")
 

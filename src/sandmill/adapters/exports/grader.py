@@ -30,15 +30,22 @@ _FORMS: Mapping[str, tuple[str, str]] = {
     "ranked_list": ("read_ranked_list", "true_codes"),
     "value": ("read_value", "true_number"),
     "values": ("read_values", "true_numbers"),
+    "pairs": ("read_value", "true_number"),
+    "dense": ("read_value", "true_number"),
+    "strings": ("read_text", "true_text"),
 }
 """Functions of `grader_parts` that read submission and answers, by answer form."""
 
 _SAME_FORMULA: Mapping[MetricName, str] = {
+    MetricName.ACCURACY_TEXT: "accuracy",
     MetricName.RMSE_COLUMNS: "rmse",
     MetricName.RMSLE_COLUMNS: "rmsle",
     MetricName.MAE_COLUMNS: "mae",
 }
-"""Functions of metrics of several columns whose formula is that of one column. All others have the metric's name."""
+"""Functions of metrics whose formula is that of another one. All others have the metric's name.
+
+Graders take answer rows one by one, so the metrics of pairs, pixels and texts are those of one column.
+"""
 
 _ENTRY = '''
 def score_task(submission: bytes | None, answers: bytes, part: str, task: Task) -> float:

@@ -19,7 +19,7 @@ from sandmill.adapters.exports.carried import (
     within,
 )
 from sandmill.adapters.exports.prompts import plain_description
-from sandmill.layouts.base import SAMPLE
+from sandmill.layouts.base import layout_of
 from sandmill.models.calibration import Calibration
 
 _HASHED = (".csv", ".json", ".jsonl", ".parquet", ".bson")
@@ -110,6 +110,9 @@ def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tu
             _GOLD: perfect_submission(task),
             "solution.py": task.private["solution.py"],
         }
+        path, sample = _sample(task)
+        if path.startswith("private/"):
+            private[path.removeprefix("private/")] = sample
         yield from within(
             f"competitions/{task.task_id}",
             {
@@ -138,7 +141,7 @@ def _config(task: ExportTask) -> str:
         "description": f"mlebench/competitions/{name}/{DESCRIPTION}",
         "dataset": {
             "answers": f"{prepared}/private/{ANSWERS}",
-            "sample_submission": f"{prepared}/public/{SAMPLE}",
+            "sample_submission": f"{prepared}/{_sample(task)[0]}",
             "gold_submission": f"{prepared}/private/{_GOLD}",
         },
         "grader": {
@@ -148,6 +151,14 @@ def _config(task: ExportTask) -> str:
         "preparer": f"mlebench.competitions.{name}.prepare:prepare",
     }
     return yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
+
+
+def _sample(task: ExportTask) -> tuple[str, bytes]:
+    """Return path and content of the sample submission. mle-bench reads no archive, so one gets a copy that is CSV."""
+    layout = layout_of(task.record.spec)
+    if layout.sample.endswith(".csv"):
+        return f"public/{layout.sample}", task.public[layout.sample]
+    return f"private/{layout.sample.rpartition('.')[0]}", layout.sample_csv(task.public)
 
 
 def _leaderboard(calibration: Calibration) -> str:

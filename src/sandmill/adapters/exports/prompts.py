@@ -30,6 +30,7 @@ def plain_description(task: ExportTask) -> str:
     """
     sections = task.description.split("\n\n## ")
     text = "\n\n## ".join(part for part in sections if section_of(part.partition("\n")[0]) != "environment")
-    for name in task.public:
+    folders = {path[: place + 1] for path in task.public for place, char in enumerate(path) if char == "/"}
+    for name in {*task.public, *folders}:
         text = text.replace(f"`{public_path(name)}`", f"`{name}`")
     return text.replace(f"`{SUBMISSION}` into the working directory", f"`{SUBMISSION}`")

@@ -9,13 +9,14 @@ from pydantic import Field, PrivateAttr
 from sandmill.adapters.tasks import graded_tasks
 from sandmill.adapters.turns import Turns
 from sandmill.episodes.env import MLEnv
+from sandmill.layouts.base import layout_of
 from sandmill.models.calibration import RUNG_FILES, Rung
 from sandmill.models.rollout import Act, EpisodeLimits, Rollout
 
 if TYPE_CHECKING:
     from sandmill.episodes.release import Release
 
-_COPY_SAMPLE = "import shutil\nshutil.copyfile('public/sample_submission.csv', 'submission.csv')\n"
+_WRITE_SAMPLE = "open('submission.csv', 'wb').write({sample!r})\n"
 
 
 class SandmillData(vf.TaskData):
@@ -125,8 +126,11 @@ class SandmillTask(vf.Task[SandmillData, EpisodeState, SandmillTaskConfig]):
         """Return whether the reference solution earns more than the sample submission, and more than 0."""
         files = graded_tasks(self.data.release).release.files("private", self.data.task_id)
         reference = files[RUNG_FILES[Rung.REFERENCE]].decode()
-        best, sample = await self._play(reference), await self._play(_COPY_SAMPLE)
-        return best > max(0.0, sample)
+        release = graded_tasks(self.data.release).release
+        layout = layout_of(release.record(self.data.task_id).spec)
+        sample = layout.sample_csv(release.files("public", self.data.task_id))
+        best, least = await self._play(reference), await self._play(_WRITE_SAMPLE.format(sample=sample))
+        return best > max(0.0, least)
 
     def _open(self) -> MLEnv:
         task = graded_tasks(self.data.release).task(self.data.task_id)

@@ -46,12 +46,19 @@ class GradedTest:
 
     truth: Array
     is_final: NDArray[np.bool_]
-    """Which rows are the final part; the rest is the feedback part."""
+    """Which items are the final part; the rest is the feedback part, unless it is not scored."""
     metric: Metric
+    is_scored: NDArray[np.bool_] | None = None
+    """Which items are scored. None: all."""
+
+    @property
+    def is_feedback(self) -> NDArray[np.bool_]:
+        """Which items are the feedback part."""
+        return ~self.is_final if self.is_scored is None else self.is_scored & ~self.is_final
 
     def feedback(self, answer: Array) -> float:
         """Loss on the feedback part: lower is better whatever the metric."""
-        return self._loss(answer, ~self.is_final)
+        return self._loss(answer, self.is_feedback)
 
     def final(self, answer: Array) -> float:
         """Loss on the final part."""
@@ -184,6 +191,6 @@ def _below(above: _Candidate, ranked: Iterable[_Candidate], test: GradedTest) ->
 
 def _score(rung: Rung, one: _Candidate, test: GradedTest) -> ScriptScore:
     final, feedback = (
-        test.metric.rounded(test.truth[rows], one.answer[rows]) for rows in (test.is_final, ~test.is_final)
+        test.metric.rounded(test.truth[rows], one.answer[rows]) for rows in (test.is_final, test.is_feedback)
     )
     return ScriptScore(rung=rung, file=RUNG_FILES[rung], approach=one.approach, feedback=feedback, final=final)

@@ -31,7 +31,14 @@ _MODULES = {
     "DecisionTreeRegressor": "sklearn.tree",
 }
 """Names of scikit-learn that scripts use, with the module to import each from."""
-_STANDARD = {"re": "import re", "BytesIO": "from io import BytesIO", "ZipFile": "from zipfile import ZipFile"}
+_STANDARD = {
+    "Path": "from pathlib import Path",
+    "re": "import re",
+    "struct": "import struct",
+    "wave": "import wave",
+    "BytesIO": "from io import BytesIO",
+    "ZipFile": "from zipfile import ZipFile",
+}
 _PACKAGES = {"np": "import numpy as np", "pd": "import pandas as pd"}
 
 

@@ -102,6 +102,9 @@ def submission_block(found: Findings) -> list[str]:
             made = ['names = [" ".join(np.array(CLASSES)[row]) for row in answer]', one.format("names")]
         case "probability" | "value":
             made = [one.format("answer")]
+        case "pairs":
+            ids = 'pairs = [f"{item}_{name}" for item in test[ID] for name in CLASSES]'
+            made = [ids, "submission = pd.DataFrame({ID: pairs, TARGET: np.asarray(answer).ravel()})"]
         case "values":
             made = ["submission = pd.DataFrame(answer, columns=TARGETS)", "submission.insert(0, ID, test[ID])"]
         case _:
@@ -193,7 +196,7 @@ def target_block(found: Findings) -> list[str]:
     """The target as models are fitted to it, `y`."""
     facts = found.facts
     match facts.target:
-        case "multilabel" if facts.encoding == "label_list":
+        case "multilabel" if facts.encoding in ("label_list", "pairs"):
             return ['y = train[TARGET].fillna("").str.get_dummies(" ").reindex(columns=CLASSES, fill_value=0)']
         case "multilabel":
             return ["y = train[CLASSES].astype(int)"]

@@ -22,7 +22,7 @@ LABEL_TASKS = {
 
 def read_target(train: pd.DataFrame, facts: TaskFacts) -> Any:
     """Class codes or numbers, shape (rows,); for several labels or numbers one column each."""
-    if facts.target == "multilabel" and facts.encoding == "label_list":
+    if facts.target == "multilabel" and facts.encoding in ("label_list", "pairs"):
         named = [set(cell.split()) for cell in train[facts.target_column].fillna("")]
         return np.array([[int(name in names) for name in facts.classes] for names in named])
     if facts.target == "multilabel":

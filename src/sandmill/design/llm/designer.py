@@ -10,14 +10,18 @@ from pydantic_core import to_json
 from sandmill.design.llm.conversation import Ask, Conversation, GivenUp
 from sandmill.design.llm.developer import develop, review_sample
 from sandmill.design.llm.diversity import KnownDomain, choose_idea
+from sandmill.design.llm.dresser import dress
 from sandmill.design.llm.engineer import choose_evaluation
 from sandmill.design.llm.strategist import Idea, propose
 from sandmill.design.llm.writer import write
+from sandmill.design.media.choice import medium_of
 from sandmill.errors import NoAnswer, ReplayMiss, SpendLimit
+from sandmill.models.channels import Medium
 from sandmill.models.design_draft import Authorship, DesignDraft
 from sandmill.models.domain import Domain
 from sandmill.models.llm import Usage
 from sandmill.models.plan import Slot
+from sandmill.models.structure import SplitKind
 
 MONEY_SPENT = "max_usd"
 """Reason of a refusal because the spending limit is reached; it does not count as a failed design."""
@@ -90,6 +94,8 @@ class LlmDesigner:
             async with gate:
                 conversation = Conversation(self.ask, self.repairs, f"slot {slot.number} {draw}")
                 try:
+                    if (medium := medium_of(slot)) is not None:
+                        return await self._try(slot, conversation, self._dress(conversation, slot, medium, names))
                     candidates = await self._try(slot, conversation, propose(conversation, slot, names))
                     if place:
                         await turns[place - 1].wait()
@@ -118,6 +124,22 @@ class LlmDesigner:
                 raise
             reason, detail = "not_recorded", str(error)
         return Refused(slot, reason, detail[:_LONGEST_DETAIL], conversation.usage, _transcript(conversation))
+
+    async def _dress(self, conversation: Conversation, slot: Slot, medium: Medium, known: Sequence[str]) -> Designed:
+        """Let the strategist invent the world of items; the things that they show are the medium's."""
+        domain, answer = await dress(conversation, slot, medium, known, self.giveaways)
+        structure = slot.seed.structure
+        draft = DesignDraft(
+            domain=Domain.model_validate(domain.model_dump()),
+            motifs=answer.motifs,
+            metric=structure.metric,
+            split=structure.split or SplitKind.RANDOM,
+            item=answer.item,
+            place=slot.place or 0.0,
+            baselines=answer.baselines,
+        )
+        designed = slot.model_copy(update={"draft": draft, "authorship": _authorship(conversation)})
+        return Designed(designed, _transcript(conversation))
 
     async def _settle(self, conversation: Conversation, slot: Slot, idea: Idea) -> Designed:
         domain, columns = await develop(conversation, slot, idea, self.giveaways)

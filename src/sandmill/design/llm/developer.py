@@ -51,10 +51,13 @@ class SampleReview(Frozen):
 @cache
 def answer_for(kind: TargetKind) -> type[Columns]:
     """Return the schema of the answer for a kind of target; it adds the field `targets`."""
+    return create_model("Columns", __base__=Columns, __doc__=Columns.__doc__, targets=targets_field(kind))
+
+
+def targets_field(kind: TargetKind) -> Any:
+    """Return the field of an answer that holds the words of the target, or of several numbers."""
     least, most = (2, _MOST_NUMBERS) if kind is TargetKind.MULTI_TARGET else (1, 1)
-    words = TargetWords.model_fields[_field_of(kind)].annotation
-    targets: Any = (words, Field(min_length=least, max_length=most))
-    return create_model("Columns", __base__=Columns, __doc__=Columns.__doc__, targets=targets)
+    return TargetWords.model_fields[_field_of(kind)].annotation, Field(min_length=least, max_length=most)
 
 
 async def develop(
@@ -126,9 +129,10 @@ def columns_problems(domain: Domain, motifs: tuple[MotifChoice, ...], giveaways:
     problems += [f"periods: {name} is not a numeric column" for name in sorted(unknown)]
     if problems:
         return problems
-    # The levels of high-cardinality columns are drawn later; these stand in for them.
+    return rule_problems(motifs, Vocabulary(domain, stand_in_levels(domain), None, None))
+
+
+def stand_in_levels(domain: Domain) -> tuple[CategoricalWord, ...]:
+    """Return high-cardinality columns with levels that stand in for those that are drawn later."""
     many = tuple(f"name_{number}" for number in range(_LEVELS))
-    high_cardinality = tuple(
-        CategoricalWord(name=word.name, meaning=word.meaning, levels=many) for word in domain.high_cardinality
-    )
-    return rule_problems(motifs, Vocabulary(domain, high_cardinality, None, None))
+    return tuple(CategoricalWord(name=word.name, meaning=word.meaning, levels=many) for word in domain.high_cardinality)

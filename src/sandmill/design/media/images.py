@@ -1,32 +1,63 @@
 """Design of what stands between a mechanism and its pictures: which thing to be seen follows which latent column."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sandmill.design.lexicon import draw_medium
-from sandmill.models.channels.images import ImageChannel, ImageMedium
+from sandmill.models.channels.images import ImageChannel, ImageMedium, PictureFile
 from sandmill.models.columns import Column
 from sandmill.rng import Streams
 
-SIDE = 20
-GRAIN = 6.0
+Range = tuple[float, float]
 
 
-def choose_medium(streams: Streams) -> ImageMedium:
-    """Draw the domain of a design."""
-    return draw_medium("images", ImageMedium, streams)
+@dataclass(frozen=True)
+class ImageDesign:
+    """How designs of one kind draw their pictures. Ranges are those of an even draw for each design."""
+
+    kind: str
+    file: PictureFile
+    sides: tuple[int, ...]
+    grain: Range = (3.0, 9.0)
+    turn: Range = (0.0, 0.0)
+    lighting: Range = (0.0, 0.12)
+    occlusion: Range = (0.0, 0.1)
+    blur: Range = (0.0, 0.4)
+    is_grey: bool = False
+
+    def choose_medium(self, place: float) -> ImageMedium:
+        """Return the domain of a design by its place among all of the kind."""
+        return draw_medium(f"images/{self.kind}", ImageMedium, place)
+
+    def choose_channel(self, medium: ImageMedium, columns: Sequence[Column], streams: Streams) -> ImageChannel:
+        """Draw the nuisance, and whether a large value shows much or little of a thing.
+
+        A thing whose column the design lacks is chance.
+        """
+        latent, rng = {column.name for column in columns}, streams.generator("image channel")
+        turned = rng.random(len(medium.seen)) < 0.5
+        ranges = {name: getattr(self, name) for name in ("grain", "turn", "lighting", "occlusion", "blur")}
+        return ImageChannel(
+            kind=self.kind,
+            column=medium.column,
+            meaning=medium.meaning,
+            scene=medium.scene,
+            file=self.file,
+            is_grey=self.is_grey,
+            side=self.sides[int(rng.integers(len(self.sides)))],
+            **{name: round(float(rng.uniform(low, high)), 3) for name, (low, high) in ranges.items()},
+            seen=tuple(
+                one.model_copy(update={"column": one.column if one.column in latent else None, "is_turned": bool(turn)})
+                for one, turn in zip(medium.seen, turned, strict=True)
+            ),
+            only_in_training=tuple(name for name in medium.noted if name in latent),
+        )
 
 
-def choose_channel(medium: ImageMedium, columns: Sequence[Column], streams: Streams) -> ImageChannel:
-    """Draw whether a large value shows much or little of a thing. A thing whose column the design lacks is chance."""
-    latent, rng = {column.name for column in columns}, streams.generator("image channel")
-    turned = rng.random(len(medium.seen)) < 0.5
-    return ImageChannel(
-        column=medium.column,
-        meaning=medium.meaning,
-        side=SIDE,
-        grain=GRAIN,
-        seen=tuple(
-            one.model_copy(update={"column": one.column if one.column in latent else None, "is_turned": bool(turn)})
-            for one, turn in zip(medium.seen, turned, strict=True)
-        ),
-    )
+IMAGE_ARCHIVE = ImageDesign(kind="image_archive", file="png", sides=(20, 22))
+IMAGE_LABELS = ImageDesign(kind="image_labels", file="jpg", sides=(28,), turn=(0.0, 3.0), blur=(0.0, 0.3))
+IMAGE_GRADES = ImageDesign(kind="image_grades", file="png", sides=(24,))
+IMAGE_CLASSES = ImageDesign(kind="image_classes", file="jpg", sides=(28, 30))
+IMAGE_TILES = ImageDesign(kind="image_tiles", file="tif", sides=(24,), turn=(0.0, 3.0))
+IMAGE_FLAGS = ImageDesign(kind="image_flags", file="jpg", sides=(30, 32))
+IMAGE_NOTES = ImageDesign(kind="image_notes", file="jpg", sides=(32, 36), blur=(0.0, 0.15), is_grey=True)

@@ -1,44 +1,107 @@
 """Design of what stands between a mechanism and its texts: which words a latent column makes likely."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from sandmill.design.lexicon import draw_medium
-from sandmill.models.channels.texts import TextChannel, TextMedium, WordSlot
-from sandmill.models.columns import Column
+from sandmill.models.channels.texts import Nuisance, TextChannel, TextMedium, WordSlot
+from sandmill.models.columns import Categorical, Column, Date, Unit
 from sandmill.rng import Streams
 
-FEWEST_SENTENCES, MOST_SENTENCES = 7, 9
-"""About 120 words a passage: shares of words are measured well enough that 200 passages teach something."""
 _WORDS_OF_A_LIST = 3
 """Words of a longer list that one design uses, so that no word means the same in all designs."""
+_MOST_TYPOS, _MOST_LOOSE, _MOST_ASIDES, _MOST_QUOTES = 0.05, 0.25, 0.3, 0.4
+"""Largest strength of each disturbance. A design draws one below it; all but quotations are scaled by hardness."""
+_MOST_RATED = 3
+"""Columns that training items alone hold, at most."""
+_QUOTED = "Some begin with what somebody else wrote, between quotation marks"
 
 
-def choose_medium(streams: Streams) -> TextMedium:
-    """Draw the domain of a design."""
-    return draw_medium("texts", TextMedium, streams)
+@dataclass(frozen=True)
+class TextDesign:
+    """How designs of one kind of text are made."""
+
+    kind: Literal["text", "text_dated", "text_labels", "json_rows"]
+    folder: str
+    """Folder with the domains of the kind."""
+    fewest_sentences: int
+    most_sentences: int
+    is_quoted: bool = False
+    has_quotations: bool = False
+    """Whether texts may quote other texts."""
+    disturbance: float = 1.0
+    """Strength of what disturbs the reading. Log loss over classes is hard enough with little of it."""
+
+    def choose_medium(self, place: float) -> TextMedium:
+        """Return the domain of a design by its place among all of the kind."""
+        return draw_medium(self.folder, TextMedium, place)
+
+    def choose_channel(self, medium: TextMedium, columns: Sequence[Column], streams: Streams) -> TextChannel:
+        """Draw which words stand for which latent value. A slot whose column the design lacks follows nothing."""
+        known, rng = {column.name: column for column in columns}, streams.generator("text channel")
+        nuisance = self._draw_nuisance(streams.generator("nuisance of texts"))
+        held = [column.name for column in columns if isinstance(column.distribution, Date | Unit)]
+        shown = [name for name in known if name in medium.cells or name in held]
+        return TextChannel(
+            kind=self.kind,
+            column=medium.column,
+            meaning=f"{medium.meaning}. {_QUOTED}" if nuisance.quotes else medium.meaning,
+            shown=tuple(shown),
+            only_in_training=tuple(name for name in medium.rated if name in known)[:_MOST_RATED],
+            fewest_sentences=self.fewest_sentences,
+            most_sentences=self.most_sentences,
+            language=medium.language,
+            sentence=tuple(_drawn(slot, known, medium.rated, rng) for slot in medium.sentence),
+            title=tuple(_drawn(slot, known, medium.rated, rng) for slot in medium.title),
+            asides=medium.asides,
+            quote_lead=medium.quote_lead,
+            nuisance=nuisance,
+            is_quoted=self.is_quoted,
+        )
+
+    def _draw_nuisance(self, rng: np.random.Generator) -> Nuisance:
+        typos, loose, asides, quotes = (self.disturbance * rng.random(4)).tolist()
+        return Nuisance(
+            typos=round(typos * _MOST_TYPOS, 4),
+            loose=round(loose * _MOST_LOOSE, 4),
+            asides=round(asides * _MOST_ASIDES, 4),
+            quotes=round(quotes * _MOST_QUOTES, 4) if self.has_quotations else 0.0,
+        )
 
 
-def choose_channel(medium: TextMedium, columns: Sequence[Column], streams: Streams) -> TextChannel:
-    """Draw which words stand for which latent value. A slot whose column the design lacks follows nothing."""
-    latent, rng = {column.name for column in columns}, streams.generator("text channel")
-    return TextChannel(
-        column=medium.column,
-        meaning=medium.meaning,
-        fewest_sentences=FEWEST_SENTENCES,
-        most_sentences=MOST_SENTENCES,
-        sentence=tuple(_drawn(slot, latent, rng) for slot in medium.sentence),
-    )
-
-
-def _drawn(slot: WordSlot, latent: set[str], rng: np.random.Generator) -> WordSlot:
+def _drawn(slot: WordSlot, known: dict[str, Column], rated: Sequence[str], rng: np.random.Generator) -> WordSlot:
+    """Draw the words of a slot, and which list a large share stands for unless files state the share."""
     lists = tuple(tuple(_some(words, rng)) for words in slot.lists)
-    turned = slot.by == "share" and rng.random() < 0.5
-    known = slot.column if slot.column in latent else None
-    return slot.model_copy(update={"lists": lists[::-1] if turned else lists, "column": known})
+    turned = rng.random() < 0.5 and slot.by == "share" and slot.column not in rated
+    column = known.get(slot.column or "")
+    law = column.distribution if column else None
+    return slot.model_copy(
+        update={
+            "lists": lists[::-1] if turned else lists,
+            "column": column.name if column else None,
+            "levels": law.levels if slot.by == "level" and isinstance(law, Categorical) else (),
+        }
+    )
 
 
 def _some(words: Sequence[str], rng: np.random.Generator) -> list[str]:
     kept = rng.permutation(len(words))[:_WORDS_OF_A_LIST]
     return [words[place] for place in sorted(kept)]
+
+
+def disturb(channel: TextChannel, hardness: float) -> TextChannel:
+    """Let easy designs have little of what disturbs the reading of texts."""
+    drawn = channel.nuisance
+    scaled = {name: round(value * hardness, 4) for name, value in drawn.model_dump().items() if name != "quotes"}
+    return channel.model_copy(update={"nuisance": drawn.model_copy(update=scaled)})
+
+
+PASSAGES = TextDesign("text", "texts/passages", fewest_sentences=7, most_sentences=9, disturbance=0.3)
+COMMENTS = TextDesign(
+    "text_dated", "texts/comments", fewest_sentences=3, most_sentences=5, is_quoted=True, has_quotations=True
+)
+POSTS = TextDesign("text_labels", "texts/posts", fewest_sentences=3, most_sentences=5, has_quotations=True)
+REQUESTS = TextDesign("json_rows", "texts/requests", fewest_sentences=3, most_sentences=5)

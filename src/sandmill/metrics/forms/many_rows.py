@@ -28,7 +28,8 @@ _LONGEST = 200
 """Most places of an item of `strings` in a micro task."""
 _STRING_BYTES = 128
 """Bytes of one usual cell of `strings`, with its separator."""
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+"""Characters that no text of `strings` holds."""
 _PROBABILITY = (0.0, 1.0, "a probability from 0 to 1")
 _GREY = (0.0, 1.0, "a number from 0 to 1")
 
@@ -234,7 +235,7 @@ class Strings(AnswerForm):
 
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
         """Return texts as they are, shape (answer rows,)."""
-        bad = [row for row, cell in enumerate(columns[0]) if len(cell) > LONGEST_STRING or _CONTROL.search(cell)]
+        bad = [row for row, cell in enumerate(columns[0]) if len(cell) > LONGEST_STRING or CONTROL.search(cell)]
         if bad:
             where = f"line {lines[bad[0]]}, {facts.submission_columns[0]}"
             expected = f"a text of at most {LONGEST_STRING} characters without control characters{others(bad)}"

@@ -29,7 +29,10 @@ class Kind(Frozen):
     channel: str | None = None
     """Model of what stands between latent columns and items. None: the columns themselves are in the files."""
     design: str | None = None
-    """Module for designs: `choose_medium` draws a `models.channels.Medium`, `choose_channel` a channel of it."""
+    """Module for designs: `choose_medium` returns the `models.channels.Medium` at a place from 0 to 1 among all,
+    `choose_channel` draws a channel of it."""
+    disturb: str | None = None
+    """Function that scales what disturbs the items: (channel, hardness) -> channel. None: channels stay as drawn."""
     designer: str | None = None
     """Function that designs in place of the grammar of tables: (slot, streams, hardness, parent, knobs) -> `TaskSpec`.
     None: `design.grammar` designs."""
@@ -57,6 +60,10 @@ class Kind(Frozen):
     """Training items at hardness 0 and 1."""
     classes: tuple[int, int] = (3, 7)
     """Fewest and most classes of a multiclass target."""
+    labels: tuple[int, int] = (3, 5)
+    """Fewest and most labels of a multilabel target."""
+    grades: tuple[int, int] = (4, 7)
+    """Fewest and most grades of an ordinal target."""
     largest_class: float = 0.8
     """Largest share of the larger of two classes. Imbalance in the files of a table allows a little more."""
     least_feedback: int = 2000

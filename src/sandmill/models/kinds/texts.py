@@ -8,12 +8,54 @@ from sandmill.models.structure import MetricName, Modality, TargetKind
 TEXT = Kind(
     name="text",
     modality=Modality.TEXT,
-    tasks=MappingProxyType({(TargetKind.MULTICLASS, MetricName.LOG_LOSS): (0.72, 0.75, 0.79, 0.84, 0.96)}),
+    tasks=MappingProxyType({(TargetKind.MULTICLASS, MetricName.LOG_LOSS): (0.78, 0.84, 0.90, 0.95, 0.99)}),
+    reader="sandmill.calibrate.solvers.media.texts",
+    measures="sandmill.calibrate.solvers.media.text_measures",
     channel="sandmill.models.channels.texts:TextChannel",
-    design="sandmill.design.media.texts",
+    design="sandmill.design.media.texts:PASSAGES",
+    disturb="sandmill.design.media.texts:disturb",
     render="sandmill.synth.media.texts:render_texts",
-    hidden=0.4,
-    most_final=8000,
+    medals="milestones",
+    hidden=0.3,
+    least_feedback=600,
+    most_feedback=1200,
+    least_final=1000,
+    most_final=2400,
+    pilot=1500,
 )
 
-KINDS = (TEXT,)
+TEXT_DATED = TEXT.model_copy(
+    update={
+        "name": "text_dated",
+        "tasks": MappingProxyType({(TargetKind.BINARY, MetricName.ROC_AUC): (0.38, 0.55, 0.71, 0.85, 0.98)}),
+        "layout": "sandmill.layouts.texts:DATED",
+        "design": "sandmill.design.media.texts:COMMENTS",
+        "ids": "item",
+    }
+)
+"""A short text that is its own id, with a date beside it."""
+
+TEXT_LABELS = TEXT.model_copy(
+    update={
+        "name": "text_labels",
+        "tasks": MappingProxyType({(TargetKind.MULTILABEL, MetricName.ROC_AUC_COLUMNS): (0.52, 0.6, 0.69, 0.78, 0.88)}),
+        "design": "sandmill.design.media.texts:POSTS",
+        "labels": (6, 6),
+        "unscored": 0.3,
+    }
+)
+"""Six labels a text; some test rows are answered and not scored."""
+
+JSON_ROWS = TEXT.model_copy(
+    update={
+        "name": "json_rows",
+        "modality": Modality.MIXED,
+        "tasks": MappingProxyType({(TargetKind.BINARY, MetricName.ROC_AUC): (0.48, 0.56, 0.64, 0.80, 0.96)}),
+        "layout": "sandmill.layouts.json_rows:JSON_ROWS",
+        "design": "sandmill.design.media.texts:REQUESTS",
+        "render": "sandmill.synth.media.texts:render_titled",
+    }
+)
+"""JSON objects with a nested text, and numbers beside it."""
+
+KINDS = (TEXT, TEXT_DATED, TEXT_LABELS, JSON_ROWS)

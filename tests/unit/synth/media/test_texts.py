@@ -1,5 +1,6 @@
 """Texts: each word follows from its own row and from the latent values of that row."""
 
+import json
 import re
 from collections import Counter
 
@@ -9,11 +10,11 @@ import pytest
 from sandmill.design.lexicon import load_folder
 from sandmill.fingerprint import fingerprint
 from sandmill.mechanism.row_numbers import RowNumbers
-from sandmill.models.channels.texts import TextChannel, TextMedium, WordSlot
+from sandmill.models.channels.texts import Nuisance, TextChannel, TextMedium, WordSlot
 from sandmill.quality import check_package
 from sandmill.rng import Streams
 from sandmill.synth import render
-from sandmill.synth.media.texts import render_texts
+from sandmill.synth.media.texts import render_texts, render_titled
 from tests.designs import SECRET, make_text_spec
 
 ROWS = RowNumbers.of(Streams(SECRET, "texts"), range(400))
@@ -24,22 +25,30 @@ CHANNEL = TextChannel(
     fewest_sentences=3,
     most_sentences=5,
     sentence=(
-        WordSlot(by="level", column="tense", lists=(("was",), ("is",), ("will",))),
+        WordSlot(by="level", column="tense", lists=(("was",), ("is",), ("will",)), levels=("past", "now", "later")),
         WordSlot(by="share", column="gloom", lists=(("dark",), ("bright",))),
         WordSlot(by="presence", column="rain", lists=(("rain",),)),
-        WordSlot(by="level", column="absent", lists=(("north",), ("south",))),
+        WordSlot(by="level", column="absent", lists=(("north",), ("south",)), levels=("n", "s")),
         WordSlot(lists=((".",), ("!",))),
     ),
+    asides=("Nothing else.",),
+    quote_lead=("You said",),
+    title=(WordSlot(lists=(("About",),)), WordSlot(lists=(("rain", "sun"),))),
 )
+DISTURBED = CHANNEL.model_copy(update={"nuisance": Nuisance(typos=0.2, asides=1.0, quotes=1.0), "is_quoted": True})
+
+
+def words_of(text):
+    return Counter(re.findall(r"\w+", text.lower()))
 
 
 def test_words_follow_the_latent_values_of_their_row():
     texts = render_texts(CHANNEL, FACTORS, ROWS)
-    tenses = [set(text.split()) & {"was", "is", "will"} for text in texts]
+    words = [words_of(text) for text in texts]
+    tenses = [set(count) & {"was", "is", "will"} for count in words]
     assert [found == {("was", "is", "will")[row % 3]} for row, found in enumerate(tenses)] == [True] * 400
-    words = [Counter(text.replace(".", "").replace("!", "").split()) for text in texts]
     share = np.array([count["dark"] / (count["dark"] + count["bright"]) for count in words])
-    assert np.corrcoef(share, FACTORS["gloom"])[0, 1] > 0.7
+    assert np.corrcoef(share, FACTORS["gloom"])[0, 1] > 0.9
     rain = sum(count["rain"] for count in words) / sum(count["dark"] + count["bright"] for count in words)
     assert rain == pytest.approx(0.25, abs=0.04)
     assert {count["north"] > 0 for count in words} == {True, False}
@@ -50,17 +59,37 @@ def test_words_follow_the_latent_values_of_their_row():
 def test_no_text_depends_on_the_rows_before_it():
     later = RowNumbers.of(Streams(SECRET, "texts"), range(200, 400))
     half = {name: values[200:] for name, values in FACTORS.items()}
-    assert render_texts(CHANNEL, FACTORS, ROWS)[200:] == render_texts(CHANNEL, half, later)
+    assert render_texts(DISTURBED, FACTORS, ROWS)[200:] == render_texts(DISTURBED, half, later)
 
 
-def test_a_design_of_texts_renders_files_that_pass_the_gates_and_name_no_latent_column():
+def test_disturbances_add_words_of_others_and_slips_but_change_no_own_word():
+    plain, disturbed = render_texts(CHANNEL, FACTORS, ROWS), render_texts(DISTURBED, FACTORS, ROWS)
+    calm = DISTURBED.model_copy(update={"nuisance": Nuisance(asides=1.0, quotes=1.0)})
+    for own, text in zip(plain, render_texts(calm, FACTORS, ROWS), strict=True):
+        lead, _, rest = text.strip('"').partition("”")
+        assert lead.startswith("You said “")
+        assert rest.replace(" Nothing else.", "").strip() == own
+    assert all(text.startswith('"') and text.endswith('"') for text in disturbed)
+    before = render_texts(calm, FACTORS, ROWS)
+    assert [sorted(text) for text in disturbed] == [sorted(text) for text in before]
+    assert 0.8 < np.mean([text != other for text, other in zip(disturbed, before, strict=True)]) <= 1
+
+
+def test_chinese_has_no_spaces_and_a_title_stands_beside_its_body():
+    assert not any(
+        " " in text for text in render_texts(CHANNEL.model_copy(update={"language": "chinese"}), FACTORS, ROWS)
+    )
+    titled = [json.loads(text) for text in render_titled(CHANNEL, FACTORS, ROWS)]
+    assert {item["title"] for item in titled} == {"About rain", "About sun"}
+    assert [item["body"] for item in titled] == render_texts(CHANNEL, FACTORS, ROWS)
+
+
+def test_a_design_of_texts_renders_files_that_pass_the_gates():
     rendered = render(make_text_spec(), SECRET)
     package, spec = rendered.package, rendered.package.spec
     assert package.public["train.csv"].startswith(f"id,{spec.channel.column},{spec.story.target}\n".encode())
     assert [str(finding) for finding in check_package(package)] == []
     page = package.public["description.md"].decode()
-    latent = [column.name for column in spec.mechanism.columns]
-    assert [name for name in latent if f"`{name}`" in page] == []
     (said,) = (
         line for line in page.splitlines() if f"`{spec.channel.column}`" in line and spec.channel.meaning in line
     )
@@ -73,19 +102,18 @@ def test_designs_differ_in_which_words_stand_for_which_value():
     assert len(channels) == 5
 
 
-@pytest.mark.parametrize("vocabulary", load_folder("texts", TextMedium), ids=lambda vocabulary: vocabulary.domain.name)
-def test_a_vocabulary_names_its_own_columns_and_has_a_list_for_each_level(vocabulary):
-    domain = vocabulary.domain
-    levels = {word.name: len(word.levels) for word in domain.categorical}
-    numbers = {word.name for word in domain.numeric}
-    for slot in vocabulary.sentence:
-        if slot.by == "level":
-            assert len(slot.lists) == levels[slot.column]
-        elif slot.by != "chance":
-            assert slot.column in numbers
-            assert len(slot.lists) == (2 if slot.by == "share" else 1)
-    acting = {slot.column for slot in vocabulary.sentence} - {None}
-    assert acting == numbers | levels.keys()
-    words = [word for slot in vocabulary.sentence for names in slot.lists for word in names]
-    repeated = [word for word, count in Counter(words).items() if count > 1]
-    assert repeated == []
+@pytest.mark.parametrize("folder", ["passages", "comments", "posts", "requests"])
+def test_words_of_a_vocabulary_occur_in_one_list(folder):
+    found = load_folder(f"texts/{folder}", TextMedium)
+    assert len(found) >= 2
+    for vocabulary in found:
+        words = [word for slot in vocabulary.sentence for names in slot.lists for word in names]
+        assert {word for word, times in Counter(words).items() if times > 1} <= {",", "，"}
+
+
+def test_a_slot_that_names_no_column_or_lacks_a_list_is_refused():
+    medium = load_folder("texts/passages", TextMedium)[0]
+    data = medium.model_dump(mode="json")
+    data["sentence"][2]["lists"].append(["more"])
+    with pytest.raises(ValueError, match="saw 3 lists; expected 2"):
+        TextMedium.model_validate(data)

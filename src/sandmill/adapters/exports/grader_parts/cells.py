@@ -10,6 +10,11 @@ from sandmill.adapters.exports.grader_parts.table import Refused
 NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
 """A plain decimal number: no inf, no nan, no 1_000."""
 
+LONGEST_TEXT = 500
+"""Characters of one text."""
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+"""Characters that no text holds."""
+
 
 def read_values(table: Table, task: Task) -> Array:
     """Return finite numbers within the task's range, shape (rows, columns)."""
@@ -69,6 +74,14 @@ def read_ranked_list(table: Table, task: Task) -> Array:
     return np.array([(codes + [-1] * places)[:places] for codes in named])
 
 
+def read_text(table: Table, task: Task) -> Array:
+    """Return texts as they are."""
+    cells = table[task["columns"][0]]
+    if any(len(cell) > LONGEST_TEXT or CONTROL.search(cell) for cell in cells):
+        raise Refused(f"every text must have at most {LONGEST_TEXT} characters and no control characters")
+    return np.array(cells, dtype=object)
+
+
 def read_names(table: Table, task: Task) -> list[list[int]]:
     """Return the codes of the names in each cell, which are separated by blanks."""
     codes = {name: code for code, name in enumerate(task["classes"])}
@@ -87,6 +100,11 @@ def true_numbers(rows: Rows, task: Task) -> Array:
 def true_number(rows: Rows, task: Task) -> Array:
     """Return the target column of answers.csv as numbers."""
     return true_numbers(rows, task)[:, 0]
+
+
+def true_text(rows: Rows, task: Task) -> Array:
+    """Return the texts of answers.csv."""
+    return np.array([row[task["target_columns"][0]] for row in rows], dtype=object)
 
 
 def true_codes(rows: Rows, task: Task) -> Array:

@@ -1,0 +1,64 @@
+"""The panel of pages that are to be cleaned: filters, and regressions of a pixel on what is around it."""
+
+from sandmill.calibrate.panel import Entry
+from sandmill.calibrate.solvers.fields.filters import (
+    adaptive_curve,
+    background_curve,
+    closing_curve,
+    dirty_page,
+    even_grey,
+    half_threshold,
+    inverted_page,
+    mean_filter,
+    median_filter,
+    otsu_threshold,
+    places_as_text,
+    prior,
+    searched_filter,
+    smooth_curve,
+    stretched_curve,
+    stretched_page,
+    swapped_places,
+    training_threshold,
+    unscaled_page,
+    value_curve,
+    white_page,
+    wiener_curve,
+)
+from sandmill.calibrate.solvers.fields.pages import Pages, read
+from sandmill.calibrate.solvers.fields.regressions import (
+    average_of_two,
+    boosted_features,
+    boosted_patch,
+    cleaned_lines,
+    forest_features,
+    linear_background,
+    linear_features,
+    linear_patch,
+    linear_stretched,
+    nearest_patches,
+    principal_patches,
+    second_look,
+    small_forest,
+)
+from sandmill.calibrate.solvers.fields.scripts import ladder
+from sandmill.models.calibration import Tier
+
+_SOLVERS = {
+    Tier.TRIVIAL: (prior,),
+    Tier.NAIVE: (
+        white_page, even_grey, dirty_page, unscaled_page, inverted_page, swapped_places, places_as_text,
+        half_threshold, training_threshold, mean_filter, median_filter, stretched_page, otsu_threshold,
+    ),
+    Tier.COMPETENT: (
+        value_curve, stretched_curve, smooth_curve, background_curve, adaptive_curve, closing_curve, wiener_curve,
+        linear_patch, linear_stretched, linear_background, small_forest, boosted_patch,
+    ),
+    Tier.STRONG: (linear_features, nearest_patches, principal_patches, forest_features, boosted_features),
+    Tier.SEARCH: (searched_filter, cleaned_lines, second_look),
+    Tier.ENSEMBLE: (average_of_two,),
+}  # fmt: skip
+ENTRIES = tuple(Entry(solver.__name__, tier) for tier, solvers in _SOLVERS.items() for solver in solvers)
+"""The ladder, weakest tier first."""
+
+__all__ = ["ENTRIES", "Pages", "ladder", "read", *(entry.name for entry in ENTRIES)]

@@ -1,0 +1,79 @@
+"""Dirty and clean pages as solvers read them, and what several solvers derive from them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sandmill.models.package import TaskFacts
+
+Pixels = NDArray[np.float32]
+"""Values from 0, black, to 1, white, of shape (pages, height, width)."""
+Pair: TypeAlias = tuple[Any, Any]
+"""Something made of the training pages, and the same of the test pages."""
+
+
+@dataclass
+class Pages:
+    """The pages of a task, in the order of their file names."""
+
+    dirty: Pixels
+    """Training pages."""
+    clean: Pixels
+    """The same pages, clean."""
+    test: Pixels
+    made: dict[str, Any] = field(default_factory=dict)
+    """What several solvers use, by name."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Test pages and pixels of a page."""
+        return len(self.test), self.test[0].size
+
+    def flat(self, pages: NDArray[Any]) -> NDArray[np.float64]:
+        """Return predictions of test pages as answers."""
+        return np.clip(pages.reshape(self.shape).astype(np.float64), 0, 1)
+
+    @property
+    def both(self) -> "Pair":
+        """Dirty pages of both parts."""
+        return self.dirty, self.test
+
+    def levelled(self, side: int = 11) -> "Pair":
+        """Dirty pages of both parts, divided by a wide median of them, which is the background."""
+        return self.cached(
+            f"levelled {side}", lambda pages: each(pages.both, lambda stack: over_background(stack, side))
+        )
+
+    def cached(self, name: str, make: Callable[["Pages"], Any]) -> Any:
+        """Return what was made under a name, which is made on first use."""
+        if name not in self.made:
+            self.made[name] = make(self)
+        return self.made[name]
+
+
+def read(folder: Path, facts: TaskFacts) -> Pages:
+    """Read all pages of the public files."""
+    return Pages(*(_read_folder(folder / part) for part in ("train", "train_cleaned", "test")))
+
+
+def each(pair: Pair, change: Callable[[Any], Any]) -> Pair:
+    """Do the same to the pages of both parts."""
+    return change(pair[0]), change(pair[1])
+
+
+def over_background(stack: Any, side: int) -> Any:
+    """Divide each page by a wide median of it."""
+    from scipy.ndimage import median_filter
+
+    return stack / np.maximum(median_filter(stack, (1, side, side), mode="nearest"), 0.05)
+
+
+def _read_folder(folder: Path) -> Pixels:
+    from PIL import Image
+
+    files = sorted(folder.glob("*.png"))
+    return np.stack([np.asarray(Image.open(file), dtype=np.float32) / 255 for file in files])

@@ -1,0 +1,215 @@
+"""Scripts that clean pages, as they are published with a task."""
+
+from sandmill.calibrate.own_panel import Candidate
+from sandmill.metrics import get_metric
+from sandmill.models.calibration import Rung
+from sandmill.models.package import TaskFacts
+
+_HEAD = '''\
+"""Clean the pages of test/: predict {target} of each pixel. Scored by {metric}; lower is better.
+
+Approach: {approach}.
+
+Usage: python solution.py [PUBLIC_DIR] [OUT_CSV]
+"""
+
+import os
+import sys
+
+# One thread: the same sums in the same order on every machine
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
+
+from pathlib import Path
+
+{imports}
+
+ID, TARGET = "{id}", "{target}"
+PUBLIC = Path(sys.argv[1] if len(sys.argv) > 1 else "public")
+
+
+def read_pages(folder):
+    """Read all pages of a folder in the order of their names, from 0 (black) to 1 (white)."""
+    files = sorted((PUBLIC / folder).glob("*.png"))
+    return np.stack([np.asarray(Image.open(file), dtype=np.float32) / 255 for file in files])
+
+
+def save(pages):
+    """Write one row a pixel; ids are page, row and column, counted from 1."""
+    names = [file.stem for file in sorted((PUBLIC / "test").glob("*.png"))]
+    places = [f"_{{row + 1}}_{{column + 1}}" for row in range(pages.shape[1]) for column in range(pages.shape[2])]
+    ids = [name + place for name in names for place in places]
+    answer = np.clip(pages, 0, 1).reshape(-1).astype(float).round(4)
+    out = sys.argv[2] if len(sys.argv) > 2 else "submission.csv"
+    pd.DataFrame({{ID: ids, TARGET: answer}}).to_csv(out, index=False)
+'''
+
+_STRETCH = '''
+def stretch(pages):
+    """Make the darkest pixels of each page black and the lightest white."""
+    low, high = np.percentile(pages, [2, 90], axis=(1, 2), keepdims=True)
+    return np.clip((pages - low) / np.maximum(high - low, 0.05), 0, 1)
+'''
+
+_LEVEL = '''
+def level(pages):
+    """Divide each page by a wide median, which is its background."""
+    return pages / np.maximum(ndimage.median_filter(pages, (1, 11, 11), mode="nearest"), 0.05)
+'''
+
+_PATCHES = '''
+def patches(pages):
+    """The 3 by 3 pixels around each pixel."""
+    padded = np.pad(pages, ((0, 0), (1, 1), (1, 1)), mode="edge").astype(np.float32)
+    return np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(1, 2)).reshape(pages.size, 9)
+'''
+
+_FEATURES = '''
+def contrast(pages):
+    """Distance of each pixel from the mean around it, compared with the spread around it."""
+    mean = ndimage.uniform_filter(pages, (0, 9, 9), mode="nearest")
+    variance = ndimage.uniform_filter(pages**2, (0, 9, 9), mode="nearest") - mean**2
+    return (pages - mean) / (np.sqrt(np.maximum(variance, 0)) + 0.5 * pages.std(axis=(1, 2), keepdims=True) + 1e-3)
+
+
+def features(pages):
+    """What is around each pixel: the page filtered in several ways, and its neighbours."""
+    levelled = level(pages)
+    far = np.pad(levelled, ((0, 0), (2, 2), (2, 2)), mode="edge")
+    views = [
+        pages,
+        stretch(pages),
+        contrast(pages),
+        ndimage.gaussian_filter(levelled, (0, 1.2, 1.2), mode="nearest"),
+        ndimage.uniform_filter(pages, (0, 7, 7), mode="nearest"),
+        ndimage.median_filter(levelled, (1, 3, 3), mode="nearest"),
+        pages / np.maximum(ndimage.grey_closing(pages, (1, 5, 5), mode="nearest"), 0.05),
+        # Lines that run over the whole page show in the means of its rows and columns
+        levelled.mean(axis=1, keepdims=True),
+        levelled.mean(axis=2, keepdims=True),
+        pages.std(axis=(1, 2), keepdims=True),
+        np.percentile(levelled, 10, axis=(1, 2), keepdims=True),
+        far[:, :-4, 2:-2],
+        far[:, 4:, 2:-2],
+        far[:, 2:-2, :-4],
+        far[:, 2:-2, 4:],
+    ]
+    flat = np.stack([np.broadcast_to(view, pages.shape) for view in views], axis=-1).reshape(pages.size, -1)
+    return np.hstack([flat, patches(levelled)]).astype(np.float32)
+
+
+def boosting(rounds):
+    return HistGradientBoostingRegressor(
+        max_iter=rounds, learning_rate=0.1, max_leaf_nodes=31, min_samples_leaf=20, max_bins=128, random_state=0
+    )
+
+
+def some(rows, most):
+    """Evenly spread rows."""
+    return np.linspace(0, rows - 1, min(rows, most)).astype(int)
+'''
+
+_READ = """
+
+dirty, clean, test = (read_pages(folder) for folder in ("train", "train_cleaned", "test"))
+"""
+
+_BOOSTED = '''
+def boosted(train, wanted, test, rounds, most):
+    """Fit boosting to some of the pixels, and predict all of the test pages."""
+    rows = some(len(train), most)
+    return boosting(rounds).fit(train[rows], wanted[rows]).predict(test)
+'''
+
+_ONCE = """
+answer = boosted(features(dirty), clean.ravel(), features(test), 200, 80_000)
+save(answer.reshape(test.shape))
+"""
+
+_TWICE = """
+x_train, x_test, y = features(dirty), features(test), clean.ravel()
+
+# First predictions; those of training pages come from a model that has not seen them
+half = np.repeat(np.arange(len(dirty)) % 2, dirty[0].size)
+first, first_test = np.empty(len(y)), np.zeros(len(x_test))
+for part in (0, 1):
+    both = np.vstack([x_train[half == part], x_test])
+    said = boosted(x_train[half != part], y[half != part], both, 60, 30_000)
+    count = (half == part).sum()
+    first[half == part] = said[:count]
+    first_test += said[count:] / 2
+
+# Second predictions also see what was first said of the neighbours
+x_train = np.hstack([x_train, patches(first.reshape(dirty.shape))])
+x_test = np.hstack([x_test, patches(first_test.reshape(test.shape))])
+answer = boosted(x_train, y, x_test, 150, 60_000)
+save(answer.reshape(test.shape))
+"""
+
+_SMALL = """
+model = HistGradientBoostingRegressor(max_iter=50, learning_rate=0.12, min_samples_leaf=30, random_state=0)
+rows = np.linspace(0, dirty.size - 1, min(dirty.size, 30_000)).astype(int)
+model.fit(patches(stretch(dirty))[rows], clean.ravel()[rows])
+save(model.predict(patches(stretch(test))).reshape(test.shape))
+"""
+
+_CURVE = """
+# Mean clean value of the training pixels with about the same value
+values = level(dirty).ravel()
+edges = np.unique(np.quantile(values, np.linspace(0, 1, 25)))
+place = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2)
+counts = np.maximum(np.bincount(place), 1)
+knots, means = np.bincount(place, values) / counts, np.bincount(place, clean.ravel()) / counts
+save(np.interp(level(test), knots, means))
+"""
+
+_LINEAR = """
+model = Ridge(1.0).fit(patches(dirty), clean.ravel())
+save(model.predict(patches(test)).reshape(test.shape))
+"""
+
+_ONLY_TEST = """
+
+test = read_pages("test")
+"""
+
+_IMPORTS = (
+    ("np", "import numpy as np"),
+    ("pd", "import pandas as pd"),
+    ("Image", "from PIL import Image"),
+    ("ndimage", "from scipy import ndimage"),
+    ("HistGradientBoostingRegressor", "from sklearn.ensemble import HistGradientBoostingRegressor"),
+    ("Ridge", "from sklearn.linear_model import Ridge"),
+)
+_LEARNED = (_STRETCH, _LEVEL, _PATCHES, _FEATURES, _BOOSTED, _READ)
+_SCRIPTS: tuple[tuple[Rung, str, tuple[str, ...]], ...] = (
+    (
+        Rung.REFERENCE,
+        "gradient boosting on filtered pages, then once more with the first predictions around each pixel",
+        (*_LEARNED, _TWICE),
+    ),
+    (Rung.REFERENCE, "gradient boosting on filtered pages", (*_LEARNED, _ONCE)),
+    (Rung.COMPETENT, "gradient boosting on 3 by 3 pixels of stretched pages", (_STRETCH, _PATCHES, _READ, _SMALL)),
+    (Rung.COMPETENT, "pages divided by their background, then a curve fitted to clean pages", (_LEVEL, _READ, _CURVE)),
+    (Rung.COMPETENT, "a linear model of 3 by 3 pixels", (_PATCHES, _READ, _LINEAR)),
+    (Rung.NAIVE, "stretch the values of each page", (_STRETCH, _ONLY_TEST, "save(stretch(test))\n")),
+    (Rung.NAIVE, "the dirty pages as they are", (_ONLY_TEST, "save(test)\n")),
+    (Rung.NAIVE, "white paper", (_ONLY_TEST, "save(np.ones_like(test))\n")),
+)
+
+
+def ladder(facts: TaskFacts, data: object) -> tuple[Candidate, ...]:
+    """Return the scripts that may be published with a task, the preferred ones of each rung first."""
+    return tuple(Candidate(rung, approach, _source(facts, approach, parts)) for rung, approach, parts in _SCRIPTS)
+
+
+def _source(facts: TaskFacts, approach: str, parts: tuple[str, ...]) -> str:
+    blocks = "\n".join(parts).replace("\n\n\n\n", "\n\n\n")
+    lines = [line for name, line in _IMPORTS if name in ("np", "pd", "Image") or name in blocks]
+    head = _HEAD.format(
+        target=facts.target_column,
+        metric=get_metric(facts.metric).title,
+        approach=approach,
+        imports="\n".join(lines),
+        id=facts.id_column,
+    )
+    return f"{head}\n{blocks}"

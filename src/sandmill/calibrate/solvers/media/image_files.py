@@ -1,0 +1,119 @@
+"""Read the tables and pictures of a task, here and in scripts."""
+
+import inspect
+import os
+import re
+from io import BytesIO
+from pathlib import Path
+from zipfile import ZipFile
+
+import numpy as np
+import pandas as pd
+
+from sandmill.layouts.file_names import template
+from sandmill.layouts.media import MediaFiles
+from sandmill.models.kinds import kind_named
+from sandmill.models.package import TaskFacts
+
+Part = tuple[pd.DataFrame, np.ndarray]
+"""Ids, cells and targets, and pixels of shape (pictures, height, width, 3) from 0 to 255."""
+
+
+def read_pictures(folder: Path, facts: TaskFacts) -> tuple[Part, Part]:
+    """Read both parts in the order of their tables, or of the names of files where there is none."""
+    layout: MediaFiles = kind_named(facts.kind).load("layout")
+    exact = {facts.id_column: str} | (dict.fromkeys(facts.target_columns, str) if facts.classes else {})
+    found = []
+    for table, place, name, is_train in _parts(layout):
+        if table:
+            rows = pd.read_csv(folder / table, dtype=exact, keep_default_na=False, na_values=[""])
+            names = [name.replace("{id}", one) for one in rows[facts.id_column]]
+        else:
+            names = listed(f"{folder}/{place}")
+            rows = named(names, _pattern(name), _columns(facts))
+        wanted = [column for column in rows if is_train or column not in facts.target_columns]
+        found.append((rows[wanted], pixels(f"{folder}/{place}", names)))
+    (train, train_pixels), (test, test_pixels) = found
+    shown = [column for column in train if column in test or column in facts.target_columns]
+    return (train[shown], train_pixels), (test, test_pixels)
+
+
+def reading_lines(facts: TaskFacts) -> list[str]:
+    """The same as lines of a script, which then has `train`, `test`, `train_pixels` and `test_pixels`."""
+    layout: MediaFiles = kind_named(facts.kind).load("layout")
+    parts = _parts(layout)
+    is_named = facts.classes and not (facts.is_binary or facts.is_wide)
+    types = "{ID: str, TARGET: str}" if is_named else "{ID: str}"
+    uses_names, uses_tables = (any((part[0] is None) is lacks for part in parts) for lacks in (True, False))
+    functions = ([listed, named] if uses_names else []) + [pixels]
+    lines = [line for one in functions for line in ("", "", *inspect.getsource(one).splitlines())]
+    lines += ["", "", 'public = sys.argv[1] if len(sys.argv) > 1 else "public"']
+    if uses_tables:
+        lines.append(f'cells = {{"dtype": {types}, "keep_default_na": False, "na_values": [""]}}')
+    for (table, place, name, _), part in zip(parts, ("train", "test"), strict=True):
+        if table:
+            before, after = name.split("{id}")
+            made = f"{before!r} + {part}[ID] + {after!r}" if before else f"{part}[ID] + {after!r}"
+            lines += [
+                f'{part} = pd.read_csv(f"{{public}}/{table}", **cells)',
+                f'{part}_pixels = pixels(f"{{public}}/{place}", {made})',
+            ]
+        else:
+            columns = {key: {"label": "TARGET", "id": "ID"}[key] for key in template(name).fields}
+            renamed = ", ".join(f'"{key}": {value}' for key, value in columns.items())
+            lines += [
+                f'names = listed(f"{{public}}/{place}")',
+                f'{part} = named(names, r"{_pattern(name)}", {{{renamed}}})',
+                f'{part}_pixels = pixels(f"{{public}}/{place}", names)',
+            ]
+    if parts[0][0] is None and not is_named:
+        lines.append("train[TARGET] = train[TARGET].astype(int)")
+    if layout.train_table:
+        lines.append(f"train = train[[name for name in train if name in test or name in {_targets(facts)}]]")
+    return lines
+
+
+def listed(place: str) -> list[str]:
+    """Names of the files in a folder or an archive."""
+    if place.endswith(".zip"):
+        with ZipFile(place) as archive:
+            return archive.namelist()
+    return sorted(os.listdir(place))  # noqa: PTH208
+
+
+def named(names: list[str], pattern: str, columns: dict[str, str]) -> pd.DataFrame:
+    """Make a table of the parts of file names."""
+    parts = [re.fullmatch(pattern, name).groupdict() for name in names]
+    return pd.DataFrame(parts, dtype=object).rename(columns=columns)
+
+
+def pixels(place: str, names: list[str]) -> np.ndarray:
+    """Read pictures of a folder or an archive: (pictures, height, width, colours)."""
+    from PIL import Image
+
+    if place.endswith(".zip"):
+        with ZipFile(place) as archive:
+            files = [BytesIO(archive.read(name)) for name in names]
+    else:
+        files = [f"{place}{name}" for name in names]
+    return np.stack([np.asarray(Image.open(file).convert("RGB"), dtype=np.float32) for file in files])
+
+
+def _parts(layout: MediaFiles) -> list[tuple[str | None, str, str, bool]]:
+    """Return table, place, template of names of both parts, and whether it is the training part."""
+    return [
+        (layout.train_table, layout.train_items, layout.train_name or layout.name, True),
+        (layout.test_table, layout.test_items, layout.name, False),
+    ]
+
+
+def _columns(facts: TaskFacts) -> dict[str, str]:
+    return {"label": facts.target_column, "id": facts.id_column}
+
+
+def _pattern(name: str) -> str:
+    return template(name).pattern().pattern
+
+
+def _targets(facts: TaskFacts) -> str:
+    return "[TARGET]" if facts.target_columns == (facts.target_column,) else "CLASSES"

@@ -1,0 +1,96 @@
+"""The strategist for items that are no rows of a table: it invents the world that they come from."""
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from pydantic import Field, create_model
+
+from sandmill.design.draft_rule import rule_problems
+from sandmill.design.llm.conversation import Conversation, fill
+from sandmill.design.llm.developer import stand_in_levels, targets_field
+from sandmill.design.llm.facts import describe_structure, quote_seed
+from sandmill.design.llm.strategist import AREAS, MOST_KNOWN, Name
+from sandmill.design.soundness import domain_problems
+from sandmill.design.vocabulary import Vocabulary
+from sandmill.models.base import Frozen
+from sandmill.models.channels import Medium
+from sandmill.models.design_draft import MotifChoice
+from sandmill.models.domain import Domain, TargetWords
+from sandmill.models.plan import Slot
+from sandmill.models.structure import TargetKind
+
+
+class Dress(Frozen):
+    """The world of a task and what matters in it. The things that items show are given."""
+
+    name: Name
+    title: str = Field(min_length=3, max_length=51)
+    row: str = Field(max_length=90)
+    overview: tuple[str, ...] = Field(min_length=3, max_length=5)
+    item: str = Field(min_length=3, max_length=90)
+    motifs: tuple[MotifChoice, ...] = Field(min_length=5, max_length=7)
+    baselines: tuple[str, ...] = Field(min_length=3, max_length=5)
+
+
+@cache
+def answer_for(kind: TargetKind) -> type[Dress]:
+    """Return the schema of the answer for a kind of target; it adds the field `targets`."""
+    targets: Any = targets_field(kind)
+    return create_model("Dress", __base__=Dress, __doc__=Dress.__doc__, targets=targets)
+
+
+async def dress(
+    conversation: Conversation, slot: Slot, medium: Medium, known: Sequence[str], giveaways: tuple[str, ...]
+) -> tuple[Domain, Dress]:
+    """Ask for the world of a slot.
+
+    Raises:
+        GivenUp: if no answer is valid.
+    """
+    structure = slot.seed.structure
+    values = {
+        "structure": describe_structure(structure),
+        "seed": quote_seed(slot.seed),
+        "area": AREAS[(slot.number * 7) % len(AREAS)],
+        "known": ", ".join(known[-MOST_KNOWN:]) or "none",
+        "shown": json.dumps(_shown(medium.domain)),
+    }
+
+    def judge(answer: Dress) -> list[str]:
+        return _problems(answer, medium.domain, structure.target, known, giveaways)
+
+    answer = await conversation.settle("dresser", fill("dresser_question", values), answer_for(structure.target), judge)
+    return dressed(medium.domain, answer, structure.target), answer
+
+
+def dressed(domain: Domain, answer: Dress, kind: TargetKind) -> Domain:
+    """Give the columns of a medium the texts and targets of an answer."""
+    field = "regression" if kind is TargetKind.MULTI_TARGET else str(kind)
+    words = {**dict.fromkeys(TargetWords.model_fields, ()), field: answer.targets}  # type: ignore[attr-defined]
+    texts = {name: getattr(answer, name) for name in ("name", "title", "row", "overview")}
+    return domain.model_copy(update={**texts, "targets": TargetWords.model_construct(**words)})
+
+
+def _shown(domain: Domain) -> dict[str, dict[str, Any]]:
+    numbers = {word.name: {"shows": word.meaning, "kind": "quantity"} for word in domain.numeric}
+    categories = {
+        word.name: {"shows": word.meaning, "kind": "category", "values": list(word.levels)}
+        for word in domain.categorical
+    }
+    return {**numbers, **categories}
+
+
+def _problems(
+    answer: Dress, domain: Domain, kind: TargetKind, known: Sequence[str], giveaways: tuple[str, ...]
+) -> list[str]:
+    problems = [f"the domain {answer.name} exists already; choose another one"] if answer.name in known else []
+    used = [column for choice in answer.motifs for column in choice.columns]
+    if unknown := sorted(set(used) - _shown(domain).keys()):
+        problems.append(f"motifs use {', '.join(unknown)}, which the items do not show")
+    if twice := sorted({column for column in used if used.count(column) > 1}):
+        problems.append(f"motifs: {', '.join(twice)} in two motifs; a thing serves one")
+    worded = dressed(domain, answer, kind)
+    problems += domain_problems(worded, giveaways)
+    return problems or rule_problems(answer.motifs, Vocabulary(worded, stand_in_levels(worded), None, None))

@@ -1,0 +1,122 @@
+"""Design of tasks that clean pictures of pages: what is drawn on them, their size, and what makes them dirty."""
+
+import numpy as np
+
+from sandmill.design.lexicon import load_folder
+from sandmill.models.channels.fields import FieldsChannel, FieldsMedium, Ranged, Trait
+from sandmill.models.columns import Column, Uniform
+from sandmill.models.kinds import kind_named
+from sandmill.models.links import RenderedLink
+from sandmill.models.mechanism import Mechanism
+from sandmill.models.plan import Slot
+from sandmill.models.spec import Knobs, Sizes, Story, TaskSpec
+from sandmill.rng import Streams
+
+_SIZES = ((24, 24), (20, 30), (24, 28), (22, 32), (28, 24), (20, 34))
+"""Rows and columns of pixels. 400 test pages of the largest give 282,000 answer rows."""
+_FEWEST_DIRT, _MOST_DIRT = 2, 6
+"""Kinds of dirt at hardness 0 and 1, beside faded ink and noise."""
+_STRENGTH = (0.42, 1.05)
+"""Strength of all dirt at hardness 0 and 1, as a share of the ranges below."""
+_RANGES: dict[Trait, tuple[float, float]] = {
+    "stain": (0.1, 0.62), "fold": (0.1, 0.65), "shade": (0.05, 0.5), "rule": (0.1, 0.5), "weave": (0.05, 0.3),
+    "ghost": (0.1, 0.5), "blur": (0.0, 0.15), "specks": (0.0, 16.0),
+}  # fmt: skip
+"""Least and most of each dirt at strength 1."""
+_GRAIN = (0.015, 0.09)
+"""Most noise of a page at strength 0 and 1."""
+_FADED = (0.1, 0.6)
+"""Share of the ink that is lost at strength 1, least and most."""
+_BESIDE: dict[Trait, tuple[Trait, float, float]] = {
+    "stain": ("stain_size", 2.5, 8.0), "fold": ("fold_turn", 0.0, 1.0), "shade": ("shade_turn", 0.0, 1.0),
+    "rule": ("rule_step", 3.5, 7.0), "weave": ("weave_turn", 0.0, 1.0),
+}  # fmt: skip
+"""What else differs between pages that have a dirt, and its range."""
+_STYLES = 2**31
+
+
+def design_pages(
+    slot: Slot, streams: Streams, hardness: float, parent: str | None = None, knobs: Knobs | None = None
+) -> TaskSpec:
+    """Design one task. Hardness takes training pages away, and adds kinds of dirt and makes all of it stronger."""
+    knobs = knobs or Knobs.all_at(hardness)
+    medium, kind = choose_medium(streams), kind_named("image_fields")
+    channel = choose_channel(medium, knobs, streams)
+    columns = tuple(
+        Column(name=one.column, distribution=Uniform(low=0.0, high=1.0), decimals=4)
+        for one in channel.traits
+        if one.column
+    )
+    return TaskSpec(
+        seed_id=slot.seed.id,
+        structure=slot.structure,
+        domain=medium.name,
+        story=_story(medium, streams),
+        target=slot.structure.target,
+        metric=slot.structure.metric,
+        mechanism=Mechanism(columns=columns, terms=(), link=RenderedLink()),
+        sizes=Sizes(
+            train=round(np.interp(knobs.rows, (0, 1), kind.train)), feedback=kind.most_feedback, final=kind.most_final
+        ),
+        wanted=slot.band,
+        hardness=hardness,
+        knobs=knobs,
+        parent=parent,
+        channel=channel,
+    )
+
+
+def choose_medium(streams: Streams) -> FieldsMedium:
+    """Draw the domain of a design."""
+    known: tuple[FieldsMedium, ...] = load_folder("fields", FieldsMedium)
+    return known[int(streams.generator("design").integers(len(known)))]
+
+
+def choose_channel(medium: FieldsMedium, knobs: Knobs, streams: Streams) -> FieldsChannel:
+    """Draw the size of pages, the pen, and the dirt. Knobs set how much dirt there is, not which comes first."""
+    rng = streams.generator("pages")
+    height, width = _SIZES[int(rng.integers(len(_SIZES)))]
+    font, pen = int(rng.integers(2**31)), float(rng.uniform(0.9, 1.2))
+    order = [medium.dirt[place] for place in rng.permutation(len(medium.dirt))]
+    shares = dict(zip(order, rng.uniform(0.85, 1.15, len(order)), strict=True))
+    strength = float(np.interp(knobs.signal, (0, 1), _STRENGTH))
+    count = round(np.interp(knobs.skills, (0, 1), (_FEWEST_DIRT, _MOST_DIRT)))
+    traits = [
+        _ranged("density", *medium.density),
+        _ranged("weight", pen, 1.6 * pen),
+        _ranged("slant", 0.0, 0.25),
+        _ranged("ink", 0.8, 1.0),
+        _ranged("fade", 1 - _FADED[1] * strength, 1 - _FADED[0] * strength),
+        _ranged("grain", 0.01, float(np.interp(knobs.faults, (0, 1), _GRAIN))),
+    ]
+    for dirt in order[:count]:
+        least, most = (edge * strength * shares[dirt] for edge in _RANGES[dirt])
+        traits.append(_ranged(dirt, least, most))
+        if dirt in _BESIDE:
+            traits.append(_ranged(*_BESIDE[dirt]))
+    return FieldsChannel(
+        column=medium.column,
+        meaning=medium.meaning,
+        style=medium.style,
+        height=height,
+        width=width,
+        font=font,
+        is_upright=bool(rng.random() < 0.5),
+        traits=tuple(traits),
+    )
+
+
+def _ranged(trait: Trait, least: float, most: float) -> Ranged:
+    return Ranged(trait=trait, column=trait, least=round(least, 2), most=round(most, 2))
+
+
+def _story(medium: FieldsMedium, streams: Streams) -> Story:
+    return Story(
+        title=medium.title,
+        overview=" ".join(medium.overview),
+        row=medium.row,
+        target=medium.target,
+        target_meaning=medium.target_meaning,
+        column_meanings={medium.column: medium.meaning},
+        style=int(streams.generator("story").integers(1, _STYLES)),
+    )

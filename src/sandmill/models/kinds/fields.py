@@ -1,0 +1,26 @@
+"""Kinds of task that turn a picture into a picture."""
+
+from types import MappingProxyType
+
+from sandmill.models.kinds.kind import Kind
+from sandmill.models.structure import MetricName, Modality, TargetKind
+
+IMAGE_FIELDS = Kind(
+    name="image_fields",
+    modality=Modality.IMAGE,
+    tasks=MappingProxyType({(TargetKind.MASK, MetricName.RMSE): (0.2, 0.4, 0.55, 0.7, 0.9)}),
+    layout="sandmill.layouts.fields:PAGES",
+    channel="sandmill.models.channels.fields:FieldsChannel",
+    designer="sandmill.design.media.fields:design_pages",
+    render="sandmill.synth.media.fields:render_dirty",
+    targets="sandmill.synth.media.fields_oracle:clean_pages",
+    panel="sandmill.calibrate.solvers.fields",
+    train=(140, 100),
+    least_feedback=100,
+    most_feedback=120,
+    least_final=200,
+    most_final=280,
+    pilot=160,
+)
+
+KINDS = (IMAGE_FIELDS,)

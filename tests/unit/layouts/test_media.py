@@ -1,0 +1,198 @@
+"""Item files in folders and archives: reading is the inverse of writing, and a stranger's files are judged first."""
+
+import io
+import zipfile
+
+import polars as pl
+import pytest
+
+from sandmill.layouts.archives import pack
+from sandmill.layouts.copies import Copies
+from sandmill.layouts.media import MediaFiles
+from sandmill.layouts.tables import Tables
+from sandmill.layouts.zipped import ZippedTables
+from sandmill.models.package import TaskFacts
+from sandmill.models.spec import Sizes
+from sandmill.models.structure import MetricName, TargetKind
+
+SIZES = Sizes(train=60, feedback=100, final=100)
+FACTS = TaskFacts(
+    id_column="id",
+    target_column="y",
+    target=TargetKind.BINARY,
+    metric=MetricName.LOG_LOSS,
+    encoding="probability",
+    classes=("0", "1"),
+    submission_columns=("y",),
+)
+
+
+def png(level):
+    """The start of a grey picture of 8 x 8 pixels, and bytes of its own."""
+    return b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x08\0\0\0\x08\x08\0\0\0\0" + bytes([level])
+
+
+def turned(contents):
+    return [content[::-1] for content in contents]
+
+
+def frames(shown=False, only=False):
+    train, test = {"id": [f"a{row:03}" for row in range(60)]}, {"id": [f"b{row:03}" for row in range(200)]}
+    if shown:
+        train["day"], test["day"] = ["2020-01-02", "2020-01-03"] * 30, ["2020-02-02", "2020-02-03"] * 100
+    if only:
+        train["mark"] = [str(row) for row in range(60)]
+    train["picture"], test["picture"] = [png(row) for row in range(60)], [png(255 - row) for row in range(200)]
+    return pl.DataFrame(train | {"y": ["0", "1"] * 30}), pl.DataFrame(test)
+
+
+ARCHIVES = MediaFiles(train_items="train.zip", test_items="test.zip", name="{id}.png")
+FOLDERS = MediaFiles(
+    train_items="train_images/", test_items="test_images/", test_table="test.csv", name="{id}.png", sample="sample.csv"
+)
+SHARED = MediaFiles(train_items="images/", test_items="images/", test_table="test.csv", name="{id}.png")
+NO_TEST_TABLE = MediaFiles(
+    train_items="train/", test_items="test/", train_table="labels.csv", train_only_table="notes.csv", name="{id}.png"
+)
+IN_NAMES = MediaFiles(
+    train_items="train2.zip",
+    test_items="test2.zip",
+    train_table=None,
+    train_name="{shown}_{id}_TRAIN_{label}.png",
+    name="{shown}_{id}_Test.png",
+)
+NESTED = MediaFiles(train_items="train/", test_items="test/", test_table="test.csv", name="{id}/seen.png")
+TWICE = MediaFiles(
+    train_items="train/",
+    test_items="test/",
+    test_table="test.csv",
+    name="{id}.png",
+    copies=(Copies("jpg/train/", "jpg/test/", "{id}.jpg", "tests.unit.layouts.test_media:turned"),),
+)
+CASES = [
+    (ARCHIVES, False, False, {"train.csv", "train.zip", "test.zip"}, False),
+    (FOLDERS, True, True, {"train.csv", "test.csv", "test_images/b000.png"}, False),
+    (SHARED, True, False, {"train.csv", "test.csv", "images/a000.png", "images/b199.png"}, False),
+    (NO_TEST_TABLE, False, True, {"labels.csv", "notes.csv", "train/a059.png", "test/b000.png"}, True),
+    (IN_NAMES, True, False, {"train2.zip", "test2.zip"}, False),
+    (NESTED, True, False, {"train/a000/seen.png", "test/b000/seen.png"}, False),
+    (TWICE, False, False, {"jpg/train/a000.jpg", "jpg/test/b199.jpg", "train/a000.png"}, False),
+]
+
+
+def written(layout, shown=False, only=False):
+    return layout.write(*frames(shown, only), FACTS)
+
+
+def read(layout, files, shown=False, only=False):
+    features = ("day", "picture") if shown else ("picture",)
+    return layout.read(files, FACTS, features, ("mark",) if only else ())
+
+
+@pytest.mark.parametrize(("layout", "shown", "only", "paths", "sorts"), CASES)
+def test_what_is_written_is_read_back_in_whatever_order_the_files_come(layout, shown, only, paths, sorts):
+    files = written(layout, shown, only)
+    assert paths <= files.keys()
+    items = read(layout, dict(reversed(files.items())), shown, only)
+    train, test = frames(shown, only)
+    assert items.faults == ()
+    assert items.train.equals(train)
+    assert items.test.equals(test)
+    assert layout.sorts_ids is sorts
+    assert not layout.shows_target(files, FACTS)
+    if layout is not TWICE:  # its copies are no pictures
+        assert list(layout.excess(files, SIZES)) == []
+
+
+def test_names_of_archives_that_hold_labels_show_the_target():
+    files = written(IN_NAMES, shown=True)
+    assert IN_NAMES.shows_target({**files, "test2.zip": files["train2.zip"]}, FACTS)
+
+
+@pytest.mark.parametrize(
+    ("layout", "change", "fault"),
+    [
+        (FOLDERS, {"train_images/a000.png": None}, "train.csv: pictures without a file (a000)"),
+        (FOLDERS, {"train_images/zzz.png": png(1)}, "train.csv: files of pictures that it does not list (zzz)"),
+        (FOLDERS, {"train_images/1.a.png": png(1)}, "train_images/: files with names of another form (1.a.png)"),
+        (FOLDERS, {"train.csv": None}, "train.csv: the file is not there"),
+        (FOLDERS, {"test.csv": b"id,y\nb000,1\n"}, "test.csv: saw columns id, y; expected id"),
+        (SHARED, {"images/zzz.png": png(1)}, "test.csv: files of pictures that it does not list (zzz)"),
+        (TWICE, {"jpg/test/b000.jpg": b"x"}, "jpg/train/ and jpg/test/: files that are no copies (jpg/test/b000.jpg)"),
+        (ARCHIVES, {"test.zip": None}, "test.zip: the file is not there"),
+    ],
+)  # fmt: skip
+def test_files_that_are_not_as_written_are_faults(layout, change, fault):
+    files = {path: content for path, content in {**written(layout), **change}.items() if content is not None}
+    assert fault in read(layout, files).faults
+
+
+def test_an_archive_with_anything_beside_its_files_is_a_fault():
+    files = written(ARCHIVES)
+    longer = files["test.zip"][:-2] + b"\x01\0!"
+    assert read(ARCHIVES, {**files, "test.zip": longer}).faults[0] == "test.zip: the archive has a comment"
+    assert read(ARCHIVES, {**files, "test.zip": b"told" + files["test.zip"]}).faults == (
+        "test.zip: holds bytes beside its files, or files with attributes of their own",
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "fault"),
+    [
+        ("images/new.png", png(0), "images/ has 261 files; its design has 260"),
+        ("images/a000.png", bytes(2 << 20), "images/ holds files of no bytes, or of more than 1048576"),
+        ("images/a000.png", b"no picture", "images/ holds files that are no PNG of at most 512 pixels a side"),
+        ("train.csv", b"id,y\n", "train.csv has 0 rows; its design has 60"),
+    ],
+)  # fmt: skip
+def test_a_strangers_folder_is_judged_before_a_picture_is_decoded(path, content, fault):
+    faults = [found.partition(" (")[0] for found in SHARED.excess({**written(SHARED), path: content}, SIZES)]
+    assert fault in faults
+
+
+def test_ids_that_cannot_be_file_names_are_refused():
+    train, test = frames()
+    for bad in ("../up", "a.b", "", "a b", ".hidden"):
+        with pytest.raises(ValueError, match="cannot be parts of a file name"):
+            ARCHIVES.write(train, test.with_columns(id=pl.lit(bad)), FACTS)
+    with pytest.raises(ValueError, match="share a folder"):
+        MediaFiles(train_items="all.zip", test_items="all.zip", name="{id}.png")
+
+
+def test_training_tables_may_have_columns_that_test_tables_lack():
+    train, test = frames(shown=True, only=True)
+    train, test = train.drop("picture"), test.drop("picture")
+    tables = Tables(train="labels.csv")
+    files = tables.write(train, test, FACTS)
+    items = tables.read(files, FACTS, ("day",), ("mark",))
+    assert (items.train.equals(train), items.test.equals(test), items.faults) == (True, True, ())
+    assert tables.read(files, FACTS, ("day",)).faults[0].startswith("labels.csv: saw columns id, day, mark, y")
+
+
+ZIPPED = ZippedTables("en_train.csv.zip", "en_test_2.csv.zip", "en_sample_submission_2.csv.zip")
+
+
+def test_zipped_tables_are_quoted_and_read_back():
+    train, test = frames(shown=True)
+    train = train.with_columns(picture=pl.lit('"Да", he said'))
+    test = test.with_columns(picture=pl.lit("a,b"))
+    files = ZIPPED.write(train, test, FACTS)
+    with zipfile.ZipFile(io.BytesIO(files["en_test_2.csv.zip"])) as archive:
+        assert archive.read("en_test_2.csv").startswith(b'"id","day","picture"\n"b000","2020-02-02","a,b"\n')
+    items = ZIPPED.read(files, FACTS, ("day", "picture"))
+    assert (items.train.equals(train), items.test.equals(test), items.faults) == (True, True, ())
+    assert list(ZIPPED.excess(files, SIZES)) == []
+    sample = ZIPPED.pack_sample(b"id,y\nb000,1\n")
+    assert ZIPPED.sample_csv({ZIPPED.sample: sample}) == b'"id","y"\n"b000","1"\n'
+
+
+def test_a_zipped_table_that_would_grow_or_is_not_quoted_is_refused():
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("en_train.csv", b'"a"\n' * (1 << 20))
+    train, test = (frame.with_columns(picture=pl.lit("text")) for frame in frames())
+    bomb = {**ZIPPED.write(train, test, FACTS), "en_train.csv.zip": out.getvalue()}
+    assert next(ZIPPED.excess(bomb, SIZES)).endswith("holds something else than one file without compression")
+    assert ZIPPED.read(bomb, FACTS, ("picture",)).faults[0].startswith("en_train.csv.zip: files with a time")
+    plain = {**bomb, "en_train.csv.zip": pack([("en_train.csv", b"id,picture,y\na,b,0\n")])}
+    assert "cells without quotes" in ZIPPED.read(plain, FACTS, ("picture",)).faults[0]
