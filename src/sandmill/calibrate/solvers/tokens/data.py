@@ -31,7 +31,7 @@ MOST = FIRST.union(
     ("cardinal_and", "commas_and", "cardinal_gen", "cardinal_dat", "year_gen", "year_oh", "ordinal_f_gen"),
     ("ordinal_pre", "decimal_zero", "decimal_unit", "money_plain", "rubles_gen", "percent_gen", "dollars_gen"),
     ("date_dm", "date_md", "long_date_plain", "clock_past", "clock_plain", "measure_gen", "meters", "minutes"),
-    ("roman_the", "roman_gen", "range", "slash_date_gen"),
+    ("roman_the", "roman_gen", "range", "slash_date_gen", "phone"),
 )
 """Readers that people add once they have looked at the tokens."""
 CAPITALS = re.compile(r"[A-ZА-Я]{2,6}|[A-Z][a-z][A-Z]")
