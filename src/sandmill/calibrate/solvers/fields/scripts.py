@@ -53,7 +53,7 @@ def stretch(pages):
 _LEVEL = '''
 def level(pages):
     """Divide each page by a wide median, which is its background."""
-    return pages / np.maximum(ndimage.median_filter(pages, (1, 11, 11), mode="nearest"), 0.05)
+    return pages / np.maximum(ndimage.median_filter(pages, (1, 9, 9), mode="nearest"), 0.05)
 '''
 
 _PATCHES = '''
@@ -136,7 +136,7 @@ for part in (0, 1):
 # Second predictions also see what was first said of the neighbours
 x_train = np.hstack([x_train, patches(first.reshape(dirty.shape))])
 x_test = np.hstack([x_test, patches(first_test.reshape(test.shape))])
-answer = boosted(x_train, y, x_test, 80, 40_000)
+answer = boosted(x_train, y, x_test, 70, 32_000)
 save(answer.reshape(test.shape))
 """
 
