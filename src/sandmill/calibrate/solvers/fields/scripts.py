@@ -191,7 +191,7 @@ _SCRIPTS: tuple[tuple[Rung, str, tuple[str, ...]], ...] = (
 )
 
 
-def ladder(facts: TaskFacts) -> tuple[Candidate, ...]:
+def ladder(facts: TaskFacts, data: object) -> tuple[Candidate, ...]:
     """Return the scripts that may be published with a task, the preferred ones of each rung first."""
     return tuple(Candidate(rung, approach, _source(facts, approach, parts)) for rung, approach, parts in _SCRIPTS)
 
