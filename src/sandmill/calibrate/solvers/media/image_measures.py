@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from sandmill.calibrate.solvers.media.image_files import read_pictures, reading_lines
+from sandmill.calibrate.solvers.media.memo import once
 from sandmill.models.channels import Cue
 from sandmill.models.channels.sights import sights_of
 from sandmill.models.package import TaskFacts
@@ -316,3 +317,6 @@ MEASURES = {
     )
 }  # fmt: skip
 _SHARED = (index_of, box_of, thing_of, middle, area, across, pieces, spreads, inside, extent_across)
+
+
+estimates = once(estimates)
