@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from sandmill.calibrate.solvers.media import audio_files
+from sandmill.calibrate.solvers.media.memo import once
 from sandmill.models.package import TaskFacts
 
 _READING = """\
@@ -63,3 +64,6 @@ def mel_bands(pitches: np.ndarray, count: int) -> np.ndarray:
     low, middle, high = (700 * np.expm1(edges[k : count + k])[:, None] for k in range(3))
     rising, falling = (pitches - low) / (middle - low), (high - pitches) / (high - middle)
     return np.maximum(np.minimum(rising, falling), 0)
+
+
+spectrogram = once(spectrogram)
