@@ -288,7 +288,7 @@ def which_box(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, mo
     return np.argmax([box_of(values, box).mean(axis=(1, 2)) for box in boxes], axis=0).astype(float)
 
 
-def which_colour(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: list[float]) -> np.ndarray:
+def which_colour(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: list[str]) -> np.ndarray:
     """Number of the colour whose index is largest in the box."""
     return np.argmax([box_of(index_of(pixels, one), boxes[0]).mean(axis=(1, 2)) for one in more], axis=0).astype(float)
 
@@ -298,7 +298,7 @@ def steps(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: 
     return np.digitize(area(pixels, colour, cut, boxes, more), more).astype(float)
 
 
-MEASURES = {
+MEASURES: dict[str, Any] = {
     function.__name__: function
     for function in (
         level, middle, hue, slope, stripes, rough, area, across, down, right_end, lower_end, tip_across, pieces, piece,
