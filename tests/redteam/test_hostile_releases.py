@@ -63,7 +63,7 @@ PATHS = {
     "letter case": ("train.csv", "TRAIN.csv"),
     "twice": ("train.csv", "train.csv"),
     "a file and a folder": ("a", "a/b"),
-    "too many": tuple(f"file{number}" for number in range(100)),
+    "too many": tuple(f"file{number}" for number in range(10_001)),
 }
 PARTS = {
     "up": "../../../../../../etc/passwd",

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 _FIELDS = ("id", "label", "shown")
+SHOWN_CELL = "<cell>"
+"""What stands for the column of `{shown}` in descriptions of names, since layouts do not know which it is."""
 _PLAIN, _DOTTED = "[A-Za-z0-9_][A-Za-z0-9_-]*", "[A-Za-z0-9_][A-Za-z0-9_.-]*"
 """Patterns of a part of a name, so that it is a plain file name on every system. Ids that are whole file names have
 dots."""

@@ -9,7 +9,7 @@ from sandmill.errors import name_some
 from sandmill.layouts.archives import archive_excess, pack, unpack
 from sandmill.layouts.base import DESCRIPTION, SAMPLE, Items, Layout, target_word, targets_in_words
 from sandmill.layouts.copies import Copies
-from sandmill.layouts.file_names import NameTemplate, template
+from sandmill.layouts.file_names import SHOWN_CELL, NameTemplate, template
 from sandmill.layouts.item_files import MAX_FILE_BYTES, TEXTS, item_fault
 from sandmill.layouts.tables import csv_bytes, header_shows_target, read_csv, require_columns, table_excess
 from sandmill.models.package import TaskFacts
@@ -53,6 +53,8 @@ class MediaFiles(Layout):
     item: str = "picture"
     cell: str = "PNG picture"
     sample: str = SAMPLE
+    shown: str = "cell"
+    """What a description calls the cell in the names of files."""
     copies: tuple[Copies, ...] = ()
     tells_names: bool = True
     """Whether descriptions always say how the files are named, not only those without a style."""
@@ -251,7 +253,7 @@ class MediaFiles(Layout):
         return self._naming(facts) if self.tells_names else {}
 
     def _naming(self, facts: TaskFacts) -> dict[str, str]:
-        names = {"id": facts.id_column, "label": facts.target_column, "shown": "cell"}
+        names = {"id": facts.id_column, "label": facts.target_column, "shown": SHOWN_CELL.strip("<>")}
         return {place: f"each named `{template(name).described(names)}`" for place, _, name in self._places}
 
     def _parts(self, facts: TaskFacts, shown: tuple[str, ...], only: tuple[str, ...]) -> tuple[_Part, _Part]:

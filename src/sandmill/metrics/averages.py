@@ -63,8 +63,8 @@ def right_texts(truth: Array, prediction: Array) -> tuple[Floats, Floats]:
 
     Arrays have shape (items, places), None after the last place of an item.
     """
-    is_place = np.not_equal(truth, None).astype(np.bool_)
-    right = np.equal(truth, prediction).astype(np.bool_) & is_place
+    is_place = np.asarray(truth != np.array(None), dtype=np.bool_)
+    right = np.asarray(truth == prediction, dtype=np.bool_) & is_place
     axes = tuple(range(1, truth.ndim))
     return right.sum(axis=axes, dtype=np.float64), is_place.sum(axis=axes, dtype=np.float64)
 

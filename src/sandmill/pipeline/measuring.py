@@ -146,8 +146,8 @@ def sized(spec: TaskSpec, sizing: Sizing) -> TaskSpec:
 def _stated(pilot: Pilot, secret: bytes, replicate: int) -> Stated:
     """Return the facts that the texts of the task state. They do not depend on the size of its test."""
     cues = pilot.spec.channel.cues if pilot.spec.channel else ()
-    # Readers measure what cues say; a panel of its own has none.
-    if pilot.spec.kind.panel or (not pilot.spec.hints and not cues):
+    # Where medals follow by ranks, nobody reads.
+    if pilot.spec.kind.medals != "milestones" or not (pilot.spec.hints or cues):
         return Stated(())
     smallest = Sizes(train=pilot.spec.sizes.train, feedback=100, final=100)
     spec = pilot.spec.model_copy(update={"sizes": smallest})
@@ -163,7 +163,7 @@ def _scripts(folder: Path, contest: Contest, rendered: Rendered) -> "tuple[Scrip
     spec, facts, answers = rendered.package.spec, rendered.package.facts, rendered.answers
     test = GradedTest(answers.truth, answers.is_final, get_metric(facts.metric), answers.is_scored)
     if spec.kind.panel:
-        return write_own_ladder(folder, facts, answers, test)
+        return write_own_ladder(contest.panel, folder, facts, answers, test)
     reader = contest.reader
     if reader is None and spec.kind.medals == "milestones":
         reader = insight_table(folder, facts, spec.mechanism)

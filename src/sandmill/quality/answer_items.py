@@ -63,6 +63,7 @@ def answers_by_item(path: str, frame: pl.DataFrame, facts: TaskFacts, part: str,
     if not frame[part].equals(items[part].gather(np.repeat(np.arange(len(ids)), each))):
         faults.append(f"{path}: rows of one item are of several parts")
     cells = frame[facts.target_column]
+    told: Sequence[str | None]
     match facts.encoding:
         case "pairs":
             told = _labels(cells.to_list(), facts)
@@ -110,8 +111,8 @@ def _means(cells: Sequence[str | None], width: int) -> list[str | None]:
     if not all(cell and _NUMBER.fullmatch(cell) for cell in cells):
         return [None] * (len(cells) // width)
     values = np.array(cells, dtype=np.float64).reshape(-1, width)
-    is_fit = (values <= 1).all(axis=1)
-    return [f"{mean:.6f}" if fits else None for mean, fits in zip(values.mean(axis=1), is_fit, strict=True)]
+    fits = np.asarray(values.max(axis=1) <= 1)
+    return [f"{mean:.6f}" if fit else None for mean, fit in zip(values.mean(axis=1), fits, strict=True)]
 
 
 def _sums(lengths: Sequence[int], starts: Sequence[int]) -> list[str]:

@@ -15,6 +15,7 @@ from sandmill.models.calibration import RUNG_FILES
 from sandmill.models.columns import Categorical
 from sandmill.models.faults import Missing
 from sandmill.quality.dependence import Array, Levels, clustering_p_value, correlate_ranks, level
+from sandmill.quality.media.fields import pair_findings
 from sandmill.quality.note_values import note_values
 from sandmill.quality.package_tables import ANSWERS, PART, PackageTables
 from sandmill.quality.targets import Target, name_target
@@ -59,6 +60,9 @@ def check_items(tables: PackageTables) -> Iterator[str]:
     kind, channel = tables.spec.kind, tables.spec.channel
     if kind.gate and channel:
         yield from kind.load("gate")(tables.items.train[channel.column], tables.items.test[channel.column])
+    if channel and channel.target_shape:
+        target = tables.items.train[tables.facts.target_column]
+        yield from pair_findings(tables.items.train[channel.column], target, tables.items.test[channel.column])
 
 
 def check_ids(tables: PackageTables) -> Iterator[str]:

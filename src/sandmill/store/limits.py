@@ -52,5 +52,5 @@ MAX_FUNNEL_BYTES = 4096
 MAX_DEPTH = 16
 """Folders within each other in a dataset; those of a release have 3."""
 
-MAX_TASK_FILES = 8_192
-"""Files of one half of a task; usual are four, and a file for each of 3,000 items where items lie in folders."""
+MAX_TASK_FILES = 10_000
+"""Files of one half of a task; usual are four, and usually 3,000 where items lie in folders."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from sandmill.layouts.base import Layout, layout_of
+from sandmill.layouts.file_names import SHOWN_CELL
 from sandmill.metrics import get_metric
 from sandmill.metrics.forms import form_of
 from sandmill.metrics.forms.base import listed
@@ -60,6 +61,8 @@ def _path(name: str) -> str:
 def _files(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> str:
     told = _told_contents(spec, facts, layout, words) if words.style else {}
     rows = [(_path(name), told.get(name, content)) for name, content in layout.contents(facts, spec.file_sizes)]
+    if spec.channel and spec.channel.shown:
+        rows = [(path, content.replace(SHOWN_CELL, f"<{spec.channel.shown[0]}>")) for path, content in rows]
     rows += [(_path(name), content) for name, content in further_files(spec, layout.item)]
     rows.append((_path(layout.sample), words.say("file_sample", item=layout.item)))
     shown = {

@@ -32,6 +32,7 @@ _MODULES = {
 }
 """Names of scikit-learn that scripts use, with the module to import each from."""
 _STANDARD = {
+    "json": "import json",
     "Path": "from pathlib import Path",
     "re": "import re",
     "struct": "import struct",

@@ -16,16 +16,16 @@ _SIZES = ((24, 24), (20, 30), (24, 28), (22, 32), (28, 24), (20, 34))
 """Rows and columns of pixels. 400 test pages of the largest give 282,000 answer rows."""
 _FEWEST_DIRT, _MOST_DIRT = 2, 6
 """Kinds of dirt at hardness 0 and 1, beside faded ink and noise."""
-_STRENGTH = (0.42, 1.05)
+_STRENGTH = (0.42, 1.25)
 """Strength of all dirt at hardness 0 and 1, as a share of the ranges below."""
 _RANGES: dict[Trait, tuple[float, float]] = {
     "stain": (0.1, 0.62), "fold": (0.1, 0.65), "shade": (0.05, 0.5), "rule": (0.1, 0.5), "weave": (0.05, 0.3),
     "ghost": (0.1, 0.5), "blur": (0.0, 0.15), "specks": (0.0, 16.0),
 }  # fmt: skip
 """Least and most of each dirt at strength 1."""
-_GRAIN = (0.015, 0.09)
-"""Most noise of a page at strength 0 and 1."""
-_FADED = (0.1, 0.6)
+_GRAIN = (0.02, 0.11)
+"""Most noise of a page at hardness 0 and 1."""
+_FADED = (0.1, 0.58)
 """Share of the ink that is lost at strength 1, least and most."""
 _BESIDE: dict[Trait, tuple[Trait, float, float]] = {
     "stain": ("stain_size", 2.5, 8.0), "fold": ("fold_turn", 0.0, 1.0), "shade": ("shade_turn", 0.0, 1.0),

@@ -11,9 +11,9 @@ BLUR = 0.04
 """In angstrom: as much as heat moves atoms."""
 
 
-def choose_medium(streams: Streams) -> GeometryMedium:
-    """Draw the domain of a design."""
-    return draw_medium("geometry", GeometryMedium, streams)
+def choose_medium(place: float) -> GeometryMedium:
+    """Return the domain of a design by its place among all."""
+    return draw_medium("geometry", GeometryMedium, place)
 
 
 def choose_channel(medium: GeometryMedium, columns: Sequence[Column], streams: Streams) -> GeometryChannel:

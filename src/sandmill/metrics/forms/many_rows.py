@@ -284,7 +284,7 @@ class Strings(AnswerForm):
 
 
 def _is_place(values: Array) -> NDArray[np.bool_]:
-    return np.asarray(np.not_equal(values, None), dtype=np.bool_)
+    return np.asarray(values != np.array(None), dtype=np.bool_)
 
 
 def _texts(cells: Sequence[str]) -> Array:

@@ -8,11 +8,12 @@ from sandmill.models.structure import MetricName, Modality, TargetKind
 IMAGE_FIELDS = Kind(
     name="image_fields",
     modality=Modality.IMAGE,
-    tasks=MappingProxyType({(TargetKind.MASK, MetricName.RMSE): (0.2, 0.4, 0.55, 0.7, 0.9)}),
+    tasks=MappingProxyType({(TargetKind.MASK, MetricName.RMSE): (0.13, 0.22, 0.41, 0.60, 0.80)}),
     layout="sandmill.layouts.fields:PAGES",
     channel="sandmill.models.channels.fields:FieldsChannel",
     designer="sandmill.design.media.fields:design_pages",
     render="sandmill.synth.media.fields:render_dirty",
+    gate="sandmill.quality.media.fields:page_findings",
     targets="sandmill.synth.media.fields_oracle:clean_pages",
     panel="sandmill.calibrate.solvers.fields",
     train=(140, 100),

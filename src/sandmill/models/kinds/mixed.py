@@ -23,4 +23,46 @@ TABLE_GEOMETRY = Kind(
     pilot=1000,
 )
 
+_PICTURES = MappingProxyType(
+    {
+        "reader": "sandmill.calibrate.solvers.media.image_features",
+        "measures": "sandmill.calibrate.solvers.media.image_measures",
+        "channel": "sandmill.models.channels.images:ImageChannel",
+        "render": "sandmill.synth.media.images:render_images",
+        "gate": "sandmill.quality.media.images:image_findings",
+        "hidden": 0.4,
+    }
+)
+TABLE_IMAGE = Kind(
+    name="table_image",
+    modality=Modality.MIXED,
+    tasks=MappingProxyType({(TargetKind.MULTICLASS, MetricName.LOG_LOSS): (0.6, 0.7, 0.8, 0.88, 0.95)}),
+    layout="sandmill.layouts.mixed:TABLE_IMAGE",
+    design="sandmill.design.media.mixed:TABLE_IMAGE",
+    train=(200, 140),
+    classes=(12, 30),
+    least_feedback=600,
+    most_feedback=900,
+    least_final=900,
+    most_final=1800,
+    pilot=1000,
+    **_PICTURES,
+)
+IMAGE_PATIENTS = Kind(
+    name="image_patients",
+    modality=Modality.MIXED,
+    tasks=MappingProxyType({(TargetKind.BINARY, MetricName.ROC_AUC): (0.3, 0.4, 0.5, 0.6, 0.8)}),
+    layout="sandmill.layouts.mixed:IMAGE_PATIENTS",
+    design="sandmill.design.media.mixed:IMAGE_PATIENTS",
+    id_column="image_name",
+    train=(200, 150),
+    largest_class=0.95,
+    least_feedback=900,
+    most_feedback=1400,
+    least_final=1400,
+    most_final=2800,
+    pilot=2000,
+    **_PICTURES,
+)
+
 KINDS = (TABLE_GEOMETRY,)

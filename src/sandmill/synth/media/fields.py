@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from sandmill.layouts.fields import grey_png
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.channels.fields import FieldsChannel, Trait
+from sandmill.rng import Streams
 from sandmill.synth.media.marks import MOST_NUMBERS, Pages, darkness_of, strokes_of
 
 LEVELS = 255
@@ -52,8 +53,15 @@ def render_dirty(channel: FieldsChannel, latents: Mapping[str, Floats], row_numb
 
 
 def scan(channel: FieldsChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> Scans:
-    """Draw pages and what the scanner saw of them."""
-    traits = _Traits(channel, latents, row_numbers)
+    """Draw pages and what the scanner saw of them. Items and targets of the same rows are drawn once."""
+    latent = tuple((name, np.asarray(values, dtype=np.float64).tobytes()) for name, values in sorted(latents.items()))
+    return _scan(channel, latent, row_numbers.streams, row_numbers.numbers.tobytes())
+
+
+@lru_cache(maxsize=3)
+def _scan(channel: FieldsChannel, latent: tuple[tuple[str, bytes], ...], streams: Streams, numbers: bytes) -> Scans:
+    latents = {name: np.frombuffer(values) for name, values in latent}
+    traits = _Traits(channel, latents, RowNumbers(streams, np.frombuffer(numbers, dtype=np.int64)))
     covered = traits.page("front")
     clean = np.rint(LEVELS * (1 - traits["ink"] * covered)) / LEVELS
     light = np.clip(PAPER * _light(traits), 0.02, 1)

@@ -4,6 +4,7 @@ Each pixel is predicted as if the rest of the clean page were known. This bounds
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.channels.fields import FieldsChannel
+from sandmill.rng import Streams
 from sandmill.synth.media.fields import LEVELS, Scans, scan
 from sandmill.synth.targets import RenderedTargets
 
@@ -20,6 +22,8 @@ _BINS = 12
 """Bins of the mean darkness of the pixels beside and across from a pixel."""
 _ROUNDING = 1 / (LEVELS * np.sqrt(12))
 """Standard deviation of the error of rounding to 256 levels."""
+_REFERENCES = 200
+"""Pages on which it is measured how dark a pixel is by what is around it."""
 _FLOOR = 0.02
 """Pseudo-counts of a value in each bin, spread evenly."""
 
@@ -34,14 +38,20 @@ def clean_pages(channel: FieldsChannel, latents: Mapping[str, Floats], row_numbe
     """
     pages = scan(channel, latents, row_numbers)
     flat = (len(pages.clean), -1)
-    return RenderedTargets(pages.clean.reshape(flat), best_prediction(pages).reshape(flat), "latents")
+    best = best_prediction(pages, prior_table(channel))
+    return RenderedTargets(pages.clean.reshape(flat), best.reshape(flat), "latents")
 
 
-def best_prediction(pages: Scans) -> Floats:
-    """Return the posterior mean of each pixel of the clean pages, given all others and what the scanner saw."""
+def best_prediction(pages: Scans, table: Floats) -> Floats:
+    """Return the posterior mean of each pixel of the clean pages, given all others and what the scanner saw.
+
+    Args:
+        pages: clean pages and what is known of the dirt.
+        table: chance of each darkness by what is around a pixel.
+    """
     darkness = 1 - pages.clean
     sight, precision = _sight(pages, darkness)
-    table, place = _prior(darkness)
+    place = _around(darkness)
     values = np.linspace(0, 1, _VALUES)
     best = np.empty(darkness.size)
     sight, precision, place = sight.ravel(), precision.ravel(), place.ravel()
@@ -73,13 +83,22 @@ def _beside(pages: Floats, edge: float | None = None) -> Floats:
     return np.asarray(padded[:, :-2, 1:-1] + padded[:, 2:, 1:-1] + padded[:, 1:-1, :-2] + padded[:, 1:-1, 2:])
 
 
-def _prior(darkness: Floats) -> tuple[Floats, NDArray[np.intp]]:
-    """Return the chance of each darkness by what is around a pixel, and the row of that table for each pixel."""
+@lru_cache(maxsize=4)
+def prior_table(channel: FieldsChannel) -> Floats:
+    """Return the chance of each darkness of a pixel by what is around it, measured on pages of no task."""
+    rows = RowNumbers.of(Streams(b"pages of no task", "prior"), range(_REFERENCES))
+    darkness = 1 - scan(channel, {}, rows).clean
+    level = np.rint(darkness * (_VALUES - 1)).astype(np.intp)
+    counts = np.bincount((_around(darkness) * _VALUES + level).ravel(), minlength=_BINS**2 * _VALUES)
+    table = counts.reshape(_BINS**2, _VALUES) + _FLOOR
+    return np.asarray(table / table.sum(axis=1, keepdims=True))
+
+
+def _around(darkness: Floats) -> NDArray[np.intp]:
+    """Return a number for each pixel that says how dark the pixels beside and across from it are."""
     padded = np.pad(darkness, ((0, 0), (1, 1), (1, 1)), mode="edge")
     corners = padded[:, :-2, :-2] + padded[:, 2:, 2:] + padded[:, :-2, 2:] + padded[:, 2:, :-2]
-    bins = [np.minimum((total / 4 * _BINS).astype(np.intp), _BINS - 1) for total in (_beside(darkness), corners)]
-    place = bins[0] * _BINS + bins[1]
-    level = np.rint(darkness * (_VALUES - 1)).astype(np.intp)
-    counts = np.bincount((place * _VALUES + level).ravel(), minlength=_BINS**2 * _VALUES)
-    table = counts.reshape(_BINS**2, _VALUES) + _FLOOR
-    return table / table.sum(axis=1, keepdims=True), place
+    beside, across = (
+        np.minimum((total / 4 * _BINS).astype(np.intp), _BINS - 1) for total in (_beside(darkness), corners)
+    )
+    return np.asarray(beside * _BINS + across)

@@ -135,8 +135,8 @@ def steady(band: np.ndarray, bins: tuple, seconds: float, noise: tuple) -> np.nd
 def length(band: np.ndarray, bins: tuple, seconds: float, noise: tuple) -> np.ndarray:
     """Duration of one call: the time for which it is loud, by the number of calls."""
     power = smoothed(band, 17)
-    is_loud = power > 0.35 * np.quantile(power, 0.97, axis=1, keepdims=True)
-    return 1.2 * is_loud.mean(axis=1) * seconds / (1 + repeats(band, bins, seconds, noise))
+    is_loud = power > 0.4 * np.quantile(power, 0.98, axis=1, keepdims=True)
+    return 1.3 * is_loud.mean(axis=1) * seconds / (1 + repeats(band, bins, seconds, noise))
 
 
 def repeats(band: np.ndarray, bins: tuple, seconds: float, noise: tuple) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from sandmill.calibrate.solvers.media.image_files import read_pictures, reading_lines
+from sandmill.calibrate.solvers.media.memo import once
 from sandmill.models.channels import Cue
 from sandmill.models.channels.sights import sights_of
 from sandmill.models.package import TaskFacts
@@ -253,6 +254,14 @@ def columns_of(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, m
     return np.digitize(count, more).astype(float)
 
 
+def jag(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: list[float]) -> np.ndarray:
+    """How much the width of the thing changes from row to row and back, as a share of its mean width."""
+    width = thing_of(pixels, colour, cut, boxes).sum(axis=2).astype(float)
+    turns = np.abs(width[:, :-4] - 2 * width[:, 2:-2] + width[:, 4:])
+    is_inside = (width[:, :-4] > 0) & (width[:, 4:] > 0)
+    return (turns * is_inside).sum(axis=1) / np.maximum(width.sum(axis=1), 1)
+
+
 def tip_across(pixels: np.ndarray, colour: str, cut: float, boxes: np.ndarray, more: list[float]) -> np.ndarray:
     """Place of the lowest pixels of the thing from left to right; the middle where there is none."""
     thing = thing_of(pixels, colour, cut, boxes)
@@ -303,8 +312,11 @@ MEASURES: dict[str, Any] = {
     for function in (
         level, middle, hue, slope, stripes, rough, area, across, down, right_end, lower_end, tip_across, pieces, piece,
         amount, inside, tint_inside, aspect, form, extent_across, extent_down, fullness,
-        columns_of,
+        columns_of, jag,
         which_box, which_colour, steps,
     )
 }  # fmt: skip
 _SHARED = (index_of, box_of, thing_of, middle, area, across, pieces, spreads, inside, extent_across, right_end)
+
+
+estimates = once(estimates)

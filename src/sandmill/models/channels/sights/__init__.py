@@ -8,7 +8,7 @@ from sandmill.models.channels.sights.sight import Sight
 
 __all__ = ["Scene", "Sight", "sights_of"]
 
-Scene = Literal["objects", "ground", "fundus", "glyphs", "tissue", "leaf", "chest"]
+Scene = Literal["objects", "ground", "fundus", "glyphs", "tissue", "leaf", "chest", "outline", "mole"]
 """What pictures are of: one module here, and one of the same name that draws it."""
 
 

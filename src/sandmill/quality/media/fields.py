@@ -1,0 +1,59 @@
+"""Look for faults in pages that are to be cleaned."""
+
+from collections.abc import Iterator
+from io import BytesIO
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sandmill.errors import count
+from sandmill.quality.media.images import image_findings
+
+_LEAST_ALIGNED = 0.9
+"""Share of training pages whose clean copy resembles them more than that of any other page tried."""
+_OTHERS = 5
+"""Clean pages that each dirty page is compared with."""
+
+
+def page_findings(train: pl.Series, test: pl.Series) -> Iterator[str]:
+    """Check the files of dirty pages, as those of all pictures.
+
+    Args:
+        train: PNG files of the training pages.
+        test: PNG files of the test pages.
+    """
+    yield from image_findings(train, test)
+
+
+def pair_findings(train: pl.Series, cleaned: pl.Series, test: pl.Series) -> Iterator[str]:
+    """Check that clean training pages belong to the dirty ones of the same name, and that no test page is clean.
+
+    Args:
+        train: PNG files of the dirty training pages.
+        cleaned: pixels of the clean training pages, one byte each, in the same order.
+        test: PNG files of the test pages.
+    """
+    dirty, tested = _centred(_pixels(train)), _pixels(test)
+    raw = np.stack([np.frombuffer(page, dtype=np.uint8) for page in cleaned]).astype(np.float64)
+    clean = _centred(raw)
+    own = (dirty * clean).sum(axis=1)
+    others = np.max([(dirty * np.roll(clean, shift, axis=0)).sum(axis=1) for shift in range(1, _OTHERS + 1)], axis=0)
+    if (aligned := float((own > others).mean())) < _LEAST_ALIGNED:
+        yield f"{aligned:.0%} of the training pages resemble their own clean copy most; at least {_LEAST_ALIGNED:.0%}"
+    same = {page.tobytes() for page in raw.astype(np.uint8)}
+    if known := sum(page.tobytes() in same for page in tested.astype(np.uint8)):
+        yield f"{count(known, 'test page')} equal to a clean training page"
+
+
+def _pixels(pages: pl.Series) -> NDArray[np.float64]:
+    from PIL import Image
+
+    return np.stack([np.asarray(Image.open(BytesIO(page)), dtype=np.float64).ravel() for page in pages])
+
+
+def _centred(pages: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return pages of mean 0 and length 1, without what all pages have in common."""
+    pages = pages - pages.mean(axis=0)
+    pages -= pages.mean(axis=1, keepdims=True)
+    return np.asarray(pages / np.maximum(np.linalg.norm(pages, axis=1, keepdims=True), 1e-9))
