@@ -1,1 +1,1 @@
-"""Designs of what stands between a mechanism and items that are no rows of a table."""
+"""Designs of what stands between a mechanism and the items of a task."""
