@@ -54,7 +54,8 @@ def spectrogram(sounds: np.ndarray, width: int = 128) -> np.ndarray:
     """Return powers (recordings, moments, frequencies) of windows that overlap by half."""
     starts = np.arange(0, sounds.shape[1] - width + 1, width // 2)
     frames = sounds[:, starts[:, None] + np.arange(width)] * np.hanning(width)
-    return np.abs(np.fft.rfft(frames, axis=2)) ** 2
+    powers: np.ndarray = np.abs(np.fft.rfft(frames, axis=2)) ** 2
+    return powers
 
 
 def mel_bands(pitches: np.ndarray, count: int) -> np.ndarray:
