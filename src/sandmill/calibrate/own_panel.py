@@ -5,7 +5,7 @@ The module holds
 - `ENTRIES`: a tuple of `calibrate.panel.Entry`, the trivial one named `prior`,
 - `read(folder, facts)`: the public files as its solvers need them, with a field `shape`: items and places of an answer,
 - a function for each entry, from what `read` returns to a prediction of that shape,
-- `ladder(facts)`: the `Candidate` scripts, in the order of preference.
+- `ladder(facts, data)`: the `Candidate` scripts, in the order of preference.
 """
 
 from collections.abc import Sequence
@@ -90,13 +90,16 @@ class Candidate:
     source: str
 
 
-def write_own_ladder(folder: Path, facts: TaskFacts, answers: Answers, test: GradedTest) -> tuple[Script, ...]:
+def write_own_ladder(
+    panel: Panel, folder: Path, facts: TaskFacts, answers: Answers, test: GradedTest
+) -> tuple[Script, ...]:
     """Write the scripts of a task: reference, competent, naive.
 
     The reference is the candidate that is best on the feedback part. Each lower rung takes its first candidate that
     falls short of the script above on the final part, else its last.
 
     Args:
+        panel: of the task.
         folder: holds the public files.
         facts: what the task asks for.
         answers: whose items and answer rows a submission must have.
@@ -105,7 +108,7 @@ def write_own_ladder(folder: Path, facts: TaskFacts, answers: Answers, test: Gra
     Raises:
         ItemRejected: `script_failed`, if no candidate of a rung gives a valid submission.
     """
-    found: list[Candidate] = list(kind_named(facts.kind).load("panel").ladder(facts))
+    found: list[Candidate] = list(kind_named(facts.kind).load("panel").ladder(facts, panel.table))
     chosen: list[_Tried] = []
     for rung in Rung:
         tries = (_Tried(one, folder, facts, answers) for one in found if one.rung is rung)

@@ -21,6 +21,7 @@ CLIP_ARCHIVE = MediaFiles(
     item="clip",
     cell="AIFF sound",
     sample="sampleSubmission.csv",
+    shown="day",
 )
 
 _NAME_LENGTH = 12

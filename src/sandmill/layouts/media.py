@@ -53,6 +53,8 @@ class MediaFiles(Layout):
     item: str = "picture"
     cell: str = "PNG picture"
     sample: str = SAMPLE
+    shown: str = "cell"
+    """What a description calls the cell in the names of files."""
     copies: tuple[Copies, ...] = ()
     tells_names: bool = True
     """Whether descriptions always say how the files are named, not only those without a style."""

@@ -39,7 +39,7 @@ class TextsLast(Tables):
                 tables[place] = table.select(facts.id_column, *cells, *targets)
             elif table is not None:
                 faults.append(f"{path}: its columns are not targets, other cells and {facts.id_column}, in this order")
-        return items_of_tables(self, *tables, facts, features, only_in_training, faults)
+        return items_of_tables(self, tables[0], tables[1], facts, features, only_in_training, faults)
 
 
 def _turned(columns: list[str], facts: TaskFacts) -> list[str]:

@@ -60,11 +60,11 @@ class Contest:
         self.panel: Panel = open_panel(folder, facts, earlier.panel if earlier else None)
         self.reader: Any = None
         """The table of a reader; None if nothing is stated."""
-        if stated:
+        if stated and not kind_named(facts.kind).panel:
             self.reader = read_table(self.panel, folder, stated, earlier.reader if earlier else None)
         if like:
             take_weights(self.panel.table, like.panel.table)
-            if stated:
+            if self.reader is not None:
                 take_weights(self.reader, like.reader)
 
     def run(self, names: Sequence[str]) -> list[PanelRun]:

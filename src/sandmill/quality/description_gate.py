@@ -1,5 +1,6 @@
 """Gate on the description: it says all that a solver needs, and nothing about how the data were generated."""
 
+import csv
 import re
 from collections.abc import Iterator, Mapping
 
@@ -96,12 +97,13 @@ def _check_example(tables: PackageTables, section: str) -> Iterator[str]:
     if found is None:
         yield f"{DESCRIPTION}: its submission section shows no csv block"
         return
-    shown = found[1].splitlines()
+    # The cells are compared, since some samples have them in quotes.
+    shown = list(csv.reader(found[1].splitlines()))
     name = tables.layout.sample
-    sample = tables.layout.sample_csv(tables.package.public).decode(errors="replace").splitlines()
+    sample = list(csv.reader(tables.layout.sample_csv(tables.package.public).decode(errors="replace").splitlines()))
     if shown[:1] != sample[:1]:
         yield f"{DESCRIPTION}: the header of its submission example is not that of {name}"
-    examples = [line for line in shown[1:] if line.strip(" .")]
+    examples = [cells for cells in shown[1:] if "".join(cells).strip(" .")]
     if len(examples) < min(EXAMPLE_LINES, len(sample) - 1) or examples != sample[1 : 1 + len(examples)]:
         yield f"{DESCRIPTION}: the lines of its submission example are not the first lines of {name}"
 

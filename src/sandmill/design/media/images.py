@@ -57,7 +57,15 @@ class ImageDesign:
 IMAGE_ARCHIVE = ImageDesign(kind="image_archive", file="png", sides=(20, 22))
 IMAGE_LABELS = ImageDesign(kind="image_labels", file="jpg", sides=(28,), turn=(0.0, 3.0), blur=(0.0, 0.3))
 IMAGE_GRADES = ImageDesign(kind="image_grades", file="png", sides=(24,))
-IMAGE_CLASSES = ImageDesign(kind="image_classes", file="jpg", sides=(28, 30))
+IMAGE_CLASSES = ImageDesign(
+    kind="image_classes",
+    file="jpg",
+    sides=(32,),
+    grain=(2.0, 5.0),
+    lighting=(0.0, 0.05),
+    occlusion=(0.0, 0.05),
+    blur=(0.0, 0.2),
+)
 IMAGE_TILES = ImageDesign(kind="image_tiles", file="tif", sides=(24,), turn=(0.0, 3.0))
 IMAGE_FLAGS = ImageDesign(kind="image_flags", file="jpg", sides=(30, 32))
 IMAGE_NOTES = ImageDesign(kind="image_notes", file="jpg", sides=(32, 36), blur=(0.0, 0.15), is_grey=True)

@@ -40,7 +40,14 @@ IMAGE_GRADES = _kind(
     id_column="id_code",
 )
 IMAGE_CLASSES = _kind(
-    "image_classes", TargetKind.MULTICLASS, MetricName.LOG_LOSS, (0.5, 0.6, 0.7, 0.8, 0.95), classes=(12, 20)
+    "image_classes",
+    TargetKind.MULTICLASS,
+    MetricName.LOG_LOSS,
+    (0.5, 0.6, 0.7, 0.8, 0.95),
+    classes=(12, 16),
+    train=(200, 160),
+    hidden=0.1,
+    most_final=3000,
 )
 IMAGE_TILES = _kind("image_tiles", TargetKind.BINARY, MetricName.ROC_AUC, (0.35, 0.40, 0.46, 0.58, 0.80))
 IMAGE_FLAGS = _kind(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from math import frexp
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,8 @@ from sandmill.models.channels.audio import LEVELS, MOST_MARKS, AudioChannel, Hea
 
 Sound = NDArray[np.float32]
 """Amplitudes of shape (recordings, samples), full scale 1."""
+Numbers: TypeAlias = NDArray[np.floating[Any]]
+"""A number for each recording."""
 Shown = Mapping[Trait, Floats]
 """For each trait: how much of it each recording shows, from 0 to 1; for categories, a whole number."""
 
@@ -91,8 +94,8 @@ def _mix(channel: AudioChannel, shown: Shown, draws: _Draws) -> Sound:
     sound = _noise(channel, shown, draws, time)
     sound += _calls(channel, shown, draws, time)
     sound += _tones(channel, shown, draws, time)
-    for trait, place, amplitude in (("clicks", "clicks", ends.CLICK), ("knocks", "knocks", ends.KNOCK)):
-        _add_bursts(sound, channel, place, amplitude, np.rint(MOST_MARKS * shown[trait]), draws)
+    _add_bursts(sound, channel, "clicks", ends.CLICK, np.rint(MOST_MARKS * shown["clicks"]), draws)
+    _add_bursts(sound, channel, "knocks", ends.KNOCK, np.rint(MOST_MARKS * shown["knocks"]), draws)
     sound = _echo(channel, sound, draws)
     gain = 10 ** ((2 * draws("gain") - 1) * channel.gain / 20)
     return np.asarray(sound * gain[:, None], dtype=np.float32)
@@ -148,10 +151,10 @@ def _calls(channel: AudioChannel, shown: Shown, draws: _Draws, time: NDArray[np.
 def _add_sweep(
     sound: Sound,
     time: NDArray[np.float32],
-    span: tuple[Floats, Floats],
-    course: tuple[Floats, Floats],
-    amplitude: Floats,
-    phase: NDArray[np.float32],
+    span: tuple[Numbers, Numbers],
+    course: tuple[Numbers, Numbers],
+    amplitude: Numbers,
+    phase: Numbers,
 ) -> None:
     """Add a sweep with soft ends. Span: start and duration; course: mean frequency and its change a second."""
     rate = 1 / float(time[1])
@@ -173,8 +176,8 @@ def _tones(channel: AudioChannel, shown: Shown, draws: _Draws, time: NDArray[np.
     steady = low + (0.35 + 0.3 * draws("steady pitch")) * (high - low)
     sound = _wide(level) * _tone(time, steady, draws("steady phase"))
     tempo, carrier = _between(channel, shown, "tempo"), _between(channel, shown, "carrier")
-    pulses = (0.5 + 0.5 * _tone(time, tempo, draws("pulse phase"))) ** 2
-    sound += np.float32(ends.TRILL) * pulses * _tone(time, carrier, draws("trill phase"))
+    pulses = np.float32(ends.TRILL) * (0.5 + 0.5 * _tone(time, tempo, draws("pulse phase"))) ** 2
+    sound += np.asarray(pulses * _tone(time, carrier, draws("trill phase")), dtype=np.float32)
     low, high = channel.band("marker")
     thin = low + (high - low) * (shown["marker"] + 0.3 + 0.4 * draws("marker pitch")) / LEVELS["marker"]
     sound += np.float32(ends.MARKER) * _tone(time, thin, draws("marker phase"))
@@ -188,7 +191,7 @@ def _tones(channel: AudioChannel, shown: Shown, draws: _Draws, time: NDArray[np.
     return sound
 
 
-def _tone(time: NDArray[np.float32], pitch: Floats, phase: NDArray[np.float32]) -> Sound:
+def _tone(time: NDArray[np.float32], pitch: Numbers, phase: Numbers) -> Sound:
     angle = np.float32(2 * np.pi) * (_wide(pitch) * time + _wide(phase))
     return np.asarray(np.sin(angle), dtype=np.float32)
 
@@ -230,7 +233,7 @@ def _between(channel: AudioChannel, shown: Shown, trait: Trait) -> Floats:
     return first + (last - first) * shown[trait]
 
 
-def _wide(values: NDArray[np.floating] | NDArray[np.generic]) -> NDArray[np.float32]:
+def _wide(values: Numbers) -> NDArray[np.float32]:
     """One number for each recording, for arithmetic with samples."""
     return values.astype(np.float32)[:, None]
 

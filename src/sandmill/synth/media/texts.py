@@ -124,9 +124,9 @@ def _slot_words(
     table = np.full((len(slot.lists), sizes.max()), "", dtype=object)
     for place, names in enumerate(slot.lists):
         table[place, : len(names)] = names
-    words = table[chosen, np.floor(which * sizes[chosen]).astype(np.intp)]
+    words: Words = table[chosen, np.floor(which * sizes[chosen]).astype(np.intp)]
     if slot.by == "presence":
-        words = comma + words
+        words[:] = comma + words
     words[~is_there] = ""
     return words
 

@@ -1,22 +1,53 @@
+import inspect
+
+import numpy as np
+import pytest
+
 from sandmill.calibrate.solvers.media import memo
 
 
-def test_equal_items_are_measured_once_and_results_keep_their_order(monkeypatch):
-    monkeypatch.setattr(memo, "_known", type(memo._known)())
-    asked = []
-
-    def length(items):
-        asked.extend(items)
-        return [len(item) for item in items]
-
-    assert memo.remembered("length", [b"aa", b"b", b"aa"], length) == [2, 1, 2]
-    assert memo.remembered("length", [b"ccc", b"b"], length) == [3, 1]
-    assert asked == [b"aa", b"b", b"ccc"]
-    assert memo.remembered(("length", 2), [b"b"], lambda items: [9 for _ in items]) == [9]
+@pytest.fixture(autouse=True)
+def nothing_known(monkeypatch):
+    monkeypatch.setattr(memo, "_arrays", type(memo._arrays)())
+    monkeypatch.setattr(memo, "_files", type(memo._files)())
 
 
-def test_the_oldest_are_forgotten(monkeypatch):
-    monkeypatch.setattr(memo, "_known", type(memo._known)())
-    monkeypatch.setattr(memo, "MOST", 2)
-    memo.remembered("length", [b"1", b"22", b"333"], lambda items: list(map(len, items)))
-    assert list(memo._known.values()) == [2, 3]
+def twice(values, by=2):
+    asked.append(values.shape)
+    return values * by
+
+
+def length(path):
+    asked.append(path.name)
+    return len(path.read_bytes())
+
+
+asked = []
+
+
+def test_a_function_of_an_array_is_computed_once_for_equal_content(monkeypatch):
+    asked.clear()
+    wrapped, values = memo.once(twice), np.arange(6.0)
+    assert wrapped(values).tolist() == wrapped(values.copy()).tolist() == [0, 2, 4, 6, 8, 10]
+    assert asked == [(6,)]
+    assert wrapped(values, 3).tolist() != wrapped(values.reshape(2, 3)).tolist()
+    assert asked == [(6,), (6,), (2, 3)]
+    assert inspect.getsource(wrapped) == inspect.getsource(twice)
+
+
+def test_a_function_of_a_file_is_computed_once_for_equal_content(tmp_path):
+    asked.clear()
+    paths = [tmp_path / name for name in "abc"]
+    for path, content in zip(paths, (b"xx", b"y", b"xx"), strict=True):
+        path.write_bytes(content)
+    assert [memo.once_a_file(length)(path) for path in paths] == [2, 1, 2]
+    assert asked == ["a", "b"]
+
+
+def test_the_oldest_results_are_forgotten(monkeypatch):
+    asked.clear()
+    monkeypatch.setattr(memo, "MOST_ARRAYS", 2)
+    wrapped = memo.once(twice)
+    for number in (1.0, 2.0, 3.0, 3.0, 1.0):
+        wrapped(np.array([number]))
+    assert len(asked) == 4

@@ -16,8 +16,8 @@ from sandmill.calibrate.solvers.fields.filters import (
 )
 from sandmill.calibrate.solvers.fields.pages import Pages, Pair, each
 
-_MOST_TREES_ROWS, _MOST_BOOST_ROWS = 10_000, 24_000
-"""Training pixels that forests and boosting learn from."""
+_FEW, _SOME, _MANY = 70, 85, 200
+"""Pixels of each training page that slow models learn from, forests, and boosting."""
 _PATTERNS = 128
 """Patches to which those of all pixels are compared."""
 
@@ -42,12 +42,12 @@ def small_forest(pages: Pages) -> Answer:
     from sklearn.ensemble import RandomForestRegressor
 
     model = RandomForestRegressor(12, min_samples_leaf=8, max_features=0.5, random_state=0)
-    return _on_some(pages, model, each(pages.both, patches), 8_000)
+    return _on_some(pages, model, each(pages.both, patches), _FEW)
 
 
 def boosted_patch(pages: Pages) -> Answer:
     """Gradient boosting on 3 by 3 pixels of stretched pages."""
-    return _on_some(pages, boosting(40), each(pages.both, lambda stack: patches(stretch(stack))), _MOST_BOOST_ROWS)
+    return _on_some(pages, boosting(40), each(pages.both, lambda stack: patches(stretch(stack))), _MANY)
 
 
 def linear_features(pages: Pages) -> Answer:
@@ -83,12 +83,12 @@ def forest_features(pages: Pages) -> Answer:
     from sklearn.ensemble import ExtraTreesRegressor
 
     model = ExtraTreesRegressor(16, min_samples_leaf=3, max_features=0.4, random_state=0)
-    return _on_some(pages, model, _views(pages), _MOST_TREES_ROWS)
+    return _on_some(pages, model, _views(pages), _SOME)
 
 
 def boosted_features(pages: Pages) -> Answer:
     """Gradient boosting on filtered pages."""
-    said = pages.cached("boosted", lambda one: _on_some(one, boosting(60), _views(one), _MOST_BOOST_ROWS))
+    said = pages.cached("boosted", lambda one: _on_some(one, boosting(60), _views(one), _MANY))
     return np.asarray(said)
 
 
@@ -101,7 +101,7 @@ def cleaned_lines(pages: Pages) -> Answer:
     """Gradient boosting on filtered pages from which what rows and columns have in common was taken."""
     more = each(pages.both, lambda stack: patches(smooth(_without_lines(stack), 0.4)))
     wide = tuple(np.hstack(both) for both in zip(_views(pages), more, strict=True))
-    return _on_some(pages, boosting(50), (wide[0], wide[1]), 20_000)
+    return _on_some(pages, boosting(50), (wide[0], wide[1]), _MANY)
 
 
 def average_of_two(pages: Pages) -> Answer:
@@ -140,12 +140,12 @@ def _second_look(pages: Pages) -> Answer:
     first = np.empty(len(train), dtype=np.float32)
     for part in (0, 1):
         rows = np.flatnonzero(half != part)
-        some = rows[_some(len(rows), _MOST_BOOST_ROWS // 2)]
+        some = rows[_some(len(rows), _MANY * len(pages.dirty) // 2)]
         model = boosting(24).fit(train[some], pages.clean.ravel()[some])
         first[half == part] = model.predict(train[half == part])
     around = patches(first.reshape(pages.dirty.shape)), patches(boosted_features(pages).reshape(pages.test.shape))
     wide = np.hstack([train, around[0]]), np.hstack([test, around[1]])
-    return _on_some(pages, boosting(50), wide, _MOST_BOOST_ROWS)
+    return _on_some(pages, boosting(50), wide, _MANY)
 
 
 def patches(stack: Any, side: int = 3) -> Any:
@@ -182,9 +182,9 @@ def boosting(rounds: int) -> Any:
     )  # fmt: skip
 
 
-def _on_some(pages: Pages, model: Any, views: Pair, most: int) -> Answer:
+def _on_some(pages: Pages, model: Any, views: Pair, each_page: int) -> Answer:
     """Fit a model to evenly spread training pixels and predict all test pixels."""
-    some = _some(len(views[0]), most)
+    some = _some(len(views[0]), each_page * len(pages.dirty))
     model.fit(views[0][some], pages.clean.ravel()[some])
     return pages.flat(model.predict(views[1]))
 

@@ -53,7 +53,7 @@ def stretch(pages):
 _LEVEL = '''
 def level(pages):
     """Divide each page by a wide median, which is its background."""
-    return pages / np.maximum(ndimage.median_filter(pages, (1, 11, 11), mode="nearest"), 0.05)
+    return pages / np.maximum(ndimage.median_filter(pages, (1, 9, 9), mode="nearest"), 0.05)
 '''
 
 _PATCHES = '''
@@ -128,7 +128,7 @@ half = np.repeat(np.arange(len(dirty)) % 2, dirty[0].size)
 first, first_test = np.empty(len(y)), np.zeros(len(x_test))
 for part in (0, 1):
     both = np.vstack([x_train[half == part], x_test])
-    said = boosted(x_train[half != part], y[half != part], both, 50, 25_000)
+    said = boosted(x_train[half != part], y[half != part], both, 30, 15_000)
     count = (half == part).sum()
     first[half == part] = said[:count]
     first_test += said[count:] / 2
@@ -136,7 +136,7 @@ for part in (0, 1):
 # Second predictions also see what was first said of the neighbours
 x_train = np.hstack([x_train, patches(first.reshape(dirty.shape))])
 x_test = np.hstack([x_test, patches(first_test.reshape(test.shape))])
-answer = boosted(x_train, y, x_test, 100, 50_000)
+answer = boosted(x_train, y, x_test, 70, 32_000)
 save(answer.reshape(test.shape))
 """
 
@@ -191,7 +191,7 @@ _SCRIPTS: tuple[tuple[Rung, str, tuple[str, ...]], ...] = (
 )
 
 
-def ladder(facts: TaskFacts) -> tuple[Candidate, ...]:
+def ladder(facts: TaskFacts, data: object) -> tuple[Candidate, ...]:
     """Return the scripts that may be published with a task, the preferred ones of each rung first."""
     return tuple(Candidate(rung, approach, _source(facts, approach, parts)) for rung, approach, parts in _SCRIPTS)
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from sandmill.calibrate.solvers.media import audio_files
+from sandmill.calibrate.solvers.media.memo import once
 from sandmill.models.package import TaskFacts
 
 _READING = """\
@@ -53,7 +54,8 @@ def spectrogram(sounds: np.ndarray, width: int = 128) -> np.ndarray:
     """Return powers (recordings, moments, frequencies) of windows that overlap by half."""
     starts = np.arange(0, sounds.shape[1] - width + 1, width // 2)
     frames = sounds[:, starts[:, None] + np.arange(width)] * np.hanning(width)
-    return np.abs(np.fft.rfft(frames, axis=2)) ** 2
+    powers: np.ndarray = np.abs(np.fft.rfft(frames, axis=2)) ** 2
+    return powers
 
 
 def mel_bands(pitches: np.ndarray, count: int) -> np.ndarray:
@@ -62,3 +64,6 @@ def mel_bands(pitches: np.ndarray, count: int) -> np.ndarray:
     low, middle, high = (700 * np.expm1(edges[k : count + k])[:, None] for k in range(3))
     rising, falling = (pitches - low) / (middle - low), (high - pitches) / (high - middle)
     return np.maximum(np.minimum(rising, falling), 0)
+
+
+spectrogram = once(spectrogram)

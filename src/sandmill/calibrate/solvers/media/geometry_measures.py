@@ -8,6 +8,7 @@ import pandas as pd
 
 from sandmill.calibrate.solvers import tables_reader
 from sandmill.calibrate.solvers.media.geometry import read_atoms
+from sandmill.calibrate.solvers.media.memo import once_a_file
 from sandmill.models.channels import Cue
 from sandmill.models.package import TaskFacts
 
@@ -46,12 +47,13 @@ def _wanted(cues: tuple[Cue, ...]) -> Wanted:
 
 def measure_crystals(folder: str, ids: pd.Series, wanted: Wanted) -> pd.DataFrame:
     """Make one row of measures for each crystal."""
-    rows = [measure_crystal(*read_atoms(f"{folder}/{name}/geometry.xyz"), wanted) for name in ids]
+    rows = [measure_crystal(f"{folder}/{name}/geometry.xyz", wanted) for name in ids]
     return pd.DataFrame(rows, index=ids.index)
 
 
-def measure_crystal(lattice: np.ndarray, names: list[str], places: np.ndarray, wanted: Wanted) -> dict:
+def measure_crystal(path: str, wanted: Wanted) -> dict:
     """Measure all columns that are wanted."""
+    lattice, names, places = read_atoms(path)
     symbols, shares = np.array(names), places @ np.linalg.inv(lattice)
     made: dict = {}
     measured: dict = {}
@@ -115,3 +117,6 @@ def bonds_of(metals: np.ndarray, anions: np.ndarray, lattice: np.ndarray) -> dic
         "tilt": np.degrees(np.mean(tilts)) if tilts else np.nan,
         "bend": 180 - np.degrees(np.mean(angles)) if angles else np.nan,
     }
+
+
+measure_crystal = once_a_file(measure_crystal)

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from sandmill.calibrate.solvers.media.image_files import read_pictures, reading_lines
+from sandmill.calibrate.solvers.media.memo import once
 from sandmill.models.package import TaskFacts
 
 
@@ -84,3 +85,8 @@ def features(train: np.ndarray, test: np.ndarray) -> list[pd.DataFrame]:
             names = [f"{name}_{place}" for place in range(value.shape[1])]
             tables.append(pd.DataFrame(np.round(value, 4), columns=names))
     return [pd.concat(tables, axis=1) for tables in made]
+
+
+colour_statistics = once(colour_statistics)
+edges_and_small = once(edges_and_small)
+random_filters = once(random_filters)

@@ -58,7 +58,7 @@ def read_objects(path: str) -> pd.DataFrame:
     """Make a table of a list of JSON objects; the parts of a nested object become one text."""
     table = pd.DataFrame(json.loads(Path(path).read_text(encoding="utf-8")))
     for name in table:
-        if table[name].map(type).eq(dict).all():
+        if all(isinstance(cell, dict) for cell in table[name]):
             table[name] = [". ".join(map(str, cell.values())) for cell in table[name]]
     return table
 
@@ -77,7 +77,7 @@ def expand_texts(train: pd.DataFrame, test: pd.DataFrame, ident: str) -> list[pd
         grouped = [count_letter_groups(part) for part in cells]
         made = (directions_of(counted, 20, f"{name} words"), directions_of(grouped, 10, f"{name} letters"))
         for place, part in enumerate(cells):
-            parts[place] += [found[place] for found in made] + [count_marks(part, name)]
+            parts[place] += [found[place] for found in made] + [count_marks(part, str(name))]
     return [pd.concat(part, axis=1) for part in parts]
 
 

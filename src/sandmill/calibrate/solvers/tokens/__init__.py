@@ -1,0 +1,60 @@
+"""The panel of token tasks: rules, tables of what was seen, and models of how a sentence tells."""
+
+from sandmill.calibrate.panel import Entry
+from sandmill.calibrate.solvers.tokens.data import read
+from sandmill.calibrate.solvers.tokens.ladder import ladder
+from sandmill.calibrate.solvers.tokens.learned import (
+    back_most,
+    back_to_left,
+    bayes_left,
+    bayes_most,
+    bayes_right,
+    bayes_tuned,
+    class_vote,
+    form_vote,
+    linear_left,
+    linear_most,
+    linear_wide,
+    neighbours,
+    tree,
+    vote_of_three,
+)
+from sandmill.calibrate.solvers.tokens.simple import (
+    dates_too,
+    figures,
+    first_that_fits,
+    forms_in_few,
+    forms_in_some,
+    last_that_fits,
+    letters_too,
+    nearest_spelling,
+    numbers_alone,
+    prior,
+    seen_in_few,
+    seen_in_some,
+    seen_pairs,
+    seen_tokens,
+    shortest_that_fits,
+    sums_too,
+    units_too,
+    whole_numbers,
+    years_alone,
+)
+from sandmill.models.calibration import Tier
+
+_TIERS = {
+    Tier.TRIVIAL: (prior,),
+    Tier.NAIVE: (
+        *(seen_tokens, seen_in_few, seen_in_some, seen_pairs, figures, whole_numbers, numbers_alone, years_alone),
+        *(letters_too, dates_too, units_too, sums_too, first_that_fits, last_that_fits, shortest_that_fits),
+        *(forms_in_few, forms_in_some, nearest_spelling),
+    ),
+    Tier.COMPETENT: (form_vote, class_vote, bayes_left, bayes_right, linear_left, tree, neighbours, back_to_left),
+    Tier.STRONG: (bayes_most, linear_most, back_most),
+    Tier.SEARCH: (bayes_tuned, linear_wide, vote_of_three),
+}
+
+ENTRIES = tuple(Entry(solver.__name__, tier) for tier, solvers in _TIERS.items() for solver in solvers)
+"""The ladder, weakest tier first."""
+
+__all__ = ["ENTRIES", "ladder", "read", *(entry.name for entry in ENTRIES)]

@@ -1,0 +1,159 @@
+"""Design of token tasks: which tokens occur, how they are read in this task, and how clearly a sentence tells."""
+
+import numpy as np
+
+from sandmill.design.media.token_words import Custom, Speech, TokenDomain, domains_of, speech_of
+from sandmill.models.channels.tokens import Reading, TokenChannel, TokenGroup
+from sandmill.models.columns import Column, Normal
+from sandmill.models.kinds import kind_named
+from sandmill.models.links import RenderedLink
+from sandmill.models.mechanism import Mechanism
+from sandmill.models.plan import Slot
+from sandmill.models.spec import Knobs, Sizes, Story, TaskSpec
+from sandmill.models.structure import SplitKind
+from sandmill.rng import Streams
+
+PREFIX = "tokens_"
+"""Start of the names of the kinds; the language follows."""
+ROWS = (200, 150)
+"""Training sentences at hardness 0 and 1."""
+PHRASES = (4.2, 2.6)
+"""Phrases of a sentence on average."""
+AMBIGUOUS = (0.1, 4.0)
+"""Factor on the weight of groups whose tokens only the sentence explains."""
+BLUR, BARE = (0.02, 0.22), (0.04, 0.22)
+SLIPS = (0.004, 0.03)
+WORDS, WORD_WEIGHT = (6, 30), (0.8, 3.0)
+"""Abbreviations of a task, and the weight of their group."""
+UNUSUAL = (0.0, 1.0)
+"""Chance of a convention other than the usual one."""
+STATED = 0.5
+"""Share of conventions and abbreviations that the description states."""
+MEANING = (
+    "The token as it is written. Each line of the tables is a token: `sentence_id` names its sentence, `token_id` its "
+    "place there, from 0, and in the training table `class` says what sort of token it is"
+)
+_SPREAD = 0.9
+_PLACES = 60
+_STYLES = 2**31
+
+
+def design_tokens(
+    slot: Slot, streams: Streams, hardness: float, parent: str | None = None, knobs: Knobs | None = None
+) -> TaskSpec:
+    """Design a token task from a slot's seed. The arguments are those of `design.design_task`."""
+    knobs = knobs or Knobs.all_at(hardness)
+    structure, kind = slot.structure, kind_named(str(slot.structure.kind))
+    language = kind.name.removeprefix(PREFIX)
+    speech, domains = speech_of(language), domains_of(language)
+    place = streams.generator("design").random() if slot.place is None else slot.place
+    domain = domains[int(place * len(domains))]
+    channel, customs = _channel(speech, domain, knobs, streams)
+    mean = _between(PHRASES, knobs.rows)
+    phrases = Column(name="phrases", distribution=Normal(mean=mean, sd=_SPREAD), decimals=2)
+    return TaskSpec(
+        seed_id=slot.seed.id,
+        structure=structure,
+        domain=domain.name,
+        story=_story(domain, customs, streams),
+        target=structure.target,
+        metric=structure.metric,
+        split=SplitKind.RANDOM,
+        mechanism=Mechanism(columns=(phrases,), terms=(), link=RenderedLink()),
+        sizes=Sizes(
+            train=round(_between(ROWS, knobs.rows)),
+            feedback=kind.most_feedback,
+            final=kind.most_final,
+        ),
+        wanted=slot.band,
+        hardness=hardness,
+        knobs=knobs,
+        parent=parent,
+        channel=channel,
+    )
+
+
+def _channel(
+    speech: Speech, domain: TokenDomain, knobs: Knobs, streams: Streams
+) -> tuple[TokenChannel, tuple[str, ...]]:
+    """Draw the conventions and abbreviations of a task, and choose those that its description states."""
+    rng = streams.generator("customs")
+    chosen = [_custom(options, _between(UNUSUAL, knobs.skills), rng) for options in speech.conventions]
+    readers = {before: after for custom in chosen for before, after in custom.readers.items()}
+    words = _words(speech, _whole(WORDS, knobs.distractors), rng)
+    groups = [_weighted(group, speech, domain, knobs) for group in speech.groups]
+    groups.append(words.model_copy(update={"weight": _between(WORD_WEIGHT, knobs.distractors)}))
+    channel = TokenChannel.model_validate(
+        {
+            "kind": f"{PREFIX}{speech.language}",
+            "column": "before",
+            "meaning": MEANING,
+            "language": speech.language,
+            "groups": tuple(_by_custom(group, readers) for group in groups),
+            "openings": domain.openings,
+            "links": domain.links,
+            "closings": domain.closings,
+            "blur": _between(BLUR, knobs.signal),
+            "bare": _between(BARE, knobs.signal),
+            "slips": _between(SLIPS, knobs.faults),
+            "places": _PLACES,
+        }
+    )
+    sayings = [said for reading in words.readings for said in reading.says]
+    meanings = [f'"{word}" stands for "{said}".' for word, said in zip(words.patterns, sayings, strict=True)]
+    texts = [*(custom.text for custom in chosen), *meanings]
+    return channel, tuple(text for text in texts if rng.random() < STATED)
+
+
+def _custom(options: tuple[Custom, ...], unusual: float, rng: np.random.Generator) -> Custom:
+    """Draw the usual convention, which stands first, or another."""
+    is_unusual, place = rng.random() < unusual, int(rng.integers(1, len(options)))
+    return options[place] if is_unusual else options[0]
+
+
+def _words(speech: Speech, count: int, rng: np.random.Generator) -> TokenGroup:
+    """Draw abbreviations, the most frequent first, and what each stands for."""
+    known = list(speech.words.says.items())
+    drawn = [known[place] for place in rng.permutation(len(known))[:count]]
+    says = tuple(options[int(rng.integers(len(options)))] for _, options in drawn)
+    reading = Reading(label=speech.words.label, says=says, left=speech.words.left, right=speech.words.right)
+    return TokenGroup(name="words", patterns=tuple(word for word, _ in drawn), readings=(reading,), is_ranked=True)
+
+
+def _weighted(group: TokenGroup, speech: Speech, domain: TokenDomain, knobs: Knobs) -> TokenGroup:
+    weight = group.weight * domain.emphasis.get(group.name, 1.0)
+    if group.name in speech.ambiguous:
+        weight *= _between(AMBIGUOUS, knobs.skills)
+    return group.model_copy(update={"weight": round(weight, 4)})
+
+
+def _by_custom(group: TokenGroup, readers: dict[str, str]) -> TokenGroup:
+    """Read the tokens of a group as the task does."""
+    changed = (
+        reading.model_copy(update={"reader": readers.get(reading.reader, reading.reader)})
+        if reading.reader
+        else reading
+        for reading in group.readings
+    )
+    return group.model_copy(update={"readings": tuple(changed)})
+
+
+def _story(domain: TokenDomain, customs: tuple[str, ...], streams: Streams) -> Story:
+    return Story(
+        title=domain.title,
+        overview=" ".join(domain.overview),
+        row=domain.row,
+        target="after",
+        target_meaning=domain.target_meaning,
+        column_meanings={"before": MEANING},
+        asides=customs,
+        style=int(streams.generator("story").integers(1, _STYLES)),
+    )
+
+
+def _between(ends: tuple[float, float], position: float) -> float:
+    return round(ends[0] + (ends[1] - ends[0]) * position, 4)
+
+
+def _whole(ends: tuple[int, int], position: float) -> int:
+    return round(_between(ends, position))

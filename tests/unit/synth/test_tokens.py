@@ -1,0 +1,108 @@
+"""Token tasks: what readers say, that a sentence tells the oracle all, and that tables hold what was drawn."""
+
+import numpy as np
+import pytest
+
+from sandmill.design.media.token_words import domains_of, speech_of
+from sandmill.layouts.tokens import LAYOUTS
+from sandmill.mechanism.speech import readers_of
+from sandmill.mechanism.speech.source import source_of
+from sandmill.metrics import get_metric
+from sandmill.models.channels.tokens import TokenChannel
+from sandmill.synth import render
+from sandmill.synth.media.token_patterns import fill
+from tests.unit.synth.token_tasks import token_spec
+
+SAID = [
+    ("english", "cardinal_and", "1120", "one thousand one hundred and twenty"),
+    ("english", "year", "1905", "nineteen o five"),
+    ("english", "date_md", "3/4", "the fourth of march"),
+    ("english", "money", "$5.20", "five dollars and twenty cents"),
+    ("english", "clock_past", "7:45", "quarter to eight"),
+    ("russian", "cardinal_gen", "58", "пятидесяти восьми"),
+    ("russian", "year_pre", "1990", "тысяча девятьсот девяностом"),
+    ("russian", "measure_dat", "2 кг", "двум килограммам"),
+    ("russian", "fraction", "3/4", "три четверти"),
+    ("russian", "date_gen", "5 мая 1990 года", "пятого мая тысяча девятьсот девяностого года"),
+]
+
+
+@pytest.mark.parametrize(("language", "reader", "token", "words"), SAID)
+def test_readers_say_what_people_say(language, reader, token, words):
+    assert readers_of(language)[reader](token) == words
+
+
+@pytest.mark.parametrize("language", ["english", "russian"])
+def test_every_token_of_a_group_can_be_read_in_each_of_its_ways(language):
+    readers, speech = readers_of(language), speech_of(language)
+    draws = iter(np.random.default_rng(0).random(200_000).tolist())
+    for group in speech.groups:
+        for reading in group.readings:
+            if reading.reader is None:
+                continue
+            others = {custom.readers.get(reading.reader) for options in speech.conventions for custom in options}
+            for name in {reading.reader, *others} - {None}:
+                tokens = [fill(pattern, draws) for pattern in group.patterns for _ in range(20)]
+                assert all(readers[name](token) for token in tokens), (group.name, name)
+
+
+@pytest.mark.parametrize("language", ["english", "russian"])
+def test_words_between_phrases_never_stand_in_them(language):
+    readings = [reading for group in speech_of(language).groups for reading in group.readings]
+    before = {words.split()[0] for reading in readings for words in reading.left}
+    for domain in domains_of(language):
+        assert not before & {words.split()[-1] for words in (*domain.openings, *domain.links)}
+
+
+def test_a_script_holds_the_readers_that_it_names_and_what_they_need():
+    names: dict = {}
+    exec("import re\nfrom collections.abc import Callable\n" + "\n".join(source_of("english", ["year"])), names)
+    assert list(names["READERS"]) == ["year"]
+    assert names["READERS"]["year"]("1990") == "nineteen ninety"
+    assert "money" not in names
+
+
+@pytest.mark.parametrize("kind", ["tokens_english", "tokens_russian"])
+def test_sentences_are_the_same_in_files_answers_and_oracle(kind):
+    spec = token_spec(kind, hardness=0.5)
+    rendered = render(spec, b"secret")
+    items = LAYOUTS[kind].read(rendered.package.public, rendered.package.facts, spec.feature_columns)
+    assert items.faults == ()
+    tokens = [cell.split("\n") for cell in items.test["before"]]
+    assert [len(row) for row in tokens] == list(rendered.answers.lengths)
+    truth, metric = rendered.answers.truth, get_metric(spec.metric)
+    same = np.full(truth.shape, None, dtype=object)
+    for row, cells in enumerate(tokens):
+        same[row, : len(cells)] = cells
+    assert 0.8 < metric.score(truth, same) < 0.95 < metric.score(truth, rendered.oracle) < 1
+
+
+def test_the_oracle_follows_the_words_beside_a_token_and_no_others_do_better():
+    spec = token_spec("tokens_english", hardness=1.0)
+    rendered = render(spec, b"secret")
+    channel = spec.channel
+    assert isinstance(channel, TokenChannel)
+    wrong = rendered.answers.truth != rendered.oracle
+    tokens = [cell.split("\n") for cell in _test_cells(rendered, spec)]
+    ambiguous = {"St.": {"saint", "street"}, "Dr.": {"doctor", "drive"}}
+    for row, place in zip(*np.nonzero(wrong), strict=True):
+        if place < len(tokens[row]) and tokens[row][place] in ambiguous:
+            assert rendered.oracle[row, place] in ambiguous[tokens[row][place]]
+    assert 0.005 < wrong.sum() / sum(map(len, tokens)) < 0.05
+
+
+def test_patterns_fill_their_fields():
+    draws = iter([0.0, 0.999, 0.5, 0.0])
+    assert fill("{th 2-31}", draws) == "2nd"
+    assert fill("{roman 2-12}", draws) == "XII"
+    assert fill("{,1000-3000}", draws) == "2,000"
+    assert fill("{a|b}.x", draws) == "a.x"
+
+
+def _test_cells(rendered, spec):
+    layout = LAYOUTS[spec.kind.name]
+    return layout.read(rendered.package.public, rendered.package.facts, spec.feature_columns).test["before"]
+
+
+def test_a_design_depends_on_its_streams_alone():
+    assert token_spec("tokens_russian", 0.5) == token_spec("tokens_russian", 0.5)

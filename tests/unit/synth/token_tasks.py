@@ -1,0 +1,15 @@
+"""Designs of token tasks with a small test."""
+
+from sandmill.design import design_task
+from sandmill.models.base import Band
+from sandmill.models.plan import Slot
+from sandmill.models.spec import Sizes, TaskSpec
+from sandmill.rng import Streams
+from sandmill.seeds import ingest
+
+
+def token_spec(kind: str, hardness: float) -> TaskSpec:
+    seed = next(seed for seed in ingest(()).supported if seed.structure.kind == kind)
+    slot = Slot(number=0, seed=seed, band=Band.MEDIUM)
+    spec = design_task(slot, Streams(b"secret", "tokens"), hardness)
+    return spec.model_copy(update={"sizes": Sizes(train=60, feedback=100, final=150)})
