@@ -30,4 +30,4 @@ class MixedDesign(ImageDesign):
 
 
 TABLE_IMAGE = MixedDesign(kind="table_image", file="jpg", sides=(40,), is_grey=True)
-IMAGE_PATIENTS = MixedDesign(kind="image_patients", file="jpg", sides=(24,))
+IMAGE_PATIENTS = MixedDesign(kind="image_patients", file="jpg", sides=(22,))

@@ -8,7 +8,7 @@ from sandmill.models.structure import MetricName, Modality, TargetKind
 TABLE_GEOMETRY = Kind(
     name="table_geometry",
     modality=Modality.MIXED,
-    tasks=MappingProxyType({(TargetKind.MULTI_TARGET, MetricName.RMSLE_COLUMNS): (0.5, 0.58, 0.66, 0.74, 0.85)}),
+    tasks=MappingProxyType({(TargetKind.MULTI_TARGET, MetricName.RMSLE_COLUMNS): (0.36, 0.47, 0.60, 0.71, 0.92)}),
     layout="sandmill.layouts.mixed:TABLE_GEOMETRY",
     reader="sandmill.calibrate.solvers.media.geometry",
     measures="sandmill.calibrate.solvers.media.geometry_measures",
@@ -56,11 +56,11 @@ IMAGE_PATIENTS = Kind(
     design="sandmill.design.media.mixed:IMAGE_PATIENTS",
     id_column="image_name",
     train=(200, 150),
-    largest_class=0.95,
+    largest_class=0.92,
     least_feedback=900,
     most_feedback=1400,
     least_final=1400,
-    most_final=2800,
+    most_final=4500,
     pilot=2000,
     **_PICTURES,
 )

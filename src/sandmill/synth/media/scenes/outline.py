@@ -20,9 +20,9 @@ def draw(canvas: Canvas, shown: Shown) -> None:
     leaf = _blade(canvas, shown)
     shade = 62 + 58 * shown["shade"]
     canvas.paint(leaf, np.stack([shade] * 3, axis=-1))
-    canvas.pixels += (11 * leaf * wide(shown["veins"]) * _two_by_two(canvas))[..., None]
+    canvas.shade(11 * leaf * wide(shown["veins"]) * _two_by_two(canvas))
     rib = np.array([-1.0, 0.0125, 0.055])[shown["midrib"].astype(np.intp)]
-    canvas.pixels += 45 * (leaf * canvas.block(0.5, 0.5, rib, 0.5))[..., None]
+    canvas.shade(45 * leaf * canvas.block(0.5, 0.5, rib, 0.5))
     cells = canvas.places("speck", 4, margin=0.16)
     canvas.paint(marks.some(shown["specks"], cells[:_MOST_SPECKS], lambda x, y: canvas.disc(x, y, 0.026)), (2, 2, 2))
     marks.in_one_box(canvas, shown["tick"], TICKS, (30, 30, 30))

@@ -1,0 +1,1 @@
+"""Readers of files whose items are no rows of a table."""

@@ -1,0 +1,1 @@
+"""Gates on items that are no rows of a table."""

@@ -1,0 +1,1 @@
+"""Rendering of items that are no rows of a table."""

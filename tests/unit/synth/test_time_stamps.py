@@ -1,0 +1,45 @@
+"""Ids that are time stamps say nothing, and tables under other names are read by all that reads tables."""
+
+import re
+
+import polars as pl
+
+from sandmill.calibrate.solvers import tables_reader
+from sandmill.layouts.folder import write_files
+from sandmill.models.kinds import kind_named
+from sandmill.pipeline.contest import child_tables
+from sandmill.quality import check_package
+from sandmill.rng import Streams
+from sandmill.synth import render
+from sandmill.synth.csv_files import row_ids
+from tests.designs import SECRET, make_spec
+
+STAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{7}")
+STREAMS = Streams(b"s" * 32, "stamps")
+KIND = kind_named("table_keys")
+
+
+def test_time_stamps_are_unique_and_depend_on_the_row_alone():
+    names = row_ids(STREAMS, "test", range(20_000), KIND)
+    assert all(STAMP.fullmatch(name) for name in names)
+    assert len(set(names)) == 20_000
+    assert not set(names) & set(row_ids(STREAMS, "train", range(20_000), KIND))
+    assert row_ids(STREAMS, "test", range(7, 11), KIND) == names[7:11]
+
+
+def test_a_task_with_keys_passes_the_gates_and_is_read_under_its_own_names(tmp_path):
+    spec = make_spec()
+    few = spec.sizes.model_copy(update={"feedback": 150, "final": 150})
+    structure = spec.structure.model_copy(update={"kind": "table_keys"})
+    spec = spec.model_copy(update={"structure": structure, "sizes": few})
+    package = render(spec, SECRET).package
+    assert not check_package(package)
+    assert package.facts.id_column == "key"
+    assert {"labels.csv", "test.csv"} <= package.public.keys()
+    assert "train.csv" not in package.public
+    assert not child_tables(package.public, package.facts)
+    write_files(tmp_path, package.public)
+    train, test = tables_reader.read(tmp_path, package.facts)
+    assert list(test["key"]) == pl.read_csv(package.public["test.csv"])["key"].to_list()
+    assert len(train) == spec.sizes.train
+    assert all(STAMP.fullmatch(name) for name in train["key"])
