@@ -15,9 +15,9 @@ from sandmill.models.calibration import RUNG_FILES
 from sandmill.models.columns import Categorical
 from sandmill.models.faults import Missing
 from sandmill.quality.dependence import Array, Levels, clustering_p_value, correlate_ranks, level
-from sandmill.quality.media.fields import pair_findings
 from sandmill.quality.note_values import note_values
 from sandmill.quality.package_tables import ANSWERS, PART, PackageTables
+from sandmill.quality.page_pairs import pair_findings
 from sandmill.quality.targets import Target, name_target
 
 PRIVATE_FILES = frozenset({ANSWERS, "task.json", "leaderboard.csv", *RUNG_FILES.values()})

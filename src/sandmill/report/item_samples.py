@@ -59,7 +59,7 @@ def _describe_row(part: str, row: dict[str, object], id_column: str, column: str
 
 def _cell(value: object) -> str:
     if isinstance(value, bytes):
-        return f"({describe_item(value)[0]})"
+        return f"({len(value)} bytes)"
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

@@ -31,6 +31,7 @@ def missing_support(structure: Structure) -> tuple[str, ...]:
         needs.append(f"metric {structure.metric} with target {structure.target}")
     if structure.n_targets > 1 and structure.target in _TASKS and structure.target not in _WIDE:
         needs.append(f"{structure.n_targets} targets")
-    if not needs and kind_of(structure) is None:
+    kind = kind_of(structure)
+    if not needs and (kind is None or (kind.tasks is None and structure.target not in SUPPORTED_TASKS)):
         needs.append(f"modality {structure.modality} with this target and metric")
     return tuple(needs)

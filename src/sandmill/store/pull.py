@@ -9,7 +9,7 @@ import re
 import secrets
 import shutil
 import stat
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -164,12 +164,26 @@ def _links(folder: Path, sides: Mapping[str, Files]) -> list[Problem]:
     for place in places:
         if os.path.lexists(place) and not stat.S_ISDIR(place.lstat().st_mode):
             return [Problem(str(place), _kind(place), "a folder, or nothing")]
-    inside = [path for place in places[1:] for path in place.rglob("*") if not path.name.startswith(".")]
     return [
-        Problem(str(path), _kind(path), "a file or a folder")
-        for path in inside
-        if path.is_symlink() or not (path.is_file() or path.is_dir())
+        Problem(str(place / path), _kind(place / path), "a file or a folder")
+        for place in places[1:]
+        for path, mode in sorted(_inside(place))
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
     ]
+
+
+def _inside(folder: Path) -> Iterator[tuple[str, int]]:
+    """Yield path and mode of all that lies below a folder, except hidden names. Links are not followed."""
+    waiting = [""] if folder.is_dir() else []
+    while waiting:
+        inner = waiting.pop()
+        with os.scandir(folder / inner) as entries:
+            for entry in entries:
+                mode = entry.stat(follow_symlinks=False).st_mode
+                if stat.S_ISDIR(mode):
+                    waiting.append(f"{inner}{entry.name}/")
+                if not entry.name.startswith("."):
+                    yield f"{inner}{entry.name}", mode
 
 
 def _kind(path: Path) -> str:
@@ -181,7 +195,7 @@ def _compare(folder: Path, files: Files) -> Problem | None:
     """Return how an existing folder differs from the release. Hidden files are ignored."""
     if not folder.exists():
         return None
-    there = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file() and not p.name.startswith(".")}
+    there = {path for path, mode in _inside(folder) if stat.S_ISREG(mode)}
     changed = [path for path in files if path in there and digest((folder / path).read_bytes()) != digest(files[path])]
     gone, extra = sorted(files.keys() - there), sorted(there - files.keys())
     said = [

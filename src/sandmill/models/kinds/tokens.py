@@ -27,8 +27,8 @@ def _tokens(language: str, curve: Curve) -> Kind:
     )
 
 
-ENGLISH = _tokens("english", (0.2, 0.35, 0.5, 0.65, 0.8))
-RUSSIAN = _tokens("russian", (0.2, 0.35, 0.5, 0.65, 0.8))
+ENGLISH = _tokens("english", (0.13, 0.37, 0.46, 0.57, 0.67))
+RUSSIAN = _tokens("russian", (0.47, 0.53, 0.58, 0.64, 0.70))
 
 KINDS = (ENGLISH, RUSSIAN)
 """Kinds of this modality."""

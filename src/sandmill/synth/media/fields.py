@@ -100,8 +100,8 @@ class _Traits:
     def grid(self) -> tuple[Floats, Floats]:
         """Places of pixels from the middle of a page: down and across."""
         height, width = self.channel.height, self.channel.width
-        down, across = np.arange(height) - (height - 1) / 2, np.arange(width) - (width - 1) / 2
-        return down[None, :, None], across[None, None, :]
+        down, across = (np.arange(side, dtype=np.float64) - (side - 1) / 2 for side in (height, width))
+        return np.asarray(down[None, :, None]), np.asarray(across[None, None, :])
 
     def numbers(self, name: str, count: int) -> Floats:
         """Draw numbers from 0 to 1 for each page, shape (pages, count, 1, 1)."""
@@ -169,7 +169,7 @@ def _fold(traits: _Traits) -> Floats:
 def _shade(traits: _Traits) -> Floats:
     """Light that falls off in one direction."""
     reach = np.hypot(traits.channel.height, traits.channel.width) / 2
-    return (1 + traits.along(2 * traits["shade_turn"]) / reach) / 2
+    return np.asarray((1 + traits.along(2 * traits["shade_turn"]) / reach) / 2)
 
 
 def _rule(traits: _Traits) -> Floats:

@@ -21,7 +21,7 @@ from sandmill.models.channels.fields import FieldsChannel, Ranged
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes
 from sandmill.quality import check_package
-from sandmill.quality.media.fields import pair_findings
+from sandmill.quality.page_pairs import pair_findings
 from sandmill.rng import Streams
 from sandmill.seeds import ingest
 from sandmill.synth import render
@@ -140,7 +140,7 @@ def test_the_panel_is_a_ladder(rendered, panel):
 @pytest.mark.slow
 def test_scripts_write_valid_submissions_of_rising_worth(rendered, panel):
     folder, facts, losses = panel[0], rendered.package.facts, {}
-    for script in fields.ladder(facts):
+    for script in fields.ladder(facts, None):
         if script.rung not in losses:
             with script_surroundings(folder, folder / "submission.csv"):
                 run_source(script.source, {"__name__": "__main__"})

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -44,9 +45,8 @@ class Pages:
 
     def levelled(self, side: int = 11) -> "Pair":
         """Dirty pages of both parts, divided by a wide median of them, which is the background."""
-        return self.cached(
-            f"levelled {side}", lambda pages: each(pages.both, lambda stack: over_background(stack, side))
-        )
+        found: Pair = self.cached(f"levelled {side}", lambda one: each(one.both, partial(over_background, side=side)))
+        return found
 
     def cached(self, name: str, make: Callable[["Pages"], Any]) -> Any:
         """Return what was made under a name, which is made on first use."""
@@ -57,7 +57,8 @@ class Pages:
 
 def read(folder: Path, facts: TaskFacts) -> Pages:
     """Read all pages of the public files."""
-    return Pages(*(_read_folder(folder / part) for part in ("train", "train_cleaned", "test")))
+    dirty, clean, test = (_read_folder(folder / part) for part in ("train", "train_cleaned", "test"))
+    return Pages(dirty, clean, test)
 
 
 def each(pair: Pair, change: Callable[[Any], Any]) -> Pair:

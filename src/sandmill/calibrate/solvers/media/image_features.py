@@ -1,5 +1,8 @@
 """Generic features of pictures: colours, edges, small pictures and random filters, here and in scripts."""
 
+# mypy: disable-error-code="no-any-return"
+# Sums of arrays are of no known type, and annotations here are part of the scripts.
+
 import inspect
 from pathlib import Path
 

@@ -91,6 +91,7 @@ def pixels(place: str, names: list[str]) -> np.ndarray:
     """Read pictures of a folder or an archive: (pictures, height, width, colours)."""
     from PIL import Image
 
+    files: list[BytesIO] | list[str]
     if place.endswith(".zip"):
         with ZipFile(place) as archive:
             files = [BytesIO(archive.read(name)) for name in names]

@@ -1,4 +1,4 @@
-"""Look for faults in pages that are to be cleaned."""
+"""Look for faults in pairs of a dirty and a clean page."""
 
 from collections.abc import Iterator
 from io import BytesIO
@@ -8,22 +8,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sandmill.errors import count
-from sandmill.quality.media.images import image_findings
 
 _LEAST_ALIGNED = 0.9
 """Share of training pages whose clean copy resembles them more than that of any other page tried."""
 _OTHERS = 5
 """Clean pages that each dirty page is compared with."""
-
-
-def page_findings(train: pl.Series, test: pl.Series) -> Iterator[str]:
-    """Check the files of dirty pages, as those of all pictures.
-
-    Args:
-        train: PNG files of the training pages.
-        test: PNG files of the test pages.
-    """
-    yield from image_findings(train, test)
 
 
 def pair_findings(train: pl.Series, cleaned: pl.Series, test: pl.Series) -> Iterator[str]:
