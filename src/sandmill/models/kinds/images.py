@@ -18,11 +18,12 @@ def _kind(name: str, target: TargetKind, metric: MetricName, curve: Curve, **mor
         "design": f"sandmill.design.media.images:{name.upper()}",
         "render": "sandmill.synth.media.images:render_images",
         "gate": "sandmill.quality.media.images:image_findings",
+        "medals": "milestones",
         "hidden": 0.4,
         "least_feedback": 600,
         "most_feedback": 1000,
         "least_final": 900,
-        "most_final": 4000,
+        "most_final": 2400,
         "pilot": 1000,
     }
     tasks = MappingProxyType({(target, metric): curve})
@@ -47,7 +48,6 @@ IMAGE_CLASSES = _kind(
     classes=(12, 16),
     train=(200, 160),
     hidden=0.1,
-    most_final=3000,
 )
 IMAGE_TILES = _kind("image_tiles", TargetKind.BINARY, MetricName.ROC_AUC, (0.35, 0.40, 0.46, 0.58, 0.80))
 IMAGE_FLAGS = _kind(

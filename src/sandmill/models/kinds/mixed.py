@@ -15,6 +15,7 @@ TABLE_GEOMETRY = Kind(
     channel="sandmill.models.channels.geometry:GeometryChannel",
     design="sandmill.design.media.geometry",
     render="sandmill.synth.media.geometry:render_geometry",
+    medals="milestones",
     hidden=0.4,
     least_feedback=600,
     most_feedback=900,
@@ -30,6 +31,7 @@ _PICTURES = MappingProxyType(
         "channel": "sandmill.models.channels.images:ImageChannel",
         "render": "sandmill.synth.media.images:render_images",
         "gate": "sandmill.quality.media.images:image_findings",
+        "medals": "milestones",
         "hidden": 0.4,
     }
 )
@@ -60,7 +62,7 @@ IMAGE_PATIENTS = Kind(
     least_feedback=900,
     most_feedback=1400,
     least_final=1400,
-    most_final=4500,
+    most_final=3000,
     pilot=2000,
     **_PICTURES,
 )
