@@ -46,7 +46,7 @@ class OwnPanel(Panel):
     def __init__(self, folder: Path, facts: TaskFacts) -> None:
         self._facts = facts
         self._module: ModuleType = kind_named(facts.kind).load("panel")
-        self._table = self._module.read(folder, facts)
+        self._data = self._module.read(folder, facts)
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -56,7 +56,7 @@ class OwnPanel(Panel):
 
     def _run(self, entry: Entry) -> PanelRun:
         try:
-            prediction = np.asarray(getattr(self._module, entry.name)(self._table))
+            prediction = np.asarray(getattr(self._module, entry.name)(self._data))
             failure = self._fault(prediction)
         except Exception as error:  # noqa: BLE001
             failure = f"{type(error).__name__}: {error}"
@@ -66,8 +66,9 @@ class OwnPanel(Panel):
 
     def _fault(self, prediction: Array) -> str | None:
         """Say what is wrong with a prediction, if anything."""
-        if prediction.shape != tuple(self._table.shape):
-            return f"prediction of shape {prediction.shape}; expected {tuple(self._table.shape)}"
+        expected = tuple(self._data.shape)
+        if prediction.shape != expected:
+            return f"prediction of shape {prediction.shape}; expected {expected}"
         if prediction.dtype == object:
             strange = sum(not isinstance(cell, str | None) for cell in prediction.ravel())
             return f"{strange} answers are no texts" if strange else None

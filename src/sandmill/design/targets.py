@@ -74,9 +74,9 @@ def choose_target(
             grade = _pick(targets.ordinal, rng)
             count = _count(*grades, structure.n_classes, hardness, rng)
             ranks = tuple(str(rank) for rank in range(1, count + 1))
-            grades = links.OrdinalLink(classes=ranks, cuts=tuple(map(float, range(count - 1))))
+            link = links.OrdinalLink(classes=ranks, cuts=tuple(map(float, range(count - 1))))
             meaning = f"{grade.meaning}, from 1 ({grade.lowest}) to {count} ({grade.highest})"
-            return Target(grades, grade.name, meaning)
+            return Target(link, grade.name, meaning)
         case TargetKind.MULTILABEL:
             several = _pick(targets.multilabel, rng)
             # Seeds state an unknown number of labels as 1.

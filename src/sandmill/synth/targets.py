@@ -35,8 +35,8 @@ class RenderedTargets:
 
     def followed_by(self, other: "RenderedTargets") -> "RenderedTargets":
         """Return these items followed by those of `other`."""
-        joined = (np.concatenate(pair) for pair in ((self.truth, other.truth), (self.oracle, other.oracle)))
-        return RenderedTargets(*joined, self.knows)
+        truth, oracle = np.concatenate([self.truth, other.truth]), np.concatenate([self.oracle, other.oracle])
+        return RenderedTargets(truth, oracle, self.knows)
 
     def trimmed(self) -> "RenderedTargets":
         """Leave out the places after the last one that any item has, as readers of files do."""

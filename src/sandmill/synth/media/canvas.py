@@ -30,14 +30,18 @@ class Canvas:
         self.pixels = np.zeros((3, len(self.row_numbers.numbers), self.side, self.side), np.float32)
 
     @cached_property
+    def _middles(self) -> NDArray[np.float32]:
+        return ((np.arange(self.side) + 0.5) / self.side).astype(np.float32)
+
+    @cached_property
     def across(self) -> Cover:
         """Place of each column of pixels."""
-        return ((np.arange(self.side, dtype=np.float32) + 0.5) / self.side)[None, None, :]
+        return self._middles[None, None, :]
 
     @cached_property
     def down(self) -> Cover:
         """Place of each row of pixels."""
-        return ((np.arange(self.side, dtype=np.float32) + 0.5) / self.side)[None, :, None]
+        return self._middles[None, :, None]
 
     def draw(self, name: str, low: float = 0.0, high: float = 1.0) -> NDArray[np.float64]:
         """Draw an even number for each picture."""
@@ -96,7 +100,9 @@ class Canvas:
         pieces = np.lib.stride_tricks.sliding_window_view(run, size)
         return pieces[starts].reshape(len(starts), *shape)
 
-    def places(self, name: str, cells: int, margin: float = 0.0) -> list[tuple[NDArray[np.float64], ...]]:
+    def places(
+        self, name: str, cells: int, margin: float = 0.0
+    ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
         """Draw places in different cells of a grid, in random order, so that things do not touch.
 
         Args:
@@ -109,7 +115,8 @@ class Canvas:
         drawn = []
         for number, cell in enumerate(ranks):
             jitter = [0.5 + self.draw(f"{name} {axis} {number}", -0.12, 0.12) for axis in ("x", "y")]
-            drawn.append((margin + (cell % cells + jitter[0]) * width, margin + (cell // cells + jitter[1]) * width))
+            x, y = (margin + (place + jitter[axis]) * width for axis, place in enumerate((cell % cells, cell // cells)))
+            drawn.append((x, y))
         return drawn
 
 
@@ -121,9 +128,9 @@ def wide(values: ArrayLike) -> NDArray[np.float32]:
 
 def together(covers: list[Cover]) -> Cover:
     """Cover what any of several covers."""
-    return np.maximum.reduce(covers)
+    return np.asarray(np.maximum.reduce(covers))
 
 
 def _soft(inside: NDArray[np.float32]) -> Cover:
     """Turn distances inside an edge, in pixels, into shares of pixels."""
-    return np.clip(inside + 0.5, 0, 1).astype(np.float32)
+    return np.asarray(np.clip(inside + 0.5, 0, 1), np.float32)

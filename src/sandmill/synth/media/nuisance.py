@@ -40,7 +40,7 @@ def _blurred(pixels: Pixels) -> Pixels:
         wider = np.pad(pixels, [(1, 1) if place == axis else (0, 0) for place in range(4)], mode="edge")
         side = pixels.shape[axis]
         parts = [np.take(wider, np.arange(start, start + side), axis=axis) for start in range(3)]
-        pixels = (parts[0] + parts[1] + parts[2]) / 3
+        pixels = ((parts[0] + parts[1] + parts[2]) / 3).astype(np.float32)
     return pixels
 
 
@@ -59,4 +59,4 @@ def _turned(pixels: Pixels, angles: np.ndarray) -> Pixels:
     first = (np.arange(pixels.shape[1])[:, None, None] * side + top) * side + left
     upper = flat[:, first] * (1 - beside) + flat[:, first + 1] * beside
     lower = flat[:, first + side] * (1 - beside) + flat[:, first + side + 1] * beside
-    return upper * (1 - low) + lower * low
+    return np.asarray(upper * (1 - low) + lower * low, np.float32)

@@ -39,7 +39,6 @@ from sandmill.calibrate.solvers.fields.regressions import (
     nearest_patches,
     principal_patches,
     second_look,
-    small_forest,
 )
 from sandmill.calibrate.solvers.fields.scripts import ladder
 from sandmill.models.calibration import Tier
@@ -52,7 +51,7 @@ _SOLVERS = {
     ),
     Tier.COMPETENT: (
         value_curve, stretched_curve, smooth_curve, background_curve, adaptive_curve, closing_curve, wiener_curve,
-        linear_patch, linear_stretched, linear_background, small_forest, boosted_patch,
+        linear_patch, linear_stretched, linear_background, boosted_patch,
     ),
     Tier.STRONG: (linear_features, nearest_patches, principal_patches, forest_features, boosted_features),
     Tier.SEARCH: (searched_filter, cleaned_lines, second_look),

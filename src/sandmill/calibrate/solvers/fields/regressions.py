@@ -37,14 +37,6 @@ def linear_background(pages: Pages) -> Answer:
     return _ridge(pages, each(pages.levelled(), lambda stack: patches(stack, 5)))
 
 
-def small_forest(pages: Pages) -> Answer:
-    """Random forest on 3 by 3 pixels."""
-    from sklearn.ensemble import RandomForestRegressor
-
-    model = RandomForestRegressor(12, min_samples_leaf=8, max_features=0.5, random_state=0)
-    return _on_some(pages, model, each(pages.both, patches), _FEW)
-
-
 def boosted_patch(pages: Pages) -> Answer:
     """Gradient boosting on 3 by 3 pixels of stretched pages."""
     return _on_some(pages, boosting(40), each(pages.both, lambda stack: patches(stretch(stack))), _MANY)

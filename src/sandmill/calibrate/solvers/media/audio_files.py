@@ -48,7 +48,8 @@ def read_archive(path: str, parts: list[str]) -> tuple[pd.DataFrame, int]:
         sounds = [samples_of_aiff(archive.read(name)) for name in names]
     rows = [name.removesuffix(".aif").split("_") for name in names]
     table = pd.DataFrame(rows, columns=parts).drop(columns=["day", "part"])
-    return table.assign(sound=[sound for sound, _ in sounds]), sounds[0][1]
+    table["sound"] = pd.Series([sound for sound, _ in sounds])
+    return table, sounds[0][1]
 
 
 def read_folder(folder: str, id_name: str, target: str) -> tuple:

@@ -35,7 +35,8 @@ def source(facts: TaskFacts, cues: Sequence[Cue]) -> list[str]:
     """The same as lines of a script, which knows the names ID and TARGET."""
     used = dict.fromkeys(cue.measure for cue in cues)
     lines = ["", "", f"FRAMES = {FRAMES}"]
-    for function in (*_ALWAYS, *dict.fromkeys(_helped([MEASURES[name] for name in used]))):
+    functions: tuple[Callable[..., Any], ...] = (*_ALWAYS, *dict.fromkeys(_helped([MEASURES[name] for name in used])))
+    for function in functions:
         lines += ["", "", *inspect.getsource(function).splitlines()]
     lines += ["", "", "MEASURES = {", *(f'    "{name}": {MEASURES[name].__name__},' for name in used), "}"]
     lines += ["# Column, measure, band in Hz, value at 0 and at 1, the two quiet bands", "CUES = ["]
@@ -58,9 +59,9 @@ def _helped(functions: Sequence[Callable[..., Any]]) -> Iterator[Callable[..., A
 
 def measure_all(sounds: pd.Series, rate: int, cues: list) -> pd.DataFrame:
     """Estimate one column for each cue. Sounds: arrays of samples, equally long."""
-    sounds = np.stack(list(sounds)).astype(float)
-    spectra = 2 * np.fft.rfft(sounds, axis=1) / sounds.shape[1]
-    seconds = sounds.shape[1] / rate
+    samples = np.stack(list(sounds)).astype(float)
+    spectra = 2 * np.fft.rfft(samples, axis=1) / samples.shape[1]
+    seconds = samples.shape[1] / rate
     made = {}
     for column, measure, low, high, *more in cues:
         bins = round(low * seconds), round(high * seconds)

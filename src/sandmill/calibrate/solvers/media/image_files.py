@@ -5,6 +5,7 @@ import os
 import re
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
 import numpy as np
@@ -45,7 +46,7 @@ def reading_lines(facts: TaskFacts) -> list[str]:
     is_named = facts.classes and not (facts.is_binary or facts.is_wide)
     types = "{ID: str, TARGET: str}" if is_named else "{ID: str}"
     uses_names, uses_tables = (any((part[0] is None) is lacks for part in parts) for lacks in (True, False))
-    functions = ([listed, named] if uses_names else []) + [pixels]
+    functions: list[Any] = ([listed, named] if uses_names else []) + [pixels]
     lines = [line for one in functions for line in ("", "", *inspect.getsource(one).splitlines())]
     lines += ["", "", 'public = sys.argv[1] if len(sys.argv) > 1 else "public"']
     if uses_tables:
@@ -83,7 +84,7 @@ def listed(place: str) -> list[str]:
 
 def named(names: list[str], pattern: str, columns: dict[str, str]) -> pd.DataFrame:
     """Make a table of the parts of file names."""
-    parts = [re.fullmatch(pattern, name).groupdict() for name in names]
+    parts = [found.groupdict() for name in names if (found := re.fullmatch(pattern, name))]
     return pd.DataFrame(parts, dtype=object).rename(columns=columns)
 
 

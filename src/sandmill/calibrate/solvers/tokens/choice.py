@@ -36,7 +36,7 @@ class Bayes:
 
     def rank(self, form: str, near: Sequence[str]) -> list[str]:
         """Return the ways of a form, the most probable first."""
-        counts = self._ways.get(form, {})
+        counts: Any = self._ways.get(form, {})
         chances = {}
         for way, count in counts.items():
             chance = float(count)

@@ -1,9 +1,10 @@
 """Dry ground from above."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sandmill.models.channels.sights.ground import CORNERS, FLAG
-from sandmill.synth.media.canvas import Canvas, wide
+from sandmill.synth.media.canvas import Canvas, Cover, wide
 from sandmill.synth.media.scenes import Shown, marks
 
 _MOST = 7
@@ -35,8 +36,14 @@ def _grow(canvas: Canvas, shown: Shown) -> None:
     """Set shrubs, plants with their shadows, and stones into cells of a grid."""
     cells = canvas.places("plant", 4, margin=0.06)
     pixel, tall = 1 / canvas.side, 0.045 + 0.075 * shown["plant_length"]
+
+    def _shadow(x: ArrayLike, y: ArrayLike) -> Cover:
+        return canvas.block(np.asarray(x) + 1.8 * pixel, np.asarray(y) + pixel, pixel, tall)
+
     shadow = marks.some(
-        shown["plants"], cells[:_MOST], lambda x, y: canvas.block(x + 1.8 * pixel, y + pixel, pixel, tall)
+        shown["plants"],
+        cells[:_MOST],
+        _shadow,
     )
     canvas.paint(0.5 * shadow, (70, 60, 70))
     plants = marks.some(shown["plants"], cells[:_MOST], lambda x, y: canvas.block(x, y, 1.1 * pixel, tall))

@@ -37,4 +37,4 @@ def _mole(canvas: Canvas, shown: Shown, x: np.ndarray) -> Cover:
     across, down = (canvas.across - wide(x)) / wide(stretch), (canvas.down - 0.5) * wide(stretch)
     around = np.arctan2(down, across) + wide(canvas.draw("notch", 0, 2 * np.pi))
     edge = wide(radius) * (1 - 0.65 * wide(shown["notches"]) * (0.5 + 0.5 * np.cos(_NOTCHES * around)))
-    return np.clip((edge - np.hypot(across, down)) * canvas.side + 0.5, 0, 1).astype(np.float32)
+    return np.asarray(np.clip((edge - np.hypot(across, down)) * canvas.side + 0.5, 0, 1), np.float32)

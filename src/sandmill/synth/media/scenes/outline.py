@@ -39,7 +39,7 @@ def _blade(canvas: Canvas, shown: Shown) -> Cover:
     midline = 0.5 + 0.4 * (wide(shown["tip"]) - 0.5) * along**2
     is_beside = np.clip((broad - abs(canvas.across - midline)) * canvas.side + 0.5, 0, 1)
     is_there = np.clip((half - abs(canvas.down - 0.52)) * canvas.side + 0.5, 0, 1)
-    return (is_beside * is_there).astype(np.float32)
+    return np.asarray(is_beside * is_there, np.float32)
 
 
 def _two_by_two(canvas: Canvas) -> Cover:
