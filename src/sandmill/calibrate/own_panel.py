@@ -46,7 +46,8 @@ class OwnPanel(Panel):
     def __init__(self, folder: Path, facts: TaskFacts) -> None:
         self._facts = facts
         self._module: ModuleType = kind_named(facts.kind).load("panel")
-        self._data = self._module.read(folder, facts)
+        self._data: Any = self._module.read(folder, facts)
+        self._table = self._data
 
     @property
     def entries(self) -> tuple[Entry, ...]:

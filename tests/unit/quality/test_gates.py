@@ -13,7 +13,7 @@ from tests.packages import KINDS as PACKAGES
 from tests.packages import PART_ROWS, SECRET_CUT, edit, edit_text, make_package, put, rename_ids, reorder_test
 
 KINDS = [TargetKind.BINARY, TargetKind.MULTICLASS, TargetKind.REGRESSION]
-GATE_NAMES = ["files", "items", "ids", "targets", "twins", "order", "proxy", "missing", "units", "time"]
+GATE_NAMES = ["files", "items", "traces", "ids", "targets", "twins", "order", "proxy", "missing", "units", "time"]
 GATE_NAMES += ["child", "notes", "description", "hints"]
 
 
