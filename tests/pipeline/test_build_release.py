@@ -115,7 +115,7 @@ def test_operators_find_funnel_difficulty_rejections_and_seeds_in_the_ui(built):
     difficulty = json.loads(by_key["micro-difficulty"].data)
     assert {row["task"] for row in difficulty} == set(load(run.reference).task_ids)
     assert json.loads(by_key["micro-funnel"].data)
-    assert "nomad2018" in by_key["micro-seeds"].data
+    assert "leaf-classification" in by_key["micro-seeds"].data
 
 
 def test_the_run_is_named_after_the_version_and_its_last_message_and_an_artifact_name_it(built):

@@ -41,7 +41,7 @@ def test_both_ways_of_reading_agree(header: str, lines: list[str], end: str):
     content = ("\n".join([header, *lines]) + end).encode()
     usual = outcome(content)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(submission, "_read_plain", lambda *_: None)
+        patched.setattr(submission, "read_plain", lambda *_: None)
         assert outcome(content) == usual
 
 

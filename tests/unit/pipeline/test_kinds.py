@@ -4,7 +4,7 @@ import pytest
 
 from sandmill.design.difficulty_curves import difficulty_curve
 from sandmill.models.base import Band
-from sandmill.models.kinds import kind_named, kind_of, register, registry
+from sandmill.models.kinds import kind_named, register, registry
 from sandmill.models.plan import Slot
 from sandmill.models.seed import SeedTask
 from sandmill.models.spec import TaskSpec
@@ -74,12 +74,3 @@ def test_a_kind_that_is_not_registered_is_not_supported():
     assert missing_support(JOINED_STRUCTURE) == ("modality time_series",)
     with pytest.raises(ValueError, match=r"unknown kind of task .joined.; known are .*table"):
         kind_named("joined")
-
-
-def test_pictures_in_archives_are_calibrated_checked_and_proved():
-    assert kind_of(DOGS).name == "image_archive"
-    made = attempt_at(DOGS).result
-    assert isinstance(made, Calibrated), made
-    assert set(made.package.public) == {"description.md", "sample_submission.csv", "train.zip", "test.zip"}
-    assert max(len(script.splitlines()) for script in made.scripts.values()) <= 250
-    assert prove(made, SECRET).result.holds

@@ -85,7 +85,7 @@ def _repeated(written):
 
 
 def _unsupported(written):
-    written.file("cards/a.yaml", written.card_text.replace("tabular", "image"))
+    written.file("cards/a.yaml", written.card_text.replace("tabular", "time_series"))
     written.competition("parcels", "accuracy")
     return ("cards", "parcels")
 

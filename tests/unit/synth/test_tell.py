@@ -54,7 +54,9 @@ def test_a_task_without_such_hints_has_no_dictionary():
     spec = hinted(1)
     assert data_dictionary(spec.model_copy(update={"hints": ()})) is None
     assert DATA_DICTIONARY not in layout_of(spec).files_of(spec.model_copy(update={"hints": ()}))
-    assert house_sections(make_image_spec()) == []
+    silent = make_image_spec()
+    story = silent.story.model_copy(update={"asides": ()})
+    assert house_sections(silent.model_copy(update={"hints": (), "story": story})) == []
 
 
 def test_files_hold_sentinels_and_converted_cells():

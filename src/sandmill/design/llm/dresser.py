@@ -92,5 +92,7 @@ def _problems(
     if twice := sorted({column for column in used if used.count(column) > 1}):
         problems.append(f"motifs: {', '.join(twice)} in two motifs; a thing serves one")
     worded = dressed(domain, answer, kind)
-    problems += domain_problems(worded, giveaways)
+    # What the medium itself brings is not the model's to mend.
+    known_problems = set(domain_problems(domain, giveaways))
+    problems += [one for one in domain_problems(worded, giveaways) if one not in known_problems]
     return problems or rule_problems(answer.motifs, Vocabulary(worded, stand_in_levels(worded), None, None))

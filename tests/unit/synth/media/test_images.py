@@ -90,7 +90,7 @@ def test_what_is_measured_follows_the_latent_columns(rendered, tmp_path):
     for cue in cues:
         truth = rendered.test_draw.observed[cue.column]
         if cue.measure == "objects.shape":
-            assert np.mean(test[cue.column] == truth) > 0.4
+            assert np.mean(test[cue.column] == truth) > 0.3
         else:
             assert np.corrcoef(test[cue.column], truth)[0, 1] > 0.45, cue
 
