@@ -52,5 +52,5 @@ def _grow(canvas: Canvas, shown: Shown) -> None:
     canvas.paint(shrubs, (32, 34, 28))
     stones = canvas.places("stone", 5, margin=0.1)[:_MOST_STONES]
     canvas.paint(
-        marks.some(shown["stones"], stones, lambda x, y: canvas.block(x, y, 0.7 * pixel, 0.7 * pixel)), (205, 225, 255)
+        marks.some(shown["stones"], stones, lambda x, y: canvas.block(x, y, 1.2 * pixel, 1.2 * pixel)), (205, 225, 255)
     )
