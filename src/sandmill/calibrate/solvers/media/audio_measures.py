@@ -105,7 +105,7 @@ def starts(above: np.ndarray) -> np.ndarray:
 
 
 def sweep(band: np.ndarray, seconds: float, lag: int = 7) -> np.ndarray:
-    """Return how fast the frequency rises, in Hz a second: the turn of the turn of the phase."""
+    """Return how fast the frequency rises, in Hz a second, from second differences of the phase."""
     turn = band[:, lag:] * np.conj(band[:, :-lag])
     turns = (turn[:, lag:] * np.conj(turn[:, :-lag])).sum(axis=1)
     return np.angle(turns) / (2 * np.pi) * (FRAMES / seconds / lag) ** 2
