@@ -5,7 +5,8 @@ rows, and the number of told motifs, hidden motifs and distractors that they tak
 target. Therefore one knob can steer the difficulty of a slot.
 """
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,17 +24,20 @@ from sandmill.design.prior_graph import Priors, draw_priors, orient_terms, prior
 from sandmill.design.rule import assign_weights, choose_rule, variance_shares
 from sandmill.design.standardize import standardize
 from sandmill.design.story import write_media_story, write_story
-from sandmill.design.targets import choose_target
-from sandmill.design.telling import tell
-from sandmill.design.vocabulary import choose_vocabulary
+from sandmill.design.targets import Target, choose_target
+from sandmill.design.telling import Telling, tell
+from sandmill.design.vocabulary import Vocabulary, choose_vocabulary
 from sandmill.models.base import Band
+from sandmill.models.channels import Channel, Medium
+from sandmill.models.columns import Column
 from sandmill.models.domain import Domain
+from sandmill.models.hints import Hint
 from sandmill.models.kinds import TABLE, Kind, kind_of
 from sandmill.models.knowledge import Knowledge, TargetPrior
 from sandmill.models.links import BinaryLink, CountLink, Link, MultilabelLink, class_names, output_count
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.plan import Slot
-from sandmill.models.spec import Knobs, Sizes, TaskSpec
+from sandmill.models.spec import Knobs, Sizes, Story, TaskSpec
 from sandmill.models.structure import MetricName, PathologyKind, Structure, TargetKind
 from sandmill.rng import Streams
 
@@ -63,13 +67,76 @@ def design_task(
         parent: fingerprint of the design that this one was steered from.
         knobs: positions of the single knobs; all at `hardness` if None.
     """
-    knobs = knobs or Knobs.all_at(hardness)
-    draft, structure = slot.draft, slot.structure
-    kind = kind_of(structure) or TABLE
+    knobs, kind = knobs or Knobs.all_at(hardness), kind_of(slot.structure) or TABLE
     if kind.designer:
         spec: TaskSpec = kind.load("designer")(slot, streams, hardness, parent, knobs)
         return spec
-    place = _place(slot, streams)
+    setting = _settle(slot, streams, kind, knobs)
+    ruled = _choose_rule(setting)
+    mechanism, hints = _mechanism(setting, ruled)
+    channel = _choose_channel(setting, ruled.columns, hardness)
+    sizes = Sizes(train=round(_between(kind.train, knobs.rows)), feedback=kind.most_feedback, final=kind.most_final)
+    return TaskSpec(
+        seed_id=slot.seed.id,
+        structure=slot.structure,
+        domain=setting.domain.name,
+        story=_story(setting, ruled.columns, channel),
+        target=slot.structure.target,
+        metric=slot.structure.metric,
+        split=setting.conditions.split,
+        mechanism=mechanism,
+        sizes=fewer_rows(sizes, ruled.plan.child),
+        wanted=slot.band,
+        hardness=hardness,
+        knobs=knobs,
+        parent=parent,
+        hints=hints,
+        notes=ruled.telling.notes,
+        channel=channel,
+    )
+
+
+@dataclass(frozen=True)
+class _Setting:
+    """What a slot asks for, and what is drawn before its rule."""
+
+    slot: Slot
+    streams: Streams
+    kind: Kind
+    knobs: Knobs
+    medium: Medium | None
+    """What items are made of; None if they are rows of a table."""
+    domain: Domain
+    conditions: Conditions
+    vocabulary: Vocabulary
+    target: Target
+    knows: Knowledge
+    """What the domain knows, as far as the design uses it."""
+    prior: TargetPrior | None
+
+    @property
+    def hidden(self) -> float:
+        """Position of the knob for hidden motifs."""
+        return self.knobs.skills * self.kind.hidden
+
+
+@dataclass(frozen=True)
+class _Ruled:
+    """The rule of a design, and what its texts tell of it."""
+
+    plan: HintPlan
+    priors: Priors
+    telling: Telling
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Columns of the design."""
+        return self.telling.columns
+
+
+def _settle(slot: Slot, streams: Streams, kind: Kind, knobs: Knobs) -> _Setting:
+    """Choose medium or domain, conditions, vocabulary and target."""
+    draft, structure, place = slot.draft, slot.structure, _place(slot, streams)
     medium = medium_of(slot, place)
     domain = with_told_forms(medium) if medium else draft.domain if draft else _domain_at(place)
     conditions = (
@@ -77,80 +144,79 @@ def design_task(
         if medium
         else choose_conditions(structure, streams, draft.faults if draft else None)
     )
-    needed, unseen = (frozenset(medium.needed), frozenset(medium.unseen)) if medium else (frozenset(), frozenset())
     vocabulary = choose_vocabulary(domain, conditions, streams)
     draws = streams.generator("target")
     target = choose_target(structure, domain.targets, knobs.signal, draws, kind.classes, kind.labels, kind.grades)
     knows = Knowledge() if draft and not medium else domain.knows
     prior = prior_of(knows.targets, target.link, target.name)
+    return _Setting(slot, streams, kind, knobs, medium, domain, conditions, vocabulary, target, knows, prior)
+
+
+def _choose_rule(setting: _Setting) -> _Ruled:
+    """Choose what texts tell, the motifs of the rule, and its columns."""
+    slot, streams, medium, vocabulary = setting.slot, setting.streams, setting.medium, setting.vocabulary
     # What only texts state is out of reach of the models that decide difficulty, so easy tasks state nothing.
-    may_tell = not draft and (knows.targets or (medium and kind.medals == "milestones"))
+    may_tell = not slot.draft and (setting.knows.targets or (medium and setting.kind.medals == "milestones"))
     plan = choose_hints(vocabulary, streams) if may_tell and slot.band is not Band.EASY else HintPlan()
     priors = Priors()
-    if prior:
-        priors = draw_priors(prior, vocabulary, plan.told_columns, streams.generator("priors"))
+    if setting.prior:
+        priors = draw_priors(setting.prior, vocabulary, plan.told_columns, streams.generator("priors"))
+    needed, unseen = (frozenset(medium.needed), frozenset(medium.unseen)) if medium else (frozenset(), frozenset())
     draws = streams.generator("rule")
     drawn = (
-        rule_of(draft.motifs, vocabulary, conditions, draws)
-        if draft
-        else choose_rule(vocabulary, conditions, draws, priors.motifs, plan.told_columns | unseen)
+        rule_of(slot.draft.motifs, vocabulary, setting.conditions, draws)
+        if slot.draft
+        else choose_rule(vocabulary, setting.conditions, draws, priors.motifs, plan.told_columns | unseen)
     )
-    hidden = knobs.skills * kind.hidden
-    plan = add_spare(plan, drawn.read, vocabulary, streams).at(hidden)
-    rule = replace(drawn.at(hidden), told_columns=plan.told_columns, named=plan.columns | needed)
-    columns = choose_columns(structure, vocabulary, conditions, rule, knobs.distractors, streams)
-    telling = tell(plan, rule, columns, domain, streams)
-    columns, rule = telling.columns, telling.rule
-    link = with_noise(target.link, knows.targets, target.name, knobs.signal)
-    shares = _class_shares(structure, conditions, link, prior, streams.generator("shares"), kind)
+    plan = add_spare(plan, drawn.read, vocabulary, streams).at(setting.hidden)
+    rule = replace(drawn.at(setting.hidden), told_columns=plan.told_columns, named=plan.columns | needed)
+    distractors = setting.knobs.distractors
+    columns = choose_columns(slot.structure, vocabulary, setting.conditions, rule, distractors, streams)
+    return _Ruled(plan, priors, tell(plan, rule, columns, setting.domain, streams))
+
+
+def _mechanism(setting: _Setting, ruled: _Ruled) -> tuple[Mechanism, tuple[Hint, ...]]:
+    """Draw weights and faults, and standardise the rule. Returns the hints with those on faults."""
+    structure, streams, knobs, draft = setting.slot.structure, setting.streams, setting.knobs, setting.slot.draft
+    rule, target, prior = ruled.telling.rule, setting.target, setting.prior
+    link = with_noise(target.link, setting.knows.targets, target.name, knobs.signal)
+    shares = _class_shares(structure, setting.conditions, link, prior, streams.generator("shares"), setting.kind)
     signal = _signal(link, structure.target, knobs.signal, prior, shares)
-    terms = assign_weights(rule, hidden, output_count(link), signal, streams.generator("weights"))
+    terms = assign_weights(rule, setting.hidden, output_count(link), signal, streams.generator("weights"))
     severity = Severity(knobs.faults, variance_shares(terms))
-    drawn_faults = choose_faults(
-        structure, conditions, link, columns, rule, severity, streams, medium.may_miss if medium else None
-    )
-    faults, hints = telling.mark(drawn_faults, streams)
+    may_miss = setting.medium.may_miss if setting.medium else None
+    drawn = choose_faults(structure, setting.conditions, link, ruled.columns, rule, severity, streams, may_miss)
+    faults, hints = ruled.telling.mark(drawn, streams)
     unscaled = Mechanism(
-        columns=columns,
-        terms=orient(terms, draft.motifs) if draft else orient_terms(terms, priors.signs),
+        columns=ruled.columns,
+        terms=orient(terms, draft.motifs) if draft else orient_terms(terms, ruled.priors.signs),
         link=link,
         pathologies=faults,
         subgroup=rule.subgroup,
-        child=plan.child,
-        limits=limits_of(columns, domain.knows),
+        child=ruled.plan.child,
+        limits=limits_of(ruled.columns, setting.domain.knows),
     )
-    channel = kind.load("design").choose_channel(medium, columns, streams) if medium else None
-    if channel and kind.disturb:
+    return standardize(unscaled, shares, streams.child("standardize")), hints
+
+
+def _choose_channel(setting: _Setting, columns: Sequence[Column], hardness: float) -> Channel | None:
+    """Choose how items show the columns; None if they are rows of a table."""
+    kind, medium = setting.kind, setting.medium
+    if medium is None:
+        return None
+    channel: Channel = kind.load("design").choose_channel(medium, columns, setting.streams)
+    if kind.disturb:
         channel = kind.load("disturb")(channel, hardness)
-    return TaskSpec(
-        seed_id=slot.seed.id,
-        structure=structure,
-        domain=domain.name,
-        story=write_media_story(medium, channel, target, streams)
-        if medium and channel
-        else write_story(vocabulary, columns, target, streams).model_copy(
-            update={"asides": draw_asides(knows, streams)}
-        ),
-        target=structure.target,
-        metric=structure.metric,
-        split=conditions.split,
-        mechanism=standardize(unscaled, shares, streams.child("standardize")),
-        sizes=fewer_rows(
-            Sizes(
-                train=round(_between(kind.train, knobs.rows)),
-                feedback=kind.most_feedback,
-                final=kind.most_final,
-            ),
-            plan.child,
-        ),
-        wanted=slot.band,
-        hardness=hardness,
-        knobs=knobs,
-        parent=parent,
-        hints=hints,
-        notes=telling.notes,
-        channel=channel,
-    )
+    return channel
+
+
+def _story(setting: _Setting, columns: Sequence[Column], channel: Channel | None) -> Story:
+    """Write the story, with sentences of no use for tables."""
+    streams, target = setting.streams, setting.target
+    if setting.medium and channel:
+        return write_media_story(setting.medium, channel, target, streams)
+    story = write_story(setting.vocabulary, columns, target, streams)
+    return story.model_copy(update={"asides": draw_asides(setting.knows, streams)})
 
 
 def _place(slot: Slot, streams: Streams) -> float:
