@@ -6,7 +6,7 @@ BIN := .venv/bin
 export PREFECT_HOME ?= $(CURDIR)/.prefect
 RUN := env -u PYTHONDONTWRITEBYTECODE DO_NOT_TRACK=1 PREFECT_SERVER_ANALYTICS_ENABLED=false $(BIN)
 PORT ?= 4200
-DEMO_KINDS := table=0.25,table_keys=0.0833,json_rows=0.0833,text_dated=0.0833,image_archive=0.0833,image_labels=0.0833,tokens_english=0.0833,tokens_russian=0.0833,image_fields=0.0833,audio_archive=0.0836
+DEMO_KINDS := table=0.3336,table_keys=0.0833,json_rows=0.0833,text_dated=0.0833,image_archive=0.0833,image_labels=0.0833,tokens_english=0.0833,image_fields=0.0833,audio_archive=0.0833
 PREFECT_API_URL ?= http://127.0.0.1:$(PORT)/api
 SERVER := PREFECT_API_URL=$(PREFECT_API_URL) $(RUN)/prefect
 
@@ -30,7 +30,7 @@ setup: .venv/.ready  ## Create .venv with pinned dependencies (uv when present, 
 agent-env: setup  ## Make the interpreter that agents' code and reference solutions run in
 	@$(RUN)/sandmill agent-env create >/dev/null
 
-demo: agent-env  ## Build 12 verified tasks of ten kinds into releases/micro
+demo: agent-env  ## Build 12 verified tasks of nine kinds into releases/micro
 	@$(RUN)/python -m flows.build_release --name micro --tasks 12 --seed 7 --root releases \
 	  --kinds $(DEMO_KINDS)
 
