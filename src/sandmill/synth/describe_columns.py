@@ -103,12 +103,6 @@ def _lay_out(entries: Sequence[Entry], words: Wording) -> str:
             return "\n\n".join(groups)
 
 
-def _group(kind: str, entries: Sequence[Entry]) -> str:
-    """List the columns of one type."""
-    lines = [f"- {name}: {meaning}" for name, of, meaning in entries if of == kind]
-    return "\n".join([f"{kind.capitalize()}:", *lines])
-
-
 def _table(header: Entry, rows: Sequence[Entry]) -> str:
     lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])

@@ -34,7 +34,7 @@ class RenderedTargets:
         return RenderedTargets(self.truth[rows], self.oracle[rows], self.knows)
 
     def followed_by(self, other: "RenderedTargets") -> "RenderedTargets":
-        """Return these items followed by those of `other`."""
+        """Return the items of both, those of `other` last."""
         truth, oracle = np.concatenate([self.truth, other.truth]), np.concatenate([self.oracle, other.oracle])
         return RenderedTargets(truth, oracle, self.knows)
 

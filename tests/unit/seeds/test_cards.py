@@ -12,34 +12,9 @@ from sandmill.models.seed import SeedTask
 from sandmill.models.structure import MetricName, Modality, PathologyKind, SplitKind, Structure, TargetKind
 from sandmill.seeds import ingest, missing_support
 from sandmill.seeds.cards import bundled_cards, read_card
+from sandmill.seeds.lite import LITE
 
 BUNDLED = tuple(read_card(path, file).seed for path, file in bundled_cards())
-
-LITE = {
-    "aerial-cactus-identification",
-    "aptos2019-blindness-detection",
-    "denoising-dirty-documents",
-    "detecting-insults-in-social-commentary",
-    "dog-breed-identification",
-    "dogs-vs-cats-redux-kernels-edition",
-    "histopathologic-cancer-detection",
-    "jigsaw-toxic-comment-classification-challenge",
-    "leaf-classification",
-    "mlsp-2013-birds",
-    "new-york-city-taxi-fare-prediction",
-    "nomad2018-predict-transparent-conductors",
-    "plant-pathology-2020-fgvc7",
-    "random-acts-of-pizza",
-    "ranzcr-clip-catheter-line-classification",
-    "siim-isic-melanoma-classification",
-    "spooky-author-identification",
-    "tabular-playground-series-dec-2021",
-    "tabular-playground-series-may-2022",
-    "text-normalization-challenge-english-language",
-    "text-normalization-challenge-russian-language",
-    "the-icml-2013-whale-challenge-right-whale-redux",
-}
-"""Competitions of the low split of MLE-bench."""
 
 TRAITS: dict[str, Callable[[Structure], bool]] = {
     "multilabel": lambda s: s.target is TargetKind.MULTILABEL and s.n_targets > 2,

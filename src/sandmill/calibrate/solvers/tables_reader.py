@@ -32,6 +32,6 @@ def source(facts: TaskFacts) -> list[str]:
 
 
 def files(facts: TaskFacts) -> tuple[str, str]:
-    """Return the names of the training and the test table."""
+    """Return the file names of the training table and of the test table."""
     layout: Layout = kind_named(facts.kind).load("layout")
     return layout.train, layout.test

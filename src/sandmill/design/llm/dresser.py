@@ -23,7 +23,7 @@ from sandmill.models.structure import TargetKind
 
 
 class Dress(Frozen):
-    """The world of a task and what matters in it. The things that items show are given."""
+    """The domain and target of a task, and the motifs of its rule. What items can show is given."""
 
     name: Name
     title: str = Field(min_length=3, max_length=51)

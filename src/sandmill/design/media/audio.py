@@ -36,7 +36,7 @@ class AudioDesign:
         return draw_medium("audio", AudioMedium, place)
 
     def choose_channel(self, medium: AudioMedium, columns: Sequence[Column], streams: Streams) -> AudioChannel:
-        """Draw where each sound lies. A trait whose column the design lacks is chance.
+        """Draw the frequency band of each sound. A trait whose column is not in the design varies at random.
 
         A date column is in the names of the files.
         """
@@ -69,7 +69,7 @@ def _levels(column: Column) -> tuple[str, ...]:
 
 
 def _spots(rate: int, rng: np.random.Generator) -> tuple[Spot, ...]:
-    """Draw the order of the bands between the lowest and the highest, which hold background noise alone."""
+    """Draw the order of the bands that hold sounds. The lowest and the highest band hold background noise alone."""
     names = list(_WIDTHS)
     starts, place = {}, _FLOOR[1] + _GAP
     for name in (names[i] for i in rng.permutation(len(names))):

@@ -6,7 +6,7 @@ from sandmill.models.plan import Slot
 
 
 def medium_of(slot: Slot, place: float | None = None) -> Medium | None:
-    """Return the medium of a slot, dressed in the words of its draft if it has one; None for tables.
+    """Return the medium of a slot, with the texts and targets of its draft if it has one; None for tables.
 
     Args:
         slot: seed and draft.

@@ -1,4 +1,4 @@
-"""Every kind of pictures: its package passes the gates, and scripts read what solvers read."""
+"""For every kind of picture task: packages pass all gates, and scripts compute the same features as solvers."""
 
 import re
 import sys

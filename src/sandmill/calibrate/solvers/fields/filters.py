@@ -79,7 +79,7 @@ def median_filter(pages: Pages) -> Answer:
 
 
 def stretched_page(pages: Pages) -> Answer:
-    """Stretch each page so that its darkest pixels are black and its lightest white."""
+    """Rescale the values of each page linearly: its darkest pixels become 0, its lightest 1."""
     return pages.flat(stretch(pages.test))
 
 

@@ -1,4 +1,4 @@
-"""Dirty and clean pages as solvers read them, and what several solvers derive from them."""
+"""Read the dirty and clean pages of a task for its solvers, and cache the features that several solvers use."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -16,8 +16,8 @@ from sandmill.calibrate.solvers.fields.filters import (
 )
 from sandmill.calibrate.solvers.fields.pages import Pages, Pair, each
 
-_FEW, _SOME, _MANY = 70, 85, 200
-"""Pixels of each training page that slow models learn from, forests, and boosting."""
+_SOME, _MANY = 85, 200
+"""Pixels of each training page that forests and boosting learn from."""
 _PATTERNS = 128
 """Patches to which those of all pixels are compared."""
 

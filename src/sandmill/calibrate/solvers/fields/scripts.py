@@ -34,7 +34,7 @@ def read_pages(folder):
 
 
 def save(pages):
-    """Write one row a pixel; ids are page, row and column, counted from 1."""
+    """Write one row for each pixel. Its id is `<page>_<row>_<column>`; rows and columns count from 1."""
     names = [file.stem for file in sorted((PUBLIC / "test").glob("*.png"))]
     places = [f"_{{row + 1}}_{{column + 1}}" for row in range(pages.shape[1]) for column in range(pages.shape[2])]
     ids = [name + place for name in names for place in places]
