@@ -1,4 +1,1 @@
-"""Policies that learn from releases: facts, a language of code fragments, training and evaluation.
-
-Needs the extra `learning`, except for settings and results.
-"""
+"""Tiny policies that learn from tasks, the tasks that they learn from, and what an evaluation measures."""
