@@ -190,7 +190,9 @@ def _learn(
     if not kept:
         return
     earlier = [
-        (group, reward) for group in {one.group for one, _ in kept} for reward in progress.finished.get(group, ())
+        (group, reward)
+        for group in sorted({one.group for one, _ in kept})
+        for reward in progress.finished.get(group, ())
     ]
     rewards = [float(one.score.reward or 0.0) for one, _ in kept]
     masses = np.array([weight for _, weight in kept])
