@@ -133,7 +133,7 @@ def choose_temperature(
     samples: int = 4,
     seed: int = 0,
 ) -> float:
-    """Return the sampling temperature with the largest mean gap. The tasks are the development ones, never the final."""
+    """Return the sampling temperature with the largest mean gap. The tasks are development tables."""
 
     def mean_gap(temperature: float) -> float:
         draws = Draws(samples=samples, temperature=temperature, seed=seed)
