@@ -198,5 +198,3 @@ def from_release(
             for task, family, digest in made
         ]
     return TaskSet(found)
-
-
