@@ -68,7 +68,7 @@ class MicroLearner:
         gains = torch.as_tensor(weights, dtype=chosen.dtype)[:, None] * chosen + self._entropy * entropy
         loss = -(gains * is_answer).sum() / is_answer.sum()
         self._optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), _LARGEST_NORM)
         for group in self._optimiser.param_groups:
             group["lr"] = learning_rate
