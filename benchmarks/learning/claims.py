@@ -11,12 +11,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from sandmill.errors import InputError, Problem
 from sandmill.learning.results import Scored, merge, read_results, write_atomically, write_results
-from sandmill.learning.statistics import Interval
+from sandmill.learning.statistics import Interval, Value, gap, mean_of, relative_gain
+
+if TYPE_CHECKING:
+    from sandmill.learning.policy import MicroPolicy
 
 Point = dict[str, float]
 """Figures of one update, by name."""
@@ -50,6 +54,14 @@ class ArmResult:
     """What one arm gives for one seed."""
 
     rows: list[Scored]
+    curve: list[Point]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A policy with its curve."""
+
+    policy: "MicroPolicy"
     curve: list[Point]
 
 
@@ -132,13 +144,16 @@ def rows_of(found: Mapping[str, Mapping[int, ArmResult]]) -> dict[str, list[Scor
     return {name: merge(*(result.rows for result in seeds.values())) for name, seeds in found.items()}
 
 
-def mean_curve(seeds: Mapping[int, ArmResult], figure: str, by: str = "number") -> list[tuple[float, float]]:
-    """Return the mean of a figure over seeds for each update; updates that a seed lacks are left out."""
-    curves = [result.curve for result in seeds.values()]
-    return [
-        (sum(point[by] for point in points) / len(points), sum(point[figure] for point in points) / len(points))
-        for points in zip(*curves, strict=False)
-    ]
+def over_seeds(values: Sequence[float]) -> str:
+    """Return the mean of one figure a seed, with the 95 % interval of Student's t; without it for one seed."""
+    from scipy.stats import t
+
+    mean = sum(values) / len(values)
+    if len(values) < 2:
+        return f"{mean:.3f}"
+    error = (sum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values)) ** 0.5
+    half = float(t.ppf(0.975, len(values) - 1)) * error
+    return f"{mean:.3f} [{mean - half:.3f}, {mean + half:.3f}]"
 
 
 def tail_mean(result: ArmResult, figure: str, share: float = 0.25) -> float:
@@ -158,6 +173,11 @@ def percent(interval: Interval) -> str:
     """Return an interval in per cent."""
     ends = f"{100 * interval.low:+.1f}, {100 * interval.high:+.1f}"
     return f"{100 * interval.estimate:+.1f} % [{ends}]"
+
+
+def gain(arm: Sequence[Scored], other: Sequence[Scored], value: Value = gap) -> str:
+    """Return the relative gain of an arm with its interval; a dash if the other arm's mean is not above 0."""
+    return percent(relative_gain(arm, other, value)) if mean_of(other, value) > 0 else "-"
 
 
 def number(interval: Interval) -> str:
