@@ -56,7 +56,9 @@ class CurveRow(Frozen):
             for name, value in self.model_dump(exclude={"stage", "update", "learning_rate", "seconds"}).items()
             if value is not None
         }
-        shown = (f"{name} {value}" if isinstance(value, int) else f"{name} {value:.3f}" for name, value in figures.items())
+        shown = (
+            f"{name} {value}" if isinstance(value, int) else f"{name} {value:.3f}" for name, value in figures.items()
+        )
         return f"{self.stage} {self.update}: {', '.join(shown)} ({self.seconds:.1f} s)"
 
 

@@ -138,7 +138,11 @@ class Fitting:
         import torch
 
         with replace_folder(folder / f"checkpoint-{self.step}") as written:
-            state = {"model": self.policy.model.state_dict(), "optimizer": self.optimizer.state_dict(), "step": self.step}
+            state = {
+                "model": self.policy.model.state_dict(),
+                "optimizer": self.optimizer.state_dict(),
+                "step": self.step,
+            }
             torch.save(state, written / _STATE)
             mark_complete(written, progress)
         drop_older(folder)
@@ -156,9 +160,7 @@ class Fitting:
         return found[1]
 
 
-def _tensors(
-    policy: MicroPolicy, examples: Sequence[Example], is_unknown: Callable[[], bool]
-) -> tuple[Any, Any, Any]:
+def _tensors(policy: MicroPolicy, examples: Sequence[Example], is_unknown: Callable[[], bool]) -> tuple[Any, Any, Any]:
     """Return token numbers, labels and mask, padded on the right. Only tokens of answers have labels."""
     import torch
 
