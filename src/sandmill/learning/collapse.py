@@ -19,7 +19,7 @@ def find_collapse(rows: Sequence[CurveRow], patience: int) -> str:
     end = last[-1]
     cause = _cause(end)
     return (
-        f"Stopped after update {end.update}: in {patience} updates in a row, all scripts of each task had equal rewards, "
+        f"Stopped after update {end.update}: in {patience} updates in a row, all scripts of a task had equal rewards, "
         f"so there was nothing to learn from. {cause} The best checkpoint is kept."
     )
 
