@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 GROUPS, SAMPLES = 5, 16
 """Prompts of an update, and scripts for each."""
 LEARNING_RATE = 1e-3
-START_STEPS, SMOKE_STEPS, BATCH, START_RATE, FACT_DROPOUT = 200, 40, 48, 3e-3, 0.15
+START_STEPS, SMOKE_STEPS, BATCH, START_RATE, FACT_DROPOUT = 240, 10, 48, 3e-3, 0.15
 """Supervised fine-tuning of the start."""
 EVALUATED = 4
 """Sampled scripts for each held-out task."""
@@ -85,8 +85,20 @@ class Bench:
         """Steps of supervised fine-tuning."""
         return SMOKE_STEPS if self.request.is_smoke else START_STEPS
 
-    def start(self, seed: int, examples: Sequence[Example], name: str) -> "MicroPolicy":
-        """Return a policy that imitates examples. Equal arguments give an equal policy."""
+    def start(self, seed: int, name: str, examples: Callable[[], Sequence[Example]]) -> "MicroPolicy":
+        """Return a policy that imitates examples. It is trained once for all arms of a seed."""
+        return self.stored(f"{name}-{seed}", lambda: self._imitate(seed, name, examples()))
+
+    def stored(self, name: str, make: Callable[[], "MicroPolicy"]) -> "MicroPolicy":
+        """Return a policy from the folder of the command; it is made if it is not there."""
+        from sandmill.learning.policy import MicroPolicy
+
+        folder = self.request.to / "starts" / name
+        if not folder.exists():
+            make().save(folder)
+        return MicroPolicy.load(folder)
+
+    def _imitate(self, seed: int, name: str, examples: Sequence[Example]) -> "MicroPolicy":
         from sandmill.learning.sft import Fitting, rate_at
 
         policy = self.new_policy(seed)

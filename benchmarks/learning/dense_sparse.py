@@ -86,7 +86,7 @@ def arms(bench: Bench) -> dict[str, Arm]:
 
 def sft(bench: Bench, seed: int) -> "MicroPolicy":
     """Return the policy that imitates the teacher."""
-    return bench.start(seed, teacher_examples(bench), "claims")
+    return bench.start(seed, "teacher", lambda: teacher_examples(bench))
 
 
 def grpo(bench: Bench, policy: "MicroPolicy", reward: Reward, seed: int, folder: Path) -> "claims.Trained":

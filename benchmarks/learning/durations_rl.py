@@ -88,7 +88,7 @@ def median_seconds(bench: Bench, names: Sequence[str]) -> float:
 
 
 def _start(bench: Bench, seed: int) -> "MicroPolicy":
-    return bench.start(seed, _examples(bench, seed), "durations")
+    return bench.start(seed, "durations", lambda: _examples(bench, seed))
 
 
 def _examples(bench: Bench, seed: int) -> list[Example]:

@@ -83,7 +83,7 @@ def examples(bench: Bench, seed: int) -> list[Example]:
 
 
 def _train(bench: Bench, name: str, seed: int) -> ArmResult:
-    policy = bench.start(seed, examples(bench, seed), "improvement")
+    policy = bench.start(seed, "improvement", lambda: examples(bench, seed))
     learner, pool = MicroLearner(policy), ParentPool()
 
     def draw(number: int, generator: np.random.Generator) -> list[Prompt]:
@@ -110,7 +110,7 @@ def _call_rows(bench: Bench, arm: str, policy: "MicroPolicy", seed: int) -> list
             drafts: Sequence[str],
             rollouts: "Sequence[Rollout]",
             *,
-            number: int = number,
+            key: int = number,
         ) -> list[str]:
             prompts = [
                 _second_prompt(learner, task, draft, rollout)

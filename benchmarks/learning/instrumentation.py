@@ -81,6 +81,10 @@ def arms(bench: Bench) -> dict[str, Arm]:
 
 def weak_start(bench: Bench, seed: int) -> "MicroPolicy":
     """Return a policy that imitates scripts with mistakes until enough of its own scripts are valid."""
+    return bench.stored(f"weak-{seed}", lambda: _imitate_mistakes(bench, seed))
+
+
+def _imitate_mistakes(bench: Bench, seed: int) -> "MicroPolicy":
     from sandmill.learning.sft import Fitting
 
     policy, examples = bench.new_policy(seed), _with_mistakes(bench, seed)
