@@ -7,7 +7,6 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sandmill.learning.language import Language, load_language
 
 from benchmarks.learning.claims import ClaimRequest, Point
 from sandmill.errors import InputError, Problem
@@ -16,6 +15,7 @@ from sandmill.learning.episode_executor import EpisodeExecutor
 from sandmill.learning.evaluate import Draws, evaluate
 from sandmill.learning.facts import FACT_WORDS
 from sandmill.learning.improvement import OPERATOR_WORDS
+from sandmill.learning.language import Language, load_language
 from sandmill.learning.results import Scored, clipped_gap
 from sandmill.learning.task_sets import LearningTask, TaskSet, from_folder, from_release
 from sandmill.models.rollout import Rollout

@@ -92,7 +92,6 @@ def sft(bench: Bench, seed: int) -> "MicroPolicy":
 def grpo(bench: Bench, policy: "MicroPolicy", reward: Reward, seed: int, folder: Path) -> "claims.Trained":
     """Train a policy with TRL's GRPO, and return it with its curve."""
     from sandmill.learning.grpo import train
-
     from sandmill.learning.policy_settings import GrpoSettings
 
     settings = GrpoSettings(updates=bench.request.updates, tasks=GROUPS, samples=SAMPLES, learning_rate=1e-3)

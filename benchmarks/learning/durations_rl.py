@@ -13,7 +13,6 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sandmill.learning.teacher import pipelines
 
 from benchmarks.learning import claims
 from benchmarks.learning.claim_bench import SAMPLES, Bench, Example, draft_prompts, points, run_seconds, scorer
@@ -24,6 +23,7 @@ from sandmill.learning.learner import MicroLearner
 from sandmill.learning.plots import forest_plot, learning_curves
 from sandmill.learning.results import Scored
 from sandmill.learning.statistics import mean_interval, mean_of, paired_difference
+from sandmill.learning.teacher import pipelines
 
 if TYPE_CHECKING:
     from sandmill.learning.policy import MicroPolicy

@@ -12,7 +12,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sandmill.learning.language import Language
 
 from benchmarks.learning import claims
 from benchmarks.learning.claim_bench import (
@@ -24,13 +23,13 @@ from benchmarks.learning.claim_bench import (
     draft_prompts,
     points,
     scorer,
-    teacher_examples,
 )
 from benchmarks.learning.claims import Arm, ArmResult
 from sandmill.learning.async_trainer import train_async
 from sandmill.learning.evaluate import Draws, evaluate
 from sandmill.learning.learner import MicroLearner
 from sandmill.learning.plots import learning_curves
+from sandmill.learning.random_scripts import random_script
 from sandmill.learning.results import Scored
 from sandmill.learning.statistics import area_under_curve, is_valid, mean_interval, mean_of, paired_difference
 from sandmill.rewards import PartialCreditGrpo
@@ -38,8 +37,8 @@ from sandmill.rewards import PartialCreditGrpo
 if TYPE_CHECKING:
     from sandmill.learning.policy import MicroPolicy
 
-WRONG = 2
-"""Fragments of a teacher script that are replaced by another of their group."""
+SCRIPTS = 40
+"""Scripts with mistakes for each training task."""
 LEAST_VALID, CHUNK, MOST_CHUNKS = 0.25, 20, 30
 """Valid share of the start's scripts, and steps between its measurements."""
 FINAL, CHECKS, CREDIT = "final score alone", "checks", "checks and markers"
@@ -98,18 +97,14 @@ def _imitate_mistakes(bench: Bench, seed: int) -> "MicroPolicy":
     return policy
 
 
-def spoil(script: Sequence[str], language: Language, generator: np.random.Generator, wrong: int) -> tuple[str, ...]:
-    """Return a script some of whose inner fragments are replaced by others of the same group."""
-    names = list(script)
-    for place in generator.permutation(len(names) - 2)[:wrong] + 1:
-        others = [one.name for one in language.by_group[language.by_name[names[place]].group]]
-        names[place] = others[int(generator.integers(len(others)))]
-    return tuple(names)
-
-
 def _with_mistakes(bench: Bench, seed: int) -> list[Example]:
-    generator = np.random.default_rng([seed, WRONG])
-    return [(words, spoil(script, bench.language, generator, WRONG)) for words, script in teacher_examples(bench)]
+    """Return scripts with up to four wrong, missing or additional fragments."""
+    generator = np.random.default_rng([seed, SCRIPTS])
+    return [
+        (tuple(task.facts), random_script(bench.language, generator, task.facts))
+        for task in bench.train
+        for _ in range(SCRIPTS)
+    ]
 
 
 def _train(bench: Bench, name: str, seed: int) -> ArmResult:
