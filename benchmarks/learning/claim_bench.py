@@ -24,13 +24,13 @@ from sandmill.rewards import Reward, get_reward
 if TYPE_CHECKING:
     from sandmill.learning.policy import MicroPolicy
 
-GROUPS, SAMPLES = 5, 16
+GROUPS, SAMPLES, SMOKE_GROUPS, SMOKE_SAMPLES = 5, 16, 2, 4
 """Prompts of an update, and scripts for each."""
 LEARNING_RATE = 1e-3
-START_STEPS, SMOKE_STEPS, BATCH, START_RATE, FACT_DROPOUT = 240, 10, 48, 3e-3, 0.15
+START_STEPS, SMOKE_STEPS, BATCH, START_RATE, FACT_DROPOUT = 240, 2, 48, 3e-3, 0.15
 """Supervised fine-tuning of the start."""
 EVALUATED = 4
-"""Sampled scripts for each held-out task."""
+"""Sampled scripts for each held-out task, and independent calls of a policy."""
 
 Example = tuple[tuple[str, ...], tuple[str, ...]]
 """Words of a prompt, and names of the fragments of a script."""
@@ -81,6 +81,21 @@ class Bench:
         return [task for task in tasks if "numeric=unknown" not in task.facts]
 
     @property
+    def groups(self) -> int:
+        """Prompts of an update."""
+        return SMOKE_GROUPS if self.request.is_smoke else GROUPS
+
+    @property
+    def samples(self) -> int:
+        """Scripts for each prompt of an update."""
+        return SMOKE_SAMPLES if self.request.is_smoke else SAMPLES
+
+    @property
+    def calls(self) -> int:
+        """Sampled scripts for each held-out task."""
+        return 1 if self.request.is_smoke else EVALUATED
+
+    @property
     def start_steps(self) -> int:
         """Steps of supervised fine-tuning."""
         return SMOKE_STEPS if self.request.is_smoke else START_STEPS
@@ -115,12 +130,17 @@ class Bench:
 
     def settings(self, seed: int, **changes: object) -> AsyncSettings:
         """Return settings of a training."""
-        values = {"updates": self.request.updates, "samples": SAMPLES, "learning_rate": LEARNING_RATE, "seed": seed}
+        values = {
+            "updates": self.request.updates,
+            "samples": self.samples,
+            "learning_rate": LEARNING_RATE,
+            "seed": seed,
+        }
         return AsyncSettings.model_validate({**values, **changes})
 
     def score(self, arm: str, policy: "MicroPolicy", seed: int, temperature: float = 1.0) -> list[Scored]:
         """Score a policy on held-out tasks: the most probable script, and sampled ones."""
-        draws = [Draws(seed=seed), Draws(samples=EVALUATED, temperature=temperature, seed=seed)]
+        draws = [Draws(seed=seed), Draws(samples=self.calls, temperature=temperature, seed=seed)]
         return [row for one in draws for row in evaluate(arm, policy, self.held_out, self.executor, draws=one)]
 
 
@@ -129,12 +149,12 @@ def some(tasks: Sequence[LearningTask], number: int) -> list[LearningTask]:
     return sorted(tasks, key=lambda task: sha256(task.id.encode()).digest())[:number]
 
 
-def draft_prompts(tasks: Sequence[LearningTask]) -> Draw:
-    """Return a function that draws tasks for an update without replacement."""
+def draft_prompts(bench: Bench) -> Draw:
+    """Return a function that draws training tasks for an update without replacement."""
 
     def draw(number: int, generator: np.random.Generator) -> list[Prompt]:
-        places = generator.permutation(len(tasks))[:GROUPS]
-        return [Prompt(tasks[place].id, tuple(tasks[place].facts)) for place in places]
+        chosen = [bench.train[place] for place in generator.permutation(len(bench.train))[: bench.groups]]
+        return [Prompt(task.id, tuple(task.facts)) for task in chosen]
 
     return draw
 

@@ -73,7 +73,9 @@ def parse(
     name: str, doc: str | None, arguments: Sequence[str] | None, *, updates: int, tasks: int = 32
 ) -> ClaimRequest:
     """Read the arguments of a command."""
-    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        f"python -m benchmarks.learning.{name}", description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--release", default="releases/tables", help="reference of the release to train on")
     parser.add_argument("--real", type=Path, help="folder of real tables; without it, held-out tasks of the release")
     parser.add_argument("--seeds", type=int, default=3, help="training seeds of each arm (default: %(default)s)")
@@ -104,6 +106,15 @@ def parse(
     return smoke(request) if args.smoke else request
 
 
+def run(main: Callable[[], None]) -> None:
+    """Run a command. Bad input ends it with one message and exit code 2."""
+    try:
+        main()
+    except InputError as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
+
+
 def default_folder() -> Path:
     """Return the folder in which the library keeps executions."""
     from sandmill.learning.task_sets import default_cache
@@ -113,7 +124,7 @@ def default_folder() -> Path:
 
 def smoke(request: ClaimRequest) -> ClaimRequest:
     """Return the request with sizes that end within a minute or two."""
-    return replace(request, seeds=1, updates=min(2, request.updates), tasks=4, held_out=4, to=request.to / "smoke")
+    return replace(request, seeds=1, updates=1, tasks=3, held_out=3, to=request.to / "smoke")
 
 
 def run_arms(request: ClaimRequest, arms: Mapping[str, Arm]) -> dict[str, dict[int, ArmResult]]:

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from benchmarks.learning import claims
-from benchmarks.learning.claim_bench import GROUPS, SAMPLES, Bench, teacher_examples
+from benchmarks.learning.claim_bench import LEARNING_RATE, Bench, teacher_examples
 from benchmarks.learning.claims import Arm, ArmResult
 from sandmill.adapters.answers import last_script
 from sandmill.learning.episode_executor import EpisodeExecutor
@@ -94,7 +94,9 @@ def grpo(bench: Bench, policy: "MicroPolicy", reward: Reward, seed: int, folder:
     from sandmill.learning.grpo import train
     from sandmill.learning.policy_settings import GrpoSettings
 
-    settings = GrpoSettings(updates=bench.request.updates, tasks=GROUPS, samples=SAMPLES, learning_rate=1e-3)
+    settings = GrpoSettings(
+        updates=bench.request.updates, tasks=bench.groups, samples=bench.samples, learning_rate=1e-3
+    )
     runner = FormatRunner(bench.executor)
     trained, curve = train(policy, bench.train, runner, settings, seed=seed, folder=folder, reward=reward)
     rows = [{name: float(value) for name, value in row if isinstance(value, int | float)} for row in curve]
@@ -140,4 +142,4 @@ def _contrasts(rows: Mapping[str, list[Scored]]) -> list[str]:
 
 
 if __name__ == "__main__":
-    main()
+    claims.run(main)

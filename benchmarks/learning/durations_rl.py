@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.learning import claims
-from benchmarks.learning.claim_bench import SAMPLES, Bench, Example, draft_prompts, points, run_seconds, scorer
+from benchmarks.learning.claim_bench import Bench, Example, draft_prompts, points, run_seconds, scorer
 from benchmarks.learning.claims import Arm, ArmResult
 from sandmill.learning.async_trainer import train_async
 from sandmill.learning.collection import CollectionSettings
@@ -32,7 +32,7 @@ FAST = ("linear", "linear_firm", "plain_linear", "discriminant", "plain_tree", "
 SLOW = ("chosen_of_four", "chosen", "stack")
 SLOW_SHARE = 0.3
 """Share of slow scripts in the examples of the start."""
-FIRST, WORKERS = 3 * SAMPLES // 4, 8
+WORKERS = 8
 WINDOW = 2.0
 """Length of the window, in median durations of slow scripts."""
 START = "start"
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Train all arms, and print the table."""
     request = claims.parse("durations_rl", __doc__, arguments, updates=30, tasks=20)
     bench = Bench(request)
-    fast, slow = (median_seconds(bench, names) for names in (FAST, SLOW))
+    fast, slow = (median_seconds(bench, names[: 2 if request.is_smoke else None]) for names in (FAST, SLOW))
     found = claims.run_arms(request, arms(bench, WINDOW * slow))
     rows = claims.rows_of(found)
     limit = float(np.sqrt(fast * slow))
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def arms(bench: Bench, window: float) -> dict[str, Arm]:
     """Return all arms by name."""
     made: dict[str, Arm] = {START: lambda seed: ArmResult(bench.score(START, _start(bench, seed), seed), [])}
-    facts = {"first": FIRST, "workers": WORKERS, "window": window}
+    facts = {"first": 3 * bench.samples // 4, "workers": WORKERS, "window": window}
     plans = {
         "complete": ("complete", [""]),
         "first-k": ("first_k", [*WEIGHINGS]),
@@ -106,7 +106,7 @@ def _examples(bench: Bench, seed: int) -> list[Example]:
 def _train(bench: Bench, name: str, collection: CollectionSettings, seed: int) -> ArmResult:
     policy = _start(bench, seed)
     settings = bench.settings(seed, collection=collection)
-    updates = train_async(MicroLearner(policy), draft_prompts(bench.train), scorer(bench.executor), settings)
+    updates = train_async(MicroLearner(policy), draft_prompts(bench), scorer(bench.executor), settings)
     return ArmResult(bench.score(name, policy, seed), points(updates))
 
 
@@ -177,4 +177,4 @@ def _contrasts(rows: Mapping[str, list[Scored]], limit: float) -> list[str]:
 
 
 if __name__ == "__main__":
-    main()
+    claims.run(main)

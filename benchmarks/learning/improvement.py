@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.learning import claims
-from benchmarks.learning.claim_bench import GROUPS, Bench, Example, points, scorer, teacher_examples
+from benchmarks.learning.claim_bench import Bench, Example, points, scorer, teacher_examples
 from benchmarks.learning.claims import Arm, ArmResult
 from benchmarks.learning.scaffolds import by_call, numbered
 from sandmill.learning.async_trainer import Prompt, train_async
@@ -34,7 +34,6 @@ DRAFTS, HALF = "drafts only", "half improve"
 SHARES = {DRAFTS: 0.0, HALF: 0.5}
 """Share of improve prompts in training."""
 ONE, BEST, IMPROVE = "one draft", "best of 2 drafts", "draft then improve"
-CALLS = 4
 CONTRASTS = (
     ((HALF, IMPROVE), (DRAFTS, BEST)),
     ((HALF, IMPROVE), (HALF, BEST)),
@@ -87,7 +86,7 @@ def _train(bench: Bench, name: str, seed: int) -> ArmResult:
     learner, pool = MicroLearner(policy), ParentPool()
 
     def draw(number: int, generator: np.random.Generator) -> list[Prompt]:
-        tasks = [bench.train[place] for place in generator.permutation(len(bench.train))[:GROUPS]]
+        tasks = [bench.train[place] for place in generator.permutation(len(bench.train))[: bench.groups]]
         return [pool.prompt(task.id, task.facts, SHARES[name], generator) for task in tasks]
 
     def listen(pair: tuple[str, str], rollout: "Rollout") -> None:
@@ -99,8 +98,8 @@ def _train(bench: Bench, name: str, seed: int) -> ArmResult:
 
 def _call_rows(bench: Bench, arm: str, policy: "MicroPolicy", seed: int) -> list[Scored]:
     learner, rows = MicroLearner(policy), list[Scored]()
-    for call in range(CALLS):
-        number = CALLS * seed + call
+    for call in range(bench.calls):
+        number = bench.calls * seed + call
 
         def write(tasks: "Sequence[LearningTask]", n: int, *, key: int = number) -> list[list[str]]:
             return learner.sample([task.facts for task in tasks], n=n, temperature=1.0, seed=key)
@@ -153,4 +152,4 @@ def _contrasts(calls: Mapping[tuple[str, str], list[Scored]]) -> list[str]:
 
 
 if __name__ == "__main__":
-    main()
+    claims.run(main)

@@ -110,7 +110,7 @@ def _with_mistakes(bench: Bench, seed: int) -> list[Example]:
 def _train(bench: Bench, name: str, seed: int) -> ArmResult:
     policy = weak_start(bench, seed)
     score = scorer(bench.executor, REWARDS[name])
-    updates = train_async(MicroLearner(policy), draft_prompts(bench.train), score, bench.settings(seed))
+    updates = train_async(MicroLearner(policy), draft_prompts(bench), score, bench.settings(seed))
     return ArmResult(bench.score(name, policy, seed), points(updates))
 
 
@@ -154,4 +154,4 @@ def _contrasts(found: Mapping[str, Mapping[int, ArmResult]], rows: Mapping[str, 
 
 
 if __name__ == "__main__":
-    main()
+    claims.run(main)

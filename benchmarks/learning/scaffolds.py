@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 SFT, GRPO = "sft", "grpo"
 ONE, BEST, IMPROVE = "one script", "best of 3", "draft then improve"
-CALLS = 4
-"""Independent calls for each task."""
 KEPT = 0.5
 """Share of a draft that is kept."""
 
@@ -61,16 +59,16 @@ def call_rows(bench: Bench, arm: str, policy: "MicroPolicy", seed: int) -> list[
     learner = MicroLearner(policy)
     temperature = choose_temperature(policy, bench.train, bench.executor, samples=2, seed=seed)
     rows: list[Scored] = []
-    for call in range(CALLS):
+    for call in range(bench.calls):
 
         def write(tasks: "Sequence[LearningTask]", n: int, *, number: int = call) -> list[list[str]]:
             facts = [task.facts for task in tasks]
-            return learner.sample(facts, n=n, temperature=temperature, seed=CALLS * seed + number)
+            return learner.sample(facts, n=n, temperature=temperature, seed=bench.calls * seed + number)
 
         def rewrite(
             tasks: "Sequence[LearningTask]", drafts: Sequence[str], rollouts: "Sequence[Rollout]", *, number: int = call
         ) -> list[str]:
-            facts, new_seed = [task.facts for task in tasks], CALLS * seed + number
+            facts, new_seed = [task.facts for task in tasks], bench.calls * seed + number
             return learner.rewrite(facts, drafts, keep=KEPT, temperature=temperature, seed=new_seed)
 
         for name, scripts in ((ONE, 1), (BEST, 3)):
@@ -127,4 +125,4 @@ def _table(calls: Mapping[tuple[str, str], list[Scored]]) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    claims.run(main)
