@@ -95,7 +95,7 @@ def grpo(bench: Bench, policy: "MicroPolicy", reward: Reward, seed: int, folder:
     from sandmill.learning.policy_settings import GrpoSettings
 
     settings = GrpoSettings(
-        updates=bench.request.updates, tasks=bench.groups, samples=bench.samples, learning_rate=1e-3
+        updates=bench.request.updates, tasks=bench.groups, samples=bench.samples, learning_rate=LEARNING_RATE
     )
     runner = FormatRunner(bench.executor)
     trained, curve = train(policy, bench.train, runner, settings, seed=seed, folder=folder, reward=reward)

@@ -81,10 +81,10 @@ def arms(bench: Bench, window: float) -> dict[str, Arm]:
 
 
 def median_seconds(bench: Bench, names: Sequence[str]) -> float:
-    """Return the median duration of valid scripts of some pipelines on the training tasks."""
+    """Return the median duration of some pipelines on the training tasks; a script that was stopped has its limit."""
     chosen = pipelines(bench.language)
     pairs = [(task.id, bench.language.answer(chosen[name](task.facts))) for task in bench.train for name in names]
-    return median(run_seconds(rollout) for rollout in bench.executor.rollouts(pairs) if rollout.chosen is not None)
+    return median(run_seconds(rollout) for rollout in bench.executor.rollouts(pairs) if not rollout.mask)
 
 
 def _start(bench: Bench, seed: int) -> "MicroPolicy":
