@@ -11,7 +11,7 @@ from benchmarks.learning.proof_data import DEVELOPMENT, ProofData
 from benchmarks.learning.proof_settings import ProofSettings
 from benchmarks.learning.units import Counts, Outcome, UnitResult, Work, run_unit
 from sandmill.fingerprint import fingerprint
-from sandmill.learning import grpo, rejection, sft
+from sandmill.learning import grpo, sft
 from sandmill.learning.baseline_arms import choose_baselines, score_baselines
 from sandmill.learning.evaluate import Draws, best_temperature, evaluate, evaluate_temperatures
 from sandmill.learning.executions import Executor
@@ -181,6 +181,8 @@ class Proof:
         return result
 
     def _rejection(self, place: int, settings: RejectionSettings, seed: int) -> UnitResult:
+        from sandmill.learning import rejection
+
         arm = f"{REJECTION}-{place}"
 
         def work(folder: Path) -> Outcome:
