@@ -4,17 +4,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sandmill.learning.curves import CurveRow
-from sandmill.learning.language import load_language
-
 from benchmarks.learning.proof_data import DEVELOPMENT, ProofData
 from benchmarks.learning.proof_settings import ProofSettings
 from benchmarks.learning.units import Counts, Outcome, UnitResult, Work, run_unit
 from sandmill.fingerprint import fingerprint
 from sandmill.learning import grpo, sft
 from sandmill.learning.baseline_arms import choose_baselines, score_baselines
+from sandmill.learning.curves import CurveRow
 from sandmill.learning.evaluate import Draws, best_temperature, evaluate, evaluate_temperatures
 from sandmill.learning.executions import Executor
+from sandmill.learning.language import load_language
 from sandmill.learning.policy import MicroPolicy
 from sandmill.learning.policy_settings import RejectionSettings
 from sandmill.learning.results import Scored

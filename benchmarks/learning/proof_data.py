@@ -77,5 +77,5 @@ def _write_real_tables(settings: ProofSettings) -> Path:
 
     folder = settings.to / "real"
     for part in (DEVELOPMENT, FINAL):
-        write_tables(folder / part, part=part, draws=settings.draws)
+        write_tables(folder / part, part, settings.draws)
     return folder

@@ -1,5 +1,6 @@
 """Score a trained policy and the baselines on a folder of tasks: what the flow `evaluate_policy` runs."""
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from sandmill.learning.evaluate import Policy
 
 POLICY_ARM = "policy"
+_TRAINING_REQUEST = "request.json"
+"""What a training was asked for, in its folder."""
+
 RESULTS, TABLE = "results.parquet", "table.md"
 
 Progress = Callable[[int, int], None]
@@ -39,7 +43,7 @@ class EvaluationRequest(Frozen):
     baselines: Literal["all", "none"] = "all"
     """Whether the baselines are scored too. They choose their pipelines on the training tasks of --release"""
     release: str = ""
-    """Release whose training tasks the baselines choose on, usually the one that the policy was trained on"""
+    """Release whose training tasks the baselines choose on; by default the one that the policy was trained on"""
     executions: int = Field(default=8000, ge=1)
     """Scripts that each baseline may run on training tasks, such as the executions of the training run"""
     samples: int = Field(default=8, ge=0, le=64)
@@ -75,11 +79,23 @@ def check_request(request: EvaluationRequest) -> None:
         problems.append(Problem("--policy", f"{request.policy}, no folder", "the folder of a trained policy"))
     if not request.tasks.is_dir():
         problems.append(Problem("--tasks", f"{request.tasks}, no folder", "a folder with one folder for each task"))
-    if request.baselines == "all" and not request.release:
-        hint = "Name the release that the policy was trained on, or use --baselines none."
+    if request.baselines == "all" and not training_release(request):
+        hint = "The policy's folder does not name one. Give it, or use --baselines none."
         problems.append(Problem("--release", "none", "the release whose training tasks baselines choose on", hint))
     if problems:
         raise InputError("evaluate_policy", problems, "Nothing was scored.")
+
+
+def training_release(request: EvaluationRequest) -> str:
+    """Return the release of the request, or that in the folder of the training; empty if neither names one."""
+    if request.release:
+        return request.release
+    for folder in (request.policy, request.policy.parent):
+        try:
+            return str(json.loads((folder / _TRAINING_REQUEST).read_text("utf-8"))["release"])
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    return ""
 
 
 def open_test_tasks(request: EvaluationRequest, progress: Progress | None = None) -> TaskSet:
@@ -121,7 +137,7 @@ def score_fixed_arms(
         ReleaseNotFound: there is no such release.
         InputError: the executions do not allow one training task.
     """
-    training = from_release(request.release, split="train", cache=request.cache)
+    training = from_release(training_release(request), split="train", cache=request.cache)
     runner = Executor(training, cache=request.cache_folder, timeout=request.timeout)
     language = load_language()
     arms, spent = choose_baselines(
