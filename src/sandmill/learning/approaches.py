@@ -184,7 +184,7 @@ _SEARCHES = {
 }
 _COMBINED = {
     "chosen": _several("search", (_LOGISTIC, _RIDGE), _SMALL_FOREST, _SVM, wraps=_SCALED),
-    "chosen_of_four": _several("search", (_LOGISTIC, _RIDGE), _EXTRA, _SVM, _BOOST, wraps=_SCALED),
+    "chosen_of_four": _several("search_3", (_LOGISTIC, _RIDGE), _EXTRA, _SVM, _BOOST, wraps=_SCALED),
     "chosen_wide_features": _several(
         "search_3",
         (_LOGISTIC, _RIDGE),
