@@ -187,6 +187,8 @@ def from_release(
     for task in release.open_tasks(release.select(split=splits)):
         file, digest = task.private.task, digests[task.id]
         facts = known.facts_of(digest, task.public, file.facts)
+        # Tasks of a release have a design.
+        assert isinstance(file, TaskFile)
         found.append(LearningTask(task, facts, file.spec.rows_key, release.ref, digest))
         designs.setdefault(file.spec.rows_key, []).append(file)
     if replicates:
@@ -198,3 +200,40 @@ def from_release(
             for task, family, digest in made
         ]
     return TaskSet(found)
+
+
+def from_folder(
+    folder: Path,
+    *,
+    cache: Path | None = None,
+    workers: int = 1,
+    on_progress: Callable[[int, int], None] | None = None,
+    leave_out_unfit: bool = False,
+) -> TaskSet:
+    """Return the tasks of a folder, one folder a task: pulled ones, or tables of other people in the small layout.
+
+    Tables in the small layout are measured with the panel of solvers, which takes seconds a table. Results are cached
+    by the digest of the files, so that a call that was interrupted continues where it was.
+
+    Args:
+        folder: `<folder>/<task id>/` with `public/`, `private/` and, in the small layout, `task.json`, which
+            `sandmill.models.table_task.TableTask` describes.
+        cache: folder for measures and facts. None means `learning` in the cache of public files.
+        workers: processes that measure tables. With more than one, the calling script needs a main guard.
+        on_progress: called with the numbers of tables that are measured and that the folder has.
+        leave_out_unfit: leave out tables on which no solver learns anything, with a warning. By default they are
+            problems.
+
+    Raises:
+        InputError: the folder or a file is not as it should be; lists all problems of all tasks.
+    """
+    from sandmill.learning.table_folders import open_folder
+
+    place = default_cache(cache)
+    known = FactCache(place)
+    return TaskSet(
+        LearningTask(
+            one.task, known.facts_of(one.digest, one.task.public, one.facts), one.family, folder.name, one.digest
+        )
+        for one in open_folder(folder, place, workers, on_progress, leave_out=leave_out_unfit)
+    )
