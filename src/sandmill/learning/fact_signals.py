@@ -82,7 +82,9 @@ def _targets(table: FactTable, facts: TaskFacts) -> Floats:
         held = names.str.split() if lists else names.map(lambda name: [name])
         return np.array([[float(name in row) for name in facts.classes] for row in held])
     numbers = cells.apply(pd.to_numeric, errors="coerce").to_numpy(float)
-    return np.where(np.isfinite(numbers), numbers, np.nanmean(numbers, axis=0))
+    known = np.isfinite(numbers)
+    middle = np.where(known, numbers, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    return np.where(known, numbers, middle)
 
 
 def _ranks(values: Floats) -> Floats:
