@@ -6,12 +6,13 @@ import pytest
 from sandmill.errors import InputError, RequestError
 from sandmill.learning.replicates import measure_ends, move_calibration
 from sandmill.learning.task_sets import from_release
-from sandmill.metrics import get_metric
 from sandmill.metrics.gap import gap_closed
 from sandmill.models.base import Part
+from sandmill.models.structure import MetricName, TargetKind
 from sandmill.store.files import Store
 from sandmill.store.secret import release_secret
 from sandmill.synth import render
+from tests.designs import SECRET, make_spec
 from tests.factories import CALIBRATION
 from tests.unit.adapters.tiny import publish_tiny
 
@@ -26,7 +27,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def tasks(folder):
-    return from_release(folder / "tiny", cache=folder / "cache", replicates=2, test_rows=150)
+    return from_release(folder / "tiny", cache=folder / "cache", replicates=1, test_rows=150)
 
 
 def test_splits_are_selected_and_an_unknown_one_is_an_error(folder):
@@ -38,9 +39,9 @@ def test_splits_are_selected_and_an_unknown_one_is_an_error(folder):
 
 
 def test_replicates_have_rows_of_their_own_and_the_family_of_their_design(tasks):
-    assert len(tasks) == 9
-    assert {len(ids) for ids in tasks.families.values()} == {3}
-    one, other = (tasks[task_id] for task_id in tasks.families[tasks.tasks()[0].family][1:])
+    assert len(tasks) == 6
+    assert {len(ids) for ids in tasks.families.values()} == {2}
+    other, one = (tasks[task_id] for task_id in tasks.families[tasks.tasks()[0].family])
     files = [{path.name: path.read_bytes() for path in task.task.public.iterdir()} for task in (one, other)]
     assert files[0]["train.csv"] != files[1]["train.csv"]
     assert one.digest != other.digest
@@ -56,18 +57,19 @@ def test_replicates_have_rows_of_their_own_and_the_family_of_their_design(tasks)
     }
 
 
-def test_the_ends_of_a_replicate_are_those_of_its_own_rows(folder, tasks):
-    # Nearly all rows of two of the three designs are of one class.
-    task = max(tasks.tasks()[3:], key=lambda task: task.task.private.answers.truth.std())
-    file, answers = task.task.private
-    secret = release_secret(Store(str(folder / "tiny")))
-    rendered = render(file.spec, secret, file.replicate)
-    rows, metric = answers.part(Part.FINAL), get_metric(file.facts.metric)
-    assert rendered.package.task_id == task.id
-    assert np.array_equal(rendered.answers.truth, answers.truth)
-    assert file.calibration.oracle == metric.rounded(answers.truth[rows], rendered.oracle[rows])
-    assert file.calibration.trivial == metric.rounded(answers.truth[rows], np.full(len(rows), 0.5)[rows])
-    assert measure_ends(rendered)[0] == (file.calibration.trivial, file.calibration.oracle)
+def test_the_ends_of_a_replicate_are_those_of_its_own_rows():
+    spec = make_spec(TargetKind.REGRESSION, MetricName.RMSE)
+    sizes = spec.sizes.model_copy(update={"feedback": 100, "final": 200})
+    rendered = render(spec.model_copy(update={"sizes": sizes}), SECRET, 3)
+    answers, (final, feedback) = rendered.answers, measure_ends(rendered)
+    assert final != feedback
+    for part, (trivial, oracle) in ((Part.FINAL, final), (Part.FEEDBACK, feedback)):
+        rows = answers.part(part)
+        truth = answers.truth[rows]
+        assert oracle == pytest.approx(np.sqrt(np.mean((truth - rendered.oracle[rows]) ** 2)), abs=1e-5)
+        # The mean of the training rows is near that of the test rows.
+        assert trivial == pytest.approx(truth.std(), rel=0.1)
+        assert oracle < trivial
 
 
 def test_thresholds_of_a_replicate_keep_their_share_of_the_gap():
@@ -87,7 +89,7 @@ def test_a_second_call_renders_nothing_and_gives_the_same(folder, tasks, monkeyp
 
     monkeypatch.setattr("sandmill.learning.replicates.render", fail)
     monkeypatch.setattr("sandmill.learning.task_sets.facts_of", fail)
-    again = from_release(folder / "tiny", cache=folder / "cache", replicates=2, test_rows=150)
+    again = from_release(folder / "tiny", cache=folder / "cache", replicates=1, test_rows=150)
     assert [(task.id, task.facts, task.digest) for task in again.tasks()] == [
         (task.id, task.facts, task.digest) for task in tasks.tasks()
     ]
@@ -105,11 +107,11 @@ def test_replicates_without_the_secret_and_wrong_numbers_are_errors(folder, tmp_
 def test_a_set_selects_by_every_condition_and_refuses_equal_ids(tasks):
     first = tasks.tasks()[0]
     assert tasks.select(ids=[first.id]).ids == (first.id,)
-    assert len(tasks.select(families=[first.family])) == 3
+    assert len(tasks.select(families=[first.family])) == 2
     assert len(tasks.select(sources=["another"])) == 0
-    assert len(tasks.select(words=["target=binary"])) == 9
+    assert len(tasks.select(words=["target=binary"])) == 6
     assert len(tasks.select(words=["target=binary", "target=count"])) == 0
-    assert len(tasks.select(where=lambda task: task.id != first.id)) == 8
+    assert len(tasks.select(where=lambda task: task.id != first.id)) == 5
     halves = tasks.select(ids=tasks.ids[:4]), tasks.select(ids=tasks.ids[4:])
     assert (halves[0] + halves[1]).ids == tasks.ids
     with pytest.raises(InputError, match="twice"):
