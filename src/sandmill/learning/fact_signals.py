@@ -84,13 +84,13 @@ def _targets(table: FactTable, facts: TaskFacts) -> Floats:
     numbers = cells.apply(pd.to_numeric, errors="coerce").to_numpy(float)
     known = np.isfinite(numbers)
     middle = np.where(known, numbers, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-    return np.where(known, numbers, middle)
+    return np.asarray(np.where(known, numbers, middle), dtype=np.float64)
 
 
 def _ranks(values: Floats) -> Floats:
     """Return ranks between 0 and 1, so that no outlier decides a signal."""
     order = np.argsort(np.argsort(values, axis=0, kind="stable"), axis=0, kind="stable")
-    return order / max(1, len(values) - 1)
+    return np.asarray(order / max(1, len(values) - 1), dtype=np.float64)
 
 
 def _features(table: FactTable) -> Floats:
