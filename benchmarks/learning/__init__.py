@@ -1,1 +1,1 @@
-"""Measurements of what learning on a release does, on tasks that training never saw."""
+"""Measurements of what policies learn from releases."""

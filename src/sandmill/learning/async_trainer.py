@@ -8,7 +8,7 @@ The loss is REINFORCE with the mean of the group as baseline, one step an update
 of `continuous` may come from a policy a few updates older than the one that they change.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -35,7 +35,8 @@ class Score:
     reward: float | None
     """None if a fault of the sandbox hit the script: it is left out."""
     seconds: float
-    is_valid: bool
+    figures: Mapping[str, float] = field(default_factory=dict)
+    """Further figures, such as validity, whose means over all sampled scripts each update reports."""
 
 
 class Learner(Protocol):
@@ -78,8 +79,8 @@ class Update(Frozen):
     number: int
     reward: float
     """Mean of all sampled scripts."""
-    valid: float
-    """Share of valid scripts among all sampled ones."""
+    figures: dict[str, float]
+    """Means of the further figures of all sampled scripts."""
     seconds: float
     """Mean duration of all sampled scripts."""
     collected_seconds: float
@@ -190,7 +191,9 @@ def _learn(
     if not kept:
         return
     earlier = [
-        (group, reward) for group in {one.group for one, _ in kept} for reward in progress.finished.get(group, ())
+        (group, reward)
+        for group in sorted({one.group for one, _ in kept})
+        for reward in progress.finished.get(group, ())
     ]
     rewards = [float(one.score.reward or 0.0) for one, _ in kept]
     masses = np.array([weight for _, weight in kept])
@@ -222,7 +225,9 @@ def _figures(
     return Update(
         number=number,
         reward=float(np.mean(everything)) if everything else 0.0,
-        valid=float(np.mean([one.score.is_valid for one in scripts])),
+        figures={
+            name: float(np.mean([one.score.figures[name] for one in scripts])) for name in scripts[0].score.figures
+        },
         seconds=float(np.mean([one.score.seconds for one in scripts])),
         collected_seconds=float(np.average(seconds, weights=got.weights)) if seconds else 0.0,
         collected=len(collected),

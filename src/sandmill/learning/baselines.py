@@ -25,6 +25,8 @@ Answers = Callable[["LearningTask"], list[str]]
 FEWEST_TASKS = 4
 """Measured tasks that a form needs for a choice of its own. A form with fewer uses the choice over all tasks."""
 
+_FORM_FACT = "form="
+
 NEIGHBOURS = (1, 3, 5, 9, 15, 25)
 """Numbers of neighbours to choose from."""
 
@@ -47,6 +49,11 @@ class Measured:
         """Return the measurements of some candidates. Their executions are a share of all."""
         kept = {name: self.gaps[name] for name in names}
         return Measured(kept, self.tasks, len(kept) * len(self.tasks))
+
+
+def form_of(task: "LearningTask") -> str:
+    """Return the fact word of the output form, such as `form=label`; empty if the task has none."""
+    return next((word for word in task.facts if word.startswith(_FORM_FACT)), "")
 
 
 def measure(
@@ -80,12 +87,12 @@ def measure(
     return Measured(gaps, chosen, len(candidates) * number)
 
 
-def best_single(measured: Measured, candidates: Mapping[str, Candidate], form: Form) -> Answers:
+def best_single(measured: Measured, candidates: Mapping[str, Candidate], form: Form = form_of) -> Answers:
     """Answer with the pipeline of the largest mean gap on training tasks of the same output form."""
     return portfolio(measured, candidates, form, size=1)
 
 
-def portfolio(measured: Measured, candidates: Mapping[str, Candidate], form: Form, *, size: int) -> Answers:
+def portfolio(measured: Measured, candidates: Mapping[str, Candidate], form: Form = form_of, *, size: int) -> Answers:
     """Answer with the pipelines of a greedy portfolio, chosen for each output form.
 
     The pipeline that reduces the mean loss of the best member most is added until there are enough, as in Auto-sklearn
@@ -99,7 +106,7 @@ def portfolio(measured: Measured, candidates: Mapping[str, Candidate], form: For
     return lambda task: [candidates[name](task) for name in forms.get(form(task), everything)]
 
 
-def nearest_neighbours(measured: Measured, candidates: Mapping[str, Candidate], form: Form) -> Answers:
+def nearest_neighbours(measured: Measured, candidates: Mapping[str, Candidate], form: Form = form_of) -> Answers:
     """Answer with the pipeline that is best on the nearest training tasks of the same output form.
 
     The distance is the number of facts that differ (Hamming). The number of neighbours is that of the largest mean
@@ -124,7 +131,7 @@ def nearest_neighbours(measured: Measured, candidates: Mapping[str, Candidate], 
     return lambda task: [candidates[choose(task, best, forms.get(form(task), everything))](task)]
 
 
-def _by_form(measured: Measured, form: Form) -> dict[str, list[str]]:
+def _by_form(measured: Measured, form: Form = form_of) -> dict[str, list[str]]:
     forms: dict[str, list[str]] = defaultdict(list)
     for task_id, task in measured.tasks.items():
         forms[form(task)].append(task_id)

@@ -1,6 +1,7 @@
 """Score any arm on a set of tasks: a policy, a function of a task, or answers that exist already."""
 
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Protocol
@@ -52,6 +53,9 @@ class Draws(Frozen):
 
 
 GREEDY = Draws()
+
+TEMPERATURES = (0.25, 0.5, 0.75, 1.0)
+"""Temperatures to choose from."""
 
 
 def evaluate(
@@ -124,23 +128,27 @@ def evaluate_choice(
     return rows
 
 
-def choose_temperature(
-    writer: Policy,
+def evaluate_temperatures(
+    arm: str,
+    policy: Policy,
     tasks: "Sequence[LearningTask]",
     runner: Runner,
     *,
-    temperatures: Sequence[float] = (0.25, 0.5, 0.75, 1.0),
+    temperatures: Sequence[float] = TEMPERATURES,
     samples: int = 4,
     seed: int = 0,
-) -> float:
-    """Return the sampling temperature with the largest mean gap. The tasks are development tables."""
+) -> list[Scored]:
+    """Return the rows of a policy at several temperatures, from which `best_temperature` chooses."""
+    draws = [Draws(samples=samples, temperature=temperature, seed=seed) for temperature in temperatures]
+    return [row for one in draws for row in evaluate(arm, policy, tasks, runner, draws=one)]
 
-    def mean_gap(temperature: float) -> float:
-        draws = Draws(samples=samples, temperature=temperature, seed=seed)
-        rows = evaluate("choice", writer, tasks, runner, draws=draws)
-        return float(np.mean([row.gap for row in rows])) if rows else 0.0
 
-    return max(temperatures, key=mean_gap)
+def best_temperature(rows: Iterable[Scored]) -> float:
+    """Return the temperature with the largest mean gap; the lowest one of equal ones."""
+    gaps: dict[float, list[float]] = defaultdict(list)
+    for row in rows:
+        gaps[row.temperature].append(row.gap)
+    return max(sorted(gaps), key=lambda temperature: float(np.mean(gaps[temperature])))
 
 
 def shuffled_facts(

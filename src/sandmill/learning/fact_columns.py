@@ -23,7 +23,9 @@ _HIGH_CARDINALITY = 12
 _SHARED_BY = 3
 """Rows that must share a number for it to be a sentinel."""
 _FAR_OUT = 3.0
-"""Interquartile ranges between the quartiles and a sentinel."""
+"""Interquartile ranges between the other numbers and a sentinel."""
+_FEWEST_NUMBERS = 6
+"""Different numbers that a column with a sentinel has beside it. Codes of classes have fewer."""
 
 
 @dataclass(frozen=True)
@@ -116,8 +118,6 @@ def _sentinels(table: FactTable) -> Iterator[str]:
             if len(known) - len(others) < _SHARED_BY or len(others) < _SHARED_BY:
                 continue
             low, high = np.quantile(others, [0.25, 0.75])
-            reach = _FAR_OUT * max(high - low, 1e-12)
-            # Counts with many zeros have no gap between the extreme and the next number.
-            gap = np.abs(others - extreme).min()
-            if not low - reach <= extreme <= high + reach and gap > high - low:
+            is_far = np.abs(others - extreme).min() > _FAR_OUT * (high - low)
+            if is_far and len(np.unique(others)) >= _FEWEST_NUMBERS:
                 yield name

@@ -71,6 +71,8 @@ class MicroPolicy:
             num_key_value_heads=size.heads,
             max_position_embeddings=size.positions,
             tie_word_embeddings=True,
+            # The default, 0.02, is made for wide models: one this narrow would hardly attend to its facts at first.
+            initializer_range=size.hidden**-0.5,
             pad_token_id=tokenizer.pad_token_id,
             bos_token_id=tokenizer.bos_token_id,
             eos_token_id=tokenizer.eos_token_id,
@@ -146,6 +148,10 @@ class MicroPolicy:
         texts = list(map(self.text_of, self.sample_ids(ids, temperature=temperature, seed=seed, longest=longest)))
         groups = [texts[start : start + each] for start in range(0, len(texts), each)]
         return [group * (n // each) for group in groups]
+
+    def with_model(self, model: Any) -> "MicroPolicy":
+        """Return the policy with the weights of another model of the same shape, which it shares."""
+        return MicroPolicy(model, self.tokenizer, self.language, self.facts)
 
     def save(self, folder: Path) -> None:
         """Write the policy to a folder, which it replaces at once. `AutoModelForCausalLM` can read it."""

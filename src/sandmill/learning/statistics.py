@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sandmill.errors import InputError, Problem
 from sandmill.learning.results import Scored
 from sandmill.models.base import Frozen
+from sandmill.models.reports import Medal
 
 Value = Callable[[Scored], float]
 """What is measured of a row."""
@@ -51,6 +52,11 @@ def gap(row: Scored) -> float:
 def any_medal(row: Scored) -> float:
     """Return 1 for a medal of any colour."""
     return float(row.medal is not None)
+
+
+def gold_medal(row: Scored) -> float:
+    """Return 1 for gold."""
+    return float(row.medal is Medal.GOLD)
 
 
 def is_valid(row: Scored) -> float:

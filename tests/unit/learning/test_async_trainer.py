@@ -40,7 +40,7 @@ def _score(pairs: Sequence[tuple[str, str]]) -> list[Score]:
     """Slow scripts earn a little more and take ten times as long."""
     generator = np.random.default_rng(len(pairs))
     noise = np.exp(0.1 * generator.standard_normal(len(pairs)))
-    return [Score(0.6 if text == SLOW else 0.5, (10 if text == SLOW else 1) * wide, True)
+    return [Score(0.6 if text == SLOW else 0.5, (10 if text == SLOW else 1) * wide, {"valid": 1.0})
             for (_, text), wide in zip(pairs, noise, strict=True)]  # fmt: skip
 
 
@@ -55,6 +55,7 @@ def test_slow_good_scripts_win_where_none_or_few_are_lost(sampling: str) -> None
     updates = train_async(coin, _draw, _score, _settings(sampling=sampling, window=40.0))
     assert coin.slow > 0.8
     assert updates[-1].reward > updates[0].reward
+    assert updates[-1].figures == {"valid": 1.0}
 
 
 def test_equal_settings_give_equal_updates() -> None:
@@ -77,7 +78,7 @@ def test_weights_bring_slow_scripts_back_into_the_batch() -> None:
 
 def test_masked_scripts_are_left_out() -> None:
     def score(pairs: Sequence[tuple[str, str]]) -> list[Score]:
-        return [Score(None if text == SLOW else 0.5, 1.0, True) for _, text in pairs]
+        return [Score(None if text == SLOW else 0.5, 1.0) for _, text in pairs]
 
     coin = Coin()
     train_async(coin, _draw, score, _settings(updates=3))
