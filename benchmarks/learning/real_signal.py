@@ -111,13 +111,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     require_packages()
     quiet()
-    print(f"{'table':28}{'kind':12}{'metric':18}{'rows':>6}" + "".join(f"{model:>10}" for model in MODELS))  # noqa: T201
+    print(f"{'table':28}{'kind':12}{'metric':18}{'rows':>6}" + "".join(f"{model:>10}" for model in MODELS))
     for table in select_tables(given.split, given.only):
         frame = real_frame(table)
         found = signal(table, frame)
         shown = "".join(f"{found[model]:10.2f}" for model in MODELS)
         told = "" if passes(found) else "  fails"
-        print(f"{table.name:28}{table.kind:12}{table.metric:18}{len(frame.target):6}{shown}{told}", flush=True)  # noqa: T201
+        print(f"{table.name:28}{table.kind:12}{table.metric:18}{len(frame.target):6}{shown}{told}", flush=True)
 
 
 if __name__ == "__main__":

@@ -138,7 +138,8 @@ def content_digests(table: "pd.DataFrame") -> frozenset[str]:
         if not pd.api.types.is_numeric_dtype(column) or column.nunique() < 8:
             continue
         values = np.sort(np.round(column.dropna().to_numpy(dtype=np.float64), 4))
-        if not np.array_equal(values, np.arange(1, len(values) + 1)):
+        is_index = len(values) and np.array_equal(values, values[0] + np.arange(len(values)))
+        if not is_index:
             found.add(digest(values.tobytes()))
     return frozenset(found)
 

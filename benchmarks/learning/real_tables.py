@@ -96,7 +96,7 @@ def list_tables(tables: Sequence[RealTable]) -> str:
 
 
 def _show(done: int, count: int, name: str) -> None:
-    print(f"[{done}/{count}] {name}", file=sys.stderr, flush=True)  # noqa: T201
+    print(f"[{done}/{count}] {name}", file=sys.stderr, flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -110,15 +110,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", nargs="+", default=[], metavar="TABLE", help="only these tables")
     given = parser.parse_args(arguments)
     if given.list:
-        print(list_tables(select_tables(given.split, given.only)))  # noqa: T201
+        print(list_tables(select_tables(given.split, given.only)))
         return 0
     quiet()
     try:
         written = write_tables(given.to, given.split, given.draws, names=given.only, on_progress=_show)
     except InputError as error:
-        print(error, file=sys.stderr)  # noqa: T201
+        print(error, file=sys.stderr)
         return error.exit_code
-    print(f"{len(written)} tasks in {given.to}")  # noqa: T201
+    print(f"{len(written)} tasks in {given.to}")
     return 0
 
 

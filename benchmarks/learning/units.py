@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from sandmill.learning.curves import CurveRow, read_curves, write_curves
-
 from sandmill.fingerprint import fingerprint
+from sandmill.learning.curves import CurveRow, read_curves, write_curves
 from sandmill.learning.results import Scored, read_results, write_atomically, write_results
 from sandmill.models.base import Frozen
 
