@@ -5,6 +5,7 @@ Run from the repository root: python -m benchmarks.learning.proof --help.
 
 import sys
 import time
+from collections.abc import Mapping
 
 from benchmarks.learning.proof_settings import ProofSettings
 from sandmill.cli.arguments import parse_models
@@ -38,7 +39,8 @@ def prove(settings: ProofSettings) -> None:
     designs, tables = len(data.training.families), len(data.final.families)
     say(f"{count(designs, 'training design')}, {count(tables, 'final table')}, {settings.executions} executions an arm")
     proof, seeds = Proof(settings, data, say), range(settings.seeds)
-    units, spent = [proof.start(seed) for seed in seeds], dict[str, int]()
+    units = [proof.start(seed) for seed in seeds]
+    spent: Mapping[str, int] = {}
     units += proof.cooled(seeds)
     if "baselines" in settings.arms:
         unit, spent = proof.baselines()

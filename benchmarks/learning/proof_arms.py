@@ -1,6 +1,7 @@
 """The arms of the proof. Each trained arm is one unit for each seed; all start from the same SFT policy of the seed."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -71,13 +72,13 @@ class Proof:
         temperature = best_temperature(tried.rows)
         self.say(f"{COOLED}: T = {temperature:g} is best on development tables")
 
-        def score(seed: int) -> Outcome:
+        def score(seed: int, folder: Path) -> Outcome:
             draws = Draws(samples=samples, temperature=temperature, seed=seed)
             rows = evaluate(COOLED, self.policy(SFT, seed), self.real_tasks(), self.data.tester(), draws=draws)
             return rows, (), Counts()
 
         settings = {"start": start, "temperature": temperature}
-        return [self.unit(COOLED, seed, settings, lambda folder, seed=seed: score(seed)) for seed in seeds]
+        return [self.unit(COOLED, seed, settings, partial(score, seed)) for seed in seeds]
 
     def rejection(self, seeds: Sequence[int]) -> list[UnitResult]:
         """Tune rejection fine-tuning on the development tables with the first seed, and train the other seeds."""

@@ -150,5 +150,5 @@ def _on_sklearn_tasks(proof: Proof, arm: str, seed: int) -> UnitResult:
     folder = proof.settings.to / "sklearn-tasks"
     number = len({task.family for task in proof.data.training.tasks()})
     write_sklearn_tasks(folder, number)
-    tasks = from_folder(folder, cache=proof.data.cache, workers=2)
+    tasks = from_folder(folder, cache=proof.data.cache, workers=2, leave_out_unfit=True)
     return proof.grpo(arm, seed, choose=lambda runner: tasks.tasks(), more=tasks, note={"sklearn-tasks": number})

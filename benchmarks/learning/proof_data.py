@@ -66,7 +66,7 @@ def _open_part(settings: ProofSettings, folder: Path, cache: Path) -> TaskSet:
     if not folder.is_dir():
         expected = f"folders {DEVELOPMENT} and {FINAL} in it"
         raise InputError("proof", [Problem("--real", f"no folder {folder}", expected)], "Nothing was trained.")
-    tasks = from_folder(folder, cache=cache, workers=2)
+    tasks = from_folder(folder, cache=cache, workers=2, leave_out_unfit=True)
     families = list(tasks.families)[: settings.tables or None]
     draws = {f"d{number}" for number in range(settings.draws)}
     return tasks.select(families=families, where=lambda task: task.id.rpartition(".")[2] in draws or "." not in task.id)

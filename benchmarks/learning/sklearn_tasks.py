@@ -41,7 +41,7 @@ def _write_task(folder: Path, place: int) -> None:
     table = pd.DataFrame(features, columns=[f"x{column}" for column in range(features.shape[1])]).round(4)
     table.insert(0, "id", ids)
     answers = pd.DataFrame({"id": ids, "y": target})
-    train = table.assign(y=target).iloc[:_TRAIN]
+    train = table.assign(y=answers["y"]).iloc[:_TRAIN]
     files = {
         "public/train.csv": train,
         "public/test.csv": table.iloc[_TRAIN:],

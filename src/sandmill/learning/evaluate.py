@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_CHUNK = 64
+CHUNK = 64
 """Answers that are sent to the sandbox together. Progress is reported after each chunk."""
 
 
@@ -86,8 +86,8 @@ def evaluate(
     jobs = [(task, number, text) for task in chosen for number, text in enumerate(answers[task.id])]
     rows: list[Scored] = []
     masked = 0
-    for start in range(0, len(jobs), _CHUNK):
-        chunk = jobs[start : start + _CHUNK]
+    for start in range(0, len(jobs), CHUNK):
+        chunk = jobs[start : start + CHUNK]
         rollouts = runner.rollouts([(task.id, text) for task, _, text in chunk])
         for (task, number, text), rollout in zip(chunk, rollouts, strict=True):
             if rollout.mask:
@@ -113,11 +113,11 @@ def evaluate_choice(
     has the score of the final part. Its executions and seconds count all answers. Without a valid answer it is the
     first one's row.
     """
-    rows = []
-    for task in tasks:
-        answers = list(_write(writer, [task], Draws(), {})[task.id])
-        rollouts = runner.rollouts([(task.id, text) for text in answers])
-        tried = [pair for pair in zip(rollouts, answers, strict=True) if not pair[0].mask]
+    chosen, rows = list(tasks), []
+    answers = _write(writer, chosen, Draws(), {})
+    rollouts = iter(runner.rollouts([(task.id, text) for task in chosen for text in answers[task.id]]))
+    for task in chosen:
+        tried = [(rollout, text) for text, rollout in zip(answers[task.id], rollouts, strict=False) if not rollout.mask]
         if not tried:
             continue
         names = {"arm": arm, "seed": seed, "family": task.family, "source": task.source}
