@@ -4,7 +4,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 export PREFECT_HOME ?= $(CURDIR)/.prefect
-RUN := env -u PYTHONDONTWRITEBYTECODE DO_NOT_TRACK=1 PREFECT_SERVER_ANALYTICS_ENABLED=false $(BIN)
+RUN := env -u PYTHONDONTWRITEBYTECODE -u MAKEFLAGS -u MFLAGS DO_NOT_TRACK=1 PREFECT_SERVER_ANALYTICS_ENABLED=false $(BIN)
 PORT ?= 4200
 DEMO_KINDS := table=0.3336,table_keys=0.0833,json_rows=0.0833,text_dated=0.0833,image_archive=0.0833,image_labels=0.0833,tokens_english=0.0833,image_fields=0.0833,audio_archive=0.0833
 PREFECT_API_URL ?= http://127.0.0.1:$(PORT)/api
