@@ -6,8 +6,10 @@ rest. Rows of all arms are in `results.parquet`, curves in `curves.parquet`, and
 
 import argparse
 import json
+import os
 import sys
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -108,6 +110,9 @@ def parse(
 
 def run(main: Callable[[], None]) -> None:
     """Run a command. Bad input ends it with one message and exit code 2."""
+    # Bars and warnings of transformers would hide the progress of the arms.
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
     try:
         main()
     except InputError as error:
