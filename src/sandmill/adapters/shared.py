@@ -3,12 +3,25 @@
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
+from typing import Protocol
 
 from sandmill.episodes.release import Release, load
 from sandmill.episodes.task import EpisodeTask
 
 _MOST_TASKS = 1024
 """Tasks kept open. Each keeps its description, answers and calibration in memory."""
+
+
+class OpenTasks(Protocol):
+    """Tasks by name: `SharedTasks`, or a set of tasks of several sources."""
+
+    def task(self, task_id: str) -> EpisodeTask:
+        """Return a task. Equal ids give the same object.
+
+        Raises:
+            InputError: there is no such task.
+        """
+        ...
 
 
 class SharedTasks:

@@ -4,7 +4,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from sandmill.adapters.answers import last_script
-from sandmill.adapters.shared import SharedTasks
+from sandmill.adapters.shared import OpenTasks
 from sandmill.episodes.env import MLEnv
 from sandmill.errors import InputError, SandboxUnavailable, StoreError
 from sandmill.models.rollout import Act, Ending, EpisodeLimits, Rollout
@@ -23,7 +23,7 @@ def one_script(timeout: float) -> EpisodeLimits:
 
 
 async def score_answer(
-    tasks: SharedTasks,
+    tasks: OpenTasks,
     task_id: str,
     answer: str,
     *,
@@ -37,7 +37,7 @@ async def score_answer(
     A fault of the sandbox, of its servers or of the store gives a masked rollout.
 
     Args:
-        tasks: of a release with its private half.
+        tasks: with their private halves, such as those of a release.
         task_id: name of the task.
         answer: text of the model. Without a Python block the outcome is `no_code`.
         reward: computes the reward of the rollout.
@@ -46,14 +46,29 @@ async def score_answer(
         sample: number of the answer among those to the same task.
 
     Raises:
-        InputError: the release has no such task, or its private half is not valid.
+        InputError: there is no such task, or its private half is not valid.
         AccessDenied, FileMissing: the private half cannot be read from here.
     """
+    script = last_script(answer)
+    return await score_script(tasks, task_id, script, reward=reward, timeout=timeout, sandbox=sandbox, sample=sample)
+
+
+async def score_script(
+    tasks: OpenTasks,
+    task_id: str,
+    script: str,
+    *,
+    reward: Reward,
+    timeout: float,
+    sandbox: "AsyncRunner | None" = None,
+    sample: int = 0,
+) -> Rollout:
+    """Run a script, and grade what it leaves; see `score_answer`. An empty one has the outcome `no_code`."""
     task = tasks.task(task_id)
     try:
         async with MLEnv(task, reward=reward, limits=one_script(timeout), sandbox=sandbox, sample=sample) as env:
             await env.reset()
-            await env.step(Act.run(last_script(answer)))
+            await env.step(Act.run(script))
             return await env.stop()
     except (StoreError, OSError, SandboxUnavailable) as error:
         if is_permanent(error):

@@ -11,6 +11,7 @@ from sandmill.errors import SandmillError
 
 COMMANDS = (
     "seeds",
+    "releases",
     "show",
     "pull",
     "export",
@@ -20,6 +21,9 @@ COMMANDS = (
     "curriculum",
     "serve",
     "verify",
+    "reproduce",
+    "diff",
+    "gc",
     "agent-env",
     "doctor",
 )

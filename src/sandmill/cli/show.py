@@ -44,7 +44,10 @@ def show(
         str | None, typer.Argument(metavar="TASK", help="Id of one task, to see all of it.", show_default=False)
     ] = None,
     lineage: Annotated[
-        bool, typer.Option("--lineage", help="With TASK: seed, design, code and model that it came from.")
+        bool,
+        typer.Option(
+            "--lineage", help="With TASK: seed card, design, streams, code, run, shard and hashes of its files."
+        ),
     ] = False,
     limit: Annotated[
         int | None,
@@ -77,7 +80,6 @@ def show(
         "sandmill show",
         "Nothing was shown.",
         (lineage and task is None, Problem("--lineage", "no TASK", "the id of a task beside it")),
-        (lineage and as_json, Problem("--lineage", "--json", "only one of them", "--json has the lineage.")),
         (limit and task is not None, Problem("--limit", "a TASK", "only one of them", "It limits lists of tasks.")),
         (limit and as_json, Problem("--limit", "--json", "only one of them", "--json lists all.")),
     )
@@ -96,11 +98,18 @@ def show(
         prompt = opened.prompt(task)
         write_json({"task_id": task, "prompt": prompt}) if as_json else write_text(prompt)
         return
+    if lineage:
+        from sandmill.cli.lineage import print_lineage
+        from sandmill.store.lineage import read_lineage
+
+        found = read_lineage(opened, task)
+        write_json(found.model_dump(mode="json")) if as_json else print_lineage(found)
+        return
     record = opened.record(task)
     if as_json:
         write_json(record.model_dump(mode="json"))
         return
-    _print_task(record, lineage)
+    _print_task(record)
     _print_items(opened, record)
 
 
@@ -213,7 +222,7 @@ def _medals(measured: "Calibration") -> str:
     return f"by {measured.rule}; hardness {medals.band} {medals.value:.3f} ({medals.low:.3f} to {medals.high:.3f})"
 
 
-def _print_task(record: "TaskRecord", lineage: bool) -> None:
+def _print_task(record: "TaskRecord") -> None:
     console, spec, measured = open_console(), record.spec, record.calibration
     console.print(f"{record.task_id} {_short(spec.story.title)}", style="bold")
     console.print("\n".join(f"  {visible(line)}" for line in spec.story.overview.split("\n")) + "\n")
@@ -243,9 +252,6 @@ def _print_task(record: "TaskRecord", lineage: bool) -> None:
         "skills": ", ".join(f"{lift.skill} {lift.lift:+.3f}" for lift in measured.lifts) or "none declared",
         "verified": f"NOT: {', '.join(broken)}" if broken else f"{len(truths)} of {len(truths)} truths hold",
     }
-    if lineage:
-        made = record.lineage.model_dump(mode="json", exclude_none=True)
-        facts |= {f"lineage.{name}": str(value) for name, value in made.items()} | {"digest": record.digest}
     for name, value in facts.items():
         console.print(f"{visible(name):<12} {visible(value)}", soft_wrap=True)
     table = plain_table("solver", "tier")

@@ -55,6 +55,7 @@ def verify(
     A release may be a stranger's: names and sizes are checked, and with --rerun its scripts run in the sandbox or not
     at all. Exit code 1 if anything does not hold.
     """
+    from sandmill.cli.secret import matching_secret
     from sandmill.store.release import load
     from sandmill.store.verify import verify_hashes
 
@@ -79,7 +80,7 @@ def verify(
         hint = "A copy of the public half alone is checked with --public-only."
         raise InputError(opened.ref, [Problem("private half", "nothing readable", "private/ of the release", hint)], "")
     problems = verify_hashes(opened, public_only=public_only)
-    secret = _secret(opened, secret_file) if rerun else None
+    secret = matching_secret(opened, str(secret_file)) if secret_file else None
     chosen: tuple[str, ...] = ()
     if rerun and not problems:
         chosen = tuple(task) if task else opened.task_ids
@@ -101,22 +102,6 @@ def verify(
         write_text(f"{opened.ref}: {half}{checked}: all holds{ran}")
     if problems:
         raise typer.Exit(1)
-
-
-def _secret(release: "Release", secret_file: Path | None) -> bytes | None:
-    """Read the secret that the user gives, of this release. A secret in the release's own folder is not used.
-
-    An untrusted release may have one for a design that takes forever to render.
-    """
-    from sandmill.store.secret import read_secret_file, secret_id
-
-    if secret_file is None:
-        return None
-    secret = read_secret_file(secret_file)
-    if secret_id(secret) == release.manifest.secret_id:
-        return secret
-    seen, wanted = f"secret {secret_id(secret)}", f"secret {release.manifest.secret_id}"
-    raise InputError(str(secret_file), [Problem("--secret-file", seen, wanted)], footer="Nothing ran again.")
 
 
 def _check_sandbox(unconfined: bool) -> None:

@@ -11,7 +11,7 @@ from sandmill.errors import InputError, Problem
 from sandmill.grading.checks import answers_problem, task_problems
 from sandmill.grading.reading import read_pulled_file
 from sandmill.metrics.submission import Answers, read_answers
-from sandmill.models.task_file import TaskFile
+from sandmill.models.task_file import GradedTask, TaskFile
 
 TASK_FILE, ANSWERS_FILE = "task.json", "answers.csv"
 """Files of the private half that a grader reads."""
@@ -27,7 +27,7 @@ _KEPT = 64
 class PrivateHalf(NamedTuple):
     """Facts, calibration and answers of one task. An agent's code must never be able to read them."""
 
-    task: TaskFile
+    task: GradedTask
     answers: Answers
 
 

@@ -8,13 +8,18 @@ from sandmill.models.package import TaskFacts
 from sandmill.models.spec import TaskSpec
 
 
-class TaskFile(Frozen):
-    """Facts, calibration and design of one task. Agents' code must never be able to read it."""
+class GradedTask(Frozen):
+    """Facts and calibration of one task, with which submissions are graded."""
 
     task_id: str
-    replicate: int
     facts: TaskFacts
     calibration: Calibration
-    spec: TaskSpec
 
     _facts_were_brief = model_validator(mode="before")(reads_former_name("brief", "facts"))
+
+
+class TaskFile(GradedTask):
+    """Facts, calibration and design of one task. Agents' code must never be able to read it."""
+
+    replicate: int
+    spec: TaskSpec

@@ -8,6 +8,7 @@ from typing import Any
 from sandmill.design.llm import MONEY_SPENT
 from sandmill.errors import INTERNAL_ERROR, BudgetExceeded, LeakyRelease, MixMissed, count
 from sandmill.models.base import Frozen
+from sandmill.models.overview import BUILD_REPORT
 from sandmill.models.plan import BuildPlan, ShardRef
 from sandmill.models.release import TaskRecord
 from sandmill.models.reports import Rejection, SlotReport
@@ -19,6 +20,7 @@ from sandmill.quality import add_summaries
 from sandmill.quality.meta_leak import MOST_TASKS, MetaLeak, check_meta_leak
 from sandmill.report import FunnelCounts, MixCounts, ReleaseDigest, dataset_card
 from sandmill.report.designers import DesignerCounts, DesignerRow
+from sandmill.report.overview import OverviewCounts
 from sandmill.sandbox.agent_env import pins_hash
 from sandmill.store.files import Store
 from sandmill.store.publish import publish
@@ -72,6 +74,7 @@ class BuildSummary:
     counts: FunnelCounts = field(default_factory=FunnelCounts)
     mix: MixCounts = field(default_factory=MixCounts)
     digest: ReleaseDigest = field(default_factory=ReleaseDigest)
+    overview: OverviewCounts = field(default_factory=OverviewCounts)
     suites: list[dict[str, Any]] = field(default_factory=list)
     filled: set[int] = field(default_factory=set)
     unpaid: set[int] = field(default_factory=set)
@@ -102,6 +105,7 @@ class BuildSummary:
     def add_record(self, record: TaskRecord) -> None:
         """Count one task."""
         self.digest.add(record)
+        self.overview.add(record)
         name = record.lineage.designer
         self._designers.setdefault(name, DesignerCounts(name, self.seeds)).add(record)
         self.specs[record.spec.fingerprint] = record.spec
@@ -156,7 +160,9 @@ def publish_release(
         )
     seeds = {"used": plan.seeds, "set_aside": plan.unsupported, "notes": plan.notes, "skipped": plan.skipped}
     guessing, funnel = check_guessing(summary.specs.values()), summary.counts.funnel()
+    request = plan.request.model_dump(mode="json", exclude={"seeds"})
     reports = {
+        BUILD_REPORT: summary.overview.overview(request).model_dump_json(indent=1).encode(),
         "funnel.json": funnel.model_dump_json(indent=1).encode(),
         "guessing.json": guessing.model_dump_json(indent=1, exclude={"words"}).encode(),
         "seeds.json": _json({name: [one.model_dump(mode="json") for one in part] for name, part in seeds.items()}),

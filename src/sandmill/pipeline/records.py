@@ -57,14 +57,10 @@ def make_task(
         "calibration": calibration,
         "spec": package.spec,
     }
-    # mle-bench reads the column `score`, MLE-Dojo reads `rank,score`.
-    board = [(rank, one.final, one.solver, str(one.tier)) for rank, one in enumerate(calibration.board, start=1)]
-    table = pl.DataFrame(board, schema=["rank", "score", "solver", "tier"], orient="row")
     private = {
         **package.private,
-        "task.json": (TaskFile(**shared).model_dump_json(indent=1) + "\n").encode(),
+        **described_files(TaskFile(**shared)),
         **{name: source.encode() for name, source in made.scripts.items()},
-        "leaderboard.csv": table.write_csv().encode(),
     }
     slot = attempt.slot
     record = TaskRecord(
@@ -90,3 +86,14 @@ def make_task(
         digest=files_digest(package.public, private),
     )
     return VerifiedTask(package=package.model_copy(update={"private": private}), record=record)
+
+
+def described_files(facts: TaskFile) -> dict[str, bytes]:
+    """Return the private files that follow from the facts of a task: task.json and leaderboard.csv."""
+    # mle-bench reads the column `score`, MLE-Dojo reads `rank,score`.
+    board = [(rank, one.final, one.solver, str(one.tier)) for rank, one in enumerate(facts.calibration.board, start=1)]
+    table = pl.DataFrame(board, schema=["rank", "score", "solver", "tier"], orient="row")
+    return {
+        "task.json": (facts.model_dump_json(indent=1) + "\n").encode(),
+        "leaderboard.csv": table.write_csv().encode(),
+    }

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO, cast
 
 from sandmill.errors import StoreError
 from sandmill.store.faults import storage_faults
+from sandmill.store.stored import StoredFile
 
 _CONFLICT_RETRIES = 5
 """S3 answers 409 when two conditional writes meet in flight, and asks to try again."""
@@ -110,6 +111,31 @@ class BucketFiles:
         start = len(self._full("")) + 1
         return sorted(path[start:] for path in found)
 
+    def details(self, folder: str) -> list[StoredFile]:
+        """Return size and age of all objects below a folder, in the order of their paths. A listing tells both."""
+        found = self._fs.find(f"{self._full(folder)}/", detail=True)
+        start = len(self._full("")) + 1
+        return [
+            StoredFile(path[start:], int(found[path]["size"]), found[path]["LastModified"].timestamp())
+            for path in sorted(found)
+        ]
+
+    def staging(self) -> list[StoredFile]:
+        """Return the multipart uploads that nobody has finished. A path is `key?upload`; sizes are not known."""
+        found = self._fs.call_s3(
+            "list_multipart_uploads", Bucket=self.bucket, Prefix=f"{self.prefix}/" if self.prefix else ""
+        )
+        start = len(self.prefix) + bool(self.prefix)
+        return [
+            StoredFile(f"{upload['Key'][start:]}?{upload['UploadId']}", 0, upload["Initiated"].timestamp())
+            for upload in found.get("Uploads", ())
+        ]
+
+    def remove_staging(self, path: str) -> None:
+        """Abort one multipart upload."""
+        key, _, upload = path.rpartition("?")
+        self._fs.call_s3("abort_multipart_upload", Bucket=self.bucket, Key=self._key(key), UploadId=upload)
+
     def folders(self, folder: str) -> list[str]:
         """Sorted names of the folders directly in a folder."""
         try:
@@ -123,8 +149,10 @@ class BucketFiles:
         return "/".join(part for part in (self.bucket, self.prefix, path) if part)
 
     def _head(self, path: str) -> dict[str, Any]:
-        key = "/".join(part for part in (self.prefix, path) if part)
-        return cast(dict[str, Any], self._fs.call_s3("head_object", Bucket=self.bucket, Key=key))
+        return cast(dict[str, Any], self._fs.call_s3("head_object", Bucket=self.bucket, Key=self._key(path)))
+
+    def _key(self, path: str) -> str:
+        return "/".join(part for part in (self.prefix, path) if part)
 
     def _put_if_none(self, path: str, content: bytes) -> bool:
         for attempt in range(_CONFLICT_RETRIES):

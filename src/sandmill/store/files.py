@@ -11,6 +11,7 @@ from typing import BinaryIO
 from sandmill.errors import StoreError
 from sandmill.store.bucket import BucketFiles
 from sandmill.store.local import LocalFiles
+from sandmill.store.stored import StoredFile
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,21 @@ class Store:
         """Sorted paths of all files below a folder, relative to the root; empty if there is no such folder."""
         with self._checked(prefix) as place:
             return self.backend.files(place)
+
+    def details(self, prefix: str = "") -> builtins.list[StoredFile]:
+        """Return size and age of all files below a folder, in the order of their paths."""
+        with self._checked(prefix) as place:
+            return self.backend.details(place)
+
+    def staging(self) -> builtins.list[StoredFile]:
+        """Return unfinished writes: temporary files, or multipart uploads on S3. Their writers may be alive."""
+        with self.backend.faults(self.where()):
+            return self.backend.staging()
+
+    def remove_staging(self, path: str) -> None:
+        """Remove one unfinished write, by its path in `staging`. One that is gone already is no error."""
+        with self.backend.faults(self.where(path)):
+            self.backend.remove_staging(path)
 
     def folders(self, prefix: str = "") -> builtins.list[str]:
         """Sorted names of the folders directly in a folder; empty if there is no such folder."""

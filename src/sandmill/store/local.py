@@ -15,6 +15,7 @@ from typing import BinaryIO
 
 from sandmill.store.faults import storage_faults
 from sandmill.store.limits import MAX_DEPTH
+from sandmill.store.stored import StoredFile
 
 STAGING = ".tmp"
 """Folder under the root where files are written before they are renamed. Listings leave it out."""
@@ -111,6 +112,26 @@ class LocalFiles:
                 elif not entry.is_symlink():
                     waiting.append(inner)
         return sorted(found)
+
+    def details(self, folder: str) -> list[StoredFile]:
+        """Return size and age of all files below a folder, in the order of their paths."""
+        return list(self._describe(self.files(folder)))
+
+    def staging(self) -> list[StoredFile]:
+        """Return the temporary files of writers, dead or alive."""
+        found = self.root / STAGING
+        names = sorted(path.name for path in found.iterdir()) if found.is_dir() else []
+        return list(self._describe([f"{STAGING}/{name}" for name in names]))
+
+    def remove_staging(self, path: str) -> None:
+        """Remove one temporary file."""
+        (self.root / path).unlink(missing_ok=True)
+
+    def _describe(self, paths: Iterable[str]) -> Iterator[StoredFile]:
+        for path in paths:
+            with suppress(FileNotFoundError):  # another process removed it
+                found = (self.root / path).lstat()
+                yield StoredFile(path, found.st_size, found.st_mtime)
 
     def _entries(self, folder: str) -> list[os.DirEntry[str]]:
         """Return the entries of a folder; none if it does not exist or is a file."""

@@ -93,7 +93,7 @@ class Release:
         if task_id not in self._prompts:
             if len(self._prompts) >= _PROMPTS_KEPT:
                 self._prompts.clear()
-            for part in self._parts_of("public/tasks", task_id):
+            for part in self.parts_of("public/tasks", task_id):
                 with self.open_part(part) as reader:
                     for group in reader.groups(["task_id", "prompt"], task_id):
                         self._prompts.update(
@@ -347,13 +347,13 @@ class Release:
             raise IntegrityError(f"{self.ref}: {table}: a task is there more than once")
         return found
 
-    def _parts_of(self, table: str, task_id: str) -> list[PartFile]:
+    def parts_of(self, table: str, task_id: str) -> list[PartFile]:
         """List the files of a table that may hold a task."""
         self.check_ids([task_id])
         return [part for part in self.parts(table) if _group(part) == self._group_of[task_id]]
 
     def _rows(self, table: str, task_id: str) -> list[Row]:
-        for part in self._parts_of(table, task_id):
+        for part in self.parts_of(table, task_id):
             with self.open_part(part) as reader:
                 if rows := reader.rows_of_task(task_id):
                     return rows

@@ -47,6 +47,22 @@ def secret_id(secret: bytes) -> str:
     return hmac.new(secret, b"sandmill release secret id", sha256).hexdigest()[:12]
 
 
+def read_secret_at(place: str) -> bytes:
+    """Read a secret from a local file or from `s3://bucket/.../release.key`.
+
+    Raises:
+        RequestError: the file cannot be read, is too short or too long.
+        StoreError: the object on S3 cannot be read.
+    """
+    if "://" not in place:
+        return read_secret_file(Path(place))
+    folder, _, name = place.rpartition("/")
+    secret = _decode(Store(folder).read(name, limit=MAX_SECRET_BYTES))
+    if len(secret) < _BYTES:
+        raise RequestError("secret_file", [Problem(place, f"{len(secret)} bytes", f"at least {_BYTES} bytes")])
+    return secret
+
+
 def read_secret_file(path: Path) -> bytes:
     """Read the operator's own secret.
 

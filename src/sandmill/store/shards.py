@@ -3,6 +3,7 @@
 import heapq
 import io
 import json
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -23,6 +24,8 @@ from sandmill.store.parquet import TableReader, grouped, write_rows
 
 TRACEBACKS = "private/tracebacks"
 """Report with the tracebacks of internal errors. They may name paths and data, so no release gets them."""
+_RENEWED_AFTER_S = 86_400
+"""Age in seconds from which on a shard that is used again is marked as used."""
 _TRACED = {"slot", "round", "attempt", "replicate", "traceback"}
 
 
@@ -56,10 +59,18 @@ class ShardReports:
 
 
 def find_shard(store: Store, plan: ShardPlan) -> ShardRef | None:
-    """Return the shard if an earlier run finished it."""
-    if not store.exists(_index_path(plan.key)):
+    """Return the shard if an earlier run finished it.
+
+    An old index is written again with the same bytes, so that its age is the time of its last use. Garbage collection
+    goes by that age, and leaves the shard to this run.
+    """
+    path = _index_path(plan.key)
+    if not store.exists(path):
         return None
-    return read_shard(store, plan.key).ref(plan.dataset)
+    found = read_shard(store, plan.key).ref(plan.dataset)
+    if any(file.modified < time.time() - _RENEWED_AFTER_S for file in store.details(f"shards/{plan.key}")):
+        store.write(path, store.read(path))
+    return found
 
 
 def write_shard(

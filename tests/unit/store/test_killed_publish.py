@@ -44,19 +44,19 @@ def _run(root: str, last: int) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": "."})
 
 
-def test_a_publish_makes_seventeen_changes(tmp_path):
+def test_a_publish_makes_eighteen_changes(tmp_path):
     ran = _run(str(tmp_path / "micro"), 99)
-    assert (ran.stdout.strip(), ran.returncode) == ("17", 0), ran.stderr
+    assert (ran.stdout.strip(), ran.returncode) == ("18", 0), ran.stderr
 
 
-# Before the claim, after it, between two parts, before the reports, before the card, before the manifest.
-@pytest.mark.parametrize("last", [0, 1, 4, 13, 15, 16])
+# Before the claim, after it, between two parts, before the reports, the ending, the card and the manifest.
+@pytest.mark.parametrize("last", [0, 1, 4, 13, 15, 16, 17])
 def test_a_publish_killed_at_any_point_shows_nothing_and_is_completed_by_the_next_run(tmp_path, last):
     _check_killed(Store(str(tmp_path / "micro")), last)
 
 
 def test_a_publish_killed_on_s3_shows_nothing_and_is_completed_by_the_next_run(s3_root):
-    _check_killed(Store(f"{s3_root}/killed/micro"), 16)
+    _check_killed(Store(f"{s3_root}/killed/micro"), 17)
 
 
 def _check_killed(store: Store, last: int) -> None:

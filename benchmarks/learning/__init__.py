@@ -1,0 +1,1 @@
+"""Measurements of what policies learn from releases."""

@@ -1,0 +1,73 @@
+"""sandmill releases: the datasets under a root, and their versions."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sandmill.cli.screen import JsonOption, open_console, plain_table, size_text, write_json
+from sandmill.errors import count, shorten
+
+if TYPE_CHECKING:
+    from sandmill.store.catalogue import DatasetVersions, VersionFacts
+
+EXAMPLES = (
+    "Examples: `sandmill releases releases` · `sandmill releases s3://bucket/releases micro` · "
+    "`sandmill releases releases/micro --json`"
+)
+
+
+def releases(
+    root: Annotated[
+        str, typer.Argument(metavar="ROOT", help="Folder or S3 prefix that holds datasets, or one dataset.")
+    ],
+    dataset: Annotated[
+        str | None, typer.Argument(metavar="DATASET", help="Only this dataset.", show_default=False)
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List datasets and their versions: date, tasks, bytes, bands and kinds. The latest version is marked with *.
+
+    A version without a manifest is named as unfinished: its build was killed, or publishes now. Run the same build
+    again to finish it, or remove it with `sandmill gc`.
+    """
+    from sandmill.store.catalogue import find_datasets, read_versions
+
+    found = [read_versions(store) for store in find_datasets(root, dataset)]
+    if as_json:
+        write_json({"root": root, "datasets": [one.model_dump(mode="json") for one in found]})
+        return
+    for number, one in enumerate(found):
+        _print(one, is_first=number == 0)
+
+
+def _print(found: "DatasetVersions", is_first: bool) -> None:
+    console = open_console()
+    if not is_first:
+        console.print()
+    console.print(f"{found.place}: {count(len(found.versions), 'version')}", style="bold", soft_wrap=True)
+    if found.versions:
+        table = plain_table("", "version", "published")
+        for name in ("tasks", "size"):
+            table.add_column(name, justify="right")
+        table.add_column("bands")
+        table.add_column("kinds")
+        for one in found.versions:
+            table.add_row("*" if one.is_latest else "", one.version, *_cells(one))
+        console.print(table)
+    for name in found.unfinished:
+        console.print(f"  {name} is unfinished: it has no manifest, and no reader sees it", soft_wrap=True)
+
+
+def _cells(one: "VersionFacts") -> tuple[str, ...]:
+    if one.problem and not one.created:
+        return ("cannot be read", "-", "-", shorten(one.problem, 200), "")
+    bands = shorten(one.problem, 200) if one.problem else _counts(one.bands)
+    return (shorten(one.created, 25), str(one.tasks), size_text(one.bytes), bands, _counts(one.kinds))
+
+
+def _counts(counts: dict[str, int]) -> str:
+    from sandmill.models.base import Band
+
+    order = {band.value: place for place, band in enumerate(Band)}
+    names = sorted(counts, key=lambda name: (order.get(name, len(order)), -counts[name], name))
+    return ", ".join(f"{shorten(name)} {counts[name]}" for name in names) or "-"

@@ -1,0 +1,165 @@
+"""Baselines that choose among fixed pipelines, with a budget of executions on training tasks."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sandmill.errors import InputError, Problem
+from sandmill.learning.evaluate import CHUNK, Runner
+from sandmill.learning.results import clipped_gap
+
+if TYPE_CHECKING:
+    from sandmill.learning.task_sets import LearningTask
+
+Candidate = Callable[["LearningTask"], str]
+"""A fixed pipeline: the answer to a task."""
+
+Form = Callable[["LearningTask"], str]
+"""Output form of a task. Choices are made for each form apart."""
+
+Answers = Callable[["LearningTask"], list[str]]
+
+FEWEST_TASKS = 4
+"""Measured tasks that a form needs for a choice of its own. A form with fewer uses the choice over all tasks."""
+
+_FORM_FACT = "form="
+
+NEIGHBOURS = (1, 3, 5, 9, 15, 25)
+"""Numbers of neighbours to choose from."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Gaps of candidates on training tasks."""
+
+    gaps: Mapping[str, Mapping[str, float]]
+    """By name of the candidate and id of the task. All candidates have the same tasks."""
+    tasks: Mapping[str, "LearningTask"]
+    executions: int
+    """Scripts that were asked for. Those that a cache answered count too."""
+
+    def names(self) -> list[str]:
+        """Return the names of the candidates."""
+        return list(self.gaps)
+
+    def only(self, names: Iterable[str]) -> "Measured":
+        """Return the measurements of some candidates. Their executions are a share of all."""
+        kept = {name: self.gaps[name] for name in names}
+        return Measured(kept, self.tasks, len(kept) * len(self.tasks))
+
+
+def form_of(task: "LearningTask") -> str:
+    """Return the fact word of the output form, such as `form=label`; empty if the task has none."""
+    return next((word for word in task.facts if word.startswith(_FORM_FACT)), "")
+
+
+def measure(
+    candidates: Mapping[str, Candidate],
+    tasks: "Sequence[LearningTask]",
+    runner: Runner,
+    *,
+    budget: int,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Measured:
+    """Run all candidates on as many training tasks as the budget of executions allows, in an order drawn by the seed.
+
+    A script that a fault of the sandbox hit counts as a gap of 0.
+
+    Raises:
+        InputError: the budget does not allow one task.
+    """
+    number = min(len(tasks), budget // max(1, len(candidates)))
+    if not number:
+        expected = f"{len(candidates)} or more, one for each pipeline, and at least one training task"
+        raise InputError("baselines", [Problem("executions", f"{budget} for {len(tasks)} tasks", expected)], "")
+    order = np.random.default_rng([seed, FEWEST_TASKS]).permutation(len(tasks))[:number]
+    chosen = {tasks[place].id: tasks[place] for place in order}
+    jobs = [(name, task) for name in candidates for task in chosen.values()]
+    gaps: dict[str, dict[str, float]] = {name: {} for name in candidates}
+    for start in range(0, len(jobs), CHUNK):
+        chunk = jobs[start : start + CHUNK]
+        rollouts = runner.rollouts([(task.id, candidates[name](task)) for name, task in chunk])
+        for (name, task), rollout in zip(chunk, rollouts, strict=True):
+            gaps[name][task.id] = clipped_gap(rollout)
+        if progress:
+            progress(start + len(chunk), len(jobs))
+    return Measured(gaps, chosen, len(candidates) * number)
+
+
+def best_single(measured: Measured, candidates: Mapping[str, Candidate], form: Form = form_of) -> Answers:
+    """Answer with the pipeline of the largest mean gap on training tasks of the same output form."""
+    return portfolio(measured, candidates, form, size=1)
+
+
+def portfolio(measured: Measured, candidates: Mapping[str, Candidate], form: Form = form_of, *, size: int) -> Answers:
+    """Answer with the pipelines of a greedy portfolio, chosen for each output form.
+
+    The pipeline that reduces the mean loss of the best member most is added until there are enough, as in Auto-sklearn
+    2.0 (arXiv 2007.04074, section 4). The loss is 1 less the gap. `evaluate_choice` chooses among the answers.
+    """
+    everything = _greedy(measured, list(measured.tasks), size)
+    forms = {
+        name: _greedy(measured, ids, size) if len(ids) >= FEWEST_TASKS else everything
+        for name, ids in _by_form(measured, form).items()
+    }
+    return lambda task: [candidates[name](task) for name in forms.get(form(task), everything)]
+
+
+def nearest_neighbours(measured: Measured, candidates: Mapping[str, Candidate], form: Form = form_of) -> Answers:
+    """Answer with the pipeline that is best on the nearest training tasks of the same output form.
+
+    The distance is the number of facts that differ (Hamming). The number of neighbours is that of the largest mean
+    gap when each training family is left out in turn. A form without training tasks uses all tasks.
+    """
+    forms = _by_form(measured, form)
+    everything = list(measured.tasks)
+
+    def choose(task: "LearningTask", neighbours: int, ids: Sequence[str]) -> str:
+        nearest = sorted(ids, key=lambda other: (_distance(task, measured.tasks[other]), other))[:neighbours]
+        return _greedy(measured, nearest, 1)[0]
+
+    def gap_without_its_family(neighbours: int) -> float:
+        gaps = []
+        for task_id, task in measured.tasks.items():
+            others = [other for other in forms[form(task)] if measured.tasks[other].family != task.family]
+            if others:
+                gaps.append(measured.gaps[choose(task, neighbours, others)][task_id])
+        return float(np.mean(gaps)) if gaps else 0.0
+
+    best = max(NEIGHBOURS, key=gap_without_its_family)
+    return lambda task: [candidates[choose(task, best, forms.get(form(task), everything))](task)]
+
+
+def _by_form(measured: Measured, form: Form = form_of) -> dict[str, list[str]]:
+    forms: dict[str, list[str]] = defaultdict(list)
+    for task_id, task in measured.tasks.items():
+        forms[form(task)].append(task_id)
+    return dict(forms)
+
+
+def _greedy(measured: Measured, ids: Sequence[str], size: int) -> list[str]:
+    """Return names of candidates in the order in which the portfolio takes them; the first name wins a tie."""
+    names = measured.names()
+    families: dict[str, list[int]] = defaultdict(list)
+    for place, task_id in enumerate(ids):
+        families[measured.tasks[task_id].family].append(place)
+    weights = np.zeros(len(ids))
+    for places in families.values():
+        weights[places] = 1 / (len(places) * len(families))
+    losses = {name: np.array([1 - measured.gaps[name][task_id] for task_id in ids]) for name in names}
+    chosen: list[str] = []
+    reached = np.full(len(ids), np.inf)
+    while len(chosen) < min(size, len(names)):
+        left = [name for name in names if name not in chosen]
+        best = min(left, key=lambda name: float(np.minimum(reached, losses[name]) @ weights))
+        chosen.append(best)
+        reached = np.minimum(reached, losses[best])
+    return chosen
+
+
+def _distance(task: "LearningTask", other: "LearningTask") -> int:
+    return len(set(task.facts) ^ set(other.facts))

@@ -1,0 +1,66 @@
+"""The parts of GRPO between TRL's trainer and a micro policy: sampling, rewards, and figures of an update."""
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any
+
+from sandmill.learning.batch_figures import BatchFigures, Runner, figures_of
+from sandmill.learning.policy import MicroPolicy
+from sandmill.learning.policy_settings import GrpoSettings
+from sandmill.learning.seeds import derive_seed
+from sandmill.models.rollout import Rollout
+from sandmill.rewards import Reward
+
+
+def make_rollout_func(policy: MicroPolicy, settings: GrpoSettings, seed: int) -> Callable[..., dict[str, Any]]:
+    """Return the function with which `GRPOTrainer` samples.
+
+    TRL's own generation calls `generate`, whose overhead for each token is larger than the work of a tiny model. All
+    random numbers of an update depend on the seed and on the number of the update.
+    """
+
+    def rollout(prompts: Sequence[str], trainer: Any) -> dict[str, Any]:
+        update = trainer.state.global_step // settings.iterations
+        masks = Random(derive_seed(seed, "facts", update))
+        ids: list[list[int]] = []
+        for start in range(0, len(prompts), settings.samples):
+            group = prompts[start : start + settings.samples]
+            ids += [policy.prompt_ids(group[0].split(), lambda: masks.random() < settings.fact_dropout)] * len(group)
+        answers = policy.with_model(trainer.model).sample_ids(
+            ids,
+            temperature=settings.temperature,
+            seed=derive_seed(seed, "update", update),
+            longest=settings.longest,
+        )
+        return {"prompt_ids": ids, "completion_ids": answers, "logprobs": None}
+
+    return rollout
+
+
+class RecordedReward:
+    """A reward function for `GRPOTrainer` that keeps the figures of the latest batch."""
+
+    def __init__(self, executor: Runner, reward: Reward, group: int) -> None:
+        """Score groups of `group` completions with one reward."""
+        self._executor, self._reward, self._group = executor, reward, group
+        self.figures: BatchFigures | None = None
+        # TRL names its log entries by it.
+        self.__name__ = reward.preset
+
+    def __call__(
+        self, prompts: Sequence[Any], completions: Sequence[Any], task_id: Sequence[str], **columns: Any
+    ) -> list[float | None]:
+        """Run and grade the script of each completion. None: a fault of the sandbox hit it, and TRL leaves it out."""
+        answers = list(map(_text_of, completions))
+        rollouts = self._executor.rollouts(list(zip(task_id, answers, strict=True)))
+        rewards = [self._total(rollout) for rollout in rollouts]
+        self.figures = figures_of(rollouts, rewards, answers, self._group)
+        return rewards
+
+    def _total(self, rollout: Rollout) -> float | None:
+        return None if rollout.mask else self._reward(rollout).total
+
+
+def _text_of(completion: Any) -> str:
+    """Return the text of a completion: a string, or a list of messages."""
+    return completion if isinstance(completion, str) else str(completion[-1]["content"] or "")

@@ -1,0 +1,206 @@
+"""Further tasks of the designs of a release: fresh rows, ids and answers, on the gap scale of their own rows.
+
+Trivial solver and oracle are scored on the rows of the replicate, so its gap scale is exact. No panel runs. Thresholds
+and leaderboard are those of the original, moved to the same shares of the gap.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from sandmill.calibrate.panel import TRIVIAL, run_panel
+from sandmill.episodes.release import Release, open_task
+from sandmill.episodes.task import EpisodeTask
+from sandmill.errors import InputError, IntegrityError, Problem
+from sandmill.fingerprint import canonical_json, digest, files_digest
+from sandmill.grading.private_half import TASK_FILE
+from sandmill.layouts.folder import write_files
+from sandmill.metrics import get_metric
+from sandmill.metrics.base import SCORE_DECIMALS
+from sandmill.metrics.gap import gap_closed
+from sandmill.models.base import Part
+from sandmill.models.calibration import Calibration
+from sandmill.models.spec import Sizes, TaskSpec
+from sandmill.models.task_file import TaskFile
+from sandmill.store.faults import storage_faults
+from sandmill.store.pull import pull_task
+from sandmill.store.secret import SECRET_PATH, read_secret_file, release_secret
+from sandmill.synth import Rendered, render
+from sandmill.synth.render import task_id
+
+Ends = tuple[float, float]
+"""Scores of the trivial solver and of the oracle on one part."""
+_FEWEST_ROWS = 100
+_FOLDER = "replicates"
+
+
+def make_replicates(
+    release: Release,
+    designs: Mapping[str, Sequence[TaskFile]],
+    number: int,
+    test_rows: int | None,
+    cache: Path,
+    secret_file: Path | None = None,
+) -> Iterator[tuple[EpisodeTask, str, str]]:
+    """Yield replicates of each design with the key of the design and the digest of the files.
+
+    A replicate that is in the cache is not rendered again.
+
+    Args:
+        release: with its private half.
+        designs: tasks of each design. Numbers of replicates go on after theirs.
+        number: replicates of each design.
+        test_rows: rows of the final part; None takes those of the design.
+        cache: folder that they are written below.
+        secret_file: the secret; None takes that of the dataset.
+
+    Raises:
+        InputError: a number is out of range, or there is no secret.
+    """
+    _check(number, test_rows)
+    secret = _secret(release, secret_file)
+    folder = cache / _FOLDER / digest(release.manifest.content.encode())[:16]
+    for key, originals in designs.items():
+        first, used = originals[0], max(original.replicate for original in originals)
+        spec = first.spec if test_rows is None else _with_test_of(first.spec, test_rows)
+        for replicate in range(used + 1, used + 1 + number):
+            place = folder / task_id(spec.fingerprint, replicate, secret)
+            if not (place / "private" / TASK_FILE).is_file():
+                _write(place, render(spec, secret, replicate), first.calibration)
+            yield open_task(place, sandbox=release.sandbox), key, _digest_of(place)
+
+
+def _check(number: int, test_rows: int | None) -> None:
+    problems = []
+    if number < 1:
+        problems.append(Problem("replicates", str(number), "a whole number, 0 or more"))
+    most = Sizes.model_json_schema()["properties"]["final"]["maximum"]
+    if test_rows is not None and not _FEWEST_ROWS <= test_rows <= most:
+        problems.append(Problem("test_rows", str(test_rows), f"a whole number from {_FEWEST_ROWS} to {most}"))
+    if problems:
+        raise InputError("from_release", problems, "")
+
+
+def _secret(release: Release, secret_file: Path | None) -> bytes:
+    if secret_file is not None:
+        return read_secret_file(secret_file)
+    if not release.store.exists(SECRET_PATH):
+        hint = "Pass secret_file=, or replicates=0."
+        problem = Problem("replicates", "a release without its secret", release.store.where(SECRET_PATH), hint)
+        raise InputError(release.ref, [problem], "")
+    return release_secret(release.store)
+
+
+def _with_test_of(spec: TaskSpec, rows: int) -> TaskSpec:
+    sizes = Sizes(train=spec.sizes.train, feedback=max(_FEWEST_ROWS, rows // 2), final=rows)
+    return spec.model_copy(update={"sizes": sizes})
+
+
+def _write(place: Path, rendered: Rendered, original: Calibration) -> None:
+    """Write both halves of a replicate, each whole or not at all."""
+    package = rendered.package
+    file = TaskFile(
+        task_id=package.task_id,
+        replicate=package.replicate,
+        facts=package.facts,
+        calibration=move_calibration(original, *measure_ends(rendered)),
+        spec=package.spec,
+    )
+    private = {**package.private, TASK_FILE: canonical_json(file.model_dump(mode="json")).encode()}
+    with storage_faults(str(place)):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        problems = pull_task(place, {"public": package.public, "private": private})
+    if problems:
+        raise IntegrityError(f"the cache holds other files: {'; '.join(map(str, problems))}. Remove {place}.")
+
+
+def measure_ends(rendered: Rendered) -> tuple[Ends | None, Ends | None]:
+    """Score the trivial solver and the oracle on the final and on the feedback part of a rendering.
+
+    An entry is None where the trivial solver fails, or the oracle is not better on these rows.
+    """
+    package, answers = rendered.package, rendered.answers
+    metric = get_metric(package.facts.metric)
+    with TemporaryDirectory(prefix="sandmill-replicate-") as name:
+        write_files(Path(name), package.public)
+        (trivial,) = run_panel(Path(name), package.facts, [TRIVIAL])
+    if not trivial.has_run:
+        return None, None
+
+    def ends(part: Part) -> Ends | None:
+        rows = answers.part(part)
+        low, high = (metric.rounded(answers.truth[rows], said[rows]) for said in (trivial.prediction, rendered.oracle))
+        return (low, high) if (high < low if metric.is_lower_better else high > low) else None
+
+    return ends(Part.FINAL), ends(Part.FEEDBACK)
+
+
+def move_calibration(original: Calibration, final: Ends | None, feedback: Ends | None) -> Calibration:
+    """Return a calibration with the ends of other rows, and everything else at the same shares of the gap.
+
+    Bootstraps, difficulty and sizes stay those of the original. Where the ends of a part are not known, its scores stay
+    as they are.
+    """
+    before = original.trivial, original.oracle
+    on_final = _mover(before, final)
+    on_feedback = _mover(_feedback_ends(original), feedback)
+    trivial, oracle = final or before
+
+    def move(scored: Any) -> Any:
+        found = {"final": on_final(scored.final), "feedback": on_feedback(scored.feedback)}
+        return scored.model_copy(update=found)
+
+    def move_bars(bars: Any, mover: Callable[[float], float]) -> Any:
+        return bars.model_copy(update={name: mover(getattr(bars, name)) for name in type(bars).model_fields})
+
+    ceiling, milestones = original.ceiling, original.milestones
+    if ceiling:
+        ceiling = ceiling.model_copy(update={"low": on_final(ceiling.low), "high": on_final(ceiling.high)})
+    if milestones:
+        moved = {
+            "feedback_oracle": on_feedback(milestones.feedback_oracle),
+            "entries": tuple(map(move, milestones.entries)),
+        }
+        milestones = milestones.model_copy(update=moved)
+    return original.model_copy(
+        update={
+            "trivial": trivial,
+            "oracle": oracle,
+            "ceiling": ceiling,
+            "milestones": milestones,
+            "board": tuple(map(move, original.board)),
+            "thresholds": move_bars(original.thresholds, on_final),
+            "feedback_thresholds": move_bars(original.feedback_thresholds, on_feedback),
+            "informed": None if original.informed is None else on_final(original.informed),
+            # The scripts of the original are not those of the replicate.
+            "scripts": (),
+        }
+    )
+
+
+def _feedback_ends(original: Calibration) -> Ends:
+    """Return the ends of the feedback part. Records by ranks have no oracle there; that of the final part is near."""
+    trivial = next((entry.feedback for entry in original.board if entry.solver == TRIVIAL), original.trivial)
+    oracle = original.milestones.feedback_oracle if original.milestones else original.oracle
+    return trivial, oracle
+
+
+def _mover(before: Ends, after: Ends | None) -> Callable[[float], float]:
+    if after is None or before[0] == before[1]:
+        return lambda score: score
+    low, high = after
+    return lambda score: round(low + gap_closed(score, *before) * (high - low), SCORE_DECIMALS)
+
+
+def _digest_of(place: Path) -> str:
+    with storage_faults(str(place)):
+        sides = [
+            {
+                str(path.relative_to(place / side)): path.read_bytes()
+                for path in (place / side).rglob("*")
+                if path.is_file()
+            }
+            for side in ("public", "private")
+        ]
+    return files_digest(*sides)

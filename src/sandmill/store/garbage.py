@@ -1,0 +1,155 @@
+"""Find and remove what no published version names: leftovers of dead runs, unfinished versions, shards, rejects.
+
+A running build is safe, since only what nobody has written or used for a given time is removed:
+
+- A shard counts from its last use: a build that finds an old shard writes its index again (`find_shard`).
+- An unfinished version is removed only if this side decides its ending first (`endings`).
+- Ages are read again directly before each removal.
+
+Files with other names, `secret/`, `llm/` and every folder with a manifest are never touched.
+"""
+
+import re
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sandmill.store.arrow_tables import part_name
+from sandmill.store.endings import Ending, decide_ending
+from sandmill.store.files import Store
+from sandmill.store.stored import StoredFile
+from sandmill.store.versions import MANIFEST, list_versions, read_manifest, version_folders
+
+_SHARD_FILE = re.compile(
+    r"shards/[a-z0-9-]+/(?:shard\.json|(?:public|private|reports)/[a-z_]+[a-z0-9_-]*\.(?:parquet|json))"
+)
+_REJECT_FILE = re.compile(r"private/rejects/[a-z0-9-]+/slot-\d+-attempt-\d+-replicate-\d+/.+")
+_HASH_AT = len("01234567.parquet")
+_REPORT_FILE = re.compile(r"README\.md|reports/[A-Za-z0-9_./-]+")
+
+
+class Kind(StrEnum):
+    """Why something is not needed."""
+
+    STAGING = "unfinished write"
+    VERSION = "unfinished version"
+    PUBLISHED_SHARD = "shard, published"
+    SHARD = "shard, not published"
+    DEAD_SHARD = "half-made shard"
+    REJECTS = "kept rejects"
+
+
+@dataclass(frozen=True)
+class Garbage:
+    """Files that go together."""
+
+    kind: Kind
+    name: str
+    """Path of their folder in the dataset, or of the one file."""
+    files: tuple[StoredFile, ...]
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all files."""
+        return sum(file.size for file in self.files)
+
+    @property
+    def modified(self) -> float:
+        """Time of the last write, in seconds since 1970."""
+        return max(file.modified for file in self.files)
+
+
+def find_garbage(store: Store, older_than_s: float) -> list[Garbage]:
+    """Return what may be removed from a dataset, nothing of which was written or used in the last seconds."""
+    before = time.time() - older_than_s
+    found = [*_staging(store), *_versions(store), *_shards(store), *_rejects(store)]
+    return [item for item in found if item.files and item.modified < before]
+
+
+def remove_garbage(store: Store, item: Garbage, older_than_s: float) -> bool:
+    """Remove what `find_garbage` returned. Return False if it is in use again, and was left alone."""
+    if item.kind is Kind.STAGING:
+        store.remove_staging(item.name)
+        return True
+    now = [file for file in store.details(item.name) if file.path in {known.path for known in item.files}]
+    if not now or max(file.modified for file in now) >= time.time() - older_than_s:
+        return False
+    if item.kind is Kind.VERSION and not _may_remove(store, item.name):
+        return False
+    # The index first: without it a shard does not exist, and a build makes it again.
+    for file in sorted(now, key=lambda file: not file.path.endswith("/shard.json")):
+        store.remove(file.path)
+    return True
+
+
+def _may_remove(store: Store, version: str) -> bool:
+    """Decide that a version without a manifest is removed. Its claim stays, so that its number is not given again."""
+    manifest = f"{version}/{MANIFEST}"
+    if store.exists(manifest) or not decide_ending(store, version, Ending.REMOVED):
+        return False
+    # A publisher of an older Sandmill decides no ending.
+    return not store.exists(manifest)
+
+
+def unfinished_versions(store: Store) -> list[str]:
+    """Return folders with names of versions and without a manifest: of dead runs, or of a run that publishes now."""
+    published = set(list_versions(store))
+    return [name for name in version_folders(store) if name not in published]
+
+
+def _staging(store: Store) -> Iterator[Garbage]:
+    yield from (Garbage(Kind.STAGING, file.path, (file,)) for file in store.staging())
+
+
+def _versions(store: Store) -> Iterator[Garbage]:
+    claims = {file.path: file for file in store.details("versions")}
+    for version in unfinished_versions(store):
+        claim = claims.get(_claim(version))
+        # The claim is made before the folder. A folder without one is not of a build.
+        if claim is None:
+            continue
+        files = [file for file in store.details(version) if _is_of_version(file.path.removeprefix(f"{version}/"))]
+        yield Garbage(Kind.VERSION, version, tuple(files))
+
+
+def _is_of_version(path: str) -> bool:
+    return part_name(path) is not None or bool(_REPORT_FILE.fullmatch(path))
+
+
+def _claim(version: str) -> str:
+    return f"versions/{version.partition('-')[0]}"
+
+
+def _shards(store: Store) -> Iterator[Garbage]:
+    files = [file for file in store.details("shards") if _SHARD_FILE.fullmatch(file.path)]
+    if not files:
+        return
+    published = set(_published_hashes(store))
+    for name, group in _by_folder(files, 2):
+        yield Garbage(_kind_of_shard(name, group, published), name, group)
+
+
+def _kind_of_shard(name: str, files: Sequence[StoredFile], published: set[str]) -> Kind:
+    """Say whether a shard is finished, and whether a version has its tasks. Names of parts end in their hash."""
+    if f"{name}/shard.json" not in {file.path for file in files}:
+        return Kind.DEAD_SHARD
+    hashes = {file.path[-_HASH_AT:] for file in files if file.path.startswith((f"{name}/public/", f"{name}/private/t"))}
+    return Kind.PUBLISHED_SHARD if hashes and hashes <= published else Kind.SHARD
+
+
+def _published_hashes(store: Store) -> Iterator[str]:
+    for version in list_versions(store):
+        yield from (part.path[-_HASH_AT:] for part in read_manifest(store, version).parts)
+
+
+def _rejects(store: Store) -> Iterator[Garbage]:
+    files = [file for file in store.details("private/rejects") if _REJECT_FILE.fullmatch(file.path)]
+    yield from (Garbage(Kind.REJECTS, name, group) for name, group in _by_folder(files, 3))
+
+
+def _by_folder(files: Iterable[StoredFile], depth: int) -> Iterator[tuple[str, tuple[StoredFile, ...]]]:
+    groups: dict[str, list[StoredFile]] = {}
+    for file in files:
+        groups.setdefault("/".join(file.path.split("/")[:depth]), []).append(file)
+    yield from ((name, tuple(group)) for name, group in groups.items())

@@ -1,0 +1,358 @@
+"""The commands of an operator: releases, diff, gc, show --lineage, reproduce."""
+
+import json
+import os
+import re
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sandmill.cli.app import app
+from sandmill.fingerprint import files_digest
+from sandmill.models.overview import BUILD_REPORT
+from sandmill.models.release import VerifiedTask
+from sandmill.models.task_file import TaskFile
+from sandmill.pipeline.records import described_files
+from sandmill.report.overview import OverviewCounts
+from sandmill.store.files import Store
+from sandmill.store.publish import publish
+from sandmill.store.secret import SECRET_PATH, secret_id
+from tests.designs import SECRET, make_rendered
+from tests.factories import make_task
+from tests.publishing import fill_shard, publish_numbers
+
+TASK = make_task(0).record.task_id
+
+
+def run(*arguments: object):
+    return CliRunner(env={"COLUMNS": "160"}).invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def root(tmp_path) -> str:
+    return str(tmp_path / "releases")
+
+
+@pytest.fixture(params=["local", "s3"])
+def both(request, tmp_path) -> str:
+    """A root in a folder, and one in a bucket."""
+    return (
+        str(tmp_path / "releases")
+        if request.param == "local"
+        else f"{request.getfixturevalue('s3_root')}/{tmp_path.name}"
+    )
+
+
+def _publish(store: Store, tasks: list[VerifiedTask], request: dict | None = None, secret: str = "0123456789ab") -> str:
+    """Publish a version with the report of its build, as `publish_release` does."""
+    numbers = [task.record.lineage.slot for task in tasks]
+    counts = OverviewCounts()
+    for task in tasks:
+        counts.add(task.record)
+    reports = {BUILD_REPORT: counts.overview(request).model_dump_json().encode()}
+    manifest, _ = publish(
+        store,
+        dataset="micro",
+        plan_fingerprint="f" * 64,
+        secret_id=secret,
+        code_version="0.1.0",
+        agent_env="e" * 16,
+        seeds=["parcels"],
+        refs=[fill_shard(store, range(min(numbers), max(numbers) + 1), tasks)],
+        reports=reports,
+        card=lambda manifest: "card\n",
+    )
+    return f"{store.root}@{manifest.version}"
+
+
+def test_releases_lists_datasets_and_versions_and_marks_the_latest(both):
+    store = Store(f"{both}/micro")
+    publish_numbers(store, range(2))
+    _publish(store, [make_task(2), make_task(3)])
+    publish_numbers(Store(f"{both}/other"), range(1))
+    ran = run("releases", both)
+    assert ran.exit_code == 0
+    lines = ran.stdout.splitlines()
+    assert f"{both}/micro: 2 versions" in lines
+    assert f"{both}/other: 1 version" in lines
+    rows = [line for line in lines if re.search(r"000[12]-", line)]
+    assert [row.startswith("*") for row in rows] == [False, True, True]
+    assert "medium 2" in rows[0]
+    assert "tabular 2" in rows[0]
+    assert "table 2" in rows[1]
+    assert "other" not in run("releases", both, "micro").stdout.replace(both, "")
+
+
+def test_releases_tells_a_programme_the_same(root):
+    store = Store(f"{root}/micro")
+    manifest = publish_numbers(store, range(2))
+    (found,) = json.loads(run("releases", root, "--json").stdout)["datasets"]
+    (version,) = found["versions"]
+    assert version["version"] == manifest.version
+    assert version["is_latest"] is True
+    assert version["bytes"] == sum(part.size for part in manifest.parts)
+    assert (version["tasks"], version["bands"], version["created"]) == (2, {"medium": 2}, manifest.created)
+
+
+def test_releases_names_unfinished_versions_and_those_that_cannot_be_read(root):
+    store = Store(f"{root}/micro")
+    manifest = publish_numbers(store, range(2))
+    store.write("0002-0a0a0a0a/README.md", b"half")
+    store.write("0003-0b0b0b0b/manifest.json", b"{")
+    text = run("releases", store.root).stdout
+    assert "0002-0a0a0a0a is unfinished" in text
+    assert "cannot be read" in text
+    assert manifest.version in text
+
+
+def test_releases_says_what_is_there_if_a_name_is_wrong(root):
+    publish_numbers(Store(f"{root}/micro"), range(1))
+    ran = run("releases", root, "mikro")
+    assert ran.exit_code == 2
+    assert "DATASET: saw 'mikro'; expected one of micro." in ran.stderr
+    empty = run("releases", f"{root}-none")
+    assert empty.exit_code == 2
+    assert "saw no dataset" in empty.stderr
+
+
+def test_releases_of_a_public_mirror_counts_what_it_can_read(tmp_path):
+    store = Store(str(tmp_path / "releases/micro"))
+    _publish(store, [make_task(0), make_task(1)])
+    for side in ("private", "reports"):
+        for path in store.list(f"0001-{store.folders()[0][5:]}/{side}"):
+            store.remove(path)
+    (found,) = json.loads(run("releases", store.root, "--json").stdout)["datasets"]
+    assert found["versions"][0]["bands"] == {}
+    assert found["versions"][0]["kinds"] == {"tabular": 2}
+    assert found["versions"][0]["problem"] == ""
+
+
+def test_diff_of_equal_releases_is_quiet_and_exits_with_0(root):
+    store = Store(f"{root}/micro")
+    ref = _publish(store, [make_task(0), make_task(1)], {"tasks": 2})
+    ran = run("diff", ref, store.root)
+    assert ran.exit_code == 0
+    assert "nothing differs: 2 equal tasks, compared by digests" in ran.stdout
+
+
+def _changed_task() -> VerifiedTask:
+    """The task 1 with another training file, and libraries that task 0 does not have."""
+    task = make_task(1)
+    package = task.package.model_copy(update={"public": {**task.package.public, "train.csv": b"id,weight_kg,late\n"}})
+    lineage = task.record.lineage.model_copy(update={"libraries": {"numpy": "2.0.0"}})
+    record = task.record.model_copy(
+        update={"digest": files_digest(package.public, package.private), "lineage": lineage}
+    )
+    return VerifiedTask(package=package, record=record)
+
+
+def test_diff_names_tasks_request_libraries_mix_and_figures(both):
+    a = _publish(Store(f"{both}/a"), [make_task(0), make_task(1)], {"tasks": 2, "seed": 7})
+    b = _publish(Store(f"{both}/b"), [_changed_task(), make_task(2), make_task(3)], {"tasks": 3, "seed": 7})
+    ran = run("diff", a, b, "--json")
+    assert ran.exit_code == 1
+    found = json.loads(ran.stdout)
+    assert found["removed"] == [TASK]
+    assert found["changed"] == [make_task(1).record.task_id]
+    assert sorted(found["added"]) == sorted(make_task(number).record.task_id for number in (2, 3))
+    assert (found["same"], found["differs"], found["compared"]) == (0, True, "digests")
+    facts = {(fact["part"], fact["name"]): (fact["a"], fact["b"]) for fact in found["facts"]}
+    assert facts["request", "tasks"] == (2, 3)
+    assert ("request", "seed") not in facts
+    assert facts["libraries", "numpy"] == (None, ["2.0.0"])
+    assert facts["mix", "bands medium"] == (2, 3)
+    assert facts["figures", "tasks"] == (2, 3)
+    text = run("diff", a, b, "--limit", 1).stdout
+    for said in ("+ added: 2 tasks", "and 1 more", f"- removed: 1 task: {TASK}", "~ changed: 1 task", "not recorded"):
+        assert said in text
+
+
+def test_diff_of_public_mirrors_compares_public_files(tmp_path):
+    refs = [
+        _publish(Store(str(tmp_path / name)), tasks)
+        for name, tasks in (("a", [make_task(0), make_task(1)]), ("b", [make_task(0), _changed_task()]))
+    ]
+    store = Store(str(tmp_path / "b"))
+    for path in [path for path in store.list() if "/private/" in path or "/reports/" in path]:
+        if not path.startswith("shards/"):
+            store.remove(path)
+    ran = run("diff", *refs, "--json")
+    assert ran.exit_code == 1
+    found = json.loads(ran.stdout)
+    assert found["compared"] == "public files"
+    assert found["changed"] == [make_task(1).record.task_id]
+
+
+def test_diff_exits_with_2_on_errors(root):
+    ref = _publish(Store(f"{root}/a"), [make_task(0)])
+    for arguments in ((ref, f"{root}/none"), (ref, "ftp://x/y"), (f"{root}/a@9", ref)):
+        ran = run("diff", *arguments)
+        assert ran.exit_code == 2, arguments
+        assert ran.stdout == ""
+        assert "expected" in ran.stderr
+
+
+def test_gc_lists_and_removes_only_with_delete(both, monkeypatch):
+    monkeypatch.setattr("sandmill.cli.gc._SECONDS", {"d": 86_400, "h": -1})
+    store = Store(f"{both}/micro")
+    publish_numbers(store, range(2))
+    before = store.list()
+    dry = run("gc", both, "--older-than", "1h")
+    assert dry.exit_code == 0
+    assert "shard, published" in dry.stdout
+    assert "Would remove" in dry.stdout
+    assert "--delete removes it" in dry.stdout
+    assert store.list() == before
+    found = json.loads(run("gc", both, "--older-than", "1h", "--delete", "--json").stdout)
+    assert (found["deleted"], found["files"]) == (True, len(before) - len(store.list()))
+    assert found["bytes"] == sum(item["bytes"] for item in found["items"]) > 0
+    assert store.list("shards") == []
+    assert run("verify", store.root).exit_code == 0
+    assert "nothing to remove that is older than 1h" in run("gc", both, "--older-than", "1h").stdout
+
+
+def test_gc_leaves_by_default_what_is_younger_than_a_week(tmp_path):
+    store = Store(str(tmp_path / "micro"))
+    publish_numbers(store, range(2))
+    for days, word in ((6.9, "nothing to remove"), (7.1, "Would remove")):
+        old = time.time() - days * 86_400
+        for path in Path(store.root).rglob("*"):
+            os.utime(path, (old, old))
+        assert word in run("gc", store.root).stdout
+
+
+@pytest.mark.parametrize("age", ["7", "0d", "-1d", "7w", "", "1.5d"])
+def test_gc_refuses_an_age_that_is_none(tmp_path, age):
+    ran = run("gc", tmp_path, "--older-than", age)
+    assert ran.exit_code == 2
+    assert "expected days or hours of at least 1, as 7d or 36h" in ran.stderr
+
+
+def test_lineage_names_seed_design_streams_code_run_shard_and_files(both):
+    store = Store(f"{both}/micro")
+    manifest = publish_numbers(store, range(2))
+    task = make_task(0)
+    found = json.loads(run("show", store.root, TASK, "--lineage", "--json").stdout)
+    assert found["task"]["digest"] == task.record.digest
+    assert found["seed"] == {"id": "parcels", "fingerprint": task.record.lineage.seed_fingerprint}
+    assert found["design"]["fingerprint"] == task.record.spec.fingerprint
+    assert found["streams"]["secret_id"] == manifest.secret_id
+    assert found["run"]["version"] == manifest.version
+    assert {part["path"].partition("-")[0] for part in found["shard"]} == {
+        "public/tasks",
+        "public/files",
+        "private/tasks",
+        "private/files",
+    }
+    assert found["files"].keys() == {f"public/{name}" for name in task.package.public} | {
+        f"private/{name}" for name in task.package.private
+    }
+    text = run("show", store.root, TASK, "--lineage").stdout
+    for said in ("designer           grammar", manifest.secret_id, "private/answers.csv", "plan_fingerprint"):
+        assert said in text
+
+
+def test_lineage_shows_the_seed_card_of_the_reports(tmp_path):
+    from tests.factories import make_seed
+
+    store = Store(str(tmp_path / "micro"))
+    used = {"used": [make_seed().model_dump(mode="json")]}
+    ref, _ = publish(
+        store,
+        dataset="micro",
+        plan_fingerprint="f" * 64,
+        secret_id="0123456789ab",
+        code_version="0.1.0",
+        agent_env="",
+        seeds=["parcels"],
+        refs=[fill_shard(store, range(1))],
+        reports={"seeds.json": json.dumps(used).encode()},
+        card=lambda manifest: "card\n",
+    )
+    assert ref
+    assert "Late or not." in run("show", store.root, TASK, "--lineage").stdout
+
+
+@pytest.fixture(scope="module")
+def rendered() -> VerifiedTask:
+    """A task whose files follow from its design, with a record of other figures."""
+    made = make_rendered().package
+    base = make_task(0).record
+    shared = {"task_id": made.task_id, "replicate": 0, "facts": made.facts, "spec": made.spec}
+    private = {
+        **made.private,
+        **described_files(TaskFile(calibration=base.calibration, **shared)),
+        "solution.py": b"print()\n",
+    }
+    record = base.model_copy(update={**shared, "digest": files_digest(made.public, private)})
+    return VerifiedTask(package=made.model_copy(update={"private": private}), record=record)
+
+
+@pytest.fixture
+def key(tmp_path) -> Path:
+    path = tmp_path / "release.key"
+    path.write_text(SECRET.hex())
+    return path
+
+
+def test_reproduce_renders_a_task_again_with_equal_bytes(both, rendered, key):
+    store = Store(f"{both}/micro")
+    _publish(store, [rendered], secret=secret_id(SECRET))
+    ran = run("reproduce", store.root, rendered.record.task_id, "--secret-file", key)
+    assert ran.exit_code == 0, ran.stderr
+    equal = len(rendered.package.public) + 3
+    assert f"{equal} files equal" in ran.stdout
+    assert "not rendered private/solution.py" in ran.stdout
+    found = json.loads(run("reproduce", store.root, rendered.record.task_id, "--secret-file", key, "--json").stdout)
+    assert found["holds"] is True
+
+
+def test_reproduce_takes_a_secret_that_lies_on_s3(s3_root, rendered):
+    store = Store(f"{s3_root}/secrets/micro")
+    _publish(store, [rendered], secret=secret_id(SECRET))
+    store.create(SECRET_PATH, SECRET.hex().encode())
+    place = f"{store.root}/{SECRET_PATH}"
+    assert run("reproduce", store.root, rendered.record.task_id, "--secret-file", place).exit_code == 0
+
+
+def test_reproduce_names_each_file_that_differs(tmp_path, rendered, key):
+    public = dict(rendered.package.public)
+    lines = public["train.csv"].split(b"\n")
+    public["train.csv"] = b"\n".join([*lines[:2], b"changed", *lines[3:]])
+    public["more.csv"] = b"x"
+    package = rendered.package.model_copy(update={"public": public})
+    record = rendered.record.model_copy(update={"digest": files_digest(public, package.private)})
+    store = Store(str(tmp_path / "micro"))
+    _publish(store, [VerifiedTask(package=package, record=record)], secret=secret_id(SECRET))
+    ran = run("reproduce", store.root, record.task_id, "--secret-file", key)
+    assert ran.exit_code == 1
+    assert "2 files not equal: public/more.csv, public/train.csv" in ran.stderr
+    assert "differs      public/train.csv from line 3" in ran.stdout
+    assert "extra        public/more.csv" in ran.stdout
+
+
+def test_reproduce_without_the_secret_says_which_one_it_takes(tmp_path, rendered):
+    store = Store(str(tmp_path / "micro"))
+    _publish(store, [rendered], secret=secret_id(SECRET))
+    ran = run("reproduce", store.root, rendered.record.task_id)
+    assert ran.exit_code == 2
+    assert f"expected a file with secret {secret_id(SECRET)}" in ran.stderr
+    assert f"{store.root}/{SECRET_PATH}" in ran.stderr
+    other = tmp_path / "other.key"
+    other.write_bytes(b"another secret of 32 bytes......")
+    refused = run("reproduce", store.root, rendered.record.task_id, "--secret-file", other)
+    assert refused.exit_code == 2
+    assert f"expected secret {secret_id(SECRET)}" in refused.stderr
+
+
+def test_reproduce_needs_a_task_of_the_release_and_its_private_half(tmp_path, rendered, key):
+    store = Store(str(tmp_path / "micro"))
+    _publish(store, [rendered], secret=secret_id(SECRET))
+    assert run("reproduce", store.root, "nope", "--secret-file", key).exit_code == 2
+    for path in [path for path in store.list() if "/private/" in path]:
+        store.remove(path)
+    ran = run("reproduce", store.root, rendered.record.task_id, "--secret-file", key)
+    assert ran.exit_code == 1
+    assert "private half is not readable" in ran.stderr
