@@ -37,6 +37,8 @@ class Approach(Frozen):
     """Fragments that make numbers of texts."""
     events: tuple[str, ...] = ("events.count", "events.mean")
     """Fragments that sum up the rows of a further table."""
+    reads_units: bool = False
+    """Whether columns are converted to one unit where the data dictionary says that units differ by site."""
     decision: Decision = "threshold"
     """How a label of two follows from chances where the metric depends on a threshold."""
     is_careful: bool = True
@@ -192,8 +194,8 @@ _SEARCHES = {
     "selected_kernel": _one(*_SVM, wraps=_SCALED, steps=("select.f_*_5",)),
 }
 _COMBINED = {
-    "chosen": _several("search", (_LOGISTIC, _RIDGE), _SMALL_FOREST, _SVM, wraps=_SCALED),
-    "chosen_of_four": _several("search_3", (_LOGISTIC, _RIDGE), _EXTRA, _SVM, _BOOST, wraps=_SCALED),
+    "chosen": _several("search", (_LOGISTIC, _RIDGE), _SMALL_FOREST, _SVM, wraps=_SCALED, reads_units=True),
+    "chosen_of_four": _several("search_3", (_LOGISTIC, _RIDGE), _EXTRA, _SVM, _BOOST, wraps=_SCALED, reads_units=True),
     "chosen_wide_features": _several(
         "search_3",
         (_LOGISTIC, _RIDGE),

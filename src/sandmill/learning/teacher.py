@@ -82,6 +82,8 @@ def _columns(approach: Approach, known: Mapping[str, str]) -> list[str]:
     names: list[str] = []
     if known.get("sentinels") == "yes":
         names += ["sentinels.nines"]
+    if approach.reads_units and known.get("dictionary") == "yes":
+        names += ["read.dictionary", "sites.dictionary"]
     if known.get("units") == "yes":
         names += ["text_numbers.units"]
     if known.get("text") == "yes":

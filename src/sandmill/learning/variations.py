@@ -91,6 +91,7 @@ def vary(approach: Approach, rng: np.random.Generator) -> Approach:
             "dates": _some(_DATES, rng),
             "texts": _some(_TEXTS, rng),
             "events": _some(_EVENTS, rng),
+            "reads_units": bool(rng.random() < 0.5),
             "decision": _one_of(_DECISIONS, rng),
         }
     )

@@ -1,4 +1,5 @@
 import ast
+import re
 
 import numpy as np
 import pytest
@@ -91,6 +92,36 @@ def test_facts_add_what_files_need():
     added = {"dates.days", "events.read", "texts.tfidf", "text_numbers.units", "sentinels.nines"}
     assert not added & set(plain)
     assert added <= set(rich)
+
+
+def test_units_by_site_are_converted_by_the_scripts_that_read_the_dictionary():
+    chosen, linear = pipelines(LANGUAGE)["chosen"], pipelines(LANGUAGE)["linear"]
+    assert "sites.dictionary" in chosen(facts_of("value", "dictionary=yes"))
+    assert "sites.dictionary" not in chosen(facts_of("value", "dictionary=no"))
+    assert "sites.dictionary" not in linear(facts_of("value", "dictionary=yes"))
+
+
+DICTIONARY = """# Legend
+
+Rows differ in the unit of `depth`; see their `boat`:
+
+| boat | unit | recorded as |
+|---|---|---|
+| Old Anna | metres | metres |
+| Berta | feet | metres times 3.28 |
+| Cilly | odd | metres times 2 minus 5 |
+| Dora | odd | metres plus 1.5 |
+"""
+
+
+def test_the_dictionary_fragment_converts_to_the_first_unit():
+    pd = pytest.importorskip("pandas")
+    boats = ["Old Anna", "Berta", "Cilly", "Dora"]
+    table = pd.DataFrame({"boat": boats, "depth": [10.0, 32.8, 15.0, 11.5]})
+    names = {"re": re, "dictionary": DICTIONARY, "X": table.copy(), "X_test": table.copy()}
+    exec(LANGUAGE.text(["sites.dictionary"]), names)
+    assert names["X"]["depth"].tolist() == pytest.approx([10.0] * 4)
+    assert names["X_test"]["depth"].tolist() == pytest.approx([10.0] * 4)
 
 
 def test_metrics_decide_how_a_script_ends():
