@@ -17,7 +17,7 @@ from benchmarks.learning import claims
 from benchmarks.learning.claim_bench import Bench
 from benchmarks.learning.claims import Arm, ArmResult, Point
 from benchmarks.learning.dense_sparse import REWARDS, grpo, sft
-from sandmill.learning.evaluate import choose_temperature
+from sandmill.learning.evaluate import best_temperature, evaluate_temperatures
 from sandmill.learning.learner import MicroLearner
 from sandmill.learning.plots import difference_plot
 from sandmill.learning.results import Scored
@@ -57,7 +57,8 @@ def arms(bench: Bench) -> dict[str, Arm]:
 def call_rows(bench: Bench, arm: str, policy: "MicroPolicy", seed: int) -> list[Scored]:
     """Return the rows of a policy under all ways of calling it."""
     learner = MicroLearner(policy)
-    temperature = choose_temperature(policy, bench.train, bench.executor, samples=2, seed=seed)
+    tried = evaluate_temperatures(arm, policy, bench.train, bench.executor, samples=min(2, bench.calls), seed=seed)
+    temperature = best_temperature(tried)
     rows: list[Scored] = []
     for call in range(bench.calls):
 

@@ -22,15 +22,22 @@ _KINDS = (
 """Kind and metric of tasks in turn: those of most real tables. A third are regression, from `make_regression`."""
 
 
-def write_sklearn_tasks(folder: Path, number: int) -> None:
-    """Write tasks, unless the folder holds this number already. Equal numbers give equal files."""
-    if (folder / _MARK).is_file() and json.loads((folder / _MARK).read_text("utf-8"))["tasks"] == number:
+def write_sklearn_tasks(folder: Path, number: int, *, first: int = 0) -> None:
+    """Write tasks, unless the folder holds them already. Equal arguments give equal files.
+
+    Args:
+        folder: is replaced.
+        number: of tasks.
+        first: number of the first task. Tasks of other numbers are different ones.
+    """
+    wanted = {"tasks": number, "first": first}
+    if (folder / _MARK).is_file() and json.loads((folder / _MARK).read_text("utf-8")) == wanted:
         return
     shutil.rmtree(folder, ignore_errors=True)
     with replace_folder(folder) as written:
-        for place in range(number):
+        for place in range(first, first + number):
             _write_task(written / f"sklearn-{place:03d}", place)
-        (written / _MARK).write_text(json.dumps({"tasks": number}) + "\n", encoding="utf-8")
+        (written / _MARK).write_text(json.dumps(wanted) + "\n", encoding="utf-8")
 
 
 def _write_task(folder: Path, place: int) -> None:
