@@ -73,9 +73,13 @@ def _open_part(settings: ProofSettings, folder: Path, cache: Path) -> TaskSet:
 
 
 def _write_real_tables(settings: ProofSettings) -> Path:
+    """Write the registered tables, or the first of each part, so that no other ones are measured."""
+    from benchmarks.learning.real_registry import RealSplit, select_tables
     from benchmarks.learning.real_tables import write_tables
 
-    folder = settings.to / "real"
-    for part in (DEVELOPMENT, FINAL):
-        write_tables(folder / part, part, settings.draws)
+    folder = settings.to / ("real" if not settings.tables else f"real-{settings.tables}")
+    parts: tuple[RealSplit, ...] = ("development", "final")
+    for part in parts:
+        names = [table.name for table in select_tables(part)][: settings.tables or None]
+        write_tables(folder / part, part, settings.draws, names=names)
     return folder
