@@ -10,6 +10,7 @@ from prefect.client.orchestration import get_client
 from prefect.runtime import deployment as this_deployment
 from pydantic import BeforeValidator, ConfigDict, ValidationInfo
 
+from sandmill.models.operations import AuditRequest, RefreshRequest
 from sandmill.models.request import BuildRequest, RunSettings
 
 
@@ -28,5 +29,19 @@ class PartialRequest(BuildRequest):
     model_config = ConfigDict(title="BuildRequest", json_schema_extra=lambda schema: schema.pop("required", None))
 
 
+class PartialAudit(AuditRequest):
+    """The request of an audit as the run form checks it."""
+
+    model_config = ConfigDict(title="AuditRequest", json_schema_extra=lambda schema: schema.pop("required", None))
+
+
+class PartialRefresh(RefreshRequest):
+    """The request of a refresh as the run form checks it."""
+
+    model_config = ConfigDict(title="RefreshRequest", json_schema_extra=lambda schema: schema.pop("required", None))
+
+
+AuditOf = Annotated[AuditRequest, BeforeValidator(_fill_from_deployment, json_schema_input_type=PartialAudit)]
+RefreshOf = Annotated[RefreshRequest, BeforeValidator(_fill_from_deployment, json_schema_input_type=PartialRefresh)]
 Request = Annotated[BuildRequest, BeforeValidator(_fill_from_deployment, json_schema_input_type=PartialRequest)]
 Settings = Annotated[RunSettings, BeforeValidator(_fill_from_deployment)]
