@@ -4,13 +4,16 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 export PREFECT_HOME ?= $(CURDIR)/.prefect
-RUN := env -u PYTHONDONTWRITEBYTECODE DO_NOT_TRACK=1 PREFECT_SERVER_ANALYTICS_ENABLED=false $(BIN)
+RUN := env -u PYTHONDONTWRITEBYTECODE -u MAKEFLAGS -u MFLAGS DO_NOT_TRACK=1 PREFECT_SERVER_ANALYTICS_ENABLED=false $(BIN)
 PORT ?= 4200
+LEARN_RELEASE ?= releases/learn
+LEARN_TASKS ?= 48
+LEARN_TO ?= proof
 DEMO_KINDS := table=0.3336,table_keys=0.0833,json_rows=0.0833,text_dated=0.0833,image_archive=0.0833,image_labels=0.0833,tokens_english=0.0833,image_fields=0.0833,audio_archive=0.0833
 PREFECT_API_URL ?= http://127.0.0.1:$(PORT)/api
 SERVER := PREFECT_API_URL=$(PREFECT_API_URL) $(RUN)/prefect
 
-.PHONY: help setup agent-env demo demo-llm test test-slow test-llm test-clients lint schemas serve stop server deploy worker clean
+.PHONY: help setup agent-env demo demo-llm test test-slow test-llm test-clients learn lint schemas serve stop server deploy worker clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -37,6 +40,19 @@ demo: agent-env  ## Build 12 verified tasks of nine kinds into releases/micro
 demo-llm: agent-env  ## Build 10 tasks of the llm designer from recorded replies, without a key
 	@$(RUN)/python -m flows.build_release --name llm-demo --tasks 10 --seed 7 --designer llm --model openai/hand-written \
 	  --revise false --replay demo/llm --root releases
+
+learn: agent-env .venv/.learning  ## Train policies, score them on real tables: 30 minutes after the build (LEARN="--seeds 5")
+	@test -d $(LEARN_RELEASE) || $(RUN)/python -m flows.build_release --name $(notdir $(LEARN_RELEASE)) \
+	  --tasks $(LEARN_TASKS) --seed 20 --kinds table=1.0 --root $(patsubst %/,%,$(dir $(LEARN_RELEASE)))
+	@$(RUN)/python -m benchmarks.learning.proof --release $(LEARN_RELEASE) --to $(LEARN_TO) $(LEARN)
+
+.venv/.learning: .venv/.ready
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv pip install --quiet --python $(BIN)/python --compile-bytecode -c constraints.txt -e '.[pipeline,dev,learning]'; \
+	else \
+	  env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[pipeline,dev,learning]'; \
+	fi
+	@touch $@
 
 lint: setup  ## Lint, strict types, import contract
 	@$(RUN)/ruff check .

@@ -10,6 +10,19 @@ from tests.releases import once_a_session, small_release
 
 __all__ = ["once_a_session", "s3_root", "small_release"]
 
+FIRST = (
+    "prefect",
+    "tests/unit/pipeline/test_shard.py",
+    "tests/unit/design/test_bundled_seeds.py",
+    "tests/unit/store/test_publish.py",
+    "tests/unit/store/test_killed_publish.py",
+    "tests/redteam/test_label_probing.py",
+    "tests/unit/pipeline/test_kinds.py",
+    "tests/unit/pipeline/test_measuring.py",
+)
+"""Groups of few tests that take long. xdist starts groups of few tests last, so one worker would end long before
+the other. Flows come first, since other tests read what they build."""
+
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
@@ -22,6 +35,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class OneServer(LoadGroupScheduling):
         def _split_scope(self, nodeid: str) -> str:
             return "prefect" if nodeid.startswith("tests/pipeline/") else nodeid.partition("::")[0]
+
+        def _assign_work_unit(self, node: Any) -> None:
+            for scope in reversed(FIRST):
+                if scope in self.workqueue:
+                    self.workqueue.move_to_end(scope, last=False)
+            super()._assign_work_unit(node)
 
     return OneServer(config, log) if config.getvalue("dist") == "loadgroup" else None
 

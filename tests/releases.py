@@ -52,21 +52,25 @@ def once_a_session(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, C
     return make
 
 
+SMALL = BuildRequest(name="small", tasks=2, seed=2, mix=QUICKEST)
+"""With this seed and the secret of `small_settings`, both tasks are found at the first attempt."""
+SMALL_RELEASE = "small-release"
+
+
+def small_settings(root: Path) -> RunSettings:
+    """Make the key, beside the root."""
+    key = root.with_name(f"{root.name}.key")
+    key.write_bytes(bytes(32))
+    return RunSettings(root=str(root), shard_size=1, workers=2, secret_file=key)
+
+
 @pytest.fixture(scope="session")
 def small_release(once_a_session: Callable[[str, Callable[[Path], str]], str]) -> str:
     """Build a release of two tasks once, for all tests to read. Gives its reference, `<root>/small@<version>`.
 
-    With this seed and secret, both are found at the first attempt.
+    In a session that runs flows, a flow has built it.
     """
-    request = BuildRequest(name="small", tasks=2, seed=2, mix=QUICKEST)
-
-    def make(folder: Path) -> str:
-        folder.mkdir()
-        key = folder / "key"
-        key.write_bytes(bytes(32))
-        return build(request, RunSettings(root=str(folder), shard_size=2, secret_file=key))
-
-    return once_a_session("small-release", make)
+    return once_a_session(SMALL_RELEASE, lambda folder: build(SMALL, small_settings(folder)))
 
 
 @contextmanager

@@ -6,17 +6,23 @@ rest. Rows of all arms are in `results.parquet`, curves in `curves.parquet`, and
 
 import argparse
 import json
+import os
 import sys
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from sandmill.errors import InputError, Problem
+from sandmill.errors import InputError, Problem, SandmillError
 from sandmill.learning.results import Scored, merge, read_results, write_atomically, write_results
-from sandmill.learning.statistics import Interval
+from sandmill.learning.statistics import Interval, Value, gap, mean_of, relative_gain
+
+if TYPE_CHECKING:
+    from sandmill.learning.policy import MicroPolicy
 
 Point = dict[str, float]
 """Figures of one update, by name."""
@@ -53,6 +59,14 @@ class ArmResult:
     curve: list[Point]
 
 
+@dataclass(frozen=True)
+class Trained:
+    """A policy with its curve."""
+
+    policy: "MicroPolicy"
+    curve: list[Point]
+
+
 Arm = Callable[[int], ArmResult]
 """Trains and scores one arm for a seed."""
 
@@ -61,9 +75,15 @@ def parse(
     name: str, doc: str | None, arguments: Sequence[str] | None, *, updates: int, tasks: int = 32
 ) -> ClaimRequest:
     """Read the arguments of a command."""
-    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        f"python -m benchmarks.learning.{name}", description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--release", default="releases/tables", help="reference of the release to train on")
-    parser.add_argument("--real", type=Path, help="folder of real tables; without it, held-out tasks of the release")
+    parser.add_argument(
+        "--real",
+        type=Path,
+        help="folder that benchmarks.learning.real_tables wrote; without it, held-out tasks of the release",
+    )
     parser.add_argument("--seeds", type=int, default=3, help="training seeds of each arm (default: %(default)s)")
     parser.add_argument("--updates", type=int, default=updates, help="updates of each training (default: %(default)s)")
     parser.add_argument("--tasks", type=int, default=tasks, help="training tasks at most (default: %(default)s)")
@@ -92,6 +112,18 @@ def parse(
     return smoke(request) if args.smoke else request
 
 
+def run(main: Callable[[], None]) -> None:
+    """Run a command. Bad input ends it with one message and exit code 2."""
+    # Bars and warnings of transformers would hide the progress of the arms.
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
+    try:
+        main()
+    except SandmillError as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
+
+
 def default_folder() -> Path:
     """Return the folder in which the library keeps executions."""
     from sandmill.learning.task_sets import default_cache
@@ -101,7 +133,7 @@ def default_folder() -> Path:
 
 def smoke(request: ClaimRequest) -> ClaimRequest:
     """Return the request with sizes that end within a minute or two."""
-    return replace(request, seeds=1, updates=min(2, request.updates), tasks=4, held_out=4, to=request.to / "smoke")
+    return replace(request, seeds=1, updates=1, tasks=3, held_out=3, to=request.to / "smoke")
 
 
 def run_arms(request: ClaimRequest, arms: Mapping[str, Arm]) -> dict[str, dict[int, ArmResult]]:
@@ -132,13 +164,16 @@ def rows_of(found: Mapping[str, Mapping[int, ArmResult]]) -> dict[str, list[Scor
     return {name: merge(*(result.rows for result in seeds.values())) for name, seeds in found.items()}
 
 
-def mean_curve(seeds: Mapping[int, ArmResult], figure: str, by: str = "number") -> list[tuple[float, float]]:
-    """Return the mean of a figure over seeds for each update; updates that a seed lacks are left out."""
-    curves = [result.curve for result in seeds.values()]
-    return [
-        (sum(point[by] for point in points) / len(points), sum(point[figure] for point in points) / len(points))
-        for points in zip(*curves, strict=False)
-    ]
+def over_seeds(values: Sequence[float]) -> str:
+    """Return the mean of one figure a seed, with the 95 % interval of Student's t; without it for one seed."""
+    from scipy.stats import t
+
+    mean = sum(values) / len(values)
+    if len(values) < 2:
+        return f"{mean:.3f}"
+    error = (sum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values)) ** 0.5
+    half = float(t.ppf(0.975, len(values) - 1)) * error
+    return f"{mean:.3f} [{mean - half:.3f}, {mean + half:.3f}]"
 
 
 def tail_mean(result: ArmResult, figure: str, share: float = 0.25) -> float:
@@ -158,6 +193,11 @@ def percent(interval: Interval) -> str:
     """Return an interval in per cent."""
     ends = f"{100 * interval.low:+.1f}, {100 * interval.high:+.1f}"
     return f"{100 * interval.estimate:+.1f} % [{ends}]"
+
+
+def gain(arm: Sequence[Scored], other: Sequence[Scored], value: Value = gap) -> str:
+    """Return the relative gain of an arm with its interval; a dash if the other arm's mean is not above 0."""
+    return percent(relative_gain(arm, other, value)) if mean_of(other, value) > 0 else "-"
 
 
 def number(interval: Interval) -> str:

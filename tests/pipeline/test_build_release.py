@@ -22,7 +22,7 @@ from sandmill.store.release import load
 from sandmill.store.verify import verify_hashes
 from sandmill.store.versions import list_versions
 from tasks.killed_runs import ProcessIdentity
-from tests.releases import QUICKEST, REPOSITORY
+from tests.releases import QUICKEST, REPOSITORY, SMALL, SMALL_RELEASE, small_settings
 
 pytestmark = [pytest.mark.xdist_group("prefect"), pytest.mark.timeout(600)]
 
@@ -63,21 +63,24 @@ class Run:
 @pytest.fixture
 def run(prefect_server):
     def run_flow(request: BuildRequest, root: Path) -> Run:
-        settings = RunSettings(root=str(root), shard_size=1, workers=2)
-        return Run(build_release(request, settings, return_state=True), prefect_server)
+        return Run(build_release(request, small_settings(root), return_state=True), prefect_server)
 
     return run_flow
 
 
-REQUEST = BuildRequest(name="micro", tasks=2, seed=2, mix=QUICKEST)
-
-
 @pytest.fixture(scope="module")
-def built(prefect_server, tmp_path_factory) -> tuple[Run, Path]:
-    """Two real tasks in two shards, through the flow."""
-    root = tmp_path_factory.mktemp("built")
-    settings = RunSettings(root=str(root), shard_size=1, workers=2)
-    return Run(build_release(REQUEST, settings, return_state=True), prefect_server), root
+def built(prefect_server, once_a_session, tmp_path_factory) -> tuple[Run, Path]:
+    """Two real tasks in two shards, through the flow. They are the small release of all tests that come later."""
+    ended: list[tuple[Run, Path]] = []
+
+    def make(root: Path) -> str:
+        ended.append((Run(build_release(SMALL, small_settings(root), return_state=True), prefect_server), root))
+        return ended[0][0].reference
+
+    once_a_session(SMALL_RELEASE, make)
+    if not ended:
+        make(tmp_path_factory.mktemp("built"))
+    return ended[0]
 
 
 @pytest.fixture
@@ -99,7 +102,7 @@ def test_a_build_publishes_what_was_asked_for_and_returns_where(built):
     run, root = built
     assert run.state.is_completed()
     release = load(run.reference)
-    assert run.reference == f"{root}/micro@{release.version}"
+    assert run.reference == f"{root}/small@{release.version}"
     assert len(release.task_ids) == 2
     assert verify_hashes(release) == []
     assert all(release.record(task_id).verification.holds for task_id in release.task_ids)
@@ -109,22 +112,22 @@ def test_a_build_publishes_what_was_asked_for_and_returns_where(built):
 def test_operators_find_funnel_difficulty_rejections_and_seeds_in_the_ui(built):
     run, _ = built
     by_key = {artifact.key: artifact for artifact in run.artifacts() if artifact.key}
-    kept = {"micro-funnel", "micro-difficulty", "micro-rejections", "micro-seeds", "micro-progress", "micro-version"}
+    kept = {"small-funnel", "small-difficulty", "small-rejections", "small-seeds", "small-progress", "small-version"}
     assert set(by_key) == kept
     assert {artifact.key for artifact in run.client.read_latest_artifacts()} >= kept, "they have a page of their own"
-    difficulty = json.loads(by_key["micro-difficulty"].data)
+    difficulty = json.loads(by_key["small-difficulty"].data)
     assert {row["task"] for row in difficulty} == set(load(run.reference).task_ids)
-    assert json.loads(by_key["micro-funnel"].data)
-    assert "leaf-classification" in by_key["micro-seeds"].data
+    assert json.loads(by_key["small-funnel"].data)
+    assert "leaf-classification" in by_key["small-seeds"].data
 
 
 def test_the_run_is_named_after_the_version_and_its_last_message_and_an_artifact_name_it(built):
     run, _ = built
     version = load(run.reference).version
-    assert run.client.read_flow_run(run.id).name == f"micro@{version}"
+    assert run.client.read_flow_run(run.id).name == f"small@{version}"
     sentence = run.state.message.splitlines()[0]  # whether the mix was met depends on the secret
     assert sentence == f"Published {run.reference} with 2 tasks."
-    (page,) = [artifact.data for artifact in run.artifacts() if artifact.key == "micro-version"]
+    (page,) = [artifact.data for artifact in run.artifacts() if artifact.key == "small-version"]
     assert page.startswith(sentence)
     assert f"sandmill pull {run.reference} --to pulled" in page
 
@@ -147,21 +150,21 @@ def test_a_shard_is_one_task_run_named_after_its_slots(built):
 
 def test_running_again_builds_nothing_and_publishes_nothing_new(built, run):
     first, root = built
-    store = Store(f"{root}/micro")
-    before = {path: (root / "micro" / path).stat().st_mtime_ns for path in store.list()}
-    second = run(REQUEST, root)
+    store = Store(f"{root}/small")
+    before = {path: (root / "small" / path).stat().st_mtime_ns for path in store.list()}
+    second = run(SMALL, root)
     assert second.reference == first.reference
-    assert {path: (root / "micro" / path).stat().st_mtime_ns for path in store.list()} == before
+    assert {path: (root / "small" / path).stat().st_mtime_ns for path in store.list()} == before
     version = load(first.reference).version
     assert list_versions(store) == [version]
-    assert second.client.read_flow_run(second.id).name == f"micro@{version}, nothing new"
+    assert second.client.read_flow_run(second.id).name == f"small@{version}, nothing new"
     assert second.state.message.startswith("Nothing new: equal content is published already, ")
     assert first.reference in second.state.message
 
 
 def test_a_shard_that_is_found_finished_does_not_look_stuck(built, run):
     _, root = built
-    again = run(REQUEST, root)
+    again = run(SMALL, root)
     assert not any(artifact.type == "progress" and artifact.data < 100 for artifact in again.artifacts())
 
 
@@ -173,8 +176,8 @@ def test_a_failing_build_keeps_the_name_of_what_was_asked_for(run, tmp_path):
 def test_a_verdict_on_finished_work_is_not_asked_for_again(built, prefect_server, monkeypatch):
     _, root = built
     monkeypatch.setattr(MixCounts, "explain", lambda self: ["easy: asked 2, got 1."])
-    strict = RunSettings(root=str(root), shard_size=1, workers=2, strict=True)
-    ended = Run(build_release(REQUEST, strict, return_state=True), prefect_server)
+    strict = small_settings(root).model_copy(update={"strict": True})
+    ended = Run(build_release(SMALL, strict, return_state=True), prefect_server)
     assert ended.state.is_failed()
     assert "easy: asked 2, got 1." in ended.state.message
     assert {task.run_count for task in ended.task_runs()} == {1}
@@ -189,7 +192,7 @@ def test_a_run_whose_process_was_killed_is_marked_by_the_next_and_one_of_another
         runs[name] = client.create_flow_run(build_release, name=name, state=Running()).id
         client.update_flow_run_labels(runs[name], process.labels)
     runs["unlabelled"] = client.create_flow_run(build_release, name="unlabelled", state=Running()).id
-    run(REQUEST, root)
+    run(SMALL, root)
     states = {name: client.read_flow_run(id).state for name, id in runs.items()}
     assert {name: state.name for name, state in states.items()} == {
         "killed": "Crashed",

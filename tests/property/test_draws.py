@@ -40,7 +40,7 @@ def whole_rows(draw: Draw) -> np.ndarray:
     return np.nan_to_num(np.column_stack([*draw.complete.values(), *draw.observed.values(), draw.target]), nan=-9e9)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(tasks, slots, splits, st.booleans(), st.integers(0, 299), st.integers(1, 60))
 def test_a_row_is_the_same_whatever_range_is_asked(task, slot, split, is_train, start, length):
     mechanism = make_spec(*task, slot, split=split, pathologies=ALL_FAULTS).mechanism
@@ -102,7 +102,7 @@ def test_names_change_no_number(maker, link, seed):
         np.testing.assert_array_equal(left, right)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(tasks, slots, splits)
 def test_names_change_no_number_of_a_design(task, slot, split):
     mechanism = make_spec(*task, slot, split=split, pathologies=ALL_FAULTS).mechanism
@@ -149,7 +149,7 @@ def arrays(predictive: Predictive) -> list[np.ndarray]:
             return [number.mean, *number.grid]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(tasks, slots, st.integers(0, 99))
 def test_rows_of_a_unit_share_what_is_the_units_and_units_are_about_as_large_as_declared(task, slot, number):
     mechanism = make_spec(*task, slot, split=SplitKind.GROUPED).mechanism
@@ -181,7 +181,7 @@ def test_there_are_designs_with_columns_of_the_unit():
     assert sum(any(column.unit for column in spec.mechanism.columns) for spec in specs) > 8
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(tasks, slots)
 def test_test_days_come_after_training_days(task, slot):
     mechanism = make_spec(*task, slot, split=SplitKind.TEMPORAL).mechanism

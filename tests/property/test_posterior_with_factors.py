@@ -140,7 +140,7 @@ def compare(mechanism: Mechanism, seed: int, draws: int) -> None:
         assert abs(found[row] - chance) < LIMIT * error + 5e-4, f"row {row}: {found[row]:.5f}, sampled {chance:.5f}"
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(st.integers(0, 10**6))
 def test_the_posterior_is_what_importance_sampling_gives(seed):
     compare(random_mechanism(seed), seed, 60_000)
@@ -157,7 +157,7 @@ def test_the_posterior_is_what_many_draws_give(seed):
     compare(random_mechanism(seed), seed, 1_000_000)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(st.integers(0, 10**6))
 def test_predicted_probabilities_are_realised_frequencies(seed):
     mechanism = random_mechanism(seed)

@@ -1,9 +1,9 @@
 """TRL: an environment class and a reward function for `GRPOTrainer`, and rows for its dataset."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from pydantic import ValidationError
 
@@ -11,7 +11,7 @@ from sandmill.adapters.answers import HOW_TO_ANSWER
 from sandmill.adapters.episode import OVER, SyncEpisode
 from sandmill.adapters.loop import run_sync
 from sandmill.adapters.sandboxes import choose_sandbox
-from sandmill.adapters.shared import SharedTasks, share_tasks
+from sandmill.adapters.shared import OpenTasks, SharedTasks, share_tasks
 from sandmill.adapters.single_turn import score_answer
 from sandmill.episodes.env import MLEnv
 from sandmill.episodes.release import Release
@@ -177,8 +177,17 @@ def environment(
     return type("SandmillEnvironment", (Environment,), members)
 
 
+@runtime_checkable
+class CountedRuns(Protocol):
+    """Runs answers with a time limit and a sandbox of its own, such as `sandmill.learning.executions.Executor`."""
+
+    async def arollouts(self, pairs: Sequence[tuple[str, str]]) -> list[Rollout]:
+        """Return the rollout of each pair of a task id and the text of an answer, in order."""
+        ...
+
+
 def code_reward(
-    release: Release | Path | str,
+    release: Release | Path | str | OpenTasks | CountedRuns,
     *,
     reward: str | Reward = "gap",
     timeout: float = 30.0,
@@ -190,37 +199,55 @@ def code_reward(
     admits. A completion that a fault of the sandbox hit gets None, and TRL leaves it out.
 
     Args:
-        release: a release with its private half, or its reference. It is opened at once.
+        release: a release with its private half, or its reference, which is opened at once. Or tasks of several
+            sources, such as a `sandmill.learning.task_sets.TaskSet`, with their private halves. Or an
+            `sandmill.learning.executions.Executor`, which counts and caches runs.
         reward: name of a preset, or a reward.
-        timeout: wall time of one script in seconds.
-        sandbox: runs the scripts. None means the sandbox of the release.
+        timeout: wall time of one script in seconds. An executor has its own.
+        sandbox: runs the scripts. None means the sandbox of the release, or the one that all tasks of this process
+            share. An executor has its own.
 
     Raises:
         ReleaseNotFound: the release does not exist.
         SandboxUnavailable: there is no other sandbox, and this machine cannot run scripts.
         InputError: the reward is unknown.
     """
-    tasks, chosen = share_tasks(release), get_reward(reward)
-    sandbox = sandbox or tasks.release.sandbox or choose_sandbox()
-
-    async def score_all(answers: Sequence[str], task_ids: Sequence[str]) -> list[Rollout]:
-        return await asyncio.gather(
-            *(
-                score_answer(tasks, task_id, answer, reward=chosen, timeout=timeout, sandbox=sandbox)
-                for answer, task_id in zip(answers, task_ids, strict=True)
-            )
-        )
+    chosen = get_reward(reward)
+    score_all = release.arollouts if isinstance(release, CountedRuns) else _scorer(release, chosen, timeout, sandbox)
 
     def sandmill_reward(
         prompts: Sequence[Any], completions: Sequence[Any], task_id: Sequence[str], **columns: Any
     ) -> list[float | None]:
-        rollouts = run_sync(score_all([_text_of(completion) for completion in completions], task_id))
+        answers = [_text_of(completion) for completion in completions]
+        rollouts = run_sync(score_all(list(zip(task_id, answers, strict=True))))
         if log_metric := columns.get("log_metric"):
             for name, value in _metrics(rollouts).items():
                 log_metric(f"sandmill/{name}", value)
-        return [None if rollout.mask or rollout.reward is None else rollout.reward.total for rollout in rollouts]
+        return [None if rollout.mask else chosen(rollout).total for rollout in rollouts]
 
     return sandmill_reward
+
+
+def _scorer(
+    release: Release | Path | str | OpenTasks, reward: Reward, timeout: float, sandbox: "AsyncRunner | None"
+) -> Callable[[Sequence[tuple[str, str]]], Coroutine[Any, Any, list[Rollout]]]:
+    """Return a function that runs and grades pairs of a task id and the text of an answer."""
+    if isinstance(release, Release | Path | str):
+        shared = share_tasks(release)
+        tasks: OpenTasks = shared
+        runner = sandbox or shared.release.sandbox or choose_sandbox()
+    else:
+        tasks, runner = release, sandbox or choose_sandbox()
+
+    async def score_all(pairs: Sequence[tuple[str, str]]) -> list[Rollout]:
+        return await asyncio.gather(
+            *(
+                score_answer(tasks, task_id, answer, reward=reward, timeout=timeout, sandbox=runner)
+                for task_id, answer in pairs
+            )
+        )
+
+    return score_all
 
 
 def _metrics(rollouts: Sequence[Rollout]) -> dict[str, float]:

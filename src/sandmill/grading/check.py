@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from sandmill.errors import InvalidSubmission
+from sandmill.grading.parsed import parse_once
 from sandmill.grading.private_half import PrivateHalf
-from sandmill.metrics.submission import parse_submission
 from sandmill.models.reports import Check
 
 
@@ -26,10 +26,9 @@ def check_format(submission: bytes | None, private: PrivateHalf) -> FormatReport
     """Check file, header, ids and values of a submission. None is a missing submission."""
     if submission is None:
         return FormatReport()
-    answers = private.answers
     formal = tuple(Check)[: tuple(Check).index(Check.VALUES) + 1]
     try:
-        parse_submission(submission, private.task.facts, answers.ids, answers.lengths)
+        parse_once(submission, private.task.facts, private.answers)
     except InvalidSubmission as error:
         return FormatReport(formal[: error.passed], tuple(map(str, error.problems)))
     return FormatReport(formal)

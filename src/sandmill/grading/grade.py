@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 
 from sandmill.errors import InvalidSubmission, Problem
+from sandmill.grading.parsed import parse_once
 from sandmill.grading.private_half import read_private
 from sandmill.grading.reading import read_regular_file
 from sandmill.metrics import get_metric
 from sandmill.metrics.gap import gap_closed
 from sandmill.metrics.medals import above_median, medal_of, position_of
-from sandmill.metrics.submission import Answers, parse_submission
+from sandmill.metrics.submission import Answers
 from sandmill.models.base import Part
 from sandmill.models.calibration import Calibration
 from sandmill.models.package import TaskFacts
@@ -87,7 +88,7 @@ def _score_parts(submission: bytes, answers: Answers, facts: TaskFacts) -> tuple
     Unexpected errors are logged and raised as `InvalidSubmission` too, so that one file does not stop a training run.
     """
     try:
-        prediction = parse_submission(submission, facts, answers.ids, answers.lengths)
+        prediction = parse_once(submission, facts, answers)
         metric = get_metric(facts.metric)
         with np.errstate(all="ignore"):
             final, feedback = (

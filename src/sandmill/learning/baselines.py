@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sandmill.errors import InputError, Problem
-from sandmill.learning.evaluate import Runner
+from sandmill.learning.evaluate import CHUNK, Runner
 from sandmill.learning.results import clipped_gap
 
 if TYPE_CHECKING:
@@ -78,12 +78,15 @@ def measure(
         raise InputError("baselines", [Problem("executions", f"{budget} for {len(tasks)} tasks", expected)], "")
     order = np.random.default_rng([seed, FEWEST_TASKS]).permutation(len(tasks))[:number]
     chosen = {tasks[place].id: tasks[place] for place in order}
-    gaps: dict[str, dict[str, float]] = {}
-    for name, write in candidates.items():
-        rollouts = runner.rollouts([(task.id, write(task)) for task in chosen.values()])
-        gaps[name] = {task_id: clipped_gap(rollout) for task_id, rollout in zip(chosen, rollouts, strict=True)}
+    jobs = [(name, task) for name in candidates for task in chosen.values()]
+    gaps: dict[str, dict[str, float]] = {name: {} for name in candidates}
+    for start in range(0, len(jobs), CHUNK):
+        chunk = jobs[start : start + CHUNK]
+        rollouts = runner.rollouts([(task.id, candidates[name](task)) for name, task in chunk])
+        for (name, task), rollout in zip(chunk, rollouts, strict=True):
+            gaps[name][task.id] = clipped_gap(rollout)
         if progress:
-            progress(len(gaps) * number, len(candidates) * number)
+            progress(start + len(chunk), len(jobs))
     return Measured(gaps, chosen, len(candidates) * number)
 
 

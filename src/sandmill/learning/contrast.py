@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError
 from sandmill.errors import InputError, Problem, shorten
 from sandmill.learning import statistics
 from sandmill.learning.results import Scored
-from sandmill.learning.statistics import Interval, Value, mean_of, paired_difference
+from sandmill.learning.statistics import LEVEL, Interval, Value, mean_of, paired_difference
 from sandmill.models.base import Frozen
 
 MEASURES: dict[str, Value] = {
@@ -38,7 +38,8 @@ class Contrast(Frozen):
     temperature: float = Field(default=0.0, ge=0)
     """Of the compared scripts; 0 compares greedy ones."""
     unit: Literal["family"] = "family"
-    level: Literal[0.95] = 0.95
+    level: float = Field(default=LEVEL, ge=LEVEL, le=LEVEL)
+    """Level of the interval. All intervals have the same one."""
     passes_when: str
     """The criterion in words. `decide` computes it."""
 

@@ -1,6 +1,7 @@
 """Score any arm on a set of tasks: a policy, a function of a task, or answers that exist already."""
 
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Protocol
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_CHUNK = 64
+CHUNK = 64
 """Answers that are sent to the sandbox together. Progress is reported after each chunk."""
 
 
@@ -53,6 +54,9 @@ class Draws(Frozen):
 
 GREEDY = Draws()
 
+TEMPERATURES = (0.25, 0.5, 0.75, 1.0)
+"""Temperatures to choose from."""
+
 
 def evaluate(
     arm: str,
@@ -82,8 +86,8 @@ def evaluate(
     jobs = [(task, number, text) for task in chosen for number, text in enumerate(answers[task.id])]
     rows: list[Scored] = []
     masked = 0
-    for start in range(0, len(jobs), _CHUNK):
-        chunk = jobs[start : start + _CHUNK]
+    for start in range(0, len(jobs), CHUNK):
+        chunk = jobs[start : start + CHUNK]
         rollouts = runner.rollouts([(task.id, text) for task, _, text in chunk])
         for (task, number, text), rollout in zip(chunk, rollouts, strict=True):
             if rollout.mask:
@@ -109,11 +113,11 @@ def evaluate_choice(
     has the score of the final part. Its executions and seconds count all answers. Without a valid answer it is the
     first one's row.
     """
-    rows = []
-    for task in tasks:
-        answers = list(_write(writer, [task], Draws(), {})[task.id])
-        rollouts = runner.rollouts([(task.id, text) for text in answers])
-        tried = [pair for pair in zip(rollouts, answers, strict=True) if not pair[0].mask]
+    chosen, rows = list(tasks), []
+    answers = _write(writer, chosen, Draws(), {})
+    rollouts = iter(runner.rollouts([(task.id, text) for task in chosen for text in answers[task.id]]))
+    for task in chosen:
+        tried = [(rollout, text) for text, rollout in zip(answers[task.id], rollouts, strict=False) if not rollout.mask]
         if not tried:
             continue
         names = {"arm": arm, "seed": seed, "family": task.family, "source": task.source}
@@ -124,23 +128,27 @@ def evaluate_choice(
     return rows
 
 
-def choose_temperature(
-    writer: Policy,
+def evaluate_temperatures(
+    arm: str,
+    policy: Policy,
     tasks: "Sequence[LearningTask]",
     runner: Runner,
     *,
-    temperatures: Sequence[float] = (0.25, 0.5, 0.75, 1.0),
+    temperatures: Sequence[float] = TEMPERATURES,
     samples: int = 4,
     seed: int = 0,
-) -> float:
-    """Return the sampling temperature with the largest mean gap. The tasks are development tables."""
+) -> list[Scored]:
+    """Return the rows of a policy at several temperatures, from which `best_temperature` chooses."""
+    draws = [Draws(samples=samples, temperature=temperature, seed=seed) for temperature in temperatures]
+    return [row for one in draws for row in evaluate(arm, policy, tasks, runner, draws=one)]
 
-    def mean_gap(temperature: float) -> float:
-        draws = Draws(samples=samples, temperature=temperature, seed=seed)
-        rows = evaluate("choice", writer, tasks, runner, draws=draws)
-        return float(np.mean([row.gap for row in rows])) if rows else 0.0
 
-    return max(temperatures, key=mean_gap)
+def best_temperature(rows: Iterable[Scored]) -> float:
+    """Return the temperature with the largest mean gap; the lowest one of equal ones."""
+    gaps: dict[float, list[float]] = defaultdict(list)
+    for row in rows:
+        gaps[row.temperature].append(row.gap)
+    return max(sorted(gaps), key=lambda temperature: float(np.mean(gaps[temperature])))
 
 
 def shuffled_facts(

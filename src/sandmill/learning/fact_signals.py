@@ -82,13 +82,15 @@ def _targets(table: FactTable, facts: TaskFacts) -> Floats:
         held = names.str.split() if lists else names.map(lambda name: [name])
         return np.array([[float(name in row) for name in facts.classes] for row in held])
     numbers = cells.apply(pd.to_numeric, errors="coerce").to_numpy(float)
-    return np.where(np.isfinite(numbers), numbers, np.nanmean(numbers, axis=0))
+    known = np.isfinite(numbers)
+    middle = np.where(known, numbers, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    return np.asarray(np.where(known, numbers, middle), dtype=np.float64)
 
 
 def _ranks(values: Floats) -> Floats:
     """Return ranks between 0 and 1, so that no outlier decides a signal."""
     order = np.argsort(np.argsort(values, axis=0, kind="stable"), axis=0, kind="stable")
-    return order / max(1, len(values) - 1)
+    return np.asarray(order / max(1, len(values) - 1), dtype=np.float64)
 
 
 def _features(table: FactTable) -> Floats:

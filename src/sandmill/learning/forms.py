@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sandmill.learning.approaches import Approach
+
 _CLASS_FORMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "probability": (("target.one",), ("predict.probability",)),
     "label": (("target.one",), ("predict.one",)),
@@ -37,7 +39,9 @@ _SCORERS: Mapping[str, str] = {
 """Scorers of candidates by metric, where they differ from those of `_USUAL`. Metrics of ratios are those
 of differences, since the target is a logarithm."""
 _USUAL: Mapping[bool, str] = {True: "scorer.log_loss", False: "scorer.rmse"}
-_THRESHOLDS = frozenset({"f1", "mcc", "cohen_kappa"})
+_CUTS: Mapping[str, str] = {"f1": "decide.best_f1", "mcc": "decide.best_mcc", "cohen_kappa": "decide.best_kappa"}
+_THRESHOLDS = frozenset(_CUTS)
+_DECISIONS = ("out_of_fold", "share")
 _BALANCED = frozenset({"balanced_accuracy", "f1_macro"})
 _LOGARITHMIC = frozenset({"rmsle", "rmsle_columns", "mape", "smape", "log_mae_by_group"})
 _POSITIVE = frozenset({"poisson_deviance"})
@@ -85,31 +89,40 @@ class Form:
             return _USUAL[False]
         return _SCORERS.get(self.metric, _USUAL[self.is_class])
 
-    def wraps(self, is_careful: bool) -> tuple[str, ...]:
+    @property
+    def has_threshold(self) -> bool:
+        """Whether the score depends on the threshold from which a row is positive."""
+        return self.name == "label" and self.target_kind == "binary" and self.metric in _THRESHOLDS
+
+    def wraps(self, approach: Approach) -> tuple[str, ...]:
         """Return fragments that change the model as the metric asks for."""
-        if not is_careful:
+        if not approach.is_careful:
             return ()
-        if self.name == "label" and self.target_kind == "binary" and self.metric in _THRESHOLDS:
+        if self.has_threshold and approach.decision == "threshold":
             return ("choice.threshold", self.scorer, "call.close")
         return ("wrap.log_target",) if self.metric in _LOGARITHMIC and not self.is_class else ()
 
-    def answer(self, is_careful: bool) -> tuple[str, ...]:
+    def answer(self, approach: Approach) -> tuple[str, ...]:
         """Return fragments that predict and decide."""
         if self.is_class:
-            return self._class_answer(is_careful)
+            return self._class_answer(approach)
         if self.target_kind == "distribution":
             return ("predict.each", "finish.careful", "finish.sum_to_one")
         if self.is_grades:
-            return ("predict.one", "decide.cut_grades" if is_careful else "decide.rounded")
+            return ("predict.one", "decide.cut_grades" if approach.is_careful else "decide.rounded")
         positive = ("finish.above_zero",) if self.metric in _POSITIVE else ()
         return ("predict.each" if self.is_wide else "predict.one", "finish.train_range", *positive)
 
-    def _class_answer(self, is_careful: bool) -> tuple[str, ...]:
-        if self.name == "label_list" and is_careful:
+    def _class_answer(self, approach: Approach) -> tuple[str, ...]:
+        if not approach.is_careful:
+            return _CLASS_FORMS[self.name][1]
+        if self.has_threshold and approach.decision in _DECISIONS:
+            searched = ("decide.out_of_fold", "decide.cuts", _CUTS[self.metric], "predict.probability", "decide.label")
+            return searched if approach.decision == "out_of_fold" else ("predict.probability", "decide.label_share")
+        if self.name == "label_list":
             return ("predict.label_list_wide",)
-        careful = is_careful and self.metric in ("log_loss", "log_loss_columns")
-        rest = ("finish.careful", "finish.sum_to_one") if careful and self.name == "class_probabilities" else ()
-        return (*_CLASS_FORMS[self.name][1], *rest)
+        is_bounded = self.name == "class_probabilities" and self.metric == "log_loss"
+        return (*_CLASS_FORMS[self.name][1], *(("finish.careful", "finish.sum_to_one") if is_bounded else ()))
 
 
 def form_of_facts(known: Mapping[str, str]) -> Form:

@@ -38,13 +38,47 @@ class MicroLearner:
     def sample(self, prompts: Sequence[Sequence[str]], *, n: int, temperature: float, seed: int) -> list[list[str]]:
         """Return n answers for each prompt."""
         ids = [self.policy.prompt_ids(words) for words in prompts for _ in range(n)]
-        answers = self.policy.sample_ids(ids, temperature=temperature, seed=seed)
+        texts = self._remember(self.policy.sample_ids(ids, temperature=temperature, seed=seed))
+        return [texts[start : start + n] for start in range(0, len(texts), n)]
+
+    def rewrite(
+        self, prompts: Sequence[Sequence[str]], answers: Sequence[str], *, keep: float, temperature: float, seed: int
+    ) -> list[str]:
+        """Return sampled answers with their ends written anew.
+
+        Args:
+            prompts: one for each answer.
+            answers: sampled by this learner.
+            keep: share of the fragments of an answer that are kept, from its start.
+            temperature: of the new fragments.
+            seed: of the new fragments.
+
+        Raises:
+            KeyError: if an answer was not sampled by this learner.
+        """
+        starts = [self._tokens[text][: int(keep * len(self._tokens[text]))] for text in answers]
+        ids = [[*self.policy.prompt_ids(words), *start] for words, start in zip(prompts, starts, strict=True)]
+        ends = self.policy.sample_ids(ids, temperature=temperature, seed=seed)
+        return self._remember([[*start, *end] for start, end in zip(starts, ends, strict=True)])
+
+    def fragments_of(self, answer: str) -> list[str]:
+        """Return the texts of the fragments of a sampled answer, without the fence.
+
+        Raises:
+            KeyError: if the answer was not sampled by this learner.
+        """
+        texts = [self.policy.text_of([token]) for token in self._tokens[answer]]
+        return [text for text in texts if text and not text.startswith("```")]
+
+    def _remember(self, answers: Sequence[Sequence[int]]) -> list[str]:
+        """Keep the tokens of answers, and return their texts."""
         texts = [self.policy.text_of(answer) for answer in answers]
         for text, answer in zip(texts, answers, strict=True):
-            self._tokens[text] = answer
+            self._tokens.pop(text, None)
+            self._tokens[text] = list(answer)
         for text in list(self._tokens)[: max(0, len(self._tokens) - self._keep)]:
             del self._tokens[text]
-        return [texts[start : start + n] for start in range(0, len(texts), n)]
+        return texts
 
     def reinforce(
         self, prompts: Sequence[Sequence[str]], answers: Sequence[str], weights: Floats, learning_rate: float

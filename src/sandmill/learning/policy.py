@@ -21,7 +21,7 @@ VOCABULARY_FILE = "vocabulary.json"
 """Facts and fragments of a saved policy, beside the files of transformers."""
 CHECKPOINT = "policy"
 """Folder with the policy inside the folder of a training."""
-LONGEST = 64
+LONGEST = 80
 """Fragments of an answer at most, unless the caller says otherwise."""
 
 
@@ -96,6 +96,10 @@ class MicroPolicy:
     def _texts(self) -> dict[str, str]:
         return {fragment.name: fragment.text for fragment in self.language.fragments}
 
+    @cached_property
+    def _names(self) -> dict[int, str]:
+        return {self._numbers[text]: name for name, text in self._texts.items()}
+
     def prompt_ids(self, facts: Sequence[str], is_unknown: Callable[[], bool] = lambda: False) -> list[int]:
         """Return the tokens of a prompt. `is_unknown` decides for each fact whether it is masked."""
         numbers, unknown = self._numbers, self._numbers[UNKNOWN]
@@ -109,6 +113,10 @@ class MicroPolicy:
             KeyError: if the language has no such fragment.
         """
         return [*(self._numbers[self._texts[name]] for name in names), self.tokenizer.eos_token_id]
+
+    def names_of(self, ids: Sequence[int]) -> tuple[str, ...]:
+        """Return the names of the fragments among the tokens of an answer; other tokens are left out."""
+        return tuple(self._names[number] for number in ids if number in self._names)
 
     def text_of(self, ids: Sequence[int]) -> str:
         """Return the text of an answer: the texts of its fragments with nothing between them."""

@@ -88,7 +88,7 @@ class GrpoSettings(Frozen):
     temperature: float = Field(default=1.0, gt=0)
     fact_dropout: float = Field(default=0.1, ge=0, lt=1)
     """Share of unknown facts in a prompt. All scripts of a group see the same facts."""
-    longest: int = Field(default=64, ge=4)
+    longest: int = Field(default=80, ge=4)
     """Fragments of an answer at most. A longer one is cut off and gets no code to run."""
     scale_rewards: Literal["group", "batch", "none"] = "group"
     """Divide advantages by the standard deviation of rewards in the group or in the batch, or not at all."""

@@ -37,7 +37,7 @@ class Sampler:
 
         Args:
             prompts: token numbers.
-            longest: tokens of an answer at most.
+            longest: tokens of an answer at most; the positions of the model may allow fewer.
             temperature: divides the logits; 0 takes the most probable token.
             generator: of torch; not used at temperature 0.
         """
@@ -53,6 +53,7 @@ class Sampler:
         import torch
 
         widest, number = max(map(len, prompts)), len(prompts)
+        longest = min(longest, len(self._cosine) - widest)
         ids = torch.tensor([[self._pad] * (widest - len(prompt)) + list(prompt) for prompt in prompts])
         is_token = torch.ones(number, widest + longest, dtype=torch.bool)
         is_token[:, :widest] = torch.arange(widest) >= widest - torch.tensor([[len(prompt)] for prompt in prompts])

@@ -13,6 +13,16 @@ Mode = tuple[str, float]
 """Name of an arm and its temperature."""
 
 
+_ARMS = (
+    *("arm", "scripts", "seeds", "gap [95 %]", "any medal", "gold", "valid", "gap if valid", "entropy"),
+    *("different", "position", "seconds", "executions"),
+)
+_DIFFERENCES = (
+    *("arm", "against", "gap [95 %]", "any medal [95 %]", "medals, relative"),
+    *("won", "lost", "equal", "sign test"),
+)
+
+
 class ArmSummary(Frozen):
     """Figures of one arm at one temperature. All are means over families, unless said otherwise."""
 
@@ -76,11 +86,9 @@ def arms_table(rows: Iterable[Scored], executions: Mapping[str, int] | None = No
         rows: of any number of arms.
         executions: scripts that each arm could run on training tasks, by name of the arm.
     """
-    header = ("arm", "scripts", "seeds", "gap [95 %]", "any medal", "gold", "valid", "gap if valid", "entropy")
-    header = (*header, "different", "position", "seconds", "executions")
     spent = executions or {}
     cells = [_cells(summarize(group), spent) for group in group_arms(rows).values()]
-    return TextTable("Arms", header, tuple(cells), frozenset(range(2, len(header))))
+    return TextTable("Arms", _ARMS, tuple(cells), frozenset(range(2, len(_ARMS))))
 
 
 def contrasts_table(
@@ -96,17 +104,6 @@ def contrasts_table(
     """
     wanted = temperature or 0.0
     groups = {name: group for (name, at), group in group_arms(rows).items() if at == wanted}
-    header = (
-        "arm",
-        "against",
-        "gap [95 %]",
-        "any medal [95 %]",
-        "medals, relative",
-        "won",
-        "lost",
-        "equal",
-        "sign test",
-    )
     cells = []
     for other in others:
         if arm not in groups or other not in groups or other == arm:
@@ -120,7 +117,7 @@ def contrasts_table(
         relative = f"{medals.estimate / base:+.1%}" if base > 0 else "-"
         counts = (str(signs.wins), str(signs.losses), str(signs.ties), f"{signs.p_value:.3f}")
         cells.append((arm, other, str(paired_difference(first, second)), str(medals), relative, *counts))
-    return TextTable("Differences", header, tuple(cells), frozenset(range(2, len(header))))
+    return TextTable("Differences", _DIFFERENCES, tuple(cells), frozenset(range(2, len(_DIFFERENCES))))
 
 
 def keep_sources(rows: Iterable[Scored], *sources: str) -> list[Scored]:

@@ -56,11 +56,9 @@ def measure_table(public: Path, facts: TaskFacts, answers: bytes) -> Calibration
     counts = draw_counts(int(final.sum()), streams.generator("final"), RESAMPLES)
     gaps = metric.resample(truth.truth[final], said[fair][final], counts)
     gaps = gaps - metric.resample(truth.truth[final], said[TRIVIAL][final], counts)
-    gap, error = (trivial - best if metric.is_lower_better else best - trivial), float(gaps.std(ddof=1))
-    if gap <= 0 or gap < LEAST_ERRORS * error:
-        saw = (
-            f"{fair}, the best by feedback, scores {best} and the trivial solver {trivial} (standard error {error:.5f})"
-        )
+    gap, spread = (trivial - best if metric.is_lower_better else best - trivial), float(gaps.std(ddof=1))
+    if gap <= 0 or gap < LEAST_ERRORS * spread:
+        saw = f"{fair}, best by feedback, scores {best}, and the trivial solver {trivial} (standard error {spread:.5f})"
         wanted = f"a solver that is better by {LEAST_ERRORS:g} standard errors: a larger test, or another table"
         raise Faults([Problem("signal", saw, wanted)])
     bars = _thresholds([entry.final for entry in entries], metric)

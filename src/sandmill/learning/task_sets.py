@@ -1,5 +1,6 @@
 """Sets of tasks that policies learn on or are tested on: tasks of releases, and folders of other people's tasks."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 from sandmill.episodes.public_cache import cache_folder
 from sandmill.episodes.release import Release, load
 from sandmill.episodes.task import EpisodeTask
-from sandmill.errors import InputError, Problem, count, name_some
+from sandmill.errors import InputError, Problem, count, name_some, shorten
 from sandmill.learning.facts import FACTS_VERSION, facts_of
 from sandmill.learning.line_cache import LineCache
 from sandmill.models.package import TaskFacts
@@ -48,8 +49,9 @@ class TaskSet(Mapping[str, LearningTask]):
         listed = list(tasks)
         self._tasks = {task.id: task for task in listed}
         if len(self._tasks) < len(listed):
-            doubled = [task.id for place, task in enumerate(listed) if self._tasks[task.id] is not listed[place]]
-            problems = [Problem("tasks", f"{name} twice", "ids that differ") for name in dict.fromkeys(doubled)]
+            counts = Counter(task.id for task in listed)
+            doubled = [name for name, number in counts.items() if number > 1]
+            problems = [Problem("tasks", f"{shorten(name)} twice", "ids that differ") for name in doubled]
             raise InputError("task set", problems, "")
 
     def __getitem__(self, task_id: str) -> LearningTask:
@@ -229,11 +231,9 @@ def from_folder(
     """
     from sandmill.learning.table_folders import open_folder
 
-    place = default_cache(cache)
+    place, source = default_cache(cache), folder.resolve().name
     known = FactCache(place)
     return TaskSet(
-        LearningTask(
-            one.task, known.facts_of(one.digest, one.task.public, one.facts), one.family, folder.name, one.digest
-        )
+        LearningTask(one.task, known.facts_of(one.digest, one.task.public, one.facts), one.family, source, one.digest)
         for one in open_folder(folder, place, workers, on_progress, leave_out=leave_out_unfit)
     )

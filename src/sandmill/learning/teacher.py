@@ -3,13 +3,19 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
+import numpy as np
+
+from sandmill.fingerprint import fingerprint
 from sandmill.learning.approaches import APPROACHES, Approach, Estimator
 from sandmill.learning.forms import Form, form_of_facts
 from sandmill.learning.language import Language
+from sandmill.learning.variations import vary
 
 Script = tuple[str, ...]
 """Names of the fragments of a complete answer."""
 
+VARIATIONS = 1
+"""Scripts of each approach with other settings."""
 _BALANCED = frozenset(
     {"model.logistic", "model.svc", "model.forest_classifier", "model.extra_classifier", "model.tree_classifier"}
     | {"model.hist_classifier", "model.lgbm_classifier"}
@@ -21,18 +27,21 @@ _COMBINE: Mapping[str, str] = {"search": "choice.search", "search_3": "choice.se
 def teacher_scripts(language: Language, facts: Sequence[str]) -> list[Script]:
     """Return correct scripts for the output form of a task, the most usual first.
 
-    A script stands in the list as often as the weight of its approach says. An approach whose script would equal that
-    of another for this form is left out.
+    After the script of each approach, as often as the weight of the approach says, there are `VARIATIONS` scripts of
+    each approach with other settings and steps, so that a policy knows most fragments at least by sight. They follow
+    from the facts.
 
     Args:
         language: of the scripts.
         facts: words of the task. `form`, `target` and `metric` are needed; others decide which columns are treated.
     """
-    scripts: dict[Script, int] = {}
-    for approach in APPROACHES.values():
-        script = write_script(language, approach, facts)
-        scripts.setdefault(script, approach.weight)
-    return [script for script, weight in scripts.items() for _ in range(weight)]
+    scripts = [
+        write_script(language, approach, facts) for approach in APPROACHES.values() for _ in range(approach.weight)
+    ]
+    for name, approach in APPROACHES.items():
+        rng = np.random.default_rng(int(fingerprint({"facts": list(facts), "approach": name}), 16))
+        scripts += [write_script(language, vary(approach, rng), facts) for _ in range(VARIATIONS)]
+    return scripts
 
 
 def pipelines(language: Language) -> dict[str, Callable[[Sequence[str]], Script]]:
@@ -50,14 +59,14 @@ def write_script(language: Language, approach: Approach, facts: Sequence[str]) -
         *_columns(approach, known),
         *_preparing(approach, form),
         *_modelling(approach, form),
-        *form.answer(approach.is_careful),
+        *form.answer(approach),
         "write.submission",
     ]
     return ("open", *_imports(language, body), *body, "close")
 
 
 def _reading(approach: Approach, known: Mapping[str, str]) -> list[str]:
-    events = ("events.read", "events.count", "events.mean")
+    events = ("events.read", *approach.events)
     has_events = approach.is_careful and known.get("child") == "yes"
     return [
         *("read.train", "read.test", "read.sample", "key.sample", "targets.not_in_test"),
@@ -73,13 +82,17 @@ def _columns(approach: Approach, known: Mapping[str, str]) -> list[str]:
     names: list[str] = []
     if known.get("sentinels") == "yes":
         names += ["sentinels.nines"]
+    if approach.reads_units and known.get("dictionary") == "yes":
+        names += ["read.dictionary", "sites.dictionary"]
     if known.get("units") == "yes":
         names += ["text_numbers.units"]
-    if known.get("text") == "yes":
-        names += ["texts.find", "texts.tfidf", "texts.drop"]
     if known.get("dates") != "no":
-        names += ["dates.find", "dates.days", "dates.drop"]
-    return [*names, *approach.derived]
+        names += ["dates.find", *approach.dates, "dates.drop"]
+    # Columns are derived before texts give dozens of numbers, since pairs of these would take minutes.
+    names += approach.derived
+    if known.get("text") == "yes":
+        names += ["texts.find", *approach.texts, "texts.drop"]
+    return names
 
 
 def _preparing(approach: Approach, form: Form) -> list[str]:
@@ -94,7 +107,7 @@ def _preparing(approach: Approach, form: Form) -> list[str]:
 def _modelling(approach: Approach, form: Form) -> list[str]:
     estimators = approach.classifiers if form.is_class else approach.regressors
     lines = [name for each in estimators for name in _line(each, is_balanced=form.is_balanced and approach.is_careful)]
-    wraps = [*(() if form.is_class else approach.wraps), *form.wraps(approach.is_careful)]
+    wraps = [*(() if form.is_class else approach.wraps), *form.wraps(approach)]
     if approach.combine is None:
         return ["model.open", "inputs.prepare", *lines, "call.close", *wraps]
     kind = "class" if form.is_class else "value"
@@ -104,7 +117,7 @@ def _modelling(approach: Approach, form: Form) -> list[str]:
 
 
 def _line(estimator: Estimator, *, is_balanced: bool) -> Iterable[str]:
-    weights = ("balanced",) if is_balanced and estimator[0] in _BALANCED else ()
+    weights = ("balanced",) if is_balanced and estimator[0] in _BALANCED and "balanced" not in estimator else ()
     return (*estimator, *weights, "step.end")
 
 

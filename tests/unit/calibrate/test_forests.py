@@ -24,10 +24,10 @@ def test_a_forest_says_what_scikit_learn_says_but_for_chance(kind: str, is_class
     usual = {"max_features": "sqrt"} if is_classes else {"max_features": 1.0}
     wanted = np.digitize(latent, [-0.7, 0.7]) if is_classes else latent
     columns = (wanted[:, None] == np.arange(3)).astype(float) if is_classes else wanted[:, None]
-    own = Forest(kind, 400, **usual).fit(train, columns).predict(test)
+    own = Forest(kind, 200, **usual).fit(train, columns).predict(test)
     theirs = []
     for seed in range(2):
-        model = THEIRS[kind, is_classes](400, random_state=seed, **usual).fit(train, wanted)
+        model = THEIRS[kind, is_classes](200, random_state=seed, **usual).fit(train, wanted)
         theirs.append(model.predict_proba(test) if is_classes else model.predict(test)[:, None])
     by_chance = np.abs(theirs[0] - theirs[1]).mean()
     assert np.abs(own - theirs[0]).mean() < 1.3 * by_chance

@@ -127,8 +127,16 @@ def kept(spec):
     )
 
 
-@pytest.mark.parametrize("split", SplitKind)
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: "-".join(task))
+@pytest.mark.parametrize(
+    ("task", "split"),
+    [
+        pytest.param(
+            task, split, marks=[pytest.mark.slow] if (place + turn) % 2 else [], id=f"{'-'.join(task)}-{split}"
+        )
+        for place, task in enumerate(TASKS)
+        for turn, split in enumerate(SplitKind)
+    ],
+)
 def test_hardness_changes_neither_domain_nor_target_nor_split_nor_unit(task, split):
     faults = (PathologyKind.TIMESTAMPS, PathologyKind.LABEL_NOISE, PathologyKind.DUPLICATES)
     specs = [make_spec(*task, 7, hardness, split=split, pathologies=faults) for hardness in (0.0, 1.0)]

@@ -109,9 +109,9 @@ def test_periods_and_units_come_with_the_frame():
 def test_faults_that_the_seed_has_are_carried_over(kind):
     seed = make_seed(*TASKS[0], missing_share=0.0, pathologies=(kind,))
     slot = Slot(number=0, seed=seed, band=Band.HARD)
-    specs = [design_task(slot, Streams(SECRET, str(n)), 0.6) for n in range(20)]
+    specs = [design_task(slot, Streams(SECRET, str(n)), 0.6) for n in range(10)]
     found = [any(isinstance(fault, DECLARED[kind]) for fault in spec.mechanism.pathologies) for spec in specs]
-    assert sum(found) >= 17
+    assert sum(found) >= 8
 
 
 def test_no_cell_has_two_faults_and_no_fault_falls_on_what_others_depend_on():
@@ -198,7 +198,7 @@ def test_classes_are_at_most_a_quarter_of_the_training_rows():
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: "-".join(task))
 def test_a_target_is_of_its_kind(task):
     target, metric = task
-    for slot in range(6):
+    for slot in range(3):
         spec = make_spec(*task, slot, 0.9)
         link, names = spec.mechanism.link, class_names(spec.mechanism.link)
         match target:

@@ -194,7 +194,7 @@ def test_a_cell_after_a_control_character_is_an_invalid_submission(package, cali
 
 
 def test_a_bug_of_the_grader_earns_nothing_and_is_logged(package, calibration, monkeypatch, caplog):
-    monkeypatch.setattr("sandmill.grading.grade.parse_submission", lambda *_: 1 / 0)
+    monkeypatch.setattr("sandmill.grading.grade.parse_once", lambda *_: 1 / 0)
     report = grade(package, calibration, submission_with(package, 1.0))
     assert (report.outcome, report.score, report.medal) == (Outcome.INVALID_SUBMISSION, None, None)
     assert "ZeroDivisionError" in report.problems[0]

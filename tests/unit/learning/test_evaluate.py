@@ -1,6 +1,13 @@
 """An evaluation asks each task once for each sample, and leaves out what the sandbox spoiled."""
 
-from sandmill.learning.evaluate import Draws, choose_temperature, evaluate, evaluate_choice, shuffled_facts
+from sandmill.learning.evaluate import (
+    Draws,
+    best_temperature,
+    evaluate,
+    evaluate_choice,
+    evaluate_temperatures,
+    shuffled_facts,
+)
 from tests.learning_arms import StandInPolicy, StandInRunner, StandInTask
 
 TASKS = [StandInTask(f"t{place}.d{draw}", family=f"t{place}") for place in range(3) for draw in range(2)]
@@ -54,7 +61,9 @@ def test_the_temperature_is_the_one_with_the_best_samples():
             return [[str(temperature)] * n for _ in prompts]
 
     runner = StandInRunner(lambda _, text: 1 - abs(float(text) - 0.5))
-    assert choose_temperature(Cooler(), TASKS, runner) == 0.5
+    rows = evaluate_temperatures("sft", Cooler(), TASKS, runner)
+    assert len(rows) == 4 * 4 * len(TASKS)
+    assert best_temperature(rows) == 0.5
 
 
 def test_shuffled_facts_come_from_another_family_of_the_same_form():

@@ -1,4 +1,5 @@
 import ast
+import re
 
 import numpy as np
 import pytest
@@ -64,8 +65,23 @@ def test_approaches_differ_and_plain_ones_count_more():
     assert len(set(scripts)) >= 0.95 * len(APPROACHES)
     assert len(APPROACHES) >= 40
     plain = pipelines(LANGUAGE)["plain_tree"](facts_of("probability"))
-    assert scripts.count(plain) == 2
+    assert scripts.count(plain) >= 2
     assert scripts[0] == pipelines(LANGUAGE)["linear"](facts_of("probability"))
+
+
+def test_variations_follow_from_the_facts_and_use_most_fragments_that_are_not_wrong():
+    one, two = facts_of("value", "rows=90-129"), facts_of("value", "rows=170+")
+    assert teacher_scripts(LANGUAGE, one) == teacher_scripts(LANGUAGE, one) != teacher_scripts(LANGUAGE, two)
+    facts = [(*facts_of(form, "text=yes", "child=yes"), f"rows={rows}") for form in CASES for rows in range(3)]
+    seen = {name for each in facts for script in teacher_scripts(LANGUAGE, each) for name in script}
+    assert len(seen) > 0.6 * len(LANGUAGE.fragments)
+    assert not seen & {"read.train_here", "write.no_header", "features.leak_filled", "predict.on_train"}
+
+
+def test_a_label_at_a_threshold_can_be_decided_in_several_ways():
+    facts = facts_of("label")
+    seen = {name for script in teacher_scripts(LANGUAGE, facts) for name in script}
+    assert {"choice.threshold", "decide.best_mcc", "decide.label_share", "predict.one"} <= seen
 
 
 def test_facts_add_what_files_need():
@@ -76,6 +92,36 @@ def test_facts_add_what_files_need():
     added = {"dates.days", "events.read", "texts.tfidf", "text_numbers.units", "sentinels.nines"}
     assert not added & set(plain)
     assert added <= set(rich)
+
+
+def test_units_by_site_are_converted_by_the_scripts_that_read_the_dictionary():
+    chosen, linear = pipelines(LANGUAGE)["chosen"], pipelines(LANGUAGE)["linear"]
+    assert "sites.dictionary" in chosen(facts_of("value", "dictionary=yes"))
+    assert "sites.dictionary" not in chosen(facts_of("value", "dictionary=no"))
+    assert "sites.dictionary" not in linear(facts_of("value", "dictionary=yes"))
+
+
+DICTIONARY = """# Legend
+
+Rows differ in the unit of `depth`; see their `boat`:
+
+| boat | unit | recorded as |
+|---|---|---|
+| Old Anna | metres | metres |
+| Berta | feet | metres times 3.28 |
+| Cilly | odd | metres times 2 minus 5 |
+| Dora | odd | metres plus 1.5 |
+"""
+
+
+def test_the_dictionary_fragment_converts_to_the_first_unit():
+    pd = pytest.importorskip("pandas")
+    boats = ["Old Anna", "Berta", "Cilly", "Dora"]
+    table = pd.DataFrame({"boat": boats, "depth": [10.0, 32.8, 15.0, 11.5]})
+    names = {"re": re, "dictionary": DICTIONARY, "X": table.copy(), "X_test": table.copy()}
+    exec(LANGUAGE.text(["sites.dictionary"]), names)
+    assert names["X"]["depth"].tolist() == pytest.approx([10.0] * 4)
+    assert names["X_test"]["depth"].tolist() == pytest.approx([10.0] * 4)
 
 
 def test_metrics_decide_how_a_script_ends():

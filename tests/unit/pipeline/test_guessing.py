@@ -1,14 +1,20 @@
 """A release whose words tell what its columns do is not published."""
 
+from functools import cache
+
 import pytest
 
 from sandmill.errors import LeakyRelease
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.motifs import columns_of
+from sandmill.models.spec import TaskSpec
 from sandmill.pipeline.publishing import check_guessing
 from tests.designs import make_spec
 
-SPECS = [make_spec(slot=slot, hardness=0.7) for slot in range(60)]
+
+@cache
+def specs() -> list[TaskSpec]:
+    return [make_spec(slot=slot, hardness=0.7) for slot in range(60)]
 
 
 def _rule_columns(mechanism: Mechanism) -> set[str]:
@@ -25,13 +31,13 @@ def _telling(spec):
 
 
 def test_designs_of_the_grammar_tell_nothing():
-    assert check_guessing(SPECS).verdict == "clean"
+    assert check_guessing(specs()).verdict == "clean"
 
 
 def test_words_that_tell_the_rule_stop_the_release():
     with pytest.raises(LeakyRelease, match=r"(?s)recorded.*Nothing was published"):
-        check_guessing([_telling(spec) for spec in SPECS])
+        check_guessing([_telling(spec) for spec in specs()])
 
 
 def test_a_handful_of_tasks_is_no_ground_for_a_verdict():
-    assert check_guessing([_telling(spec) for spec in SPECS[:5]]).verdict == "too_small"
+    assert check_guessing([_telling(spec) for spec in specs()[:5]]).verdict == "too_small"

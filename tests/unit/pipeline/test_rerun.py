@@ -14,7 +14,10 @@ from tests.packages import put
 from tests.unit.pipeline.proved import calibrated, proved, recalibrated, rescored
 
 OTHER = b"another secret of 32 bytes......"
-BELOW_THE_MEDIAN = calibrated().board[-2].solver
+
+
+def below_the_median():
+    return calibrated().board[-2].solver
 
 
 @pytest.fixture(autouse=True)
@@ -61,20 +64,20 @@ def test_a_sound_task_proves_itself_again(secret):
 
 @pytest.mark.parametrize("part", ["final", "feedback"])
 def test_a_tampered_line_of_the_board_is_named_with_what_was_found(part):
-    entry = next(entry for entry in calibrated().board if entry.solver == BELOW_THE_MEDIAN)
+    entry = next(entry for entry in calibrated().board if entry.solver == below_the_median())
     score = round(getattr(entry, part) - 0.0001, 5)
-    (problem,) = problems(recalibrated(board=rescored(calibrated(), BELOW_THE_MEDIAN, **{part: score})))
+    (problem,) = problems(recalibrated(board=rescored(calibrated(), below_the_median(), **{part: score})))
     assert problem.startswith(
-        f"solver {BELOW_THE_MEDIAN} scored {entry.final} final, {entry.feedback} feedback; the board has "
+        f"solver {below_the_median()} scored {entry.final} final, {entry.feedback} feedback; the board has "
     )
     assert f"{score} {part}" in problem
 
 
 @pytest.mark.parametrize("last_digit", [-1e-5, 1e-5])
 def test_scores_that_differ_by_rounding_agree(last_digit):
-    entry = next(entry for entry in calibrated().board if entry.solver == BELOW_THE_MEDIAN)
+    entry = next(entry for entry in calibrated().board if entry.solver == below_the_median())
     near = round(entry.final + last_digit, 5)
-    assert problems(recalibrated(board=rescored(calibrated(), BELOW_THE_MEDIAN, final=near))) == []
+    assert problems(recalibrated(board=rescored(calibrated(), below_the_median(), final=near))) == []
 
 
 def test_a_solver_that_fails_now_is_named(monkeypatch):
@@ -84,17 +87,17 @@ def test_a_solver_that_fails_now_is_named(monkeypatch):
         from dataclasses import replace
 
         return [
-            replace(run, answer=None, failure="ValueError: no") if run.name == BELOW_THE_MEDIAN else run
+            replace(run, answer=None, failure="ValueError: no") if run.name == below_the_median() else run
             for run in runs(folder, told, names)
         ]
 
     monkeypatch.setattr(rerun, "run_panel", failing)
-    assert problems() == [f"solver {BELOW_THE_MEDIAN} of the board failed: ValueError: no"]
+    assert problems() == [f"solver {below_the_median()} of the board failed: ValueError: no"]
 
 
 def test_a_solver_that_this_version_does_not_have_is_named():
     board = tuple(
-        entry.model_copy(update={"solver": "soft_vote"}) if entry.solver == BELOW_THE_MEDIAN else entry
+        entry.model_copy(update={"solver": "soft_vote"}) if entry.solver == below_the_median() else entry
         for entry in calibrated().board
     )
     assert problems(recalibrated(board=board)) == [

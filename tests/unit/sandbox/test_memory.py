@@ -13,13 +13,17 @@ from sandmill.sandbox import memory
 from sandmill.sandbox.memory import MemoryWatch
 
 MB = 1 << 20
-HOLD = "import ctypes, os, threading, time; x = bytearray(b'1') * (150 << 20); "
+HOLD = "import ctypes, os, threading, time; x = bytearray(b'1') * (150 << 20); os.write(1, b'held'); "
 
 
 @contextmanager
 def running(code: str) -> Iterator[int]:
-    with subprocess.Popen([sys.executable, "-c", f"{HOLD}{code}"], stdin=subprocess.PIPE) as process:
-        time.sleep(1)
+    with subprocess.Popen(
+        [sys.executable, "-c", f"{HOLD}{code}"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout
+        assert process.stdout.read(4) == b"held"
+        time.sleep(0.2)
         yield process.pid
         process.kill()
 

@@ -9,15 +9,24 @@ BASIC = b64encode(f"anybody:{TOKEN}".encode()).decode()
 WRONG_BASIC = b64encode(b"anybody:another token").decode()
 
 
-@pytest.mark.parametrize(
-    "header",
-    ["", TOKEN, f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", "Bearer", f"Basic {WRONG_BASIC}", "Basic ???", "Bearer é"],
+WRONG = (
+    "",
+    TOKEN,
+    f"Bearer {TOKEN}x",
+    f"Bearer {TOKEN[:-1]}",
+    "Bearer",
+    f"Basic {WRONG_BASIC}",
+    "Basic ???",
+    "Bearer é",
 )
+
+
 @pytest.mark.parametrize("path", ["/v1/info", "/v1/runs", "/openapi.json", "/health/../v1/info", "/nothing"])
-def test_without_the_token_nothing_answers(site, header, path):
-    status, body, headers = site.ask("GET", path, headers={"Authorization": header.encode().decode("latin-1")})
-    assert (status, body["detail"]) == (401, "the token is missing or wrong")
-    assert headers["www-authenticate"] == "Bearer"
+def test_without_the_token_nothing_answers(site, path):
+    for header in WRONG:
+        status, body, headers = site.ask("GET", path, headers={"Authorization": header.encode().decode("latin-1")})
+        assert (status, body["detail"]) == (401, "the token is missing or wrong"), header
+        assert headers["www-authenticate"] == "Bearer", header
 
 
 @pytest.mark.parametrize("header", [f"Bearer {TOKEN}", f"bearer {TOKEN}", f"Basic {BASIC}"])

@@ -1,0 +1,85 @@
+"""The tasks of the proof: synthetic ones to learn from and to choose checkpoints on, real ones to be scored on."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.learning.proof_settings import ProofSettings
+from sandmill.errors import InputError, Problem
+from sandmill.learning.executions import Executor
+from sandmill.learning.task_sets import TaskSet, from_folder, from_release
+
+DEVELOPMENT, FINAL = "development", "final"
+
+
+@dataclass(frozen=True)
+class ProofData:
+    """All tasks, and one executor for each use, so that executions are counted apart."""
+
+    training: TaskSet
+    validation: TaskSet
+    development: TaskSet
+    final: TaskSet
+    cache: Path
+    timeout: float
+
+    def learner(self, more: TaskSet | None = None) -> Executor:
+        """Return a new executor of training and validation tasks, whose counts begin at 0.
+
+        Args:
+            more: further training tasks.
+        """
+        tasks = self.training + self.validation
+        return Executor(tasks + more if more else tasks, cache=self.cache, timeout=self.timeout)
+
+    def tester(self) -> Executor:
+        """Return a new executor of the real tables."""
+        return Executor(self.development + self.final, cache=self.cache, timeout=self.timeout)
+
+
+def open_data(settings: ProofSettings) -> ProofData:
+    """Open the release, and write the real tables if no folder of them is given.
+
+    Raises:
+        ReleaseNotFound: there is no such release.
+        InputError: the folder of real tables lacks a part.
+    """
+    cache = settings.to / "cache"
+    training = from_release(settings.release, split="train", replicates=settings.replicates, cache=cache)
+    validation = _validation(settings, cache)
+    real = settings.real or _write_real_tables(settings)
+    parts = {name: _open_part(settings, real / name, cache) for name in (DEVELOPMENT, FINAL)}
+    return ProofData(training, validation, parts[DEVELOPMENT], parts[FINAL], cache, settings.timeout)
+
+
+def _validation(settings: ProofSettings, cache: Path) -> TaskSet:
+    from sandmill.episodes.release import load
+
+    release = load(settings.release)
+    if not settings.validation_tasks or "validation" not in release.tasks["split"].to_list():
+        return TaskSet([])
+    tasks = from_release(release, split="validation", cache=cache)
+    return tasks.select(ids=tasks.ids[: settings.validation_tasks])
+
+
+def _open_part(settings: ProofSettings, folder: Path, cache: Path) -> TaskSet:
+    """Open one part, with the first tables and draws that are asked for."""
+    if not folder.is_dir():
+        expected = f"folders {DEVELOPMENT} and {FINAL} in it"
+        raise InputError("proof", [Problem("--real", f"no folder {folder}", expected)], "Nothing was trained.")
+    tasks = from_folder(folder, cache=cache, workers=2, leave_out_unfit=True)
+    families = list(tasks.families)[: settings.tables or None]
+    draws = {f"d{number}" for number in range(settings.draws)}
+    return tasks.select(families=families, where=lambda task: task.id.rpartition(".")[2] in draws or "." not in task.id)
+
+
+def _write_real_tables(settings: ProofSettings) -> Path:
+    """Write the registered tables, or the first of each part, so that no other ones are measured."""
+    from benchmarks.learning.real_registry import RealSplit, select_tables
+    from benchmarks.learning.real_tables import write_tables
+
+    folder = settings.to / ("real" if not settings.tables else f"real-{settings.tables}")
+    parts: tuple[RealSplit, ...] = ("development", "final")
+    for part in parts:
+        names = [table.name for table in select_tables(part)][: settings.tables or None]
+        write_tables(folder / part, part, settings.draws, names=names)
+    return folder

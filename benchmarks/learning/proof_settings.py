@@ -1,0 +1,134 @@
+"""Settings of the proof: which arms, how many seeds, how many executions, and what is scored."""
+
+from pathlib import Path
+from typing import Literal, get_args
+
+from pydantic import Field, field_validator
+
+from sandmill.learning.policy_settings import GrpoSettings, RejectionSettings, SftSettings
+from sandmill.models.base import Frozen
+from sandmill.models.run import MOST_SECONDS
+
+Arm = Literal["sft", "rejection", "gap", "sparse", "sandmle-paper", "partial-credit-grpo", "baselines"]
+"""`sft` and `rejection`, the reward of a GRPO arm, and all baselines together."""
+
+Control = Literal[
+    "random-reward",
+    "shuffled-facts",
+    "make-classification",
+    "tasks-8",
+    "tasks-64",
+    "tasks-256",
+    "fixed-rows",
+    "easy",
+    "medium",
+    "hard",
+    "mixed",
+    "curriculum",
+]
+ControlChoice = Literal[Control, "all", "none"]
+
+_SMOKE = {"seeds": 1, "updates": 3, "batch_tasks": 4, "group": 4, "sft_steps": 40, "draws": 1, "samples": 1}
+_SMOKE_MORE = {"replicates": 0, "tables": 3, "baseline_executions": 160, "validation_tasks": 2}
+
+
+class ProofSettings(Frozen):
+    """Settings of one run. A unit of work whose settings are unchanged is read from its folder."""
+
+    release: str = "releases/learn"
+    """Release to train on"""
+    to: Path = Path("proof")
+    """Folder for units, results, tables and charts"""
+    real: Path | None = None
+    """Folder with development/ and final/, one folder for each real task; by default they are written to --to"""
+    seeds: int = Field(default=3, ge=1, le=20)
+    """Training seeds. The published table has 5"""
+    arms: tuple[Arm, ...] = ("sft", "rejection", "gap", "baselines")
+    """Arms: sft, rejection, baselines, and GRPO by its reward: gap, sparse, sandmle-paper, partial-credit-grpo"""
+    controls: tuple[ControlChoice, ...] = ("none",)
+    """Controls, each a GRPO arm with reward gap and one change; all or none"""
+    updates: int = Field(default=24, ge=1)
+    """Updates of a GRPO arm"""
+    batch_tasks: int = Field(default=16, ge=1)
+    """Tasks of one update"""
+    group: int = Field(default=8, ge=2)
+    """Scripts for each task of an update"""
+    sft_steps: int = Field(default=240, ge=1)
+    """Optimiser steps on the teacher's scripts, from which all trained arms start"""
+    replicates: int = Field(default=3, ge=0)
+    """Further tasks of each training design, with rows of their own"""
+    validation_tasks: int = Field(default=12, ge=0)
+    """Synthetic tasks of the split `validation` that choose the best checkpoint of GRPO"""
+    draws: int = Field(default=2, ge=1, le=5)
+    """Row draws of each real table"""
+    samples: int = Field(default=2, ge=1)
+    """Scripts for each real task at temperature 1"""
+    tables: int = Field(default=0, ge=0)
+    """Tables of each part at most; 0 means all"""
+    baseline_executions: int = Field(default=0, ge=0)
+    """Scripts that each baseline may run on training tasks; 0 means as many as a trained arm"""
+    timeout: float = Field(default=10.0, gt=0, le=MOST_SECONDS)
+    """Seconds that one script may run"""
+    smoke: bool = False
+    """Two minutes: one seed, three updates, three tables of each part. Its figures mean nothing"""
+
+    @field_validator("arms")
+    @classmethod
+    def _has_a_start(cls, arms: tuple[Arm, ...]) -> tuple[Arm, ...]:
+        """All trained arms start from SFT, so that it is always trained and scored."""
+        return arms if "sft" in arms else ("sft", *arms)
+
+    @property
+    def effective(self) -> "ProofSettings":
+        """These settings, or those of the smoke variant."""
+        return self.model_copy(update={**_SMOKE, **_SMOKE_MORE}) if self.smoke else self
+
+    @property
+    def executions(self) -> int:
+        """Scripts of one trained arm, without validation."""
+        return self.updates * self.batch_tasks * self.group
+
+    @property
+    def baseline_budget(self) -> int:
+        """Scripts that each baseline may run on training tasks."""
+        return self.baseline_executions or self.executions
+
+    @property
+    def rewards(self) -> tuple[str, ...]:
+        """Rewards of the GRPO arms."""
+        return tuple(arm for arm in self.arms if arm not in ("sft", "rejection", "baselines"))
+
+    @property
+    def chosen_controls(self) -> tuple[Control, ...]:
+        """The controls to run."""
+        every: tuple[Control, ...] = get_args(Control)
+        return every if "all" in self.controls else tuple(name for name in every if name in self.controls)
+
+    def sft(self) -> SftSettings:
+        """Return the settings of supervised fine-tuning."""
+        return SftSettings(steps=self.sft_steps)
+
+    def grpo(self) -> GrpoSettings:
+        """Return the settings of GRPO."""
+        return GrpoSettings(
+            updates=self.updates,
+            tasks=self.batch_tasks,
+            samples=self.group,
+            validate_every=max(1, min(8, self.updates // 3)),
+        )
+
+    def rejection_variants(self) -> tuple[RejectionSettings, ...]:
+        """Return variants of rejection fine-tuning with equal executions. The development tables choose one."""
+        many = max(1, self.executions // (2 * self.batch_tasks * self.group))
+        few = max(1, many // 3)
+        steps = max(4, self.sft_steps // many)
+        return (
+            RejectionSettings(rounds=many, tasks=2 * self.batch_tasks, samples=self.group, steps=steps),
+            RejectionSettings(
+                rounds=few,
+                tasks=self.executions // (few * self.group),
+                samples=self.group,
+                steps=max(4, 2 * self.sft_steps // few // 3),
+                keep=0.125,
+            ),
+        )

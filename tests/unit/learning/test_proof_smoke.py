@@ -1,0 +1,30 @@
+"""The smoke variant of the proof: all arms, from a release to a table."""
+
+import pytest
+
+from sandmill.learning.results import read_results
+
+pytestmark = pytest.mark.slow
+
+
+def test_the_smoke_variant_trains_scores_and_reports_and_then_has_nothing_to_do(small_release, tmp_path, capsys):
+    pytest.importorskip("torch")
+    pytest.importorskip("trl")
+    from benchmarks.learning.proof import prove
+    from benchmarks.learning.proof_settings import ProofSettings
+    from benchmarks.learning.sklearn_tasks import write_sklearn_tasks
+
+    for place, part in enumerate(("development", "final")):
+        write_sklearn_tasks(tmp_path / "real" / part, 3, first=3 * place)
+    settings = ProofSettings(release=small_release, real=tmp_path / "real", to=tmp_path / "proof", smoke=True)
+    prove(settings)
+    rows = read_results(tmp_path / "proof" / "results.parquet")
+    arms = {row.arm for row in rows}
+    assert {"sft", "sft-best-temperature", "rejection", "grpo-gap", "best-single", "portfolio-3"} <= arms
+    assert {row.source for row in rows} == {"development", "final"}
+    assert any(row.valid for row in rows if row.arm == "best-single")
+    first = capsys.readouterr().out
+    assert "Registered contrast: grpo-gap" in first
+    table = (tmp_path / "proof" / "table.md").read_bytes()
+    prove(settings)
+    assert (tmp_path / "proof" / "table.md").read_bytes() == table
