@@ -1,5 +1,6 @@
 """What the commands for the papers' claims train and measure with: tasks, start policies, scores."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -145,8 +146,13 @@ class Bench:
 
 
 def some(tasks: Sequence[LearningTask], number: int) -> list[LearningTask]:
-    """Return at most this many tasks. The choice depends on their ids alone."""
-    return sorted(tasks, key=lambda task: sha256(task.id.encode()).digest())[:number]
+    """Return at most this many tasks: one of each family, then another of each. Ids alone decide among them."""
+    seen: Counter[str] = Counter()
+    ordered = []
+    for task in sorted(tasks, key=lambda task: sha256(task.id.encode()).digest()):
+        ordered.append((seen[task.family], task))
+        seen[task.family] += 1
+    return [task for _, task in sorted(ordered, key=lambda one: one[0])][:number]
 
 
 def draft_prompts(bench: Bench) -> Draw:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from sandmill.errors import InputError, Problem
+from sandmill.errors import InputError, Problem, SandmillError
 from sandmill.learning.results import Scored, merge, read_results, write_atomically, write_results
 from sandmill.learning.statistics import Interval, Value, gap, mean_of, relative_gain
 
@@ -79,7 +79,11 @@ def parse(
         f"python -m benchmarks.learning.{name}", description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--release", default="releases/tables", help="reference of the release to train on")
-    parser.add_argument("--real", type=Path, help="folder of real tables; without it, held-out tasks of the release")
+    parser.add_argument(
+        "--real",
+        type=Path,
+        help="folder that benchmarks.learning.real_tables wrote; without it, held-out tasks of the release",
+    )
     parser.add_argument("--seeds", type=int, default=3, help="training seeds of each arm (default: %(default)s)")
     parser.add_argument("--updates", type=int, default=updates, help="updates of each training (default: %(default)s)")
     parser.add_argument("--tasks", type=int, default=tasks, help="training tasks at most (default: %(default)s)")
@@ -115,7 +119,7 @@ def run(main: Callable[[], None]) -> None:
     warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
     try:
         main()
-    except InputError as error:
+    except SandmillError as error:
         print(error, file=sys.stderr)
         sys.exit(2)
 

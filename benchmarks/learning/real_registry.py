@@ -19,7 +19,16 @@ RealSplit: TypeAlias = Literal["development", "final"]
 _M, _T = MetricName, TargetKind
 METRICS: Mapping[TargetKind, tuple[MetricName, ...]] = MappingProxyType(
     {
-        _T.BINARY: (_M.ROC_AUC, _M.ROC_AUC, _M.LOG_LOSS, _M.ROC_AUC, _M.F1, _M.ROC_AUC, _M.LOG_LOSS, _M.MCC),
+        _T.BINARY: (
+            _M.ROC_AUC,
+            _M.ROC_AUC,
+            _M.LOG_LOSS,
+            _M.ROC_AUC,
+            _M.BALANCED_ACCURACY,
+            _M.ROC_AUC,
+            _M.LOG_LOSS,
+            _M.MCC,
+        ),
         _T.MULTICLASS: (_M.ACCURACY, _M.LOG_LOSS, _M.F1_MACRO),
         _T.REGRESSION: (_M.RMSE, _M.MAE),
         _T.COUNT: (_M.RMSLE, _M.MAE, _M.POISSON_DEVIANCE),

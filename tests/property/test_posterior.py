@@ -17,7 +17,7 @@ from sandmill.rng import Streams
 from tests.designs import SECRET, TASKS, make_spec
 from tests.mechanisms import LINKS, doubtful, gapped, noise_of
 
-ROWS = 16_000
+ROWS = 10_000
 LIMIT = 4.5
 """Standard errors: of some thousand comparisons none should be further off."""
 MAKERS = {"gapped": gapped, "doubtful": doubtful}

@@ -1,5 +1,6 @@
-"""The error of a missing extra."""
+"""Imports of torch and the packages around it, and the error of a missing extra."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,9 +11,12 @@ from sandmill.errors import InputError, Problem
 def require_learning() -> Iterator[None]:
     """Import torch and the packages around it, and name the extra if one is missing.
 
+    The first import of huggingface_hub decides whether trainers report their use to its servers. They do not.
+
     Raises:
         InputError: if a package cannot be found.
     """
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     try:
         yield
     except ModuleNotFoundError as error:

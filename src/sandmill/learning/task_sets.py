@@ -231,11 +231,9 @@ def from_folder(
     """
     from sandmill.learning.table_folders import open_folder
 
-    place = default_cache(cache)
+    place, source = default_cache(cache), folder.resolve().name
     known = FactCache(place)
     return TaskSet(
-        LearningTask(
-            one.task, known.facts_of(one.digest, one.task.public, one.facts), one.family, folder.name, one.digest
-        )
+        LearningTask(one.task, known.facts_of(one.digest, one.task.public, one.facts), one.family, source, one.digest)
         for one in open_folder(folder, place, workers, on_progress, leave_out=leave_out_unfit)
     )

@@ -86,11 +86,13 @@ def _columns(approach: Approach, known: Mapping[str, str]) -> list[str]:
         names += ["read.dictionary", "sites.dictionary"]
     if known.get("units") == "yes":
         names += ["text_numbers.units"]
-    if known.get("text") == "yes":
-        names += ["texts.find", *approach.texts, "texts.drop"]
     if known.get("dates") != "no":
         names += ["dates.find", *approach.dates, "dates.drop"]
-    return [*names, *approach.derived]
+    # Columns are derived before texts give dozens of numbers, since pairs of these would take minutes.
+    names += approach.derived
+    if known.get("text") == "yes":
+        names += ["texts.find", *approach.texts, "texts.drop"]
+    return names
 
 
 def _preparing(approach: Approach, form: Form) -> list[str]:

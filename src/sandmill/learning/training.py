@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sandmill.errors import InputError, Problem
+from sandmill.fingerprint import fingerprint
 from sandmill.learning import grpo, rejection, sft
 from sandmill.learning.curves import CURVES_FILE, CurveRow, read_curves, write_curves
 from sandmill.learning.extras import require_learning
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from sandmill.learning.task_sets import LearningTask
 
 REQUEST_FILE, RESULT_FILE, CHART_FILE = "request.json", "result.json", "curves.svg"
+WORDS_FILE = "words.sha256"
+"""Hash of the vocabulary of the policy."""
 
 
 class Trained(Frozen):
@@ -125,6 +128,7 @@ def run_training(training: Training, listen: Callable[[CurveRow], None], explain
         save(folder / CHECKPOINT)
         return conclude(training, found, messages)
     policy = _start(request)
+    _require_words(policy, folder)
     taught: list[CurveRow] = []
     more: list[CurveRow] = []
     if request.method == "sft" or request.start is None:
@@ -229,6 +233,16 @@ def _start(request: TrainRequest) -> MicroPolicy:
     if request.start is not None:
         return MicroPolicy.load(request.start)
     return MicroPolicy.create(load_language(), request.seed)
+
+
+def _require_words(policy: MicroPolicy, folder: Path) -> None:
+    """Refuse checkpoints of a policy with other words: the numbers of its tokens mean something else."""
+    digest, path = fingerprint({"words": policy.tokenizer.get_vocab()}), folder / WORDS_FILE
+    if not path.is_file():
+        write_file(path, digest + "\n")
+    elif path.read_text(encoding="utf-8").strip() != digest:
+        problem = Problem(str(folder), "checkpoints with other facts or fragments", "those of this version of sandmill")
+        raise InputError("train", [problem], "Nothing was trained. Give another folder with --to.")
 
 
 def _summary(request: TrainRequest, rows: Sequence[CurveRow]) -> str:

@@ -2,11 +2,14 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import polars as pl
 import pytest
 
-from benchmarks.learning import claims
+from benchmarks.learning import claims, improvement
+from benchmarks.learning.claim_bench import some
 from benchmarks.learning.claims import ArmResult, ClaimRequest, publish, run_arms
 from sandmill.errors import InputError
 from sandmill.learning.results import Scored
@@ -88,3 +91,20 @@ def test_bad_numbers_are_refused_together(capsys: pytest.CaptureFixture[str]) ->
     with pytest.raises(InputError) as caught:
         claims.parse("toy", "doc", ["--seeds", "0", "--updates", "0"], updates=3)
     assert {problem.where for problem in caught.value.problems} == {"--seeds", "--updates"}
+
+
+def test_a_choice_of_tasks_takes_one_of_each_family_first() -> None:
+    tasks: Any = [SimpleNamespace(id=f"{name}.d{draw}", family=name) for name in "abcde" for draw in range(5)]
+    assert {task.family for task in some(tasks, 5)} == set("abcde")
+    assert some(tasks[::-1], 7) == some(tasks, 7)
+    assert len(some(tasks, 99)) == 25
+
+
+def test_a_release_that_does_not_exist_ends_with_one_message(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--release", str(tmp_path / "none"), "--to", str(tmp_path / "out"), "--cache", str(tmp_path)]
+    with pytest.raises(SystemExit) as caught:
+        claims.run(lambda: improvement.main(arguments))
+    assert caught.value.code == 2
+    assert "none" in capsys.readouterr().err

@@ -226,6 +226,7 @@ print(policy.sample([tasks[0].facts], n=3, seed=0))
 """
 
 
+@pytest.mark.timeout(900)
 def test_a_training_that_was_killed_gives_the_same_curve_and_policy(taught, tmp_path):
     def train(folder, last):
         arguments = [str(REPOSITORY / "tests"), str(taught[0]), str(tmp_path / folder), str(last)]

@@ -7,6 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from sandmill.errors import InputError
+from sandmill.learning import training
 from sandmill.learning.batch_figures import figures_of, gap_of, validate
 from sandmill.learning.checkpoints import MARK, Progress, drop_older, latest_checkpoint, mark_complete
 from sandmill.learning.collapse import find_collapse
@@ -269,6 +270,20 @@ def test_the_folder_of_another_request_is_refused(tmp_path):
         find_finished(other, settings)
     assert [problem.where for problem in caught.value.problems] == ["--seed", "--updates"]
     assert json.loads((settings.to / REQUEST_FILE).read_text())["seed"] == request.seed
+
+
+def test_checkpoints_of_a_policy_with_other_words_are_refused(tmp_path):
+    class Words:
+        def __init__(self, words):
+            self.tokenizer, self.words = self, words
+
+        def get_vocab(self):
+            return self.words
+
+    training._require_words(Words({"a": 0, "b": 1}), tmp_path)
+    training._require_words(Words({"b": 1, "a": 0}), tmp_path)
+    with pytest.raises(InputError, match="other facts or fragments"):
+        training._require_words(Words({"a": 1, "b": 0}), tmp_path)
 
 
 def test_a_folder_with_other_files_is_refused(tmp_path):

@@ -23,6 +23,7 @@ from sandmill.pipeline.rerun import rerun_task
 from sandmill.pipeline.shard import Progress, Shard, ShardBuild
 from sandmill.pipeline.verify import LUCK
 from sandmill.pipeline.workers import WorkerLost
+from sandmill.store.release import load
 from tests.designs import SECRET, make_seed
 from tests.toy_kind import JOINED
 from tests.unit.pipeline.inline import InlineBatch
@@ -47,18 +48,14 @@ class Inline:
 
 
 def plan() -> ShardPlan:
-    seeds = (
-        make_seed(*BINARY),
-        make_seed(*UNKNOWN),
-        make_seed(TargetKind.REGRESSION, MetricName.RMSE).model_copy(update=CHEAP),
-    )
+    cheap = make_seed(TargetKind.REGRESSION, MetricName.RMSE).model_copy(update=CHEAP)
+    seeds = (cheap, cheap.model_copy(update={"id": "joined-too"}), make_seed(*UNKNOWN))
     request = BuildRequest(name="d", tasks=len(seeds), seed=8, mix={"hard": 1.0}, replicates=2)
     build = plan_build(request, SeedIntake(supported=seeds))
     named = {"dataset": "r/d", "shard_size": 10, "code": "c", "secret_id": "s"}
     return plan_shards(build, plan_slots(build), **named)[0]
 
 
-BINARY = (TargetKind.BINARY, MetricName.ROC_AUC)
 UNKNOWN = (TargetKind.RANKING, MetricName.MAP_AT_K)
 CHEAP = {
     "id": "joined",
@@ -148,13 +145,19 @@ def test_a_pulled_task_proves_itself_again():
     assert rerun_task(task.package, task.record, SECRET) == []
 
 
-def test_a_task_is_measured_beside_its_board():
-    for task in made().tasks:
-        measured = task.record.calibration
-        if not task.record.spec.kind.shows_columns:
-            assert (measured.informed, measured.lifts) == (None, ())
-            continue
-        assert {lift.skill for lift in measured.lifts} == set(skills_of(task.record.spec))
+def test_a_task_without_columns_of_a_design_is_not_measured_beside_its_board():
+    assert not any(task.record.spec.kind.shows_columns for task in made().tasks)
+    assert {task.record.calibration.informed for task in made().tasks} == {None}
+    assert {task.record.calibration.lifts for task in made().tasks} == {()}
+
+
+def test_a_table_is_measured_beside_its_board(small_release):
+    release = load(small_release)
+    for task_id in release.task_ids:
+        record = release.record(task_id)
+        measured = record.calibration
+        assert record.spec.kind.shows_columns
+        assert {lift.skill for lift in measured.lifts} == set(skills_of(record.spec))
         assert measured.solve_rate is not None
         assert measured.solve_rate.low <= measured.solve_rate.value <= measured.solve_rate.high
         assert measured.informed is not None
@@ -203,12 +206,13 @@ def test_progress_is_told_for_every_verified_task():
     assert told[-1].filled == 2
 
 
-def test_a_worker_that_is_lost_costs_one_attempt():
+@pytest.mark.parametrize("seed_id", ["ranking-map-at-k", pytest.param("joined", marks=pytest.mark.slow)])
+def test_a_worker_that_is_lost_costs_one_attempt(seed_id):
     class Losing(Inline):
         lost = False
 
         def perform(self, function, job):
-            if function is run_attempt and job.attempt.slot.seed.id == "joined" and not self.lost:
+            if function is run_attempt and job.attempt.slot.seed.id == seed_id and not self.lost:
                 self.lost = True
                 return WorkerLost("the worker process ended (SIGKILL)")
             return super().perform(function, job)
@@ -216,4 +220,6 @@ def test_a_worker_that_is_lost_costs_one_attempt():
     shard = ShardBuild(plan(), SECRET, "c", {}, Losing()).run()
     assert {task.record.lineage.slot for task in shard.tasks} == {task.record.lineage.slot for task in made().tasks}
     (lost,) = [rejection for rejection in shard.rejections if "SIGKILL" in rejection.traceback]
+    assert [slot.path[0].outcome for slot in shard.slots if slot.slot == lost.slot] == ["internal_error"]
+    assert all(slot.attempts > 1 for slot in shard.slots if slot.slot == lost.slot)
     assert (lost.stage, lost.reason, lost.detail) == (Stage.CALIBRATE, "internal_error", "WorkerLost")
