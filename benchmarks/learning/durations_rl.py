@@ -131,7 +131,7 @@ def _table(found: Mapping[str, Mapping[int, ArmResult]], rows: Mapping[str, list
         curves = [result.curve for result in found[name].values()]
         elapsed = np.mean([curve[-1]["elapsed"] for curve in curves]) if curves and curves[0] else 0.0
         dropped = np.mean(
-            [one["dropped"] / (one["dropped"] + one["collected"]) for curve in curves for one in curve] or [0]
+            [one["dropped"] / max(1.0, one["dropped"] + one["collected"]) for curve in curves for one in curve] or [0]
         )
         lines.append(
             (

@@ -18,6 +18,7 @@ from benchmarks.learning import claims
 from sandmill.adapters.answers import HOW_TO_ANSWER
 from sandmill.errors import InputError, Problem
 from sandmill.learning.extras import require_learning
+from sandmill.learning.folders import replace_folder
 from sandmill.learning.language import load_language
 from sandmill.learning.task_sets import LearningTask, from_release
 from sandmill.learning.teacher import teacher_scripts
@@ -83,8 +84,9 @@ def load_plain(weights: Path, folder: Path) -> tuple[Any, Any]:
             if hasattr(owner, name):
                 delattr(owner, name)
         model.is_quantized = False
-        AutoTokenizer.from_pretrained(**source).save_pretrained(folder)
-        model.save_pretrained(folder)
+        with replace_folder(folder) as written:
+            AutoTokenizer.from_pretrained(**source).save_pretrained(written)
+            model.save_pretrained(written)
     return AutoModelForCausalLM.from_pretrained(str(folder)), AutoTokenizer.from_pretrained(str(folder))
 
 

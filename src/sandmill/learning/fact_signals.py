@@ -102,7 +102,7 @@ def _features(table: FactTable) -> Floats:
     spread = matrix.std(axis=0)
     matrix, spread = matrix[:, spread > 1e-9], spread[spread > 1e-9]
     # A sentinel or an outlier must not hide what the other cells say.
-    return np.clip((matrix - matrix.mean(axis=0)) / spread, -4, 4)
+    return np.asarray(np.clip((matrix - matrix.mean(axis=0)) / spread, -4, 4), dtype=np.float64)
 
 
 def _numbers(table: FactTable) -> Iterator[Floats]:
