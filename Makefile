@@ -13,7 +13,7 @@ DEMO_KINDS := table=0.3336,table_keys=0.0833,json_rows=0.0833,text_dated=0.0833,
 PREFECT_API_URL ?= http://127.0.0.1:$(PORT)/api
 SERVER := PREFECT_API_URL=$(PREFECT_API_URL) $(RUN)/prefect
 
-.PHONY: help setup agent-env demo demo-llm test test-slow test-llm test-clients learn lint schemas server deploy worker clean
+.PHONY: help setup agent-env demo demo-llm test test-slow test-llm test-clients learn lint schemas serve stop server deploy worker clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -75,6 +75,12 @@ test-clients: agent-env  ## Check exports and adapters with the real packages of
 
 schemas: setup  ## Write schemas/ again from the models
 	@$(RUN)/python -m sandmill.schemas schemas
+
+serve: setup  ## Start server and worker in the background, deploy, and print the address (PORT=4200)
+	@$(RUN)/python -m flows.run_services start --port $(PORT)
+
+stop:  ## End the server and the worker that make serve started
+	@$(RUN)/python -m flows.run_services stop
 
 server: setup  ## Run a local Prefect server with its UI (PORT=4200)
 	@PREFECT_UI_API_URL=http://127.0.0.1:$(PORT)/api $(RUN)/prefect server start --port $(PORT)

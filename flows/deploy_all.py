@@ -12,12 +12,14 @@ from tasks.deployments import keep_schedules
 
 DEPLOY = (sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all")
 
+FLOWS = ("build-release", "audit-release", "refresh-curriculum")
+
 
 def main() -> int:
     """Run `prefect deploy --all`; give its exit code."""
     os.environ.setdefault("SANDMILL_CLONE", str(Path.cwd()))
     try:
-        with keep_schedules("build-release"):
+        with keep_schedules(FLOWS):
             return subprocess.run(DEPLOY, check=False).returncode
     except TransportError as error:
         where = PREFECT_API_URL.value()

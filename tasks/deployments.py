@@ -1,6 +1,6 @@
 """Keep deployments and schedules as active or inactive as operators left them, whenever they are deployed again."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from prefect.client.orchestration import SyncPrefectClient, get_client
@@ -11,20 +11,20 @@ from prefect.client.schemas.responses import DeploymentResponse
 
 
 @contextmanager
-def keep_schedules(flow: str) -> Iterator[None]:
-    """Put back which deployments and schedules of a flow are active, also if the block fails.
+def keep_schedules(flows: Collection[str]) -> Iterator[None]:
+    """Put back which deployments and schedules of these flows are active, also if the block fails.
 
     `prefect deploy` resumes a paused deployment, sets every schedule that prefect.yaml names to the `active` written
     there, and deletes schedules that were added by hand. What prefect.yaml says of times and parameters still arrives.
     A schedule that did not exist before the block keeps the `active` of prefect.yaml.
     """
-    of_flow = FlowFilter.model_validate({"name": {"any_": [flow]}})
+    of_flows = FlowFilter.model_validate({"name": {"any_": list(flows)}})
     with get_client(sync_client=True) as client:
-        before = client.read_deployments(flow_filter=of_flow)
+        before = client.read_deployments(flow_filter=of_flows)
         try:
             yield
         finally:
-            after = {deployment.id: deployment for deployment in client.read_deployments(flow_filter=of_flow)}
+            after = {deployment.id: deployment for deployment in client.read_deployments(flow_filter=of_flows)}
             for old in before:
                 if old.id in after:
                     _restore(client, old, after[old.id])

@@ -11,6 +11,7 @@ from prefect.runtime import deployment as this_deployment
 from pydantic import BeforeValidator, ConfigDict, ValidationInfo
 
 from sandmill.learning.training_request import TrainRequest, TrainSettings
+from sandmill.models.operations import AuditRequest, RefreshRequest
 from sandmill.models.request import BuildRequest, RunSettings
 
 
@@ -27,6 +28,22 @@ class PartialRequest(BuildRequest):
     """The request as the run form and the server check it: the deployment may supply any field."""
 
     model_config = ConfigDict(title="BuildRequest", json_schema_extra=lambda schema: schema.pop("required", None))
+
+
+class PartialAudit(AuditRequest):
+    """The request of an audit as the run form checks it."""
+
+    model_config = ConfigDict(title="AuditRequest", json_schema_extra=lambda schema: schema.pop("required", None))
+
+
+class PartialRefresh(RefreshRequest):
+    """The request of a refresh as the run form checks it."""
+
+    model_config = ConfigDict(title="RefreshRequest", json_schema_extra=lambda schema: schema.pop("required", None))
+
+
+AuditOf = Annotated[AuditRequest, BeforeValidator(_fill_from_deployment, json_schema_input_type=PartialAudit)]
+RefreshOf = Annotated[RefreshRequest, BeforeValidator(_fill_from_deployment, json_schema_input_type=PartialRefresh)]
 
 
 class PartialTraining(TrainRequest):

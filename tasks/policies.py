@@ -4,13 +4,13 @@ from typing import Any
 
 from prefect.cache_policies import NO_CACHE
 
-from sandmill.errors import BudgetExceeded, InputError, LeakyRelease, MixMissed
+from sandmill.errors import BudgetExceeded, InputError, IntegrityError, LeakyRelease, MixMissed, SandboxUnavailable
 
 PLAIN: dict[str, Any] = {"cache_policy": NO_CACHE}
 """For quick tasks without IO: no retries. The store's finished shards are the only cache."""
 
 
-VERDICTS = (InputError, BudgetExceeded, LeakyRelease, MixMissed)
+VERDICTS = (InputError, BudgetExceeded, IntegrityError, LeakyRelease, MixMissed, SandboxUnavailable)
 """Errors that equal input raises every time."""
 
 

@@ -11,15 +11,17 @@ from prefect.states import Cancelled, Completed
 
 from sandmill.models.plan import BuildPlan, ShardRef
 from sandmill.models.request import RunSettings
-from sandmill.pipeline.publishing import Publication, publish_release
+from sandmill.pipeline.publishing import KeptTasks, Publication, publish_release
 from tasks.building import suites
 from tasks.policies import STORED
 
 
 @task(name="publish version", **STORED)
-def publish_version(plan: BuildPlan, shards: list[ShardRef], settings: RunSettings) -> Publication:
+def publish_version(
+    plan: BuildPlan, shards: list[ShardRef], settings: RunSettings, kept: KeptTasks | None = None
+) -> Publication:
     """Publish the next version, or name the one whose content is equal."""
-    return publish_release(plan, shards, settings, suites())
+    return publish_release(plan, shards, settings, suites(), kept)
 
 
 @task(name="name version", **STORED)

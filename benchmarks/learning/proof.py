@@ -3,12 +3,14 @@
 Run from the repository root: python -m benchmarks.learning.proof --help.
 """
 
+import signal
 import sys
 import time
 from collections.abc import Mapping
 
 from benchmarks.learning.proof_settings import ProofSettings
 from sandmill.cli.arguments import parse_models
+from sandmill.cli.ending import end_at_once
 from sandmill.cli.screen import open_console
 from sandmill.errors import SandmillError, count
 from sandmill.report import to_rich
@@ -64,7 +66,8 @@ def prove(settings: ProofSettings) -> None:
 
 
 def main() -> int:
-    """Run the proof from the command line."""
+    """Run the proof from the command line. Complete units survive an interruption."""
+    signal.signal(signal.SIGINT, end_at_once)
     try:
         (settings,) = parse_models(sys.argv[1:], PROGRAMME, DESCRIPTION, EXAMPLES, ProofSettings)
         prove(settings)

@@ -19,6 +19,7 @@ from prefect.client.schemas.schedules import CronSchedule
 from prefect.flows import load_flow_from_entrypoint
 from prefect.utilities.schema_tools.validation import validate
 
+from sandmill.models.operations import AuditRequest, RefreshRequest
 from sandmill.models.request import BuildRequest, RunSettings
 from tests.releases import REPOSITORY
 
@@ -26,6 +27,8 @@ FLOWS = REPOSITORY / "flows"
 TEXT = (REPOSITORY / "prefect.yaml").read_text()
 RAW: dict[str, Any] = yaml.safe_load(TEXT)
 DEPLOYMENTS: dict[str, dict[str, Any]] = {raw["name"]: raw for raw in RAW["deployments"]}
+
+REQUESTS = {"build-release": BuildRequest, "audit-release": AuditRequest, "refresh-curriculum": RefreshRequest}
 
 deployed = pytest.mark.parametrize("raw", DEPLOYMENTS.values(), ids=DEPLOYMENTS)
 
@@ -45,8 +48,8 @@ def test_the_file_says_nothing_that_prefect_would_silently_ignore():
         assert all(schedule.keys() <= RawScheduleConfig.model_fields.keys() for schedule in raw.get("schedules", ()))
 
 
-def test_there_is_a_demo_and_a_nightly():
-    assert set(DEPLOYMENTS) == {"demo", "nightly"}
+def test_there_is_a_deployment_for_each_kind_of_work():
+    assert set(DEPLOYMENTS) == {"demo", "nightly-release", "weekly-audit", "refresh-curriculum"}
 
 
 @deployed
@@ -61,9 +64,9 @@ def test_the_parameters_are_what_the_flow_takes(raw):
     flow = load_flow_from_entrypoint(raw["entrypoint"])
     assert validate(raw["parameters"], flow.parameters.model_dump()) == []
     taken = flow.validate_parameters(raw["parameters"])
-    assert type(taken["request"]) is BuildRequest
-    assert type(taken["settings"]) is RunSettings
-    assert "workers" not in raw["parameters"]["settings"], "how many processes there are is the worker's own to say"
+    assert type(taken["request"]) is REQUESTS[flow.name]
+    assert type(taken.get("settings", RunSettings())) is RunSettings
+    assert "workers" not in raw["parameters"].get("settings", {}), "the worker says how many processes there are"
 
 
 def test_a_wrong_parameter_would_be_found():
@@ -79,8 +82,9 @@ def test_the_demo_is_the_one_of_the_makefile():
     assert "schedules" not in DEPLOYMENTS["demo"]
 
 
-def test_the_nightly_waits_for_an_operator_and_never_runs_twice_at_once():
-    nightly = DEPLOYMENTS["nightly"]
+@pytest.mark.parametrize("name", ["nightly-release", "weekly-audit"])
+def test_what_is_scheduled_waits_for_an_operator_and_never_runs_twice_at_once(name):
+    nightly = DEPLOYMENTS[name]
     (schedule,) = nightly["schedules"]
     assert CronSchedule(cron=schedule["cron"], timezone=schedule["timezone"]).timezone == "UTC"
     assert schedule["active"] is False
@@ -126,3 +130,26 @@ def test_a_flow_file_is_not_named_as_a_module_that_it_would_hide(stem):
     assert PathFinder.find_spec(stem, elsewhere) is None
     assert stem not in sys.stdlib_module_names
     assert "_" in stem
+
+
+@pytest.mark.parametrize("name", ["refresh-curriculum", "weekly-audit"])
+def test_every_field_of_a_run_form_is_typed_and_described(name):
+    schema = load_flow_from_entrypoint(DEPLOYMENTS[name]["entrypoint"]).parameters.model_dump()
+    definitions = schema["definitions"]
+    assert definitions
+    for model in definitions.values():
+        for field, facts in model.get("properties", {}).items():
+            assert facts.get("description"), field
+            assert facts.keys() & {"type", "anyOf", "allOf", "$ref"}, field
+
+
+def test_what_looks_after_nightly_releases_looks_at_the_dataset_that_they_make():
+    nightly = DEPLOYMENTS["nightly-release"]["parameters"]
+    made = f"{nightly['settings']['root']}/{nightly['request']['name']}"
+    assert DEPLOYMENTS["weekly-audit"]["parameters"]["request"]["release"] == made
+
+
+def test_the_schedules_of_all_flows_are_kept():
+    from flows.deploy_all import FLOWS
+
+    assert {load_flow_from_entrypoint(raw["entrypoint"]).name for raw in DEPLOYMENTS.values()} == set(FLOWS)

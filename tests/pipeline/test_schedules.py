@@ -115,7 +115,7 @@ def test_a_schedule_that_is_on_obtains_runs_and_the_nightly_that_is_off_obtains_
     options = ("--name", "often", "--pool", "sandmill", "--cron", "*/5 * * * *", "--params", parameters)
     deployed.prefect("deploy", entrypoint, *options)
     assert _wait_until(lambda: deployed.scheduled("often") > 0, SCHEDULER_S), deployed.log.read_text()
-    assert deployed.scheduled("nightly") == 0
+    assert deployed.scheduled("nightly-release") == 0
     assert deployed.scheduled("demo") == 0
     log = deployed.log.read_text()
     assert "bulk DML" not in log
@@ -123,7 +123,7 @@ def test_a_schedule_that_is_on_obtains_runs_and_the_nightly_that_is_off_obtains_
 
 
 def test_deploying_twice_changes_nothing(deployed):
-    nightly = deployed.deployment("nightly")
+    nightly = deployed.deployment("nightly-release")
     (schedule,) = nightly["schedules"]
     assert (schedule["active"], schedule["schedule"]["timezone"]) == (False, "UTC")
     assert nightly["global_concurrency_limit"]["limit"] == 1
@@ -131,16 +131,16 @@ def test_deploying_twice_changes_nothing(deployed):
         {"prefect.deployments.steps.set_working_directory": {"directory": str(REPOSITORY)}}
     ]
     deployed.deploy()
-    again = deployed.deployment("nightly")
+    again = deployed.deployment("nightly-release")
     assert (again["id"], again["parameters"]) == (nightly["id"], nightly["parameters"])
     assert [entry["active"] for entry in again["schedules"]] == [False]
 
 
 def test_deploying_again_keeps_what_operators_switched_on_and_brings_what_the_file_changed(deployed, tmp_path):
-    (schedule,) = deployed.deployment("nightly")["schedules"]
-    deployed.prefect("deployment", "schedule", "resume", "build-release/nightly", schedule["id"])
+    (schedule,) = deployed.deployment("nightly-release")["schedules"]
+    deployed.prefect("deployment", "schedule", "resume", "build-release/nightly-release", schedule["id"])
     by_hand = ("--cron", "30 5 * * 1", "--timezone", "UTC", "--no-active")
-    deployed.prefect("deployment", "schedule", "create", "build-release/nightly", *by_hand)
+    deployed.prefect("deployment", "schedule", "create", "build-release/nightly-release", *by_hand)
     httpx.post(f"{deployed.api}/deployments/{deployed.deployment('demo')['id']}/pause_deployment").raise_for_status()
     for folder in ("flows", "tasks", "expectations"):
         shutil.copytree(REPOSITORY / folder, tmp_path / folder)
@@ -148,13 +148,13 @@ def test_deploying_again_keeps_what_operators_switched_on_and_brings_what_the_fi
     (tmp_path / "prefect.yaml").write_text(text.replace("0 2 * * *", "0 3 * * *").replace("tasks: 100", "tasks: 101"))
 
     deployed.deploy(tmp_path)
-    nightly = deployed.deployment("nightly")
+    nightly = deployed.deployment("nightly-release")
     states = {entry["schedule"]["cron"]: entry["active"] for entry in nightly["schedules"]}
     assert states == {"0 3 * * *": True, "30 5 * * 1": False}
     assert nightly["parameters"]["request"]["tasks"] == 101
     assert deployed.deployment("demo")["paused"]
     deployed.deploy()
-    nightly = deployed.deployment("nightly")
+    nightly = deployed.deployment("nightly-release")
     assert {entry["schedule"]["cron"]: entry["active"] for entry in nightly["schedules"]} == {
         "0 2 * * *": True,
         "30 5 * * 1": False,

@@ -35,11 +35,10 @@ def curriculum(
     A rollout solves a task with bronze or better. The frontier are the tasks that some rollouts solve and some do not.
     Tasks whose rewards differ within the rollouts of one folder are marked too, since GRPO also learns from those.
     """
-    from sandmill.cli.rollout_setup import check_release
     from sandmill.episodes.release import load
     from sandmill.report.curriculum import make_curriculum
     from sandmill.store.files import Store
-    from sandmill.store.places import read_places
+    from sandmill.store.places import check_release, read_places
     from sandmill.store.rollouts import RolloutFolder
 
     refuse_options(

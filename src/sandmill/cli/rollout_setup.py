@@ -15,7 +15,7 @@ from sandmill.models.rollout import Rollout
 from sandmill.models.rollout_record import RolloutSettings, TaskPlace
 from sandmill.models.run import RunLimits
 from sandmill.store.files import Store
-from sandmill.store.places import read_places
+from sandmill.store.places import check_release, read_places
 from sandmill.store.rollouts import RolloutFolder
 
 if TYPE_CHECKING:
@@ -128,22 +128,6 @@ def _open_parents(release: Release, parents: str | None) -> tuple[Sequence[Rollo
     rollouts = sorted((record.rollout for record in folder.records()), key=lambda one: (one.task_id, one.sample))
     scripts = [[one.task_id, one.sample, *(step.code for step in one.steps)] for one in rollouts]
     return rollouts, fingerprint(scripts)
-
-
-def check_release(release: Release, folders: Sequence[RolloutFolder]) -> None:
-    """Refuse rollouts of another release.
-
-    Raises:
-        InputError: lists every folder that holds no rollouts of this version.
-    """
-    problems = []
-    for folder in folders:
-        made = folder.require().release
-        if made != release.version:
-            hint = f"If it is of the same dataset, name the version: {release.store.root}@{made}"
-            problems.append(Problem(folder.store.root, f"rollouts of {made}", f"rollouts of {release.version}", hint))
-    if problems:
-        raise InputError(release.ref, problems)
 
 
 def open_client(

@@ -136,10 +136,24 @@ def summarize_build(plan: BuildPlan, shards: Sequence[ShardRef], settings: RunSe
     return summary
 
 
+class KeptTasks(Frozen):
+    """Tasks of an earlier version that the next one takes over."""
+
+    version: str
+    shards: tuple[ShardRef, ...]
+    tasks: int
+
+
 def publish_release(
-    plan: BuildPlan, shards: Sequence[ShardRef], settings: RunSettings, suites: Mapping[str, bytes]
+    plan: BuildPlan,
+    shards: Sequence[ShardRef],
+    settings: RunSettings,
+    suites: Mapping[str, bytes],
+    kept: KeptTasks | None = None,
 ) -> Publication:
-    """Publish the tasks of the shards as the next version, unless a version of equal content exists.
+    """Publish the tasks of the shards, and those that are kept, as the next version.
+
+    A version of equal content is not published again.
 
     Raises:
         BudgetExceeded: if more than 1 % of the attempts failed in our own code, or more than a fifth of the slots
@@ -147,6 +161,7 @@ def publish_release(
         MixMissed: if the settings are strict and a band got fewer slots than were asked for. Nothing is published.
         LeakyRelease: if names and texts give the roles of columns away. Nothing is published.
     """
+    shards = [*(kept.shards if kept else ()), *shards]
     store, summary = open_dataset(plan, settings), summarize_build(plan, shards, settings)
     require_few_internal_errors(summary, store)
     require_filled(summary, plan.request.tasks)
@@ -161,8 +176,9 @@ def publish_release(
     seeds = {"used": plan.seeds, "set_aside": plan.unsupported, "notes": plan.notes, "skipped": plan.skipped}
     guessing, funnel = check_guessing(summary.specs.values()), summary.counts.funnel()
     request = plan.request.model_dump(mode="json", exclude={"seeds"})
+    overview = summary.overview.overview(request, kept.version if kept else "", kept.tasks if kept else 0)
     reports = {
-        BUILD_REPORT: summary.overview.overview(request).model_dump_json(indent=1).encode(),
+        BUILD_REPORT: overview.model_dump_json(indent=1).encode(),
         "funnel.json": funnel.model_dump_json(indent=1).encode(),
         "guessing.json": guessing.model_dump_json(indent=1, exclude={"words"}).encode(),
         "seeds.json": _json({name: [one.model_dump(mode="json") for one in part] for name, part in seeds.items()}),

@@ -1,12 +1,15 @@
 """Where the tasks of a release belong: split, structure and band."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from sandmill.errors import InputError, Problem
 from sandmill.models.rollout_record import TaskPlace
 from sandmill.store.faults import AccessDenied
 
 if TYPE_CHECKING:
     from sandmill.store.release import Release
+    from sandmill.store.rollouts import RolloutFolder
 
 
 def read_places(release: "Release") -> dict[str, TaskPlace]:
@@ -31,3 +34,19 @@ def require_private(release: "Release") -> None:
             f"{release.ref}: the private half is not readable here. Bands, grades and rewards need it: use a copy or "
             "credentials that can read private/."
         )
+
+
+def check_release(release: "Release", folders: "Sequence[RolloutFolder]") -> None:
+    """Refuse rollouts of another release.
+
+    Raises:
+        InputError: lists every folder that holds no rollouts of this version.
+    """
+    problems = []
+    for folder in folders:
+        made = folder.require().release
+        if made != release.version:
+            hint = f"If it is of the same dataset, name the version: {release.store.root}@{made}"
+            problems.append(Problem(folder.store.root, f"rollouts of {made}", f"rollouts of {release.version}", hint))
+    if problems:
+        raise InputError(release.ref, problems)

@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Any
 
 from sandmill.errors import StoreError
-from sandmill.fingerprint import canonical_json, digest
+from sandmill.fingerprint import canonical_json, digest, fingerprint
 from sandmill.models.base import Frozen
 from sandmill.models.names import path_faults
 from sandmill.models.plan import ShardPlan, ShardRef
@@ -68,7 +68,7 @@ def find_shard(store: Store, plan: ShardPlan) -> ShardRef | None:
     if not store.exists(path):
         return None
     found = read_shard(store, plan.key).ref(plan.dataset)
-    if any(file.modified < time.time() - _RENEWED_AFTER_S for file in store.details(f"shards/{plan.key}")):
+    if all(file.modified < time.time() - _RENEWED_AFTER_S for file in store.details(f"shards/{plan.key}")):
         store.write(path, store.read(path))
     return found
 
@@ -91,34 +91,65 @@ def write_shard(
     Raises:
         StoreError: a task id occurs twice, or a task lies in no slot of the plan.
     """
+    _check_tasks(plan, tasks)
+    filled = {task.record.lineage.slot for task in tasks}
+    numbers = tuple(slot.number for slot in plan.slots if slot.number in filled)
+    return _write_shard(store, plan.key, plan.round, numbers, tasks, rejections, slots, suites).ref(plan.dataset)
+
+
+def keep_tasks(store: Store, version: str, tasks: Sequence[VerifiedTask]) -> ShardRef:
+    """Store tasks of an earlier version as a shard, so that the next version can take them over.
+
+    Equal tasks give an equal shard. It fills no slot, since slots are those of a plan.
+
+    Raises:
+        StoreError: a task id occurs twice, or a path may not become a file.
+    """
+    problems = _task_problems(tasks)
+    key = f"kept-{fingerprint([[task.record.task_id, task.record.digest] for task in tasks])[:16]}"
+    if problems:
+        raise StoreError(f"tasks of {version}: not kept: " + "; ".join(problems))
+    if store.exists(_index_path(key)):
+        return read_shard(store, key).ref(store.root)
+    return _write_shard(store, key, 0, (), tasks, (), (), ()).ref(store.root)
+
+
+def _write_shard(
+    store: Store,
+    key: str,
+    round_number: int,
+    filled: tuple[int, ...],
+    tasks: Sequence[VerifiedTask],
+    rejections: Sequence[Rejection],
+    slots: Sequence[SlotReport],
+    suites: Sequence[Mapping[str, Any]],
+) -> FinishedShard:
     ordered = sorted(tasks, key=lambda task: task.record.task_id)
-    _check_tasks(plan, ordered)
-    filled = {task.record.lineage.slot for task in ordered}
     parts, reports = {}, {}
     for table, split in product(tables.TABLES, SPLITS):
         rows = [row for task in ordered if task.record.split == split for row in table.rows(task)]
         if rows:
             name = f"{table.name}-{split}"
-            parts[name] = _write_part(store, plan.key, name, table.schema, grouped(table, rows))
+            parts[name] = _write_part(store, key, name, table.schema, grouped(table, rows))
     for name, schema, listed in (
         ("reports/rejections", tables.REJECTIONS, tables.rejection_rows(rejections)),
         ("reports/slots", tables.SLOTS, tables.slot_rows(slots)),
     ):
-        reports[name] = _write_part(store, plan.key, name, schema, [listed])
-    reports["reports/suites"] = _write_json(store, plan.key, "reports/suites", [dict(row) for row in suites])
+        reports[name] = _write_part(store, key, name, schema, [listed])
+    reports["reports/suites"] = _write_json(store, key, "reports/suites", [dict(row) for row in suites])
     if traces := [one.model_dump(mode="json", include=_TRACED) for one in rejections if one.traceback]:
-        reports[TRACEBACKS] = _write_json(store, plan.key, TRACEBACKS, traces)
+        reports[TRACEBACKS] = _write_json(store, key, TRACEBACKS, traces)
     shard = FinishedShard(
-        key=plan.key,
-        round=plan.round,
-        filled=tuple(slot.number for slot in plan.slots if slot.number in filled),
+        key=key,
+        round=round_number,
+        filled=filled,
         digests={task.record.task_id: task.record.digest for task in ordered},
         parts=parts,
         reports=reports,
     )
-    if store.create(_index_path(plan.key), canonical_json(shard.model_dump(mode="json")).encode()):
-        return shard.ref(plan.dataset)
-    return read_shard(store, plan.key).ref(plan.dataset)
+    if store.create(_index_path(key), canonical_json(shard.model_dump(mode="json")).encode()):
+        return shard
+    return read_shard(store, key)
 
 
 def read_shard(store: Store, key: str) -> FinishedShard:
@@ -191,16 +222,22 @@ def _attempt_of(row: Row) -> tuple[int, ...]:
 
 def _check_tasks(plan: ShardPlan, tasks: Sequence[VerifiedTask]) -> None:
     planned = {slot.number for slot in plan.slots}
-    ids = [task.record.task_id for task in tasks]
-    problems = [f"task {task_id} occurs twice" for task_id in sorted(set(ids)) if ids.count(task_id) > 1]
+    problems = _task_problems(tasks)
     for task in tasks:
         if task.record.lineage.slot not in planned:
             problems.append(
                 f"task {task.record.task_id} says slot {task.record.lineage.slot}, which is not in this shard"
             )
+    if problems:
+        raise StoreError(f"shard {plan.key}: not written: " + "; ".join(problems))
+
+
+def _task_problems(tasks: Sequence[VerifiedTask]) -> list[str]:
+    ids = [task.record.task_id for task in tasks]
+    problems = [f"task {task_id} occurs twice" for task_id in sorted(set(ids)) if ids.count(task_id) > 1]
+    for task in tasks:
         if task.package.task_id != task.record.task_id:
             problems.append(f"package {task.package.task_id} comes with the record of {task.record.task_id}")
         for side in (task.package.public, task.package.private):
             problems += [f"task {task.record.task_id}: {fault}" for fault in path_faults(side)]
-    if problems:
-        raise StoreError(f"shard {plan.key}: not written: " + "; ".join(problems))
+    return problems

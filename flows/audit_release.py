@@ -1,0 +1,46 @@
+"""Verify the latest version of a dataset again. Run from the root: python -m flows.audit_release --release DATASET."""
+
+import signal
+import sys
+
+from prefect import flow
+from prefect.exceptions import CancelledRun
+
+from sandmill.cli.arguments import parse_models
+from sandmill.cli.ending import end_at_once
+from sandmill.errors import SandmillError
+from sandmill.models.operations import AuditRequest
+from tasks.auditing import audited, report_audit, verify_latest
+from tasks.killed_runs import crash_killed_runs
+from tasks.parameters import AuditOf
+
+PROGRAMME = "python -m flows.audit_release"
+EXAMPLES = f"""{PROGRAMME} --release releases/nightly
+{PROGRAMME} --release s3://bucket/releases/nightly --rerun 10"""
+
+
+@flow(name="audit-release", flow_run_name="{request.release}")
+def audit_release(request: AuditOf) -> str:
+    """Read every byte of the latest version, run a sample of tasks again, report drift of libraries."""
+    crash_killed_runs()
+    audit = verify_latest(request)
+    report_audit(audit)
+    return audited(audit)
+
+
+def main() -> int:
+    """Audit from the command line."""
+    signal.signal(signal.SIGINT, end_at_once)
+    try:
+        (request,) = parse_models(sys.argv[1:], PROGRAMME, audit_release.__doc__ or "", EXAMPLES, AuditRequest)
+        state = audit_release(request, return_state=True)
+        state.result()
+        print(state.message)
+    except (SandmillError, CancelledRun) as error:
+        print(error, file=sys.stderr)
+        return getattr(error, "exit_code", 1)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

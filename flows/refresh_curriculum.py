@@ -1,0 +1,69 @@
+"""Rollouts in, the next version of a curriculum out. Run from the root: python -m flows.refresh_curriculum --help."""
+
+import signal
+import sys
+
+from prefect import flow, unmapped
+from prefect.exceptions import CancelledRun
+from prefect.task_runners import ThreadPoolTaskRunner
+
+from sandmill.cli.arguments import parse_models
+from sandmill.cli.ending import end_at_once
+from sandmill.errors import SandmillError
+from sandmill.models.operations import RefreshRequest
+from sandmill.models.plan import ShardRef
+from sandmill.models.request import RunSettings
+from tasks.building import draft_designs, fill_shard, plan_next_round
+from tasks.killed_runs import crash_killed_runs
+from tasks.parameters import RefreshOf, Settings
+from tasks.publishing import cancelled, completed, is_cancelled, name_version, publish_version
+from tasks.refreshing import keep_frontier, plan_next_version, report_refresh, unchanged
+from tasks.reporting import report_release
+
+PROGRAMME = "python -m flows.refresh_curriculum"
+EXAMPLES = f"""{PROGRAMME} --release releases/micro --rollouts rollouts/step-100
+{PROGRAMME} --release s3://bucket/releases/micro --rollouts s3://bucket/rollouts/step-100 --target 0.4"""
+
+
+@flow(
+    name="refresh-curriculum",
+    flow_run_name="{request.release}",
+    task_runner=ThreadPoolTaskRunner(max_workers=2),  # type: ignore[arg-type]
+)
+def refresh_curriculum(request: RefreshOf, settings: Settings = RunSettings()) -> str:  # noqa: B008
+    """Retire tasks solved always or never, keep the others, build new ones at the frontier, publish."""
+    crash_killed_runs()
+    refresh = plan_next_version(request, settings)
+    report_refresh(refresh)
+    if refresh.plan is None:
+        return unchanged(refresh)
+    plan, settings, shards = refresh.plan, refresh.settings, list[ShardRef]()
+    while pending := plan_next_round(plan, shards, settings):
+        if plan.request.designer == "llm":
+            pending = draft_designs(plan, pending, shards, settings)
+        shards += fill_shard.map(pending, settings=unmapped(settings)).result()
+    if is_cancelled():
+        return cancelled()
+    report_release(plan, shards, settings)
+    publication = publish_version(plan, shards, settings, keep_frontier(refresh))
+    name_version(publication)
+    return completed(publication)
+
+
+def main() -> int:
+    """Refresh from the command line."""
+    signal.signal(signal.SIGINT, end_at_once)
+    try:
+        description = refresh_curriculum.__doc__ or ""
+        request, settings = parse_models(sys.argv[1:], PROGRAMME, description, EXAMPLES, RefreshRequest, RunSettings)
+        state = refresh_curriculum(request, settings, return_state=True)
+        state.result()
+        print(state.message)
+    except (SandmillError, CancelledRun) as error:
+        print(error, file=sys.stderr)
+        return getattr(error, "exit_code", 1)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

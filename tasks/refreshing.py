@@ -1,0 +1,40 @@
+"""Policy for refreshing a curriculum: what is planned becomes an artifact before anything is built."""
+
+from typing import cast
+
+from prefect import task
+from prefect.artifacts import create_markdown_artifact
+from prefect.states import Completed
+
+from sandmill.models.operations import RefreshRequest
+from sandmill.models.request import RunSettings
+from sandmill.pipeline.publishing import KeptTasks
+from sandmill.pipeline.refresh import Refresh, keep_for_next, plan_refresh
+from tasks.policies import STORED
+
+
+@task(name="plan refresh", **STORED)
+def plan_next_version(request: RefreshRequest, settings: RunSettings) -> Refresh:
+    """Sort the tasks by their rollouts, and plan what replaces the retired ones."""
+    return plan_refresh(request, settings)
+
+
+@task(name="report refresh", **STORED)
+def report_refresh(refresh: Refresh) -> None:
+    """Keep the plan as an artifact: what stays, what is retired, solve rates and the mix."""
+    rates = [f"- {band}: {rate:.2f}" for band, rate in refresh.rates.items()]
+    retired = [f"- `{task_id}`" for task_id in refresh.retired] or ["- none"]
+    lines = [refresh.message, "", "Solve rates by band:", "", *rates, "", "Retired:", "", *retired]
+    dataset = refresh.release.rpartition("/")[2].partition("@")[0]
+    create_markdown_artifact("\n".join(lines), key=f"{dataset}-refresh")
+
+
+@task(name="keep tasks", **STORED)
+def keep_frontier(refresh: Refresh) -> KeptTasks:
+    """Store the tasks that stay for the next version."""
+    return KeptTasks(version=refresh.version, shards=keep_for_next(refresh), tasks=len(refresh.kept))
+
+
+def unchanged(refresh: Refresh) -> str:
+    """Make the final state of a run that has nothing to do."""
+    return cast("str", Completed(message=refresh.message, data=refresh.release))

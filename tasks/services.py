@@ -1,0 +1,147 @@
+"""Start and stop a Prefect server and a worker as background processes, each named by a pid file."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import httpx
+
+from sandmill.errors import SandmillError
+from tasks.killed_runs import ProcessIdentity
+
+POOL = "sandmill"
+_PREFECT = (sys.executable, "-m", "prefect", "--no-prompt")
+_START_S, _STOP_S = 180.0, 20.0
+_QUIET = {"DO_NOT_TRACK": "1", "PREFECT_SERVER_ANALYTICS_ENABLED": "false"}
+
+
+class ServiceError(SandmillError):
+    """A server or a worker did not start."""
+
+
+@dataclass(frozen=True)
+class Service:
+    """One background process. Its pid file holds the identity of the process, so that no other one is ever ended."""
+
+    name: str
+    folder: Path
+
+    @property
+    def log(self) -> Path:
+        """Where its output goes."""
+        return self.folder / f"{self.name}.log"
+
+    @property
+    def pid(self) -> int | None:
+        """Process id if the process lives."""
+        try:
+            known = ProcessIdentity(**json.loads(self._pid_file.read_text()))
+        except (OSError, ValueError, TypeError):
+            return None
+        return known.pid if ProcessIdentity.of(known.pid) == known else None
+
+    @property
+    def _pid_file(self) -> Path:
+        return self.folder / f"{self.name}.pid"
+
+    def start(self, command: tuple[str, ...], environment: Mapping[str, str]) -> None:
+        """Start the process in a session of its own, unless it lives."""
+        if self.pid is not None:
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with self.log.open("ab") as log:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                env={**os.environ, **_QUIET, **environment},
+            )
+        identity = ProcessIdentity.of(process.pid)
+        if identity is None:
+            raise ServiceError(f"the {self.name} ended at once; see {self.log}")
+        self._pid_file.write_text(json.dumps(asdict(identity)))
+
+    def stop(self) -> bool:
+        """End the process: SIGTERM, and SIGKILL to its whole group if it stays. Return whether there was one.
+
+        A worker whose server is gone may ignore SIGTERM.
+        """
+        pid = self.pid
+        if pid is not None:
+            os.kill(pid, signal.SIGTERM)
+            deadline = time.monotonic() + _STOP_S
+            while self.pid is not None and time.monotonic() < deadline:
+                _reap(pid)
+                time.sleep(0.1)
+            if self.pid is not None:
+                os.killpg(pid, signal.SIGKILL)
+                _reap(pid)
+        self._pid_file.unlink(missing_ok=True)
+        return pid is not None
+
+
+def services(folder: Path) -> tuple[Service, Service]:
+    """Return the server and the worker whose files lie in a folder."""
+    return Service("server", folder), Service("worker", folder)
+
+
+def start_server(server: Service, port: int) -> str:
+    """Start a server and wait until it answers. Returns its address.
+
+    Raises:
+        ServiceError: it ended, does not answer, or runs at another address. The message says what to do.
+    """
+    address, noted = f"http://127.0.0.1:{port}", server.folder / "address"
+    if server.pid is not None and (runs_at := noted.read_text()) != address:
+        raise ServiceError(f"the server runs at {runs_at} already; end it first with: make stop")
+    if server.pid is None and _answers(address):
+        raise ServiceError(f"{address} is taken by another server. Use another port: make serve PORT=4300")
+    # Without the variable the pages of the UI look for port 4200.
+    server.start((*_PREFECT, "server", "start", "--port", str(port)), {"PREFECT_UI_API_URL": f"{address}/api"})
+    noted.write_text(address)
+    deadline = time.monotonic() + _START_S
+    while not _answers(address):
+        if server.pid is None or time.monotonic() > deadline:
+            raise ServiceError(f"the server does not answer at {address}; see {server.log}")
+        time.sleep(0.5)
+    return address
+
+
+def start_worker(worker: Service, address: str) -> None:
+    """Make the work pool if there is none, and start a worker of it.
+
+    Raises:
+        ServiceError: the pool cannot be made.
+    """
+    environment = {"PREFECT_API_URL": f"{address}/api"}
+    everything = {**os.environ, **_QUIET, **environment}
+    known = subprocess.run((*_PREFECT, "work-pool", "inspect", POOL), env=everything, capture_output=True, check=False)
+    if known.returncode:
+        create = (*_PREFECT, "work-pool", "create", POOL, "--type", "process")
+        made = subprocess.run(create, env=everything, capture_output=True, text=True, check=False)
+        if made.returncode:
+            raise ServiceError(f"no work pool {POOL}: {made.stdout}{made.stderr}".strip())
+    worker.start((*_PREFECT, "worker", "start", "--pool", POOL, "--type", "process"), environment)
+
+
+def _answers(address: str) -> bool:
+    try:
+        return httpx.get(f"{address}/api/health", timeout=2).status_code == httpx.codes.OK
+    except httpx.HTTPError:
+        return False
+
+
+def _reap(pid: int) -> None:
+    """Collect the process if it is a child of this one, so that it does not stay as a zombie."""
+    try:
+        os.waitpid(pid, os.WNOHANG)
+    except ChildProcessError:
+        return

@@ -1,0 +1,53 @@
+"""An audit reads the store again, runs a sample, and tells drift from damage."""
+
+import pytest
+
+from sandmill.errors import IntegrityError
+from sandmill.models.operations import AuditRequest
+from sandmill.pipeline import audit as auditing
+from sandmill.pipeline.audit import audit_release, require_whole
+from sandmill.store.files import Store
+from sandmill.store.release import load
+from tests.publishing import publish_numbers
+
+
+@pytest.fixture
+def store(tmp_path) -> Store:
+    store = Store(str(tmp_path / "micro"))
+    publish_numbers(store, range(3))
+    return store
+
+
+def test_a_whole_version_holds_and_drift_is_named(store, monkeypatch):
+    monkeypatch.setattr(auditing, "read_libraries", lambda _: {"numpy": ("1.0",), "polars": ("2.1.0",)})
+    monkeypatch.setattr(auditing, "numeric_versions", lambda: {"numpy": "2.0", "polars": "2.1.0"})
+    found = audit_release(AuditRequest(release=store.root))
+    require_whole(found)
+    assert found.problems == ()
+    assert found.drift[0] == "numpy: made with 1.0; here is 2.0"
+    assert found.drift[1].startswith("agent environment: verified with pins eeeeeeeeeeee; here are ")
+    assert "all holds; drift: numpy" in found.message
+
+
+def test_a_damaged_version_fails_with_every_problem_and_nothing_runs(store, monkeypatch):
+    monkeypatch.setattr(auditing, "rerun_task", lambda *_: pytest.fail("ran a damaged version"))
+    for part in load(store.root).manifest.parts[:2]:
+        store.remove(f"{load(store.root).version}/{part.path}")
+    found = audit_release(AuditRequest(release=store.root, rerun=2))
+    assert found.rerun == 0
+    assert len([problem for problem in found.problems if problem.endswith(": missing")]) == 2
+    with pytest.raises(IntegrityError, match="missing"):
+        require_whole(found)
+
+
+def test_a_sample_runs_again_and_another_week_has_another(store, monkeypatch):
+    ran: list[str] = []
+    monkeypatch.setattr(auditing, "rerun_task", lambda package, record: ran.append(package.task_id) or ["it differs"])
+    samples = set()
+    for week in range(8):
+        monkeypatch.setattr(auditing.time, "time", lambda week=week: week * 7 * 86_400 + 1.0)
+        found = audit_release(AuditRequest(release=store.root, rerun=1))
+        assert found.rerun == 1
+        assert found.problems == (f"task {ran[-1]}: it differs",)
+        samples.add(ran[-1])
+    assert len(samples) > 1
