@@ -37,7 +37,7 @@ def prove(settings: ProofSettings) -> None:
         console.print(f"{minutes:02d}:{seconds:02d}  {message}", soft_wrap=True)
 
     settings = settings.effective
-    data = open_data(settings)
+    data = open_data(settings, say)
     designs, tables = len(data.training.families), len(data.final.families)
     say(f"{count(designs, 'training design')}, {count(tables, 'final table')}, {settings.executions} executions an arm")
     proof, seeds = Proof(settings, data, say), range(settings.seeds)

@@ -1,5 +1,6 @@
 """The tasks of the proof: synthetic ones to learn from and to choose checkpoints on, real ones to be scored on."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +10,12 @@ from sandmill.learning.executions import Executor
 from sandmill.learning.task_sets import TaskSet, from_folder, from_release
 
 DEVELOPMENT, FINAL = "development", "final"
+WORKERS = 2
+"""Processes that render replicates and measure tables."""
+_OFTEN = 20
+"""Items after which the progress is told again."""
+
+Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -36,19 +43,39 @@ class ProofData:
         return Executor(self.development + self.final, cache=self.cache, timeout=self.timeout)
 
 
-def open_data(settings: ProofSettings) -> ProofData:
-    """Open the release, and write the real tables if no folder of them is given.
+def open_data(settings: ProofSettings, say: Say) -> ProofData:
+    """Open the release, render replicates, and write and measure the real tables if no folder of them is given.
+
+    Args:
+        settings: of the proof.
+        say: gets a message for each part of the work, and now and then how far it is.
 
     Raises:
         ReleaseNotFound: there is no such release.
         InputError: the folder of real tables lacks a part.
     """
     cache = settings.to / "cache"
-    training = from_release(settings.release, split="train", replicates=settings.replicates, cache=cache)
+    training = from_release(
+        settings.release,
+        split="train",
+        replicates=settings.replicates,
+        test_rows=settings.test_rows,
+        cache=cache,
+        workers=WORKERS,
+        on_progress=_counted(say, "replicates rendered"),
+    )
     validation = _validation(settings, cache)
     real = settings.real or _write_real_tables(settings)
-    parts = {name: _open_part(settings, real / name, cache) for name in (DEVELOPMENT, FINAL)}
+    parts = {name: _open_part(settings, real / name, cache, say) for name in (DEVELOPMENT, FINAL)}
     return ProofData(training, validation, parts[DEVELOPMENT], parts[FINAL], cache, settings.timeout)
+
+
+def _counted(say: Say, what: str) -> Callable[[int, int], None]:
+    def tell(done: int, total: int) -> None:
+        if done % _OFTEN == 0 or done == total:
+            say(f"{done} of {total} {what}")
+
+    return tell
 
 
 def _validation(settings: ProofSettings, cache: Path) -> TaskSet:
@@ -61,12 +88,13 @@ def _validation(settings: ProofSettings, cache: Path) -> TaskSet:
     return tasks.select(ids=tasks.ids[: settings.validation_tasks])
 
 
-def _open_part(settings: ProofSettings, folder: Path, cache: Path) -> TaskSet:
+def _open_part(settings: ProofSettings, folder: Path, cache: Path, say: Say) -> TaskSet:
     """Open one part, with the first tables and draws that are asked for."""
     if not folder.is_dir():
         expected = f"folders {DEVELOPMENT} and {FINAL} in it"
         raise InputError("proof", [Problem("--real", f"no folder {folder}", expected)], "Nothing was trained.")
-    tasks = from_folder(folder, cache=cache, workers=2, leave_out_unfit=True)
+    measured = _counted(say, f"{folder.name} tables measured")
+    tasks = from_folder(folder, cache=cache, workers=WORKERS, on_progress=measured, leave_out_unfit=True)
     families = list(tasks.families)[: settings.tables or None]
     draws = {f"d{number}" for number in range(settings.draws)}
     return tasks.select(families=families, where=lambda task: task.id.rpartition(".")[2] in draws or "." not in task.id)

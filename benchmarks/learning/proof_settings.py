@@ -57,6 +57,8 @@ class ProofSettings(Frozen):
     """Optimiser steps on the teacher's scripts, from which all trained arms start"""
     replicates: int = Field(default=3, ge=0)
     """Further tasks of each training design, with rows of their own"""
+    test_rows: int = Field(default=1000, ge=100, le=20000)
+    """Final rows of these further tasks. Fewer run faster, and their scores are less exact"""
     validation_tasks: int = Field(default=12, ge=0)
     """Synthetic tasks of the split `validation` that choose the best checkpoint of GRPO"""
     draws: int = Field(default=2, ge=1, le=5)

@@ -5,6 +5,10 @@ and leaderboard are those of the original, moved to the same shares of the gap.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from itertools import repeat
+from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -31,8 +35,24 @@ from sandmill.synth.render import task_id
 
 Ends = tuple[float, float]
 """Scores of the trivial solver and of the oracle on one part."""
+Progress = Callable[[int, int], None]
 _FEWEST_ROWS = 100
 _FOLDER = "replicates"
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One replicate, and where it goes."""
+
+    place: Path
+    spec: TaskSpec
+    replicate: int
+    original: Calibration
+    design: str
+
+    @property
+    def is_done(self) -> bool:
+        return (self.place / "private" / TASK_FILE).is_file()
 
 
 def make_replicates(
@@ -42,6 +62,9 @@ def make_replicates(
     test_rows: int | None,
     cache: Path,
     secret_file: Path | None = None,
+    *,
+    workers: int = 1,
+    on_progress: Progress | None = None,
 ) -> Iterator[tuple[EpisodeTask, str, str]]:
     """Yield replicates of each design with the key of the design and the digest of the files.
 
@@ -54,6 +77,8 @@ def make_replicates(
         test_rows: rows of the final part; None takes those of the design.
         cache: folder that they are written below.
         secret_file: the secret; None takes that of the dataset.
+        workers: processes that render. With more than one, the calling script needs a main guard.
+        on_progress: called with the numbers of replicates that are rendered and that are asked for.
 
     Raises:
         InputError: a number is out of range, or there is no secret.
@@ -61,14 +86,37 @@ def make_replicates(
     _check(number, test_rows)
     secret = _secret(release, secret_file)
     folder = cache / _FOLDER / digest(release.manifest.content.encode())[:16]
+    jobs = list(_jobs(designs, number, test_rows, folder, secret))
+    waiting = [job for job in jobs if not job.is_done]
+    for done, _ in enumerate(_rendered(waiting, secret, workers), start=1 + len(jobs) - len(waiting)):
+        if on_progress is not None:
+            on_progress(done, len(jobs))
+    for job in jobs:
+        yield open_task(job.place, sandbox=release.sandbox), job.design, _digest_of(job.place)
+
+
+def _jobs(
+    designs: Mapping[str, Sequence[TaskFile]], number: int, test_rows: int | None, folder: Path, secret: bytes
+) -> Iterator[_Job]:
     for key, originals in designs.items():
         first, used = originals[0], max(original.replicate for original in originals)
         spec = first.spec if test_rows is None else _with_test_of(first.spec, test_rows)
         for replicate in range(used + 1, used + 1 + number):
             place = folder / task_id(spec.fingerprint, replicate, secret)
-            if not (place / "private" / TASK_FILE).is_file():
-                _write(place, render(spec, secret, replicate), first.calibration)
-            yield open_task(place, sandbox=release.sandbox), key, _digest_of(place)
+            yield _Job(place, spec, replicate, first.calibration, key)
+
+
+def _rendered(jobs: Sequence[_Job], secret: bytes, workers: int) -> Iterator[None]:
+    """Render and write replicates, here or in processes of their own."""
+    if workers <= 1 or len(jobs) < 2:
+        yield from (_make(job, secret) for job in jobs)
+        return
+    with ProcessPoolExecutor(min(workers, len(jobs)), mp_context=get_context("spawn")) as pool:
+        yield from pool.map(_make, jobs, repeat(secret), chunksize=4)
+
+
+def _make(job: _Job, secret: bytes) -> None:
+    _write(job.place, render(job.spec, secret, job.replicate), job.original)
 
 
 def _check(number: int, test_rows: int | None) -> None:

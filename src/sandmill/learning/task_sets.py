@@ -159,6 +159,8 @@ def from_release(
     test_rows: int | None = None,
     cache: Path | None = None,
     secret_file: Path | None = None,
+    workers: int = 1,
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> TaskSet:
     """Return the tasks of a release, and fresh replicates of their designs.
 
@@ -173,6 +175,8 @@ def from_release(
             smaller test runs and grades faster, and its score is less exact.
         cache: folder for replicates and facts. None means `learning` in the cache of public files.
         secret_file: the secret, for a release that was made with the operator's own. None means that of the dataset.
+        workers: processes that render replicates. With more than one, the calling script needs a main guard.
+        on_progress: called with the numbers of replicates that are rendered and that are asked for.
 
     Raises:
         ReleaseNotFound, RequestError: the release or the split does not exist.
@@ -194,7 +198,9 @@ def from_release(
         found.append(LearningTask(task, facts, file.spec.rows_key, release.ref, digest))
         designs.setdefault(file.spec.rows_key, []).append(file)
     if replicates:
-        made = make_replicates(release, designs, replicates, test_rows, folder, secret_file)
+        made = make_replicates(
+            release, designs, replicates, test_rows, folder, secret_file, workers=workers, on_progress=on_progress
+        )
         found += [
             LearningTask(
                 task, known.facts_of(digest, task.public, task.private.task.facts), family, release.ref, digest
