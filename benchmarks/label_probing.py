@@ -34,7 +34,7 @@ from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunResult
 from sandmill.models.spec import Sizes
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.models.task_file import TaskFile
+from sandmill.models.task_file import GradedTask
 from tests.task_folders import write_task
 
 Floats = NDArray[np.float64]
@@ -67,7 +67,7 @@ class Probed:
         self.guess = self.fit([], [])
 
     @cached_property
-    def facts(self) -> TaskFile:
+    def facts(self) -> GradedTask:
         """Private facts; the attacker is told how answers are rounded."""
         return read_private(self.folder)[0]
 

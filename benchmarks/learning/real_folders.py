@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.learning.real_frames import Draw, RealFrame, draw_rows, ids_of
 from benchmarks.learning.real_registry import RealTable
@@ -14,7 +14,9 @@ from sandmill.models.package import TaskFacts
 from sandmill.models.structure import TargetKind
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
 ID = "row_id"
 """Name of the id column. No registered table has a column of this name."""
@@ -67,13 +69,13 @@ def write_draw(table: RealTable, frame: RealFrame, draw: int, folder: Path) -> N
     (folder / "task.json").write_text(json.dumps(task, indent=2) + "\n", encoding="utf-8")
 
 
-def _with_ids(ids: list[str], features: "pd.DataFrame", rows: object) -> "pd.DataFrame":
+def _with_ids(ids: list[str], features: "pd.DataFrame", rows: "NDArray[np.intp]") -> "pd.DataFrame":
     taken = features.iloc[rows].reset_index(drop=True)
     taken.insert(0, ID, ids)
     return taken
 
 
-def _written(frame: RealFrame, rows: object) -> "pd.Series[str]":
+def _written(frame: RealFrame, rows: "NDArray[np.intp]") -> "pd.Series[Any]":
     """Return targets as cells: whole numbers without a point where all are whole."""
     column = frame.target.iloc[rows].reset_index(drop=True)
     is_whole = column.dtype.kind == "f" and bool((frame.target == frame.target.round()).all())

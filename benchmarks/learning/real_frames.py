@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,7 +110,7 @@ def real_frame(table: RealTable) -> RealFrame:
     )
 
 
-def _target(raw: "pd.DataFrame", table: RealTable) -> "pd.Series[str]":
+def _target(raw: "pd.DataFrame", table: RealTable) -> "pd.Series[Any]":
     """Return the target as files hold it; rows of rare classes are left out."""
     column = raw[table.target].astype(object)
     if table.kind is TargetKind.BINARY:
@@ -135,7 +135,7 @@ def _readable(features: "pd.DataFrame") -> "pd.DataFrame":
     """Return features with plain cells: whole numbers without a point, and text for everything else."""
     import pandas as pd
 
-    shown = {}
+    shown: dict[str, pd.Series[Any]] = {}
     for name in features.columns:
         column = features[name]
         if pd.api.types.is_bool_dtype(column):

@@ -23,3 +23,17 @@ def require_learning() -> Iterator[None]:
         hint = "Install it with: pip install 'sandmill[learning]'"
         problem = Problem(f"package {error.name}", "no such package", "an installed package", hint)
         raise InputError("sandmill.learning", [problem], "") from error
+
+
+@contextmanager
+def quiet_bars() -> Iterator[None]:
+    """Show no progress bars of transformers: a policy is read and written in milliseconds."""
+    from transformers.utils import logging
+
+    was_shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if was_shown:
+            logging.enable_progress_bar()

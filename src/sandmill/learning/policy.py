@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sandmill.errors import InputError, Problem
-from sandmill.learning.extras import require_learning
+from sandmill.learning.extras import quiet_bars, require_learning
 from sandmill.learning.folders import replace_folder
 from sandmill.learning.policy_settings import PolicySize
 from sandmill.learning.seeds import derive_seed
@@ -60,7 +60,9 @@ class MicroPolicy:
             import torch
             from transformers import LlamaConfig, LlamaForCausalLM
         if facts is None:
-            from sandmill.learning.facts import FACT_WORDS as facts  # noqa: N811
+            from sandmill.learning.facts import FACT_WORDS
+
+            facts = FACT_WORDS
         tokenizer = build_tokenizer(facts, [fragment.text for fragment in language.fragments], size.positions)
         config = LlamaConfig(
             vocab_size=len(tokenizer),
@@ -164,7 +166,8 @@ class MicroPolicy:
     def save(self, folder: Path) -> None:
         """Write the policy to a folder, which it replaces at once. `AutoModelForCausalLM` can read it."""
         with replace_folder(folder) as written:
-            self.model.save_pretrained(written)
+            with quiet_bars():
+                self.model.save_pretrained(written)
             self.tokenizer.save_pretrained(written)
             vocabulary = {
                 "facts": self.facts,
@@ -193,7 +196,8 @@ class MicroPolicy:
             vocabulary = json.loads((found[0] / VOCABULARY_FILE).read_text(encoding="utf-8"))
             language = Language(fragments=tuple(map(Fragment.model_validate, vocabulary["fragments"])))
             facts = tuple(map(str, vocabulary["facts"]))
-            model = AutoModelForCausalLM.from_pretrained(str(found[0]), local_files_only=True, use_safetensors=True)
+            with quiet_bars():
+                model = AutoModelForCausalLM.from_pretrained(str(found[0]), local_files_only=True, use_safetensors=True)
             tokenizer = AutoTokenizer.from_pretrained(str(found[0]), local_files_only=True)
         except (OSError, ValueError, KeyError, TypeError) as error:
             problem = Problem(str(found[0]), f"{type(error).__name__}: {error}", "a policy that MicroPolicy.save wrote")

@@ -106,8 +106,8 @@ def _jobs(
             yield _Job(place, spec, replicate, first.calibration, key)
 
 
-def _rendered(jobs: Sequence[_Job], secret: bytes, workers: int) -> Iterator[None]:
-    """Render and write replicates, here or in processes of their own."""
+def _rendered(jobs: Sequence[_Job], secret: bytes, workers: int) -> Iterator[Path]:
+    """Render and write replicates, here or in processes of their own. Yields their places in order."""
     if workers <= 1 or len(jobs) < 2:
         yield from (_make(job, secret) for job in jobs)
         return
@@ -115,8 +115,9 @@ def _rendered(jobs: Sequence[_Job], secret: bytes, workers: int) -> Iterator[Non
         yield from pool.map(_make, jobs, repeat(secret), chunksize=4)
 
 
-def _make(job: _Job, secret: bytes) -> None:
+def _make(job: _Job, secret: bytes) -> Path:
     _write(job.place, render(job.spec, secret, job.replicate), job.original)
+    return job.place
 
 
 def _check(number: int, test_rows: int | None) -> None:

@@ -47,7 +47,8 @@ class Sampler:
             return []
         with torch.inference_mode():
             uniform = torch.rand(len(prompts), longest, generator=generator) if temperature else None
-            return self._sample(prompts, longest, temperature, uniform)
+            found: list[list[int]] = self._sample(prompts, longest, temperature, uniform)
+            return found
 
     def _sample(self, prompts: Sequence[Sequence[int]], longest: int, temperature: float, uniform: Any) -> Any:
         import torch
