@@ -218,7 +218,7 @@ def code_reward(
     def sandmill_reward(
         prompts: Sequence[Any], completions: Sequence[Any], task_id: Sequence[str], **columns: Any
     ) -> list[float | None]:
-        answers = [_text_of(completion) for completion in completions]
+        answers = [text_of(completion) for completion in completions]
         rollouts = run_sync(score_all(list(zip(task_id, answers, strict=True))))
         if log_metric := columns.get("log_metric"):
             for name, value in _metrics(rollouts).items():
@@ -258,7 +258,7 @@ def _metrics(rollouts: Sequence[Rollout]) -> dict[str, float]:
     }
 
 
-def _text_of(completion: Any) -> str:
+def text_of(completion: Any) -> str:
     """Return the text of a completion: a string, or a list of messages whose last one is the answer."""
     if isinstance(completion, str):
         return completion

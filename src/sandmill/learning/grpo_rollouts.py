@@ -1,9 +1,11 @@
 """The parts of GRPO between TRL's trainer and a micro policy: sampling, rewards, and figures of an update."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
+from sandmill.adapters.trl import code_reward, text_of
 from sandmill.learning.batch_figures import BatchFigures, Runner, figures_of
 from sandmill.learning.policy import MicroPolicy
 from sandmill.learning.policy_settings import GrpoSettings
@@ -38,11 +40,13 @@ def make_rollout_func(policy: MicroPolicy, settings: GrpoSettings, seed: int) ->
 
 
 class RecordedReward:
-    """A reward function for `GRPOTrainer` that keeps the figures of the latest batch."""
+    """The reward function of `sandmill.adapters.trl`, which keeps the figures of the latest batch."""
 
     def __init__(self, executor: Runner, reward: Reward, group: int) -> None:
         """Score groups of `group` completions with one reward."""
-        self._executor, self._reward, self._group = executor, reward, group
+        self._executor, self._group = executor, group
+        self._score = code_reward(self, reward=reward)
+        self._latest: list[Rollout] = []
         self.figures: BatchFigures | None = None
         # TRL names its log entries by it.
         self.__name__ = reward.preset
@@ -51,16 +55,11 @@ class RecordedReward:
         self, prompts: Sequence[Any], completions: Sequence[Any], task_id: Sequence[str], **columns: Any
     ) -> list[float | None]:
         """Run and grade the script of each completion. None: a fault of the sandbox hit it, and TRL leaves it out."""
-        answers = list(map(_text_of, completions))
-        rollouts = self._executor.rollouts(list(zip(task_id, answers, strict=True)))
-        rewards = [self._total(rollout) for rollout in rollouts]
-        self.figures = figures_of(rollouts, rewards, answers, self._group)
+        rewards = self._score(prompts, completions, task_id, **columns)
+        self.figures = figures_of(self._latest, rewards, list(map(text_of, completions)), self._group)
         return rewards
 
-    def _total(self, rollout: Rollout) -> float | None:
-        return None if rollout.mask else self._reward(rollout).total
-
-
-def _text_of(completion: Any) -> str:
-    """Return the text of a completion: a string, or a list of messages."""
-    return completion if isinstance(completion, str) else str(completion[-1]["content"] or "")
+    async def arollouts(self, pairs: Sequence[tuple[str, str]]) -> list[Rollout]:
+        """Run answers for the adapter, and keep their rollouts."""
+        self._latest = await asyncio.to_thread(self._executor.rollouts, pairs)
+        return self._latest
