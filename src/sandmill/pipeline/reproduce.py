@@ -13,6 +13,7 @@ from sandmill.models.task_file import TaskFile
 from sandmill.pipeline.provenance import numeric_versions
 from sandmill.pipeline.records import described_files
 from sandmill.synth import render
+from sandmill.synth.render import task_id
 
 
 class Verdict(StrEnum):
@@ -75,7 +76,9 @@ def reproduce_task(package: TaskPackage, record: TaskRecord, secret: bytes) -> R
     facts = TaskFile.model_validate({name: getattr(record, name) for name in TaskFile.model_fields})
     public = _compare("public", package.public, again.public)
     private = _compare("private", package.private, {**again.private, **described_files(facts)})
-    failure = "" if again.task_id == package.task_id else f"the rendering has the id {again.task_id}"
+    # The id belongs to the design before its test was sized, whose fingerprint is in the lineage.
+    named = task_id(record.lineage.spec_fingerprint, record.replicate, secret)
+    failure = "" if named == package.task_id else f"its lineage and the secret give the id {named}"
     return Reproduction(task_id=package.task_id, files=(*public, *private), libraries=libraries, failure=failure)
 
 

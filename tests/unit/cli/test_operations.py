@@ -18,6 +18,7 @@ from sandmill.pipeline.records import described_files
 from sandmill.report.overview import OverviewCounts
 from sandmill.store.files import Store
 from sandmill.store.publish import publish
+from sandmill.store.release import load
 from sandmill.store.secret import SECRET_PATH, secret_id
 from tests.designs import SECRET, make_rendered
 from tests.factories import make_task
@@ -286,7 +287,8 @@ def rendered() -> VerifiedTask:
         **described_files(TaskFile(calibration=base.calibration, **shared)),
         "solution.py": b"print()\n",
     }
-    record = base.model_copy(update={**shared, "digest": files_digest(made.public, private)})
+    lineage = base.lineage.model_copy(update={"spec_fingerprint": made.spec.fingerprint})
+    record = base.model_copy(update={**shared, "lineage": lineage, "digest": files_digest(made.public, private)})
     return VerifiedTask(package=made.model_copy(update={"private": private}), record=record)
 
 
@@ -356,3 +358,21 @@ def test_reproduce_needs_a_task_of_the_release_and_its_private_half(tmp_path, re
     ran = run("reproduce", store.root, rendered.record.task_id, "--secret-file", key)
     assert ran.exit_code == 1
     assert "private half is not readable" in ran.stderr
+
+
+def test_reproduce_of_a_real_build_names_the_design_by_its_lineage(small_release):
+    """The recorded design has a test of its final size, and the id is that of the design before."""
+    key = Path(f"{small_release.partition('/small@')[0]}.key")
+    for task_id in load(small_release).task_ids:
+        ran = run("reproduce", small_release, task_id, "--secret-file", key)
+        assert ran.exit_code == 0, ran.stderr
+
+
+def test_reproduce_refuses_a_lineage_that_does_not_give_the_id(tmp_path, rendered, key):
+    lineage = rendered.record.lineage.model_copy(update={"spec_fingerprint": "0" * 64})
+    record = rendered.record.model_copy(update={"lineage": lineage})
+    store = Store(str(tmp_path / "micro"))
+    _publish(store, [VerifiedTask(package=rendered.package, record=record)], secret=secret_id(SECRET))
+    ran = run("reproduce", store.root, record.task_id, "--secret-file", key)
+    assert ran.exit_code == 1
+    assert "its lineage and the secret give the id" in ran.stderr
