@@ -44,6 +44,8 @@ class Service:
             known = ProcessIdentity(**json.loads(self._pid_file.read_text()))
         except (OSError, ValueError, TypeError):
             return None
+        # A child that has ended keeps its identity until somebody waits for it.
+        _reap(known.pid)
         return known.pid if ProcessIdentity.of(known.pid) == known else None
 
     @property
@@ -79,7 +81,6 @@ class Service:
             os.kill(pid, signal.SIGTERM)
             deadline = time.monotonic() + _STOP_S
             while self.pid is not None and time.monotonic() < deadline:
-                _reap(pid)
                 time.sleep(0.1)
             if self.pid is not None:
                 os.killpg(pid, signal.SIGKILL)

@@ -57,6 +57,8 @@ def test_a_service_that_ignores_sigterm_is_killed(service, monkeypatch):
 
 def test_another_process_with_the_recorded_id_is_left_alone(service):
     other = subprocess.Popen(SLEEP, stdout=subprocess.DEVNULL)
+    # Identities tell two processes apart by their start, in ticks of 10 ms.
+    time.sleep(0.05)
     try:
         service.start(SLEEP, {})
         real, path = service.pid, service.folder / "worker.pid"
