@@ -41,7 +41,7 @@ demo-llm: agent-env  ## Build 10 tasks of the llm designer from recorded replies
 	@$(RUN)/python -m flows.build_release --name llm-demo --tasks 10 --seed 7 --designer llm --model openai/hand-written \
 	  --revise false --replay demo/llm --root releases
 
-learn: agent-env .venv/.learning  ## Train policies, score them on real tables: 30 minutes after the build (LEARN="--seeds 5")
+learn: agent-env .venv/.learning  ## Train policies, score them on real tables (LEARN="--seeds 5")
 	@test -d $(LEARN_RELEASE) || $(RUN)/python -m flows.build_release --name $(notdir $(LEARN_RELEASE)) \
 	  --tasks $(LEARN_TASKS) --seed 20 --kinds table=1.0 --root $(patsubst %/,%,$(dir $(LEARN_RELEASE)))
 	@$(RUN)/python -m benchmarks.learning.proof --release $(LEARN_RELEASE) --to $(LEARN_TO) $(LEARN)
@@ -60,7 +60,7 @@ lint: setup  ## Lint, strict types, import contract
 	@$(RUN)/mypy
 	@PYTHONPATH=src:. $(RUN)/lint-imports --no-cache
 
-test: agent-env lint  ## Lint and the fast tests (under 10 minutes)
+test: agent-env lint  ## Lint and the fast tests
 	@$(RUN)/python -m pytest -m "not slow and not llm and not clients" -n 2 --dist loadgroup
 
 test-slow: agent-env  ## What takes longer: builds, servers, attacks, clean installs

@@ -165,7 +165,7 @@ def rows_of(found: Mapping[str, Mapping[int, ArmResult]]) -> dict[str, list[Scor
 
 
 def over_seeds(values: Sequence[float]) -> str:
-    """Return the mean of one figure a seed, with the 95 % interval of Student's t; without it for one seed."""
+    """Return the mean over seeds. Two or more seeds also give a 95 % interval by Student's t."""
     from scipy.stats import t
 
     mean = sum(values) / len(values)

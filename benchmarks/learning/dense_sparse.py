@@ -35,7 +35,7 @@ REWARDS: dict[str, Reward] = {
 
 
 class FormatRunner:
-    """Adds the format rate to the rollouts of an executor: 1 for an answer with a complete Python block, else 0."""
+    """Sets the format rate of each rollout: 1 if the answer has a complete Python block, else 0."""
 
     def __init__(self, executor: EpisodeExecutor) -> None:
         self._executor = executor

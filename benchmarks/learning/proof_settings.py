@@ -28,7 +28,7 @@ Control = Literal[
 ]
 ControlChoice = Literal[Control, "all", "none"]
 
-_SMOKE = {"seeds": 1, "updates": 3, "batch_tasks": 4, "group": 4, "sft_steps": 40, "draws": 1, "samples": 1}
+_SMOKE = {"seeds": 1, "updates": 3, "batch_tasks": 4, "group": 4, "sft_steps": 120, "draws": 1, "samples": 1}
 _SMOKE_MORE = {"replicates": 0, "tables": 3, "baseline_executions": 160, "validation_tasks": 2}
 
 
@@ -72,7 +72,7 @@ class ProofSettings(Frozen):
     timeout: float = Field(default=10.0, gt=0, le=MOST_SECONDS)
     """Seconds that one script may run"""
     smoke: bool = False
-    """Two minutes: one seed, three updates, three tables of each part. Its figures mean nothing"""
+    """A short run that shows that everything works: one seed, three updates, three tables of each part"""
 
     @field_validator("arms")
     @classmethod

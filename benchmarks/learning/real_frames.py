@@ -1,4 +1,4 @@
-"""From a source to features and target: what is left out, how columns are named, which rows a draw takes."""
+"""Read a table from its package, select and rename its columns, and draw training and test rows."""
 
 import re
 from collections.abc import Iterator

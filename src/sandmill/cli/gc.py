@@ -36,7 +36,7 @@ def gc(
     ] = "7d",
     as_json: JsonOption = False,
 ) -> None:
-    """List what no published version names, and with --delete remove it.
+    """List files that belong to no published version; remove them with --delete.
 
     That is: unfinished writes, unfinished versions, shards (the cache of a build) and kept rejects. A published
     version, secret/ and llm/ are never touched. A shard that is removed is made again if the same build runs again.

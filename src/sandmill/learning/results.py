@@ -35,7 +35,7 @@ class Scored(Frozen):
     draw: int = Field(default=0, ge=0)
     """Number of the row draw of a real table."""
     sample: int = Field(default=0, ge=0)
-    """Number of the script among those of the same arm, seed, temperature and task."""
+    """Counts the scripts that one arm, seed and temperature wrote for one task, from 0."""
     temperature: float = Field(default=0.0, ge=0)
     """0 means the most likely script."""
     gap: float = Field(ge=-1, le=1)

@@ -6,7 +6,7 @@ from html import escape
 from math import ceil, floor, log10
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#7f7f7f")
-"""Colours that colour-blind readers can tell apart (Okabe and Ito), then grey."""
+"""Colours of the lines in charts. Colour-blind readers can tell them apart (palette by Okabe and Ito; grey is last)."""
 
 _FONT = 'font-family="sans-serif" font-size="12"'
 

@@ -1,4 +1,4 @@
-"""Sets of tasks that policies learn on or are tested on: tasks of releases, and folders of other people's tasks."""
+"""Sets of tasks for training and testing policies. The tasks come from releases or from folders of tables."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

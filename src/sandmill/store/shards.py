@@ -25,7 +25,7 @@ from sandmill.store.parquet import TableReader, grouped, write_rows
 TRACEBACKS = "private/tracebacks"
 """Report with the tracebacks of internal errors. They may name paths and data, so no release gets them."""
 _RENEWED_AFTER_S = 86_400
-"""Age in seconds from which on a shard that is used again is marked as used."""
+"""A build that reuses a shard older than this, in seconds, renews the shard's date."""
 _TRACED = {"slot", "round", "attempt", "replicate", "traceback"}
 
 
