@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
+from sandmill.cli.checks.orchestration import check_server
 from tests.releases import REPOSITORY
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("prefect"), pytest.mark.timeout(600)]
@@ -120,6 +121,10 @@ def test_a_schedule_that_is_on_obtains_runs_and_the_nightly_that_is_off_obtains_
     log = deployed.log.read_text()
     assert "bulk DML" not in log
     assert "Traceback" not in log, log
+    seen = _doctor(deployed)
+    assert seen["Prefect server"] == seen["schedule of often"] == "ok"
+    assert seen["work pool sandmill"] == "bad", "no worker is online yet"
+    assert seen["schedules off"] == "info"
 
 
 def test_deploying_twice_changes_nothing(deployed):
@@ -174,6 +179,14 @@ def test_a_worker_runs_what_was_triggered_with_some_of_the_fields(deployed, work
     assert (ended["name"], ended["state_name"]) == ("micro, 4 tasks", "Failed"), ran.stdout
     assert "nowhere" in ended["state"]["message"]
     assert ended["labels"]["sandmill.process.pid"]
+    assert _doctor(deployed)["work pool sandmill"] == "ok"
+
+
+def _doctor(server: Server) -> dict[str, str]:
+    """Return the status of each check that `sandmill doctor` makes on a server."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("PREFECT_API_URL", server.api)
+        return {check.what: check.status for check in check_server("sandmill")}
 
 
 def _is_up(api: str) -> bool:

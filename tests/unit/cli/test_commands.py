@@ -11,7 +11,6 @@ import pytest
 from typer.testing import CliRunner
 
 from sandmill.cli.app import app
-from sandmill.cli.doctor import check_requirement
 from sandmill.store.files import Store
 from sandmill.store.secret import SECRET_PATH
 from tests.designs import SECRET
@@ -330,29 +329,6 @@ def test_a_secret_file_that_cannot_be_read_is_refused(own_release, secrets, tmp_
     assert ran.exit_code == 2
     assert "no such file" in ran.stderr
     assert secrets == []
-
-
-def test_doctor_finds_this_machine_ready():
-    ran = run("doctor", "--json")
-    found = json.loads(ran.stdout)
-    assert found["ready"] is True
-    assert ran.exit_code == 0
-    assert {"python", "pydantic", "s3fs", "free disk here"} <= {f["what"] for f in found["findings"]}
-    assert "Ready." in run("doctor").stdout
-
-
-def test_doctor_compares_versions_as_numbers():
-    def status(line, extra=""):
-        return getattr(check_requirement(line, extra), "status", None)
-
-    assert status("pydantic>=2.7") == "ok"
-    assert status("pydantic>=2.100000") == "bad"
-    assert status("pydantic<2.9,>=2.7") == "bad"
-    assert status("no-such-package-here>=1") == "bad"
-    assert status("sqlalchemy[asyncio]<2.1,>=2.0.40; extra == 'pipeline'", "pipeline") == "ok"
-    assert status("sqlalchemy[asyncio]<2.0.4; extra == 'pipeline'", "pipeline") == "bad"
-    assert status("sqlalchemy<2; extra == 'pipeline'") is None
-    assert status("pytest>=9; extra == 'dev'") is None
 
 
 def test_the_version_is_shown():

@@ -30,7 +30,8 @@ print(json.dumps(said))
 
 @cache
 def _helps() -> dict[str, str]:
-    environment = {"PATH": os.environ["PATH"], "COLUMNS": "100", "TERM": "dumb", "LANG": "C.UTF-8"}
+    kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+    environment = {**kept, "COLUMNS": "100", "TERM": "dumb", "LANG": "C.UTF-8"}
     command = [sys.executable, "-c", SAY_ALL, "", *COMMANDS]
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout)
 
