@@ -13,6 +13,7 @@ COMMANDS = (
     "seeds",
     "releases",
     "show",
+    "report",
     "pull",
     "export",
     "run",

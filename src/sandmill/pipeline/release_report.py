@@ -1,0 +1,100 @@
+"""Compose the report of a version: its tables become figures, its files samples, and all of it one page."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from sandmill.models.base import Frozen
+from sandmill.report.build_figures import (
+    attempts_figure,
+    funnel_figure,
+    reasons_figure,
+    seconds_figure,
+    seeds_figure,
+)
+from sandmill.report.facets import count_facets, task_columns
+from sandmill.report.html.page import Edition, PageHead, Section, machine_twin, render_page
+from sandmill.report.html.sections import build_section, tasks_section
+from sandmill.report.queries import Queries, View, open_queries
+from sandmill.store.arrow_tables import PRIVATE_TASKS, PUBLIC_TASKS, REJECTIONS, SLOTS
+from sandmill.store.faults import AccessDenied, FileMissing
+from sandmill.store.release import Release
+
+PAGE, TWIN = "report.html", "qc.json"
+"""Files of a report."""
+
+
+class ReportFiles(Frozen):
+    """A report as files by name."""
+
+    files: dict[str, bytes]
+    tasks: int
+
+
+def make_report(release: Release, edition: Edition = "public", extra: Sequence[Section] = ()) -> ReportFiles:
+    """Return the report of a version as files. Equal content gives equal bytes."""
+    with open_queries(read_views(release, edition)) as queries:
+        head, sections = report_sections(release, queries, edition)
+    sections = [*sections, *extra]
+    page = render_page(head, sections).encode()
+    return ReportFiles(files={PAGE: page, TWIN: machine_twin(head, sections)}, tasks=release.manifest.tasks)
+
+
+def report_sections(release: Release, queries: Queries, edition: Edition) -> tuple[PageHead, list[Section]]:
+    """Return the head and the sections of a report."""
+    facets, tasks = count_facets(queries, edition), task_columns(queries, edition)
+    build = build_section(
+        funnel_figure(queries),
+        reasons_figure(queries),
+        seconds_figure(queries),
+        attempts_figure(queries),
+        seeds_figure(queries),
+        (),
+    )
+    manifest = release.manifest
+    head = PageHead(
+        dataset=manifest.dataset,
+        version=manifest.version,
+        edition=edition,
+        facts=(("tasks", str(manifest.tasks)), ("seeds", str(len(manifest.seeds))), ("code", manifest.code_version)),
+    )
+    return head, [tasks_section(facets, tasks, {}, f"{manifest.dataset}@{manifest.version}"), build]
+
+
+def read_views(release: Release, edition: Edition) -> dict[str, View]:
+    """Read the tables that an edition may show. Prompts are read whole: 6 kB a task."""
+    slots = [name for name in SLOTS.names if name != "path"]
+    views = {
+        "public_tasks": View(_read(release, "public/tasks", PUBLIC_TASKS.names, PUBLIC_TASKS), _glob("public/tasks")),
+        "rejections": View(
+            _read_report(release, "rejections", REJECTIONS.names, REJECTIONS), _glob("reports/rejections")
+        ),
+        "slots": View(_read_report(release, "slots", slots, SLOTS), _glob("reports/slots")),
+    }
+    if edition == "private":
+        private = [name for name in PRIVATE_TASKS.names if name != "record"]
+        views["private_tasks"] = View(_read(release, "private/tasks", private, PRIVATE_TASKS), _glob("private/tasks"))
+    return views
+
+
+def _glob(table: str) -> str:
+    return f"read_parquet('{table}-*.parquet', union_by_name = true)"
+
+
+def _read(release: Release, table: str, columns: Sequence[str], schema: Any) -> Any:
+    """Read columns of a table within the limits for untrusted releases."""
+    wanted = pa.schema([schema.field(name) for name in columns])
+    groups = []
+    for part in release.parts(table):
+        with release.open_part(part) as reader:
+            groups += [group.select(list(columns)).cast(wanted) for group in reader.groups(columns)]
+    return pa.concat_tables(groups) if groups else wanted.empty_table()
+
+
+def _read_report(release: Release, name: str, columns: Sequence[str], schema: Any) -> Any:
+    """Read a table of reports/; an empty one where reports/ is not readable, as with public credentials."""
+    try:
+        return _read(release, f"reports/{name}", columns, schema)
+    except (AccessDenied, FileMissing):
+        return pa.schema([schema.field(column) for column in columns]).empty_table()

@@ -1,0 +1,101 @@
+"""Figures on how a version was built: funnel, rejections, seconds and costs."""
+
+from sandmill.models.base import Stage
+from sandmill.report.html.figure import Figure
+from sandmill.report.queries import Queries
+
+_ORDER = "CASE stage " + " ".join(f"WHEN '{stage}' THEN {place}" for place, stage in enumerate(Stage)) + " END"
+_PASSED = (
+    ("designed", None),
+    ("rendered", Stage.GENERATE),
+    ("calibrated", Stage.CALIBRATE),
+    ("checked", Stage.CHECK),
+    ("verified", Stage.VERIFY),
+)
+"""Steps of the funnel, and the last stage that an attempt has passed there."""
+
+_LOST = f"""WITH lost AS (
+  SELECT min({_ORDER}) AS stage, bool_or(reason = 'internal_error') AS is_internal
+  FROM rejections WHERE replicate = 0 GROUP BY slot, round, attempt),
+begun AS (
+  SELECT (SELECT coalesce(sum(attempts), 0) FROM slots) - (SELECT count(*) FROM lost WHERE is_internal) AS attempts)"""
+
+
+def funnel_figure(queries: Queries) -> Figure:
+    """Count the attempts that passed each stage, and the tasks that came of them."""
+    places = list(Stage)
+    steps = []
+    for number, (name, stage) in enumerate(_PASSED):
+        lost = f"(SELECT count(*) FROM lost WHERE NOT is_internal AND stage <= {places.index(stage)})" if stage else "0"
+        steps.append(f"SELECT {number} AS place, '{name}' AS step, attempts - {lost} AS number FROM begun")
+    sums = {
+        "filled": "count(*) FILTER (reached IS NOT NULL)",
+        "tasks": "sum(len(task_ids))",
+        "in_band": "count(*) FILTER (reached = wanted)",
+    }
+    steps += [
+        f"SELECT {len(_PASSED) + place}, '{name}', coalesce({value}, 0) FROM slots"
+        for place, (name, value) in enumerate(sums.items())
+    ]
+    union = "\nUNION ALL ".join(steps)
+    return queries.figure(
+        "funnel",
+        "Funnel",
+        f"{_LOST}\nSELECT step, CAST(number AS BIGINT) AS number FROM (\n{union}) ORDER BY place",
+        "Attempts that passed each stage; slots that were filled, tasks in them, and slots whose task is in the band "
+        "that was asked for. Failures of our own code are left out.",
+    )
+
+
+def reasons_figure(queries: Queries) -> Figure:
+    """Count rejections by stage and reason, with one example of each."""
+    return queries.figure(
+        "rejections",
+        "Rejections by reason",
+        f"""SELECT stage, reason, count(*) AS count, round(sum(seconds), 1) AS seconds, round(sum(usd), 4) AS usd,
+       arg_min(detail, slot * 1000000 + round * 10000 + attempt * 10 + replicate) AS example
+FROM rejections
+GROUP BY stage, reason
+ORDER BY {_ORDER}, count DESC, reason""",
+        "Designs and packages that failed, with what was found in the first of each.",
+    )
+
+
+def seconds_figure(queries: Queries) -> Figure:
+    """Add up the work of each stage."""
+    union = "\nUNION ALL ".join(
+        f"SELECT {place} AS place, '{stage}' AS stage, sum(seconds_{stage}) AS seconds, "
+        f"median(seconds_{stage}) AS median FROM slots"
+        for place, stage in enumerate(Stage)
+    )
+    return queries.figure(
+        "seconds",
+        "Seconds of work by stage",
+        "SELECT stage, round(seconds, 1) AS seconds, round(median, 1) AS median_of_a_slot\n"
+        f"FROM (\n{union})\nWHERE seconds IS NOT NULL ORDER BY place",
+        "All attempts together. Slots work side by side, so that a build takes less time than the sum.",
+    )
+
+
+def seeds_figure(queries: Queries) -> Figure:
+    """Count rejections by seed: seeds that make work without tasks stand first."""
+    return queries.figure(
+        "rejections-seeds",
+        "Rejections by seed",
+        """SELECT seed_id AS seed, count(*) AS count, round(sum(seconds), 1) AS seconds
+FROM rejections
+GROUP BY seed_id
+ORDER BY count DESC, seed""",
+    )
+
+
+def attempts_figure(queries: Queries) -> Figure:
+    """Count slots by the number of their attempts."""
+    return queries.figure(
+        "attempts",
+        "Attempts of a slot",
+        """SELECT attempts, count(*) AS slots
+FROM (SELECT slot, sum(attempts) AS attempts FROM slots GROUP BY slot)
+GROUP BY attempts
+ORDER BY attempts""",
+    )

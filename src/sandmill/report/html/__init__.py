@@ -1,0 +1,1 @@
+"""One HTML file that shows a release: pure functions from facts to markup. Nothing in it is loaded from elsewhere."""

@@ -1,0 +1,84 @@
+"""Tables of numbers together with the query that gives them."""
+
+from typing import Any
+
+from pydantic import Field
+
+from sandmill.models.base import Frozen
+from sandmill.report.html.markup import Markup, element, join
+
+Cell = str | int | float | bool | None
+
+ID_PATTERN = r"^[a-z][a-z0-9-]*$"
+
+
+class Figure(Frozen):
+    """The numbers of one figure of a report."""
+
+    id: str = Field(pattern=ID_PATTERN)
+    """Unique in a page."""
+    title: str
+    note: str = ""
+    """What the numbers mean, and what they leave out."""
+    sql: str
+    """Query for DuckDB that gives the rows, in the order in which they stand here."""
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+    def records(self) -> list[dict[str, Cell]]:
+        """Return the rows as mappings."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+    def twin(self) -> dict[str, Any]:
+        """Return the figure for `qc.json`."""
+        return self.model_dump(mode="json", exclude={"id", "note"})
+
+
+def sql_block(figure: Figure) -> Markup:
+    """Write the query of a figure, folded until a reader opens it."""
+    return element(
+        "details",
+        element("summary", "SQL behind this figure"),
+        element("pre", element("code", figure.sql), tabindex=0),
+        class_="sql",
+        data_figure=figure.id,
+    )
+
+
+def figure_table(figure: Figure) -> Markup:
+    """Write a figure as a table. Columns of numbers are aligned to the right."""
+    numeric = [all(_is_number(row[place]) for row in figure.rows) for place in range(len(figure.columns))]
+
+    def cells(name: str, values: tuple[Cell, ...]) -> Markup:
+        return element(
+            "tr",
+            *(
+                element(name, cell_text(value), class_="number" if is_numeric else None)
+                for value, is_numeric in zip(values, numeric, strict=True)
+            ),
+        )
+
+    head = element("thead", cells("th", tuple(name.replace("_", " ") for name in figure.columns)))
+    body = element("tbody", join(cells("td", row) for row in figure.rows))
+    return element("div", element("table", head, body, data_figure=figure.id), class_="wide")
+
+
+def figure_block(figure: Figure, shown: Markup) -> Markup:
+    """Write a figure with its title, note, picture or table, and query."""
+    note = element("p", figure.note, class_="faint") if figure.note else Markup()
+    return element("figure", element("figcaption", figure.title), note, shown, sql_block(figure))
+
+
+def cell_text(value: Cell) -> str:
+    """Write a cell for people."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else value
+
+
+def _is_number(value: Cell) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))

@@ -1,0 +1,95 @@
+"""Sections of the report that are the same for every release: tasks with their facets, and how the build went."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sandmill.report.facets import Facet
+from sandmill.report.html.charts import bars
+from sandmill.report.html.figure import Cell, Figure, figure_block, figure_table, sql_block
+from sandmill.report.html.markup import element, join
+from sandmill.report.html.page import Section, asset
+
+
+def tasks_section(facets: Sequence[Facet], tasks: Figure, details: Mapping[str, Any], pull: str) -> Section:
+    """Write the list of tasks with facets and search, and the pages of single tasks.
+
+    Args:
+        facets: with their counts.
+        tasks: a row for each task, with its id, its title and the value of each facet.
+        details: what the page of a task shows, by id; not every task needs to have some.
+        pull: reference of the release for the commands on the page of a task.
+    """
+    queries = join(
+        element("div", element("p", facet.title), sql_block(facet.figure), class_="query") for facet in facets
+    )
+    html = element(
+        "div",
+        element(
+            "div",
+            element(
+                "label",
+                "Search ",
+                element("input", type="search", id="search", placeholder="id, title or value", autocomplete="off"),
+            ),
+            element("button", "Clear filter", type="button", id="clear"),
+            element("span", "", id="matching", role="status"),
+            class_="tools",
+        ),
+        element("div", "", id="facets", class_="grid"),
+        element("details", element("summary", "SQL behind the facets and the list"), queries, sql_block(tasks)),
+        element("div", "", id="heads", class_="row heads", aria_hidden="true"),
+        element("div", "", id="list", tabindex=0, role="list", aria_label="Tasks"),
+    )
+    data = {
+        "count": len(tasks.rows),
+        "release": pull,
+        "columns": [_packed(tasks, place) for place in range(len(tasks.columns))],
+        "facets": [
+            {
+                "id": facet.id,
+                "column": facet.id.replace("-", "_"),
+                "title": facet.title,
+                "number": facet.is_number,
+                "step": facet.step,
+                "values": [list(row) for row in facet.figure.rows],
+            }
+            for facet in facets
+        ],
+    }
+    return Section(
+        id="tasks",
+        title="Tasks",
+        html=html,
+        data=data,
+        in_twin=False,
+        blocks={f"detail-{task_id}": detail for task_id, detail in details.items()},
+        script="\n".join([asset("tasks.js"), asset("task.js")]),
+        figures=(*(facet.figure for facet in facets), tasks),
+    )
+
+
+def _packed(tasks: Figure, place: int) -> dict[str, Any]:
+    """Write a column of texts that repeat as codes, and any other one as values."""
+    values: list[Cell] = [row[place] for row in tasks.rows]
+    name = tasks.columns[place]
+    levels = sorted({value for value in values if isinstance(value, str)})
+    if len(levels) * 2 > len(values) or not all(value is None or isinstance(value, str) for value in values):
+        return {"name": name, "values": values}
+    code = {level: number for number, level in enumerate(levels)}
+    return {"name": name, "levels": levels, "codes": [-1 if v is None else code[str(v)] for v in values]}
+
+
+def build_section(
+    funnel: Figure, reasons: Figure, seconds: Figure, attempts: Figure, seeds: Figure, others: Sequence[Figure]
+) -> Section:
+    """Write how the build went."""
+    parts = [
+        figure_block(funnel, bars(funnel, "step", "number")),
+        figure_block(reasons, figure_table(reasons)),
+        figure_block(seconds, bars(seconds, "stage", "seconds")),
+        figure_block(attempts, bars(attempts, "attempts", "slots")),
+        figure_block(seeds, bars(seeds, "seed", "count")),
+        *(figure_block(one, figure_table(one)) for one in others),
+    ]
+    figures = (funnel, reasons, seconds, attempts, seeds, *others)
+    return Section(id="build", title="Build", html=element("div", join(parts), class_="grid wider"), figures=figures)
