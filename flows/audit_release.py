@@ -12,6 +12,7 @@ from sandmill.errors import SandmillError
 from sandmill.models.operations import AuditRequest
 from tasks.auditing import audited, report_audit, verify_latest
 from tasks.killed_runs import crash_killed_runs
+from tasks.lineage import abort_lineage, sends_lineage
 from tasks.parameters import AuditOf
 
 PROGRAMME = "python -m flows.audit_release"
@@ -19,13 +20,15 @@ EXAMPLES = f"""{PROGRAMME} --release releases/nightly
 {PROGRAMME} --release s3://bucket/releases/nightly --rerun 10"""
 
 
-@flow(name="audit-release", flow_run_name="{request.release}")
+@flow(name="audit-release", flow_run_name="{request.release}", on_crashed=[abort_lineage])
 def audit_release(request: AuditOf) -> str:
     """Read every byte of the latest version, run a sample of tasks again, report drift of libraries."""
     crash_killed_runs()
-    audit = verify_latest(request)
-    report_audit(audit)
-    return audited(audit)
+    with sends_lineage(request.release, request.lineage_to) as lineage:
+        lineage.read_release(request.release)
+        audit = verify_latest(request)
+        report_audit(audit)
+        return audited(audit)
 
 
 def main() -> int:

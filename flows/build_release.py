@@ -17,6 +17,7 @@ from sandmill.pipeline.preflight import check_inputs
 from sandmill.pipeline.preview import preview_build
 from tasks.building import draft_designs, fill_shard, ingest_seeds, plan_next_round, plan_release
 from tasks.killed_runs import crash_killed_runs
+from tasks.lineage import abort_lineage, sends_lineage
 from tasks.parameters import Request, Settings
 from tasks.publishing import cancelled, completed, is_cancelled, name_version, publish_version
 from tasks.reporting import report_release
@@ -31,22 +32,27 @@ EXAMPLES = f"""{PROGRAMME} --name micro --tasks 12 --seed 7 --root releases
     name="build-release",
     flow_run_name="{request.name}, {request.tasks} tasks",
     task_runner=ThreadPoolTaskRunner(max_workers=2),  # type: ignore[arg-type]
+    on_crashed=[abort_lineage],
 )
 def build_release(request: Request, settings: Settings = RunSettings()) -> str:  # noqa: B008
     """Ingest, design, generate, check, calibrate, verify, publish. Returns <root>/<dataset>@<version>."""
     crash_killed_runs()
-    plan = plan_release(request, ingest_seeds(request))
-    shards: list[ShardRef] = []
-    while pending := plan_next_round(plan, shards, settings):
-        if request.designer == "llm":
-            pending = draft_designs(plan, pending, shards, settings)
-        shards += fill_shard.map(pending, settings=unmapped(settings)).result()
-    if is_cancelled():
-        return cancelled()
-    report_release(plan, shards, settings)
-    publication = publish_version(plan, shards, settings)
-    name_version(publication)
-    return completed(publication)
+    with sends_lineage(request.name, settings.lineage_to, request.seeds) as lineage:
+        plan = plan_release(request, ingest_seeds(request))
+        lineage.read_seeds(plan.seeds)
+        shards: list[ShardRef] = []
+        while pending := plan_next_round(plan, shards, settings):
+            if request.designer == "llm":
+                pending = draft_designs(plan, pending, shards, settings)
+            shards += fill_shard.map(pending, settings=unmapped(settings)).result()
+        if is_cancelled():
+            lineage.was_cancelled()
+            return cancelled()
+        report_release(plan, shards, settings)
+        publication = publish_version(plan, shards, settings)
+        name_version(publication)
+        lineage.wrote_release(publication.reference)
+        return completed(publication)
 
 
 def main() -> int:

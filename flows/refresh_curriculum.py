@@ -15,6 +15,7 @@ from sandmill.models.plan import ShardRef
 from sandmill.models.request import RunSettings
 from tasks.building import draft_designs, fill_shard, plan_next_round
 from tasks.killed_runs import crash_killed_runs
+from tasks.lineage import abort_lineage, sends_lineage
 from tasks.parameters import RefreshOf, Settings
 from tasks.publishing import cancelled, completed, is_cancelled, name_version, publish_version
 from tasks.refreshing import keep_frontier, plan_next_version, report_refresh, unchanged
@@ -29,25 +30,30 @@ EXAMPLES = f"""{PROGRAMME} --release releases/micro --rollouts rollouts/step-100
     name="refresh-curriculum",
     flow_run_name="{request.release}",
     task_runner=ThreadPoolTaskRunner(max_workers=2),  # type: ignore[arg-type]
+    on_crashed=[abort_lineage],
 )
 def refresh_curriculum(request: RefreshOf, settings: Settings = RunSettings()) -> str:  # noqa: B008
     """Retire tasks solved always or never, keep the others, build new ones at the frontier, publish."""
     crash_killed_runs()
-    refresh = plan_next_version(request, settings)
-    report_refresh(refresh)
-    if refresh.plan is None:
-        return unchanged(refresh)
-    plan, settings, shards = refresh.plan, refresh.settings, list[ShardRef]()
-    while pending := plan_next_round(plan, shards, settings):
-        if plan.request.designer == "llm":
-            pending = draft_designs(plan, pending, shards, settings)
-        shards += fill_shard.map(pending, settings=unmapped(settings)).result()
-    if is_cancelled():
-        return cancelled()
-    report_release(plan, shards, settings)
-    publication = publish_version(plan, shards, settings, keep_frontier(refresh))
-    name_version(publication)
-    return completed(publication)
+    with sends_lineage(request.release, settings.lineage_to, request.rollouts) as lineage:
+        refresh = plan_next_version(request, settings)
+        lineage.read_release(refresh.release)
+        report_refresh(refresh)
+        if refresh.plan is None:
+            return unchanged(refresh)
+        plan, settings, shards = refresh.plan, refresh.settings, list[ShardRef]()
+        while pending := plan_next_round(plan, shards, settings):
+            if plan.request.designer == "llm":
+                pending = draft_designs(plan, pending, shards, settings)
+            shards += fill_shard.map(pending, settings=unmapped(settings)).result()
+        if is_cancelled():
+            lineage.was_cancelled()
+            return cancelled()
+        report_release(plan, shards, settings)
+        publication = publish_version(plan, shards, settings, keep_frontier(refresh))
+        name_version(publication)
+        lineage.wrote_release(publication.reference)
+        return completed(publication)
 
 
 def main() -> int:

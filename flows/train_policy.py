@@ -14,6 +14,7 @@ from sandmill.learning.training import Trained, find_finished
 from sandmill.learning.training_request import TrainRequest, TrainSettings
 from tasks.killed_runs import crash_killed_runs
 from tasks.learning import fit_policy, gather_tasks, report_training
+from tasks.lineage import abort_lineage, sends_lineage
 from tasks.parameters import Train, TrainingSettings
 
 PROGRAMME = "python -m flows.train_policy"
@@ -28,15 +29,19 @@ EXAMPLES = f"""{PROGRAMME} --release releases/micro --to trained/gap
     name="train-policy",
     flow_run_name="{request.method} on {request.release}, seed {request.seed}",
     task_runner=ThreadPoolTaskRunner(max_workers=1),  # type: ignore[arg-type]
+    on_crashed=[abort_lineage],
 )
 def train_policy(request: Train, settings: TrainingSettings) -> Trained:
     """Gather tasks, imitate teacher scripts, learn from rewards, save the best policy with its learning curve."""
     crash_killed_runs()
     if finished := find_finished(request, settings):
         return finished
-    trained = fit_policy(gather_tasks(request, settings))
-    report_training(trained)
-    return trained
+    with sends_lineage(settings.to.name, settings.lineage_to) as lineage:
+        lineage.read_release(request.release)
+        trained = fit_policy(gather_tasks(request, settings))
+        report_training(trained)
+        lineage.wrote_place(str(trained.folder))
+        return trained
 
 
 def main() -> int:

@@ -9,13 +9,17 @@ from uuid import UUID
 
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.filters import FlowFilter, FlowRunFilter
-from prefect.client.schemas.objects import StateType
+from prefect.client.schemas.objects import State, StateType
 from prefect.logging import get_run_logger
 from prefect.runtime import flow_run as this_run
 from prefect.states import Crashed
 
+from tasks.lineage import abort_lineage
+
 LABEL = "sandmill.process."
 """Labels of a flow run that name its process."""
+ATTEMPT = f"{LABEL}attempt"
+"""Label with the attempt that the process made. A retry has another process, which may not be recorded yet."""
 UNFINISHED = (StateType.RUNNING, StateType.CANCELLING)
 
 
@@ -83,12 +87,13 @@ def crash_killed_runs() -> None:
     identity, run_id = ProcessIdentity.of(os.getpid()), UUID(str(this_run.id))
     with get_client(sync_client=True) as client:
         if identity is not None:
-            client.update_flow_run_labels(run_id, identity.labels)
+            client.update_flow_run_labels(run_id, {**identity.labels, ATTEMPT: this_run.run_count})
         unfinished = FlowRunFilter.model_validate({"state": {"type": {"any_": UNFINISHED}}})
         same_flow = FlowFilter.model_validate({"name": {"any_": [str(this_run.flow_name)]}})
         for run in client.read_flow_runs(flow_filter=same_flow, flow_run_filter=unfinished):
             process = ProcessIdentity.from_labels(run.labels)
-            if run.id != run_id and process is not None and process.is_gone:
+            is_recorded = run.labels.get(ATTEMPT, run.run_count) == run.run_count
+            if run.id != run_id and is_recorded and process is not None and process.is_gone:
                 message = f"Process {process.pid} on {process.host} ended without a report and was probably killed."
                 _mark_crashed(client, run.id, message)
 
@@ -98,7 +103,9 @@ def _mark_crashed(client: SyncPrefectClient, run_id: UUID, message: str) -> None
     run = client.read_flow_run(run_id)
     if run.state_type not in UNFINISHED:
         return
-    client.set_flow_run_state(run_id, Crashed(message=message), force=True)
+    state: State[Any] = Crashed(message=message)
+    client.set_flow_run_state(run_id, state, force=True)
+    abort_lineage(None, run, state)
     of_run = FlowRunFilter.model_validate({"id": {"any_": [run_id]}})
     for task in client.read_task_runs(flow_run_filter=of_run):
         if task.state_type in UNFINISHED:

@@ -21,7 +21,9 @@ from sandmill.store.files import Store
 from sandmill.store.release import load
 from sandmill.store.verify import verify_hashes
 from sandmill.store.versions import list_versions
+from tasks import lineage
 from tasks.killed_runs import ProcessIdentity
+from tests.lineage_events import read_event
 from tests.releases import QUICKEST, REPOSITORY, SMALL, SMALL_RELEASE, small_settings
 
 pytestmark = [pytest.mark.xdist_group("prefect"), pytest.mark.timeout(600)]
@@ -74,7 +76,8 @@ def built(prefect_server, once_a_session, tmp_path_factory) -> tuple[Run, Path]:
     ended: list[tuple[Run, Path]] = []
 
     def make(root: Path) -> str:
-        ended.append((Run(build_release(SMALL, small_settings(root), return_state=True), prefect_server), root))
+        settings = small_settings(root).model_copy(update={"lineage_to": f"file://{_events_of(root)}"})
+        ended.append((Run(build_release(SMALL, settings, return_state=True), prefect_server), root))
         return ended[0][0].reference
 
     once_a_session(SMALL_RELEASE, make)
@@ -119,6 +122,41 @@ def test_operators_find_funnel_difficulty_rejections_and_seeds_in_the_ui(built):
     assert {row["task"] for row in difficulty} == set(load(run.reference).task_ids)
     assert json.loads(by_key["small-funnel"].data)
     assert "leaf-classification" in by_key["small-seeds"].data
+
+
+def _events_of(root: Path) -> Path:
+    return root.with_name(f"{root.name}.events.jsonl")
+
+
+def test_a_build_tells_openlineage_what_it_read_and_what_it_made(built):
+    run, root = built
+    release = load(run.reference)
+    start, end = (read_event(line) for line in _events_of(root).read_text().splitlines())
+    assert [start["eventType"], end["eventType"]] == ["START", "COMPLETE"]
+    assert start["run"]["runId"] == end["run"]["runId"]
+    assert {one["value"] for one in end["run"]["facets"]["tags"]["tags"]} == {str(run.id), "1"}
+    assert end["job"]["name"] == "build-release.small"
+    assert [one["name"] for one in end["inputs"]] == [f"seeds/{name}" for name in release.manifest.seeds]
+    (output,) = end["outputs"]
+    assert output["name"] == f"{root}/small"
+    assert output["facets"]["version"]["datasetVersion"] == release.version
+    assert output["outputFacets"]["outputStatistics"]["rowCount"] == 2
+    assertions = output["facets"]["dataQualityAssertions"]["assertions"]
+    assert len(assertions) == len(json.loads(release.report("suites.json")))
+    assert {assertion["success"] for assertion in assertions} == {True}
+
+
+def test_a_failing_build_tells_openlineage_why_and_a_dead_receiver_changes_nothing(prefect_server, tmp_path):
+    wrong = BuildRequest(name="micro", tasks=2, seeds=(str(tmp_path / "nowhere"),))
+    events = tmp_path / "events.jsonl"
+    for place in (f"file://{events}", "http://127.0.0.1:9"):
+        settings = small_settings(tmp_path / "root").model_copy(update={"lineage_to": place})
+        assert "nowhere" in build_release(wrong, settings, return_state=True).message
+    start, end = (read_event(line) for line in events.read_text().splitlines())
+    assert [start["eventType"], end["eventType"]] == ["START", "FAIL"]
+    assert [one["name"] for one in start["inputs"]] == [str(tmp_path / "nowhere")]
+    assert "nowhere" in end["run"]["facets"]["errorMessage"]["message"]
+    assert end["outputs"] == []
 
 
 def test_the_run_is_named_after_the_version_and_its_last_message_and_an_artifact_name_it(built):
@@ -183,14 +221,16 @@ def test_a_verdict_on_finished_work_is_not_asked_for_again(built, prefect_server
     assert {task.run_count for task in ended.task_runs()} == {1}
 
 
-def test_a_run_whose_process_was_killed_is_marked_by_the_next_and_one_of_another_machine_is_not(built, run):
+def test_a_run_whose_process_was_killed_is_marked_by_the_next_and_one_of_another_machine_is_not(built, run, tmp_path):
     first, root = built
     client, here = first.client, ProcessIdentity.of(os.getpid())
+    events = tmp_path / "events.jsonl"
+    of_lineage = {f"{lineage.LABEL}job": "build-release.small", f"{lineage.LABEL}to": f"file://{events}"}
     killed = replace(here, started=here.started - 1)
     runs = {}
     for name, process in {"killed": killed, "alive": here, "elsewhere": replace(killed, host="another")}.items():
         runs[name] = client.create_flow_run(build_release, name=name, state=Running()).id
-        client.update_flow_run_labels(runs[name], process.labels)
+        client.update_flow_run_labels(runs[name], {**process.labels, **of_lineage})
     runs["unlabelled"] = client.create_flow_run(build_release, name="unlabelled", state=Running()).id
     run(SMALL, root)
     states = {name: client.read_flow_run(id).state for name, id in runs.items()}
@@ -201,6 +241,11 @@ def test_a_run_whose_process_was_killed_is_marked_by_the_next_and_one_of_another
         "unlabelled": "Running",
     }
     assert f"Process {here.pid} on {here.host} ended" in states["killed"].message
+    (aborted,) = (read_event(line) for line in events.read_text().splitlines())
+    assert (aborted["eventType"], aborted["job"]["name"]) == ("ABORT", "build-release.small")
+    assert {"key": "prefect_flow_run", "value": str(runs["killed"]), "source": "SANDMILL"} in (
+        aborted["run"]["facets"]["tags"]["tags"]
+    )
 
 
 def test_a_triggered_run_takes_what_it_does_not_name_from_its_deployment(prefect_server, monkeypatch):

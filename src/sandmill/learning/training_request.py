@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from sandmill.learning.policy_settings import GrpoSettings, Method, RejectionSettings, SftSettings
 from sandmill.models.base import Frozen
+from sandmill.models.lineage_place import LineagePlace
 
 RewardName = Literal[
     "gap", "sandmle-paper", "sandmle-release", "sparse", "position", "raw", "partial-credit", "partial-credit-grpo"
@@ -117,3 +118,5 @@ class TrainSettings(Frozen):
     """Folder in which facts, replicates and rollouts are kept for other trainings. Default: below --to."""
     threads: int = Field(default=1, ge=1, le=256)
     """Threads of torch. Equal curves need equal numbers of threads."""
+    lineage_to: LineagePlace | None = None
+    """Where OpenLineage events go: file:///folder/events.jsonl, https://host, or s3://bucket/prefix."""

@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from sandmill.models.base import Frozen
+from sandmill.models.lineage_place import LineagePlace
 from sandmill.models.release import Split
 
 
@@ -13,6 +14,8 @@ class AuditRequest(Frozen):
     """Dataset whose latest version is verified, such as releases/nightly or s3://bucket/releases/nightly."""
     rerun: int = Field(default=0, ge=0, le=100_000)
     """Tasks whose scripts and panel run again, other ones each week; 0 checks bytes and hashes alone."""
+    lineage_to: LineagePlace | None = None
+    """Where OpenLineage events go: file:///folder/events.jsonl, https://host, or s3://bucket/prefix."""
 
 
 class RefreshRequest(Frozen):

@@ -11,6 +11,7 @@ from pydantic import Field, field_validator, model_validator
 
 from sandmill.models.base import Band, Frozen, Steered
 from sandmill.models.kinds import kind_named
+from sandmill.models.lineage_place import LineagePlace
 from sandmill.models.names import DatasetName
 
 DEFAULT_MIX = {Band.EASY: 0.25, Band.MEDIUM: 0.4, Band.HARD: 0.25, Band.EXPERT: 0.1}
@@ -117,6 +118,8 @@ class RunSettings(Frozen):
     """Rejected attempts of each shard, the last ones, whose packages are kept under private/rejects of the dataset."""
     secret_file: Path | None = None
     """File with the release secret (at least 32 bytes). None: made once, kept under the private prefix."""
+    lineage_to: LineagePlace | None = None
+    """Where OpenLineage events go: file:///folder/events.jsonl, https://host, or s3://bucket/prefix."""
 
     @field_validator("price")
     @classmethod

@@ -1,0 +1,119 @@
+"""OpenLineage events of flow runs: when they are sent, and what is known of inputs and outputs by then."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from uuid import UUID, uuid5
+
+import prefect
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.objects import FlowRun, State
+from prefect.exceptions import CancelledRun
+from prefect.logging import get_logger, get_run_logger
+from prefect.runtime import flow_run as this_run
+
+from sandmill.models.seed import SeedTask
+from sandmill.pipeline.lineage_datasets import LineageDataset, find_release, place_dataset, seed_datasets
+from sandmill.pipeline.lineage_events import LineageRun, Phase, make_event
+from sandmill.pipeline.lineage_sender import LineageSender
+
+LABEL = "sandmill.lineage."
+"""Labels of a flow run with the job and the receiver of its events, for whoever finds that its process was killed."""
+_ended_here: set[str] = set()
+"""Runs whose last event was sent by this process."""
+
+
+class FlowLineage:
+    """What one flow run reads and writes. Without a receiver nothing is read and nothing is sent."""
+
+    def __init__(self, run: LineageRun, sender: LineageSender | None) -> None:
+        self._run, self._sender = run, sender
+        self._inputs: list[LineageDataset] = []
+        self._outputs: list[LineageDataset] = []
+        self._ending: Phase = "COMPLETE"
+
+    def read_places(self, places: Iterable[str]) -> None:
+        """Note folders, or places on S3, that the run reads."""
+        self._inputs += map(place_dataset, places if self._sender else ())
+
+    def read_seeds(self, seeds: Iterable[SeedTask]) -> None:
+        """Note the seeds of a build."""
+        self._inputs += seed_datasets(seeds if self._sender else ())
+
+    def read_release(self, reference: str) -> None:
+        """Note a release that the run reads."""
+        if self._sender:
+            self._inputs.append(find_release(reference))
+
+    def wrote_release(self, reference: str) -> None:
+        """Note the version that the run published, or found published with equal content."""
+        if self._sender:
+            self._outputs.append(find_release(reference))
+
+    def wrote_place(self, place: str) -> None:
+        """Note a folder that the run wrote."""
+        if self._sender:
+            self._outputs.append(place_dataset(place))
+
+    def was_cancelled(self) -> None:
+        """Note that the run ends without its outputs because somebody cancelled it."""
+        self._ending = "ABORT"
+
+    def start(self) -> None:
+        """Send START."""
+        if self._sender:
+            self._sender.send(make_event("START", self._run, self._inputs))
+
+    def end(self, phase: Phase | None = None, error: str = "") -> None:
+        """Send the event that ends the run."""
+        if self._sender:
+            _ended_here.add(self._run.id)
+            self._sender.send(make_event(phase or self._ending, self._run, self._inputs, self._outputs, error))
+
+
+@contextmanager
+def sends_lineage(about: str, receiver: str | None, reads: Iterable[str] = ()) -> Iterator[FlowLineage]:
+    """Send START now, and COMPLETE, FAIL or ABORT when the block ends.
+
+    Args:
+        about: dataset that the run is about, as a name or a reference. The job is named after the flow and it.
+        receiver: where events go; None sends nothing.
+        reads: places that are known to be read from the start.
+    """
+    dataset = about.rstrip("/").rpartition("/")[2].partition("@")[0]
+    run = _attempt(str(this_run.id), int(this_run.run_count or 1), f"{this_run.flow_name}.{dataset}")
+    lineage = FlowLineage(run, LineageSender(receiver, get_run_logger().warning) if receiver else None)
+    lineage.read_places(reads)
+    if receiver:
+        with get_client(sync_client=True) as client:
+            client.update_flow_run_labels(UUID(str(this_run.id)), {f"{LABEL}job": run.job, f"{LABEL}to": receiver})
+    lineage.start()
+    try:
+        yield lineage
+    except Exception as error:
+        lineage.end("ABORT" if isinstance(error, CancelledRun) else "FAIL", str(error))
+        raise
+    except BaseException:
+        lineage.end("ABORT", "the process was told to end")
+        raise
+    lineage.end()
+
+
+def abort_lineage(flow: Any, flow_run: FlowRun, state: State[Any]) -> None:
+    """Send ABORT for a run whose process was killed: a hook of flows, called in the process that finds out."""
+    labels = flow_run.labels or {}
+    if f"{LABEL}to" in labels:
+        attempt = _attempt(str(flow_run.id), flow_run.run_count or 1, str(labels[f"{LABEL}job"]))
+        if attempt.id not in _ended_here:
+            _ended_here.add(attempt.id)
+            sender = LineageSender(str(labels[f"{LABEL}to"]), get_logger("sandmill").warning)
+            sender.send(make_event("ABORT", attempt, error=state.message or str(state.name)))
+
+
+def _attempt(flow_run_id: str, number: int, job: str) -> LineageRun:
+    return LineageRun(
+        id=str(uuid5(UUID(flow_run_id), str(number))),
+        job=job,
+        tags={"prefect_flow_run": flow_run_id, "attempt": str(number)},
+        engine_version=prefect.__version__,
+    )
