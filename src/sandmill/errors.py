@@ -77,6 +77,21 @@ class InputError(SandmillError):
         super().__init__("\n".join([*lines, footer] if footer else lines))
 
 
+@contextmanager
+def require_extra(extra: str, source: str) -> Iterator[None]:
+    """Import packages that the base install does not have, and name the extra if one is missing.
+
+    Raises:
+        InputError: a package cannot be found.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        hint = f"Install it with: pip install 'sandmill[{extra}]'"
+        problem = Problem(f"package {error.name}", "not installed", "an installed package", hint)
+        raise InputError(source, [problem], "") from error
+
+
 class RequestError(InputError):
     """The build request or the run settings cannot be fulfilled."""
 

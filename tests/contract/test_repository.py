@@ -1,8 +1,10 @@
 import re
 import subprocess
+import sys
 import tarfile
 import tomllib
 from collections.abc import Iterator
+from email import message_from_bytes
 from importlib.metadata import version
 from pathlib import Path
 from zipfile import ZipFile
@@ -109,6 +111,37 @@ def test_versions_that_break_prefects_server_are_kept_out(name, too_new):
 def test_the_base_install_has_nothing_of_the_pipeline():
     base = {canonicalize_name(Requirement(line).name) for line in PROJECT["dependencies"]}
     assert base & {"prefect", "great-expectations", "fastapi", "sqlalchemy", "litellm", "moto", "pytest"} == set()
+
+
+def test_the_base_install_has_only_what_loading_pulling_and_grading_need():
+    base = {canonicalize_name(Requirement(line).name) for line in PROJECT["dependencies"]}
+    assert base & {"pandas", "duckdb", "s3fs", "fsspec", "pillow"} == set()
+    for extra, names in {"s3": {"s3fs", "fsspec"}, "seeds": {"duckdb"}, "rerun": {"pandas", "pillow"}}.items():
+        assert {Requirement(line).name for line in EXTRAS[extra]} == names
+    pipeline = {Requirement(line).name for line in EXTRAS["pipeline"]}
+    assert {"s3fs", "duckdb", "pandas", "pillow"} <= pipeline
+
+
+def test_what_is_uploaded_says_who_made_it_and_for_whom(wheel: Path):
+    with ZipFile(wheel) as opened:
+        (name,) = [name for name in opened.namelist() if name.endswith(".dist-info/METADATA")]
+        about = message_from_bytes(opened.read(name))
+    assert about["Summary"]
+    assert about["Author"]
+    assert about["License-Expression"] == "Apache-2.0"
+    assert about["Requires-Python"] == ">=3.11"
+    assert about["Description-Content-Type"] == "text/markdown"
+    assert "rl-environments" in about["Keywords"]
+    assert "Typing :: Typed" in about.get_all("Classifier")
+    assert about.get_payload().startswith("# Sandmill")
+
+
+@pytest.mark.slow
+def test_the_distributions_pass_the_check_of_uploads(wheel: Path, sdist: Path):
+    command = [sys.executable, "-m", "twine", "check", "--strict", str(wheel), str(sdist)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert ran.stdout.count("PASSED") == 2
 
 
 def test_the_wheel_is_the_library_and_nothing_else(wheel: Path):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sandmill.errors import InputError, Problem
+from sandmill.errors import require_extra
 
 
 @contextmanager
@@ -13,9 +13,5 @@ def require(extra: str) -> Iterator[None]:
     Raises:
         InputError: if a package cannot be found.
     """
-    try:
+    with require_extra(extra, f"sandmill.adapters.{extra}"):
         yield
-    except ModuleNotFoundError as error:
-        hint = f"Install it with: pip install 'sandmill[{extra}]'"
-        problem = Problem(f"package {error.name}", "no such package", "an installed package", hint)
-        raise InputError(f"sandmill.adapters.{extra}", [problem], "") from error

@@ -14,7 +14,7 @@ from sandmill.cli.screen import (
     write_json,
     write_text,
 )
-from sandmill.errors import InputError, Problem, SandboxUnavailable, count, visible
+from sandmill.errors import InputError, Problem, SandboxUnavailable, count, require_extra, visible
 
 if TYPE_CHECKING:
     from sandmill.store.release import Release
@@ -72,6 +72,7 @@ def verify(
         ),
     )
     if rerun:
+        _check_packages()
         _check_sandbox(unconfined)
     opened = load(release)
     if task:
@@ -102,6 +103,13 @@ def verify(
         write_text(f"{opened.ref}: {half}{checked}: all holds{ran}")
     if problems:
         raise typer.Exit(1)
+
+
+def _check_packages() -> None:
+    """The panel of a task runs in this process, and reads tables with pandas and pictures with Pillow."""
+    with require_extra("rerun", "sandmill verify --rerun"):
+        import pandas  # noqa: F401
+        import PIL  # noqa: F401
 
 
 def _check_sandbox(unconfined: bool) -> None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sandmill.errors import shorten
+from sandmill.errors import require_extra, shorten
 from sandmill.seeds.source_problems import SourceProblem, Unsound
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ def open_engine(file: str, expected: str) -> Iterator["duckdb.DuckDBPyConnection
     Raises:
         Unsound: instead of an error of DuckDB on the file, with what was expected of it.
     """
-    import duckdb
+    with require_extra("seeds", file):
+        import duckdb
 
     config: dict[str, str | bool | int | float | list[str]] = {
         "threads": 2,

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 
-from sandmill.errors import StoreError
+from sandmill.errors import StoreError, require_extra
 from sandmill.store.faults import storage_faults
 from sandmill.store.stored import StoredFile
 
@@ -28,7 +28,9 @@ class BucketFiles:
     @contextmanager
     def faults(self, where: str) -> Iterator[None]:
         """Convert errors on `where` to StoreError, as `storage_faults` does, with those of S3's client."""
-        from botocore.exceptions import BotoCoreError, NoCredentialsError  # type: ignore[import-untyped]
+        with require_extra("s3", f"s3://{self.bucket}"):
+            import s3fs  # noqa: F401  fsspec imports it by name and would raise a plain ImportError
+            from botocore.exceptions import BotoCoreError, NoCredentialsError  # type: ignore[import-untyped]
 
         try:
             with storage_faults(where):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from sandmill.adapters.exports.base import ExportTask
 from sandmill.adapters.exports.grader import grader_source
-from sandmill.errors import InputError, Problem, name_some
+from sandmill.errors import InputError, Problem, name_some, require_extra
 
 DESCRIPTION = "description.md"
 ANSWERS = "answers.csv"
@@ -98,7 +98,8 @@ def check_names(task: ExportTask) -> None:
 
 
 def _read_by_pandas(cells: list[str]) -> list[str]:
-    import pandas as pd
+    with require_extra("rerun", "export"):
+        import pandas as pd
 
     text = io.StringIO(newline="")
     csv.writer(text).writerows([cell] for cell in ("name", *cells))

@@ -1,0 +1,35 @@
+"""A package that the base install lacks is asked for by the name of its extra, where it is first needed."""
+
+import sys
+
+import pytest
+
+from sandmill.adapters.exports.carried import _read_by_pandas
+from sandmill.cli.verify import _check_packages
+from sandmill.errors import InputError
+from sandmill.seeds.engine import open_engine
+from sandmill.store.files import Store
+
+
+def _open_engine() -> None:
+    with open_engine("rows.csv", "a table"):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("package", "extra", "use"),
+    [
+        ("s3fs", "s3", lambda: Store("s3://bucket/releases").folders()),
+        ("botocore.exceptions", "s3", lambda: Store("s3://bucket/releases").read("x")),
+        ("duckdb", "seeds", _open_engine),
+        ("pandas", "rerun", lambda: _read_by_pandas(["x"])),
+        ("pandas", "rerun", _check_packages),
+        ("PIL", "rerun", _check_packages),
+    ],
+)
+def test_the_error_of_a_missing_package_names_the_extra_to_install(monkeypatch, package, extra, use):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(InputError, match=rf"pip install 'sandmill\[{extra}\]'") as caught:
+        use()
+    assert caught.value.exit_code == 2
+    assert package in str(caught.value)
