@@ -3,9 +3,8 @@
 import signal
 import sys
 
-from prefect import flow, unmapped
+from prefect import flow
 from prefect.exceptions import CancelledRun
-from prefect.task_runners import ThreadPoolTaskRunner
 
 from sandmill.cli.arguments import parse_models
 from sandmill.cli.ending import end_at_once, show_ending
@@ -21,6 +20,7 @@ from tasks.lineage import abort_lineage, sends_lineage
 from tasks.parameters import Request, Settings
 from tasks.publishing import cancelled, completed, is_cancelled, name_version, publish_version
 from tasks.reporting import report_release
+from tasks.runners import open_runner, runner_problems
 
 PROGRAMME = "python -m flows.build_release"
 EXAMPLES = f"""{PROGRAMME} --name micro --tasks 12 --seed 7 --root releases
@@ -31,7 +31,6 @@ EXAMPLES = f"""{PROGRAMME} --name micro --tasks 12 --seed 7 --root releases
 @flow(
     name="build-release",
     flow_run_name="{request.name}, {request.tasks} tasks",
-    task_runner=ThreadPoolTaskRunner(max_workers=2),  # type: ignore[arg-type]
     on_crashed=[abort_lineage],
 )
 def build_release(request: Request, settings: Settings = RunSettings()) -> str:  # noqa: B008
@@ -41,10 +40,11 @@ def build_release(request: Request, settings: Settings = RunSettings()) -> str: 
         plan = plan_release(request, ingest_seeds(request))
         lineage.read_seeds(plan.seeds)
         shards: list[ShardRef] = []
-        while pending := plan_next_round(plan, shards, settings):
-            if request.designer == "llm":
-                pending = draft_designs(plan, pending, shards, settings)
-            shards += fill_shard.map(pending, settings=unmapped(settings)).result()
+        with open_runner(settings) as runner:
+            while pending := plan_next_round(plan, shards, settings):
+                if request.designer == "llm":
+                    pending = draft_designs(plan, pending, shards, settings)
+                shards += runner.fill(fill_shard, pending, settings)
         if is_cancelled():
             lineage.was_cancelled()
             return cancelled()
@@ -61,7 +61,7 @@ def main() -> int:
     try:
         description = build_release.__doc__ or ""
         request, settings = parse_models(sys.argv[1:], PROGRAMME, description, EXAMPLES, BuildRequest, RunSettings)
-        check_inputs(request, settings)
+        check_inputs(request, settings, runner_problems(settings))
         if settings.preview:
             show_preview(preview_build(request, settings))
             return 0

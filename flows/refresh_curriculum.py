@@ -3,9 +3,8 @@
 import signal
 import sys
 
-from prefect import flow, unmapped
+from prefect import flow
 from prefect.exceptions import CancelledRun
-from prefect.task_runners import ThreadPoolTaskRunner
 
 from sandmill.cli.arguments import parse_models
 from sandmill.cli.ending import end_at_once
@@ -20,6 +19,7 @@ from tasks.parameters import RefreshOf, Settings
 from tasks.publishing import cancelled, completed, is_cancelled, name_version, publish_version
 from tasks.refreshing import keep_frontier, plan_next_version, report_refresh, unchanged
 from tasks.reporting import report_release
+from tasks.runners import open_runner
 
 PROGRAMME = "python -m flows.refresh_curriculum"
 EXAMPLES = f"""{PROGRAMME} --release releases/micro --rollouts rollouts/step-100
@@ -29,7 +29,6 @@ EXAMPLES = f"""{PROGRAMME} --release releases/micro --rollouts rollouts/step-100
 @flow(
     name="refresh-curriculum",
     flow_run_name="{request.release}",
-    task_runner=ThreadPoolTaskRunner(max_workers=2),  # type: ignore[arg-type]
     on_crashed=[abort_lineage],
 )
 def refresh_curriculum(request: RefreshOf, settings: Settings = RunSettings()) -> str:  # noqa: B008
@@ -42,10 +41,11 @@ def refresh_curriculum(request: RefreshOf, settings: Settings = RunSettings()) -
         if refresh.plan is None:
             return unchanged(refresh)
         plan, settings, shards = refresh.plan, refresh.settings, list[ShardRef]()
-        while pending := plan_next_round(plan, shards, settings):
-            if plan.request.designer == "llm":
-                pending = draft_designs(plan, pending, shards, settings)
-            shards += fill_shard.map(pending, settings=unmapped(settings)).result()
+        with open_runner(settings) as runner:
+            while pending := plan_next_round(plan, shards, settings):
+                if plan.request.designer == "llm":
+                    pending = draft_designs(plan, pending, shards, settings)
+                shards += runner.fill(fill_shard, pending, settings)
         if is_cancelled():
             lineage.was_cancelled()
             return cancelled()

@@ -54,6 +54,8 @@ class ShardPlan(Frozen):
     key: str
     """(plan fingerprint, code version, secret id, round, slots) in one hash: names the shard's folder."""
     plan_fingerprint: str
+    code: str = ""
+    """From `code_version` where the build was planned. Empty: not compared."""
     replicates: int = Field(ge=1)
     round: int = Field(default=0, ge=0)
     slots: tuple[Slot, ...] = Field(min_length=1)

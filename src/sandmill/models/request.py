@@ -89,6 +89,10 @@ class Side(StrEnum):
     OUTPUT = "output"
 
 
+RUNNERS = ("threads", "dask", "ray")
+"""Kinds of task runners. The last two may be followed by the address of a cluster."""
+
+
 class RunSettings(Frozen):
     """How to run. Nothing here changes what is made."""
 
@@ -98,6 +102,10 @@ class RunSettings(Frozen):
     """Slots that one Prefect task run fills."""
     workers: int = Field(default_factory=lambda: max(1, os.cpu_count() or 1), ge=1, le=256)
     """Worker processes for designing, rendering and the panel."""
+    task_runner: str = "threads"
+    """Where shards are built: threads, dask or ray on this machine, or a cluster, such as dask:tcp://host:8786."""
+    shard_workers: int | None = Field(default=None, ge=1, le=256)
+    """Worker processes of one shard on Dask or Ray. Default: the shard's share of the cores of the smallest machine."""
     max_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """Dollars that language models may cost this build, earlier runs included; what is finished is then published."""
     replay: str | None = None
@@ -127,6 +135,14 @@ class RunSettings(Frozen):
         if wrong := [f"{side}={amount:g}" for side, amount in price.items() if not 0 <= amount < math.inf]:
             raise ValueError(f"prices must be finite and not negative; saw {', '.join(wrong)}")
         return price
+
+    @field_validator("task_runner")
+    @classmethod
+    def _names_a_runner(cls, runner: str) -> str:
+        name, colon, address = runner.partition(":")
+        if name not in RUNNERS or (colon and (name == "threads" or not address.strip("/ "))):
+            raise ValueError("must be threads, dask, ray, dask:ADDRESS or ray:ADDRESS")
+        return runner
 
     @field_validator("root")
     @classmethod

@@ -206,9 +206,10 @@ def pair_bands(structures: Sequence[Structure], bands: Sequence[Band]) -> list[B
     reach = {(kind, band): beyond_reach(structure, band) for kind, structure in by_kind.items() for band in Band}
     paired = list(bands)
     # Of equal gains the first entry wins, so the order of insertion is part of the result.
-    slots_by: dict[tuple[tuple[Modality, TargetKind, MetricName], Band], list[int]] = {}
+    # Slots are keys of a dict, which keeps their order and removes any of them at once.
+    slots_by: dict[tuple[tuple[Modality, TargetKind, MetricName], Band], dict[int, None]] = {}
     for slot in reversed(range(len(kinds))):
-        slots_by.setdefault((kinds[slot], paired[slot]), []).append(slot)
+        slots_by.setdefault((kinds[slot], paired[slot]), {})[slot] = None
     for slot, kind in enumerate(kinds):
         own = paired[slot]
         if not reach[kind, own]:
@@ -221,11 +222,11 @@ def pair_bands(structures: Sequence[Structure], bands: Sequence[Band]) -> list[B
         (other, band), gain = max(gains.items(), key=lambda item: item[1])
         if gain < _LEAST_GAIN:
             continue
-        partner = slots_by[other, band].pop()
-        slots_by[kind, own].remove(slot)
+        partner, _ = slots_by[other, band].popitem()
+        del slots_by[kind, own][slot]
         paired[slot], paired[partner] = band, own
-        slots_by.setdefault((kind, band), []).append(slot)
-        slots_by.setdefault((other, own), []).append(partner)
+        slots_by.setdefault((kind, band), {})[slot] = None
+        slots_by.setdefault((other, own), {})[partner] = None
     return paired
 
 

@@ -125,6 +125,7 @@ def plan_shards(
             dataset=dataset,
             key=f"r{round}-s{numbers[0]:06d}-{fingerprint(identity)[:16]}",
             plan_fingerprint=plan.fingerprint,
+            code=code,
             replicates=plan.request.replicates,
             round=round,
             slots=chunk,

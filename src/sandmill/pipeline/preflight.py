@@ -1,6 +1,6 @@
 """Checks of all inputs of a build before any work. All problems are reported at once, and nothing is written."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -15,8 +15,10 @@ from sandmill.store.files import Store
 from sandmill.store.secret import read_secret_file
 
 
-def check_inputs(request: BuildRequest, settings: RunSettings) -> None:
+def check_inputs(request: BuildRequest, settings: RunSettings, others: Iterable[Problem] = ()) -> None:
     """Check seeds, root, secret file, the agent's interpreter and language models without writing.
+
+    `others` are problems that the orchestrator found, to be reported with these.
 
     Raises:
         RequestError: with every problem of every input.
@@ -28,6 +30,7 @@ def check_inputs(request: BuildRequest, settings: RunSettings) -> None:
         *_problems_of(lambda: settings.secret_file and read_secret_file(settings.secret_file)),
         *_interpreter_problems(),
         *llm_problems(request, settings),
+        *others,
     ]
     if problems:
         raise RequestError("build", problems)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from sandmill.errors import Problem, RequestError
 from sandmill.models.base import Stage
 from sandmill.models.package import TaskPackage
 from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef
@@ -49,12 +50,18 @@ def plan_round(
 def build_shard(
     plan: ShardPlan, settings: RunSettings, suites: Mapping[str, bytes], listen: Listener = lambda _: None
 ) -> ShardRef:
-    """Make one shard and keep it. A shard that an earlier run finished is returned at once."""
-    store = Store(plan.dataset)
+    """Make one shard and keep it. A shard that an earlier run finished is returned at once.
+
+    Raises:
+        RequestError: the code of this machine is not the code with which the build was planned.
+    """
+    store, code = Store(plan.dataset), code_version(suites)
+    if plan.code not in ("", code):
+        hint = "Install the same commit and constraints.txt on every machine"
+        raise RequestError("this machine", [Problem("code version", code, f"{plan.code}, as in the plan", hint)])
     stored = find_shard(store, plan)
     if stored is None:
         secret, workers = release_secret(store, settings.secret_file), shared_workers(settings.workers)
-        code = code_version(suites)
         shard = ShardBuild(plan, secret, code, suites, workers, listen, settings.keep_rejects).run()
         write_rejects(store, plan.key, shard.rejects)
         stored = write_shard(store, plan, shard.tasks, shard.rejections, shard.slots, shard.suites)

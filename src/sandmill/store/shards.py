@@ -4,6 +4,7 @@ import heapq
 import io
 import json
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -233,8 +234,8 @@ def _check_tasks(plan: ShardPlan, tasks: Sequence[VerifiedTask]) -> None:
 
 
 def _task_problems(tasks: Sequence[VerifiedTask]) -> list[str]:
-    ids = [task.record.task_id for task in tasks]
-    problems = [f"task {task_id} occurs twice" for task_id in sorted(set(ids)) if ids.count(task_id) > 1]
+    counts = Counter(task.record.task_id for task in tasks)
+    problems = [f"task {task_id} occurs twice" for task_id in sorted(counts) if counts[task_id] > 1]
     for task in tasks:
         if task.package.task_id != task.record.task_id:
             problems.append(f"package {task.package.task_id} comes with the record of {task.record.task_id}")
