@@ -1,9 +1,6 @@
 """A few real packages, besieged in one sandbox a backend and file of attacks."""
 
-import os
-import secrets
 import shutil
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +10,7 @@ from sandmill.models.base import Band
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.sandbox.agent_env import AgentEnv, create_agent_env
 from sandmill.store.release import load
-from tests.redteam.siege import Siege, Target, Trap, open_target
+from tests.redteam.siege import Siege, Target, Trap, lay_trap, open_target
 from tests.releases import REPOSITORY, build
 from tests.unit.sandbox.conftest import make_box
 
@@ -55,38 +52,8 @@ def targets(once_a_session, tmp_path_factory) -> list[Target]:
 
 @pytest.fixture(scope="session")
 def trap(tmp_path_factory, targets) -> Iterator[Trap]:
-    """A secret in every place of the host that a script might reach, so that it shows if one does."""
-    canary = secrets.token_hex(16)
-    folder = tmp_path_factory.mktemp("trap")
-    places = [folder / "canary", Path("/dev/shm") / f"canary-{canary[:4]}", Path("/tmp") / f"canary-{canary[:4]}"]
-    places += [target.folder / "private" / "canary" for target in targets]
-    abstract = f"\0sandmill-redteam-{canary[:4]}"
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        socket.create_server(("127.0.0.1", 0)) as tcp,
-        socket.socket(socket.AF_UNIX) as by_name,
-        socket.socket(socket.AF_UNIX) as by_path,
-    ):
-        patch.setenv("AWS_SECRET_ACCESS_KEY", canary)
-        by_name.bind(abstract)
-        by_path.bind(str(folder / "socket"))
-        for server in (by_name, by_path):
-            server.listen()
-        for place in places:
-            place.write_text(canary)
-            place.chmod(0o644)
-        told = {
-            "canaries": [str(place) for place in places],
-            "port": tcp.getsockname()[1],
-            "abstract": abstract,
-            "socket": str(folder / "socket"),
-            "parent": os.getpid(),
-            "repository": str(REPOSITORY),
-            "trap": str(folder / "sprung"),
-        }
-        yield Trap(canary, told, folder / "sprung")
-        for place in places:
-            place.unlink(missing_ok=True)
+    with lay_trap(tmp_path_factory.mktemp("trap"), targets) as laid:
+        yield laid
 
 
 @pytest.fixture(scope="module")

@@ -2,10 +2,17 @@
 
 import hashlib
 import json
+import os
+import secrets
+import socket
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+import pytest
 
 from sandmill.grading import grade_submission
 from sandmill.grading.private_half import read_task_file
@@ -16,6 +23,7 @@ from sandmill.models.task_file import TaskFile
 from sandmill.rewards import PRESETS
 from sandmill.sandbox import Sandbox
 from tests.redteam.attacks import BREACH, LUCK, Attack, script
+from tests.releases import REPOSITORY
 from tests.rollouts import reward_of
 
 PATIENCE_S = 30.0
@@ -58,6 +66,41 @@ class Trap:
     """A file that is there if a payload was executed outside."""
 
 
+@contextmanager
+def lay_trap(folder: Path, targets: Sequence[Target]) -> Iterator[Trap]:
+    """Put a secret into every place of the host that a script might reach, so that it shows if one does."""
+    canary = secrets.token_hex(16)
+    places = [folder / "canary", Path("/dev/shm") / f"canary-{canary[:4]}", Path("/tmp") / f"canary-{canary[:4]}"]
+    places += [target.folder / "private" / "canary" for target in targets]
+    abstract = f"\0sandmill-redteam-{canary[:4]}"
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        socket.create_server(("127.0.0.1", 0)) as tcp,
+        socket.socket(socket.AF_UNIX) as by_name,
+        socket.socket(socket.AF_UNIX) as by_path,
+    ):
+        patch.setenv("AWS_SECRET_ACCESS_KEY", canary)
+        by_name.bind(abstract)
+        by_path.bind(str(folder / "socket"))
+        for server in (by_name, by_path):
+            server.listen()
+        for place in places:
+            place.write_text(canary)
+            place.chmod(0o644)
+        told = {
+            "canaries": [str(place) for place in places],
+            "port": tcp.getsockname()[1],
+            "abstract": abstract,
+            "socket": str(folder / "socket"),
+            "parent": os.getpid(),
+            "repository": str(REPOSITORY),
+            "trap": str(folder / "sprung"),
+        }
+        yield Trap(canary, told, folder / "sprung")
+        for place in places:
+            place.unlink(missing_ok=True)
+
+
 class Siege:
     """A sandbox that is attacked, and the tasks that are to be won by it."""
 
@@ -68,9 +111,7 @@ class Siege:
     def survives(self, attack: Attack) -> None:
         """Run an attack on the packages, and assert that it gained and broke nothing."""
         for target in self.targets[: 1 if attack.is_dear else None]:
-            with TemporaryDirectory(prefix="redteam-") as scratch:
-                results = [self._run(code, target, Path(scratch), attack.timeout) for code in attack.steps]
-                self._assert_nothing_came_out(results, Path(scratch))
+            results = self.run(attack, target)
             started = time.monotonic()
             grade = target.grade(results[-1].submission)
             assert time.monotonic() - started < PATIENCE_S
@@ -80,6 +121,13 @@ class Siege:
             if attack.check:
                 attack.check(results)
         self._assert_nothing_is_broken()
+
+    def run(self, attack: Attack, target: Target) -> list[RunResult]:
+        """Run the scripts of an attack on one package, and assert that no secret came out."""
+        with TemporaryDirectory(prefix="redteam-") as scratch:
+            results = [self._run(code, target, Path(scratch), attack.timeout) for code in attack.steps]
+            self._assert_nothing_came_out(results, Path(scratch))
+        return results
 
     def pays_the_reference(self) -> None:
         """Assert that the reference solution of every package is gold in this very sandbox."""

@@ -1,0 +1,129 @@
+"""Reward of every attack script on one task, under every preset, beside the reward of the valid sample submission.
+
+The attacks are those of tests/redteam. The table has a row for each family of attacks; `--to` writes all attacks into a
+file that `sandmill report --red-team` shows beside the release.
+
+Run from the repository root: python -m benchmarks.red_team releases/micro --to red-team.json
+"""
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from sandmill.episodes.score import score
+from sandmill.models.red_team import AttackOutcome, EarnedReward, RedTeamRecord
+from sandmill.models.reports import Outcome
+from sandmill.models.run import Isolation, RunResult
+from sandmill.pipeline.provenance import library_digest
+from sandmill.rewards import PRESETS
+from sandmill.sandbox import Sandbox
+from sandmill.sandbox.backends import BackendName
+from sandmill.store.release import Release, load
+from tests.redteam.attacks import Attack
+from tests.redteam.siege import Siege, Target, lay_trap, open_target
+
+FAMILIES = ("access", "ways_out", "tampering", "later_steps", "semantics", "resources", "episodes")
+_ABOVE = 1e-9
+"""A reward that is higher by less equals that of the sample."""
+
+
+def attack_task(release: Release, task_id: str, families: Sequence[str], backend: BackendName) -> RedTeamRecord:
+    """Run the attacks on one task of a release, one after another.
+
+    Raises:
+        AssertionError: an attack reached what it must not reach, or the sandbox failed.
+    """
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        (pulled,) = release.pull(folder / "pulled", [task_id])
+        (folder / "trap").mkdir()
+        target = open_target(pulled)
+        with lay_trap(folder / "trap", [target]) as trap, Sandbox(backend) as box:
+            siege, sample = Siege(box, [target], trap), _rewards(target, _sample(target))
+            outcomes = [
+                _run(siege, target, family, name, attack, sample)
+                for family in families
+                for name, attack in _attacks(family).items()
+            ]
+            used = box.backend
+        return RedTeamRecord(
+            release=release.version,
+            task_id=task_id,
+            metric=target.task.facts.metric.value,
+            backend=used,
+            library=library_digest()[:16],
+            attacks=tuple(outcomes),
+        )
+
+
+def _attacks(family: str) -> Mapping[str, Attack]:
+    found: Mapping[str, Attack] = import_module(f"tests.redteam.test_{family}").ATTACKS
+    return found
+
+
+def _run(
+    siege: Siege, target: Target, family: str, name: str, attack: Attack, sample: Mapping[str, float | None]
+) -> AttackOutcome:
+    result = siege.run(attack, target)[-1]
+    rewards = _rewards(target, result)
+    return AttackOutcome(
+        family=family,
+        name=name,
+        outcome=score(target.folder, result).outcome.value,
+        pays=attack.pays,
+        rewards=tuple(
+            EarnedReward(preset=preset, reward=rewards[preset], sample=sample[preset] or 0.0) for preset in PRESETS
+        ),
+    )
+
+
+def _sample(target: Target) -> RunResult:
+    content = (target.public / "sample_submission.csv").read_bytes()
+    return RunResult(outcome=Outcome.OK, isolation=Isolation.NONE, submission=content)
+
+
+def _rewards(target: Target, result: RunResult) -> dict[str, float | None]:
+    scores = {preset: score(target.folder, result, preset) for preset in PRESETS}
+    return {preset: None if one.mask else round(one.reward, 9) for preset, one in scores.items()}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Attack a task and print a row a family: the highest reward, and in brackets the attacks above the sample."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("release", help="folder or S3 prefix of a dataset, with @version if not the latest")
+    parser.add_argument("--task", help="id of the task; default: the first of the release")
+    parser.add_argument("--family", action="append", choices=FAMILIES, help="only this family; may be repeated")
+    parser.add_argument("--backend", default="auto", choices=("auto", "warm", "bwrap"), help="of the sandbox")
+    parser.add_argument("--to", type=Path, help="file for the record of all attacks")
+    given = parser.parse_args(arguments)
+    release = load(given.release)
+    record = attack_task(release, given.task or release.task_ids[0], given.family or FAMILIES, given.backend)
+    if given.to:
+        given.to.write_text(record.model_dump_json(indent=1) + "\n")
+    sys.stdout.write(to_table(record))
+
+
+def to_table(record: RedTeamRecord) -> str:
+    """Write the highest reward of each family and preset as a Markdown table."""
+    families = {one.family: [other for other in record.attacks if other.family == one.family] for one in record.attacks}
+    lines = [f"| family | attacks | {' | '.join(PRESETS)} |", f"|---|---:|{'---:|' * len(PRESETS)}"]
+    samples = {earned.preset: earned.sample for one in record.attacks[:1] for earned in one.rewards}
+    lines.append(f"| sample submission | - | {' | '.join(f'{samples[preset]:.3f}' for preset in PRESETS)} |")
+    for family, attacks in families.items():
+        cells = [_cell([earned for one in attacks for earned in one.rewards if earned.preset == p]) for p in PRESETS]
+        lines.append(f"| {family} | {len(attacks)} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(earned: Sequence[EarnedReward]) -> str:
+    rewards = [one.reward for one in earned if one.reward is not None]
+    above = sum(one.reward is not None and one.reward > one.sample + _ABOVE for one in earned)
+    return f"{max(rewards):.3f} ({above})" if rewards else "-"
+
+
+if __name__ == "__main__":
+    main()
