@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sandmill.cli.screen import JsonOption, ReleaseArgument, write_json, write_text
+from sandmill.cli.screen import JsonOption, ReleaseArgument, repeatable, write_json, write_text
 from sandmill.errors import InputError, Problem, count
 
 if TYPE_CHECKING:
@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     "Examples: `sandmill report releases/micro --to report` · "
-    "`sandmill report s3://bucket/releases/micro@3 --to report --private`"
+    "`sandmill report s3://bucket/releases/micro@3 --to report --private` · "
+    "`sandmill report releases/micro@2 --to report --against releases/micro@1 --rollouts rollouts/base "
+    "--rollouts after=rollouts/step-100`"
 )
 
 
@@ -24,6 +26,30 @@ def report(
     private: Annotated[
         bool, typer.Option("--private", help="With thresholds, scores and difficulty: not for agents to see.")
     ] = False,
+    rollouts: Annotated[
+        list[str] | None,
+        repeatable(
+            "--rollouts",
+            "[LABEL=]PLACE",
+            "Show what models earned: a folder of `sandmill rollout` or a Parquet file; may be repeated. Others are "
+            "compared with the first.",
+        ),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            "--against", metavar="RELEASE", help="Show what differs from another version.", show_default=False
+        ),
+    ] = None,
+    red_team: Annotated[
+        str | None,
+        typer.Option(
+            "--red-team",
+            metavar="FILE",
+            help="Show what attacks earned: a file of python -m benchmarks.red_team.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write a page on a release, report.html, and its numbers for programs, qc.json.
@@ -34,6 +60,7 @@ def report(
     Every version has its public page in `reports/report.html` already.
     """
     from sandmill.pipeline.release_report import PAGE, make_report
+    from sandmill.pipeline.report_extras import extra_sections
     from sandmill.pipeline.report_folder import check_folder, write_folder
     from sandmill.store.release import load
 
@@ -43,7 +70,8 @@ def report(
         problem = Problem("--private", "no private half that is readable here", "private/ of the release")
         raise InputError(opened.ref, [problem], "Nothing was written.")
     check_folder(to)
-    made = make_report(opened, edition)
+    extra = extra_sections(opened, edition, rollouts or (), against, red_team)
+    made = make_report(opened, edition, extra)
     write_folder(to, made.files, owner_only=private)
     place = to.rstrip("/")
     if as_json:
