@@ -5,7 +5,6 @@ Run from the repository root: python -m benchmarks.learning.proof --help.
 
 import signal
 import sys
-import time
 from collections.abc import Mapping
 
 from benchmarks.learning.proof_settings import ProofSettings
@@ -28,24 +27,23 @@ def prove(settings: ProofSettings) -> None:
     from benchmarks.learning.proof_arms import Proof
     from benchmarks.learning.proof_controls import MAIN, run_control
     from benchmarks.learning.proof_data import open_data
+    from benchmarks.learning.proof_progress import ProofProgress
     from benchmarks.learning.proof_report import ProofReport
 
-    console, started = open_console(), time.monotonic()
-
-    def say(message: str) -> None:
-        minutes, seconds = divmod(int(time.monotonic() - started), 60)
-        console.print(f"{minutes:02d}:{seconds:02d}  {message}", soft_wrap=True)
-
+    console = open_console()
+    progress = ProofProgress(lambda line: console.print(line, soft_wrap=True, highlight=False))
+    say = progress.say
     settings = settings.effective
-    data = open_data(settings, say)
+    data = open_data(settings, say, progress.count)
     designs, tables = len(data.training.families), len(data.final.families)
     say(f"{count(designs, 'training design')}, {count(tables, 'final table')}, {settings.executions} executions an arm")
-    proof, seeds = Proof(settings, data, say), range(settings.seeds)
+    proof, seeds = Proof(settings, data, progress), range(settings.seeds)
+    progress.begin(proof.plan.total)
     units = [proof.start(seed) for seed in seeds]
     spent: Mapping[str, int] = {}
     units += proof.cooled(seeds)
-    if "baselines" in settings.arms:
-        unit, spent = proof.baselines()
+    for arm in settings.baseline_arms:
+        unit, spent = proof.baselines(arm)
         units.append(unit)
     if "rejection" in settings.arms:
         units += proof.rejection(seeds)

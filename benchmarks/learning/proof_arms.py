@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.learning.proof_data import DEVELOPMENT, ProofData
+from benchmarks.learning.proof_progress import ProofPlan, ProofProgress
 from benchmarks.learning.proof_settings import ProofSettings
 from benchmarks.learning.units import Counts, Outcome, UnitResult, Work, run_unit
 from sandmill.fingerprint import fingerprint
 from sandmill.learning import grpo, sft
-from sandmill.learning.baseline_arms import choose_baselines, score_baselines
+from sandmill.learning.baseline_arms import BASELINES, choose_baselines, score_baselines
 from sandmill.learning.curves import CurveRow
 from sandmill.learning.evaluate import Draws, best_temperature, evaluate, evaluate_temperatures
 from sandmill.learning.executions import Executor
@@ -26,14 +27,15 @@ from sandmill.rewards import Reward
 SFT, REJECTION, COOLED = "sft", "rejection", "sft-best-temperature"
 _POLICY, _TRAINING = "policy", "training"
 
-Say = Callable[[str], None]
-
 
 class Proof:
     """Runs units in order. Each is read from its folder if it is complete."""
 
-    def __init__(self, settings: ProofSettings, data: ProofData, say: Say) -> None:
-        self.settings, self.data, self.say = settings, data, say
+    def __init__(self, settings: ProofSettings, data: ProofData, progress: ProofProgress) -> None:
+        self.settings, self.data = settings, data
+        self.progress, self.say = progress, progress.say
+        tested, validation = len(data.development) + len(data.final), len(data.validation)
+        self.plan = ProofPlan(settings, tested, len(data.development), validation)
         self.root = settings.to / "units"
         self._tested = {
             "tasks": fingerprint([task.digest for task in [*data.development.tasks(), *data.final.tasks()]]),
@@ -52,7 +54,7 @@ class Proof:
             policy.save(folder / _POLICY)
             return self.score(SFT, policy, seed), curve, Counts()
 
-        return self.unit(SFT, seed, self.settings.sft().model_dump(mode="json"), work)
+        return self.unit(SFT, seed, self.settings.sft().model_dump(mode="json"), work, self.plan.scored)
 
     def policy(self, arm: str, seed: int) -> MicroPolicy:
         """Load the policy of a unit that is complete."""
@@ -68,7 +70,7 @@ class Proof:
             rows = evaluate_temperatures(COOLED, policy, tasks, tester, samples=samples, seed=seeds[0])
             return rows, (), Counts()
 
-        tried = self.unit("sft-temperatures", seeds[0], {"start": start}, try_temperatures)
+        tried = self.unit("sft-temperatures", seeds[0], {"start": start}, try_temperatures, self.plan.temperatures)
         temperature = best_temperature(tried.rows)
         self.say(f"{COOLED}: T = {temperature:g} is best on development tables")
 
@@ -78,7 +80,7 @@ class Proof:
             return rows, (), Counts()
 
         settings = {"start": start, "temperature": temperature}
-        return [self.unit(COOLED, seed, settings, partial(score, seed)) for seed in seeds]
+        return [self.unit(COOLED, seed, settings, partial(score, seed), self.plan.cooled) for seed in seeds]
 
     def rejection(self, seeds: Sequence[int]) -> list[UnitResult]:
         """Tune rejection fine-tuning on the development tables with the first seed, and train the other seeds."""
@@ -134,22 +136,25 @@ class Proof:
             policy.save(folder / _POLICY)
             return self.score(arm, policy, seed), curve, _counts(runner, curve)
 
-        described = {"grpo": settings.model_dump(mode="json"), "reward": name, "note": note}
-        return self.unit(arm, seed, {**described, "start": self.settings.sft().model_dump(mode="json")}, work)
+        described: dict[str, Any] = {"grpo": settings.model_dump(mode="json"), "reward": name, "note": note}
+        described["start"] = self.settings.sft().model_dump(mode="json")
+        return self.unit(arm, seed, described, work, self.plan.grpo)
 
-    def baselines(self) -> tuple[UnitResult, Mapping[str, int]]:
-        """Choose all baselines on training tasks, and score them."""
+    def baselines(self, arm: str) -> tuple[UnitResult, Mapping[str, int]]:
+        """Choose all baselines, or the best single pipeline alone, on training tasks, and score them."""
         spent: dict[str, int] = {}
         budget = self.settings.baseline_budget
 
         def work(folder: Path) -> Outcome:
             runner = self.data.learner()
-            arms, asked = choose_baselines(load_language(), self.data.training.tasks(), runner, budget=budget)
+            names = BASELINES if arm == "baselines" else (arm,)
+            tasks = self.data.training.tasks()
+            arms, asked = choose_baselines(load_language(), tasks, runner, budget=budget, names=names)
             spent.update(asked)
             rows = score_baselines(arms, self.real_tasks(), self.data.tester())
             return rows, (), Counts(requested=max(asked.values()), executed=runner.executed)
 
-        result = self.unit("baselines", 0, {"budget": budget}, work)
+        result = self.unit(arm, 0, {"budget": budget}, work, self.plan.baselines(arm))
         return result, spent or {row.arm: result.counts.requested for row in result.rows}
 
     def real_tasks(self) -> list[LearningTask]:
@@ -171,10 +176,13 @@ class Proof:
         seed: int,
         settings: Mapping[str, Any],
         work: Work,
+        planned: int,
     ) -> UnitResult:
-        """Run a unit, or read it, and say so. Its key names the tasks that it depends on."""
+        """Run a unit of about `planned` scripts, or read it, and say so. Its key names the tasks it depends on."""
         learned = fingerprint([task.digest for task in [*self.data.training.tasks(), *self.data.validation.tasks()]])
-        result = run_unit(self.root, arm, seed, {**settings, "tested": self._tested, "learned": learned}, work)
+        with self.progress.unit(f"{arm} seed {seed}", planned):
+            key = {**settings, "tested": self._tested, "learned": learned}
+            result = run_unit(self.root, arm, seed, key, work)
         mean = mean_of(keep_sources(result.rows, DEVELOPMENT))
         asked = result.counts.requested
         self.say(f"{arm} seed {seed}: gap on development tables {mean:.3f}, {asked} executions, {result.seconds:.0f} s")
@@ -200,7 +208,8 @@ class Proof:
             return self.score(arm, policy, seed), curve, _counts(runner, curve)
 
         start = self.settings.sft().model_dump(mode="json")
-        return self.unit(arm, seed, {"rejection": settings.model_dump(mode="json"), "start": start}, work)
+        described = {"rejection": settings.model_dump(mode="json"), "start": start}
+        return self.unit(arm, seed, described, work, self.plan.rejection)
 
 
 def _development_score(result: UnitResult) -> float:

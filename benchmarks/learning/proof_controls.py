@@ -137,7 +137,7 @@ def _shuffled(proof: Proof, arm: str, seed: int) -> UnitResult:
             rows += evaluate(arm, proof.policy(MAIN, seed), proof.real_tasks(), runner, draws=draws, facts=prompts)
         return rows, (), Counts()
 
-    return proof.unit(arm, seed, {"of": proof.settings.grpo().model_dump(mode="json")}, work)
+    return proof.unit(arm, seed, {"of": proof.settings.grpo().model_dump(mode="json")}, work, proof.plan.scored)
 
 
 def _form_and_target(task: LearningTask) -> str:

@@ -28,6 +28,8 @@ class ProofData:
     final: TaskSet
     cache: Path
     timeout: float
+    on_progress: Callable[[int, int], None] | None = None
+    """Called after each script, by all executors."""
 
     def learner(self, more: TaskSet | None = None) -> Executor:
         """Return a new executor of training and validation tasks, whose counts begin at 0.
@@ -36,19 +38,23 @@ class ProofData:
             more: further training tasks.
         """
         tasks = self.training + self.validation
-        return Executor(tasks + more if more else tasks, cache=self.cache, timeout=self.timeout)
+        return self._executor(tasks + more if more else tasks)
 
     def tester(self) -> Executor:
         """Return a new executor of the real tables."""
-        return Executor(self.development + self.final, cache=self.cache, timeout=self.timeout)
+        return self._executor(self.development + self.final)
+
+    def _executor(self, tasks: TaskSet) -> Executor:
+        return Executor(tasks, cache=self.cache, timeout=self.timeout, on_progress=self.on_progress)
 
 
-def open_data(settings: ProofSettings, say: Say) -> ProofData:
+def open_data(settings: ProofSettings, say: Say, on_progress: Callable[[int, int], None] | None = None) -> ProofData:
     """Open the release, render replicates, and write and measure the real tables if no folder of them is given.
 
     Args:
         settings: of the proof.
         say: gets a message for each part of the work, and now and then how far it is.
+        on_progress: called after each script of an arm.
 
     Raises:
         ReleaseNotFound: there is no such release.
@@ -67,7 +73,7 @@ def open_data(settings: ProofSettings, say: Say) -> ProofData:
     validation = _validation(settings, cache)
     real = settings.real or _write_real_tables(settings)
     parts = {name: _open_part(settings, real / name, cache, say) for name in (DEVELOPMENT, FINAL)}
-    return ProofData(training, validation, parts[DEVELOPMENT], parts[FINAL], cache, settings.timeout)
+    return ProofData(training, validation, parts[DEVELOPMENT], parts[FINAL], cache, settings.timeout, on_progress)
 
 
 def _counted(say: Say, what: str) -> Callable[[int, int], None]:

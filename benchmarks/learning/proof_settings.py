@@ -5,12 +5,12 @@ from typing import Literal, get_args
 
 from pydantic import Field, field_validator
 
-from sandmill.learning.policy_settings import GrpoSettings, RejectionSettings, SftSettings
+from sandmill.learning.policy_settings import CPU_SECONDS, GrpoSettings, RejectionSettings, SftSettings
 from sandmill.models.base import Frozen
 from sandmill.models.run import MOST_SECONDS
 
-Arm = Literal["sft", "rejection", "gap", "sparse", "sandmle-paper", "partial-credit-grpo", "baselines"]
-"""`sft` and `rejection`, the reward of a GRPO arm, and all baselines together."""
+Arm = Literal["sft", "rejection", "gap", "sparse", "sandmle-paper", "partial-credit-grpo", "best-single", "baselines"]
+"""`sft` and `rejection`, the reward of a GRPO arm, the best single pipeline, and all baselines together."""
 
 Control = Literal[
     "random-reward",
@@ -43,8 +43,9 @@ class ProofSettings(Frozen):
     """Folder with development/ and final/, one folder for each real task; by default they are written to --to"""
     seeds: int = Field(default=3, ge=1, le=20)
     """Training seeds. The published table has 5"""
-    arms: tuple[Arm, ...] = ("sft", "rejection", "gap", "baselines")
-    """Arms: sft, rejection, baselines, and GRPO by its reward: gap, sparse, sandmle-paper, partial-credit-grpo"""
+    arms: tuple[Arm, ...] = ("sft", "rejection", "gap", "best-single")
+    """Arms: sft, rejection, best-single or all baselines, and GRPO by its reward: gap, sparse, sandmle-paper,
+    partial-credit-grpo"""
     controls: tuple[ControlChoice, ...] = ("none",)
     """Controls, each a GRPO arm with reward gap and one change; all or none"""
     updates: int = Field(default=24, ge=1)
@@ -57,7 +58,7 @@ class ProofSettings(Frozen):
     """Optimiser steps on the teacher's scripts, from which all trained arms start"""
     replicates: int = Field(default=3, ge=0)
     """Further tasks of each training design, with rows of their own"""
-    test_rows: int = Field(default=1000, ge=100, le=20000)
+    test_rows: int = Field(default=500, ge=100, le=20000)
     """Final rows of these further tasks. Fewer run faster, and their scores are less exact"""
     validation_tasks: int = Field(default=12, ge=0)
     """Synthetic tasks of the split `validation` that choose the best checkpoint of GRPO"""
@@ -69,8 +70,8 @@ class ProofSettings(Frozen):
     """Tables of each part at most; 0 means all"""
     baseline_executions: int = Field(default=0, ge=0)
     """Scripts that each baseline may run on training tasks; 0 means as many as a trained arm"""
-    timeout: float = Field(default=10.0, gt=0, le=MOST_SECONDS)
-    """Seconds that one script may run"""
+    timeout: float = Field(default=CPU_SECONDS, gt=0, le=MOST_SECONDS)
+    """Seconds of processor time that one script may use, the same for all arms; the wall time may be 5 times as long"""
     smoke: bool = False
     """A short run that shows that everything works: one seed, three updates, three tables of each part"""
 
@@ -96,9 +97,14 @@ class ProofSettings(Frozen):
         return self.baseline_executions or self.executions
 
     @property
+    def baseline_arms(self) -> tuple[str, ...]:
+        """`baselines`, or the single pipeline, which is one of them."""
+        return next(((arm,) for arm in ("baselines", "best-single") if arm in self.arms), ())
+
+    @property
     def rewards(self) -> tuple[str, ...]:
         """Rewards of the GRPO arms."""
-        return tuple(arm for arm in self.arms if arm not in ("sft", "rejection", "baselines"))
+        return tuple(arm for arm in self.arms if arm not in ("sft", "rejection", "best-single", "baselines"))
 
     @property
     def chosen_controls(self) -> tuple[Control, ...]:

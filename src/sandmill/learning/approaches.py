@@ -125,7 +125,7 @@ _LINEARS = {
         ("model.logistic", "c.0_3"), ("model.ridge", "alpha.1"), steps=("expand.kernel_smooth", "scale.standard")
     ),
     "tuned_linear": _several(
-        "search",
+        "search_3",
         (("model.logistic", "c.0_01"), ("model.ridge", "alpha.1")),
         (("model.logistic", "c.0_1"), ("model.ridge", "alpha.10")),
         (("model.logistic", "c.1"), ("model.ridge", "alpha.100")),
@@ -150,7 +150,7 @@ _KERNELS = {
         ("model.knn_regressor", "neighbours.15", "neighbours.by_distance", "neighbours.manhattan"),
     ),
     "tuned_kernel": _several(
-        "search",
+        "search_3",
         _SVM,
         (("model.svc", "gamma.0_01", "c.3", "probability.true"), ("model.kernel_ridge", "gamma.0_003", "alpha.0_1")),
         (_LOGISTIC, _RIDGE),

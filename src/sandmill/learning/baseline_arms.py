@@ -1,6 +1,6 @@
 """The baselines as arms: what they choose among, what they may spend, and their rows on test tasks."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING
@@ -32,6 +32,14 @@ _RATES = ("rate.0_03", "rate.0_05", "rate.0_1")
 _TREES = ("trees.50", "trees.100", "trees.200")
 _SUBSAMPLE = "subsample.0_5"
 
+_Choose = Callable[[Measured, Mapping[str, Candidate]], Answers]
+_OF_PIPELINES: Mapping[str, _Choose] = {
+    BEST_SINGLE: best_single,
+    PORTFOLIO: partial(portfolio, size=3),
+    NEIGHBOURS: nearest_neighbours,
+}
+"""Baselines that choose among the fixed pipelines."""
+
 ChosenArms = Mapping[str, Answers]
 """Baselines whose choice is made, by name."""
 
@@ -62,9 +70,10 @@ def choose_baselines(
     *,
     budget: int,
     seed: int = 0,
+    names: Collection[str] = BASELINES,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[ChosenArms, dict[str, int]]:
-    """Choose the pipelines of all baselines on training tasks.
+    """Choose the pipelines of baselines on training tasks.
 
     Args:
         language: of the scripts.
@@ -72,21 +81,23 @@ def choose_baselines(
         runner: runs the scripts.
         budget: executions that each baseline may ask for. Three of them use the same measurements.
         seed: of the order of the tasks.
-        progress: is called after each pipeline.
+        names: baselines to choose. What none of them needs is not run.
+        progress: is called after each chunk of scripts.
 
     Returns:
         The baselines, and the executions that each asked for.
     """
     all_pipelines, boosting = pipeline_candidates(language), boosting_candidates(language)
-    measured = measure(all_pipelines, tasks, runner, budget=budget, seed=seed, progress=progress)
-    tuned = measure(boosting, tasks, runner, budget=budget, seed=seed, progress=progress)
-    arms = {
-        BEST_SINGLE: best_single(measured, all_pipelines),
-        PORTFOLIO: portfolio(measured, all_pipelines, size=3),
-        NEIGHBOURS: nearest_neighbours(measured, all_pipelines),
-        BOOSTING: best_single(tuned, boosting),
-    }
-    return arms, {name: _spent(name, measured, tuned) for name in arms}
+    arms: dict[str, Answers] = {}
+    spent: dict[str, int] = {}
+    for candidates, choices in ((all_pipelines, _OF_PIPELINES), (boosting, {BOOSTING: best_single})):
+        chosen = {name: choose for name, choose in choices.items() if name in names}
+        if not chosen:
+            continue
+        measured = measure(candidates, tasks, runner, budget=budget, seed=seed, progress=progress)
+        arms |= {name: choose(measured, candidates) for name, choose in chosen.items()}
+        spent |= dict.fromkeys(chosen, measured.executions)
+    return arms, spent
 
 
 def score_baselines(
@@ -109,7 +120,3 @@ def score_baselines(
 
 def _answer(language: "Language", write: Callable[[Sequence[str]], Sequence[str]], task: "LearningTask") -> str:
     return language.text(write(task.facts))
-
-
-def _spent(name: str, measured: Measured, tuned: Measured) -> int:
-    return (tuned if name == BOOSTING else measured).executions

@@ -51,7 +51,9 @@ class EpisodeExecutor(Executor):
 
     async def _play(self, task_id: str, script: str) -> Rollout:
         task = self.tasks.task(task_id)
-        limits = EpisodeLimits(max_steps=3, max_submissions=1, timeout=self.timeout, time_budget=2 * self.timeout)
+        limits = EpisodeLimits(
+            max_steps=3, max_submissions=1, timeout=self.wall_seconds, time_budget=2 * self.wall_seconds
+        )
         try:
             async with MLEnv(task, limits=limits, sandbox=self._sandbox, instrument=self._is_instrumented) as env:
                 await env.reset()

@@ -13,6 +13,7 @@ from sandmill.learning.evaluate import Draws, evaluate
 from sandmill.learning.executions import Executor
 from sandmill.learning.language import load_language
 from sandmill.learning.plots import difference_plot, forest_plot
+from sandmill.learning.policy_settings import CPU_SECONDS
 from sandmill.learning.results import Scored, write_atomically, write_results
 from sandmill.learning.summary import arms_table, contrasts_table, group_arms
 from sandmill.learning.task_sets import TaskSet, default_cache, from_folder, from_release
@@ -50,8 +51,8 @@ class EvaluationRequest(Frozen):
     """Scripts for each task at temperature 1, beside the most likely one. 0 scores the most likely one alone"""
     seed: int = Field(default=0, ge=0)
     """Seed of the samples and of the order in which baselines see training tasks"""
-    timeout: float = Field(default=10.0, gt=0, le=MOST_SECONDS)
-    """Seconds that one script may run"""
+    timeout: float = Field(default=CPU_SECONDS, gt=0, le=MOST_SECONDS)
+    """Seconds of processor time that one script may use; the wall time may be 5 times as long"""
     to: Path | None = None
     """Folder for results, table and charts; by default `evaluations/<name of the tasks>` in the policy's folder"""
     cache: Path | None = None

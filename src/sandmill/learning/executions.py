@@ -1,17 +1,21 @@
 """Run the scripts of answers, count the runs, and never run the same script twice."""
 
 import asyncio
+import math
+import os
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sandmill.adapters.answers import last_script
 from sandmill.adapters.loop import run_sync
-from sandmill.adapters.sandboxes import choose_sandbox
 from sandmill.adapters.single_turn import score_script
 from sandmill.fingerprint import fingerprint
 from sandmill.learning.line_cache import LineCache
+from sandmill.learning.policy_settings import CPU_SECONDS, WALL_FACTOR
 from sandmill.models.rollout import Rollout
+from sandmill.models.run import MOST_SECONDS
 from sandmill.rewards import get_reward
 
 if TYPE_CHECKING:
@@ -32,7 +36,8 @@ class Executor:
     """Runs answers on the tasks of a set. A pair of task and script runs once, whatever asks for it.
 
     The cache is keyed by the digest of the task, the text of the script and the time limit. A script whose result is
-    random or depends on the load of the machine keeps the result of its first run. A rollout that a fault of the
+    random keeps the result of its first run. The limit is one of processor time, so outcomes do not depend on the load
+    of the machine. A rollout that a fault of the
     sandbox masked is not cached.
     """
 
@@ -41,7 +46,7 @@ class Executor:
         tasks: "TaskSet",
         *,
         cache: Path | None = None,
-        timeout: float = 10.0,
+        timeout: float = CPU_SECONDS,
         sandbox: "AsyncRunner | None" = None,
         on_progress: Progress | None = None,
     ) -> None:
@@ -50,8 +55,10 @@ class Executor:
         Args:
             tasks: with their private halves.
             cache: folder in which rollouts are kept for later processes. None keeps them in memory.
-            timeout: wall time of one script in seconds.
-            sandbox: runs the scripts. None means the sandbox that all tasks of this process share.
+            timeout: processor time of one script in seconds, rounded up to whole ones. Its wall time may be
+                `WALL_FACTOR` times as long. Another sandbox has limits of its own, and only the wall time holds.
+            sandbox: runs the scripts. None means the sandbox of this machine, one script for each processor at a time
+                and one in addition.
             on_progress: called with the numbers of distinct answers that are done and that were asked for, after each.
 
         Raises:
@@ -66,9 +73,14 @@ class Executor:
         self.masked = 0
         """Answers that a fault of the sandbox left without an outcome."""
         self.on_progress = on_progress
-        self._sandbox = sandbox or choose_sandbox()
+        self._sandbox = sandbox or limited_sandbox(math.ceil(timeout))
         self._kept = LineCache(None if cache is None else cache / CACHE_FILE)
         self._reward = get_reward("gap")
+
+    @property
+    def wall_seconds(self) -> float:
+        """Wall time that one script may take."""
+        return min(WALL_FACTOR * self.timeout, MOST_SECONDS)
 
     def rollouts(self, pairs: Sequence[tuple[str, str]]) -> list[Rollout]:
         """Return the rollout of each pair of a task id and the text of an answer, in order.
@@ -110,7 +122,7 @@ class Executor:
 
     async def _execute(self, task_id: str, script: str, key: str) -> Rollout:
         rollout = await score_script(
-            self.tasks, task_id, script, reward=self._reward, timeout=self.timeout, sandbox=self._sandbox
+            self.tasks, task_id, script, reward=self._reward, timeout=self.wall_seconds, sandbox=self._sandbox
         )
         if rollout.mask:
             self.masked += 1
@@ -123,7 +135,27 @@ class Executor:
     def _key(self, task_id: str, script: str) -> str:
         # Raises the error that names the tasks of the set.
         self.tasks.task(task_id)
-        return fingerprint({"task": self.tasks[task_id].digest, "script": script, "timeout": self.timeout})
+        return fingerprint({"task": self.tasks[task_id].digest, "script": script, "cpu_seconds": self.timeout})
+
+
+@lru_cache(maxsize=8)
+def limited_sandbox(cpu_seconds: int) -> "AsyncRunner":
+    """Return the sandbox of this process with a limit of processor time. Equal limits give the same object.
+
+    More scripts at a time than processors do not end earlier: each takes longer. One more keeps the processors busy
+    while a script starts or is graded.
+
+    Raises:
+        SandboxUnavailable: if this machine cannot isolate runs or the agent environment is missing.
+    """
+    from sandmill.episodes.sandboxes import shared_sandbox
+    from sandmill.sandbox.aio import AsyncSandbox
+    from sandmill.sandbox.sandbox import Sandbox
+
+    box = shared_sandbox().box
+    assert isinstance(box, Sandbox)
+    limits = box.limits.model_copy(update={"cpu_s": cpu_seconds})
+    return AsyncSandbox.over(box.with_limits(limits), concurrency=len(os.sched_getaffinity(0)) + 1)
 
 
 def _compact(rollout: Rollout) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Settings of policies and of the methods that train them."""
+"""Settings of policies, of the methods that train them, and of their scripts."""
 
 from typing import Literal
 
@@ -8,6 +8,11 @@ from sandmill.models.base import Frozen
 
 Method = Literal["sft", "rejection", "grpo"]
 """How a policy is trained: `sft` imitates teacher scripts, `rejection` its own best scripts, `grpo` uses rewards."""
+
+CPU_SECONDS = 4.0
+"""Processor time of one script. A script that takes longer on 50 to 200 training rows is a failed attempt."""
+WALL_FACTOR = 5
+"""Wall time of one script, as a multiple of its processor time: enough on a machine that other work shares."""
 
 
 class PolicySize(Frozen):

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from sandmill.learning.policy_settings import GrpoSettings, Method, RejectionSettings, SftSettings
+from sandmill.learning.policy_settings import CPU_SECONDS, GrpoSettings, Method, RejectionSettings, SftSettings
 from sandmill.models.base import Frozen
 from sandmill.models.lineage_place import LineagePlace
 
@@ -112,8 +112,8 @@ class TrainSettings(Frozen):
 
     to: Path
     """Folder of the training. A second run with the same folder goes on where the first one was stopped."""
-    timeout: float = Field(default=10.0, gt=0, le=600)
-    """Seconds of one script."""
+    timeout: float = Field(default=CPU_SECONDS, gt=0, le=600)
+    """Seconds of processor time of one script; the wall time may be 5 times as long."""
     cache: Path | None = None
     """Folder in which facts, replicates and rollouts are kept for other trainings. Default: below --to."""
     threads: int = Field(default=1, ge=1, le=256)

@@ -48,6 +48,9 @@ def read_markers(stdout: str, token: str) -> tuple[tuple[Marker, ...], str]:
 
 def without_marker_code(stderr: str, token: str) -> str:
     """Return standard error without the marker expressions that tracebacks quote with the lines of the script."""
+    if key_of(token) not in stderr:
+        # Compiling the long pattern takes 30 ms, more than many scripts, and each token has its own.
+        return stderr
     code = "(?:" + "|".join(re.escape(marker_code(marker, token)) for marker in Marker) + ")"
     stderr = re.sub(rf"return \((.*?)(?:, {code})+\)\[0\]", r"return \1", stderr)
     return re.sub(rf"; {code}|{code}; |, {code}", "", stderr)

@@ -43,3 +43,7 @@ def test_each_baseline_is_chosen_within_the_budget_and_scored():
     assert {row.arm for row in rows} == set(BASELINES)
     assert {row.executions for row in rows if row.arm == PORTFOLIO} == {3}
     assert all(len(arms["best-single"](task)) == 1 for task in TASKS)
+    alone = StandInRunner(runner.gap_of)
+    one, cost = choose_baselines(load_language(), TASKS, alone, budget=300, names=("best-single",))
+    assert cost == {"best-single": spent["best-single"]}
+    assert [one["best-single"](task) for task in TASKS] == [arms["best-single"](task) for task in TASKS]
