@@ -20,6 +20,7 @@ from sandmill.learning.executions import Executor
 from sandmill.learning.task_sets import LearningTask, from_folder
 from sandmill.models.base import Band
 from sandmill.models.rollout import Rollout
+from sandmill.models.task_file import TaskFile
 from sandmill.rewards import Reward
 
 MAIN = "grpo-gap"
@@ -67,7 +68,7 @@ def _chooser(proof: Proof, control: Control, seed: int) -> Callable[[Executor], 
 
 
 def first_of_each_family(tasks: Iterable[LearningTask]) -> list[LearningTask]:
-    """Return one task of each design: the published one, without replicates."""
+    """Return one task of each design: its first."""
     return list({task.family: task for task in reversed(list(tasks))}.values())[::-1]
 
 
@@ -95,12 +96,11 @@ def of_bands(tasks: Sequence[LearningTask], release: str, control: str) -> list[
     Raises:
         InputError: a band has no design.
     """
-    table = load(release).tasks
-    bands = dict(zip(table["task_id"].to_list(), table["band"].to_list(), strict=True))
+    bands = _bands(release)
     families: dict[str, list[str]] = defaultdict(list)
-    for task in first_of_each_family(task for task in tasks if task.id in bands):
+    for task in first_of_each_family(task for task in tasks if task.family in bands):
         # Too few designs are beyond hard for a band of their own.
-        families[str(Band.HARD) if bands[task.id] == Band.EXPERT else bands[task.id]].append(task.family)
+        families[str(Band.HARD) if bands[task.family] == Band.EXPERT else bands[task.family]].append(task.family)
     names = [str(band) for band in (Band.EASY, Band.MEDIUM, Band.HARD)]
     if missing := [name for name in names if not families[name]]:
         raise InputError(
@@ -112,6 +112,14 @@ def of_bands(tasks: Sequence[LearningTask], release: str, control: str) -> list[
     else:
         chosen = set(families[control][:smallest])
     return [task for task in tasks if task.family in chosen]
+
+
+def _bands(release: str) -> dict[str, str]:
+    """Return the band of each design of a release."""
+    opened = load(release)
+    bands = dict(opened.tasks.select("task_id", "band").iter_rows())
+    files = [task.private.task for task in opened.open_tasks(opened.select())]
+    return {file.spec.rows_key: bands[file.task_id] for file in files if isinstance(file, TaskFile)}
 
 
 def solved_half_the_time(

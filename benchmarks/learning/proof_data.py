@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from benchmarks.learning.proof_settings import ProofSettings
+from sandmill.episodes.release import load
 from sandmill.errors import InputError, Problem
 from sandmill.learning.executions import Executor
 from sandmill.learning.task_sets import TaskSet, from_folder, from_release
@@ -12,6 +14,8 @@ from sandmill.learning.task_sets import TaskSet, from_folder, from_release
 DEVELOPMENT, FINAL = "development", "final"
 WORKERS = 2
 """Processes that render replicates and measure tables."""
+_VALIDATION_REPLICATES = 3
+"""Renderings of each validation design."""
 _OFTEN = 20
 """Items after which the progress is told again."""
 
@@ -61,16 +65,22 @@ def open_data(settings: ProofSettings, say: Say, on_progress: Callable[[int, int
         InputError: the folder of real tables lacks a part.
     """
     cache = settings.to / "cache"
-    training = from_release(
-        settings.release,
-        split="train",
-        replicates=settings.replicates,
+    release = load(settings.release)
+    render = partial(
+        from_release,
+        release,
         test_rows=settings.test_rows,
+        # Published tasks have 5,000 final rows and, some of them, events by the ten thousand.
+        has_originals=not settings.replicates,
         cache=cache,
         workers=WORKERS,
         on_progress=_counted(say, "replicates rendered"),
     )
-    validation = _validation(settings, cache)
+    training = render(split="train", replicates=settings.replicates)
+    validation = TaskSet([])
+    if settings.validation_tasks and "validation" in release.tasks["split"].to_list():
+        found = render(split="validation", replicates=min(settings.replicates, _VALIDATION_REPLICATES))
+        validation = found.select(ids=found.ids[: settings.validation_tasks])
     real = settings.real or _write_real_tables(settings)
     parts = {name: _open_part(settings, real / name, cache, say) for name in (DEVELOPMENT, FINAL)}
     return ProofData(training, validation, parts[DEVELOPMENT], parts[FINAL], cache, settings.timeout, on_progress)
@@ -82,16 +92,6 @@ def _counted(say: Say, what: str) -> Callable[[int, int], None]:
             say(f"{done} of {total} {what}")
 
     return tell
-
-
-def _validation(settings: ProofSettings, cache: Path) -> TaskSet:
-    from sandmill.episodes.release import load
-
-    release = load(settings.release)
-    if not settings.validation_tasks or "validation" not in release.tasks["split"].to_list():
-        return TaskSet([])
-    tasks = from_release(release, split="validation", cache=cache)
-    return tasks.select(ids=tasks.ids[: settings.validation_tasks])
 
 
 def _open_part(settings: ProofSettings, folder: Path, cache: Path, say: Say) -> TaskSet:

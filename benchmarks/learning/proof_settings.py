@@ -56,10 +56,10 @@ class ProofSettings(Frozen):
     """Scripts for each task of an update"""
     sft_steps: int = Field(default=240, ge=1)
     """Optimiser steps on the teacher's scripts, from which all trained arms start"""
-    replicates: int = Field(default=3, ge=0)
-    """Further tasks of each training design, with rows of their own"""
+    replicates: int = Field(default=4, ge=0)
+    """Tasks of each training design, rendered with rows of their own; 0 trains on the published tasks instead"""
     test_rows: int = Field(default=500, ge=100, le=20000)
-    """Final rows of these further tasks. Fewer run faster, and their scores are less exact"""
+    """Final rows of these tasks. Fewer run faster, and their scores are less exact"""
     validation_tasks: int = Field(default=12, ge=0)
     """Synthetic tasks of the split `validation` that choose the best checkpoint of GRPO"""
     draws: int = Field(default=2, ge=1, le=5)

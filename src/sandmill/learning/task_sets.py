@@ -157,6 +157,7 @@ def from_release(
     split: str | Sequence[str] | None = None,
     replicates: int = 0,
     test_rows: int | None = None,
+    has_originals: bool = True,
     cache: Path | None = None,
     secret_file: Path | None = None,
     workers: int = 1,
@@ -173,6 +174,8 @@ def from_release(
         replicates: further tasks of each design. They need the release secret.
         test_rows: rows of the final part of each replicate, and half as many feedback rows. None: as the design has. A
             smaller test runs and grades faster, and its score is less exact.
+        has_originals: whether the published tasks are in the set. Their tests and further tables may have thousands of
+            rows, which most of the time of their scripts goes into.
         cache: folder for replicates and facts. None means `learning` in the cache of public files.
         secret_file: the secret, for a release that was made with the operator's own. None means that of the dataset.
         workers: processes that render replicates. With more than one, the calling script needs a main guard.
@@ -192,10 +195,11 @@ def from_release(
     found, designs = [], dict[str, list[TaskFile]]()
     for task in release.open_tasks(release.select(split=splits)):
         file, digest = task.private.task, digests[task.id]
-        facts = known.facts_of(digest, task.public, file.facts)
         # Tasks of a release have a design.
         assert isinstance(file, TaskFile)
-        found.append(LearningTask(task, facts, file.spec.rows_key, release.ref, digest))
+        if has_originals:
+            facts = known.facts_of(digest, task.public, file.facts)
+            found.append(LearningTask(task, facts, file.spec.rows_key, release.ref, digest))
         designs.setdefault(file.spec.rows_key, []).append(file)
     if replicates:
         made = make_replicates(

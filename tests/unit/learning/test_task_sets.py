@@ -30,6 +30,12 @@ def tasks(folder):
     return from_release(folder / "tiny", cache=folder / "cache", replicates=1, test_rows=150)
 
 
+def test_published_tasks_can_be_left_out(folder, tasks):
+    found = from_release(folder / "tiny", cache=folder / "cache", replicates=1, test_rows=150, has_originals=False)
+    assert found.ids == tasks.ids[3:]
+    assert set(found.families) == set(tasks.families)
+
+
 def test_splits_are_selected_and_an_unknown_one_is_an_error(folder):
     cache = folder / "cache"
     assert len(from_release(folder / "tiny", split="train", cache=cache)) == 2
