@@ -46,7 +46,7 @@ def difference_section(facts: DifferenceFacts) -> Section:
             element("p", f"Compared with {facts.before}.", class_="faint"),
             figure_block(facts.counts, join([figure_table(facts.counts), changed, _links(facts.changed)])),
             figure_block(facts.listed, _listed(facts.listed)),
-            *(figure_block(mix, _picture(mix)) for mix in facts.mixes),
+            element("div", *(figure_block(mix, _picture(mix)) for mix in facts.mixes), class_="grid wider"),
             _facts(facts.facts),
         ]
     )

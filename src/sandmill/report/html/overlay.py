@@ -2,6 +2,7 @@
 
 from urllib.parse import quote
 
+from sandmill.errors import count
 from sandmill.models.base import Frozen
 from sandmill.report.html.figure import Figure, figure_block, figure_table
 from sandmill.report.html.markup import Markup, element, join
@@ -55,12 +56,14 @@ def overlay_section(facts: OverlayFacts) -> Section:
         figures += [one.summary, *([one.tasks] if one.tasks else [])]
     html = join(
         [
-            join(element("p", note, class_="faint") for note in facts.notes),
+            *(element("p", note, class_="faint") for note in facts.notes),
             figure_block(facts.sets, figure_table(facts.sets)),
-            figure_block(facts.rewards, histogram(facts.rewards, facts.labels)),
-            *(figure_block(one, solve_rates(one, facts.labels)) for one in facts.solved),
-            figure_block(facts.kinds, join([figure_table(facts.kinds), _listed(facts.tasks, facts.labels)])),
-            figure_block(facts.failures, figure_table(facts.failures)),
+            _grid(
+                figure_block(facts.rewards, histogram(facts.rewards, facts.labels)),
+                *(figure_block(one, solve_rates(one, facts.labels)) for one in facts.solved),
+                figure_block(facts.kinds, join([figure_table(facts.kinds), _listed(facts.tasks, facts.labels)])),
+                figure_block(facts.failures, figure_table(facts.failures)),
+            ),
             *map(_comparison, facts.comparisons),
         ]
     )
@@ -116,10 +119,14 @@ def _line(title: str, task_ids: list[str]) -> Markup:
     return element("li", join(parts))
 
 
+def _grid(*blocks: Markup) -> Markup:
+    return element("div", *blocks, class_="grid wider")
+
+
 def _comparison(one: Comparison) -> Markup:
     sentences = join(element("p", interval_text(measure, found)) for measure, found in one.intervals.items())
     parts = [
-        element("h3", f"{one.before} and {one.after}"),
+        element("h3", f"{one.after} compared with {one.before}"),
         figure_block(one.summary, join([figure_table(one.summary), sentences])),
     ]
     if one.tasks is not None:
@@ -138,7 +145,7 @@ def interval_text(measure: str, found: PairedDifference) -> str:
     interval = "no interval, since it takes two designs"
     if found.low is not None and found.high is not None:
         interval = f"{LEVEL:.0%} interval {found.low:+.3f} to {found.high:+.3f}"
-    return (
-        f"{measure}: mean difference over {found.tasks} common tasks {found.mean:+.3f}, {interval}; bootstrap of "
-        f"{found.clusters} designs. {found.better} tasks are better, {found.worse} worse, {found.equal} equal."
-    )
+    rest = f"bootstrap of {count(found.clusters, 'design')}"
+    tasks = f"Better: {count(found.better, 'task')}, worse: {found.worse}, equal: {found.equal}."
+    common = count(found.tasks, "common task")
+    return f"{measure}: mean difference over {common} {found.mean:+.3f}, {interval}; {rest}. {tasks}"

@@ -8,7 +8,7 @@ from sandmill.report.html.markup import Markup, element, join
 
 _STRENGTHS = (1.0, 0.5, 0.25, 0.75, 0.4, 0.15)
 _MOST_POINTS = 2_000
-_WIDTH, _LINE, _LEFT, _RIGHT = 640, 18, 220, 90
+_WIDTH, _LINE, _LEFT, _RIGHT = 560, 18, 200, 90
 """Pixels: width of a chart, height of a bar, room for names, room for numbers."""
 _HEIGHT, _FOOT = 140, 24
 _SIDE, _EDGE = 320, 44
@@ -140,7 +140,13 @@ def _text(x: float, y: float, words: str, anchor: str) -> Markup:
 def _svg(width: int, height: int, title: str, shapes: Sequence[Markup], display: str = "block") -> Markup:
     label = {"role": "img", "aria_label": title} if title else {"aria_hidden": "true"}
     return element(
-        "svg", *shapes, width=width, height=height, viewBox=f"0 0 {width} {height}", style=f"display:{display}", **label
+        "svg",
+        *shapes,
+        width=width,
+        height=height,
+        viewBox=f"0 0 {width} {height}",
+        style=f"display:{display};height:auto",
+        **label,
     )
 
 
