@@ -8,16 +8,16 @@ import duckdb
 import pytest
 
 from sandmill.errors import InputError
-from sandmill.models.red_team import AttackOutcome, EarnedReward, RedTeamRecord
-from sandmill.models.reports import Medal
 from sandmill.models.rollout import RewardParts
 from sandmill.pipeline.report_extras import extra_sections
 from sandmill.report.html.page import PageHead, machine_twin
 from sandmill.store.files import Store
 from sandmill.store.release import load
 from sandmill.store.rollouts import RolloutFolder
-from tests.publishing import publish_numbers
-from tests.rollout_records import SETTINGS, make_masked, make_record
+from tests.factories import make_task
+from tests.publishing import fill_shard, publish_numbers, publish_shards
+from tests.report_sections import of_release, play, red_team_record
+from tests.rollout_records import SETTINGS, make_record
 
 
 @pytest.fixture(scope="module")
@@ -32,24 +32,6 @@ def store(tmp_path_factory):
 @pytest.fixture(scope="module")
 def release(store):
     return load(store.root)
-
-
-def _play(folder, release, rewards, model="one", loose=False):
-    made = RolloutFolder(Store(str(folder)))
-    made.begin(SETTINGS.model_copy(update={"release": release.version, "model": model}))
-    for task_id in release.task_ids:
-        for sample, reward in enumerate(rewards):
-            record = make_record(task_id, sample, reward, Medal.GOLD if reward > 0.5 else None)
-            made.save(_of(record, release, model))
-    made.save(_of(make_masked(release.task_ids[0], 9, "gone"), release, model))
-    if not loose:
-        made.compact()
-    return str(folder)
-
-
-def _of(record, release, model):
-    rollout = record.rollout.model_copy(update={"release": release.ref, "model": model})
-    return record.model_copy(update={"rollout": rollout})
 
 
 def _assert_sql_gives_rows(section, release):
@@ -67,8 +49,8 @@ def _assert_sql_gives_rows(section, release):
 
 @pytest.mark.parametrize("edition", ["public", "private"])
 def test_sql_of_rollouts_gives_the_numbers_of_the_section(release, tmp_path, edition):
-    base = _play(tmp_path / "it's base", release, (0.0, 0.6, 0.8))
-    step = _play(tmp_path / "step", release, (0.6, 0.9), model="two")
+    base = play(tmp_path / "it's base", release, (0.0, 0.6, 0.8))
+    step = play(tmp_path / "step", release, (0.6, 0.9), model="two")
     (section,) = extra_sections(release, edition, [base, f"after={step}"])
     _assert_sql_gives_rows(section, release)
     assert section.data["labels"] == ["one", "after"]
@@ -82,7 +64,7 @@ def test_sql_of_rollouts_gives_the_numbers_of_the_section(release, tmp_path, edi
 def test_a_parquet_file_gives_a_set_for_each_model(release, tmp_path):
     import polars as pl
 
-    folders = [_play(tmp_path / name, release, (0.5,), model=name) for name in ("b", "a")]
+    folders = [play(tmp_path / name, release, (0.5,), model=name) for name in ("b", "a")]
     frames = [pl.read_parquet(f"{folder}/rollouts-00000.parquet") for folder in folders]
     pl.concat(frames).write_parquet(tmp_path / "all.parquet")
     (section,) = extra_sections(release, "private", [str(tmp_path / "all.parquet")])
@@ -91,16 +73,16 @@ def test_a_parquet_file_gives_a_set_for_each_model(release, tmp_path):
 
 
 def test_rollouts_that_no_parquet_reader_sees_are_named(release, tmp_path):
-    (section,) = extra_sections(release, "public", [_play(tmp_path / "loose", release, (0.5,), loose=True)])
+    (section,) = extra_sections(release, "public", [play(tmp_path / "loose", release, (0.5,), loose=True)])
     assert "one: 5 rollouts in no Parquet file yet" in section.html
 
 
 def test_different_presets_are_said(release, tmp_path):
-    base = _play(tmp_path / "base", release, (0.5,))
+    base = play(tmp_path / "base", release, (0.5,))
     other = RolloutFolder(Store(str(tmp_path / "raw")))
     other.begin(SETTINGS.model_copy(update={"release": release.version, "reward": "raw", "model": "two"}))
     parts = RewardParts(preset="raw", parts={"score": 0.7})
-    other.save(_of(make_record(release.task_ids[0], 0, 0.5, parts=parts), release, "two"))
+    other.save(of_release(make_record(release.task_ids[0], 0, 0.5, parts=parts), release, "two"))
     (section,) = extra_sections(release, "private", [base, str(tmp_path / "raw")])
     assert "Rewards do not compare: the sets have the presets gap, raw." in section.html
     assert list(section.data["intervals"]["one to two"]) == ["share of the gap", "solve rate"]
@@ -108,7 +90,7 @@ def test_different_presets_are_said(release, tmp_path):
 
 def test_rollouts_of_another_version_and_folders_given_twice_are_refused(store, release, tmp_path):
     earlier = load(f"{store.root}@1")
-    folder = _play(tmp_path / "earlier", earlier, (0.5,))
+    folder = play(tmp_path / "earlier", earlier, (0.5,))
     with pytest.raises(InputError, match=f"rollouts of {earlier.version}"):
         extra_sections(release, "public", [folder])
     with pytest.raises(InputError, match="twice"):
@@ -134,28 +116,10 @@ def test_a_difference_counts_tasks_of_both_versions(store, release, edition):
     }
 
 
-def _red_team(release, **facts):
-    def earned(reward):
-        return tuple(EarnedReward(preset=preset, reward=reward, sample=0.1) for preset in ("gap", "raw"))
-
-    return RedTeamRecord(
-        **{"release": release.version, "task_id": release.task_ids[0], "metric": "roc_auc", "backend": "warm"} | facts,
-        library="0123",
-        attacks=(
-            AttackOutcome(family="access", name="it's <b>", outcome="tamper", pays="nothing", rewards=earned(0.0)),
-            AttackOutcome(family="access", name="paid", outcome="ok", pays="nothing", rewards=earned(0.25)),
-            AttackOutcome(family="semantics", name="a guess", outcome="ok", pays="luck", rewards=earned(0.125)),
-            AttackOutcome(
-                family="semantics", name="masked", outcome="infra_error", pays="nothing", rewards=earned(None)
-            ),
-        ),
-    )
-
-
 @pytest.mark.parametrize("edition", ["public", "private"])
 def test_a_red_team_counts_attacks_above_the_sample(release, tmp_path, edition):
     path = tmp_path / "red team's.json"
-    path.write_text(_red_team(release).model_dump_json())
+    path.write_text(red_team_record(release).model_dump_json())
     (section,) = extra_sections(release, edition, red_team=str(path))
     _assert_sql_gives_rows(section, release)
     row = section.figures[0].records()[0]
@@ -171,12 +135,24 @@ def test_records_that_do_not_fit_are_refused(release, tmp_path):
     path = tmp_path / "record.json"
     for content, expected in (
         ("{}", "benchmarks.red_team"),
-        (_red_team(release, task_id="sm0").model_dump_json(), "a task of this release"),
-        (_red_team(release).model_copy(update={"attacks": ()}).model_dump_json(), "no attacks"),
+        (red_team_record(release, task_id="sm0").model_dump_json(), "a task of this release"),
+        (red_team_record(release).model_copy(update={"attacks": ()}).model_dump_json(), "no attacks"),
     ):
         path.write_text(content)
         with pytest.raises(InputError, match=expected):
             extra_sections(release, "public", red_team=str(path))
-    path.write_text(_red_team(release).model_copy(update={"release": "0009-ab12cd34"}).model_dump_json())
+    path.write_text(red_team_record(release).model_copy(update={"release": "0009-ab12cd34"}).model_dump_json())
     (section,) = extra_sections(release, "public", red_team=str(path))
     assert "Measured on version 0009-ab12cd34" in section.html
+
+
+def test_replicates_of_a_design_are_compared_as_one(tmp_path):
+    store = Store(str(tmp_path / "micro"))
+    tasks = [make_task(number, replicate, slot=number) for number in range(2) for replicate in range(3)]
+    publish_shards(store, [fill_shard(store, range(2), tasks)])
+    release = load(store.root)
+    folders = [play(tmp_path / name, release, (reward,), model=name) for name, reward in (("one", 0.2), ("two", 0.7))]
+    for edition in ("private", "public"):
+        (section,) = extra_sections(release, edition, folders)
+        found = section.data["intervals"]["one to two"]["reward"]
+        assert (found["tasks"], found["clusters"], found["mean"]) == (6, 2, 0.5)
