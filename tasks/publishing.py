@@ -1,9 +1,10 @@
 """Policy for publishing. A version appears at once or not at all, so a retry is safe."""
 
+from pathlib import Path
 from typing import cast
 
 from prefect import task
-from prefect.artifacts import create_markdown_artifact
+from prefect.artifacts import create_link_artifact, create_markdown_artifact
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import StateType
 from prefect.runtime import flow_run
@@ -12,8 +13,12 @@ from prefect.states import Cancelled, Completed
 from sandmill.models.plan import BuildPlan, ShardRef
 from sandmill.models.request import RunSettings
 from sandmill.pipeline.publishing import KeptTasks, Publication, publish_release
+from sandmill.store.files import Store
 from tasks.building import suites
 from tasks.policies import STORED
+
+REPORT_PAGE = "reports/report.html"
+"""Page of a version that people open first. Versions of older code do not have it."""
 
 
 @task(name="publish version", **STORED)
@@ -31,6 +36,14 @@ def name_version(publication: Publication) -> None:
     with get_client(sync_client=True) as client:
         client.update_flow_run(flow_run.id, name=name)
     create_markdown_artifact(_version_page(publication), key=f"{publication.dataset}-version")
+    store = Store(publication.place)
+    if store.exists(report := f"{publication.version}/{REPORT_PAGE}"):
+        create_link_artifact(as_link(store.where(report)), "Report", key=f"{publication.dataset}-report")
+
+
+def as_link(place: str) -> str:
+    """Return the address of a file as a browser takes it; places on S3 stay as they are."""
+    return place if "://" in place else Path(place).absolute().as_uri()
 
 
 def completed(publication: Publication) -> str:

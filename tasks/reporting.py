@@ -1,9 +1,9 @@
-"""Artifacts in the Prefect UI: progress while shards are made, then funnel, difficulty and rejections."""
+"""Artifacts and events in the Prefect UI: progress of shards, then figures on the build, and failed suites."""
 
 import time
-from collections.abc import Iterable
-from typing import cast
-from uuid import UUID
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+from uuid import UUID, uuid5
 
 from prefect import task
 from prefect.artifacts import (
@@ -12,28 +12,43 @@ from prefect.artifacts import (
     create_table_artifact,
     update_progress_artifact,
 )
+from prefect.events import emit_event
 from prefect.logging import get_run_logger
+from prefect.runtime import flow_run
 
 from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef
 from sandmill.models.request import RunSettings
 from sandmill.models.seed import UnsupportedSeed
-from sandmill.pipeline.publishing import summarize_build
+from sandmill.pipeline.publishing import paid_usd, summarize_build
 from sandmill.pipeline.shard import Listener, Progress
+from sandmill.quality.failed_suites import failed_suites
 from sandmill.report import TextTable, ending_table, funnel_table, rejections_table
+from sandmill.report.pace import describe_pace
+from sandmill.report.work import costs_table, mix_table, slowest_table, yield_table
 from tasks.policies import STORED
 
 SECONDS_BETWEEN_UPDATES = 2.0
 """Each update of a progress artifact is a call to the server."""
+SUITE_FAILED = "sandmill.suite.failed"
+"""Event of an expectation suite that rejected tasks."""
 
 
 @task(name="report release", **STORED)
 def report_release(plan: BuildPlan, shards: list[ShardRef], settings: RunSettings) -> None:
-    """Store funnel, difficulty, rejections and seeds set aside as artifacts, before publishing decides anything."""
-    summary = summarize_build(plan, shards, settings)
-    _show(f"{plan.request.name}-funnel", funnel_table(summary.counts.funnel()))
-    _show(f"{plan.request.name}-difficulty", ending_table(summary.shown, summary.shown_slots))
-    _show(f"{plan.request.name}-rejections", rejections_table(summary.counts.rejections()))
-    create_markdown_artifact(_seeds_set_aside(plan.unsupported), key=f"{plan.request.name}-seeds")
+    """Store what the build did as artifacts, and emit failed suites, before publishing decides anything."""
+    name, summary = plan.request.name, summarize_build(plan, shards, settings)
+    _show(f"{name}-funnel", funnel_table(summary.counts.funnel()))
+    _show(f"{name}-mix", mix_table(summary.mix))
+    _show(f"{name}-difficulty", ending_table(summary.shown, summary.shown_slots))
+    _show(f"{name}-rejections", rejections_table(summary.counts.rejections()))
+    _show(f"{name}-yield", yield_table(summary.work, plan.request.designer))
+    _show(
+        f"{name}-costs",
+        costs_table(summary.work, summary.designers(), summary.counts.usd, paid_usd(plan, settings)),
+    )
+    _show(f"{name}-slowest", slowest_table(summary.work))
+    create_markdown_artifact(_seeds_set_aside(plan.unsupported), key=f"{name}-seeds")
+    _emit_failed_suites(name, summary.suites)
 
 
 def progress_reporter(shard: ShardPlan) -> Listener:
@@ -41,7 +56,7 @@ def progress_reporter(shard: ShardPlan) -> Listener:
     logger = get_run_logger()
     key = f"{shard.dataset.rpartition('/')[2]}-progress"
     artifact = cast("UUID", create_progress_artifact(0.0, key=key, description=shard.title))
-    last_update = time.monotonic()
+    started = last_update = time.monotonic()
 
     def listen(progress: Progress) -> None:
         nonlocal last_update
@@ -49,15 +64,33 @@ def progress_reporter(shard: ShardPlan) -> Listener:
         if not is_news and time.monotonic() - last_update < SECONDS_BETWEEN_UPDATES:
             return
         last_update = time.monotonic()
+        done = progress.filled + progress.proved
         logger.info(
-            "%d of %d verified; attempts: %d, rejected: %d; %s",
-            *(progress.filled, progress.slots, progress.attempts, progress.rejected),
+            "%d of %d tasks made (%s); attempts: %d, rejected: %d; %s",
+            *(done, progress.slots, describe_pace(done, progress.slots, last_update - started)),
+            *(progress.attempts, progress.rejected),
             "stored" if progress.is_stored else progress.task or f"{progress.stage} {progress.done}/{progress.total}",
         )
-        share = 1.0 if progress.is_stored else progress.filled / progress.slots
+        share = 1.0 if progress.is_stored else done / progress.slots
         update_progress_artifact(artifact, progress=100.0 * share)
 
     return listen
+
+
+def _emit_failed_suites(dataset: str, suites: Iterable[Mapping[str, Any]]) -> None:
+    """Emit one event for each suite that rejected tasks. A repeated report gives equal ids, so the server keeps one."""
+    run = str(flow_run.id)
+    for suite, failed in failed_suites(suites).items():
+        emit_event(
+            SUITE_FAILED,
+            resource={"prefect.resource.id": f"sandmill.suite.{dataset}.{suite}", "prefect.resource.name": suite},
+            related=[
+                {"prefect.resource.id": f"prefect.flow-run.{run}", "prefect.resource.role": "flow-run"},
+                {"prefect.resource.id": f"sandmill.dataset.{dataset}", "prefect.resource.role": "dataset"},
+            ],
+            payload={"dataset": dataset, "suite": suite, "failed": failed},
+            id=uuid5(UUID(run), f"{flow_run.run_count} {suite}"),
+        )
 
 
 def _show(key: str, table: TextTable) -> None:

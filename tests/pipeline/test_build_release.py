@@ -1,9 +1,12 @@
 import json
 import os
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
+import httpx
 import pytest
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId, FlowRunFilter, FlowRunFilterId
@@ -12,10 +15,12 @@ from prefect.exceptions import PrefectHTTPStatusError
 from prefect.states import Running, State
 
 import tasks.building
+import tasks.publishing
 from flows.build_release import build_release
-from sandmill.errors import BudgetExceeded, SeedError
+from sandmill.errors import BudgetExceeded, SeedError, StoreError
 from sandmill.models.reports import Funnel
 from sandmill.models.request import BuildRequest, RunSettings
+from sandmill.pipeline.run import build_shard
 from sandmill.report import MixCounts
 from sandmill.store.files import Store
 from sandmill.store.release import load
@@ -115,12 +120,20 @@ def test_a_build_publishes_what_was_asked_for_and_returns_where(built):
 def test_operators_find_funnel_difficulty_rejections_and_seeds_in_the_ui(built):
     run, _ = built
     by_key = {artifact.key: artifact for artifact in run.artifacts() if artifact.key}
-    kept = {"small-funnel", "small-difficulty", "small-rejections", "small-seeds", "small-progress", "small-version"}
+    names = "funnel mix difficulty rejections yield costs slowest seeds progress version"
+    kept = {f"small-{name}" for name in names.split()}
     assert set(by_key) == kept
     assert {artifact.key for artifact in run.client.read_latest_artifacts()} >= kept, "they have a page of their own"
     difficulty = json.loads(by_key["small-difficulty"].data)
     assert {row["task"] for row in difficulty} == set(load(run.reference).task_ids)
     assert json.loads(by_key["small-funnel"].data)
+    (mix,) = json.loads(by_key["small-mix"].data)
+    assert (mix["band"], mix["asked"]) == ("hard", "2")
+    assert sum(int(row["filled"]) for row in json.loads(by_key["small-yield"].data)) == 2
+    assert {row["task"] for row in json.loads(by_key["small-slowest"].data)} == set(load(run.reference).task_ids)
+    costs = {row["what"]: row for row in json.loads(by_key["small-costs"].data)}
+    assert float(costs["all stages"]["seconds"]) > 0
+    assert costs["language models, paid by this build"]["USD"] == "0.0000"
     assert "leaf-classification" in by_key["small-seeds"].data
 
 
@@ -186,8 +199,9 @@ def test_a_shard_is_one_task_run_named_after_its_slots(built):
     assert all(task.state.is_completed() for task in run.task_runs())
 
 
-def test_running_again_builds_nothing_and_publishes_nothing_new(built, run):
+def test_running_again_builds_nothing_and_publishes_nothing_new(built, run, monkeypatch):
     first, root = built
+    monkeypatch.setattr(tasks.publishing, "REPORT_PAGE", "README.md")
     store = Store(f"{root}/small")
     before = {path: (root / "small" / path).stat().st_mtime_ns for path in store.list()}
     second = run(SMALL, root)
@@ -198,6 +212,27 @@ def test_running_again_builds_nothing_and_publishes_nothing_new(built, run):
     assert second.client.read_flow_run(second.id).name == f"small@{version}, nothing new"
     assert second.state.message.startswith("Nothing new: equal content is published already, ")
     assert first.reference in second.state.message
+    (link,) = [artifact.data for artifact in second.artifacts() if artifact.key == "small-report"]
+    assert f"[Report]({(root / 'small' / version / 'README.md').as_uri()})" in link, "where a version has a page"
+
+
+def test_a_shard_that_fails_is_tried_again_alone(built, run, monkeypatch):
+    _, root = built
+    tried: list[str] = []
+
+    def fail_once(shard, *arguments):
+        tried.append(shard.title)
+        if tried.count("slots 1 to 1") == 1 and shard.title == "slots 1 to 1":
+            raise StoreError("the connection was dropped")
+        return build_shard(shard, *arguments)
+
+    monkeypatch.setattr(tasks.building, "build_shard", fail_once)
+    ended = run(SMALL, root)
+    assert ended.state.is_completed()
+    assert sorted(tried) == ["slots 0 to 0", "slots 1 to 1", "slots 1 to 1"]
+    counts = {task.name: task.run_count for task in ended.task_runs()}
+    assert counts.pop("slots 1 to 1") == 2
+    assert set(counts.values()) == {1}
 
 
 def test_a_shard_that_is_found_finished_does_not_look_stuck(built, run):
@@ -282,6 +317,18 @@ def test_a_broken_seed_card_fails_the_run_with_every_mistake_and_writes_nothing(
     assert [task.run_count for task in ended.task_runs()] == [1], "a wrong input must not be tried again"
 
 
+def _suite_events(run: Run) -> list[dict[str, Any]]:
+    """Events of failed suites that belong to a run. They reach the server a moment after they are emitted."""
+    wanted = {"event": {"name": ["sandmill.suite.failed"]}, "related": {"id": [f"prefect.flow-run.{run.id}"]}}
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        address = f"{run.client.api_url}events/filter"
+        if found := httpx.post(address, json={"filter": wanted}, timeout=60).raise_for_status().json()["events"]:
+            return list(found)
+        time.sleep(0.5)
+    return []
+
+
 @pytest.mark.slow
 def test_a_task_that_fails_is_a_rejection_and_the_others_are_published(run, stricter, tmp_path):
     seeds = tuple(str(CARDS / f"{name}.yaml") for name in (*OTHERS, REGRESSION))
@@ -292,6 +339,9 @@ def test_a_task_that_fails_is_a_rejection_and_the_others_are_published(run, stri
     (rejections,) = [artifact for artifact in ended.artifacts() if artifact.key == "micro-rejections"]
     reasons = {(row["stage"], row["reason"]): row for row in json.loads(rejections.data)}
     assert ("check", "expectations") in reasons
+    (event,) = _suite_events(ended)
+    assert event["resource"]["prefect.resource.id"] == "sandmill.suite.micro.tasks"
+    assert event["payload"]["failed"][0]["failing_tasks"] == 1
     assert json.loads(release.report("expectations/tasks.json")) == json.loads((tmp_path / "tasks.json").read_text())
 
 

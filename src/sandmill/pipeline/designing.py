@@ -120,7 +120,7 @@ def open_client(plan: BuildPlan, settings: RunSettings, store: Store) -> LlmClie
     recordings = (
         Recordings(Store(settings.replay), "replies") if settings.replay else Recordings(store, f"{FOLDER}/replies")
     )
-    ledger = Ledger(store, f"{FOLDER}/paid/{plan.fingerprint[:16]}")
+    ledger = open_ledger(plan, store)
     how = LlmSettings(
         concurrency=settings.llm_calls,
         timeout_s=settings.llm_timeout,
@@ -129,6 +129,11 @@ def open_client(plan: BuildPlan, settings: RunSettings, store: Store) -> LlmClie
     )
     choice = ModelChoice(models=plan.request.model, max_tokens=plan.request.max_tokens)
     return LlmClient(choice, how, recordings, Budget(settings.max_usd, ledger), _prices(settings))
+
+
+def open_ledger(plan: BuildPlan, store: Store) -> Ledger:
+    """Open the receipts of a build, over all of its runs."""
+    return Ledger(store, f"{FOLDER}/paid/{plan.fingerprint[:16]}")
 
 
 def llm_problems(request: BuildRequest, settings: RunSettings) -> list[Problem]:

@@ -8,12 +8,15 @@ from typing import Any
 from sandmill.design.llm import MONEY_SPENT
 from sandmill.errors import INTERNAL_ERROR, BudgetExceeded, LeakyRelease, MixMissed, count
 from sandmill.models.base import Frozen
+from sandmill.models.kinds import TABLE, kind_of
 from sandmill.models.overview import BUILD_REPORT
-from sandmill.models.plan import BuildPlan, ShardRef
+from sandmill.models.plan import BuildPlan, ShardRef, Slot
 from sandmill.models.release import TaskRecord
 from sandmill.models.reports import Rejection, SlotReport
 from sandmill.models.request import RunSettings
 from sandmill.models.spec import TaskSpec
+from sandmill.pipeline.designing import open_ledger
+from sandmill.pipeline.plan import plan_slots
 from sandmill.pipeline.provenance import code_version
 from sandmill.pipeline.run import REJECTS, ROUNDS, open_dataset
 from sandmill.quality import add_summaries
@@ -21,6 +24,7 @@ from sandmill.quality.meta_leak import MOST_TASKS, MetaLeak, check_meta_leak
 from sandmill.report import FunnelCounts, MixCounts, ReleaseDigest, dataset_card
 from sandmill.report.designers import DesignerCounts, DesignerRow
 from sandmill.report.overview import OverviewCounts
+from sandmill.report.work import WorkCounts
 from sandmill.sandbox.agent_env import pins_hash
 from sandmill.store.files import Store
 from sandmill.store.publish import publish
@@ -76,6 +80,7 @@ class BuildSummary:
     digest: ReleaseDigest = field(default_factory=ReleaseDigest)
     overview: OverviewCounts = field(default_factory=OverviewCounts)
     suites: list[dict[str, Any]] = field(default_factory=list)
+    work: WorkCounts = field(default_factory=lambda: WorkCounts({}))
     filled: set[int] = field(default_factory=set)
     unpaid: set[int] = field(default_factory=set)
     """Slots without money for their draft."""
@@ -92,6 +97,7 @@ class BuildSummary:
     def add_reports(self, key: str, reports: ShardReports) -> None:
         """Count the report tables of one shard."""
         self.counts.add(reports.slots, reports.rejections)
+        self.work.add(reports.slots)
         self.suites = add_summaries([self.suites, reports.suites])
         for slot in reports.slots:
             self.mix.add(slot)
@@ -129,11 +135,24 @@ def summarize_build(plan: BuildPlan, shards: Sequence[ShardRef], settings: RunSe
     """Add up the content of the shards of a build. Each table of each shard is read once."""
     store = open_dataset(plan, settings)
     summary = BuildSummary({seed.id: f"{seed.title} {seed.summary}" for seed in plan.seeds})
+    summary.work = WorkCounts({slot.number: _structure_of(slot) for slot in plan_slots(plan)})
     for ref in shards:
         summary.add_reports(ref.key, read_shard_reports(store, ref))
         for record in read_shard_records(store, ref):
             summary.add_record(record)
     return summary
+
+
+def _structure_of(slot: Slot) -> str:
+    """Name the structure that a slot asks for: kind, target and split of its seed."""
+    structure = slot.seed.structure
+    kind = kind_of(structure)
+    return f"{kind.name if kind else TABLE.name}/{structure.target}/{structure.split or 'any split'}"
+
+
+def paid_usd(plan: BuildPlan, settings: RunSettings) -> float:
+    """Return what language models were paid for this build, by all of its runs."""
+    return open_ledger(plan, open_dataset(plan, settings)).total()
 
 
 class KeptTasks(Frozen):

@@ -39,6 +39,8 @@ class Progress:
     done: int = 0
     """Pieces of work that have ended since the last suites, of `total` so far."""
     total: int = 0
+    proved: int = 0
+    """Slots whose task is proved and waits for the suites."""
     is_stored: bool = False
     """The shard is finished and kept. This is its last report."""
     task: str = ""
@@ -157,6 +159,7 @@ class ShardBuild:
         self._slots = [_Slot(slot, self.plan.round) for slot in self.plan.slots]
         self._suite_rows: list[dict[str, Any]] = []
         self._rejects: list[tuple[Rejection, TaskPackage]] = []
+        self._proved: set[int] = set()
         refusals = {rejection.slot: rejection for rejection in self.plan.refusals}
         for slot in self._slots:
             if refusal := refusals.get(slot.slot.number):
@@ -197,6 +200,8 @@ class ShardBuild:
                 if isinstance(this, int):
                     found[this][0].spend(ended.seconds)
                     proofs[this] = ended.result
+                    if not isinstance(ended.result, Failed):
+                        self._proved.add(found[this][0].attempt.slot.number)
                 else:
                     this.spend(ended.seconds)
                     if not isinstance(ended.result, Failed):
@@ -234,6 +239,7 @@ class ShardBuild:
 
     def _settle(self, candidates: list[_Candidate]) -> None:
         """Accept or reject candidates by the suites and by their proofs."""
+        self._proved.clear()
         for one in self._check(candidates):
             if isinstance(one.proof, Failed):
                 self._reject(one.attempt, Failed.after(one.made, one.proof.error))
@@ -303,6 +309,7 @@ class ShardBuild:
                 filled=sum(bool(slot.tasks) for slot in self._slots),
                 attempts=sum(slot.tried for slot in self._slots),
                 rejected=sum(len(slot.rejections) for slot in self._slots),
+                proved=sum(slot.slot.number in self._proved and not slot.tasks for slot in self._slots),
                 done=done,
                 total=total,
                 task=task,

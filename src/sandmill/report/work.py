@@ -1,0 +1,121 @@
+"""Work and money of a build: by stage, by structure, and the slots that took longest, added one shard at a time."""
+
+import heapq
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sandmill.models.base import Band, Stage
+from sandmill.models.reports import SlotReport
+from sandmill.report.designers import DesignerRow
+from sandmill.report.mix import MixCounts
+from sandmill.report.text_tables import TextTable, share
+
+MOST_SLOW = 10
+"""Slots in the table of the slowest."""
+
+
+@dataclass
+class Yield:
+    """What became of the slots of one structure."""
+
+    slots: set[int] = field(default_factory=set)
+    filled: int = 0
+    attempts: int = 0
+    seconds: float = 0.0
+
+
+@dataclass
+class WorkCounts:
+    """Counts over the shards added so far."""
+
+    structures: Mapping[int, str]
+    """Structure of each slot by its number."""
+    seconds: Counter[Stage] = field(default_factory=Counter)
+    yields: dict[str, Yield] = field(default_factory=dict)
+    """By structure."""
+    slowest: list[tuple[float, int, SlotReport]] = field(default_factory=list)
+    """A heap of the slots with most seconds; of equal ones, those that were added first."""
+    _added: int = 0
+
+    def add(self, reports: Iterable[SlotReport]) -> None:
+        """Count the slots of one shard. A slot that is tried in several rounds counts once, with all of its work."""
+        for report in reports:
+            spent = sum(report.seconds.values())
+            for stage, seconds in report.seconds.items():
+                # Counter is typed for int; sums of floats work the same.
+                self.seconds[stage] += seconds  # type: ignore[assignment]
+            of_structure = self.yields.setdefault(self.structures.get(report.slot, "unknown"), Yield())
+            of_structure.slots.add(report.slot)
+            of_structure.filled += report.reached is not None
+            of_structure.attempts += report.attempts
+            of_structure.seconds += spent
+            self._added += 1
+            heapq.heappush(self.slowest, (spent, -self._added, report))
+            if len(self.slowest) > MOST_SLOW:
+                heapq.heappop(self.slowest)
+
+
+def mix_table(mix: MixCounts) -> TextTable:
+    """Show the slots that each band was asked for and got, and what became of the slots that were asked for it."""
+    ends = list(mix.ends.values())
+    rows = []
+    for band in Band:
+        asked = [end for end in ends if end.wanted == band]
+        reached = sum(end.reached == band for end in ends)
+        if asked or reached:
+            met = sum(end.reached == band for end in asked)
+            empty = sum(end.reached is None for end in asked)
+            rows.append((str(band), *map(str, (len(asked), reached, met, len(asked) - met - empty, empty))))
+    header = ("band", "asked", "reached", "as asked", "in another band", "empty")
+    return TextTable("Mix asked for and reached", header, tuple(rows), frozenset({1, 2, 3, 4, 5}))
+
+
+def yield_table(work: WorkCounts, designer: str) -> TextTable:
+    """Show how many attempts became tasks, by structure; the structures that cost most stand first."""
+    ordered = sorted(work.yields.items(), key=lambda item: (-item[1].seconds, item[0]))
+    rows = []
+    for name, one in ordered:
+        counts = (str(len(one.slots)), str(one.filled), str(one.attempts), share(one.filled, one.attempts))
+        a_task = f"{one.seconds / one.filled:.1f}" if one.filled else "-"
+        rows.append((name, designer, *counts, f"{one.seconds:.1f}", a_task))
+    header = ("structure", "designer", "slots", "filled", "attempts", "yield", "seconds", "seconds a task")
+    return TextTable("Yield by structure and designer", header, tuple(rows), frozenset(range(2, 8)))
+
+
+def costs_table(work: WorkCounts, designers: Sequence[DesignerRow], rejected_usd: float, paid_usd: float) -> TextTable:
+    """Show seconds of work by stage, and the money of language models. Slots work side by side, so seconds add up.
+
+    Args:
+        work: the counts.
+        designers: verified designs, whose price includes that of rejected drafts.
+        rejected_usd: price of rejected drafts.
+        paid_usd: receipts of all runs of this build; designs from recorded replies have a price and no receipt.
+    """
+    total = sum(work.seconds.values())
+    rows = [
+        (f"stage {stage}", f"{seconds:.1f}", f"{seconds / total:.0%}" if total else "-", "-")
+        for stage in Stage
+        if (seconds := work.seconds.get(stage, 0.0))
+    ]
+    rows.append(("all stages", f"{total:.1f}", "100%" if total else "-", "-"))
+    usd, designs = sum(row.usd for row in designers), sum(row.designs for row in designers)
+    rows.append(("language models, verified designs", "-", "-", f"{usd - rejected_usd:.4f}"))
+    rows.append(("language models, rejected drafts", "-", "-", f"{rejected_usd:.4f}"))
+    rows.append(("language models, a verified design", "-", "-", f"{usd / designs:.4f}" if designs else "-"))
+    rows.append(("language models, paid by this build", "-", "-", f"{paid_usd:.4f}"))
+    return TextTable("Costs", ("what", "seconds", "share", "USD"), tuple(rows), frozenset({1, 2, 3}))
+
+
+def slowest_table(work: WorkCounts) -> TextTable:
+    """Show the slots that took most work, with the stage that took most of it."""
+    rows = []
+    for spent, _, report in sorted(work.slowest, key=lambda one: one[:2], reverse=True):
+        stage = max(report.seconds, key=lambda name: report.seconds[name], default=None)
+        most = f"{stage} {report.seconds[stage]:.1f}" if stage else "-"
+        task = ", ".join(report.task_ids) or "empty"
+        where = f"{report.slot}, round {report.round + 1}" if report.round else str(report.slot)
+        structure = work.structures.get(report.slot, "unknown")
+        rows.append((where, task, structure, report.wanted, str(report.attempts), f"{spent:.1f}", most))
+    header = ("slot", "task", "structure", "asked", "attempts", "seconds", "slowest stage")
+    return TextTable("Slowest slots", header, tuple(rows), frozenset({4, 5}))

@@ -1,0 +1,114 @@
+from sandmill.models.base import Band, Stage
+from sandmill.models.reports import SlotReport
+from sandmill.quality.failed_suites import failed_suites
+from sandmill.report.designers import DesignerRow
+from sandmill.report.mix import MixCounts
+from sandmill.report.pace import describe_pace
+from sandmill.report.work import MOST_SLOW, WorkCounts, costs_table, mix_table, slowest_table, yield_table
+
+
+def make_report(slot: int, reached: Band | None = Band.HARD, *, round: int = 0, seconds: float = 1.0) -> SlotReport:
+    return SlotReport(
+        slot=slot,
+        round=round,
+        wanted=Band.HARD,
+        reached=reached,
+        task_ids=(f"task{slot}",) if reached else (),
+        attempts=2,
+        seconds={Stage.DESIGN: seconds / 4, Stage.CALIBRATE: 3 * seconds / 4},
+    )
+
+
+def count_work(*shards: list[SlotReport]) -> WorkCounts:
+    work = WorkCounts({0: "table/binary/random", 1: "text/binary/random", 2: "table/binary/random"})
+    for shard in shards:
+        work.add(shard)
+    return work
+
+
+def rows_of(table):
+    return [dict(zip(table.header, row, strict=True)) for row in table.rows]
+
+
+def test_a_slot_that_needed_two_rounds_counts_once_with_all_its_work():
+    work = count_work([make_report(0), make_report(1, None, seconds=8.0)], [make_report(1, round=1, seconds=2.0)])
+    text, table = rows_of(yield_table(work, "grammar"))
+    assert text["structure"] == "text/binary/random", "what cost most stands first"
+    assert [text[name] for name in ("slots", "filled", "attempts", "yield", "seconds a task")] == (
+        ["1", "1", "4", "25%", "10.0"]
+    )
+    assert (table["slots"], table["seconds"], table["designer"]) == ("1", "1.0", "grammar")
+
+
+def test_costs_add_up_over_stages_and_over_verified_and_rejected_designs():
+    row = DesignerRow(
+        designer="llm",
+        attempts=4,
+        designs=2,
+        yield_share=0.5,
+        difficulty=0.5,
+        difficulty_spread=0.1,
+        domains=2,
+        variety=0.5,
+        requests=8,
+        tokens=100,
+        usd=0.5,
+        usd_a_design=0.25,
+    )
+    found = {
+        one["what"]: one for one in rows_of(costs_table(count_work([make_report(0, seconds=4.0)]), [row], 0.1, 0.7))
+    }
+    assert found["stage calibrate"]["seconds"] == "3.0"
+    assert found["stage calibrate"]["share"] == "75%"
+    assert found["all stages"]["seconds"] == "4.0"
+    money = {what.removeprefix("language models, "): one["USD"] for what, one in found.items() if one["USD"] != "-"}
+    assert money == {
+        "verified designs": "0.4000",
+        "rejected drafts": "0.1000",
+        "a verified design": "0.2500",
+        "paid by this build": "0.7000",
+    }
+
+
+def test_the_slowest_slots_are_kept_in_order_whatever_came_before():
+    reports = [make_report(number, seconds=float(number % 17)) for number in range(60)]
+    shown = rows_of(slowest_table(count_work(reports[:30], reports[30:])))
+    seconds = [float(row["seconds"]) for row in shown]
+    assert len(shown) == MOST_SLOW
+    assert seconds == sorted((float(n % 17) for n in range(60)), reverse=True)[:MOST_SLOW]
+    assert shown[0]["slowest stage"] == "calibrate 12.0"
+
+
+def test_the_mix_shows_what_was_asked_what_was_reached_and_what_stayed_empty():
+    mix = MixCounts()
+    for report in (make_report(0), make_report(1, Band.MEDIUM), make_report(2, None)):
+        mix.add(report)
+    medium, hard = rows_of(mix_table(mix))
+    assert list(medium.values()) == ["medium", "0", "1", "0", "0", "0"]
+    assert list(hard.values()) == ["hard", "3", "1", "1", "1", "1"]
+
+
+def test_a_build_without_any_slot_has_tables():
+    work = count_work()
+    assert (
+        rows_of(yield_table(work, "grammar")) == rows_of(slowest_table(work)) == rows_of(mix_table(MixCounts())) == []
+    )
+    assert rows_of(costs_table(work, [], 0.0, 0.0))[0]["what"] == "all stages"
+
+
+def test_the_pace_is_a_rate_and_a_linear_estimate():
+    assert describe_pace(0, 10, 50.0) == "no estimate yet"
+    assert describe_pace(2, 10, 60.0) == "2.0 a minute, about 4 min left"
+    assert describe_pace(9, 10, 90.0) == "6.0 a minute, about 10 s left"
+    assert describe_pace(1, 101, 120.0) == "0.5 a minute, about 3 h 20 min left"
+    assert describe_pace(10, 10, 60.0) == "10.0 a minute"
+
+
+def test_failed_suites_are_grouped_and_hold_counts_alone():
+    row = {"table": "tasks", "expectation": "e", "columns": ["a"], "line": 3, "rows": 9, "secret": "x"}
+    failing = {**row, "success": False, "failing_rows": 2, "failing_tasks": 1}
+    sound = {**row, "success": True, "failing_rows": 0, "failing_tasks": 0}
+    found = failed_suites([failing, sound, {**failing, "line": 4}, {**sound, "table": "answers"}])
+    assert list(found) == ["tasks"]
+    assert [one["line"] for one in found["tasks"]] == [3, 4]
+    assert "secret" not in found["tasks"][0]
