@@ -18,6 +18,7 @@ from sandmill.models.spec import TaskSpec
 from sandmill.pipeline.designing import open_ledger
 from sandmill.pipeline.plan import plan_slots
 from sandmill.pipeline.provenance import code_version
+from sandmill.pipeline.release_report import make_report
 from sandmill.pipeline.run import REJECTS, ROUNDS, open_dataset
 from sandmill.quality import add_summaries
 from sandmill.quality.meta_leak import MOST_TASKS, MetaLeak, check_meta_leak
@@ -28,6 +29,7 @@ from sandmill.report.work import WorkCounts
 from sandmill.sandbox.agent_env import pins_hash
 from sandmill.store.files import Store
 from sandmill.store.publish import publish
+from sandmill.store.release import Release
 from sandmill.store.secret import release_secret, secret_id
 from sandmill.store.shards import ShardReports, read_shard_records, read_shard_reports
 
@@ -216,6 +218,7 @@ def publish_release(
         refs=shards,
         reports=reports,
         card=lambda manifest: dataset_card(manifest, summary.digest, funnel, summary.counts.rejections()),
+        pages=lambda manifest: make_report(Release(store, manifest)).files,
     )
     return Publication(
         dataset=plan.request.name,

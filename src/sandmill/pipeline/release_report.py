@@ -1,11 +1,12 @@
 """Compose the report of a version: its tables become figures, its files samples, and all of it one page."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from sandmill.models.base import Frozen
+from sandmill.pipeline.report_details import USUAL, Limits, task_details
 from sandmill.report.build_figures import (
     attempts_figure,
     funnel_figure,
@@ -14,9 +15,12 @@ from sandmill.report.build_figures import (
     seeds_figure,
 )
 from sandmill.report.facets import count_facets, task_columns
+from sandmill.report.html.figure import Figure
+from sandmill.report.html.map_section import map_section
 from sandmill.report.html.page import Edition, PageHead, Section, machine_twin, render_page
 from sandmill.report.html.sections import build_section, tasks_section
 from sandmill.report.queries import Queries, View, open_queries
+from sandmill.report.similarity import TaskMap, map_tasks
 from sandmill.store.arrow_tables import PRIVATE_TASKS, PUBLIC_TASKS, REJECTIONS, SLOTS
 from sandmill.store.faults import AccessDenied, FileMissing
 from sandmill.store.release import Release
@@ -32,21 +36,26 @@ class ReportFiles(Frozen):
     tasks: int
 
 
-def make_report(release: Release, edition: Edition = "public", extra: Sequence[Section] = ()) -> ReportFiles:
+def make_report(
+    release: Release, edition: Edition = "public", extra: Sequence[Section] = (), limits: Limits = USUAL
+) -> ReportFiles:
     """Return the report of a version as files. Equal content gives equal bytes."""
     with open_queries(read_views(release, edition)) as queries:
-        head, sections = report_sections(release, queries, edition)
+        head, sections = report_sections(release, queries, edition, limits)
     sections = [*sections, *extra]
     page = render_page(head, sections).encode()
     return ReportFiles(files={PAGE: page, TWIN: machine_twin(head, sections)}, tasks=release.manifest.tasks)
 
 
-def report_sections(release: Release, queries: Queries, edition: Edition) -> tuple[PageHead, list[Section]]:
+def report_sections(
+    release: Release, queries: Queries, edition: Edition, limits: Limits
+) -> tuple[PageHead, list[Section]]:
     """Return the head and the sections of a report."""
     facets, tasks = count_facets(queries, edition), task_columns(queries, edition)
+    details = task_details(release, tasks, edition, limits)
     build = build_section(
         funnel_figure(queries),
-        reasons_figure(queries),
+        reasons_figure(queries, edition),
         seconds_figure(queries),
         attempts_figure(queries),
         seeds_figure(queries),
@@ -57,9 +66,28 @@ def report_sections(release: Release, queries: Queries, edition: Edition) -> tup
         dataset=manifest.dataset,
         version=manifest.version,
         edition=edition,
+        notes=_notes(len(tasks.rows), details),
         facts=(("tasks", str(manifest.tasks)), ("seeds", str(len(manifest.seeds))), ("code", manifest.code_version)),
     )
-    return head, [tasks_section(facets, tasks, {}, f"{manifest.dataset}@{manifest.version}"), build]
+    place = release.ref if edition == "private" else f"<root>/{manifest.dataset}@{manifest.version}"
+    return head, [tasks_section(edition, facets, tasks, details, place), map_section(_map(queries, tasks)), build]
+
+
+def _map(queries: Queries, tasks: Figure) -> TaskMap:
+    """Place the tasks by public facts, in both editions."""
+    _, rows = queries.rows("SELECT prompt FROM public_tasks ORDER BY task_id")
+    facts = [{name: row[name] for name in ("modality", "target", "metric", "split")} for row in tasks.records()]
+    return map_tasks([str(row[0]) for row in rows], facts)
+
+
+def _notes(tasks: int, details: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+    """Say what the page leaves out of a large release."""
+    sampled = sum("sample" in detail for detail in details.values())
+    measured = sum("private" in detail for detail in details.values())
+    notes = [f"Prompt, rows and media: a sample of {sampled} of {tasks} tasks."] if sampled < tasks else []
+    if 0 < measured < tasks:
+        notes.append(f"Private figures: {measured} of {tasks} tasks.")
+    return tuple(notes)
 
 
 def read_views(release: Release, edition: Edition) -> dict[str, View]:

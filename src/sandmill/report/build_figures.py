@@ -2,6 +2,7 @@
 
 from sandmill.models.base import Stage
 from sandmill.report.html.figure import Figure
+from sandmill.report.html.page import Edition
 from sandmill.report.queries import Queries
 
 _ORDER = "CASE stage " + " ".join(f"WHEN '{stage}' THEN {place}" for place, stage in enumerate(Stage)) + " END"
@@ -47,17 +48,23 @@ def funnel_figure(queries: Queries) -> Figure:
     )
 
 
-def reasons_figure(queries: Queries) -> Figure:
-    """Count rejections by stage and reason, with one example of each."""
+def reasons_figure(queries: Queries, edition: Edition) -> Figure:
+    """Count rejections by stage and reason, in the private edition with an example of each.
+
+    Details of rejections are for operators: they quote output of scripts, and figures of designs near published ones.
+    """
+    first = "arg_min(detail, slot * 1000000 + round * 10000 + attempt * 10 + replicate)"
+    example = f",\n       left({first}, 300) AS example" if edition == "private" else ""
+    shown = "with what was found in the first of each" if example else "what was found is in the private edition"
     return queries.figure(
         "rejections",
         "Rejections by reason",
-        f"""SELECT stage, reason, count(*) AS count, round(sum(seconds), 1) AS seconds, round(sum(usd), 4) AS usd,
-       arg_min(detail, slot * 1000000 + round * 10000 + attempt * 10 + replicate) AS example
+        f"""SELECT stage, reason, count(*) AS count, round(sum(seconds), 1) AS seconds,
+       round(sum(usd), 4) AS usd{example}
 FROM rejections
 GROUP BY stage, reason
 ORDER BY {_ORDER}, count DESC, reason""",
-        "Designs and packages that failed, with what was found in the first of each.",
+        f"Designs and packages that failed; {shown}.",
     )
 
 

@@ -27,6 +27,7 @@ def publish(
     refs: Sequence[ShardRef],
     reports: Mapping[str, bytes],
     card: Callable[[Manifest], str],
+    pages: Callable[[Manifest], Mapping[str, bytes]] | None = None,
 ) -> tuple[Manifest, bool]:
     """Make the next version from finished shards, unless a version of equal content exists.
 
@@ -44,6 +45,7 @@ def publish(
         refs: finished shards. Those without tasks add their reports.
         reports: files by name, put under `reports/`.
         card: writes README.md, given the manifest without README.md in it.
+        pages: makes further reports from the parts of the version, all of which can be read by then.
 
     Returns:
         The manifest, and whether it is new.
@@ -76,6 +78,10 @@ def publish(
     )
     # After this line garbage collection leaves the version alone; before it, this run ends if the parts were collected.
     require_ending(store, version, Ending.PUBLISHED)
+    if pages:
+        made = pages(manifest)
+        shown = tuple(_settle(store, version, f"reports/{name}", made[name]) for name in sorted(made))
+        manifest = manifest.model_copy(update={"parts": (*manifest.parts, *shown)})
     readme = _settle(store, version, "README.md", card(manifest).encode())
     manifest = manifest.model_copy(update={"parts": (*manifest.parts, readme)})
     if store.create(f"{version}/{MANIFEST}", canonical_json(manifest.model_dump(mode="json")).encode()):

@@ -63,10 +63,17 @@ def figure_table(figure: Figure) -> Markup:
     return element("div", element("table", head, body, data_figure=figure.id), class_="wide")
 
 
-def figure_block(figure: Figure, shown: Markup) -> Markup:
-    """Write a figure with its title, note, picture or table, and query."""
+def figure_block(figure: Figure, shown: Markup, *, is_full: bool = False) -> Markup:
+    """Write a figure with its title, note, picture or table, and query; a full one takes the width of the page."""
     note = element("p", figure.note, class_="faint") if figure.note else Markup()
-    return element("figure", element("figcaption", figure.title), note, shown, sql_block(figure))
+    return element(
+        "figure",
+        element("figcaption", figure.title),
+        note,
+        shown,
+        sql_block(figure),
+        class_="full" if is_full else None,
+    )
 
 
 def cell_text(value: Cell) -> str:

@@ -7,13 +7,16 @@ from sandmill.report.facets import Facet
 from sandmill.report.html.charts import bars
 from sandmill.report.html.figure import Cell, Figure, figure_block, figure_table, sql_block
 from sandmill.report.html.markup import element, join
-from sandmill.report.html.page import Section, asset
+from sandmill.report.html.page import Edition, Section, asset
 
 
-def tasks_section(facets: Sequence[Facet], tasks: Figure, details: Mapping[str, Any], pull: str) -> Section:
+def tasks_section(
+    edition: Edition, facets: Sequence[Facet], tasks: Figure, details: Mapping[str, Any], pull: str
+) -> Section:
     """Write the list of tasks with facets and search, and the pages of single tasks.
 
     Args:
+        edition: of the report.
         facets: with their counts.
         tasks: a row for each task, with its id, its title and the value of each facet.
         details: what the page of a task shows, by id; not every task needs to have some.
@@ -35,7 +38,13 @@ def tasks_section(facets: Sequence[Facet], tasks: Figure, details: Mapping[str, 
             element("span", "", id="matching", role="status"),
             class_="tools",
         ),
-        element("div", "", id="facets", class_="grid"),
+        element(
+            "details",
+            element("summary", "Filters"),
+            element("div", "", id="facets", class_="grid"),
+            id="filters",
+            open=True,
+        ),
         element("details", element("summary", "SQL behind the facets and the list"), queries, sql_block(tasks)),
         element("div", "", id="heads", class_="row heads", aria_hidden="true"),
         element("div", "", id="list", tabindex=0, role="list", aria_label="Tasks"),
@@ -43,6 +52,7 @@ def tasks_section(facets: Sequence[Facet], tasks: Figure, details: Mapping[str, 
     data = {
         "count": len(tasks.rows),
         "release": pull,
+        "edition": edition,
         "columns": [_packed(tasks, place) for place in range(len(tasks.columns))],
         "facets": [
             {
@@ -85,8 +95,8 @@ def build_section(
     """Write how the build went."""
     parts = [
         figure_block(funnel, bars(funnel, "step", "number")),
-        figure_block(reasons, figure_table(reasons)),
         figure_block(seconds, bars(seconds, "stage", "seconds")),
+        figure_block(reasons, figure_table(reasons), is_full=True),
         figure_block(attempts, bars(attempts, "attempts", "slots")),
         figure_block(seeds, bars(seeds, "seed", "count")),
         *(figure_block(one, figure_table(one)) for one in others),

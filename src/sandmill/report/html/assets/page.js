@@ -29,6 +29,9 @@ const report = (() => {
     return Math.abs(value) >= 1000 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(5)));
   };
 
+  // Width for a drawing whose texts keep their size: that of the page, and at most this.
+  app.width = (most) => Math.max(300, Math.min(most, document.body.clientWidth - 26));
+
   app.read = (id) => {
     const block = document.getElementById(id);
     return block && block.type === "application/json" ? JSON.parse(block.textContent) : null;
@@ -69,15 +72,35 @@ const report = (() => {
     }
     return task.text;
   };
-  // Tasks that match the filter; one facet may be left out, whose own bars then count what a click would give.
-  app.matches = (except) => {
-    const words = filter.search.toLowerCase().split(/\s+/).filter(Boolean);
-    const rules = app.facets.filter((facet) => facet.id !== except && filter.values.has(facet.id));
-    return app.tasks.filter((task) =>
-      rules.every((facet) => filter.values.get(facet.id).has(app.bin(facet, task[facet.column])))
-      && words.every((word) => texts(task).includes(word)));
+  const binsOf = (task) => {
+    if (task.bins === undefined) {
+      const bins = app.facets.map((facet) => app.bin(facet, task[facet.column]));
+      Object.defineProperty(task, "bins", { value: bins, enumerable: false });
+    }
+    return task.bins;
   };
-  app.selected = () => matching || (matching = app.matches(null));
+  // One pass over the tasks: those that match, and for each facet what a click on each of its values would give, which
+  // leaves the facet's own choice out.
+  const tally = () => {
+    const words = filter.search.toLowerCase().split(/\s+/).filter(Boolean);
+    const chosen = app.facets.map((facet) => filter.values.get(facet.id) || null);
+    const counts = app.facets.map(() => new Map()), selected = [];
+    const add = (place, key) => counts[place].set(key, (counts[place].get(key) || 0) + 1);
+    for (const task of app.tasks) {
+      if (words.length && !words.every((word) => texts(task).includes(word))) continue;
+      const bins = binsOf(task);
+      let failed = -1, fails = 0;
+      for (let place = 0; place < chosen.length && fails < 2; place++) {
+        if (chosen[place] && !chosen[place].has(bins[place])) { failed = place; fails += 1; }
+      }
+      if (fails === 1) add(failed, bins[failed]);
+      if (fails === 0) { selected.push(task); bins.forEach((key, place) => add(place, key)); }
+    }
+    return { selected, counts: new Map(app.facets.map((facet, place) => [facet.id, counts[place]])) };
+  };
+  const found = () => matching || (matching = tally());
+  app.selected = () => found().selected;
+  app.counts = (facetId) => found().counts.get(facetId);
   app.isChosen = (facetId, value) => filter.values.has(facetId) && filter.values.get(facetId).has(value);
 
   const announce = () => {

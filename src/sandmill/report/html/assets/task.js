@@ -10,11 +10,158 @@ report.on("task", (task, page) => {
     }
   }
   page.append(facts);
-  if (!Object.keys(detail).length) {
-    page.append(el("p", { class: "faint" }, "Rows, media and figures of this task are not in this page, which keeps those of a sample of the tasks."));
+  if (!detail.sample) {
+    page.append(el("p", { class: "faint" }, "This page keeps prompt, rows and media of a sample of the tasks; this one is not among them. Pull it to see them."));
   }
   for (const panel of report.panels) {
     const body = el("div", { id: "panel-" + panel.id });
     if (panel.fill(task, body, detail) !== false) page.append(el("section", {}, el("h3", {}, panel.title), body));
   }
+});
+
+report.table = (columns, rows, options = {}) => {
+  const { el } = report;
+  const isNumber = columns.map((_, place) => rows.some((row) => typeof row[place] === "number")
+    && rows.every((row) => typeof row[place] === "number" || row[place] === ""));
+  return el("div", { class: "wide" }, el("table", { class: options.class },
+    el("thead", {}, el("tr", {}, columns.map((name, place) => el("th", { class: isNumber[place] ? "number" : null }, name)))),
+    el("tbody", {}, rows.map((row) => el("tr", {}, row.map((cell) =>
+      typeof cell === "number" ? el("td", { class: "number" }, report.number(cell)) : el("td", {}, cell)))))));
+};
+
+report.taskPanel("ladder", "Scores on one axis", (task, body, detail) => {
+  const { el, svg } = report, facts = detail.private;
+  if (!facts) return false;
+  const WIDE = report.width(720), LEFT = 66, RIGHT = 126, STEP = 26, marks = facts.marks, HIGH = marks.length * STEP + 30;
+  const all = marks.flatMap((mark) => [mark.value, mark.low, mark.high]).filter((value) => typeof value === "number");
+  let low = Math.min(...all), high = Math.max(...all);
+  if (low === high) { low -= 1; high += 1; }
+  const at = (value) => {
+    const share = (value - low) / (high - low);
+    return LEFT + (facts.is_lower_better ? 1 - share : share) * (WIDE - LEFT - RIGHT);
+  };
+  const drawing = svg("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", width: WIDE,
+    "aria-label": marks.map((mark) => `${mark.name} ${report.number(mark.value)}`).join(", ") });
+  marks.forEach((mark, place) => {
+    const y = place * STEP + 18;
+    drawing.append(svg("line", { class: "rule", x1: LEFT, x2: WIDE - RIGHT, y1: y, y2: y }));
+    if (mark.low !== null) drawing.append(svg("line", { class: "span", x1: at(mark.low), x2: at(mark.high), y1: y, y2: y }));
+    drawing.append(svg("circle", { class: "dot", cx: at(mark.value), cy: y, r: 4.5 }),
+      svg("text", { x: LEFT - 12, y: y + 4, "text-anchor": "end" }, mark.name),
+      svg("text", { x: WIDE - RIGHT + 14, y: y + 4 }, `${report.number(mark.value)} (${Math.round(mark.gap * 100)} %)`));
+  });
+  const y = marks.length * STEP + 14;
+  drawing.append(svg("line", { class: "axis", x1: LEFT, x2: WIDE - RIGHT, y1: y - 8, y2: y - 8 }),
+    svg("text", { class: "faint", x: LEFT, y: y + 10 }, report.number(facts.is_lower_better ? high : low)),
+    svg("text", { class: "faint", x: WIDE - RIGHT, y: y + 10, "text-anchor": "end" }, report.number(facts.is_lower_better ? low : high)));
+  body.append(el("div", { class: "wide" }, drawing), el("p", { class: "faint" },
+    `${facts.metric}, ${facts.is_lower_better ? "lower" : "higher"} is better, better to the right; in brackets the share of the gap from trivial to oracle. Bands: 90 % intervals of thresholds, and the ends of the ceiling.`));
+  const [value, from, to] = facts.difficulty;
+  body.append(el("p", {}, `Difficulty ${report.number(value)} (${report.number(from)} to ${report.number(to)}), ${facts.band}; asked for ${facts.wanted}. Rule: ${facts.motifs.join(", ")}. Reference: ${facts.reference || "-"}.`));
+  body.append(report.query(`SELECT json_extract(record, '$.calibration.thresholds') AS thresholds,
+       json_extract(record, '$.calibration.trivial') AS trivial, json_extract(record, '$.calibration.informed') AS informed,
+       json_extract(record, '$.calibration.ceiling') AS ceiling, json_extract(record, '$.calibration.steadiness') AS intervals
+FROM read_parquet('private/tasks-*.parquet')
+WHERE task_id = '${task.id}'`));
+  return true;
+});
+
+report.query = (text) => report.el("details", { class: "sql" }, report.el("summary", {}, "SQL behind this figure"),
+  report.el("pre", { tabindex: 0 }, report.el("code", {}, text)));
+
+report.taskPanel("lifts", "Lifts of skills", (task, body, detail) => {
+  const { el, svg } = report, lifts = detail.private ? detail.private.lifts : [];
+  if (!lifts.length) return false;
+  const WIDE = report.width(640), LEFT = 136, RIGHT = 112, STEP = 24;
+  const ends = lifts.flatMap(([, lift, error]) => [lift - 1.645 * error, lift + 1.645 * error]).concat([0]);
+  const low = Math.min(...ends), high = Math.max(...ends, low + 0.01);
+  const at = (value) => LEFT + (value - low) / (high - low) * (WIDE - LEFT - RIGHT);
+  const drawing = svg("svg", { viewBox: `0 0 ${WIDE} ${lifts.length * STEP + 8}`, width: WIDE, role: "img", "aria-label": "Lifts of skills" });
+  drawing.append(svg("line", { class: "axis", x1: at(0), x2: at(0), y1: 0, y2: lifts.length * STEP + 4 }));
+  lifts.forEach(([skill, lift, error], place) => {
+    const y = place * STEP + 16;
+    drawing.append(svg("line", { class: "span", x1: at(lift - 1.645 * error), x2: at(lift + 1.645 * error), y1: y, y2: y }),
+      svg("circle", { class: "dot", cx: at(lift), cy: y, r: 4.5 }),
+      svg("text", { x: LEFT - 12, y: y + 4, "text-anchor": "end" }, skill.replaceAll("_", " ")),
+      svg("text", { x: WIDE - RIGHT + 14, y: y + 4 }, `${lift >= 0 ? "+" : ""}${lift.toFixed(3)} ± ${error.toFixed(3)}`));
+  });
+  body.append(el("div", { class: "wide" }, drawing),
+    el("p", { class: "faint" }, `Gap closed with the skill less without it, mean of ${lifts[0][3]} training draws; bands are 90 % intervals.`));
+  return true;
+});
+
+report.taskPanel("truths", "Truths", (task, body, detail) => {
+  if (!detail.private) return false;
+  const names = Object.entries(detail.private.truths);
+  body.append(report.table(["truth", "holds"], names.map(([name, holds]) =>
+    [name, report.el("span", { class: holds ? "good" : "bad" }, holds ? "yes" : "no")])));
+  return true;
+});
+
+report.taskPanel("prompt", "Prompt", (task, body, detail) => {
+  if (!detail.sample) return false;
+  body.append(report.el("pre", { class: "prose", tabindex: 0 }, detail.sample.prompt));
+  return true;
+});
+
+report.taskPanel("rows", "First rows", (task, body, detail) => {
+  if (!detail.sample || !detail.sample.tables.length) return false;
+  for (const table of detail.sample.tables) {
+    body.append(report.el("p", {}, report.el("code", {}, table.path)), report.table(table.columns, table.rows, { class: "cells" }));
+  }
+  return true;
+});
+
+report.taskPanel("media", "Items", (task, body, detail) => {
+  const { el } = report;
+  if (!detail.sample || !detail.sample.media.length) return false;
+  const box = el("div", { class: "media" });
+  for (const item of detail.sample.media) {
+    const figure = el("figure", {});
+    if (item.uri.startsWith("data:image/")) figure.append(el("img", { src: item.uri, alt: item.path }));
+    else if (item.uri.startsWith("data:audio/")) figure.append(el("audio", { controls: true, src: item.uri, preload: "none" }));
+    if (item.text) figure.append(el("pre", { class: "prose" }, item.text));
+    figure.append(el("figcaption", { class: "faint" }, item.path), item.note ? el("p", { class: "faint" }, item.note) : null);
+    box.append(figure);
+  }
+  body.append(box);
+  return true;
+});
+
+report.taskPanel("columns", "Columns of the training table", (task, body, detail) => {
+  const { svg } = report, table = detail.sample && detail.sample.tables.find((one) => one.profiles.length);
+  if (!table) return false;
+  const spark = (bins) => {
+    const most = Math.max(...bins, 1), step = 96 / bins.length;
+    const drawing = svg("svg", { width: 96, height: 22, viewBox: "0 0 96 22", role: "img", "aria-label": bins.join(", ") });
+    bins.forEach((count, place) => drawing.append(svg("rect", { class: "bar", x: place * step, width: step - 1,
+      y: 22 - 22 * count / most, height: 22 * count / most })));
+    return drawing;
+  };
+  body.append(report.table(["column", "kind", "missing", "distinct", "min", "median", "max", "spread"],
+    table.profiles.map((one) => [one.name, one.kind, one.missing, one.distinct, one.least ?? "", one.median ?? "", one.most ?? "",
+      one.kind === "number" ? spark(one.bins) : one.top.map(([value, times]) => `${value} (${times})`).join(", ")])));
+  body.append(report.query(`-- in a folder with the task, after the pull below\nSUMMARIZE FROM read_csv('tasks/${task.id}/public/${table.path}', all_varchar = false)`));
+  return true;
+});
+
+report.taskPanel("board", "Leaderboard", (task, body, detail) => {
+  if (!detail.private) return false;
+  body.append(report.table(["solver", "tier", "final", "feedback"], detail.private.board));
+  return true;
+});
+
+report.taskPanel("commands", "Commands", (task, body) => {
+  const { el } = report, isPrivate = report.edition === "private";
+  const commands = [`sandmill pull ${report.release} --to tasks --task ${task.id}${isPrivate ? "" : " --public-only"}`];
+  if (isPrivate) commands.push(`sandmill grade tasks/${task.id} submission.csv`);
+  for (const command of commands) {
+    const button = el("button", { class: "plain", type: "button" }, "Copy");
+    button.addEventListener("click", async () => {
+      try { await navigator.clipboard.writeText(command); button.textContent = "Copied"; }
+      catch { getSelection().selectAllChildren(button.previousSibling); button.textContent = "Selected"; }
+    });
+    body.append(el("div", { class: "copy" }, el("pre", { tabindex: 0 }, el("code", {}, command)), button));
+  }
+  return true;
 });

@@ -5,6 +5,7 @@ report.section("tasks", (element, data) => {
   report.columns = names;
   report.facets = data.facets;
   report.release = data.release;
+  report.edition = data.edition;
   const rows = [];
   for (let number = 0; number < data.count; number++) {
     const task = { number };
@@ -20,7 +21,7 @@ report.section("tasks", (element, data) => {
 
   // Facets
   const box = document.getElementById("facets"), painters = [];
-  const many = (number) => number + (number === 1 ? " task" : " tasks");
+  const many = (number) => report.number(number) + (number === 1 ? " task" : " tasks");
   const categories = (facet) => {
     const holder = el("div", { class: "values" }), most = Math.max(...facet.values.map((row) => row[1]));
     const buttons = facet.values.map(([value, total]) => {
@@ -53,17 +54,13 @@ report.section("tasks", (element, data) => {
     }
     const end = Number((high + facet.step).toFixed(9));
     return { holder: el("div", {}, columns, el("div", { class: "ends" },
-      el("span", {}, report.number(low)), el("span", {}, report.number(end)))), buttons };
+      el("span", {}, report.number(low)), count > 1 ? el("span", {}, report.number(end)) : null)), buttons };
   };
   for (const facet of data.facets) {
     const made = facet.number ? histogram(facet) : categories(facet);
     box.append(el("div", { class: "facet", role: "group", "aria-label": facet.title }, el("h3", {}, facet.title), made.holder));
     painters.push(() => {
-      const counts = new Map();
-      for (const task of report.matches(facet.id)) {
-        const key = report.bin(facet, task[facet.column]);
-        counts.set(key, (counts.get(key) || 0) + 1);
-      }
+      const counts = report.counts(facet.id);
       for (const one of made.buttons) {
         const count = counts.get(one.key) || 0, share = 100 * count / one.most;
         one.button.setAttribute("aria-pressed", String(report.isChosen(facet.id, one.key)));
@@ -125,17 +122,21 @@ report.section("tasks", (element, data) => {
     space.querySelector(`[data-place="${place}"]`).focus({ preventScroll: true });
   });
 
+  if (document.body.clientWidth < 700) document.getElementById("filters").removeAttribute("open");
   const input = document.getElementById("search"), matching = document.getElementById("matching");
   let waiting = 0;
   input.addEventListener("input", () => {
     clearTimeout(waiting);
     waiting = setTimeout(() => report.search(input.value), 80);
   });
-  document.getElementById("clear").addEventListener("click", () => report.clear());
+  document.getElementById("clear").addEventListener("click", () => {
+    clearTimeout(waiting);
+    input.value = "";
+    report.clear();
+  });
   report.on("filter", (found) => {
     current = found;
     if (input.value !== report.searched() && document.activeElement !== input) input.value = report.searched();
-    if (!report.searched() && !found.filtered && document.activeElement !== input) input.value = "";
     matching.textContent = `${report.number(found.length)} of ${many(rows.length)}`;
     space.style.height = current.length * HEIGHT + "px";
     list.scrollTop = 0;

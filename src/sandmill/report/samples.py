@@ -1,0 +1,152 @@
+"""The public files of one task as a reader sees them first: rows, profiles of columns, pictures, sounds, texts."""
+
+import csv
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from io import BytesIO, StringIO
+from zipfile import ZIP_STORED, ZipFile
+
+from sandmill.errors import shorten
+from sandmill.layouts.archives import BROKEN
+from sandmill.layouts.base import DESCRIPTION
+from sandmill.layouts.item_files import item_fault
+from sandmill.models.base import Frozen
+from sandmill.report.columns_profile import ColumnProfile, profile_columns
+
+_ROWS = 5
+_COLUMNS = 60
+_CELL = 120
+_TABLES = 4
+_MEDIA = 6
+_TEXT = 800
+_CSV_BYTES = 4 << 20
+"""Of a table that is read. Training tables have 20 kB."""
+_CSV_ROWS = 400
+"""Rows that profiles look at; micro tasks have 200 training rows at most."""
+_TYPES = {"png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "wav": "audio/wav"}
+"""Media that browsers show. Others are named."""
+
+
+class TableSample(Frozen):
+    """The first rows of one table."""
+
+    path: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    profiles: tuple[ColumnProfile, ...] = ()
+
+
+class MediaSample(Frozen):
+    """One item that is no row of a table."""
+
+    path: str
+    uri: str = ""
+    """The item itself; empty if it is too large or of a kind that browsers do not show."""
+    text: str = ""
+    note: str = ""
+
+
+class TaskSample(Frozen):
+    """What the public files of a task hold."""
+
+    prompt: str
+    files: tuple[tuple[str, int], ...]
+    """Path and bytes of the files; of folders of items only the first ones."""
+    file_count: int
+    tables: tuple[TableSample, ...] = ()
+    media: tuple[MediaSample, ...] = ()
+    media_bytes: int = 0
+
+
+def sample_files(public: Mapping[str, bytes], media_bytes: int) -> TaskSample:
+    """Sample the public files of a task, which may be a stranger's.
+
+    Args:
+        public: files by path.
+        media_bytes: bytes of media that may be embedded, before they are encoded.
+    """
+    prompt = public.get(DESCRIPTION, b"").decode(errors="replace")
+    listed = tuple((path, len(public[path])) for path in sorted(public)[:12])
+    tables: list[TableSample] = []
+    media: list[MediaSample] = []
+    left = media_bytes
+    for path, content in _contents(public):
+        if path.lower().endswith(".csv") and len(tables) < _TABLES:
+            tables += _sample_table(path, content)
+        elif not path.lower().endswith(".csv") and len(media) < _MEDIA:
+            one = _sample_item(path, content, left)
+            left -= len(content) if one.uri else 0
+            media.append(one)
+    return TaskSample(
+        prompt=prompt,
+        files=listed,
+        file_count=len(public),
+        tables=tuple(tables),
+        media=tuple(media),
+        media_bytes=media_bytes - left,
+    )
+
+
+def _contents(public: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
+    """Yield files, training files first, and the first files of archives. Test items follow."""
+    for path in sorted(public, key=lambda path: ("train" not in path, path)):
+        if path == DESCRIPTION or "sample_submission" in path:
+            continue
+        if path.lower().endswith(".zip"):
+            yield from _inside(path, public[path])
+        else:
+            yield path, public[path]
+
+
+def _inside(path: str, content: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yield the first files of an archive whose entries are not compressed, so that none can expand."""
+    try:
+        with ZipFile(BytesIO(content)) as archive:
+            infos = archive.infolist()
+            if sum(info.file_size for info in infos) > len(content):
+                return
+            plain = [info for info in infos if info.compress_type == ZIP_STORED and not info.is_dir()]
+            for info in plain[:_MEDIA]:
+                yield f"{path}: {info.filename}", archive.read(info)
+    except BROKEN:
+        return
+
+
+def _sample_table(path: str, content: bytes) -> list[TableSample]:
+    if len(content) > _CSV_BYTES:
+        return []
+    rows: list[list[str]] = []
+    try:
+        for row in csv.reader(StringIO(content.decode(errors="replace"))):
+            rows.append(row[:_COLUMNS])
+            if len(rows) > _CSV_ROWS:
+                break
+    except csv.Error:
+        return []
+    if not rows:
+        return []
+    header, *cells = rows
+    profiles = profile_columns(header, cells) if "train" in path else []
+    return [
+        TableSample(
+            path=shorten(path),
+            columns=tuple(shorten(name, _CELL) for name in header),
+            rows=tuple(tuple(shorten(cell, _CELL) for cell in row) for row in cells[:_ROWS]),
+            profiles=tuple(profiles),
+        )
+    ]
+
+
+def _sample_item(path: str, content: bytes, left: int) -> MediaSample:
+    suffix = path.rpartition(".")[2].lower()
+    named = shorten(path)
+    if suffix in _TYPES:
+        if fault := item_fault(path, content):
+            return MediaSample(path=named, note=shorten(fault))
+        if len(content) > left:
+            return MediaSample(path=named, note=f"{len(content)} bytes, left out to keep this page small")
+        return MediaSample(path=named, uri=f"data:{_TYPES[suffix]};base64,{b64encode(content).decode()}")
+    if suffix in ("tif", "tiff", "aif", "aiff"):
+        return MediaSample(path=named, note=f"{len(content)} bytes of a format that browsers do not show")
+    text = content[: 4 * _TEXT].decode(errors="replace")
+    return MediaSample(path=named, text=text[:_TEXT] + (" ..." if len(text) > _TEXT else ""))

@@ -1,0 +1,87 @@
+"""What the private edition tells about one task: its scores on one axis, lifts of skills, truths, leaderboard."""
+
+from sandmill.models.base import Frozen
+from sandmill.models.calibration import Calibration
+from sandmill.models.release import TaskRecord
+
+_BOARD = 40
+"""Entries of a leaderboard that are shown."""
+
+
+class Mark(Frozen):
+    """One score on the axis of a task."""
+
+    name: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+    """Ends of its interval: 90 % for thresholds, the bracket of a ceiling."""
+    gap: float
+    """Share of the way from the trivial solver to the oracle."""
+    note: str = ""
+
+
+class PrivateDetail(Frozen):
+    """Private figures of one task."""
+
+    metric: str
+    is_lower_better: bool
+    marks: tuple[Mark, ...]
+    difficulty: tuple[float, float, float]
+    """Value and the ends of its interval."""
+    band: str
+    wanted: str
+    motifs: tuple[str, ...]
+    lifts: tuple[tuple[str, float, float, int], ...]
+    """Skill, lift, standard error, training draws."""
+    truths: dict[str, bool]
+    board: tuple[tuple[str, str, float, float], ...]
+    """Solver, tier, final and feedback score."""
+    reference: str
+    seed: str
+
+
+def private_detail(record: TaskRecord) -> PrivateDetail:
+    """Return the private figures of a task."""
+    measured = record.calibration
+    difficulty = measured.difficulty
+    return PrivateDetail(
+        metric=record.spec.metric.value,
+        is_lower_better=measured.is_lower_better,
+        marks=tuple(ladder(measured)),
+        difficulty=(difficulty.value, difficulty.low, difficulty.high),
+        band=difficulty.band.value,
+        wanted=record.wanted.value,
+        motifs=tuple(record.spec.mechanism.motif_names),
+        lifts=tuple((one.skill.value, one.lift, one.error, one.draws) for one in measured.lifts),
+        truths=record.verification.truths,
+        board=tuple((e.solver, e.tier.value, e.final, e.feedback) for e in measured.board[:_BOARD]),
+        reference=measured.reference,
+        seed=record.lineage.seed_id,
+    )
+
+
+def ladder(measured: Calibration) -> list[Mark]:
+    """Return the scores from trivial to ceiling, in this order."""
+    whole = measured.oracle - measured.trivial
+
+    def mark(name: str, value: float, ends: tuple[float, float] | None = None, note: str = "") -> Mark:
+        gap = (value - measured.trivial) / whole if whole else 0.0
+        low, high = sorted(ends) if ends else (None, None)
+        return Mark(name=name, value=value, low=low, high=high, gap=round(gap, 6), note=note)
+
+    thresholds, steady = measured.thresholds, measured.steadiness
+    best = next((entry for entry in measured.board), None)
+    marks = [
+        mark("trivial", measured.trivial),
+        mark("bronze", thresholds.bronze, steady.bronze),
+        mark("silver", thresholds.silver, steady.silver),
+        mark("gold", thresholds.gold, steady.gold),
+    ]
+    if best:
+        marks.append(mark("best", best.final, note=best.solver))
+    if measured.informed is not None:
+        marks.append(mark("informed", measured.informed))
+    ceiling = measured.ceiling
+    marks.append(mark("ceiling", measured.oracle, (ceiling.low, ceiling.high) if ceiling else None))
+    return marks
