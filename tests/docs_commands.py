@@ -29,6 +29,9 @@ TABLE: tuple[tuple[str, Way], ...] = (
     (r"sandmill rollout .*", Way.KEY),
     # tests/unit/cli/test_rollout.py runs the first, tests/unit/cli/test_serve.py and tests/unit/episodes the second.
     (r"sandmill curriculum .*", Way.ELSEWHERE),
+    # tests/unit/cli/test_report.py.
+    (r"sandmill report .*", Way.ELSEWHERE),
+    (r"python -m benchmarks\.red_team .*", Way.LONG),
     (r"sandmill serve .*", Way.ELSEWHERE),
     (r"curl .*/(health|v1/(info|runs|scores|grade|public|scratch))\b.*", Way.ELSEWHERE),
     (r"python -m flows\.build_release .*--root s3://.*", Way.CLUSTER),
