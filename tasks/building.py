@@ -14,6 +14,7 @@ from sandmill.pipeline.plan import plan_build
 from sandmill.pipeline.run import build_shard, plan_round
 from sandmill.quality import load_suites
 from sandmill.seeds import ingest
+from tasks.limits import llm_calls_allowed
 from tasks.policies import PLAIN, STORED
 from tasks.reporting import progress_reporter
 
@@ -52,7 +53,8 @@ def draft_designs(
     plan: BuildPlan, pending: tuple[ShardPlan, ...], shards: list[ShardRef], settings: RunSettings
 ) -> tuple[ShardPlan, ...]:
     """Ask language models for the designs of a round. Recorded answers are not asked for again."""
-    return design_round(plan, pending, shards, settings)
+    with llm_calls_allowed(settings.llm_calls):
+        return design_round(plan, pending, shards, settings)
 
 
 @task(name="fill shard", task_run_name="{shard.title}", tags=["cpu"], **STORED)

@@ -130,5 +130,5 @@ def _start_ray(stack: ExitStack, address: str, workers: int) -> TaskRunner[Any]:
     stack.enter_context(remote_options(num_cpus=workers))
     if address:
         return stack.enter_context(RayTaskRunner(address=address))
-    local = {"num_cpus": SHARDS_AT_ONCE * workers, "include_dashboard": False, "log_to_driver": False}
+    local = {"num_cpus": SHARDS_AT_ONCE * workers, "include_dashboard": False}
     return stack.enter_context(RayTaskRunner(init_kwargs=local))

@@ -1,0 +1,121 @@
+"""Builds whose shards run on real clusters. The extras `dask` and `ray` are not in the usual environment."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
+
+from benchmarks.memory import family
+from flows.build_release import build_release
+from sandmill.models.request import RunSettings
+from sandmill.store.release import load
+from sandmill.store.verify import verify_hashes
+from tasks.clusters import describe_machine, look_at_cluster
+from tests.releases import SMALL, small_settings
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("prefect"), pytest.mark.timeout(1200)]
+
+DEADLINE_S = 600.0
+
+
+def _needs(extra: str) -> pytest.MarkDecorator:
+    """Skip where the extra is not installed."""
+    missing = not find_spec(f"prefect_{extra}")
+    return pytest.mark.skipif(missing, reason=f"pip install -c constraints.txt -e '.[pipeline,dev,{extra}]'")
+
+
+@pytest.fixture
+def dask_cluster(s3_root):
+    """A scheduler and two worker processes, which see the bucket as this process does."""
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+        yield cluster
+
+
+def _build(prefect_server, settings: RunSettings):
+    """Run the flow. Returns the release and the states of its shards."""
+    state = build_release(SMALL, settings, return_state=True)
+    release = load(state.result())
+    of_run = FlowRunFilter(id=FlowRunFilterId(any_=[state.state_details.flow_run_id]))
+    runs = prefect_server.read_task_runs(flow_run_filter=of_run)
+    return release, [run.state.name for run in runs if run.name.startswith("slots ")]
+
+
+def _own_workers(pid: int) -> list[int]:
+    """Processes of a Dask worker that run attempts."""
+    found = []
+    for child in family(pid):
+        with suppress(OSError):
+            if b"sandmill.pipeline.workers" in Path(f"/proc/{child}/cmdline").read_bytes():
+                found.append(child)
+    return found
+
+
+def _wait_until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + DEADLINE_S
+    while not holds():
+        assert time.monotonic() < deadline, "the moment never came"
+        time.sleep(0.05)
+
+
+def _kill_at_work(cluster, killed: list[int]) -> None:
+    """Kill a Dask worker once its own worker processes are there, which is while it builds a shard."""
+    pid = cluster.workers[0].pid
+    _wait_until(lambda: bool(_own_workers(pid)))
+    killed += _own_workers(pid)
+    os.kill(pid, signal.SIGKILL)
+
+
+@_needs("dask")
+def test_a_killed_dask_worker_costs_no_task_and_changes_nothing(
+    dask_cluster, s3_root, prefect_server, small_release, tmp_path
+):
+    settings = small_settings(tmp_path / "root").model_copy(
+        update={"root": f"{s3_root}/on-dask", "task_runner": f"dask:{dask_cluster.scheduler_address}"}
+    )
+    killed: list[int] = []
+    killer = threading.Thread(target=_kill_at_work, args=(dask_cluster, killed))
+    killer.start()
+    release, states = _build(prefect_server, settings)
+    killer.join()
+    assert killed, "the worker was killed while it built"
+    assert states == ["Completed", "Completed"], "one task run a shard"
+    assert release.manifest.content == load(small_release).manifest.content
+    assert verify_hashes(release) == []
+    _wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in killed))
+
+
+@_needs("dask")
+def test_a_dask_cluster_describes_its_machines(dask_cluster):
+    here = describe_machine()
+    found = look_at_cluster("dask", dask_cluster.scheduler_address)
+    assert [(one.host, one.cores, one.code, one.shards) for one in found] == [(here.host, here.cores, here.code, 2)] * 2
+
+
+@pytest.fixture
+def ray_address() -> Iterator[str]:
+    """A Ray cluster of one node with two cores, to which this process is not connected."""
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
+    yield cluster.address
+    cluster.shutdown()
+
+
+@_needs("ray")
+def test_ray_builds_the_same_release(ray_address, prefect_server, small_release, tmp_path):
+    here = describe_machine()
+    found = look_at_cluster("ray", ray_address)
+    assert [(one.host, one.code) for one in found] == [(here.host, here.code)]
+    settings = small_settings(tmp_path / "root").model_copy(update={"task_runner": f"ray:{ray_address}"})
+    release, states = _build(prefect_server, settings)
+    assert states == ["Completed", "Completed"]
+    assert release.manifest.content == load(small_release).manifest.content
