@@ -1,7 +1,8 @@
 """Cost a task of everything beside the attempts, for builds of 50 to 5,000 tasks: flow, server, store and reading.
 
-Attempts are replaced: each slot gets a real design of the grammar, and the files of a task of another release. Planning,
-Prefect, shards, checks across tasks and publishing are those of a real build. `benchmarks.throughput` measures attempts.
+Attempts are replaced: each slot gets a design of the grammar, one of 500, and the files of a task of another release.
+Planning, Prefect, shards, checks across tasks and publishing are those of a real build, and `benchmarks.throughput`
+measures attempts. With --library the steps run without Prefect.
 
 Run from the repository root: python -m benchmarks.scale releases/micro --tasks 50 500 5000
 """
@@ -27,10 +28,11 @@ from unittest.mock import patch
 from benchmarks.memory import family, resident_mb
 from benchmarks.repeated_release import copy_task
 from sandmill.models.base import Stage
-from sandmill.models.plan import ShardPlan
+from sandmill.models.plan import ShardPlan, ShardRef
 from sandmill.models.release import VerifiedTask
 from sandmill.models.reports import SlotReport
 from sandmill.models.request import BuildRequest, RunSettings
+from sandmill.models.spec import TaskSpec
 from sandmill.pipeline.shard import Listener, Progress, Shard
 from sandmill.store.files import Store
 from sandmill.store.release import load
@@ -44,6 +46,8 @@ STEPS = (
     "tasks.reporting.summarize_build",
     "tasks.publishing.publish_release",
 )
+DESIGNS = 500
+"""Designs that are drawn; further tasks have them again. Drawing one takes longer than all that is measured here."""
 ROWS = 20
 """Rows kept of files with a line for each test item, so that 5,000 tasks fit on a small disk."""
 _LOOK_S = 0.5
@@ -101,6 +105,8 @@ class StandIn:
     reports: Sequence[SlotReport]
     suites: Sequence[dict[str, Any]]
 
+    designs: dict[int, TaskSpec] = field(default_factory=dict)
+
     def __call__(self, plan: ShardPlan, secret: bytes, *rest: Any) -> "Filling":
         """Begin a shard, with the arguments of `ShardBuild`."""
         listen: Listener = rest[3]
@@ -140,8 +146,10 @@ class Filling:
         from sandmill.design import design_task
         from sandmill.rng import Streams
 
-        slot = next(slot for slot in self.plan.slots if slot.number == number)
-        spec = design_task(slot, Streams(self.secret, f"scale {number}"), 0.5)
+        if number % DESIGNS not in self.source.designs:
+            slot = next(slot for slot in self.plan.slots if slot.number == number)
+            self.source.designs[number % DESIGNS] = design_task(slot, Streams(self.secret, f"scale {number}"), 0.5)
+        spec = self.source.designs[number % DESIGNS]
         task = copy_task(self.source.originals[number % len(self.source.originals)], number, ROWS)
         lineage = task.record.lineage.model_copy(update={"slot": number})
         return VerifiedTask(
@@ -149,7 +157,21 @@ class Filling:
         )
 
 
-def measure_build(source: str, tasks: int, shard_size: int, root: Path) -> dict[str, Any]:
+def build_without_prefect(request: BuildRequest, settings: RunSettings) -> str:
+    """Call the library as the flow does, through the names that are timed; returns the release."""
+    import tasks.building as building
+    from tasks.publishing import publish_release
+    from tasks.reporting import summarize_build
+
+    plan = building.plan_build(request, building.ingest(request.seeds))
+    done: list[ShardRef] = []
+    while pending := building.plan_round(plan, done, settings, building.suites()):
+        done += [building.build_shard(shard, settings, building.suites(), lambda _: None) for shard in pending]
+    summarize_build(plan, done, settings)
+    return publish_release(plan, done, settings, building.suites()).reference
+
+
+def measure_build(source: str, tasks: int, shard_size: int, root: Path, is_library: bool) -> dict[str, Any]:
     """Build in this process, which has a Prefect home of its own; returns the figures."""
     from flows.build_release import build_release
 
@@ -161,16 +183,16 @@ def measure_build(source: str, tasks: int, shard_size: int, root: Path) -> dict[
     settings = RunSettings(root=str(root), workers=1, shard_size=shard_size)
     with _metered(meter), patch("sandmill.pipeline.run.ShardBuild", StandIn(meter, originals, filled, suites)):
         started = time.process_time()
-        reference = build_release(request, settings)
+        reference = build_without_prefect(request, settings) if is_library else build_release(request, settings)
         flow_s = time.process_time() - started - meter.attempts_s
+    database = Path(os.environ["PREFECT_HOME"]).glob("prefect.db*")
     figures: dict[str, Any] = {
         "tasks": tasks,
         "flow_s": flow_s,
         "attempts_s": meter.attempts_s,
         "calls": dict(meter.calls),
         "steps": {name.rpartition(".")[2]: seconds for name, seconds in meter.seconds.items()},
-        "database_mb": sum(path.stat().st_size for path in Path(os.environ["PREFECT_HOME"]).glob("prefect.db*"))
-        / 2**20,
+        "database_mb": sum(path.stat().st_size for path in database) / 2**20,
     }
     return figures | measure_reading(reference)
 
@@ -205,20 +227,11 @@ def _metered(meter: Meter) -> Iterator[None]:
             one.stop()
 
 
-def measure_apart(source: str, tasks: int, shard_size: int) -> dict[str, Any]:
+def measure_apart(source: str, tasks: int, options: Sequence[str]) -> dict[str, Any]:
     """Run one build in a process of its own, and watch the memory of it and of all its descendants."""
     with TemporaryDirectory(prefix="sandmill-bench-") as folder:
         environment = {**os.environ, "PREFECT_HOME": f"{folder}/prefect"}
-        command = [
-            sys.executable,
-            "-m",
-            "benchmarks.scale",
-            source,
-            "--one",
-            str(tasks),
-            "--shard-size",
-            str(shard_size),
-        ]
+        command = [sys.executable, "-m", "benchmarks.scale", source, "--one", str(tasks), *options]
         began, largest = time.monotonic(), 0.0
         log = Path(folder) / "log"
         with log.open("wb") as output:
@@ -277,20 +290,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("source", help="release whose tasks lend their files")
     parser.add_argument("--tasks", type=int, nargs="+", default=[50, 500, 5000])
     parser.add_argument("--shard-size", type=int, default=20)
+    parser.add_argument("--library", action="store_true", help="leave Prefect out")
     parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--to", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
     if given.one:
-        figures = measure_build(given.source, given.one, given.shard_size, given.to / "releases")
+        figures = measure_build(given.source, given.one, given.shard_size, given.to / "releases", given.library)
         _stop_server()
         # The server is a child of this process, and counts once it has ended.
         ended = resource.getrusage(resource.RUSAGE_CHILDREN)
         figures["server_s"] = ended.ru_utime + ended.ru_stime
         (given.to / "figures.json").write_text(json.dumps(figures))
         return
-    rows = []
+    rows, options = [], ["--shard-size", str(given.shard_size), *(["--library"] if given.library else [])]
     for tasks in given.tasks:
-        rows.append(measure_apart(str(Path(given.source)), tasks, given.shard_size))
+        rows.append(measure_apart(given.source, tasks, options))
         print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
     print(report(rows, given.shard_size))
 
