@@ -158,17 +158,16 @@ class Filling:
 
 
 def build_without_prefect(request: BuildRequest, settings: RunSettings) -> str:
-    """Call the library as the flow does, through the names that are timed; returns the release."""
-    import tasks.building as building
-    from tasks.publishing import publish_release
-    from tasks.reporting import summarize_build
+    """Call the library as the flow does; returns the release."""
+    from tasks.building import suites
 
-    plan = building.plan_build(request, building.ingest(request.seeds))
+    ingest, plan_build, plan_round, build_shard, summarize, publish = (_resolve(name) for name in STEPS)
+    plan = plan_build(request, ingest(request.seeds))
     done: list[ShardRef] = []
-    while pending := building.plan_round(plan, done, settings, building.suites()):
-        done += [building.build_shard(shard, settings, building.suites(), lambda _: None) for shard in pending]
-    summarize_build(plan, done, settings)
-    return publish_release(plan, done, settings, building.suites()).reference
+    while pending := plan_round(plan, done, settings, suites()):
+        done += [build_shard(shard, settings, suites(), lambda _: None) for shard in pending]
+    summarize(plan, done, settings)
+    return str(publish(plan, done, settings, suites()).reference)
 
 
 def measure_build(source: str, tasks: int, shard_size: int, root: Path, is_library: bool) -> dict[str, Any]:
@@ -215,9 +214,7 @@ def measure_reading(reference: str) -> dict[str, Any]:
 @contextmanager
 def _metered(meter: Meter) -> Iterator[None]:
     patches = [patch.object(Store, name, meter.counted(name, getattr(Store, name))) for name in STORE_CALLS]
-    for name in STEPS:
-        module, _, attribute = name.rpartition(".")
-        patches.append(patch(name, meter.timed(name, getattr(import_module(module), attribute))))
+    patches += [patch(name, meter.timed(name, _resolve(name))) for name in STEPS]
     for one in patches:
         one.start()
     try:
@@ -225,6 +222,12 @@ def _metered(meter: Meter) -> Iterator[None]:
     finally:
         for one in patches:
             one.stop()
+
+
+def _resolve(name: str) -> Callable[..., Any]:
+    module, _, attribute = name.rpartition(".")
+    function: Callable[..., Any] = getattr(import_module(module), attribute)
+    return function
 
 
 def measure_apart(source: str, tasks: int, options: Sequence[str]) -> dict[str, Any]:
@@ -264,12 +267,12 @@ def report(rows: Sequence[dict[str, Any]], shard_size: int) -> str:
     ]
     for row in rows:
         tasks, total = row["tasks"], row["flow_s"] + row["server_s"]
-        cells = (
+        totals = (
             *(f"{tasks:,}", f"{total:.1f}", f"{1000 * total / tasks:.1f}", f"{1000 * row['server_s'] / tasks:.1f}"),
             *(f"{row['peak_mb']:.0f}", f"{sum(row['calls'].values()) / tasks:.2f}"),
             f"{1024 * row['database_mb'] / tasks:.1f}",
         )
-        lines.append("| " + " | ".join(cells) + " |")
+        lines.append("| " + " | ".join(totals) + " |")
     steps = [step.rpartition(".")[2] for step in STEPS]
     lines += ["", "CPU ms a task of each step:", "", "| tasks | " + " | ".join(steps) + " |"]
     lines.append("|---:" * (len(steps) + 1) + "|")
