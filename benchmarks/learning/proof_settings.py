@@ -29,7 +29,7 @@ Control = Literal[
 ControlChoice = Literal[Control, "all", "none"]
 
 _SMOKE = {"seeds": 1, "updates": 3, "batch_tasks": 4, "group": 4, "sft_steps": 120, "draws": 1, "samples": 1}
-_SMOKE_MORE = {"replicates": 0, "tables": 3, "baseline_executions": 160, "validation_tasks": 2}
+_SMOKE_MORE = {"replicates": 1, "test_rows": 150, "tables": 3, "baseline_executions": 160, "validation_tasks": 2}
 
 
 class ProofSettings(Frozen):
