@@ -9,6 +9,9 @@ PORT ?= 4200
 LEARN_RELEASE ?= releases/learn
 LEARN_TASKS ?= 48
 LEARN_TO ?= proof
+# 768 scripts an arm. The published table has 3,072 and 5 seeds: LEARN="--seeds 5".
+LEARN ?= --updates 12 --batch-tasks 8 --samples 1
+LEARN_BUILD ?=
 DEMO_KINDS := table=0.3336,table_keys=0.0833,json_rows=0.0833,text_dated=0.0833,image_archive=0.0833,image_labels=0.0833,tokens_english=0.0833,image_fields=0.0833,audio_archive=0.0833
 PREFECT_API_URL ?= http://127.0.0.1:$(PORT)/api
 SERVER := PREFECT_API_URL=$(PREFECT_API_URL) $(RUN)/prefect
@@ -42,8 +45,8 @@ demo-llm: agent-env  ## Build 10 tasks of the llm designer from recorded replies
 	  --revise false --replay demo/llm --root releases
 
 learn: agent-env .venv/.learning  ## Train policies, score them on real tables (LEARN="--seeds 5")
-	@test -d $(LEARN_RELEASE) || $(RUN)/python -m flows.build_release --name $(notdir $(LEARN_RELEASE)) \
-	  --tasks $(LEARN_TASKS) --seed 20 --kinds table=1.0 --root $(patsubst %/,%,$(dir $(LEARN_RELEASE)))
+	@ls $(LEARN_RELEASE)/versions/* >/dev/null 2>&1 || $(RUN)/python -m flows.build_release --name $(notdir $(LEARN_RELEASE)) \
+	  --tasks $(LEARN_TASKS) --seed 20 --kinds table=1.0 --root $(patsubst %/,%,$(dir $(LEARN_RELEASE))) $(LEARN_BUILD)
 	@$(RUN)/python -m benchmarks.learning.proof --release $(LEARN_RELEASE) --to $(LEARN_TO) $(LEARN)
 
 .venv/.learning: .venv/.ready
