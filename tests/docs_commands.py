@@ -33,8 +33,6 @@ TABLE: tuple[tuple[str, Way], ...] = (
     (r"sandmill report .*", Way.ELSEWHERE),
     (r"python -m benchmarks\.red_team .*", Way.LONG),
     (r"sandmill serve .*", Way.ELSEWHERE),
-    # Commands that need rollouts or a page to be looked at; their tests are those of tests/unit/cli and tests/unit/report.
-    (r"sandmill report .*", Way.ELSEWHERE),
     (r"curl .*/(health|v1/(info|runs|scores|grade|public|scratch))\b.*", Way.ELSEWHERE),
     (r"python -m flows\.build_release .*--root s3://.*", Way.CLUSTER),
     (r"python -m flows\.build_release .*--designer llm .*", Way.KEY),
