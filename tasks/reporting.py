@@ -48,7 +48,23 @@ def report_release(plan: BuildPlan, shards: list[ShardRef], settings: RunSetting
     )
     _show(f"{name}-slowest", slowest_table(summary.work))
     create_markdown_artifact(_seeds_set_aside(plan.unsupported), key=f"{name}-seeds")
-    _emit_failed_suites(name, summary.suites)
+    emit_failed_suites(name, summary.suites)
+
+
+def emit_failed_suites(dataset: str, suites: Iterable[Mapping[str, Any]]) -> None:
+    """Emit one event for each suite that rejected tasks. A repeated report gives equal ids, so the server keeps one."""
+    run = str(flow_run.id)
+    for suite, failed in failed_suites(suites).items():
+        emit_event(
+            SUITE_FAILED,
+            resource={"prefect.resource.id": f"sandmill.suite.{dataset}.{suite}", "prefect.resource.name": suite},
+            related=[
+                {"prefect.resource.id": f"prefect.flow-run.{run}", "prefect.resource.role": "flow-run"},
+                {"prefect.resource.id": f"sandmill.dataset.{dataset}", "prefect.resource.role": "dataset"},
+            ],
+            payload={"dataset": dataset, "suite": suite, "failed": failed},
+            id=uuid5(UUID(run), f"{flow_run.run_count} {suite}"),
+        )
 
 
 def progress_reporter(shard: ShardPlan) -> Listener:
@@ -75,22 +91,6 @@ def progress_reporter(shard: ShardPlan) -> Listener:
         update_progress_artifact(artifact, progress=100.0 * share)
 
     return listen
-
-
-def _emit_failed_suites(dataset: str, suites: Iterable[Mapping[str, Any]]) -> None:
-    """Emit one event for each suite that rejected tasks. A repeated report gives equal ids, so the server keeps one."""
-    run = str(flow_run.id)
-    for suite, failed in failed_suites(suites).items():
-        emit_event(
-            SUITE_FAILED,
-            resource={"prefect.resource.id": f"sandmill.suite.{dataset}.{suite}", "prefect.resource.name": suite},
-            related=[
-                {"prefect.resource.id": f"prefect.flow-run.{run}", "prefect.resource.role": "flow-run"},
-                {"prefect.resource.id": f"sandmill.dataset.{dataset}", "prefect.resource.role": "dataset"},
-            ],
-            payload={"dataset": dataset, "suite": suite, "failed": failed},
-            id=uuid5(UUID(run), f"{flow_run.run_count} {suite}"),
-        )
 
 
 def _show(key: str, table: TextTable) -> None:

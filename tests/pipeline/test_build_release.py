@@ -8,10 +8,12 @@ from uuid import UUID
 
 import httpx
 import pytest
+from prefect import flow
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId, FlowRunFilter, FlowRunFilterId
 from prefect.client.schemas.objects import Artifact, TaskRun
 from prefect.exceptions import PrefectHTTPStatusError
+from prefect.runtime import flow_run
 from prefect.states import Running, State
 
 import tasks.building
@@ -28,7 +30,9 @@ from sandmill.store.verify import verify_hashes
 from sandmill.store.versions import list_versions
 from tasks import lineage
 from tasks.killed_runs import ProcessIdentity
+from tasks.reporting import SUITE_FAILED, emit_failed_suites
 from tests.lineage_events import read_event
+from tests.prefect_services import wait_until
 from tests.releases import QUICKEST, REPOSITORY, SMALL, SMALL_RELEASE, small_settings
 
 pytestmark = [pytest.mark.xdist_group("prefect"), pytest.mark.timeout(600)]
@@ -317,16 +321,40 @@ def test_a_broken_seed_card_fails_the_run_with_every_mistake_and_writes_nothing(
     assert [task.run_count for task in ended.task_runs()] == [1], "a wrong input must not be tried again"
 
 
-def _suite_events(run: Run) -> list[dict[str, Any]]:
+def _suite_events(client: SyncPrefectClient, run: UUID) -> list[dict[str, Any]]:
     """Events of failed suites that belong to a run. They reach the server a moment after they are emitted."""
-    wanted = {"event": {"name": ["sandmill.suite.failed"]}, "related": {"id": [f"prefect.flow-run.{run.id}"]}}
+    wanted = {"event": {"name": [SUITE_FAILED]}, "related": {"id": [f"prefect.flow-run.{run}"]}}
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
-        address = f"{run.client.api_url}events/filter"
+        address = f"{str(client.api_url).rstrip('/')}/events/filter"
         if found := httpx.post(address, json={"filter": wanted}, timeout=60).raise_for_status().json()["events"]:
             return list(found)
-        time.sleep(0.5)
+        time.sleep(0.2)
     return []
+
+
+def test_each_failed_suite_is_one_event_of_the_run_however_often_it_is_reported(prefect_server):
+    counts = {"rows": 9, "failing_rows": 2, "failing_tasks": 1, "columns": ["metric"], "expectation": "in_set"}
+    rows = [
+        {"table": "tasks", "line": 4, "success": False, **counts},
+        {"table": "tasks", "line": 9, "success": False, **counts},
+        {"table": "answers", "line": 4, "success": False, **counts},
+        {"table": "columns", "line": 4, "success": True, **counts},
+    ]
+
+    @flow
+    def report_twice() -> str:
+        emit_failed_suites("micro", rows)
+        emit_failed_suites("micro", rows)
+        return str(flow_run.id)
+
+    id = UUID(report_twice())
+    assert wait_until(lambda: len(_suite_events(prefect_server, id)) > 1, 60)
+    events = {event["payload"]["suite"]: event for event in _suite_events(prefect_server, id)}
+    assert set(events) == {"tasks", "answers"}
+    assert len(_suite_events(prefect_server, id)) == 2
+    assert [one["line"] for one in events["tasks"]["payload"]["failed"]] == [4, 9]
+    assert events["tasks"]["resource"]["prefect.resource.id"] == "sandmill.suite.micro.tasks"
 
 
 @pytest.mark.slow
@@ -339,7 +367,7 @@ def test_a_task_that_fails_is_a_rejection_and_the_others_are_published(run, stri
     (rejections,) = [artifact for artifact in ended.artifacts() if artifact.key == "micro-rejections"]
     reasons = {(row["stage"], row["reason"]): row for row in json.loads(rejections.data)}
     assert ("check", "expectations") in reasons
-    (event,) = _suite_events(ended)
+    (event,) = _suite_events(ended.client, ended.id)
     assert event["resource"]["prefect.resource.id"] == "sandmill.suite.micro.tasks"
     assert event["payload"]["failed"][0]["failing_tasks"] == 1
     assert json.loads(release.report("expectations/tasks.json")) == json.loads((tmp_path / "tasks.json").read_text())

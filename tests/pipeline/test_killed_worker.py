@@ -131,9 +131,10 @@ def _build(workshop: Workshop, undisturbed: Undisturbed, root: Path, draws: rand
         asked, recorded = len(workshop.llm.received), _recorded_questions(root)
         workshop.start_worker()
         assert wait_until(lambda run=run: _is_recorded(workshop, run), MOST_S), _log(workshop)
-        is_killed = killed < kills and _kill_within(workshop, run, draws.uniform(0, undisturbed.seconds))
+        is_killed = killed < kills and _kill_within(workshop, run, draws.uniform(0, undisturbed.seconds / 2))
         if not is_killed:
             assert wait_until(lambda run=run: workshop.has_ended(run), MOST_S), _log(workshop)
+        assert recorded.keys() <= undisturbed.asked.keys(), "equal builds ask equal questions"
         for question, count in _questions(workshop.llm, asked).items():
             assert count + recorded[question] <= undisturbed.asked[question], f"paid twice: {question[:300]}"
         found = _finished_shards(root)
