@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from sandmill.errors import InputError, Problem, count, name_some, shorten
 from sandmill.models.rollout_record import RolloutFacts
-from sandmill.pipeline.release_report import read_views
+from sandmill.pipeline.report_tables import read_views
 from sandmill.report.html.overlay import overlay_section
 from sandmill.report.html.page import Edition, Section
 from sandmill.report.overlay_figures import ROLLOUT_VIEW, overlay_facts

@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pyarrow as pa
-
 from sandmill.models.base import Frozen
 from sandmill.pipeline.report_details import USUAL, Limits, task_details
+from sandmill.pipeline.report_tables import read_views
 from sandmill.report.build_figures import (
     attempts_figure,
+    costs_figure,
     funnel_figure,
+    mix_figure,
     reasons_figure,
     seconds_figure,
     seeds_figure,
@@ -19,10 +20,8 @@ from sandmill.report.html.figure import Figure
 from sandmill.report.html.map_section import map_section
 from sandmill.report.html.page import Edition, PageHead, Section, machine_twin, render_page
 from sandmill.report.html.sections import build_section, tasks_section
-from sandmill.report.queries import Queries, View, open_queries
+from sandmill.report.queries import Queries, open_queries
 from sandmill.report.similarity import TaskMap, map_tasks
-from sandmill.store.arrow_tables import PRIVATE_TASKS, PUBLIC_TASKS, REJECTIONS, SLOTS
-from sandmill.store.faults import AccessDenied, FileMissing
 from sandmill.store.release import Release
 
 PAGE, TWIN = "report.html", "qc.json"
@@ -59,7 +58,7 @@ def report_sections(
         seconds_figure(queries),
         attempts_figure(queries),
         seeds_figure(queries),
-        (),
+        _others(queries, edition),
     )
     manifest = release.manifest
     head = PageHead(
@@ -71,6 +70,12 @@ def report_sections(
     )
     place = release.ref if edition == "private" else f"<root>/{manifest.dataset}@{manifest.version}"
     return head, [tasks_section(edition, facets, tasks, details, place), map_section(_map(queries, tasks)), build]
+
+
+def _others(queries: Queries, edition: Edition) -> list[Figure]:
+    """Return the figures that not every release has, or that are private."""
+    costs = [costs_figure(queries)] if queries.views["designers"].table.num_rows else []
+    return [*costs, *([mix_figure(queries)] if edition == "private" else [])]
 
 
 def _map(queries: Queries, tasks: Figure) -> TaskMap:
@@ -88,41 +93,3 @@ def _notes(tasks: int, details: Mapping[str, Mapping[str, Any]]) -> tuple[str, .
     if 0 < measured < tasks:
         notes.append(f"Private figures: {measured} of {tasks} tasks.")
     return tuple(notes)
-
-
-def read_views(release: Release, edition: Edition) -> dict[str, View]:
-    """Read the tables that an edition may show. Prompts are read whole: 6 kB a task."""
-    slots = [name for name in SLOTS.names if name != "path"]
-    views = {
-        "public_tasks": View(_read(release, "public/tasks", PUBLIC_TASKS.names, PUBLIC_TASKS), _glob("public/tasks")),
-        "rejections": View(
-            _read_report(release, "rejections", REJECTIONS.names, REJECTIONS), _glob("reports/rejections")
-        ),
-        "slots": View(_read_report(release, "slots", slots, SLOTS), _glob("reports/slots")),
-    }
-    if edition == "private":
-        private = [name for name in PRIVATE_TASKS.names if name != "record"]
-        views["private_tasks"] = View(_read(release, "private/tasks", private, PRIVATE_TASKS), _glob("private/tasks"))
-    return views
-
-
-def _glob(table: str) -> str:
-    return f"read_parquet('{table}-*.parquet', union_by_name = true)"
-
-
-def _read(release: Release, table: str, columns: Sequence[str], schema: Any) -> Any:
-    """Read columns of a table within the limits for untrusted releases."""
-    wanted = pa.schema([schema.field(name) for name in columns])
-    groups = []
-    for part in release.parts(table):
-        with release.open_part(part) as reader:
-            groups += [group.select(list(columns)).cast(wanted) for group in reader.groups(columns)]
-    return pa.concat_tables(groups) if groups else wanted.empty_table()
-
-
-def _read_report(release: Release, name: str, columns: Sequence[str], schema: Any) -> Any:
-    """Read a table of reports/; an empty one where reports/ is not readable, as with public credentials."""
-    try:
-        return _read(release, f"reports/{name}", columns, schema)
-    except (AccessDenied, FileMissing):
-        return pa.schema([schema.field(column) for column in columns]).empty_table()

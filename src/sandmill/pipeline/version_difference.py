@@ -3,7 +3,7 @@
 from typing import Any
 
 from sandmill.errors import shorten
-from sandmill.pipeline.release_report import read_views
+from sandmill.pipeline.report_tables import read_views
 from sandmill.report.difference_figures import EARLIER_PRIVATE, EARLIER_PUBLIC, difference_figures
 from sandmill.report.html.difference import ChangedFact, DifferenceFacts, difference_section
 from sandmill.report.html.page import Edition, Section

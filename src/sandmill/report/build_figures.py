@@ -106,3 +106,29 @@ FROM (SELECT slot, sum(attempts) AS attempts FROM slots GROUP BY slot)
 GROUP BY attempts
 ORDER BY attempts""",
     )
+
+
+def costs_figure(queries: Queries) -> Figure:
+    """Show what the designs of each designer cost."""
+    return queries.figure(
+        "costs",
+        "Costs by designer",
+        """SELECT designer, CAST(attempts AS BIGINT) AS attempts, CAST(designs AS BIGINT) AS designs,
+       CAST(requests AS BIGINT) AS requests, CAST(tokens AS BIGINT) AS tokens, CAST(usd AS DOUBLE) AS usd
+FROM designers
+ORDER BY designer""",
+        "Attempts, verified designs, and the requests, tokens and dollars of language models.",
+    )
+
+
+def mix_figure(queries: Queries) -> Figure:
+    """Count the tasks by the band asked for and the band of their difficulty."""
+    return queries.figure(
+        "mix",
+        "Bands asked for and reached",
+        """SELECT wanted AS asked_for, band AS difficulty_band,
+       coalesce(medal_band, '-') AS medal_band, count(*) AS tasks
+FROM private_tasks
+GROUP BY ALL
+ORDER BY tasks DESC, asked_for, difficulty_band, medal_band""",
+    )

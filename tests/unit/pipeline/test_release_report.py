@@ -163,3 +163,13 @@ def test_a_release_without_readable_reports_has_a_page(release):
     )
     assert twin["sections"]["build"]["figures"]["rejections"]["rows"] == []
     assert twin["facts"]["tasks"] == "5"
+
+
+def test_costs_of_designers_are_shown_where_the_build_recorded_them(small_release, monkeypatch):
+    release = load(small_release)
+    twin = json.loads(make_report(release).files[TWIN])
+    costs = twin["sections"]["build"]["figures"]["costs"]
+    monkeypatch.chdir(Path(release.store.root) / release.version)
+    assert [list(row) for row in duckdb.sql(costs["sql"]).fetchall()] == costs["rows"]
+    assert release.report(PAGE) == make_report(release).files[PAGE]
+    assert release.report(TWIN) == make_report(release).files[TWIN]
