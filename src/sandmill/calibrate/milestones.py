@@ -102,6 +102,16 @@ class MilestoneRule:
         return np.array([value for name, value in centred.items() if self.tiers[name] in tiers])
 
 
+def least_gold(blind: float, *, has_readers: bool) -> float:
+    """Return the lowest place that gold can have after one draw, from the best of some blind runs.
+
+    Args:
+        blind: share of the gap that this run closes.
+        has_readers: whether readers may place gold.
+    """
+    return blind + (LEAST_FALL if has_readers else GOLD_ABOVE)
+
+
 def distances_to_level(entries: Sequence[MilestoneEntry]) -> Floats:
     """Return how far each run lies above the median ordinary pipeline of each training draw, shape (runs, draws)."""
     shares = np.array([entry.shares for entry in entries])

@@ -16,7 +16,7 @@ from sandmill.calibrate.readers import Stated, stated_facts
 from sandmill.calibrate.steadiness import require_promise, resample_thresholds, size_test
 from sandmill.errors import ItemRejected
 from sandmill.metrics import get_metric
-from sandmill.models.base import Stage
+from sandmill.models.base import Band, Stage
 from sandmill.models.calibration import Calibration, Difficulty, Sizing, Tier
 from sandmill.models.package import TaskPackage
 from sandmill.models.spec import Sizes, TaskSpec
@@ -24,7 +24,7 @@ from sandmill.pipeline.appraisal import appraise, informed_score
 from sandmill.pipeline.band_search import Attempt, OffBand, accepted_range
 from sandmill.pipeline.ceiling import measure_ceiling
 from sandmill.pipeline.contest import Contest, board_entries
-from sandmill.pipeline.training_draws import TrainingDraws, measure_draws
+from sandmill.pipeline.training_draws import TrainingDraws, measure_draws, refuse_without_room
 from sandmill.rng import Streams
 from sandmill.synth import Pilot, Rendered, render
 
@@ -73,16 +73,7 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
     with TemporaryDirectory(prefix="sandmill-panel-") as name:
         started = time.process_time()
         tried = Contest(Path(name), pilot.files, facts, stated)
-        probe, entries = probe_entries(facts.kind), board_entries(rule, facts.kind)
-        runs = tried.run(probe)
-        if wanted and by == "difficulty":
-            probed = _difficulty_of(pilot, runs).value
-            low, high = accepted_range(wanted)
-            if not low <= probed < high:
-                raise OffBand(probed, wanted)
-        runs += tried.run([entry for entry in entries if entry not in probe])
-        if rule == "milestones":
-            runs += [*tried.run_readers(), *tried.run_adversaries()]
+        runs = _run_on_pilot(tried, pilot, wanted if by == "difficulty" else None)
         streams = Streams(secret, pilot.spec.rows_key).child(f"calibrate {attempt.replicate}")
         draws = measure_draws(pilot, tried, runs, stated, streams) if rule == "milestones" else None
         sizing = _size(attempt, pilot, runs, draws, streams)
@@ -90,7 +81,7 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         rendered = render(sized(pilot.spec, sizing), secret, attempt.replicate, pilot.drawn)
         package, answers = rendered.package, rendered.answers
         contest = Contest(Path(name), package.public, facts, stated, tried)
-        board = contest.run(entries)
+        board = contest.run(board_entries(rule, facts.kind))
         beside = []
         if rule == "milestones":
             board, beside = [*board, *contest.run_readers()], contest.run_adversaries()
@@ -122,6 +113,32 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
             raise OffBand(medals.value, wanted, by)
         appraised = appraised.model_copy(update={"ceiling": measure_ceiling(measured, pilot, rendered)})
         return Calibrated(package, appraised, {one.score.file: one.source for one in scripts}, panel_s)
+
+
+def _run_on_pilot(contest: Contest, pilot: Pilot, wanted: Band | None) -> list[PanelRun]:
+    """Run all entries, the cheap and telling ones first, and stop as soon as the design is certain to be refused.
+
+    Raises:
+        OffBand: if a band is wanted and the difficulty is not accepted for it.
+        ItemRejected: `no_room`, if gold is out of reach.
+    """
+    rule, kind = pilot.spec.kind.medals, pilot.facts.kind
+    probe = probe_entries(kind)
+    runs = contest.run(probe)
+    if wanted:
+        probed = _difficulty_of(pilot, runs).value
+        low, high = accepted_range(wanted)
+        if not low <= probed < high:
+            raise OffBand(probed, wanted)
+    others = [entry for entry in board_entries(rule, kind) if entry not in probe]
+    if rule != "milestones":
+        return runs + contest.run(others)
+    refuse_without_room(pilot, contest, runs)
+    runs += contest.run(others)
+    refuse_without_room(pilot, contest, runs)
+    adversaries = contest.run_adversaries()
+    refuse_without_room(pilot, contest, [*runs, *adversaries])
+    return [*runs, *contest.run_readers(), *adversaries]
 
 
 def measure_difficulty(pilot: Pilot) -> Difficulty:

@@ -1,6 +1,7 @@
 """Measure the runs that decide milestones after further training draws, on the rows of the pilot."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +11,14 @@ import numpy as np
 
 from sandmill.calibrate.deciding import Deciding
 from sandmill.calibrate.informed import informed_run
-from sandmill.calibrate.milestones import ORDINARY, MilestoneRule, reading_margin, require_margin, require_room
+from sandmill.calibrate.milestones import (
+    ORDINARY,
+    MilestoneRule,
+    least_gold,
+    reading_margin,
+    require_margin,
+    require_room,
+)
 from sandmill.calibrate.panel import PANEL, TRIVIAL, PanelRun
 from sandmill.calibrate.readers import Stated
 from sandmill.errors import DegenerateTask, ItemRejected
@@ -138,6 +146,31 @@ def measure_draws(
     if informed is not None:
         require_room(informed, found.gold)
     return found
+
+
+def refuse_without_room(pilot: Pilot, contest: Contest, runs: Sequence[PanelRun]) -> None:
+    """Refuse a design before the rest of its runs, if those so far already put gold out of reach.
+
+    Further runs can only raise gold, so `measure_draws` would refuse the design too.
+
+    Args:
+        pilot: of the design.
+        contest: on the files of the pilot.
+        runs: some blind runs after the own draw, the trivial one among them.
+
+    Raises:
+        ItemRejected: `no_room`.
+    """
+    ran = {run.name: run for run in runs if run.has_run}
+    blind = [run for name, run in ran.items() if name != TRIVIAL]
+    if TRIVIAL not in ran or not blind:
+        return
+    scale = PilotScale.of(pilot, ran[TRIVIAL])
+    with suppress(DegenerateTask):
+        best = max(scale.share(run.prediction) for run in blind)
+        informed = _informed_share(pilot, contest, scale)
+        if informed is not None:
+            require_room(informed, least_gold(best, has_readers=contest.reader is not None) - CLEAR_MISS)
 
 
 def _deciding(ran: Mapping[str, PanelRun], shares: Mapping[str, tuple[float, ...]]) -> Deciding:

@@ -16,6 +16,7 @@ from sandmill.calibrate.milestones import (
     LEAST_MARGIN,
     SILVER_BELOW,
     MilestoneRule,
+    least_gold,
     milestone_faults,
     milestone_thresholds,
     reading_margin,
@@ -100,6 +101,16 @@ def test_an_informed_solver_below_gold_leaves_no_room():
     require_room(0.6, 0.6)
     with pytest.raises(ItemRejected, match="no_room"):
         require_room(0.599, 0.6)
+
+
+@given(st.lists(st.floats(-0.5, 1), min_size=len(EVERYONE), max_size=len(EVERYONE)), st.data())
+def test_the_lowest_gold_foretold_from_some_blind_runs_is_never_above_gold(shares: list[float], data: st.DataObject):
+    runs = dict(zip(EVERYONE, shares, strict=True))
+    blind = {name: share for name, share in runs.items() if name in BLIND}
+    some = data.draw(st.lists(st.sampled_from(sorted(blind)), min_size=1))
+    best = max(blind[name] for name in some)
+    assert least_gold(best, has_readers=False) <= places(entries(blind))[0] + 1e-12
+    assert least_gold(best, has_readers=True) <= places(entries(runs), "readers")[0] + 1e-12
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 10.0), (10.0, 0.0)], ids=["higher", "lower"])

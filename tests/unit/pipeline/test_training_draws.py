@@ -14,7 +14,7 @@ from sandmill.errors import ItemRejected
 from sandmill.models.calibration import Tier
 from sandmill.pipeline import training_draws
 from sandmill.pipeline.contest import TWINS, board_entries
-from sandmill.pipeline.training_draws import CONTENDERS, DRAWS, TrainingDraws, measure_draws
+from sandmill.pipeline.training_draws import CONTENDERS, DRAWS, TrainingDraws, measure_draws, refuse_without_room
 from sandmill.rng import Streams
 from sandmill.synth.draws import with_fresh_training
 from tests.designs import SECRET
@@ -120,6 +120,18 @@ def test_a_gold_beyond_the_informed_solver_leaves_no_room(monkeypatch):
     with pytest.raises(ItemRejected, match="no_room"):
         measure_draws(pilot_of(), Runs(), Runs().all(), Stated(()), STREAMS)
     assert len(drawn) == DRAWS - 1
+
+
+@pytest.mark.parametrize("readers_far", [None, 2.0], ids=["margin", "readers"])
+def test_a_design_without_room_is_refused_before_the_rest_of_its_runs(monkeypatch, readers_far: float | None):
+    own = Runs(readers_far=readers_far, adversary_far=3.5)
+    probe = own.run([TRIVIAL, "linear", "bayes", "random_forest"])
+    monkeypatch.setattr(training_draws, "informed_run", lambda *_: made_up("i", Tier.SEARCH, 8.0))
+    with pytest.raises(ItemRejected, match="no_room"):
+        refuse_without_room(pilot_of(), own, probe)
+    monkeypatch.setattr(training_draws, "informed_run", lambda *_: made_up("i", Tier.SEARCH, 1.0))
+    refuse_without_room(pilot_of(), own, probe)
+    refuse_without_room(pilot_of(), own, probe[1:])
 
 
 def test_other_training_rows_leave_the_test_rows_alone():
