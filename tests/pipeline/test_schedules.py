@@ -1,93 +1,33 @@
-import os
 import re
 import shutil
-import signal
-import socket
 import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
 from sandmill.cli.checks.orchestration import check_server
+from sandmill.models.release import SPLITS
+from sandmill.models.reports import Medal
+from sandmill.store.files import Store
+from sandmill.store.release import load
+from sandmill.store.rollouts import RolloutFolder
+from sandmill.store.verify import verify_hashes
+from tests.lineage_events import read_event
+from tests.prefect_services import PREFECT, Server, running_server, start_worker, stop, wait_until
 from tests.releases import REPOSITORY
+from tests.rollout_records import SETTINGS, make_record
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("prefect"), pytest.mark.timeout(600)]
 
-PREFECT = str(Path(sys.executable).parent / "prefect")
-START_S, SCHEDULER_S, STOP_S = 180.0, 150.0, 15.0
-
-
-@dataclass(frozen=True)
-class Server:
-    """A Prefect server as an operator runs it."""
-
-    api: str
-    environment: dict[str, str]
-    log: Path
-
-    def prefect(self, *arguments: str) -> str:
-        return self._run([PREFECT, "--no-prompt", *arguments], REPOSITORY)
-
-    def deploy(self, folder: Path = REPOSITORY) -> None:
-        """Deploy as `make deploy` does."""
-        self._run([sys.executable, "-m", "flows.deploy_all"], folder)
-
-    def _run(self, command: list[str], folder: Path) -> str:
-        ran = subprocess.run(
-            command, cwd=folder, env=self.environment, capture_output=True, text=True, check=False, timeout=180
-        )
-        assert ran.returncode == 0, ran.stdout + ran.stderr
-        return ran.stdout
-
-    def flow_run(self, id: str) -> dict[str, Any]:
-        found: dict[str, Any] = httpx.get(f"{self.api}/flow_runs/{id}").raise_for_status().json()
-        return found
-
-    def deployment(self, name: str) -> dict[str, Any]:
-        found: dict[str, Any] = httpx.get(f"{self.api}/deployments/name/build-release/{name}").raise_for_status().json()
-        return found
-
-    def scheduled(self, name: str) -> int:
-        """Runs of a deployment that wait for their time."""
-        wanted = {
-            "deployments": {"id": {"any_": [self.deployment(name)["id"]]}},
-            "flow_runs": {"state": {"type": {"any_": ["SCHEDULED"]}}},
-        }
-        return int(httpx.post(f"{self.api}/flow_runs/count", json=wanted).raise_for_status().json())
+SCHEDULER_S = 150.0
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("server")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    api = f"http://127.0.0.1:{port}/api"
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
-    environment = {
-        **inherited,
-        "PREFECT_HOME": str(folder),
-        "PREFECT_API_URL": api,
-        "PREFECT_UI_API_URL": api,
-        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-        "DO_NOT_TRACK": "1",
-        "SANDMILL_CLONE": str(REPOSITORY),
-    }
-    log = folder / "server.log"
-    with log.open("w") as output:
-        command = [PREFECT, "server", "start", "--host", "127.0.0.1", "--port", str(port)]
-        process = subprocess.Popen(command, env=environment, stdout=output, stderr=output, start_new_session=True)
-    try:
-        assert _wait_until(lambda: _is_up(api), START_S), log.read_text()
-        yield Server(api, environment, log)
-    finally:
-        _stop(process)
+    with running_server(tmp_path_factory.mktemp("server")) as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
@@ -101,13 +41,9 @@ def deployed(server: Server) -> Server:
 @pytest.fixture
 def worker(deployed: Server) -> Iterator[None]:
     """A worker of the pool, as `make worker` starts it."""
-    command = [PREFECT, "worker", "start", "--pool", "sandmill", "--type", "process"]
-    with (deployed.log.parent / "worker.log").open("w") as output:
-        process = subprocess.Popen(
-            command, cwd=REPOSITORY, env=deployed.environment, stdout=output, stderr=output, start_new_session=True
-        )
+    process = start_worker(deployed, deployed.log.parent / "worker.log")
     yield
-    _stop(process)
+    stop(process)
 
 
 def test_a_schedule_that_is_on_obtains_runs_and_the_nightly_that_is_off_obtains_none(deployed):
@@ -115,7 +51,7 @@ def test_a_schedule_that_is_on_obtains_runs_and_the_nightly_that_is_off_obtains_
     parameters = '{"request": {"name": "often", "tasks": 1}}'
     options = ("--name", "often", "--pool", "sandmill", "--cron", "*/5 * * * *", "--params", parameters)
     deployed.prefect("deploy", entrypoint, *options)
-    assert _wait_until(lambda: deployed.scheduled("often") > 0, SCHEDULER_S), deployed.log.read_text()
+    assert wait_until(lambda: deployed.scheduled("often") > 0, SCHEDULER_S), deployed.log.read_text()
     assert deployed.scheduled("nightly-release") == 0
     assert deployed.scheduled("demo") == 0
     log = deployed.log.read_text()
@@ -182,38 +118,47 @@ def test_a_worker_runs_what_was_triggered_with_some_of_the_fields(deployed, work
     assert _doctor(deployed)["work pool sandmill"] == "ok"
 
 
+@pytest.mark.timeout(2400)
+def test_a_worker_refreshes_a_curriculum_and_takes_over_what_is_on_the_frontier(
+    deployed, worker, small_release, tmp_path
+):
+    root = Path(small_release).parent
+    shutil.copytree(root / "small", tmp_path / "small")
+    earlier = load(str(tmp_path / "small"))
+    solved, open_task = earlier.task_ids
+    folder = RolloutFolder(Store(str(tmp_path / "rollouts")))
+    folder.begin(SETTINGS.model_copy(update={"release": earlier.version}))
+    for sample in range(4):
+        folder.save(make_record(solved, sample, medal=Medal.GOLD))
+        folder.save(make_record(open_task, sample, medal=Medal.GOLD if sample % 2 else None))
+    request = {"release": str(tmp_path / "small"), "rollouts": [str(tmp_path / "rollouts")], "splits": list(SPLITS)}
+    settings = {"secret_file": str(root.with_name(f"{root.name}.key")), "workers": 1}
+    events = tmp_path / "events.jsonl"
+
+    run = deployed.trigger(
+        "refresh-curriculum",
+        {"request": request, "settings": {**settings, "lineage_to": f"file://{events}"}},
+        "refresh-curriculum",
+    )
+    ends = ("Completed", "Failed", "Crashed")
+    assert wait_until(lambda: deployed.flow_run(run)["state_name"] in ends, 2000)
+    ended = deployed.flow_run(run)
+    assert ended["state_name"] == "Completed", ended["state"]["message"]
+    following = load(str(tmp_path / "small"))
+    assert ended["name"] == f"small@{following.version}"
+    assert following.version.startswith("0002-")
+    assert verify_hashes(following) == []
+    assert len(following.task_ids) == 2
+    assert solved not in following.task_ids
+    assert following.record(open_task) == earlier.record(open_task)
+    start, end = (read_event(line) for line in events.read_text().splitlines())
+    assert (start["eventType"], end["eventType"]) == ("START", "COMPLETE")
+    versions = [one["facets"].get("version", {}).get("datasetVersion") for one in (*end["inputs"], *end["outputs"])]
+    assert versions == [None, earlier.version, following.version], "rollouts, the version before, the next one"
+
+
 def _doctor(server: Server) -> dict[str, str]:
     """Return the status of each check that `sandmill doctor` makes on a server."""
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("PREFECT_API_URL", server.api)
         return {check.what: check.status for check in check_server("sandmill")}
-
-
-def _is_up(api: str) -> bool:
-    try:
-        return httpx.get(f"{api}/health", timeout=5).status_code == 200
-    except httpx.HTTPError:
-        return False
-
-
-def _wait_until(holds: Callable[[], bool], seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.5)
-    return True
-
-
-def _stop(process: "subprocess.Popen[bytes]") -> None:
-    """End the server and what it started, whether it listens or not."""
-    process.terminate()
-    try:
-        process.wait(timeout=STOP_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
