@@ -1,20 +1,35 @@
-"""Files under a prefix of an S3 bucket, through s3fs. Credentials and AWS_ENDPOINT_URL come from the environment."""
+"""Files under a prefix of an S3 bucket, through s3fs. Credentials and AWS_ENDPOINT_URL come from the environment.
+
+Each request is tried `ATTEMPTS` times by botocore, and by nobody else: s3fs would multiply the attempts. Its waits grow
+and are random, so that many clients do not come back at once. A body that is cut is read again from its start.
+"""
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 
 from sandmill.errors import StoreError, require_extra
 from sandmill.store.faults import storage_faults
+from sandmill.store.ranges import RangedFile
 from sandmill.store.stored import StoredFile
+
+ATTEMPTS = 6
+"""Attempts of a request that is throttled, cut, or answered by a server error. The waits between them are random, of at
+most 1, 2, 4, 8 and 16 seconds."""
+BODY_ATTEMPTS = 4
+"""Attempts to read a body to its end, after waits of 0.2, 0.4 and 0.8 seconds."""
+CONNECT_SECONDS, READ_SECONDS = 5, 30
+"""A connection that takes longer, or a server that sends nothing for longer, counts as cut.
+A server copies the largest file of a release in a few seconds."""
 
 _CONFLICT_RETRIES = 5
 """S3 answers 409 when two conditional writes meet in flight, and asks to try again."""
 
 _LOST_RACE = {"PreconditionFailed", "412"}
+_BUSY = {"SlowDown", "ServiceUnavailable", "InternalError", "RequestTimeout", "500", "502", "503", "504"}
 _CONFLICT = {"ConditionalRequestConflict", "OperationAborted", "409"}
 
 
@@ -30,22 +45,33 @@ class BucketFiles:
         """Convert errors on `where` to StoreError, as `storage_faults` does, with those of S3's client."""
         with require_extra("s3", f"s3://{self.bucket}"):
             import s3fs  # noqa: F401  fsspec imports it by name and would raise a plain ImportError
+            from aiohttp import ClientError as ConnectionFault
             from botocore.exceptions import BotoCoreError, NoCredentialsError  # type: ignore[import-untyped]
 
         try:
             with storage_faults(where):
                 yield
         except StoreError as error:
-            if _code(error.__cause__) == "NoSuchBucket":
+            code = _code(error.__cause__)
+            if code == "NoSuchBucket":
                 raise StoreError(f"s3://{self.bucket}: no such bucket. Create it, or correct the root.") from error
+            if code in _BUSY:
+                raise StoreError(
+                    f"{where}: the server refused {ATTEMPTS} attempts ({code}). Run the same command again later; "
+                    "what is finished is kept. If this happens often, use fewer --workers."
+                ) from error
             raise
         except NoCredentialsError as error:
             raise StoreError(
                 f"{where}: no AWS credentials found. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "
                 "AWS_PROFILE, or give the machine a role."
             ) from error
-        except BotoCoreError as error:
-            raise StoreError(f"{where}: {error}") from error
+        except (BotoCoreError, ConnectionFault) as error:
+            raise StoreError(
+                f"{where}: no complete answer from the server ({str(error) or type(error).__name__}), also when tried "
+                "again. Check the network and AWS_ENDPOINT_URL, then run the same command again; what is finished is "
+                "kept."
+            ) from error
 
     @property
     def _fs(self) -> Any:
@@ -53,21 +79,38 @@ class BucketFiles:
         import fsspec
 
         endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-        return fsspec.filesystem("s3", use_listings_cache=False, endpoint_url=endpoint or None)
+        client = {
+            "retries": {"mode": "standard", "total_max_attempts": ATTEMPTS},
+            "connect_timeout": CONNECT_SECONDS,
+            "read_timeout": READ_SECONDS,
+        }
+        files = fsspec.filesystem("s3", use_listings_cache=False, endpoint_url=endpoint or None, config_kwargs=client)
+        files.retries = 1
+        return files
 
     def read(self, path: str, limit: int | None) -> bytes:
         """Return the whole content, or `limit` + 1 bytes if it is longer than `limit`."""
         if limit is not None and self.size(path) > limit:
-            return cast(bytes, self._fs.cat_file(self._full(path), start=0, end=limit + 1))
-        return cast(bytes, self._fs.cat_file(self._full(path)))
+            return self._range(path, 0, limit + 1)
+        # With one request at a time, s3fs does not ask for the size first.
+        return _to_the_end(lambda: self._fs.cat_file(self._full(path), max_concurrency=1))
 
     def read_start(self, path: str, most: int) -> bytes:
         """Return at most the first `most` bytes of an object that is not empty, by one request."""
-        return cast(bytes, self._fs.cat_file(self._full(path), start=0, end=most))
+        return self._range(path, 0, most)
 
-    def open(self, path: str) -> BinaryIO:
-        """Open for reading at any position; fetches blocks on demand."""
-        return cast(BinaryIO, self._fs.open(self._full(path), "rb", cache_type="readahead", block_size=2**18))
+    def open(self, path: str, size: int | None = None) -> BinaryIO:
+        """Open for reading at any position; fetches what is asked for. A known size saves a request, and is checked."""
+        where = f"s3://{self._full(path)}"
+
+        def fetch(start: int, end: int) -> bytes:
+            with self.faults(where):  # the file is read long after it was opened
+                return self._range(path, start, end)
+
+        return cast(BinaryIO, RangedFile(fetch, lambda: self.size(path), size))
+
+    def _range(self, path: str, start: int, end: int) -> bytes:
+        return _to_the_end(lambda: self._fs.cat_file(self._full(path), start=start, end=end))
 
     def write(self, path: str, content: bytes, owner_only: bool) -> None:
         """Write an object atomically. The bucket's policy decides who may read it; `owner_only` has no effect."""
@@ -75,9 +118,11 @@ class BucketFiles:
 
     def create(self, path: str, content: bytes, owner_only: bool) -> bool:
         """Write an object unless it exists (If-None-Match)."""
-        if not self._put_if_none(path, content):
-            return False
-        if self._put_if_none(path, content):
+        made, was_retried = self._put_if_none(path, content)
+        if not made:
+            # The answer to an earlier attempt may have been lost after the object was made.
+            return was_retried and self.read(path, None) == content
+        if self._put_if_none(path, content)[0]:
             raise StoreError(
                 f"s3://{self._full(path)}: this server ignores conditional writes (If-None-Match), so two runs could "
                 "overwrite each other. Use AWS S3, or a server that answers 412."
@@ -156,31 +201,51 @@ class BucketFiles:
     def _key(self, path: str) -> str:
         return "/".join(part for part in (self.prefix, path) if part)
 
-    def _put_if_none(self, path: str, content: bytes) -> bool:
+    def _put_if_none(self, path: str, content: bytes) -> tuple[bool, bool]:
+        """Return whether the server took the object, and if not, whether an earlier attempt had got no answer."""
         for attempt in range(_CONFLICT_RETRIES):
             try:
                 self._fs.pipe_file(self._full(path), content, mode="create")
-            except FileExistsError:
-                return False
             except OSError as error:
-                if _code(error) in _LOST_RACE:
-                    return False
+                if isinstance(error, FileExistsError) or _code(error) in _LOST_RACE:
+                    return False, _was_retried(error)
                 if _code(error) not in _CONFLICT or attempt == _CONFLICT_RETRIES - 1:
                     raise
                 time.sleep(0.1 * 2**attempt)
             else:
-                return True
+                return True, False
         raise AssertionError("unreachable: the last attempt returns or raises")
 
     def _require_bucket(self) -> None:
         self._fs.call_s3("list_objects_v2", Bucket=self.bucket, Prefix=f"{self.prefix}/", MaxKeys=1)
 
 
+def _to_the_end(fetch: Callable[[], Any]) -> bytes:
+    """Fetch, and fetch again if the connection was cut within the body. Earlier faults are botocore's to retry."""
+    from aiobotocore.response import AioReadTimeoutError  # type: ignore[import-untyped]
+    from aiohttp import ClientPayloadError
+    from botocore.exceptions import IncompleteReadError, ResponseStreamingError
+
+    for attempt in range(1, BODY_ATTEMPTS):
+        try:
+            return cast(bytes, fetch())
+        except (AioReadTimeoutError, ClientPayloadError, IncompleteReadError, ResponseStreamingError):
+            time.sleep(0.1 * 2**attempt)
+    return cast(bytes, fetch())
+
+
+def _was_retried(error: BaseException) -> bool:
+    return bool(_response(error).get("ResponseMetadata", {}).get("RetryAttempts"))
+
+
 def _code(error: BaseException | None) -> str:
     """Return S3's error code from the cause that s3fs wrapped."""
+    return str(_response(error).get("Error", {}).get("Code", ""))
+
+
+def _response(error: BaseException | None) -> Mapping[str, Any]:
     while error is not None:
-        response = getattr(error, "response", None)
-        if response:
-            return str(response.get("Error", {}).get("Code", ""))
+        if response := getattr(error, "response", None):
+            return cast(Mapping[str, Any], response)
         error = error.__cause__
-    return ""
+    return {}

@@ -71,10 +71,15 @@ class Store:
         with self._checked(path) as place:
             return self.backend.read_start(place, most)
 
-    def open(self, path: str) -> BinaryIO:
-        """Open a file for reading at any position, so that Parquet readers fetch only what they need."""
+    def open(self, path: str, size: int | None = None) -> BinaryIO:
+        """Open a file for reading at any position, so that Parquet readers fetch only what they need.
+
+        Args:
+            path: of the file.
+            size: that the file should have, where it is known. It saves a request on S3; `seek` tells the true size.
+        """
         with self._checked(path) as place:
-            return self.backend.open(place)
+            return self.backend.open(place, size)
 
     def write(self, path: str, content: bytes, *, owner_only: bool = False) -> None:
         """Write a file atomically, replacing an older one."""

@@ -44,7 +44,7 @@ class LocalFiles:
         with self.open(path) as file:
             return file.read(most)
 
-    def open(self, path: str) -> BinaryIO:
+    def open(self, path: str, size: int | None = None) -> BinaryIO:
         """Open a regular file for reading. Pipes and devices are refused, since they may block."""
         descriptor = os.open(self.root / path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -23,6 +23,10 @@ from sandmill.store.limits import (
     RATIO_FREE_BYTES,
 )
 from sandmill.store.pages import column_bytes
+from sandmill.store.ranges import RangedFile
+
+READ_AHEAD_BYTES = 8 << 20
+"""Bytes that one request to S3 fetches where a file is read from start to end. A task has about 100 kB."""
 
 _BATCH = 1024
 """Rows that are converted to Python objects at once."""
@@ -102,19 +106,22 @@ class TableReader:
         self._absent = {field.name for field in schema or () if field.name not in self._reader.schema_arrow.names}
         """Later columns that the file lacks."""
 
-    def groups(self, columns: Sequence[str] | None = None, task_id: str | None = None) -> Iterator[Any]:
+    def groups(self, columns: Sequence[str] | None = None, task_id: str | None = None, ahead: int = 0) -> Iterator[Any]:
         """Yield the row groups as Arrow tables.
 
         Args:
             columns: to read; all of the schema if None. Later columns that the file lacks are empty.
             task_id: only the group that may hold this task, going by the statistics.
+            ahead: least bytes that a request to S3 fetches. Otherwise it fetches the columns of one group.
         """
         with _faults(self._where):
             wanted = columns or (self._schema.names if self._schema else self._reader.schema_arrow.names)
             for number in self._numbers(task_id):
+                self._prefetch(number, wanted, ahead)
                 self._check_group(number, wanted)
+                # Groups are small: waking the threads of a pool takes longer than the work.
                 group = self._reader.read_row_group(
-                    number, columns=[name for name in wanted if name not in self._absent]
+                    number, columns=[name for name in wanted if name not in self._absent], use_threads=False
                 )
                 self._check_cells(group)
                 yield self._with_absent(group, wanted)
@@ -127,14 +134,14 @@ class TableReader:
 
     def rows(self, columns: Sequence[str] | None = None) -> Iterator[Row]:
         """Yield all rows as mappings."""
-        for group in self.groups(columns):
+        for group in self.groups(columns, ahead=READ_AHEAD_BYTES if columns is None else 0):
             for batch in group.to_batches(max_chunksize=_BATCH):
                 yield from batch.to_pylist()
 
-    def rows_of_task(self, task_id: str) -> list[Row]:
-        """Return the rows of one task. Only the row group that may hold it is read."""
+    def rows_of_task(self, task_id: str, ahead: int = 0) -> list[Row]:
+        """Return the rows of one task. Only the row group that may hold it is read, and the bytes `ahead`."""
         found: list[Row] = []
-        for group in self.groups(task_id=task_id):
+        for group in self.groups(task_id=task_id, ahead=ahead):
             places = [place for place, name in enumerate(group["task_id"].to_pylist()) if name == task_id]
             if len(found) + len(places) > MAX_TASK_FILES:
                 raise IntegrityError(f"{self._where}: task {task_id} has more than {MAX_TASK_FILES} rows")
@@ -168,6 +175,15 @@ class TableReader:
                     self._schema.field(name), pa.nulls(len(group), self._schema.field(name).type)
                 )
         return group.select(list(wanted))
+
+    def _prefetch(self, number: int, columns: Sequence[str], ahead: int) -> None:
+        """Fetch the columns of a group by one request, if the file is remote."""
+        wanted = [column for column in self.footer[number].columns if column.name.partition(".")[0] in columns]
+        if isinstance(self._file, RangedFile) and wanted:
+            start = min(column.start for column in wanted)
+            end = max(column.start + column.stored for column in wanted)
+            if end - start <= MAX_GROUP_BYTES:
+                self._file.prefetch(start, end, max(end, start + ahead))
 
     def _check_group(self, number: int, columns: Sequence[str]) -> None:
         group, size, stored = self.footer[number], 0, 0

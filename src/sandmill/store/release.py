@@ -5,13 +5,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from sandmill.errors import IntegrityError, Problem, ReleaseNotFound, StoreError, count, name_some
-from sandmill.fingerprint import digest
-from sandmill.models.names import MOST_FAULTS, path_faults
 from sandmill.models.package import TaskPackage
 from sandmill.models.release import Manifest, PartFile, TaskRecord
 from sandmill.models.reports import Rejection, SlotReport
@@ -22,6 +19,8 @@ from sandmill.store.footer import Group
 from sandmill.store.limits import MAX_REPORT_BYTES
 from sandmill.store.parquet import TableReader
 from sandmill.store.reference import resolve
+from sandmill.store.repair import ask_verify
+from sandmill.store.sequence import checked_files, in_stored_order, reading_in_sequence
 from sandmill.store.versions import read_manifest
 
 if TYPE_CHECKING:
@@ -116,16 +115,7 @@ class Release:
         Raises:
             IntegrityError: stored bytes differ from their hash, or a path may not become a file of the task's folder.
         """
-        rows = self._rows(f"{side}/files", task_id)
-        where = f"{self.ref}: task {task_id}: {side}"
-        if faults := "; ".join(islice(path_faults(row["path"] for row in rows), MOST_FAULTS)):
-            raise IntegrityError(f"{where}: {faults}. Nothing was written for this task.")
-        for row in rows:
-            if digest(row["bytes"]) != row["sha256"]:
-                raise IntegrityError(
-                    f"{where}/{row['path']}: the stored bytes differ from their hash. Publish the release again."
-                )
-        return {row["path"]: row["bytes"] for row in rows}
+        return checked_files(self.ref, side, task_id, self._rows(f"{side}/files", task_id))
 
     def package(self, task_id: str) -> TaskPackage:
         """Return a task as it was rendered: design, facts, public and private files. Needs the private half."""
@@ -190,7 +180,11 @@ class Release:
                 f"{self.ref}: the private half is not readable here. Pull with public_only (--public-only), "
                 "or with credentials that may read private/."
             )
-        return pull_tasks(self.within_content(sides), wanted, sides, check_destination(to), progress)
+        folder = check_destination(to)
+        ordered = in_stored_order(self, wanted)
+        with reading_in_sequence(self, sides, ordered) as read_files:
+            pull_tasks(read_files, ordered, sides, folder, progress)
+        return [folder / task_id for task_id in wanted]
 
     def select(
         self,
@@ -265,9 +259,15 @@ class Release:
     def open_part(self, part: PartFile) -> Iterator[TableReader]:
         """Open a part of a table, and check its size against the manifest."""
         name = part_name(part.path)
-        with self._open_file(part) as file:
+        try:
+            file = self._open_file(part)
+        except FileMissing:
+            where = self.store.where(f"{self.version}/{part.path}")
+            raise FileMissing(f"{where}: missing, and the manifest lists it. {ask_verify(self.ref)}") from None
+        with file:
             if (size := file.seek(0, io.SEEK_END)) != part.size:
-                raise IntegrityError(f"{part.path}: {size} bytes; the manifest says {part.size}")
+                said = f"{part.path}: {size} bytes; the manifest says {part.size}"
+                raise IntegrityError(f"{self.ref}: {said}. {ask_verify(self.ref)}")
             schema, known = schema_of(name.table) if name else None, self._footers.get(part.path)
             reader = TableReader(file, part.path, schema, part.rows, known)
             if known is None:
@@ -280,7 +280,7 @@ class Release:
         """Open a part. A small one is read by one request and kept, since opening it on S3 takes several."""
         path = f"{self.version}/{part.path}"
         if part.size > _SMALL_BYTES:
-            return self.store.open(path)
+            return self.store.open(path, part.size)
         if part.path not in self._small_parts:
             if len(self._small_parts) >= _SMALL_KEPT:
                 self._small_parts.clear()
@@ -350,7 +350,20 @@ class Release:
     def parts_of(self, table: str, task_id: str) -> list[PartFile]:
         """List the files of a table that may hold a task."""
         self.check_ids([task_id])
-        return [part for part in self.parts(table) if _group(part) == self._group_of[task_id]]
+        return self._grouped_parts.get((table, self._group_of[task_id]), [])
+
+    def group_of(self, task_id: str) -> str:
+        """Return the key of the parts that hold a task of this release. Parts of the four tables share it."""
+        return self._group_of[task_id]
+
+    @cached_property
+    def _grouped_parts(self) -> dict[tuple[str, str], list[PartFile]]:
+        """Parts by table and group, since a release may have thousands."""
+        found: dict[tuple[str, str], list[PartFile]] = {}
+        for part in self.manifest.parts:
+            if name := part_name(part.path):
+                found.setdefault((name.table, name.group), []).append(part)
+        return found
 
     def _rows(self, table: str, task_id: str) -> list[Row]:
         for part in self.parts_of(table, task_id):
@@ -360,22 +373,6 @@ class Release:
         if table.endswith("/files"):
             return []
         raise StoreError(f"{self.ref}: {table} has no row of task {task_id}")
-
-    def within_content(self, sides: Collection[str]) -> Callable[[str, str], dict[str, bytes]]:
-        """Return a reader of (side, task id) that stops beyond the number of bytes in the manifest."""
-        parts = [part for side in sides for part in self.parts(f"{side}/files")]
-        left = sum(part.content for part in parts if part.content is not None)
-        is_known = all(part.content is not None for part in parts)
-
-        def read(side: str, task_id: str) -> dict[str, bytes]:
-            nonlocal left
-            files = self.files(side, task_id)
-            left -= sum(map(len, files.values()))
-            if is_known and left < 0:
-                raise IntegrityError(f"{self.ref}: task {task_id}: more bytes of files than the manifest says")
-            return files
-
-        return read
 
 
 def load(ref: str | Path) -> Release:

@@ -21,11 +21,12 @@ from sandmill.store.faults import AccessDenied, FileMissing
 from sandmill.store.parquet import TableReader
 from sandmill.store.publish import content_of
 from sandmill.store.release import Release
+from sandmill.store.repair import repair_of
 
 Hashes = dict[str, list[tuple[str, str, str]]]
 """(side, path, SHA-256) of each file, by task_id."""
 
-_BLOCK = 1 << 20
+_BLOCK = 8 << 20
 
 
 def verify_hashes(release: Release, *, public_only: bool = False) -> list[str]:
@@ -46,9 +47,9 @@ def verify_hashes(release: Release, *, public_only: bool = False) -> list[str]:
     wanted = [part for part in release.manifest.parts if not (public_only and part.path.startswith("private/"))]
     groups: dict[str, list[tuple[PartName, PartFile]]] = {}
     for part in wanted:
-        faults = list(_check_bytes(release, part))
-        problems += faults
-        if faults:
+        if faults := list(_check_bytes(release, part)):
+            repair = repair_of(release.store, release.version, part, public_only=public_only)
+            problems += [f"{fault}. {repair}." for fault in faults]
             continue
         if name := part_name(part.path):
             groups.setdefault(name.group, []).append((name, part))

@@ -1,7 +1,9 @@
+"""Publishing in a process that dies at each of its writes: old versions stay whole, the next run completes the new."""
+
 import os
-import signal
 import subprocess
 import sys
+import uuid
 
 import pytest
 
@@ -11,69 +13,125 @@ from sandmill.store.verify import verify_hashes
 from sandmill.store.versions import list_versions
 from tests.publishing import fill_shard, publish_numbers, publish_shards
 
-_PUBLISH_AND_DIE = """
+_CHANGES = 34
+"""Writes of two shards, and of the version that is made of them."""
+
+_DIE_AT_EACH = """
 import os, signal, sys
+from pathlib import Path
 from sandmill.store.files import Store
 from tests.publishing import fill_shard, publish_shards
 
-root, last = sys.argv[1], int(sys.argv[2])
-changes = []
+def die_at(last, level):
+    changes = []
 
-def dying(act):
-    def wrapped(self, *args, **kwargs):
-        if publishing:
+    def dying(act):
+        def wrapped(*args, **kwargs):
             if len(changes) == last:
                 os.kill(os.getpid(), signal.SIGKILL)
-            changes.append(args[0])
-        return act(self, *args, **kwargs)
-    return wrapped
+            changes.append(0)
+            return act(*args, **kwargs)
+        return wrapped
 
-publishing = False
-for name in ("write", "create", "copy"):
-    setattr(Store, name, dying(getattr(Store, name)))
-store = Store(root)
-refs = [fill_shard(store, range(2)), fill_shard(store, range(2, 3))]
-publishing = True
-publish_shards(store, refs)
-print(len(changes))
+    if level == "write":
+        for name in ("write", "create", "copy"):
+            setattr(Store, name, dying(getattr(Store, name)))
+    elif level == "system call":
+        os.link, os.fsync, Path.replace = dying(os.link), dying(os.fsync), dying(Path.replace)
+    else:
+        import s3fs
+        real = s3fs.S3FileSystem._call_s3
+        changing = dying(lambda: None)
+
+        async def dying_call(self, method, *args, **kwargs):
+            if method.startswith(("put", "copy")):
+                changing()
+            answer = await real(self, method, *args, **kwargs)
+            if method.startswith(("put", "copy")):
+                changing()
+            return answer
+
+        s3fs.S3FileSystem._call_s3 = dying_call
+
+level, first = sys.argv[1], int(sys.argv[2])
+for number, root in enumerate(sys.argv[3:], start=first):
+    child = os.fork()
+    if not child:
+        die_at(number, level)
+        store = Store(root)
+        publish_shards(store, [fill_shard(store, range(2)), fill_shard(store, range(2, 3))])
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 
 
-def _run(root: str, last: int) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-c", _PUBLISH_AND_DIE, root, str(last)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": "."})
+def _die_at_each(level: str, first: int, roots: list[str]) -> list[bool]:
+    """Publish in each dataset and die at one of the changes, the next one for each. Say where a change was reached."""
+    command = [sys.executable, "-c", _DIE_AT_EACH, level, str(first), *roots]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": "."})
+    ended = ran.stdout.split()
+    assert set(ended) <= {"-9", "0"}, ran.stderr
+    assert len(ended) == len(roots), ran.stderr
+    return [code == "-9" for code in ended]
 
 
-def test_a_publish_makes_eighteen_changes(tmp_path):
-    ran = _run(str(tmp_path / "micro"), 99)
-    assert (ran.stdout.strip(), ran.returncode) == ("18", 0), ran.stderr
+def _check_killed(roots: list[str], level: str, first: int = 0) -> list[bool]:
+    """Let a run die in each dataset, which has an older version, and complete its work."""
+    older = [publish_numbers(Store(root), range(2)) for root in roots]
+    kept = [_content(Store(root), old.version) for root, old in zip(roots, older, strict=True)]
+    died = _die_at_each(level, first, roots)
+    for root, old, content, is_dead in zip(roots, older, kept, died, strict=True):
+        _check_completed(Store(root), old, content, is_dead)
+    return died
 
 
-# Before the claim, after it, between two parts, before the reports, the ending, the card and the manifest.
-@pytest.mark.parametrize("last", [0, 1, 4, 13, 15, 16, 17])
-def test_a_publish_killed_at_any_point_shows_nothing_and_is_completed_by_the_next_run(tmp_path, last):
-    _check_killed(Store(str(tmp_path / "micro")), last)
+def _content(store, version):
+    return {path: store.read(path) for path in store.list(version)}
 
 
-def test_a_publish_killed_on_s3_shows_nothing_and_is_completed_by_the_next_run(s3_root):
-    _check_killed(Store(f"{s3_root}/killed/micro"), 17)
-
-
-def _check_killed(store: Store, last: int) -> None:
-    first = publish_numbers(store, range(2))
-    kept = {path: store.read(path) for path in store.list(first.version)}
-    assert _run(store.root, last).returncode == -signal.SIGKILL
-
-    assert list_versions(store) == [first.version]
-    assert load(store.root).manifest == first
-    assert verify_hashes(load(store.root)) == []
-
+def _check_completed(store, old, content, is_dead):
+    seen = list_versions(store)
+    assert seen[0] == old.version
+    assert all(verify_hashes(load(f"{store.root}@{version}")) == [] for version in seen)
     refs = [fill_shard(store, range(2)), fill_shard(store, range(2, 3))]
-    second, is_new = publish_shards(store, refs)
-    assert is_new
-    assert second.version == f"0002-{second.content[:8]}"
-    assert list_versions(store) == [first.version, second.version]
+    new, is_new = publish_shards(store, refs)
+    assert is_new is (len(seen) == 1)
+    assert is_dead or len(seen) == 2
+    assert new.version == f"0002-{new.content[:8]}"
+    assert list_versions(store) == [old.version, new.version]
     assert verify_hashes(load(store.root)) == []
-    held = {f"{second.version}/{part.path}" for part in second.parts}
-    assert set(store.list(second.version)) == held | {f"{second.version}/manifest.json"}
-    assert {path: store.read(path) for path in store.list(first.version)} == kept
+    held = {f"{new.version}/{part.path}" for part in new.parts}
+    assert set(store.list(new.version)) == held | {f"{new.version}/manifest.json"}
+    assert _content(store, old.version) == content
+
+
+# After the claim, between two parts, before the ending, the card and the manifest.
+@pytest.mark.parametrize("first", [17, 31])
+def test_a_run_that_dies_shows_nothing_and_is_completed_by_the_next_one(tmp_path, first):
+    roots = [str(tmp_path / str(number) / "micro") for number in range(2)]
+    assert _check_killed(roots, "write", first) == [True, True]
+
+
+@pytest.mark.slow
+def test_a_run_may_die_at_each_of_its_writes(tmp_path):
+    roots = [str(tmp_path / str(number) / "micro") for number in range(_CHANGES + 1)]
+    assert _check_killed(roots, "write") == [True] * _CHANGES + [False]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_run_may_die_between_any_two_steps_of_a_write(tmp_path):
+    steps = 3 * _CHANGES  # sync the file, give it its name, sync the folder
+    roots = [str(tmp_path / str(number) / "micro") for number in range(steps + 1)]
+    assert _check_killed(roots, "system call") == [True] * steps + [False]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_run_may_die_before_or_after_each_writing_request_to_s3(s3_root):
+    folder = uuid.uuid4().hex
+    roots = [f"{s3_root}/{folder}/{number}/micro" for number in range(100)]
+    died = _check_killed(roots, "request")
+    reached = died.index(False)
+    assert died == [True] * reached + [False] * (len(died) - reached)
+    assert reached > 2 * _CHANGES

@@ -14,6 +14,7 @@ from sandmill.store.local import leftovers
 from sandmill.store.pull import check_destination
 from sandmill.store.release import Release
 from sandmill.store.selection import require_some
+from sandmill.store.sequence import reading_in_sequence
 
 Progress = Callable[[int, int], None]
 
@@ -105,11 +106,11 @@ def _load_format(name: str) -> Export:
 
 
 def _read_tasks(release: Release, task_ids: Sequence[str], progress: Progress | None) -> Iterator[ExportTask]:
-    read_files = release.within_content(("public", "private"))
-    for done, task_id in enumerate(task_ids):
-        if progress is not None:
-            progress(done, len(task_ids))
-        yield ExportTask(release.record(task_id), read_files("public", task_id), read_files("private", task_id))
+    with reading_in_sequence(release, ("public", "private"), task_ids) as read_files:
+        for done, task_id in enumerate(task_ids):
+            if progress is not None:
+                progress(done, len(task_ids))
+            yield ExportTask(release.record(task_id), read_files("public", task_id), read_files("private", task_id))
     if progress is not None:
         progress(len(task_ids), len(task_ids))
 
