@@ -197,7 +197,7 @@ def print_opening(root: str, repeats: int) -> None:
     """Print how long opening takes, from a folder and from S3."""
     print("\n| release in | open and prompt all tasks | the same bytes | ratio | first rollout, new process |")
     print("|---|---|---|---|---|")
-    with _bucket(root) as remote:
+    with copied_to_bucket(root) as remote:
         for name, place in (("a folder", root), ("S3 (moto)", remote)):
             _time_prompts(place)  # imports the client of the store
             pairs = [(_time_prompts(place), _time_bytes(place)) for _ in range(repeats)]
@@ -242,7 +242,7 @@ def _time_first_rollout(place: str) -> float:
 
 
 @contextmanager
-def _bucket(root: str) -> Iterator[str]:
+def copied_to_bucket(root: str) -> Iterator[str]:
     """Copy the release into an S3 server (moto) that runs in a separate process, as a real server does."""
     import boto3  # type: ignore[import-untyped]
 

@@ -68,8 +68,7 @@ class Release:
         if part is None:
             return False
         try:
-            with self.store.open(f"{self.version}/{part.path}") as file:
-                return len(file.read(4)) == 4
+            return len(self.store.read_start(f"{self.version}/{part.path}", 4)) == 4
         except (FileMissing, AccessDenied):
             return False
 

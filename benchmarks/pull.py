@@ -1,0 +1,145 @@
+"""What listing, selecting, pulling and opening cost in a large release, beside a plain copy of the same bytes.
+
+Run from the repository root, with moto: python -m benchmarks.pull releases/micro --tasks 1000
+
+The release is made of the tasks of the given one (`benchmarks.repeated_release`). S3 is a server in another process.
+The plain copy of a folder is `shutil.copytree` of the pulled tasks; that of a bucket reads the same parts, each whole,
+and writes them into one folder.
+"""
+
+import argparse
+import os
+import random
+import resource
+import shutil
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from benchmarks.repeated_release import repeat_release
+from benchmarks.rollouts import copied_to_bucket
+from sandmill.store.bucket import BucketFiles
+from sandmill.store.files import Store
+from sandmill.store.release import Release, load
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of one step."""
+
+    wall_s: float
+    cpu_s: float
+
+
+def measure(step: Callable[[], object]) -> Cost:
+    """Time one step in this process."""
+    began, used = time.perf_counter(), _cpu()
+    step()
+    return Cost(time.perf_counter() - began, _cpu() - used)
+
+
+def _cpu() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def print_steps(name: str, ref: str, folder: Path, repeats: int) -> None:
+    """Print a row of the table for one place; medians of whole repetitions."""
+    rounds = [_round(ref, folder / str(number)) for number in range(repeats)]
+    cells = [median(one[step].wall_s for one in rounds) for step in range(len(rounds[0]))]
+    used = [median(one[step].cpu_s for one in rounds) for step in (2, 3)]
+    ratio = median(one[2].wall_s / one[3].wall_s for one in rounds)
+    print(
+        f"| {name} | {cells[0]:.2f} s | {cells[1]:.2f} s | {cells[2]:.1f} s ({used[0]:.1f} s CPU) | "
+        f"{cells[3]:.1f} s ({used[1]:.1f} s CPU) | {ratio:.2f} | {1000 * cells[4]:.0f} ms |",
+        flush=True,
+    )
+
+
+def _round(ref: str, folder: Path) -> list[Cost]:
+    """List, select, pull, copy plainly, and open one task, each with a fresh release."""
+    some = random.Random(7).choice(load(ref).task_ids)
+    steps = [
+        measure(lambda: load(ref).task_ids),
+        measure(lambda: load(ref).select(split="validation")),
+        measure(lambda: load(ref).pull(folder / "pulled")),
+        measure(lambda: _copy_plainly(load(ref), folder)),
+        measure(lambda: load(ref).files("public", some)),
+    ]
+    shutil.rmtree(folder)
+    return steps
+
+
+def _copy_plainly(release: Release, folder: Path) -> None:
+    if "://" not in release.store.root:
+        shutil.copytree(folder / "pulled", folder / "plain")
+        return
+    (folder / "plain").mkdir()
+    for part in release.manifest.parts:
+        if part.path.startswith(("public/", "private/")):
+            content = release.store.read(f"{release.version}/{part.path}")
+            (folder / "plain" / part.path.replace("/", "-")).write_bytes(content)
+
+
+def print_bytes(ref: str) -> None:
+    """Print what opening one task reads, in requests and bytes, beside what the task and the release have."""
+    release = load(ref)
+    task_id = random.Random(7).choice(release.task_ids)
+    with _counted() as read:
+        files = release.files("public", task_id)
+    parts = release.parts_of("public/files", task_id)
+    got, own = sum(read.values()), sum(map(len, files.values()))
+    print(
+        f"\nOne task of {len(release.task_ids)} from S3, public half: {len(read)} requests, {got / 1000:.0f} kB; its "
+        f"files have {own / 1000:.0f} kB unpacked, their part {parts[0].size / 1000:.0f} kB."
+    )
+
+
+@contextmanager
+def _counted() -> Iterator[Counter[str]]:
+    """Count the bytes of every range that is read from a bucket."""
+    read: Counter[str] = Counter()
+    plain = BucketFiles._range
+
+    def counting(self: BucketFiles, path: str, start: int, end: int) -> bytes:
+        content = plain(self, path, start, end)
+        read[f"{path} {start}"] += len(content)
+        return content
+
+    BucketFiles._range = counting  # type: ignore[method-assign]
+    try:
+        yield read
+    finally:
+        BucketFiles._range = plain  # type: ignore[method-assign]
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", help="release whose tasks are repeated")
+    parser.add_argument("--tasks", type=int, default=1000)
+    parser.add_argument("--repeats", type=int, default=3)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        root = str(folder / "copies")
+        repeat_release(given.source, root, given.tasks)
+        store = Store(root)
+        for path in store.list("shards"):
+            store.remove(path)
+        print(f"{given.tasks} tasks, {os.cpu_count()} cores, load {os.getloadavg()[0]:.0f}; {given.repeats} repeats.\n")
+        print("| release in | list | select | pull all | plain copy | ratio | open one |")
+        print("|---|---|---|---|---|---|---|")
+        print_steps("a folder", root, folder, given.repeats)
+        with copied_to_bucket(root) as remote:
+            print_steps("S3 (moto)", remote, folder, given.repeats)
+            print_bytes(remote)
+
+
+if __name__ == "__main__":
+    main()
