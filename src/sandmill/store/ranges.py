@@ -68,6 +68,12 @@ class RangedFile(io.RawIOBase):
         self._at += len(content)
         return len(content)
 
+    def readall(self) -> bytes:
+        """Read to the end by one request."""
+        content = self._range(self._at, self._size)
+        self._at += len(content)
+        return content
+
     def _range(self, start: int, end: int) -> bytes:
         if start >= end:
             return b""
