@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from sandmill.errors import InputError, Problem, count, name_some, shorten
 from sandmill.models.rollout_record import RolloutFacts
-from sandmill.pipeline.report_tables import read_views
+from sandmill.pipeline.task_views import read_task_views
 from sandmill.report.html.overlay import overlay_section
 from sandmill.report.html.page import Edition, Section
 from sandmill.report.overlay_figures import ROLLOUT_VIEW, overlay_facts
@@ -56,7 +56,7 @@ def rollouts_section(release: Release, edition: Edition, places: Sequence[str]) 
     sets = _read_sets(places)
     _check(release, sets)
     labels = list(dict.fromkeys(one.label for one in sets))
-    views = read_views(release, edition) | {ROLLOUT_VIEW: _view(sets, labels)}
+    views = read_task_views(release, edition) | {ROLLOUT_VIEW: _view(sets, labels)}
     presets = frozenset[str]().union(*(one.found.presets for one in sets))
     with open_queries(views) as queries:
         played = {fact.task_id for one in sets for fact in one.found.facts}

@@ -3,7 +3,7 @@
 from typing import Any
 
 from sandmill.errors import shorten
-from sandmill.pipeline.report_tables import read_views
+from sandmill.pipeline.task_views import read_task_views
 from sandmill.report.difference_figures import EARLIER_PRIVATE, EARLIER_PUBLIC, difference_figures
 from sandmill.report.html.difference import ChangedFact, DifferenceFacts, difference_section
 from sandmill.report.html.page import Edition, Section
@@ -34,10 +34,9 @@ def against_section(release: Release, edition: Edition, against: str) -> Section
     is_private = edition == "private" and earlier.has_private
     found = compare_releases(earlier, release)
     own: Edition = "private" if is_private else "public"
-    views = read_views(release, own)
-    for name, view in read_views(earlier, own).items():
-        if name in _VIEWS:
-            views[_VIEWS[name]] = View(view.table, _located(view.source, release, earlier))
+    views = read_task_views(release, own)
+    for name, view in read_task_views(earlier, own).items():
+        views[_VIEWS[name]] = View(view.table, _located(view.source, release, earlier))
     with open_queries(views) as queries:
         counts, listed, mixes = difference_figures(queries, is_private)
     shown = [fact for fact in found.facts if edition == "private" or fact.part in _PUBLIC_PARTS]
