@@ -16,7 +16,7 @@ _PRIVATE = ("task_id", "split", "structure", "metric", "band", "difficulty")
 
 def read_task_views(release: Release, edition: Edition) -> dict[str, View]:
     """Return `public_tasks`, and `private_tasks` in the private edition. Prompts and records are not read."""
-    tables = {"public_tasks": ("public/tasks", _PUBLIC, PUBLIC_TASKS)}
+    tables: dict[str, tuple[str, tuple[str, ...], Any]] = {"public_tasks": ("public/tasks", _PUBLIC, PUBLIC_TASKS)}
     if edition == "private":
         tables["private_tasks"] = ("private/tasks", _PRIVATE, PRIVATE_TASKS)
     return {name: _view(release, *table) for name, table in tables.items()}
