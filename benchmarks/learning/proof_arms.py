@@ -50,7 +50,14 @@ class Proof:
             policy = MicroPolicy.create(load_language(), seed)
             settings = self.settings.sft()
             tasks = self.data.training.tasks()
-            policy, curve = sft.train(policy, tasks, settings, seed=seed, folder=folder / _TRAINING)
+            policy, curve = sft.train(
+                policy,
+                tasks,
+                settings,
+                seed=seed,
+                folder=folder / _TRAINING,
+                listen=lambda row: self.say(f"{SFT} seed {seed}: {row.line}"),
+            )
             policy.save(folder / _POLICY)
             return self.score(SFT, policy, seed), curve, Counts()
 
