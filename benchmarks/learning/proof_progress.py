@@ -10,6 +10,8 @@ from sandmill.learning.evaluate import TEMPERATURES
 
 _SECONDS_BETWEEN_LINES = 20.0
 """A unit that says nothing else for this long says how many of its scripts are done."""
+_LEAST_SHARE = 0.05
+"""Share of all scripts that must be done before an estimate means anything."""
 SHUFFLED = "shuffled-facts"
 """The control that scores a policy of another arm."""
 _CANDIDATES_SCORED = {"best-single": 1, "baselines": 6}
@@ -120,5 +122,9 @@ class ProofProgress:
         share = min(1.0, (self._known + now) / self._total)
         left = max(0, self._total - self._known - now)
         spent = self._clock() - self._working
-        estimate = f", about {max(1, round(spent * left / now / 60))} min left" if now and left else ""
+        estimate = (
+            f", about {max(1, round(spent * left / now / 60))} min left"
+            if left and now >= _LEAST_SHARE * self._total
+            else ""
+        )
         return f"{share:4.0%}{estimate}  "

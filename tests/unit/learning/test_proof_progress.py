@@ -27,6 +27,8 @@ def test_messages_have_a_share_and_an_estimate_from_the_work_of_this_process():
     screen.work("a", 100, 0, 0)
     screen.work("b", 100, 90, 120)
     assert screen.lines[:2] == ["00:00  reading", "00:00   25%  ready"]
+    # The first scripts of a process say too little for an estimate.
+    assert screen.lines[2] == "00:20   28%  b: 10 of about 100 scripts"
     assert screen.lines[-1] == "02:00   50%, about 4 min left  ready"
     long = [line for line in screen.lines if "about 100 scripts" in line]
     assert len(long) == 6
