@@ -55,8 +55,10 @@ def test_the_commands_of_a_page_run(place, page):
         if command.way is not Way.RUN:
             continue
         line = re.sub(r"\bTASK\b", task, command.text)
-        # Each command gets a target of its own, since several pages write to folders of one name.
+        # Each command gets a target of its own, since several pages write to folders of one name. The small release
+        # has hard tasks only.
         line = re.sub(r"--to (\S+)", rf"--to \1-{page.replace('/', '-')}-{number}", line)
+        line = re.sub(r"(--band \w+ ?)+", "--band hard ", line)
         ran = _shell(line, place)
         if ran.returncode:
             failed.append(f"{page}:{command.line}: {line}\n{ran.stdout[-500:]}{ran.stderr[-1500:]}")

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from sandmill.cli.screen import JsonOption, open_console, write_json
+from sandmill.cli.screen import JsonOption, open_console, show_progress, write_json
 from sandmill.errors import InputError, Problem
 
 EXAMPLES = "Example: `sandmill agent-env create`"
@@ -30,7 +30,8 @@ def agent_env(
 
     if with_torch and action == "show":
         raise InputError("agent-env show", [Problem("--with-torch", "the option", "it with create only")], "")
-    env = create_agent_env(path, with_torch) if action == "create" else require_agent_env(path)
+    with show_progress("installing packages" if action == "create" else "looking"):
+        env = create_agent_env(path, with_torch) if action == "create" else require_agent_env(path)
     if as_json:
         facts = {"path": str(env.path), "python": str(env.python), "version": env.python_version}
         write_json({**facts, "packages": env.packages})

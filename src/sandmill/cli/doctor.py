@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from sandmill.cli.checks.base import Check
-from sandmill.cli.screen import JsonOption, open_console, plain_table, write_json
+from sandmill.cli.screen import JsonOption, open_console, plain_table, show_progress, write_json
 
 EXAMPLES = "Examples: `sandmill doctor` · `sandmill doctor --root s3://bucket/releases` · `sandmill doctor --json`"
 
@@ -25,7 +25,8 @@ def doctor(
     object, which is removed. The Prefect server is the one that PREFECT_API_URL names. The exit code is 1 if something
     is bad.
     """
-    checks = list(_check_all(root, pool))
+    with show_progress("checking"):
+        checks = list(_check_all(root, pool))
     is_ready = all(check.status != "bad" for check in checks)
     if as_json:
         write_json({"ready": is_ready, "findings": [asdict(check) for check in checks]})

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sandmill.cli.screen import JsonOption, ReleaseArgument, repeatable, write_json, write_text
+from sandmill.cli.screen import JsonOption, ReleaseArgument, repeatable, show_progress, write_json, write_text
 from sandmill.errors import InputError, Problem, count
 
 if TYPE_CHECKING:
@@ -70,9 +70,10 @@ def report(
         problem = Problem("--private", "no private half that is readable here", "private/ of the release")
         raise InputError(opened.ref, [problem], "Nothing was written.")
     check_folder(to)
-    extra = extra_sections(opened, edition, rollouts or (), against, red_team)
-    made = make_report(opened, edition, extra)
-    write_folder(to, made.files, owner_only=private)
+    with show_progress("making the report"):
+        extra = extra_sections(opened, edition, rollouts or (), against, red_team)
+        made = make_report(opened, edition, extra)
+        write_folder(to, made.files, owner_only=private)
     place = to.rstrip("/")
     if as_json:
         files = {name: f"{place}/{name}" for name in sorted(made.files)}

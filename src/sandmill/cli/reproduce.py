@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sandmill.cli.screen import JsonOption, ReleaseArgument, write_json, write_text
+from sandmill.cli.screen import JsonOption, ReleaseArgument, show_progress, write_json, write_text
 from sandmill.errors import InputError, Problem, count, visible
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ def reproduce(
     opened.check_ids([task])
     require_private(opened)
     secret = matching_secret(opened, secret_file or _refuse_without(opened))
-    found = reproduce_task(opened.package(task), opened.record(task), secret)
+    with show_progress("rendering again"):
+        found = reproduce_task(opened.package(task), opened.record(task), secret)
     if as_json:
         write_json({"release": opened.ref, "holds": found.holds, **found.model_dump(mode="json")})
     else:

@@ -81,7 +81,7 @@ def write_json(value: Any) -> None:
 
 @contextmanager
 def show_progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a progress bar on standard error, if that is a terminal."""
+    """Show a progress bar on standard error, if that is a terminal. It moves to and fro until a total is known."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True) as bar:
         task = bar.add_task(what, total=None)

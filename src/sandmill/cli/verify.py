@@ -80,7 +80,8 @@ def verify(
     if not public_only and not opened.has_private:
         hint = "A copy of the public half alone is checked with --public-only."
         raise InputError(opened.ref, [Problem("private half", "nothing readable", "private/ of the release", hint)], "")
-    problems = verify_hashes(opened, public_only=public_only)
+    with show_progress("reading files") as progress:
+        problems = verify_hashes(opened, public_only=public_only, progress=progress)
     secret = matching_secret(opened, str(secret_file)) if secret_file else None
     chosen: tuple[str, ...] = ()
     if rerun and not problems:

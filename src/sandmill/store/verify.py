@@ -1,6 +1,6 @@
 """Verify a release against its manifest: every byte is read and every hash computed again."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from itertools import groupby
 
@@ -29,7 +29,9 @@ Hashes = dict[str, list[tuple[str, str, str]]]
 _BLOCK = 8 << 20
 
 
-def verify_hashes(release: Release, *, public_only: bool = False) -> list[str]:
+def verify_hashes(
+    release: Release, *, public_only: bool = False, progress: Callable[[int, int], None] | None = None
+) -> list[str]:
     """Check every part and every file, and that tables, files and records agree.
 
     Names and sizes are checked too, since a release is untrusted. One row group is in memory at a time.
@@ -37,6 +39,7 @@ def verify_hashes(release: Release, *, public_only: bool = False) -> list[str]:
     Args:
         release: what to check.
         public_only: leave the private half out, for a copy that does not have it.
+        progress: called with (done, in all). Each file counts twice, since it is hashed and then read as a table.
 
     Returns:
         Problems as sentences; empty if everything holds.
@@ -46,7 +49,9 @@ def verify_hashes(release: Release, *, public_only: bool = False) -> list[str]:
     seen: set[str] = set()
     wanted = [part for part in release.manifest.parts if not (public_only and part.path.startswith("private/"))]
     groups: dict[str, list[tuple[PartName, PartFile]]] = {}
-    for part in wanted:
+    for number, part in enumerate(wanted):
+        if progress is not None:
+            progress(number, 2 * len(wanted))
         if faults := list(_check_bytes(release, part)):
             repair = repair_of(release.store, release.version, part, public_only=public_only)
             problems += [f"{fault}. {repair}." for fault in faults]
@@ -56,8 +61,12 @@ def verify_hashes(release: Release, *, public_only: bool = False) -> list[str]:
         elif part.path.startswith(("public/", "private/")):
             problems.append(f"{part.path}: no part of a table has such a name")
     problems += _check_strays(release, public_only)
+    done = len(wanted)
     for _, parts in sorted(groups.items()):
+        if progress is not None:
+            progress(done, 2 * len(wanted))
         problems += _check_shard(release, parts, digests, seen)
+        done += len(parts)
     if len(seen) != release.manifest.tasks:
         problems.append(f"manifest.json: says {count(release.manifest.tasks, 'task')}; {len(seen)} could be read")
     elif not public_only and content_of(digests) != release.manifest.content:
