@@ -41,8 +41,10 @@ TABLE: tuple[tuple[str, Way], ...] = (
     # tests/pipeline/test_operations.py runs both with small numbers.
     (r"python -m flows\.(audit_release|refresh_curriculum) .*", Way.ELSEWHERE),
     (r"python -m flows\.(train_policy|evaluate_policy) .*", Way.LONG),
-    (r"prefect (deployment|flow-run|work-pool) .*", Way.CLUSTER),
+    (r"prefect (deployment|flow-run|work-pool|gcl|worker) .*", Way.CLUSTER),
     (r"pip install ('sandmill\[[a-z]+\]'|sandmill)", Way.INSTALL),
+    (r"pip install (-c constraints\.txt -e '\.\[[a-z,]+\]'|prefect-kubernetes)", Way.INSTALL),
+    (r"docker build -f docker/[a-z-]+\.Dockerfile .*", Way.CLUSTER),
     (r"(vf-validate|vf-eval|inspect eval) .*", Way.INSTALL),
     (r'python -c "import sandmill\.adapters\.verl .*', Way.RUN),
     (r"export [A-Z_]+=.*", Way.SHELL),

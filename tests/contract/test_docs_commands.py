@@ -80,6 +80,11 @@ def test_every_target_of_make_exists():
     assert {command.words[1] for command in _those("make ")} <= targets
 
 
+def test_every_dockerfile_exists():
+    for command in _those("docker build "):
+        assert (REPOSITORY / command.words[3]).is_file(), _id(command)
+
+
 def test_every_extra_that_is_named_exists():
     texts = [(REPOSITORY / page).read_text() for page in PAGES]
     named = {
