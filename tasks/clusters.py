@@ -13,7 +13,9 @@ from sandmill.pipeline.provenance import code_version
 from tasks.building import suites
 
 SECONDS_TO_ANSWER = 15.0
-"""Wall-clock limit in seconds for a connection to a cluster and for each of its answers."""
+"""Wall-clock limit in seconds for a connection to a cluster."""
+_SECONDS_TO_DESCRIBE = 180.0
+"""Wall-clock limit in seconds for the first answer of Ray's nodes, which start a process and import the tasks for it."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ def _ask_ray(address: str) -> list[Machine]:
             .remote()
             for node in nodes
         ]
-        answers: list[Machine] = ray.get(asked, timeout=4 * SECONDS_TO_ANSWER)
+        answers: list[Machine] = ray.get(asked, timeout=_SECONDS_TO_DESCRIBE)
         # Ray may be allowed fewer cores of a machine than this process sees. Half of them are for another shard.
         cores = [max(1, int(node["Resources"]["CPU"]) // 2) for node in nodes]
         return [Machine(one.host, count, one.code) for one, count in zip(answers, cores, strict=True)]
