@@ -15,7 +15,7 @@ from tasks.building import suites
 SECONDS_TO_ANSWER = 15.0
 """Wall-clock limit in seconds for a connection to a cluster."""
 _SECONDS_TO_DESCRIBE = 180.0
-"""Wall-clock limit in seconds for the first answer of Ray's nodes, which start a process and import the tasks for it."""
+"""Wall-clock limit in seconds for the first answer of Ray's nodes, which start a process and import the tasks."""
 
 
 @dataclass(frozen=True)
