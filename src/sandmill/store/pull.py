@@ -9,7 +9,9 @@ import re
 import secrets
 import shutil
 import stat
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,6 +25,9 @@ from sandmill.store.secret import SECRET_PATH
 from sandmill.store.versions import list_versions
 
 _PREFIX = ".pull-"
+
+_READ_AHEAD_TASKS = 4
+"""Tasks in memory that wait to be written. Usual ones have 1 MB."""
 
 Files = Mapping[str, bytes]
 
@@ -99,14 +104,30 @@ def pull_tasks(
         to.mkdir(parents=True, exist_ok=True)
         for left in leftovers(to.glob(f"{_PREFIX}*")):
             shutil.rmtree(left, ignore_errors=True)
-        for done, task_id in enumerate(task_ids, start=1):
-            problems += pull_task(to / task_id, {side: read_files(side, task_id) for side in sides})
+        read = _read_ahead(lambda task_id: {side: read_files(side, task_id) for side in sides}, task_ids)
+        for done, (task_id, files) in enumerate(zip(task_ids, read, strict=True), start=1):
+            problems += pull_task(to / task_id, files)
             if progress is not None:
                 progress(done, len(task_ids))
     if problems:
         footer = "These folders were left alone. Remove them, or pull into another folder."
         raise RequestError(str(to), problems, footer)
     return [to / task_id for task_id in task_ids]
+
+
+def _read_ahead(read: Callable[[str], dict[str, Files]], task_ids: Sequence[str]) -> Iterator[dict[str, Files]]:
+    """Yield what is read for each task, in order. A thread reads the next tasks while the caller writes."""
+    with ThreadPoolExecutor(1) as reader:
+        waiting: deque[Future[dict[str, Files]]] = deque()
+        try:
+            for task_id in task_ids:
+                waiting.append(reader.submit(read, task_id))
+                if len(waiting) > _READ_AHEAD_TASKS:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            reader.shutdown(cancel_futures=True)
 
 
 def pull_task(folder: Path, sides: Mapping[str, Files]) -> list[Problem]:
@@ -127,6 +148,8 @@ def pull_task(folder: Path, sides: Mapping[str, Files]) -> list[Problem]:
         staged.mkdir()
         for side, files in missing.items():
             (staged / side).mkdir(mode=0o700 if side == "private" else 0o777)
+            for inner in sorted({path.rpartition("/")[0] for path in files} - {""}):
+                (staged / side / inner).mkdir(parents=True, exist_ok=True)
             for path, content in files.items():
                 _write(staged / side / path, content, 0o600 if side == "private" else 0o666)
         if not os.path.lexists(folder) and _rename(staged, folder.name, folder.parent):
@@ -205,7 +228,6 @@ def _compare(folder: Path, files: Files) -> Problem | None:
 
 
 def _write(path: Path, content: bytes, mode: int) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
