@@ -121,7 +121,8 @@ report.taskPanel("media", "Items", (task, body, detail) => {
     if (item.uri.startsWith("data:image/")) figure.append(el("img", { src: item.uri, alt: item.path }));
     else if (item.uri.startsWith("data:audio/")) figure.append(el("audio", { controls: true, src: item.uri, preload: "none" }));
     if (item.text) figure.append(el("pre", { class: "prose" }, item.text));
-    figure.append(el("figcaption", { class: "faint" }, item.path), item.note ? el("p", { class: "faint" }, item.note) : null);
+    figure.append(el("figcaption", { class: "faint" }, item.path));
+    if (item.note) figure.append(el("p", { class: "faint" }, item.note));
     box.append(figure);
   }
   body.append(box);
