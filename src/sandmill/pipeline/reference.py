@@ -11,12 +11,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from sandmill.layouts.folder import write_files
+from sandmill.models.reports import Outcome
 from sandmill.models.run import RunResult
 from sandmill.sandbox import Sandbox
 from sandmill.sandbox.backends import BackendName, missing_for
 
 TIMEOUT_S = 60.0
-_TAIL = 2000
+_LONGEST_LINE = 500
+"""Characters kept of the last line of the errors."""
 
 
 def trusting_backend() -> BackendName:
@@ -39,8 +41,14 @@ def run_reference(script: str, public: Mapping[str, bytes], backend: BackendName
 
 
 def describe_ending(run: RunResult) -> str:
-    """Say how a reference solution ended: its outcome, what the sandbox says of it, and the end of its errors."""
-    return ": ".join(part for part in (str(run.outcome), run.detail, run.stderr.strip()[-_TAIL:]) if part)
+    """Say how a reference solution ended: its outcome, what the sandbox says of it, and the last line of its errors.
+
+    Earlier lines of a traceback are left out: they name paths of this machine, and rejections are published. So are the
+    warnings of a script that ran to its end.
+    """
+    lines = [] if run.outcome is Outcome.OK else run.stderr.strip().splitlines()
+    last = "".join(lines[-1:])[:_LONGEST_LINE]
+    return ": ".join(part for part in (str(run.outcome), run.detail, last) if part)
 
 
 @cache
