@@ -15,12 +15,12 @@ def _is_a_receiver(place: str) -> str:
         raise ValueError(f"not an address: {error}") from None
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ValueError(
-            "must not hold a user, a password, a query or a fragment; a key comes from the variable OPENLINEAGE_API_KEY"
+            "an address without user, password, query and fragment; a key comes from the variable OPENLINEAGE_API_KEY"
         )
     is_file = parts.scheme == "file" and not host and len(parts.path.strip("/")) > 0
     if is_file or (parts.scheme in ("http", "https") and host) or (parts.scheme == "s3" and host):
         return place
-    raise ValueError("must be file:///folder/events.jsonl, https://host, or s3://bucket/prefix")
+    raise ValueError("an address such as file:///folder/events.jsonl, https://host, or s3://bucket/prefix")
 
 
 LineagePlace = Annotated[str, AfterValidator(_is_a_receiver)]
