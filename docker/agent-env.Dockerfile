@@ -18,7 +18,7 @@ COPY src/ src/
 RUN pip install --no-cache-dir --compile -c constraints.txt ".[serve,s3]"
 RUN sandmill agent-env create
 
-RUN useradd --create-home --uid 1000 sandmill
+RUN useradd --create-home --home-dir /var/lib/sandmill --uid 1000 sandmill
 USER sandmill
 
 EXPOSE 8700

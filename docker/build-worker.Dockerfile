@@ -6,7 +6,7 @@ FROM python:3.11-slim
 ARG EXTRAS=pipeline
 ENV DO_NOT_TRACK=1 \
     PREFECT_SERVER_ANALYTICS_ENABLED=false \
-    PREFECT_HOME=/home/sandmill/.prefect \
+    PREFECT_HOME=/var/lib/sandmill/.prefect \
     PYTHONPATH=/app \
     SANDMILL_AGENT_ENV=/opt/agent-env \
     SANDMILL_CLONE=/app
@@ -28,7 +28,7 @@ COPY tasks/ tasks/
 COPY expectations/ expectations/
 COPY prefect.yaml ./
 
-RUN useradd --create-home --uid 1000 sandmill
+RUN useradd --create-home --home-dir /var/lib/sandmill --uid 1000 sandmill
 USER sandmill
 
 CMD ["prefect", "worker", "start", "--pool", "sandmill", "--type", "process"]
