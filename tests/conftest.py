@@ -50,25 +50,25 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def s3_root() -> Iterator[str]:
     """Give `s3://bucket/prefix` on a server of our own, with the environment set as a user would set it.
 
-    S3 decides conditional writes one at a time. moto checks and writes in two steps, between which another request may
-    write: a lock makes it one.
+    S3 serves each request for an object as one step. moto takes several, between which another request may write or
+    find no object at all, so a lock lets one in at a time.
     """
     import boto3
     from moto.s3.responses import S3Response
     from moto.server import ThreadedMotoServer
 
-    put_object, one_at_a_time = S3Response.put_object, threading.Lock()
+    respond, one_at_a_time = S3Response.key_response, threading.Lock()
 
-    def put_alone(response: Any) -> Any:
+    def respond_alone(*arguments: Any) -> Any:
         with one_at_a_time:
-            return put_object(response)
+            return respond(*arguments)
 
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = ThreadedMotoServer(port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
     with pytest.MonkeyPatch.context() as environment:
-        environment.setattr(S3Response, "put_object", put_alone)
+        environment.setattr(S3Response, "key_response", respond_alone)
         environment.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
         environment.setenv("AWS_ACCESS_KEY_ID", "testing")
         environment.setenv("AWS_SECRET_ACCESS_KEY", "testing")

@@ -229,3 +229,21 @@ def test_a_file_longer_than_allowed_is_not_read(store):
     assert store.read("a", limit=100) == b"x" * 100
     with pytest.raises(StoreError, match="more than 99 bytes"):
         store.read("a", limit=99)
+
+
+def test_a_folder_that_another_process_fills_while_it_is_listed_is_not_one_of_its_files(s3_root, tmp_path, monkeypatch):
+    import boto3
+    from s3fs import S3FileSystem
+
+    store, info = Store(f"{s3_root}/{tmp_path.name}"), S3FileSystem._info
+    bucket, _, prefix = store.root.removeprefix("s3://").partition("/")
+
+    async def after_the_first_file(fs, path, *arguments, **named):
+        boto3.client("s3").put_object(Bucket=bucket, Key=f"{prefix}/{folder}/0001", Body=b"first")
+        return await info(fs, path, *arguments, **named)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(S3FileSystem, "_info", after_the_first_file)
+        for folder, listing in (("versions", store.list), ("shards", store.details)):
+            assert list(listing(folder)) == []
+    assert store.list("versions") == ["versions/0001"]
