@@ -88,8 +88,11 @@ class ProofSettings(Frozen):
 
     @property
     def effective(self) -> "ProofSettings":
-        """These settings, or those of the smoke variant."""
-        return self.model_copy(update={**_SMOKE, **_SMOKE_MORE}) if self.smoke else self
+        """These settings. In the smoke variant, its own in place of those that were not given."""
+        if not self.smoke:
+            return self
+        small = {**_SMOKE, **_SMOKE_MORE}
+        return self.model_copy(update={name: small[name] for name in small.keys() - self.model_fields_set})
 
     @property
     def executions(self) -> int:
