@@ -1,5 +1,6 @@
 """The arms of the proof. Each trained arm is one unit for each seed; all start from the same SFT policy of the seed."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -18,14 +19,14 @@ from sandmill.learning.executions import Executor
 from sandmill.learning.language import load_language
 from sandmill.learning.policy import MicroPolicy
 from sandmill.learning.policy_settings import RejectionSettings
-from sandmill.learning.results import Scored
+from sandmill.learning.results import Scored, write_atomically
 from sandmill.learning.statistics import mean_of
 from sandmill.learning.summary import keep_sources
 from sandmill.learning.task_sets import LearningTask, TaskSet
 from sandmill.rewards import Reward
 
 SFT, REJECTION, COOLED = "sft", "rejection", "sft-best-temperature"
-_POLICY, _TRAINING = "policy", "training"
+_POLICY, _TRAINING, _ASKED = "policy", "training", "asked.json"
 
 
 class Proof:
@@ -148,8 +149,10 @@ class Proof:
         return self.unit(arm, seed, described, work, self.plan.grpo)
 
     def baselines(self, arm: str) -> tuple[UnitResult, Mapping[str, int]]:
-        """Choose all baselines, or the best single pipeline alone, on training tasks, and score them."""
-        spent: dict[str, int] = {}
+        """Choose all baselines, or the best single pipeline alone, on training tasks, and score them.
+
+        Returns the unit, and how many scripts each baseline asked for.
+        """
         budget = self.settings.baseline_budget
 
         def work(folder: Path) -> Outcome:
@@ -157,12 +160,12 @@ class Proof:
             names = BASELINES if arm == "baselines" else (arm,)
             tasks = self.data.training.tasks()
             arms, asked = choose_baselines(load_language(), tasks, runner, budget=budget, names=names)
-            spent.update(asked)
+            write_atomically(folder / _ASKED, json.dumps(asked) + "\n")
             rows = score_baselines(arms, self.real_tasks(), self.data.tester())
             return rows, (), Counts(requested=max(asked.values()), executed=runner.executed)
 
         result = self.unit(arm, 0, {"budget": budget}, work, self.plan.baselines(arm))
-        return result, spent or {row.arm: result.counts.requested for row in result.rows}
+        return result, json.loads((self.root / f"{arm}-seed0" / _ASKED).read_text("utf-8"))
 
     def real_tasks(self) -> list[LearningTask]:
         """Return the tasks of both parts."""
