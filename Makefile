@@ -9,8 +9,8 @@ PORT ?= 4200
 LEARN_RELEASE ?= releases/learn
 LEARN_TASKS ?= 48
 LEARN_TO ?= proof
-# 1,536 scripts an arm. The published table has 3,072 and 5 seeds: LEARN="--seeds 5".
-LEARN ?= --updates 24 --batch-tasks 8 --samples 1
+# 768 scripts an arm. The published table has 3,072 and 5 seeds: LEARN="--seeds 5".
+LEARN ?= --updates 12 --batch-tasks 8 --samples 1
 LEARN_BUILD ?=
 DEMO_KINDS := table=0.3336,table_keys=0.0833,json_rows=0.0833,text_dated=0.0833,image_archive=0.0833,image_labels=0.0833,tokens_english=0.0833,image_fields=0.0833,audio_archive=0.0833
 PREFECT_API_URL ?= http://127.0.0.1:$(PORT)/api

@@ -28,11 +28,6 @@ Control = Literal[
 ]
 ControlChoice = Literal[Control, "all", "none"]
 
-GRPO_RATE = 2e-3
-"""Highest learning rate of GRPO arms, which have few updates. Chosen on the development tables with one seed and 24
-updates of 8 tasks with 8 scripts: sampled scripts closed 0.70 of the gap, with 5e-4 0.63, and with 5e-4 and three steps
-on each batch 0.64. With 1.5e-3 and three steps the policy got worse (0.25)."""
-
 _SMOKE = {"seeds": 1, "updates": 3, "batch_tasks": 4, "group": 4, "sft_steps": 120, "draws": 1, "samples": 1}
 _SMOKE_MORE = {"replicates": 1, "test_rows": 150, "tables": 3, "baseline_executions": 160, "validation_tasks": 2}
 
@@ -131,8 +126,6 @@ class ProofSettings(Frozen):
             tasks=self.batch_tasks,
             samples=self.group,
             validate_every=max(1, min(8, self.updates // 3)),
-            learning_rate=GRPO_RATE,
-            warmup=2,
         )
 
     def rejection_variants(self) -> tuple[RejectionSettings, ...]:
