@@ -1,5 +1,7 @@
 """An audit reads the store again, runs a sample, and tells drift from damage."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from sandmill.errors import IntegrityError
@@ -45,7 +47,7 @@ def test_a_sample_runs_again_and_another_week_has_another(store, monkeypatch):
     monkeypatch.setattr(auditing, "rerun_task", lambda package, record: ran.append(package.task_id) or ["it differs"])
     samples = set()
     for week in range(8):
-        monkeypatch.setattr(auditing.time, "time", lambda week=week: week * 7 * 86_400 + 1.0)
+        monkeypatch.setattr(auditing, "time", SimpleNamespace(time=lambda week=week: week * 7 * 86_400 + 1.0))
         found = audit_release(AuditRequest(release=store.root, rerun=1))
         assert found.rerun == 1
         assert found.problems == (f"task {ran[-1]}: it differs",)
