@@ -33,7 +33,7 @@ class WorkCounts:
     """Structure of each slot by its number."""
     seconds: Counter[Stage] = field(default_factory=Counter)
     yields: dict[str, Yield] = field(default_factory=dict)
-    """By structure."""
+    """Slots, tasks and work of each structure, by its name."""
     slowest: list[tuple[float, int, SlotReport]] = field(default_factory=list)
     """A heap of the slots with most seconds; of equal ones, those that were added first."""
     _added: int = 0

@@ -23,7 +23,7 @@ class ChangedFact(Frozen):
 
 
 class DifferenceFacts(Frozen):
-    """Everything that the section shows."""
+    """Figures and texts of the section on the difference of two versions."""
 
     before: str
     """Reference of the other version."""

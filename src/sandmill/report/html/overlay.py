@@ -26,13 +26,13 @@ class Comparison(Frozen):
     summary: Figure
     """A row a measure: tasks, mean difference, tasks better, worse and equal."""
     intervals: dict[str, PairedDifference]
-    """By measure."""
+    """Mean differences with their intervals, by the name of the measure."""
     tasks: Figure | None
     """A row a task. None in the public edition."""
 
 
 class OverlayFacts(Frozen):
-    """Everything that the section shows."""
+    """Figures and texts of the section on rollouts."""
 
     labels: tuple[str, ...]
     """Names of the sets, in the order of the command line."""
