@@ -27,6 +27,7 @@ from unittest.mock import patch
 
 from benchmarks.memory import family, resident_mb
 from benchmarks.repeated_release import copy_task
+from benchmarks.throughput import LIBRARY_CALLS
 from sandmill.models.base import Stage
 from sandmill.models.plan import ShardPlan, ShardRef
 from sandmill.models.release import VerifiedTask
@@ -38,14 +39,6 @@ from sandmill.store.files import Store
 from sandmill.store.release import load
 
 STORE_CALLS = ("read", "read_start", "open", "write", "create", "copy", "remove", "exists", "size", "list", "details")
-STEPS = (
-    "tasks.building.ingest",
-    "tasks.building.plan_build",
-    "tasks.building.plan_round",
-    "tasks.building.build_shard",
-    "tasks.reporting.summarize_build",
-    "tasks.publishing.publish_release",
-)
 DESIGNS = 500
 """Designs that are drawn; further tasks have them again. Drawing one takes longer than all that is measured here."""
 ROWS = 20
@@ -161,7 +154,7 @@ def build_without_prefect(request: BuildRequest, settings: RunSettings) -> str:
     """Call the library as the flow does; returns the release."""
     from tasks.building import suites
 
-    ingest, plan_build, plan_round, build_shard, summarize, publish = (_resolve(name) for name in STEPS)
+    ingest, plan_build, plan_round, build_shard, summarize, publish = (_resolve(name) for name in LIBRARY_CALLS)
     plan = plan_build(request, ingest(request.seeds))
     done: list[ShardRef] = []
     while pending := plan_round(plan, done, settings, suites()):
@@ -214,7 +207,7 @@ def measure_reading(reference: str) -> dict[str, Any]:
 @contextmanager
 def _metered(meter: Meter) -> Iterator[None]:
     patches = [patch.object(Store, name, meter.counted(name, getattr(Store, name))) for name in STORE_CALLS]
-    patches += [patch(name, meter.timed(name, _resolve(name))) for name in STEPS]
+    patches += [patch(name, meter.timed(name, _resolve(name))) for name in LIBRARY_CALLS]
     for one in patches:
         one.start()
     try:
@@ -273,7 +266,7 @@ def report(rows: Sequence[dict[str, Any]], shard_size: int) -> str:
             f"{1024 * row['database_mb'] / tasks:.1f}",
         )
         lines.append("| " + " | ".join(totals) + " |")
-    steps = [step.rpartition(".")[2] for step in STEPS]
+    steps = [step.rpartition(".")[2] for step in LIBRARY_CALLS]
     lines += ["", "CPU ms a task of each step:", "", "| tasks | " + " | ".join(steps) + " |"]
     lines.append("|---:" * (len(steps) + 1) + "|")
     for row in rows:

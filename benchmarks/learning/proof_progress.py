@@ -13,7 +13,7 @@ _SECONDS_BETWEEN_LINES = 20.0
 _LEAST_SHARE = 0.05
 """Share of all scripts that must be done before an estimate means anything."""
 SHUFFLED = "shuffled-facts"
-"""The control that scores a policy of another arm."""
+"""Name of the control that trains no policy: it scores that of the arm `gap`."""
 _CANDIDATES_SCORED = {"best-single": 1, "baselines": 6}
 """Scripts for each real task: the portfolio has three, each other baseline one."""
 

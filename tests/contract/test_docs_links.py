@@ -1,4 +1,4 @@
-"""Links between pages lead somewhere, and the index names every page."""
+"""Links between documentation pages have existing targets, and the index lists every page."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The commands of README.md and docs/ that need a release and nothing else run, page by page, in one folder."""
+"""Run the commands of README.md and docs/ that need only a release. Each page is run in the same folder."""
 
 import os
 import re

@@ -1,6 +1,6 @@
 """sandmill diff: what changed from one release to another."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,7 +18,6 @@ EXAMPLES = (
 )
 
 _ROWS = 20
-_LONGEST = 200
 
 
 def diff(
@@ -63,9 +62,11 @@ def _print(found: "ReleaseDifference", limit: int) -> None:
         _print_ids(console, title, ids, limit)
     console.print(f"= equal: {count(found.same, 'task')}, compared by {found.compared}")
     if found.facts:
+        from sandmill.store.difference import describe_fact
+
         table = plain_table("part", "fact", "A", "B")
         for one in found.facts:
-            table.add_row(one.part, shorten(one.name), _cell(one.a), _cell(one.b))
+            table.add_row(one.part, shorten(one.name), describe_fact(one.a), describe_fact(one.b))
         console.print()
         console.print(table)
 
@@ -74,13 +75,3 @@ def _print_ids(console: "Console", title: str, ids: tuple[str, ...], limit: int)
     if ids:
         more = f" ... and {len(ids) - limit} more; see --limit" if len(ids) > limit else ""
         console.print(f"{title}: {count(len(ids), 'task')}: {' '.join(ids[:limit])}{more}", soft_wrap=True)
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return "not recorded"
-    if isinstance(value, list | tuple):
-        return shorten(", ".join(map(str, value)), _LONGEST)
-    if isinstance(value, dict):
-        return shorten(",".join(f"{name}={item}" for name, item in value.items()), _LONGEST)
-    return shorten(str(value), _LONGEST)

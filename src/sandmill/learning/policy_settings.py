@@ -12,7 +12,7 @@ Method = Literal["sft", "rejection", "grpo"]
 CPU_SECONDS = 4.0
 """Processor time of one script. A script that takes longer on 50 to 200 training rows is a failed attempt."""
 WALL_FACTOR = 5
-"""Wall time of one script, as a multiple of its processor time: enough on a machine that other work shares."""
+"""Limit of a script's wall time, as a multiple of its limit of processor time. Other programs delay scripts."""
 
 
 class PolicySize(Frozen):

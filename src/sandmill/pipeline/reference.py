@@ -41,7 +41,7 @@ def run_reference(script: str, public: Mapping[str, bytes], backend: BackendName
 
 
 def describe_ending(run: RunResult) -> str:
-    """Say how a reference solution ended: its outcome, what the sandbox says of it, and the last line of its errors.
+    """Describe how a reference solution ended: outcome, message of the sandbox, and last line of its errors.
 
     Earlier lines of a traceback are left out: they name paths of this machine, and rejections are published. So are the
     warnings of a script that ran to its end.

@@ -1,17 +1,14 @@
 """Compare a release with another version for its report."""
 
-from typing import Any
-
 from sandmill.errors import shorten
 from sandmill.pipeline.task_views import read_task_views
 from sandmill.report.difference_figures import EARLIER_PRIVATE, EARLIER_PUBLIC, difference_figures
 from sandmill.report.html.difference import ChangedFact, DifferenceFacts, difference_section
 from sandmill.report.html.page import Edition, Section
 from sandmill.report.queries import View, open_queries
-from sandmill.store.difference import Changed, compare_releases
+from sandmill.store.difference import Changed, compare_releases, describe_fact
 from sandmill.store.release import Release, load
 
-_LONGEST = 200
 _PUBLIC_PARTS = {"build", "request", "libraries"}
 """Parts of a difference that the public edition shows. Counts of bands and means of difficulty may come from the
 private half."""
@@ -61,14 +58,6 @@ def _located(source: str, release: Release, earlier: Release) -> str:
 
 
 def _in_words(fact: Changed) -> ChangedFact:
-    return ChangedFact(part=fact.part, name=shorten(fact.name), before=_text(fact.a), after=_text(fact.b))
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return "not recorded"
-    if isinstance(value, list | tuple):
-        return shorten(", ".join(map(str, value)), _LONGEST)
-    if isinstance(value, dict):
-        return shorten(", ".join(f"{name}={item}" for name, item in value.items()), _LONGEST)
-    return shorten(str(value), _LONGEST)
+    return ChangedFact(
+        part=fact.part, name=shorten(fact.name), before=describe_fact(fact.a), after=describe_fact(fact.b)
+    )

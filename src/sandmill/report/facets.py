@@ -107,7 +107,7 @@ def _step(queries: Queries, plan: FacetPlan, source: str) -> float:
 
 
 def task_columns(queries: Queries, edition: Edition) -> Figure:
-    """Return a row for each task with the value of every facet, its id and its title, sorted by id."""
+    """Return one row a task: its id, its title and its value of each facet. Rows are sorted by id."""
     shown = [f"{plan.sql} AS {plan.id.replace('-', '_')}" for plan in plans_of(edition)]
     title = "trim(regexp_replace(split_part(prompt, chr(10), 1), '^#+', ''))"
     source = JOINED if edition == "private" else "public_tasks"

@@ -4,7 +4,7 @@ _MINUTE = 60.0
 
 
 def describe_pace(done: int, total: int, seconds: float) -> str:
-    """Say the rate and a linear estimate of the time that is left; nothing before the first is done."""
+    """Return the rate and an estimate of the remaining time. Before the first item is done there is no estimate."""
     if done <= 0 or seconds <= 0:
         return "no estimate yet"
     rate = f"{_MINUTE * done / seconds:.1f} a minute"

@@ -22,7 +22,7 @@ _TEXT = 800
 _CSV_BYTES = 4 << 20
 """Of a table that is read. Training tables have 20 kB."""
 _CSV_ROWS = 400
-"""Rows that profiles look at; micro tasks have 200 training rows at most."""
+"""Most rows that a column profile reads. A micro task has at most 200 training rows."""
 _TYPES = {"png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "wav": "audio/wav"}
 """Media that browsers show. Others are named."""
 

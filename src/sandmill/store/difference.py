@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sandmill.errors import IntegrityError
+from sandmill.errors import IntegrityError, shorten
 from sandmill.fingerprint import digest_of_hashes
 from sandmill.models.base import Frozen
 from sandmill.store.columns import read_columns
@@ -17,6 +17,10 @@ _MANIFEST = ("dataset", "plan_fingerprint", "secret_id", "code_version", "agent_
 _FUNNEL = "funnel.json"
 
 
+_LONGEST_FACT = 200
+"""Characters of a fact that people are shown."""
+
+
 class Changed(Frozen):
     """One fact that two releases do not have in common."""
 
@@ -26,6 +30,17 @@ class Changed(Frozen):
     a: Any = None
     """None if the first release does not record it."""
     b: Any = None
+
+
+def describe_fact(value: Any) -> str:
+    """Return one side of a changed fact in words."""
+    if value is None:
+        return "not recorded"
+    if isinstance(value, list | tuple):
+        return shorten(", ".join(map(str, value)), _LONGEST_FACT)
+    if isinstance(value, dict):
+        return shorten(", ".join(f"{name}={item}" for name, item in value.items()), _LONGEST_FACT)
+    return shorten(str(value), _LONGEST_FACT)
 
 
 class ReleaseDifference(Frozen):
