@@ -17,7 +17,7 @@ from sandmill.calibrate.measure import (
     require_trivial_loses,
     signal_check,
 )
-from sandmill.calibrate.milestones import PLACING, MilestoneRule, milestone_thresholds
+from sandmill.calibrate.milestones import PLACING, MilestoneRule, least_step, milestone_thresholds
 from sandmill.calibrate.panel import TRIVIAL, PanelRun
 from sandmill.calibrate.steadiness import ThresholdScores, require_order, resample_thresholds, steadiness
 from sandmill.errors import ItemRejected
@@ -148,11 +148,13 @@ def calibrate(
 
 def _milestones(deciding: Deciding, scores: Sequence[Mapping[str, float]], feedback: _PartOf) -> Milestones:
     """Gather the deciding runs. `scores` holds those of the final part and of the feedback part by run."""
+    entries = deciding.entries(*scores)
     return Milestones(
         gold=deciding.gold,
         margin=deciding.margin,
+        step=least_step(entries),
         feedback_oracle=feedback.ends()[1],
-        entries=deciding.entries(*scores),
+        entries=entries,
     )
 
 
@@ -168,7 +170,7 @@ def _resampled(part: _PartOf, board: Sequence[BoardEntry], found: Milestones | N
         said = [part.said[entry.solver] for entry in board]
         return resample_thresholds(part.truth, said, part.metric, part.counts)
     names = [entry.solver for entry in board if entry.tier not in PLACING]
-    ends, rule = (part.said[TRIVIAL], part.oracle), MilestoneRule.of(found.entries, found.gold)
+    ends, rule = (part.said[TRIVIAL], part.oracle), MilestoneRule.of(found.entries, found.gold, found.step)
     return resample_milestones(part.truth, part.said, ends, names, rule, part.metric, part.counts)
 
 

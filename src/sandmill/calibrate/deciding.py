@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 
 from sandmill.calibrate.board import median_rows
-from sandmill.calibrate.milestones import LEAST_FALL, Gold, MilestoneRule
+from sandmill.calibrate.distances import distance_sd, unrelated_sd
+from sandmill.calibrate.milestones import Gold, MilestoneRule
 from sandmill.calibrate.steadiness import ThresholdScores
 from sandmill.metrics import Metric
 from sandmill.metrics.base import Array, Floats
@@ -91,7 +91,7 @@ def resample_milestones(
     bars = [trivial + place * (oracle - trivial) for place in (places.gold, places.silver, places.bronze)]
     ranked = sorted(board, key=lambda name: -sign * metric.own_score(truth, predictions[name]))
     middle = np.mean([score(predictions[ranked[row - 1]]) for row in median_rows(len(ranked))], axis=0)
-    below = trivial + (places.bronze - LEAST_FALL) * (oracle - trivial)
+    below = trivial + (places.bronze - rule.fall) * (oracle - trivial)
     scores = np.array([*bars, np.minimum(middle, below)])
     return ThresholdScores(point=scores[:, 0], resampled=scores[:, 1:], counted_step=COUNTED_STEP)
 
@@ -108,20 +108,11 @@ def with_draws(
         twins: reader to the run with the same model without the stated facts.
     """
     by_name = {entry.solver: entry.shares for entry in entries}
-    usual = [entry.shares for entry in entries if entry.tier is Tier.COMPETENT]
     related = [(by_name[one], by_name[other]) for one, other in (twins or {}).items() if {one, other} <= by_name.keys()]
     found: dict[str, float | Steps] = {}
-    for name, pairs in (("pair", list(combinations(usual, 2))), ("hint", related)):
-        if deviation := distance_sd(pairs):
+    for name, deviation in (("pair", unrelated_sd(entries)), ("hint", distance_sd(related))):
+        if deviation:
             ratios = (round(step / deviation, 3) for step in steps)
             found[f"{name}_sd"] = round(deviation, 6)
             found["steps_in_sd" if name == "pair" else "steps_in_hint_sd"] = tuple(ratios)  # type: ignore[assignment]
     return measured.model_copy(update=found)
-
-
-def distance_sd(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> float:
-    """Return the standard deviation over draws of the distance of two runs, pooled over pairs; 0 for one draw."""
-    distances = np.array([np.subtract(one, other) for one, other in pairs])
-    if not distances.size or distances.shape[1] < 2:
-        return 0.0
-    return float(np.sqrt(distances.var(axis=1, ddof=1).mean()))

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from sandmill.calibrate.board import falling, middle_of
+from sandmill.calibrate.distances import unrelated_sd
 from sandmill.errors import ItemRejected
 from sandmill.metrics.base import Floats
 from sandmill.metrics.gap import gap_closed
@@ -16,12 +17,15 @@ from sandmill.models.calibration import BoardEntry, MilestoneEntry, Milestones, 
 SILVER_BELOW = 0.02
 """Share of the gap by which silver lies below the median blind ensemble, so that an equal script reaches it."""
 GOLD_ABOVE = 0.04
-"""Share of the gap by which gold lies above the best blind run where no text states a fact."""
+"""Share of the gap by which gold lies above the best blind run where no text states a fact. Where that run leaves less
+than twice as much open, gold is half-way from it to the oracle: with a fixed distance, no run could win it."""
 LEAST_MARGIN = 0.04
 """Least distance of the best reader and the best blind run, as a share of the gap: reading must pay."""
 LEAST_FALL = 0.022
 """Least distance of neighbouring milestones, as a share of the gap: a little above `LEAST_STEP`, since scores are
 rounded."""
+ROUNDING = 0.002
+"""What rounded scores may take from a distance, as a share of the gap."""
 LEAST_BRONZE = 0.05
 """Lowest place of bronze, as a share of the gap: a constant answer, at 0, must stay well below it."""
 BEST_READERS = 0.5
@@ -58,10 +62,18 @@ class MilestoneRule:
     corrections: Mapping[str, float]
     """What the average over draws adds to the share that a run closes after training on the own draw."""
     gold: Gold
+    step: float | None
+    """Least distance of neighbouring milestones, from `least_step`. None: the rule of older releases, which let
+    milestones lie nearer than the luck of a training draw moves scripts."""
 
     @classmethod
-    def of(cls, entries: Sequence[MilestoneEntry], gold: Gold) -> "MilestoneRule":
+    def of(cls, entries: Sequence[MilestoneEntry], gold: Gold, step: float | None) -> "MilestoneRule":
         """Work out the corrections.
+
+        Args:
+            entries: the deciding runs.
+            gold: how gold follows.
+            step: see `MilestoneRule.step`.
 
         Raises:
             ItemRejected: `panel_failed`, if too few runs of a kind are left.
@@ -78,7 +90,13 @@ class MilestoneRule:
             {entry.solver: entry.tier for entry in entries},
             {entry.solver: float(moved) for entry, moved in zip(entries, corrections, strict=True)},
             gold,
+            step,
         )
+
+    @property
+    def fall(self) -> float:
+        """Least distance of neighbouring milestones, as a share of the gap."""
+        return LEAST_FALL if self.step is None else self.step
 
     def places(self, shares: Mapping[str, Floats]) -> Places:
         """Place the medals.
@@ -87,16 +105,24 @@ class MilestoneRule:
             shares: gap closed by each run after training on the own draw. Arrays hold one share for each bootstrap.
         """
         centred = {name: np.asarray(shares[name]) + moved for name, moved in self.corrections.items()}
-        bronze = np.maximum(np.median(self._of(ORDINARY, centred), axis=0), LEAST_BRONZE)
-        ensembles = np.median(self._of((Tier.ENSEMBLE,), centred), axis=0)
-        silver = np.maximum(ensembles - SILVER_BELOW, bronze + LEAST_FALL)
+        gold = self._gold(centred)
+        silver = np.median(self._of((Tier.ENSEMBLE,), centred), axis=0) - SILVER_BELOW
+        bronze, lowest = np.median(self._of(ORDINARY, centred), axis=0), LEAST_BRONZE
+        if self.step is not None:
+            silver = np.minimum(silver, gold - self.step)
+            bronze = np.minimum(bronze, silver - self.step)
+            lowest = max(LEAST_BRONZE, self.step + LEAST_FALL)
+        bronze = np.maximum(bronze, lowest)
+        silver = np.maximum(silver, bronze + self.fall)
+        return Places(np.maximum(gold, silver + self.fall), silver, bronze)
+
+    def _gold(self, centred: Mapping[str, Floats]) -> Floats:
         blind = best_blind(self.tiers, centred)
         if self.gold == "margin":
-            return Places(np.maximum(blind + GOLD_ABOVE, silver + LEAST_FALL), silver, bronze)
+            return blind + (GOLD_ABOVE if self.step is None else gold_above(blind))
         readers = np.sort(self._of((Tier.READER,), centred), axis=0)
         best = readers[-int(np.ceil(BEST_READERS * len(readers))) :].mean(axis=0)
-        gold = blind + np.maximum((best - blind) / 2, LEAST_FALL)
-        return Places(np.maximum(gold, silver + LEAST_FALL), silver, bronze)
+        return np.asarray(blind + np.maximum((best - blind) / 2, LEAST_FALL))
 
     def _of(self, tiers: tuple[Tier, ...], centred: Mapping[str, Floats]) -> Floats:
         return np.array([value for name, value in centred.items() if self.tiers[name] in tiers])
@@ -109,7 +135,21 @@ def least_gold(blind: float, *, has_readers: bool) -> float:
         blind: share of the gap that this run closes.
         has_readers: whether readers may place gold.
     """
-    return blind + (LEAST_FALL if has_readers else GOLD_ABOVE)
+    return blind + (LEAST_FALL if has_readers else float(gold_above(np.asarray(blind))))
+
+
+def gold_above(blind: Floats) -> Floats:
+    """Return how far gold lies above the best blind run where no text states a fact, as a share of the gap."""
+    return np.clip((1 - blind) / 2, LEAST_FALL, GOLD_ABOVE)
+
+
+def least_step(entries: Sequence[MilestoneEntry]) -> float:
+    """Return the least distance of neighbouring milestones, as a share of the gap.
+
+    It is one standard deviation, over training draws, of the distance of two unrelated runs. Milestones that lie nearer
+    would change places with the training draw.
+    """
+    return round(max(LEAST_FALL, unrelated_sd(entries) + ROUNDING), 6)
 
 
 def distances_to_level(entries: Sequence[MilestoneEntry]) -> Floats:
@@ -178,6 +218,8 @@ def milestone_faults(found: Milestones, board: Sequence[BoardEntry]) -> list[str
             faults.append(f"{entry.solver} decides thresholds and must not be on the board")
     if len({len(entry.shares) for entry in found.entries}) > 1:
         faults.append("deciding runs were measured on different numbers of training draws")
+    elif found.step not in (None, least_step(found.entries)):
+        faults.append("the least distance of thresholds does not follow from the shares")
     elif found.gold == "readers" and (found.margin is None or not _is_margin(found)):
         faults.append("the margin of the readers does not follow from the shares, or is too small")
     return faults
@@ -206,11 +248,11 @@ def milestone_thresholds(
         DegenerateTask: if trivial and oracle score the same.
         ItemRejected: `flat_board`, unless gold, silver, bronze and median fall strictly, by at least 1e-4 each.
     """
-    rule = MilestoneRule.of(found.entries, found.gold)
+    rule = MilestoneRule.of(found.entries, found.gold, found.step)
     shares = {entry.solver: np.asarray(gap_closed(_score(entry, part), trivial, oracle)) for entry in found.entries}
     places = rule.places(shares)
     middle = middle_of([_score(one, part) for one in board if one.tier not in PLACING])
-    lowest = min(gap_closed(middle, trivial, oracle), float(places.bronze) - LEAST_FALL)
+    lowest = min(gap_closed(middle, trivial, oracle), float(places.bronze) - rule.fall)
     gold, silver, bronze, median = (
         round(trivial + float(place) * (oracle - trivial), 5)
         for place in (places.gold, places.silver, places.bronze, lowest)

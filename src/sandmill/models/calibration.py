@@ -125,9 +125,12 @@ class Milestones(Frozen):
     """The runs from which thresholds follow by the rule `milestones`."""
 
     gold: Literal["readers", "margin"]
-    """`readers`: half-way from the best blind run to the best readers. `margin`: a fixed share of the gap above it."""
+    """`readers`: half-way from the best blind run to the best readers. `margin`: a small share of the gap above it."""
     margin: float | None = None
     """Best reader less best blind run, as a share of the gap, mean of the training draws. None without readers."""
+    step: float | None = Field(default=None, gt=0)
+    """Least distance of neighbouring thresholds, as a share of the gap: one standard deviation of the distance of two
+    unrelated entries over training draws. None in older releases, whose thresholds may lie nearer."""
     feedback_oracle: float
     """Score of the oracle on the feedback part."""
     entries: tuple[MilestoneEntry, ...] = Field(min_length=1)

@@ -15,6 +15,7 @@ from sandmill.calibrate.milestones import (
     ORDINARY,
     MilestoneRule,
     least_gold,
+    least_step,
     reading_margin,
     require_margin,
     require_room,
@@ -80,7 +81,8 @@ class TrainingDraws:
     @cached_property
     def rule(self) -> MilestoneRule:
         """How thresholds follow."""
-        return MilestoneRule.of(self.deciding.on_pilot(), self.deciding.gold)
+        entries = self.deciding.on_pilot()
+        return MilestoneRule.of(entries, self.deciding.gold, least_step(entries))
 
     @cached_property
     def levels(self) -> Floats:

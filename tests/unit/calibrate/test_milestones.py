@@ -7,16 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandmill.calibrate.deciding import Deciding, distance_sd, resample_milestones, with_draws
+from sandmill.calibrate.deciding import Deciding, resample_milestones, with_draws
+from sandmill.calibrate.distances import distance_sd, unrelated_sd
 from sandmill.calibrate.measure import draw_counts, over_draws
 from sandmill.calibrate.milestones import (
     GOLD_ABOVE,
     LEAST_BRONZE,
     LEAST_FALL,
     LEAST_MARGIN,
+    ROUNDING,
     SILVER_BELOW,
     MilestoneRule,
     least_gold,
+    least_step,
     milestone_faults,
     milestone_thresholds,
     reading_margin,
@@ -32,7 +35,9 @@ from tests.milestones import BLENDS, BLIND, EVERYONE, ORDINARY, TIERS, board_of,
 
 
 def places(runs: list[MilestoneEntry], gold: str = "margin") -> tuple[float, float, float]:
-    found = MilestoneRule.of(runs, gold).places({run.solver: np.asarray(run.shares[0]) for run in runs})
+    found = MilestoneRule.of(runs, gold, least_step(runs)).places(
+        {run.solver: np.asarray(run.shares[0]) for run in runs}
+    )
     return float(found.gold), float(found.silver), float(found.bronze)
 
 
@@ -57,9 +62,47 @@ def test_a_reader_below_the_best_blind_run_leaves_gold_above_it():
 def test_milestones_keep_their_distance_where_runs_of_several_kinds_lie_together():
     level = dict.fromkeys(ORDINARY, 0.5) | dict.fromkeys(BLENDS.keys() - ORDINARY.keys(), 0.5)
     gold, silver, bronze = places(entries({**BLIND, **level}))
-    assert bronze == pytest.approx(0.5)
-    assert silver == pytest.approx(bronze + LEAST_FALL)
+    assert silver == pytest.approx(0.5 - SILVER_BELOW)
+    assert bronze == pytest.approx(silver - LEAST_FALL)
     assert gold >= silver + LEAST_FALL
+
+
+def test_lower_milestones_make_way_by_one_deviation_of_unrelated_runs():
+    moves = {name: 0.1 * (-1) ** place for place, name in enumerate(ORDINARY)}
+    runs = [
+        entry(name, share, share + moves.get(name, 0.0), share - moves.get(name, 0.0)) for name, share in BLIND.items()
+    ]
+    step = least_step(runs)
+    assert step == pytest.approx(unrelated_sd(runs) + ROUNDING, abs=1e-6)
+    assert step > 0.1
+    gold, silver, bronze = places(runs)
+    assert gold == pytest.approx(0.58 + GOLD_ABOVE)
+    assert silver == pytest.approx(gold - step)
+    assert bronze == pytest.approx(silver - step)
+    before = MilestoneRule.of(runs, "margin", None).places({run.solver: np.asarray(run.shares[0]) for run in runs})
+    assert float(before.silver) == pytest.approx(0.56 - SILVER_BELOW)
+    assert float(before.bronze) == pytest.approx(np.median(list(ORDINARY.values())))
+
+
+def test_bronze_leaves_a_step_above_a_constant_answer_and_pushes_the_others_up():
+    noisy = [
+        entry(name, 0.1, 0.1 + sign * 0.2, 0.1 - sign * 0.2) for name, sign in zip(ORDINARY, (1, -1) * 4, strict=False)
+    ]
+    runs = [*noisy, *(entry(name, 0.12, 0.12, 0.12) for name in BLENDS)]
+    gold, silver, bronze = places(runs)
+    step = least_step(runs)
+    assert bronze == pytest.approx(step + LEAST_FALL)
+    assert (silver, gold) == pytest.approx((bronze + step, bronze + 2 * step))
+
+
+def test_gold_without_facts_leaves_half_of_what_the_best_blind_run_leaves_open():
+    best = {**BLIND, "blend_c": 0.95}
+    assert places(entries(best))[0] == pytest.approx(0.975)
+    assert places(entries({**BLIND, "blend_c": 0.99}))[0] == pytest.approx(0.99 + LEAST_FALL)
+    older = MilestoneRule.of(entries(best), "margin", None).places(
+        {name: np.asarray(one) for name, one in best.items()}
+    )
+    assert float(older.gold) == pytest.approx(0.95 + GOLD_ABOVE)
 
 
 def test_bronze_is_well_above_a_constant_answer():
@@ -86,7 +129,7 @@ def test_luck_of_one_run_is_averaged_over_the_draws():
 )
 def test_too_few_runs_of_a_kind_are_refused(names: dict[str, float], gold: str):
     with pytest.raises(ItemRejected, match="panel_failed"):
-        MilestoneRule.of(entries(names), gold)
+        MilestoneRule.of(entries(names), gold, None)
 
 
 def test_the_margin_is_that_of_means_over_the_draws():
@@ -172,7 +215,7 @@ def test_resampled_places_are_those_of_the_rows_and_fall():
         name: (metric.own_score(truth, answer) - 0.5) / (metric.own_score(truth, oracle) - 0.5)
         for name, answer in said.items()
     }
-    rule = MilestoneRule.of(entries(shares, 0.1, 0.1), "margin")
+    rule = MilestoneRule.of(entries(shares, 0.1, 0.1), "margin", LEAST_FALL)
     ladder = resample_milestones(truth, said, (trivial, oracle), list(said), rule, metric, counts)
     places_here = rule.places({name: np.asarray(share) for name, share in shares.items()})
     end = metric.own_score(truth, oracle) - 0.5
@@ -194,7 +237,7 @@ def test_steps_are_measured_in_deviations_of_unrelated_and_of_related_pairs():
         resample_milestones(
             *(np.array([0, 1, 0, 1]), {name: np.array([0.1, 0.9, 0.4, 0.3]) for name in EVERYONE}),
             *((np.full(4, 0.5), np.array([0.0, 1.0, 0.0, 1.0])), list(EVERYONE)),
-            *(MilestoneRule.of(entries(EVERYONE), "margin"), get_metric("roc_auc"), np.ones((3, 4))),
+            *(MilestoneRule.of(entries(EVERYONE), "margin", LEAST_FALL), get_metric("roc_auc"), np.ones((3, 4))),
         ),
         get_metric("roc_auc"),
     )
