@@ -1,6 +1,7 @@
 """Lay out generated Python: lines of at most 100 characters, comments, lists, imports of the names that are used."""
 
 import ast
+import re
 import textwrap
 from collections.abc import Iterable
 
@@ -40,6 +41,12 @@ _STANDARD = {
     "BytesIO": "from io import BytesIO",
     "ZipFile": "from zipfile import ZipFile",
 }
+_FEW = 5
+"""Most strings or numbers of a broken list that stand on a line each; more share lines."""
+_MUCH = 20
+"""Characters in brackets that are worth a line of their own."""
+_HELD = "\x00"
+"""Stands for a space at which a line must not break."""
 _PACKAGES = {"np": "import numpy as np", "pd": "import pandas as pd"}
 
 
@@ -62,6 +69,11 @@ def number(value: float, digits: int = 4) -> str:
 def comment(text: str, indent: int = 0) -> list[str]:
     """A comment, wrapped."""
     return textwrap.wrap(text, WIDTH, initial_indent=" " * indent + "# ", subsequent_indent=" " * indent + "# ")
+
+
+def spaced(body: str) -> str:
+    """Set functions apart by two blank lines, and leave no more than two anywhere."""
+    return re.sub(r"\n{4,}", "\n\n\n", re.sub(r"\n+(?=def )", "\n\n\n", body))
 
 
 def fold(lines: Iterable[str]) -> list[str]:
@@ -88,22 +100,33 @@ def _fold(line: str) -> list[str]:
     opening, closing = pair
     indent = " " * (len(line) - len(line.lstrip()))
     items = _items(line[opening + 1 : closing])
+    if len(items) > _FEW and all(_is_plain(item) for item in items):
+        packed = textwrap.wrap(" ".join(f"{item.replace(' ', _HELD)}," for item in items), WIDTH - len(indent) - 4)
+        inner = [f"{indent}    {piece.replace(_HELD, ' ')}" for piece in packed]
+        return [line[: opening + 1], *inner, indent + line[closing:]]
     comma = "," if len(items) > 1 else ""
     inner = [f"{indent}    {item}{comma}" for item in items]
     return [line[: opening + 1], *fold(inner), indent + line[closing:]]
 
 
+def _is_plain(item: str) -> bool:
+    """Whether an item of a list is a string or a number."""
+    return item[:1] in "\"'" or item.lstrip("-")[:1].isdigit()
+
+
 def _last_pair(line: str) -> tuple[int, int] | None:
-    """Places of the last bracket pair that lies in no other and holds something."""
-    depth, opening, found = 0, 0, None
+    """Places of the last bracket pair that lies in no other and holds much, or else something."""
+    depth, opening, found, large = 0, 0, None, None
     for place, character in _outside_strings(line):
         if character in "([{":
             opening = place if depth == 0 else opening
             depth += 1
         elif character in ")]}":
             depth -= 1
-            found = (opening, place) if depth == 0 and place > opening + 1 else found
-    return found
+            if depth == 0 and place > opening + 1:
+                found = (opening, place)
+                large = found if place > opening + _MUCH else large
+    return large or found
 
 
 def _items(inner: str) -> list[str]:

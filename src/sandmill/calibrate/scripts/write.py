@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from sandmill.calibrate.scripts.decisions import decision_lines
 from sandmill.calibrate.scripts.feature_lines import feature_block
 from sandmill.calibrate.scripts.findings import Findings
-from sandmill.calibrate.scripts.layout import WIDTH, comment, fold, imports, listed, number, quoted
+from sandmill.calibrate.scripts.layout import WIDTH, comment, fold, imports, listed, number, quoted, spaced
 from sandmill.calibrate.scripts.members import Member, columns_block, feature_lists, features_of
 from sandmill.calibrate.solvers.texts import TOKEN
 from sandmill.metrics import get_metric
@@ -114,7 +114,7 @@ def submission_block(found: Findings) -> list[str]:
 
 def finish(found: Findings, approach: str, blocks: Sequence[Sequence[str]]) -> str:
     """Add the head and break long lines."""
-    body = "\n\n".join("\n".join(fold(block)).strip("\n") for block in blocks)
+    body = spaced("\n\n".join("\n".join(fold(block)).strip("\n") for block in blocks))
     return "\n".join([*_head(found, approach), *imports(body), "", body]) + "\n"
 
 

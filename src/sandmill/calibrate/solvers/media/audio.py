@@ -1,11 +1,11 @@
 """Read recordings as tables of general features of sounds, here and in scripts."""
 
-import inspect
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from sandmill.calibrate.scripts.functions import functions_source
 from sandmill.calibrate.solvers.media import audio_files
 from sandmill.calibrate.solvers.media.memo import once
 from sandmill.models.package import TaskFacts
@@ -23,9 +23,7 @@ def read(folder: Path, facts: TaskFacts) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def source(facts: TaskFacts) -> list[str]:
     """The same as lines of a script, which knows the names ID and TARGET."""
-    functions = [inspect.getsource(function) for function in (features, spectrogram, mel_bands)]
-    body = [line for text in functions for line in ("", "", *text.splitlines())]
-    return [*body, *audio_files.source(facts), *_READING.splitlines()]
+    return [*functions_source(features), *audio_files.source(facts), *_READING.splitlines()]
 
 
 def features(table: pd.DataFrame, rate: int) -> pd.DataFrame:

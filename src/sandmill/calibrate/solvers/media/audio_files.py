@@ -1,6 +1,5 @@
 """Read the recordings of a task, here and in scripts."""
 
-import inspect
 import struct
 import wave
 from pathlib import Path
@@ -9,6 +8,7 @@ from zipfile import ZipFile
 import numpy as np
 import pandas as pd
 
+from sandmill.calibrate.scripts.functions import functions_source
 from sandmill.models.package import TaskFacts
 
 _ARCHIVES = """\
@@ -36,9 +36,12 @@ def read_recordings(folder: Path, facts: TaskFacts) -> tuple[pd.DataFrame, pd.Da
 def source(facts: TaskFacts) -> list[str]:
     """The same as lines of a script, which knows the names ID and TARGET."""
     is_folder = facts.kind == "audio_pairs"
-    functions = (read_folder, samples_of_wav) if is_folder else (read_archive, samples_of_aiff)
-    body = [line for one in functions for line in ("", "", *inspect.getsource(one).splitlines())]
-    return [*body, "", "", *(_FOLDER if is_folder else _ARCHIVES).splitlines()]
+    return [
+        *functions_source(read_folder if is_folder else read_archive),
+        "",
+        "",
+        *(_FOLDER if is_folder else _ARCHIVES).splitlines(),
+    ]
 
 
 def read_archive(path: str, parts: list[str]) -> tuple[pd.DataFrame, int]:

@@ -1,13 +1,13 @@
 """Measure in recordings what the description says of them, here and in scripts."""
 
-import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from sandmill.calibrate.scripts.functions import functions_source
 from sandmill.calibrate.solvers.media import audio_files
 from sandmill.models.channels import Cue
 from sandmill.models.package import TaskFacts
@@ -35,10 +35,9 @@ def source(facts: TaskFacts, cues: Sequence[Cue]) -> list[str]:
     """The same as lines of a script, which knows the names ID and TARGET."""
     used = dict.fromkeys(cue.measure for cue in cues)
     lines = ["", "", f"FRAMES = {FRAMES}"]
-    functions: tuple[Callable[..., Any], ...] = (*_ALWAYS, *dict.fromkeys(_helped([MEASURES[name] for name in used])))
-    for function in functions:
-        lines += ["", "", *inspect.getsource(function).splitlines()]
-    lines += ["", "", "MEASURES = {", *(f'    "{name}": {MEASURES[name].__name__},' for name in used), "}"]
+    lines += functions_source(measure_all, *(MEASURES[name] for name in used))
+    table = ", ".join(f'"{name}": {MEASURES[name].__name__}' for name in used)
+    lines += ["", "", f"MEASURES = {{{table}}}"]
     lines += ["# Column, measure, band in Hz, value at 0 and at 1, the two quiet bands", "CUES = ["]
     lines += [line for cue in cues for line in _listed(cue)]
     return [*lines, "]", *audio_files.source(facts), *_READING.splitlines()]
@@ -47,14 +46,6 @@ def source(facts: TaskFacts, cues: Sequence[Cue]) -> list[str]:
 def _listed(cue: Cue) -> list[str]:
     numbers = ", ".join(f'"{value}"' if isinstance(value, str) else f"{value:g}" for value in cue.parameters)
     return [f'    ("{cue.column}", "{cue.measure}", {numbers}),']
-
-
-def _helped(functions: Sequence[Callable[..., Any]]) -> Iterator[Callable[..., Any]]:
-    """Yield functions after those that they call."""
-    for function in functions:
-        used = function.__code__.co_names
-        yield from _helped([helper for helper in _HELPERS if helper.__name__ in used])
-        yield function
 
 
 def measure_all(sounds: pd.Series, rate: int, cues: list) -> pd.DataFrame:
@@ -189,7 +180,3 @@ MEASURES: dict[str, Callable[..., Any]] = {
     "carrier": pitch, "hiss": steady, "swell": swell, "colour": colour, "clicks": clicks, "knocks": clicks,
     "repeats": repeats, "marker": marker, "closing": closing,
 }  # fmt: skip
-_ALWAYS = (measure_all, noise_around, in_band)
-"""Functions that every script needs."""
-_HELPERS = (decibels, smoothed, starts, sweep, repeats)
-"""Functions that others call."""

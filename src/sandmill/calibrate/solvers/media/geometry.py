@@ -1,12 +1,12 @@
 """Read tables with a file of atoms for each row: cells, and what can be counted and measured in any crystal."""
 
-import inspect
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from sandmill.calibrate.scripts.functions import functions_source
 from sandmill.calibrate.solvers import tables_reader
 from sandmill.calibrate.solvers.media.memo import once_a_file
 from sandmill.models.package import TaskFacts
@@ -31,8 +31,7 @@ def read(folder: Path, facts: TaskFacts) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def source(facts: TaskFacts) -> list[str]:
     """The same as lines of a script, which knows the names ID and TARGET."""
-    functions = [inspect.getsource(one) for one in (read_atoms, common_symbols, describe_crystals, describe_crystal)]
-    later = [line for text in (*functions, _READING) for line in ("", "", *text.splitlines())]
+    later = [*functions_source(common_symbols, describe_crystals), "", "", *_READING.splitlines()]
     return ["from collections import Counter", "from pathlib import Path", "", *tables_reader.source(facts), *later]
 
 

@@ -1,11 +1,11 @@
 """Measure in files of atoms what a description says of them."""
 
-import inspect
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from sandmill.calibrate.scripts.functions import functions_source
 from sandmill.calibrate.solvers import tables_reader
 from sandmill.calibrate.solvers.media.geometry import read_atoms
 from sandmill.calibrate.solvers.media.memo import once_a_file
@@ -33,12 +33,18 @@ def read(folder: Path, facts: TaskFacts, cues: tuple[Cue, ...]) -> tuple[pd.Data
 
 def source(facts: TaskFacts, cues: tuple[Cue, ...]) -> list[str]:
     """The same as lines of a script, which knows the names ID and TARGET."""
-    functions = (read_atoms, measure_crystals, measure_crystal, layers_of, circular_mean, bonds_of)
-    later = [line for one in functions for line in ("", "", *inspect.getsource(one).splitlines())]
     made = [f"    {column!r}: {needs!r}," for column, needs in _wanted(cues).items()]
     wanted = ["", "", "# Measure and elements of each column", "WANTED = {", *made, "}"]
-    lines = [line.replace("wanted: Wanted", "wanted: dict") for line in later]
-    return ["from pathlib import Path", "", *tables_reader.source(facts), *lines, *wanted, "", *_READING.splitlines()]
+    functions = functions_source(measure_crystals)
+    return [
+        "from pathlib import Path",
+        "",
+        *tables_reader.source(facts),
+        *functions,
+        *wanted,
+        "",
+        *_READING.splitlines(),
+    ]
 
 
 def _wanted(cues: tuple[Cue, ...]) -> Wanted:

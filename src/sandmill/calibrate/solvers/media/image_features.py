@@ -3,12 +3,12 @@
 # mypy: disable-error-code="no-any-return"
 # Sums of arrays are of no known type, and annotations here are part of the scripts.
 
-import inspect
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from sandmill.calibrate.scripts.functions import functions_source
 from sandmill.calibrate.solvers.media.image_files import read_pictures, reading_lines
 from sandmill.calibrate.solvers.media.memo import once
 from sandmill.models.package import TaskFacts
@@ -23,12 +23,9 @@ def read(folder: Path, facts: TaskFacts) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def source(facts: TaskFacts) -> list[str]:
     """The same as lines of a script."""
-    functions = (colour_statistics, edges_and_small, random_filters, features)
     return [
+        *functions_source(features),
         *reading_lines(facts),
-        *(line for function in functions for line in ("", "", *inspect.getsource(function).splitlines())),
-        "",
-        "",
         "made = features(train_pixels, test_pixels)",
         "train, test = pd.concat([train, made[0]], axis=1), pd.concat([test, made[1]], axis=1)",
     ]

@@ -1,8 +1,7 @@
 """Read the tables and pictures of a task, here and in scripts."""
 
-import inspect
-import os
 import re
+from collections.abc import Iterable
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,8 @@ from zipfile import ZipFile
 import numpy as np
 import pandas as pd
 
+from sandmill.calibrate.scripts.functions import functions_source
+from sandmill.calibrate.scripts.layout import quoted
 from sandmill.layouts.file_names import template
 from sandmill.layouts.media import MediaFiles
 from sandmill.models.kinds import kind_named
@@ -30,10 +31,13 @@ def read_pictures(folder: Path, facts: TaskFacts) -> tuple[Part, Part]:
             rows = pd.read_csv(folder / table, dtype=exact, keep_default_na=False, na_values=[""])
             names = [name.replace("{id}", one) for one in rows[facts.id_column]]
         else:
-            names = listed(f"{folder}/{place}")
+            names = _listed(folder / place)
             rows = named(names, _pattern(name), _columns(facts))
         wanted = [column for column in rows if is_train or column not in facts.target_columns]
-        found.append((rows[wanted], pixels(f"{folder}/{place}", names)))
+        files = (
+            unzipped(f"{folder}/{place}", names) if place.endswith(".zip") else [f"{folder}/{place}{n}" for n in names]
+        )
+        found.append((rows[wanted], pixels(files)))
     (train, train_pixels), (test, test_pixels) = found
     shown = [column for column in train if column in test or column in facts.target_columns]
     return (train[shown], train_pixels), (test, test_pixels)
@@ -45,41 +49,34 @@ def reading_lines(facts: TaskFacts) -> list[str]:
     parts = _parts(layout)
     is_named = facts.classes and not (facts.is_binary or facts.is_wide)
     types = "{ID: str, TARGET: str}" if is_named else "{ID: str}"
-    uses_names, uses_tables = (any((part[0] is None) is lacks for part in parts) for lacks in (True, False))
-    functions: list[Any] = ([listed, named] if uses_names else []) + [pixels]
-    lines = [line for one in functions for line in ("", "", *inspect.getsource(one).splitlines())]
-    lines += ["", "", 'public = sys.argv[1] if len(sys.argv) > 1 else "public"']
-    if uses_tables:
+    functions: list[Any] = [named] if any(table is None for table, *_ in parts) else []
+    functions += [unzipped] if any(place.endswith(".zip") for _, place, *_ in parts) else []
+    lines = [*functions_source(*functions, pixels), "", "", 'public = sys.argv[1] if len(sys.argv) > 1 else "public"']
+    if any(table for table, *_ in parts):
         lines.append(f'cells = {{"dtype": {types}, "keep_default_na": False, "na_values": [""]}}')
     for (table, place, name, _), part in zip(parts, ("train", "test"), strict=True):
+        path = f'f"{{public}}/{place}"'
         if table:
             before, after = name.split("{id}")
-            made = f"{before!r} + {part}[ID] + {after!r}" if before else f"{part}[ID] + {after!r}"
-            lines += [
-                f'{part} = pd.read_csv(f"{{public}}/{table}", **cells)',
-                f'{part}_pixels = pixels(f"{{public}}/{place}", {made})',
-            ]
+            names = " + ".join([*([quoted(before)] if before else []), f"{part}[ID]", quoted(after)])
+            lines.append(f'{part} = pd.read_csv(f"{{public}}/{table}", **cells)')
         else:
             columns = {key: {"label": "TARGET", "id": "ID"}[key] for key in template(name).fields}
             renamed = ", ".join(f'"{key}": {value}' for key, value in columns.items())
+            names = "names"
             lines += [
-                f'names = listed(f"{{public}}/{place}")',
+                f"names = ZipFile({path}).namelist()"
+                if place.endswith(".zip")
+                else f"names = sorted(os.listdir({path}))",
                 f'{part} = named(names, r"{_pattern(name)}", {{{renamed}}})',
-                f'{part}_pixels = pixels(f"{{public}}/{place}", names)',
             ]
+        files = f"unzipped({path}, {names})" if place.endswith(".zip") else f"[{path} + name for name in {names}]"
+        lines.append(f"{part}_pixels = pixels({files})")
     if parts[0][0] is None and not is_named:
         lines.append("train[TARGET] = train[TARGET].astype(int)")
     if layout.train_table:
         lines.append(f"train = train[[name for name in train if name in test or name in {_targets(facts)}]]")
     return lines
-
-
-def listed(place: str) -> list[str]:
-    """Names of the files in a folder or an archive."""
-    if place.endswith(".zip"):
-        with ZipFile(place) as archive:
-            return archive.namelist()
-    return sorted(os.listdir(place))  # noqa: PTH208
 
 
 def named(names: list[str], pattern: str, columns: dict[str, str]) -> pd.DataFrame:
@@ -88,17 +85,25 @@ def named(names: list[str], pattern: str, columns: dict[str, str]) -> pd.DataFra
     return pd.DataFrame(parts, dtype=object).rename(columns=columns)
 
 
-def pixels(place: str, names: list[str]) -> np.ndarray:
-    """Read pictures of a folder or an archive: (pictures, height, width, colours)."""
+def unzipped(path: str, names: Iterable[str]) -> list[BytesIO]:
+    """Read files of an archive."""
+    with ZipFile(path) as archive:
+        return [BytesIO(archive.read(name)) for name in names]
+
+
+def pixels(files: Iterable[Any]) -> np.ndarray:
+    """Read pictures as one array: (pictures, height, width, colours)."""
     from PIL import Image
 
-    files: list[BytesIO] | list[str]
-    if place.endswith(".zip"):
-        with ZipFile(place) as archive:
-            files = [BytesIO(archive.read(name)) for name in names]
-    else:
-        files = [f"{place}{name}" for name in names]
     return np.stack([np.asarray(Image.open(file).convert("RGB"), dtype=np.float32) for file in files])
+
+
+def _listed(place: Path) -> list[str]:
+    """Names of the files in a folder or an archive."""
+    if place.suffix == ".zip":
+        with ZipFile(place) as archive:
+            return archive.namelist()
+    return sorted(file.name for file in place.iterdir())
 
 
 def _parts(layout: MediaFiles) -> list[tuple[str | None, str, str, bool]]:

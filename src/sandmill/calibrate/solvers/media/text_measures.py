@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from sandmill.calibrate.solvers.media.texts import files_source, functions_source, read_files
+from sandmill.calibrate.scripts.functions import functions_source
+from sandmill.calibrate.solvers.media.texts import files_source, read_files
 from sandmill.models.channels import Cue
 from sandmill.models.package import TaskFacts
 
@@ -29,7 +30,9 @@ def source(facts: TaskFacts, cues: tuple[Cue, ...]) -> list[str]:
         *files_source(facts),
         *known,
         "]",
-        *functions_source(measure_texts, count_words),
+        *functions_source(measure_texts),
+        "",
+        "",
         "train, test = (measure_texts(table, ID, CUES) for table in (train, test))",
     ]
 

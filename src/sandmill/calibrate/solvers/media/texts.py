@@ -1,6 +1,5 @@
 """Read files of texts as tables of numbers that know nothing of a task, here and in scripts."""
 
-import inspect
 import json
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import numpy as np
 import pandas as pd
 from sklearn.feature_extraction.text import CountVectorizer
 
+from sandmill.calibrate.scripts.functions import functions_source
 from sandmill.calibrate.solvers import tables_reader
 from sandmill.models.package import TaskFacts
 
@@ -26,8 +26,13 @@ def read(folder: Path, facts: TaskFacts) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def source(facts: TaskFacts) -> list[str]:
     """The same as lines of a script, which knows the names ID and TARGET."""
-    functions = (expand_texts, directions_of, count_letter_groups, count_marks)
-    return [*files_source(facts), *functions_source(*functions), "train, test = expand_texts(train, test, ID)"]
+    return [
+        *files_source(facts),
+        *functions_source(expand_texts),
+        "",
+        "",
+        "train, test = expand_texts(train, test, ID)",
+    ]
 
 
 def read_files(folder: Path, facts: TaskFacts) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -44,14 +49,8 @@ def files_source(facts: TaskFacts) -> list[str]:
     """The same as lines of a script."""
     train, _ = tables_reader.files(facts)
     if train.endswith(".json"):
-        return [*functions_source(read_objects), *_JSON_READING.splitlines()]
+        return [*functions_source(read_objects), "", "", *_JSON_READING.splitlines()]
     return tables_reader.source(facts)
-
-
-def functions_source(*functions: object) -> list[str]:
-    """Functions of this library as lines of a script."""
-    texts = [inspect.getsource(function) for function in functions]  # type: ignore[arg-type]
-    return [line for text in texts for line in ("", "", *text.splitlines())] + ["", ""]
 
 
 def read_objects(path: str) -> pd.DataFrame:

@@ -26,7 +26,7 @@ SIGHTS: Mapping[str, Sight] = {
         BORDERS[0],
     ),
     "size": number("area", "object", 75.0, (0.0818, 0.339), "size of the object", INNER),
-    "height": number("down", "object", 75.0, (0.678, 0.539), "how high the object stands in the picture", INNER),
+    "height": number("down", "object", 75.0, (0.748, 0.379), "how high the object stands in the picture", INNER),
     "across": number("across", "object", 75.0, (0.313, 0.683), "place of the object from left to right", INNER),
     "width": number("aspect", "object", 75.0, (-0.6, 0.57), "width of the object divided by its height", INNER),
     "glow": number("inside", "green_part", 75.0, (31.2, 80.5), "brightness of the object", INNER),

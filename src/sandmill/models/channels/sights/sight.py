@@ -17,7 +17,7 @@ class Sight(Frozen):
     levels: int = 0
     """Levels of the category that it shows; 0 for a number."""
     measure: str
-    """Function of `sandmill.calibrate.solvers.media.image_measures`."""
+    """What `sandmill.calibrate.solvers.media.image_measures` computes."""
     colour: str = "grey"
     """Colour index that the measure reads, such as how green a pixel is."""
     cut: float = 0.0
@@ -43,14 +43,12 @@ class Sight(Frozen):
             text=f"{self.text}; {turned}" if is_turned else self.text,
         )
 
-    def reading(self, *, is_turned: bool) -> tuple[str | float, ...]:
-        """Return what a measure needs: colour, cut, both ends of the scale, number of boxes, boxes, limits, colours."""
-        edges = (round(edge, 4) for box in self.boxes for edge in box)
-        ends = self.ends[::-1] if is_turned else self.ends
+    def scale(self, *, is_turned: bool) -> tuple[float, float]:
+        """Return the readings where the column is 0 and where it is 1."""
         if self.levels:
             # A category whose order is turned is read from its last level.
-            ends = (self.levels - 1.0, self.levels - 2.0) if is_turned else (0.0, 1.0)
-        return (self.colour, self.cut, *ends, len(self.boxes), *edges, *self.cuts, *self.colours)
+            return (self.levels - 1.0, self.levels - 2.0) if is_turned else (0.0, 1.0)
+        return self.ends[::-1] if is_turned else self.ends
 
 
 def number(measure: str, colour: str, cut: float, ends: tuple[float, float], text: str, *boxes: Box) -> Sight:
