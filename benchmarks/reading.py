@@ -14,7 +14,7 @@ from benchmarks.first_tries import SECRET
 from sandmill.metrics.gap import gap_closed
 from sandmill.metrics.medals import medal_of
 from sandmill.models.calibration import Calibration, Tier
-from sandmill.models.hints import Form
+from sandmill.models.hints import Form, SameUnits
 from sandmill.models.plan import Slot
 from sandmill.models.reports import Medal
 from sandmill.models.request import BuildRequest
@@ -82,7 +82,7 @@ def traits_of(spec: TaskSpec) -> tuple[str, ...]:
     """Name the kinds of facts that a design states and uses."""
     facts = [hint.fact for hint in spec.hints if hint.matters]
     found = {fact.motif.motif if isinstance(fact, Form) else fact.fact for fact in facts}
-    return tuple(sorted(found)) if any(isinstance(fact, Form) for fact in facts) else (NO_HINT,)
+    return tuple(sorted(found)) if any(isinstance(fact, Form | SameUnits) for fact in facts) else (NO_HINT,)
 
 
 def finals_of(measured: Calibration) -> dict[str, float]:

@@ -18,7 +18,7 @@ from sandmill.models.kinds import kind_named
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.package import TaskFacts
 
-_STATED = (motifs.Formula, motifs.Conditional, motifs.NormDistance, motifs.CodeValue, motifs.Aggregate)
+_STATED = (motifs.Formula, motifs.Conditional, motifs.NormDistance, motifs.CodeValue, motifs.Aggregate, motifs.Distance)
 _DIGITS = 8
 """Significant digits of the numbers of a form."""
 
@@ -118,7 +118,7 @@ class _Forms:
                 yield f"{_made(left, 'times', right)} = ({self._score(left)}) * ({self._score(right)})"
             case motifs.Bottleneck(left=left, right=right):
                 yield f"{_made('least_of', left, right)} = np.minimum({self._score(left)}, {self._score(right)})"
-            case motifs.CrossedLookup(left=left, right=right):
+            case motifs.CrossedLookup(left=left, right=right) | motifs.KnownUnit(left=left, right=right):
                 yield f'{_made(left, "and", right)} = {_text(left)} + " and " + {_text(right)}'
             case motifs.VaryingSlope(column=name, by=by):
                 yield from self._slopes(name, by)

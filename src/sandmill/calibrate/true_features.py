@@ -13,6 +13,7 @@ from sandmill.models.mechanism import Mechanism
 from sandmill.models.motifs import (
     CrossedLookup,
     Drift,
+    KnownUnit,
     LocalRule,
     Lookup,
     Motif,
@@ -61,7 +62,7 @@ def motif_features(motif: Motif, mechanism: Mechanism, cells: Mapping[str, Float
             return np.zeros((len(cells[name]), 0))
         case Lookup(column=name):
             made = level_flags_of(columns[name], cells[name])
-        case CrossedLookup(left=left, right=right):
+        case CrossedLookup(left=left, right=right) | KnownUnit(left=left, right=right):
             made = crossed(level_flags_of(columns[left], cells[left]), level_flags_of(columns[right], cells[right]))
         case VaryingSlope(column=name, by=by):
             made = slopes_of(columns, name, by, cells)
@@ -104,7 +105,7 @@ def crossed(left: Floats, right: Floats) -> Floats:
 
 def is_in_levels(motif: Motif) -> bool:
     """Whether a motif's features are one for each level, pair or period, so that few rows speak for each."""
-    return isinstance(motif, Lookup | CrossedLookup | VaryingSlope | LocalRule | Drift)
+    return isinstance(motif, Lookup | CrossedLookup | KnownUnit | VaryingSlope | LocalRule | Drift)
 
 
 def centred(train: Floats, test: Floats, *, scale: bool) -> Block:

@@ -1,13 +1,16 @@
 """How the rule uses a stated quantity: as it is, above a limit, or by its distance from a norm."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 import numpy as np
 
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.rule import evaluate_motif
 from sandmill.models.columns import Column
-from sandmill.models.motifs import Formula
+from sandmill.models.motifs import Distance, Formula
+
+Measured = TypeVar("Measured", Formula, Distance)
 
 _SHAPES = (0.1, 0.45, 0.45)
 """Chances of the three uses. A plain quotient is a sum of logarithms, which a blind linear model finds as well."""
@@ -51,16 +54,32 @@ def draw_shape(
     Returns:
         The formula with a limit or a norm, and the sentence that states it, empty for the plain form.
     """
+    return draw_use(name, formula, lambda: np.exp(evaluate_motif(formula, columns, cells)), rng)
+
+
+def draw_use(
+    name: str, plain: Measured, values_of: Callable[[], Floats], rng: np.random.Generator
+) -> tuple[Measured, str]:
+    """Draw how the rule uses a quantity, which is positive.
+
+    Args:
+        name: of the quantity.
+        plain: the form without a limit or a norm.
+        values_of: returns a draw of the quantity.
+        rng: for the draws.
+
+    Returns:
+        The form with a limit or a norm, and the sentence that states it, empty for the plain form.
+    """
     shape = int(rng.choice(len(_SHAPES), p=_SHAPES))
     if shape == 0:
-        return formula, ""
-    values = np.exp(evaluate_motif(formula, columns, cells))
+        return plain, ""
     low, high = _CUT_RANGE if shape == 1 else _NORM_RANGE
-    number = float(f"{np.quantile(values, rng.uniform(low, high)):.{_DIGITS}g}")
+    number = float(f"{np.quantile(values_of(), rng.uniform(low, high)):.{_DIGITS}g}")
     texts = _ABOVE if shape == 1 else _NORM
     words = {"name": name.replace("_", " "), "number": _written(number)}
     said = texts[int(rng.integers(len(texts)))].format(**words)
-    return formula.model_copy(update={"above" if shape == 1 else "norm": number}), said
+    return plain.model_copy(update={"above" if shape == 1 else "norm": number}), said
 
 
 def _written(number: float) -> str:

@@ -16,10 +16,11 @@ from sandmill.design.conditions import Conditions, choose_conditions, media_cond
 from sandmill.design.dependence import limits_of
 from sandmill.design.draft_rule import orient, rule_of
 from sandmill.design.faults import Severity, choose_faults
-from sandmill.design.hints import HintPlan, add_spare, choose_hints, draw_asides
+from sandmill.design.hints import HintPlan, add_spare, choose_hints, draw_asides, has_hints
 from sandmill.design.lexicon import load_domains
 from sandmill.design.media.choice import medium_of
 from sandmill.design.media.told import with_told_forms
+from sandmill.design.own_columns import OwnColumns, draw_own_columns
 from sandmill.design.prior_graph import Priors, draw_priors, orient_terms, prior_of, spread_for, with_noise
 from sandmill.design.rule import assign_weights, choose_rule, variance_shares
 from sandmill.design.standardize import standardize
@@ -113,6 +114,10 @@ class _Setting:
     knows: Knowledge
     """What the domain knows, as far as the design uses it."""
     prior: TargetPrior | None
+    may_tell: bool
+    """Whether texts may state facts."""
+    own: OwnColumns
+    """Fact that brings columns of its own."""
 
     @property
     def hidden(self) -> float:
@@ -144,20 +149,25 @@ def _settle(slot: Slot, streams: Streams, kind: Kind, knobs: Knobs) -> _Setting:
         if medium
         else choose_conditions(structure, streams, draft.faults if draft else None)
     )
+    # What only texts state is out of reach of the models that decide difficulty, so easy tasks state nothing.
+    knowing = bool(domain.knows.targets or (medium and kind.medals == "milestones"))
+    may_tell = knowing and not draft and slot.band is not Band.EASY
+    own = draw_own_columns(domain, conditions.split, streams) if may_tell and has_hints(streams) else OwnColumns()
+    domain = own.added_to(domain)
     vocabulary = choose_vocabulary(domain, conditions, streams)
     draws = streams.generator("target")
     target = choose_target(structure, domain.targets, knobs.signal, draws, kind.classes, kind.labels, kind.grades)
     knows = Knowledge() if draft and not medium else domain.knows
     prior = prior_of(knows.targets, target.link, target.name)
-    return _Setting(slot, streams, kind, knobs, medium, domain, conditions, vocabulary, target, knows, prior)
+    return _Setting(
+        slot, streams, kind, knobs, medium, domain, conditions, vocabulary, target, knows, prior, may_tell, own
+    )
 
 
 def _choose_rule(setting: _Setting) -> _Ruled:
     """Choose what texts tell, the motifs of the rule, and its columns."""
     slot, streams, medium, vocabulary = setting.slot, setting.streams, setting.medium, setting.vocabulary
-    # What only texts state is out of reach of the models that decide difficulty, so easy tasks state nothing.
-    may_tell = not slot.draft and (setting.knows.targets or (medium and setting.kind.medals == "milestones"))
-    plan = choose_hints(vocabulary, streams) if may_tell and slot.band is not Band.EASY else HintPlan()
+    plan = choose_hints(vocabulary, streams, setting.own) if setting.may_tell else HintPlan()
     priors = Priors()
     if setting.prior:
         priors = draw_priors(setting.prior, vocabulary, plan.told_columns, streams.generator("priors"))

@@ -7,20 +7,33 @@ from typing import TypeAlias
 import numpy as np
 
 from sandmill.design.child_hints import draw_child
+from sandmill.design.own_columns import OwnColumns, OwnFact, columns_of_place
 from sandmill.design.vocabulary import Vocabulary
 from sandmill.models.children import ChildTable
 from sandmill.models.domain import NumericWord
 from sandmill.models.hints import Hint
-from sandmill.models.knowledge import CodeTableWord, ConditionWord, ConversionWord, FormulaWord, Knowledge, NormWord
+from sandmill.models.knowledge import (
+    CodeTableWord,
+    ConditionWord,
+    ConversionWord,
+    DistanceWord,
+    FormulaWord,
+    Knowledge,
+    NormWord,
+    SameUnitsWord,
+)
 from sandmill.rng import Streams
 
-Told: TypeAlias = FormulaWord | ConditionWord | NormWord | CodeTableWord
+NO_OWN = OwnColumns()
+Listed: TypeAlias = FormulaWord | ConditionWord | NormWord | CodeTableWord
+"""Forms over columns that the domain has in any case."""
+Told: TypeAlias = Listed | OwnFact
 
 CHANCE_OF_HINTS = 0.85
 """Chance that a design of a domain with knowledge states forms of its rule."""
 _COUNTS = (0.3, 0.45, 0.25)
 """Chances of one, two and three told forms at hardness 1. Easier designs take the first of them."""
-_PAYS: dict[type[Told], float] = {FormulaWord: 0.29, ConditionWord: 0.25, CodeTableWord: 0.19, NormWord: 0.16}
+_PAYS: dict[type[Listed], float] = {FormulaWord: 0.29, ConditionWord: 0.25, CodeTableWord: 0.19, NormWord: 0.16}
 """Weights with which kinds of forms are drawn: the lead over blind solvers that a unit of signal in them gives."""
 _CHANCE_OF_CHILD = 0.35
 """Chance that a design with hints has a child table, whose summaries are its first told forms."""
@@ -76,26 +89,42 @@ def columns_told(word: Told) -> tuple[str, ...]:
             names = [column, by]
         case CodeTableWord(column=column):
             names = [column]
+        case SameUnitsWord(place=place, number=number):
+            names = [place.name, number.name]
+        case DistanceWord(start=start, end=end):
+            names = [*columns_of_place(start), *columns_of_place(end)]
     return tuple(dict.fromkeys(names))
 
 
-def choose_hints(vocabulary: Vocabulary, streams: Streams) -> HintPlan:
-    """Draw one to three told forms over different columns; none in some designs."""
+def has_hints(streams: Streams) -> bool:
+    """Draw whether a design states facts, as `choose_hints` does."""
+    return bool(streams.generator("hints").random() < CHANCE_OF_HINTS)
+
+
+def choose_hints(vocabulary: Vocabulary, streams: Streams, own: OwnColumns = NO_OWN) -> HintPlan:
+    """Draw one to three told forms over different columns; none in some designs.
+
+    Args:
+        vocabulary: columns of the domain.
+        streams: streams of the slot.
+        own: fact whose columns were added to the domain. If the rule uses it, it is the first told form.
+    """
     rng = streams.generator("hints")
-    has_hints, count = rng.random() < CHANCE_OF_HINTS, 1 + int(rng.choice(len(_COUNTS), p=_COUNTS))
-    if not has_hints:
+    states, count = rng.random() < CHANCE_OF_HINTS, 1 + int(rng.choice(len(_COUNTS), p=_COUNTS))
+    if not states:
         return HintPlan()
     with_events = draw_child(vocabulary.domain, streams) if rng.random() < _CHANCE_OF_CHILD else None
     child, summaries = with_events or (None, ())
-    told: list[Told | Hint] = [hint for hint in summaries if hint.matters]
-    taken: set[str] = set()
+    told: list[Told | Hint] = [*own.told, *(hint for hint in summaries if hint.matters)]
+    taken = {name for word in own.told for name in columns_told(word)}
     for word in _useful(vocabulary, rng):
         columns = set(columns_told(word))
         alone = not any(type(word) is type(other) for other in told)
         if len(told) < count and alone and not columns & taken and _leaves_room(vocabulary, taken | columns):
             told.append(word)
             taken |= columns
-    return HintPlan(told=tuple(told), spare=tuple(hint for hint in summaries if not hint.matters), child=child)
+    spare = (*own.spare, *(hint for hint in summaries if not hint.matters))
+    return HintPlan(told=tuple(told), spare=spare, child=child)
 
 
 def add_spare(plan: HintPlan, used: Collection[str], vocabulary: Vocabulary, streams: Streams) -> HintPlan:
@@ -133,7 +162,7 @@ def draw_asides(knows: Knowledge, streams: Streams) -> tuple[str, ...]:
     return tuple(knows.asides[place] for place in order[:count])
 
 
-def _useful(vocabulary: Vocabulary, rng: np.random.Generator) -> Iterator[Told]:
+def _useful(vocabulary: Vocabulary, rng: np.random.Generator) -> Iterator[Listed]:
     """Yield forms in random order, kinds that pay more for reading first more often."""
     levels = {word.name: len(word.levels) for word in (*vocabulary.categorical, *vocabulary.high_cardinality)}
     words = list(_offered(vocabulary))
@@ -148,10 +177,10 @@ def _useful(vocabulary: Vocabulary, rng: np.random.Generator) -> Iterator[Told]:
                 yield word
 
 
-def _offered(vocabulary: Vocabulary) -> Iterator[Told]:
+def _offered(vocabulary: Vocabulary) -> Iterator[Listed]:
     """Yield the forms of the domain whose columns a design can have."""
     knows, names = vocabulary.domain.knows, {word.name for word in vocabulary.words}
-    words: tuple[Told, ...] = (*knows.formulas, *knows.conditions, *knows.norms, *knows.code_tables)
+    words: tuple[Listed, ...] = (*knows.formulas, *knows.conditions, *knows.norms, *knows.code_tables)
     for word in words:
         if names.issuperset(columns_told(word)):
             yield word

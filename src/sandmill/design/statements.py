@@ -5,13 +5,23 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy.special import ndtr
 
-from sandmill.design.formula_shapes import draw_shape
+from sandmill.design.formula_shapes import draw_shape, draw_use
 from sandmill.design.hints import HintPlan, Told, columns_told
+from sandmill.design.own_columns import columns_of_place
 from sandmill.mechanism import draw_cells
 from sandmill.mechanism.columns import Floats
+from sandmill.mechanism.rule import great_circle_km
 from sandmill.models.columns import Categorical, Column
-from sandmill.models.hints import DATA_DICTIONARY, Form, Hint
-from sandmill.models.knowledge import CodeTableWord, ConditionWord, FormulaWord, NormWord, When
+from sandmill.models.hints import DATA_DICTIONARY, Form, Hint, SameUnits
+from sandmill.models.knowledge import (
+    CodeTableWord,
+    ConditionWord,
+    DistanceWord,
+    FormulaWord,
+    NormWord,
+    SameUnitsWord,
+    When,
+)
 from sandmill.models.links import BinaryLink
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.motifs import (
@@ -19,7 +29,9 @@ from sandmill.models.motifs import (
     Condition,
     Conditional,
     Curve,
+    Distance,
     Formula,
+    KnownUnit,
     Motif,
     NormDistance,
     Term,
@@ -49,7 +61,8 @@ def state_forms(
         [word if isinstance(word, Hint) else state_hint(word, columns, streams, matters=matters) for word in words]
         for words, matters in ((plan.told, True), (plan.spare, False))
     )
-    return (*told, *spare), tuple(hint.fact.motif for hint in told if isinstance(hint.fact, Form))
+    motifs = (_motif(hint, columns, streams) for hint in told)
+    return (*told, *spare), tuple(motif for motif in motifs if motif is not None)
 
 
 def state_hint(word: Told, columns: Mapping[str, Column], streams: Streams, *, matters: bool) -> Hint:
@@ -59,6 +72,11 @@ def state_hint(word: Told, columns: Mapping[str, Column], streams: Streams, *, m
     """
     rng = streams.generator(f"statement {word.attribute if isinstance(word, CodeTableWord) else word.name}")
     match word:
+        case SameUnitsWord():
+            units = SameUnits(name=word.name, columns=(word.place.name, word.number.name))
+            return Hint(fact=units, text=_pick(word.texts, rng), matters=matters)
+        case DistanceWord():
+            return _distance(word, columns, streams, rng, matters=matters)
         case FormulaWord():
             return _formula(word, columns, streams, rng, matters=matters)
         case ConditionWord():
@@ -84,6 +102,35 @@ def _formula(
     formula, use = draw_shape(word.name, Formula(top=word.top, bottom=word.bottom), columns, cells, rng)
     text = f"{defined} {use}" if use else defined
     return Hint(fact=Form(name=word.name, motif=formula), text=text, matters=matters)
+
+
+def _distance(
+    word: DistanceWord, columns: Mapping[str, Column], streams: Streams, rng: np.random.Generator, *, matters: bool
+) -> Hint:
+    """State a distance, and usually a limit or a norm of it."""
+    plain = Distance(start=columns_of_place(word.start), end=columns_of_place(word.end))
+    cells = _draw_cells(columns_told(word), columns, streams.child(f"rows {word.name}"))
+    defined = _pick(word.texts, rng)
+    motif, use = draw_use(
+        word.name, plain, lambda: great_circle_km(*(cells[name] for name in (*plain.start, *plain.end))), rng
+    )
+    text = f"{defined} {use}" if use else defined
+    return Hint(fact=Form(name=word.name, motif=motif), text=text, matters=matters)
+
+
+def _motif(hint: Hint, columns: Mapping[str, Column], streams: Streams) -> Motif | None:
+    """Return what the rule uses of a fact: its form, or levels of its units, which no text states."""
+    match hint.fact:
+        case Form(motif=motif):
+            return motif
+        case SameUnits(name=name, columns=(place, number)):
+            laws = [columns[part].distribution for part in (place, number)]
+            sizes = [len(law.levels) if isinstance(law, Categorical) else 0 for law in laws]
+            drawn = streams.generator(f"levels of units {name}").normal(size=sizes)
+            effects = tuple(tuple(round(float(level), 4) for level in row) for row in drawn)
+            return KnownUnit(left=place, right=number, effects=effects)
+        case _:
+            return None
 
 
 def _condition(

@@ -15,6 +15,10 @@ SUBGROUP = "<subgroup>"
 """Key of the hidden membership (0 or 1) in dictionaries of cells by column. No column can have this name."""
 UNIT_EFFECT = "<unit effect>"
 """Key of the hidden effect of a row's unit in the same dictionaries."""
+EARTH_KM = 6371.0
+"""Mean radius of the earth."""
+LEAST_KM = 0.01
+"""Places that are nearer to each other count as this far apart where a logarithm is taken."""
 HIDDEN = (SUBGROUP, UNIT_EFFECT)
 
 
@@ -47,7 +51,10 @@ def evaluate_motif(motif: motifs.Motif, columns: Mapping[str, Column], values: M
             return np.minimum(score(left), score(right))
         case motifs.Lookup(column=name, effects=effects):
             return np.asarray(effects, dtype=np.float64)[_codes(values[name])]
-        case motifs.CrossedLookup(left=left, right=right, effects=table):
+        case (
+            motifs.CrossedLookup(left=left, right=right, effects=table)
+            | motifs.KnownUnit(left=left, right=right, effects=table)
+        ):
             return np.asarray(table, dtype=np.float64)[_codes(values[left]), _codes(values[right])]
         case motifs.VaryingSlope(column=name, by=by, slopes=slopes):
             return np.asarray(slopes, dtype=np.float64)[_codes(values[by])] * score(name)
@@ -70,6 +77,8 @@ def evaluate_motif(motif: motifs.Motif, columns: Mapping[str, Column], values: M
             return np.asarray(published, dtype=np.float64)[_codes(values[name])]
         case motifs.Aggregate():
             return values[motif.key]
+        case motifs.Distance():
+            return _distance(motif, values)
 
 
 def evaluate_term(term: motifs.Term, columns: Mapping[str, Column], values: Mapping[str, Floats]) -> Floats:
@@ -95,6 +104,23 @@ def _formula(motif: motifs.Formula, values: Mapping[str, Floats]) -> Floats:
     if motif.above is not None:
         return np.asarray(log > np.log(motif.above), dtype=np.float64)
     return log if motif.norm is None else np.abs(log - np.log(motif.norm))
+
+
+def _distance(motif: motifs.Distance, values: Mapping[str, Floats]) -> Floats:
+    kilometres = great_circle_km(*(values[name] for name in (*motif.start, *motif.end)))
+    if motif.above is not None:
+        return np.asarray(kilometres > motif.above, dtype=np.float64)
+    if motif.norm is None:
+        return np.log1p(kilometres)
+    return np.abs(np.log(np.maximum(kilometres, LEAST_KM)) - np.log(motif.norm))
+
+
+def great_circle_km(latitude: Floats, longitude: Floats, other_latitude: Floats, other_longitude: Floats) -> Floats:
+    """Return distances on a sphere as large as the earth by the haversine formula, between places in degrees."""
+    north, east = np.radians(other_latitude - latitude) / 2, np.radians(other_longitude - longitude) / 2
+    part = np.sin(north) ** 2
+    part = part + np.cos(np.radians(latitude)) * np.cos(np.radians(other_latitude)) * np.sin(east) ** 2
+    return np.asarray(2 * EARTH_KM * np.arcsin(np.sqrt(np.minimum(part, 1.0))))
 
 
 def _log_product(factors: Sequence[tuple[str, ...]], values: Mapping[str, Floats]) -> Floats:

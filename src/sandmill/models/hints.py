@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from sandmill.models.base import Frozen
-from sandmill.models.motifs import Aggregate, CodeValue, Conditional, Formula, NormDistance
+from sandmill.models.motifs import Aggregate, CodeValue, Conditional, Distance, Formula, NormDistance
 
 DATA_DICTIONARY = "data_dictionary.md"
 """Public file with code tables, units and sentinels, in tasks that have any."""
@@ -17,7 +17,7 @@ class Form(Frozen):
     fact: Literal["form"] = "form"
     name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     """What the text calls it, as a name for a column, such as `body_mass_index`."""
-    motif: Formula | Conditional | NormDistance | CodeValue | Aggregate = Field(discriminator="motif")
+    motif: Formula | Conditional | NormDistance | CodeValue | Aggregate | Distance = Field(discriminator="motif")
 
 
 class Sentinel(Frozen):
@@ -53,7 +53,17 @@ class InText(Frozen):
     """Words of a category, in the order of its codes; empty for a number."""
 
 
-Fact = Annotated[Form | Sentinel | Units | InText, Field(discriminator="fact")]
+class SameUnits(Frozen):
+    """Units that have rows in training and in test, each named by two columns together."""
+
+    fact: Literal["same_units"] = "same_units"
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    """What a unit is called, as a name for a column."""
+    columns: tuple[str, str]
+    """Categorical columns of which every pair of levels is another unit."""
+
+
+Fact = Annotated[Form | Sentinel | Units | InText | SameUnits, Field(discriminator="fact")]
 
 
 class Hint(Frozen):

@@ -112,6 +112,49 @@ class CodeTableWord(Frozen):
     decimals: int = Field(ge=0, le=4)
 
 
+class UnitPartWord(Frozen):
+    """A categorical column that only designs with a `SameUnitsWord` have."""
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    meaning: str
+    levels: tuple[str, ...] = Field(min_length=4, max_length=8)
+
+
+class SameUnitsWord(Frozen):
+    """Units that are numbered anew in every place, so that two columns together name one of them."""
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    """As a name for a column, such as `till`."""
+    place: UnitPartWord
+    number: UnitPartWord
+    texts: Texts = Field(min_length=2)
+    """Sentences that name both columns in backticks and say that the units are the same in both files."""
+
+
+class PlaceWord(Frozen):
+    """A place on the map, in two columns that only designs with a `DistanceWord` have."""
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    """Beginning of the columns' names, which end in `_lat` and `_lon`."""
+    of: str
+    """Whose latitude and longitude the columns hold, such as `the shop`."""
+    latitude: float = Field(ge=1, le=75)
+    longitude: float = Field(ge=1, le=175)
+    spread_km: float = Field(gt=0.1, le=500)
+    """Standard deviation to the north and to the east."""
+
+
+class DistanceWord(Frozen):
+    """A distance as the crow flies between two places of a row."""
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    """As a name for a column, such as `flight_line_km`."""
+    start: PlaceWord
+    end: PlaceWord
+    texts: Texts = Field(min_length=2)
+    """Sentences that define it in words, with all four columns in backticks."""
+
+
 class UnitWordChoice(Frozen):
     """A unit of a quantity: written = factor * value in the column's own unit + offset."""
 
@@ -202,6 +245,8 @@ class Knowledge(Frozen):
     norms: tuple[NormWord, ...] = ()
     code_tables: tuple[CodeTableWord, ...] = ()
     conversions: tuple[ConversionWord, ...] = ()
+    same_units: tuple[SameUnitsWord, ...] = ()
+    distances: tuple[DistanceWord, ...] = ()
     child: ChildWord | None = None
     notes: NotesWord | None = None
 

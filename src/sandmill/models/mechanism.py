@@ -7,7 +7,7 @@ from sandmill.models.base import Frozen
 from sandmill.models.children import ChildTable
 from sandmill.models.columns import Categorical, Column, Date, Identity, LogNormal, Unit
 from sandmill.models.links import Link, RenderedLink, class_names, output_count
-from sandmill.models.motifs import Aggregate, CodeValue, Drift, LocalRule, Term, UnitEffect, columns_of
+from sandmill.models.motifs import Aggregate, CodeValue, Drift, KnownUnit, LocalRule, Term, UnitEffect, columns_of
 
 
 class Subgroup(Frozen):
@@ -100,12 +100,14 @@ class Mechanism(Frozen):
     def _misplaced_kinds(self) -> list[str]:
         """List references to columns of the wrong kind."""
         by_name = self.column_by_name
+        units = [term.motif for term in self.terms if isinstance(term.motif, KnownUnit)]
         wanted: list[tuple[str, type[Frozen]]] = [
             *((column.trend.by, Date) for column in self.columns if column.trend),
             *((column.unit, Unit) for column in self.columns if column.unit),
             *((term.motif.column, Date) for term in self.terms if isinstance(term.motif, Drift)),
             *((term.motif.column, Unit) for term in self.terms if isinstance(term.motif, UnitEffect)),
             *((term.motif.column, Categorical) for term in self.terms if isinstance(term.motif, CodeValue)),
+            *((name, Categorical) for motif in units for name in columns_of(motif)),
             *((column.conversion.by, Categorical) for column in self.columns if column.conversion),
             *((limit.by, Categorical) for limit in self.limits if isinstance(limit, Exclusion)),
         ]

@@ -213,6 +213,36 @@ class CodeValue(_OnColumn):
     values: tuple[float, ...]
 
 
+class KnownUnit(_OnPair):
+    """Level of a unit that has rows in training and test: an effect for each pair of levels that names a unit."""
+
+    motif: Literal["known_unit"] = "known_unit"
+    effects: tuple[tuple[float, ...], ...]
+    """Normal numbers: one row for each level of `left`, one number for each of `right`."""
+
+
+class Distance(Frozen):
+    """Great-circle distance d in kilometres between two places given in degrees, by the haversine formula.
+
+    The value is log(1 + d); with `above` 1 if d is above it, else 0; with `norm` the distance |log d - log norm|.
+    """
+
+    motif: Literal["distance"] = "distance"
+    start: tuple[str, str]
+    """Columns with latitude and longitude of the first place."""
+    end: tuple[str, str]
+    above: float | None = Field(default=None, gt=0)
+    norm: float | None = Field(default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _has_one_use(self) -> "Distance":
+        if self.above is not None and self.norm is not None:
+            raise ValueError("a distance has a limit or a norm, not both")
+        if len({*self.start, *self.end}) < 4:
+            raise ValueError("a distance reads four different columns")
+        return self
+
+
 class Aggregate(Frozen):
     """Summary of the rows of an item in the child table."""
 
@@ -253,7 +283,9 @@ Motif = Annotated[
     | Conditional
     | NormDistance
     | CodeValue
-    | Aggregate,
+    | Aggregate
+    | KnownUnit
+    | Distance,
     Field(discriminator="motif"),
 ]
 
@@ -268,7 +300,7 @@ class Term(Frozen):
     weights: tuple[float, ...] = Field(min_length=1)
 
 
-TOLD_MOTIFS = (Formula, Conditional, NormDistance, CodeValue, Aggregate)
+TOLD_MOTIFS = (Formula, Conditional, NormDistance, CodeValue, Aggregate, KnownUnit, Distance)
 """Motifs that only a reader can be expected to find: the texts of the task state them."""
 
 
@@ -285,6 +317,8 @@ def columns_of(motif: Motif) -> tuple[str, ...]:
             return tuple(dict.fromkeys([*([first] if first else []), *(part.column for part in when)]))
         case Aggregate():
             return ()
+        case Distance(start=start, end=end):
+            return (*start, *end)
         case _OnPair(left=left, right=right):
             return (left, right)
         case _:

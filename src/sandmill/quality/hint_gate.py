@@ -11,8 +11,18 @@ from sandmill.layouts.base import DESCRIPTION
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.rule import evaluate_motif
 from sandmill.models.columns import Categorical, Column
-from sandmill.models.hints import DATA_DICTIONARY, Form, Hint, InText, Sentinel, Units
-from sandmill.models.motifs import Aggregate, CodeValue, Condition, Conditional, Formula, NormDistance, columns_of
+from sandmill.models.hints import DATA_DICTIONARY, Form, Hint, InText, SameUnits, Sentinel, Units
+from sandmill.models.motifs import (
+    Aggregate,
+    CodeValue,
+    Condition,
+    Conditional,
+    Distance,
+    Formula,
+    KnownUnit,
+    NormDistance,
+    columns_of,
+)
 from sandmill.models.skills import rule_columns
 from sandmill.models.spec import TaskSpec
 from sandmill.quality.giveaways import GIVEAWAYS
@@ -70,6 +80,9 @@ def _check_role(hint: Hint, spec: TaskSpec) -> Iterator[str]:
     match hint.fact:
         case Form(motif=motif):
             is_used = any(term.motif == motif for term in spec.mechanism.terms)
+        case SameUnits(columns=columns):
+            units = [term.motif for term in spec.mechanism.terms if isinstance(term.motif, KnownUnit)]
+            is_used = columns in [columns_of(motif) for motif in units]
         case fact:
             is_used = fact.column in rule_columns(spec.mechanism)
     if is_used != hint.matters:
@@ -164,7 +177,7 @@ def _text_of(tables: PackageTables, name: str) -> str:
 
 
 def _name(hint: Hint) -> str:
-    return hint.fact.name if isinstance(hint.fact, Form) else f"{hint.fact.fact} of {hint.fact.column}"
+    return hint.fact.name if isinstance(hint.fact, Form | SameUnits) else f"{hint.fact.fact} of {hint.fact.column}"
 
 
 def _unstated(hint: Hint, file: str, spec: TaskSpec) -> Iterator[str]:
@@ -185,7 +198,7 @@ def _unstated(hint: Hint, file: str, spec: TaskSpec) -> Iterator[str]:
             names += [column]
             words += _levels(columns[column])
             numbers += values
-        case Form(motif=Formula() as motif):
+        case Form(motif=Formula() | Distance() as motif):
             names += columns_of(motif)
             numbers += [number for number in (motif.above, motif.norm) if number is not None]
         case Form(motif=Aggregate(kinds=kinds, days=days)) if spec.mechanism.child:
@@ -200,6 +213,8 @@ def _unstated(hint: Hint, file: str, spec: TaskSpec) -> Iterator[str]:
             numbers += [abs(number) for number in (*factors, *offsets) if number not in (0.0, 1.0)]
         case InText(notes=notes):
             names += [notes]
+        case SameUnits(columns=(place, number)):
+            names += [place, number]
     yield from (f"the column {name}" for name in dict.fromkeys(names) if not _says(file, name))
     yield from (f"the level {word}" for word in dict.fromkeys(words) if not _says(hint.text, word))
     yield from (f"the number {number:g}" for number in numbers if not np.isclose(stated, number, rtol=1e-9).any())

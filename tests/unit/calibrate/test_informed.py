@@ -22,9 +22,11 @@ from sandmill.models.motifs import (
     CrossedLookup,
     Curve,
     Difference,
+    Distance,
     Drift,
     Formula,
     Interaction,
+    KnownUnit,
     Linear,
     LocalRule,
     Lookup,
@@ -128,6 +130,8 @@ MOTIFS: dict[type, tuple[Motif, int]] = {
     NormDistance: (NormDistance(column="m", by="g", norms=(1, 2, 4)), 1),
     CodeValue: (CodeValue(column="g", attribute="height", values=(1, 2, 4)), 1),
     Aggregate: (AGGREGATE, 1),
+    KnownUnit: (KnownUnit(left="g", right="k", effects=((1, 2), (3, 4), (5, 7))), 6),
+    Distance: (Distance(start=("m", "w"), end=("u", "day"), norm=900.0), 1),
 }
 CELLS = {
     "g": np.array([0.0, 1, 2, 1, np.nan]),

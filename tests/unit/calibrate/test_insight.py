@@ -25,7 +25,9 @@ from sandmill.models.motifs import (
     CrossedLookup,
     Curve,
     Difference,
+    Distance,
     Interaction,
+    KnownUnit,
     Linear,
     Lookup,
     Periodic,
@@ -127,6 +129,17 @@ def test_effects_of_levels_become_categories_and_slopes():
     assert made[f"{GROUP}_and_{OTHER_GROUP}"].tolist() == codes
     assert OTHER_GROUP in made
     assert GROUP not in made
+
+
+def test_units_become_a_category_and_distances_a_number():
+    effects = tuple(tuple(0.5 for _ in LEVELS[OTHER_GROUP]) for _ in LEVELS[GROUP])
+    way = Distance(start=(FIRST, SECOND), end=(SKEWED, OTHER_SKEWED), norm=900.0)
+    spec = with_rule(SPEC, KnownUnit(left=GROUP, right=OTHER_GROUP, effects=effects), way)
+    made, cells = tables(spec.mechanism)
+    assert made[f"{GROUP}_and_{OTHER_GROUP}"].nunique() > len(LEVELS[GROUP])
+    expected = evaluate_motif(way, spec.mechanism.column_by_name, cells)
+    assert made["form_1"].to_numpy() == pytest.approx(expected, rel=1e-5, abs=1e-5)
+    assert not {GROUP, OTHER_GROUP, SKEWED} & set(made)
 
 
 def test_a_ratio_of_columns_with_units_behind_numbers_is_read():

@@ -19,7 +19,7 @@ from sandmill.models.calibration import Tier
 from sandmill.models.children import ChildTable
 from sandmill.models.columns import Categorical, Column, LogNormal, Normal
 from sandmill.models.hints import Form, InText, Sentinel, Units
-from sandmill.models.motifs import Aggregate, CodeValue, Condition, Conditional, Formula, NormDistance
+from sandmill.models.motifs import Aggregate, CodeValue, Condition, Conditional, Distance, Formula, NormDistance
 from sandmill.models.package import TaskFacts
 
 ROWS = 400
@@ -44,6 +44,9 @@ MOTIFS = [
     NormDistance(column="load", by="wood", norms=(20.0, 40.0, 90.0)),
     NormDistance(column="heat", by="wood", norms=(15.0, 20.0, 26.0)),
     CodeValue(column="wood", attribute="density", values=(0.7, 0.75, 0.5)),
+    Distance(start=("heat", "tare"), end=("width", "load")),
+    Distance(start=("heat", "tare"), end=("width", "load"), above=4000.0),
+    Distance(start=("heat", "tare"), end=("width", "load"), norm=3000.0),
 ]
 CHILD = ChildTable(
     name="calls",

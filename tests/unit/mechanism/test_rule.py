@@ -5,7 +5,7 @@ from datetime import date
 import numpy as np
 import pytest
 
-from sandmill.mechanism.rule import SUBGROUP, UNIT_EFFECT, evaluate_motif, evaluate_term, latent_score
+from sandmill.mechanism.rule import EARTH_KM, SUBGROUP, UNIT_EFFECT, evaluate_motif, evaluate_term, latent_score
 from sandmill.models.columns import Categorical, Column, Date, LogNormal, Normal, Unit
 from sandmill.models.links import BinaryLink, MulticlassLink
 from sandmill.models.mechanism import Mechanism
@@ -19,9 +19,11 @@ from sandmill.models.motifs import (
     CrossedLookup,
     Curve,
     Difference,
+    Distance,
     Drift,
     Formula,
     Interaction,
+    KnownUnit,
     Linear,
     LocalRule,
     Lookup,
@@ -41,6 +43,8 @@ COLUMNS = {
     for column in (
         Column(name="n", distribution=Normal(mean=10, sd=2)),
         Column(name="m", distribution=Normal(mean=0, sd=1)),
+        Column(name="lat", distribution=Normal(mean=9, sd=4)),
+        Column(name="lon", distribution=Normal(mean=0, sd=1)),
         Column(name="p", distribution=LogNormal(median=4, sigma=0.5)),
         Column(name="q", distribution=LogNormal(median=2, sigma=1.0)),
         Column(name="g", distribution=Categorical(levels=("a", "b"), shares=(0.5, 0.5))),
@@ -61,8 +65,12 @@ VALUES = {
     "ward": np.array([0.0, 3.0]),
     SUBGROUP: np.array([1.0, 0.0]),
     UNIT_EFFECT: np.array([0.7, -1.1]),
+    "lat": np.array([13.0, 5.0]),
+    "lon": np.array([-0.5, 0.25]),
     CALLS.key: np.array([3.5, 0.0]),
 }
+DEGREE_KM = np.radians(EARTH_KM)
+"""A degree along a meridian."""
 CASES = [
     (Linear(column="n"), [1.0, -1.5]),
     (Curve(column="n"), [1.0, 2.25]),
@@ -90,6 +98,10 @@ CASES = [
     (NormDistance(column="n", by="g", norms=(10.0, 11.0)), [1.0, 2.0]),
     (CodeValue(column="h", attribute="height", values=(5.0, 6.0, 7.5)), [7.5, 6.0]),
     (CALLS, [3.5, 0.0]),
+    (KnownUnit(left="g", right="h", effects=((1.0, 2.0, 3.0), (4.0, 5.0, 6.0))), [3.0, 5.0]),
+    (Distance(start=("lat", "lon"), end=("n", "m")), np.log1p([DEGREE_KM, 2 * DEGREE_KM])),
+    (Distance(start=("lat", "lon"), end=("n", "m"), above=150.0), [0.0, 1.0]),
+    (Distance(start=("lat", "lon"), end=("n", "m"), norm=DEGREE_KM), [0.0, np.log(2)]),
 ]
 
 

@@ -9,8 +9,9 @@ from sandmill.calibrate.readers.child_lines import aggregate_lines, events_lines
 from sandmill.calibrate.readers.stated import Stated
 from sandmill.calibrate.scripts.layout import listed, number, quoted
 from sandmill.calibrate.solvers.cells import MEASURE
-from sandmill.models.hints import DATA_DICTIONARY, Form, InText, Sentinel, Units
-from sandmill.models.motifs import Aggregate, CodeValue, Condition, Conditional, Formula, NormDistance
+from sandmill.mechanism.rule import EARTH_KM, LEAST_KM
+from sandmill.models.hints import DATA_DICTIONARY, Form, InText, SameUnits, Sentinel, Units
+from sandmill.models.motifs import Aggregate, CodeValue, Condition, Conditional, Distance, Formula, NormDistance
 
 _SKEWED = 1.0
 """Skewness of a positive column from which its logarithm is used."""
@@ -49,13 +50,15 @@ def form_lines(stated: Stated, decoded: pd.DataFrame) -> list[str]:
         stated: facts of the task.
         decoded: training and test rows after the decoding lines.
     """
+    units = [line for fact in stated.facts if isinstance(fact, SameUnits) for line in _unit(fact)]
     forms = [fact for fact in stated.facts if isinstance(fact, Form)]
-    return [line for form in forms for line in _form(form, stated, decoded)]
+    return [*units, *(line for form in forms for line in _form(form, stated, decoded))]
 
 
 def made_columns(stated: Stated) -> tuple[str, ...]:
     """Return the names of the columns that the form lines add."""
-    return tuple(name for fact in stated.facts if isinstance(fact, Form) for name in _names(fact))
+    units = tuple(fact.name for fact in stated.facts if isinstance(fact, SameUnits))
+    return units + tuple(name for fact in stated.facts if isinstance(fact, Form) for name in _names(fact))
 
 
 def child_block(stated: Stated) -> list[str]:
@@ -100,6 +103,8 @@ def _numeric_columns(fact: object) -> Iterator[str]:
             yield from (name for part in (*top, *bottom) for name in part)
         case Form(motif=NormDistance(column=name)):
             yield name
+        case Form(motif=Distance(start=start, end=end)):
+            yield from (*start, *end)
         case Form(motif=Conditional(column=name, when=when)):
             yield from (part.column for part in when if not part.levels)
             yield from (name,) if name else ()
@@ -134,8 +139,32 @@ def _form(form: Form, stated: Stated, decoded: pd.DataFrame) -> Iterator[str]:
                 scale = partial(_scaled, is_log=_is_skewed(decoded[name]))
                 inside = scale(_cell(name)), scale(f"train[{quoted(name)}]")
                 yield f"{made} = {flag} * ({inside[0]} - {inside[1]}.mean())"
+        case Distance() as distance:
+            yield from _distance(made, distance)
         case Aggregate() as motif if stated.child:
             yield from aggregate_lines(form.name, motif, stated.child)
+
+
+def _unit(fact: SameUnits) -> Iterator[str]:
+    """Name the unit of a row. Models give each unit a level of its own, drawn towards that of all rows."""
+    place, number = (f"{_cell(name)}.astype(str)" for name in fact.columns)
+    yield f'{_cell(fact.name)} = {place} + " " + {number}'
+
+
+def _distance(made: str, motif: Distance) -> Iterator[str]:
+    """Write the haversine formula in kilometres."""
+    (latitude, longitude), (other_latitude, other_longitude) = motif.start, motif.end
+    yield f"north = np.radians({_cell(other_latitude)} - {_cell(latitude)}) / 2"
+    yield f"east = np.radians({_cell(other_longitude)} - {_cell(longitude)}) / 2"
+    yield f"cosines = np.cos(np.radians({_cell(latitude)})) * np.cos(np.radians({_cell(other_latitude)}))"
+    yield "half = np.sin(north) ** 2 + cosines * np.sin(east) ** 2"
+    yield f"kilometres = {_exact(2 * EARTH_KM)} * np.arcsin(np.sqrt(half))"
+    if motif.above is not None:
+        yield f"{made} = (kilometres > {_exact(motif.above)}).astype(float).where(kilometres.notna())"
+    elif motif.norm is not None:
+        yield f"{made} = np.log(kilometres.clip(lower={_exact(LEAST_KM)}) / {_exact(motif.norm)}).abs()"
+    else:
+        yield f"{made} = np.log1p(kilometres)"
 
 
 def _formula(made: str, formula: Formula) -> Iterator[str]:

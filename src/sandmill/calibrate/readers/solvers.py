@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from sandmill.calibrate.solvers import ensemble, search
-from sandmill.calibrate.solvers.designs import Design, filled_numbers, plain_scaled
+from sandmill.calibrate.solvers.designs import Design, filled_numbers, plain_scaled, words
 from sandmill.calibrate.solvers.greedy import WEIGHTS
 from sandmill.calibrate.solvers.linear import best_penalty, linear_scores, responses
 from sandmill.calibrate.solvers.table import Table
@@ -64,7 +64,10 @@ def reader_blend(table: Table) -> Any:
 
 
 def _stated_columns(table: Table, columns: int) -> Any:
-    """Which columns of the usual design are stated quantities."""
+    """Which columns of the usual design are stated quantities, or flags of stated units."""
     flags = np.zeros(columns, dtype=bool)
     flags[: filled_numbers(table).train.shape[1]] = [name in table.stated for name in table.kinds.numeric]
+    sizes = [len(set(words(table, name)[0])) for name in table.kinds.categorical]
+    named = np.repeat([name in table.stated for name in table.kinds.categorical], sizes).astype(bool)
+    flags[columns - len(named) :] = named
     return flags

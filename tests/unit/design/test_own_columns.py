@@ -1,0 +1,149 @@
+"""Facts with columns of their own: units that occur in both files, and distances between two places."""
+
+from collections import Counter
+from functools import cache
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from sandmill.calibrate.readers import stated_facts
+from sandmill.calibrate.readers.lines import form_lines, made_columns
+from sandmill.design import own_columns
+from sandmill.design.hints import columns_told
+from sandmill.design.own_columns import OwnColumns, draw_own_columns
+from sandmill.design.soundness import domain_problems
+from sandmill.models.hints import Form, SameUnits
+from sandmill.models.motifs import Distance, KnownUnit, columns_of
+from sandmill.models.structure import SplitKind
+from sandmill.quality.gates import check_package
+from sandmill.quality.giveaways import GIVEAWAYS
+from sandmill.quality.hint_gate import check_hints
+from sandmill.quality.package_tables import read_package
+from sandmill.rng import Streams
+from sandmill.synth import render
+from tests.designs import SECRET
+from tests.hinted_designs import KNOWING, design
+
+OWN = [(domain, word) for domain in KNOWING for word in (*domain.knows.same_units, *domain.knows.distances)]
+KINDS = ("same_units", "distances")
+PLACES = {kind: next(at for at, domain in enumerate(KNOWING) if getattr(domain.knows, kind)) for kind in KINDS}
+
+
+@cache
+def stating(kind: str, *, matters: bool = True):
+    """A design whose texts state units or a distance."""
+    with patch.multiple(own_columns, _CHANCE_OF_ONE=1.0, _CHANCE_OF_USE=float(matters)):
+        specs = (design(slot, 0.8) for slot in range(PLACES[kind], 10 * len(KNOWING), len(KNOWING)))
+        return next(spec for spec in specs if any(own_fact(hint) for hint in spec.hints))
+
+
+def own_fact(hint):
+    return isinstance(hint.fact, SameUnits) or (isinstance(hint.fact, Form) and isinstance(hint.fact.motif, Distance))
+
+
+def own_hint(spec):
+    (hint,) = [hint for hint in spec.hints if own_fact(hint)]
+    return hint
+
+
+@cache
+def package(kind: str, *, matters: bool = True):
+    spec = stating(kind, matters=matters)
+    small = spec.sizes.model_copy(update={"feedback": 300, "final": 600})
+    return render(spec.model_copy(update={"sizes": small}), SECRET).package
+
+
+def test_many_domains_know_such_facts():
+    counts = {kind: sum(bool(getattr(domain.knows, kind)) for domain in KNOWING) for kind in KINDS}
+    assert counts["same_units"] >= 20
+    assert counts["distances"] >= 6
+    names = [name for _, word in OWN for name in columns_told(word)]
+    assert len(set(names)) == len(names), "no column of two domains has the same name"
+
+
+@pytest.mark.parametrize(("domain", "word"), OWN, ids=lambda item: item.name)
+def test_a_domain_with_the_columns_is_sound_and_each_text_names_them(domain, word):
+    assert domain_problems(OwnColumns(word).added_to(domain), GIVEAWAYS) == []
+    for text in word.texts:
+        assert all(f"`{name}`" in text for name in columns_told(word)), text
+        assert not [phrase for phrase in GIVEAWAYS if phrase in text.lower()], text
+
+
+def test_some_designs_have_one_and_the_rule_does_not_use_all_of_them():
+    domain = KNOWING[PLACES["same_units"]]
+    drawn = [draw_own_columns(domain, SplitKind.RANDOM, Streams(SECRET, f"own {slot}")) for slot in range(200)]
+    counts = Counter((bool(own.told), bool(own.spare)) for own in drawn)
+    assert 0.55 < counts[True, False] / (counts[True, False] + counts[False, True]) < 0.75
+    assert counts[False, False] >= 30
+    assert all(own.added_to(domain) == domain for own in drawn if not own.word)
+
+
+def test_a_grouped_design_states_no_units_of_both_files():
+    domain = KNOWING[PLACES["same_units"]]
+    split = SplitKind.GROUPED
+    assert not any(draw_own_columns(domain, split, Streams(SECRET, f"own {slot}")).word for slot in range(20))
+
+
+@pytest.mark.parametrize("matters", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_design_states_the_fact_and_uses_it_if_it_matters(kind, matters):
+    spec = stating(kind, matters=matters)
+    used = [term.motif for term in spec.mechanism.terms if isinstance(term.motif, KnownUnit | Distance)]
+    assert [hint.matters for hint in spec.hints if own_fact(hint)] == [matters]
+    assert len(used) == matters
+    faulty = {fault.column for fault in (*spec.mechanism.cell_faults(), *spec.mechanism.mixed_types())}
+    assert not faulty & {name for motif in used for name in columns_of(motif)}
+
+
+@pytest.mark.parametrize("matters", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_sound_package_passes_all_gates(kind, matters):
+    assert [str(finding) for finding in check_package(package(kind, matters=matters))] == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_gate_finds_a_fact_that_is_not_stated_or_claims_another_use(kind):
+    made = package(kind)
+    hint = own_hint(made.spec)
+    public = {**made.public, hint.file: made.public[hint.file].replace(hint.text.encode(), b"Nothing.")}
+    problems = list(check_hints(read_package(made.model_copy(update={"public": public}))))
+    assert any("does not state the hint" in problem for problem in problems)
+    other = [one.model_copy(update={"matters": False}) if one == hint else one for one in made.spec.hints]
+    denied = made.model_copy(update={"spec": made.spec.model_copy(update={"hints": tuple(other)})})
+    assert any("part of the rule" in problem for problem in check_hints(read_package(denied)))
+
+
+def test_no_public_text_and_no_fact_of_a_reader_tells_the_levels_of_units():
+    made = package("same_units")
+    (motif,) = [term.motif for term in made.spec.mechanism.terms if isinstance(term.motif, KnownUnit)]
+    levels = np.abs(np.asarray(motif.effects))
+    assert levels.size >= 20
+    stated = stated_facts(made.spec, made.public)
+    assert own_hint(made.spec).fact in stated.facts
+    texts = [content.decode() for name, content in made.public.items() if name.endswith(".md")]
+    said = " ".join([*texts, *map(str, stated.facts)])
+    assert not [level for level in levels.ravel() if f"{level:.4f}" in said]
+
+
+def test_levels_of_units_are_standard_normal_numbers():
+    effects = [level for slot in range(3) for row in own_levels(slot) for level in row]
+    assert abs(np.mean(effects)) < 0.35
+    assert 0.75 < np.std(effects) < 1.25
+
+
+def own_levels(slot):
+    with patch.multiple(own_columns, _CHANCE_OF_ONE=1.0, _CHANCE_OF_USE=1.0):
+        spec = design(PLACES["same_units"] + slot * len(KNOWING), 0.8)
+    return [row for term in spec.mechanism.terms if isinstance(term.motif, KnownUnit) for row in term.motif.effects]
+
+
+def test_the_lines_of_a_reader_name_the_unit():
+    made = package("same_units")
+    stated = stated_facts(made.spec, made.public)
+    fact = own_hint(made.spec).fact
+    assert fact.name in made_columns(stated)
+    (line,) = [
+        line for line in form_lines(stated, read_package(made).train.to_pandas()) if f'df["{fact.name}"]' in line
+    ]
+    assert all(f'df["{name}"]' in line for name in fact.columns)
