@@ -112,7 +112,7 @@ def _distance(motif: motifs.Distance, values: Mapping[str, Floats]) -> Floats:
         return np.asarray(kilometres > motif.above, dtype=np.float64)
     if motif.norm is None:
         return np.log1p(kilometres)
-    return np.abs(np.log(np.maximum(kilometres, LEAST_KM)) - np.log(motif.norm))
+    return np.asarray(np.abs(np.log(np.maximum(kilometres, LEAST_KM)) - np.log(motif.norm)))
 
 
 def great_circle_km(latitude: Floats, longitude: Floats, other_latitude: Floats, other_longitude: Floats) -> Floats:
