@@ -14,6 +14,7 @@ from sandmill.calibrate.solvers.greedy import WEIGHTS, grow
 from sandmill.calibrate.solvers.linear import best_penalty, responses
 from sandmill.calibrate.solvers.recency import best_half_life
 from sandmill.calibrate.solvers.search import (
+    MOST_SPARSE,
     all_recipes,
     auto_recipes,
     crosses_beside,
@@ -27,8 +28,6 @@ from sandmill.calibrate.solvers.table import Table
 from sandmill.models.channels import Cue
 from sandmill.models.package import TaskFacts
 
-MOST_SPARSE = 10
-"""Features that a search for a target of several columns adds to an empty model."""
 FURTHEST = 8.0
 """Standard deviations from the mean at which scaled test cells are cut off."""
 

@@ -15,6 +15,9 @@ CANDIDATE_PENALTY = 3.0
 STRICTNESS = 0.6
 """How much of the gain that pure chance would give the best of all candidates a feature must exceed."""
 
+FEW_RESPONSES = 7
+"""Up to this many responses, as many as tables have classes, chance is taken to help as for one response."""
+
 WEIGHTS = (1.0, 2.0, 4.0)
 """How much less the chosen features are shrunk than the columns they came from."""
 
@@ -36,7 +39,8 @@ def grow(base: Any, wanted: Any, recipes: list[Recipe], table: Table, least: int
     rows = len(wanted)
     leads = np.column_stack([feature[:, 0] for feature in made])
     partners = np.column_stack([feature[:, 1] if feature.shape[1] > 1 else np.zeros(rows) for feature in made])
-    toll = np.exp(STRICTNESS * 2 * np.log(len(recipes) + 1) * np.array([f.shape[1] for f in made]) ** 0.5 / rows)
+    price = 2 * STRICTNESS * _chance(len(recipes), wanted.shape[1]) / rows
+    toll = np.exp(price * np.array([feature.shape[1] for feature in made]) ** 0.5)
     remover = base_remover(base, wanted)
     chosen: list[int] = []
     error = loo_error(remover, wanted)
@@ -52,6 +56,19 @@ def grow(base: Any, wanted: Any, recipes: list[Recipe], table: Table, least: int
             carried = remover @ column
             remover = remover - np.outer(carried, carried) / (CANDIDATE_PENALTY + column @ carried)
     return [recipes[position] for position in chosen]
+
+
+def _chance(candidates: int, responses: int) -> float:
+    """Return what pure chance gives the best of all candidates, before `STRICTNESS`.
+
+    The best mean of several chi-squared gains is smaller than the best single gain. One price for both would stop the
+    search of many classes after two features, since a feature that serves some classes lowers the mean error little.
+    """
+    single = float(np.log(candidates + 1))
+    if responses <= FEW_RESPONSES:
+        return single
+    of_many = (single + np.sqrt(responses * single)) / responses
+    return single * float(of_many / (single + np.sqrt(single)))
 
 
 def base_remover(base: Any, wanted: Any) -> Any:

@@ -28,7 +28,7 @@ from sandmill.calibrate.solvers.features import (
     wave_recipes,
 )
 from sandmill.calibrate.solvers.forests import column_forest, forest_fit
-from sandmill.calibrate.solvers.greedy import grow, scores_with
+from sandmill.calibrate.solvers.greedy import FEW_RESPONSES, grow, scores_with
 from sandmill.calibrate.solvers.linear import best_penalty, responses, tuned_scores
 from sandmill.calibrate.solvers.recency import recency_scores
 from sandmill.calibrate.solvers.repair import filled_from_others, squeezed
@@ -41,6 +41,8 @@ from sandmill.calibrate.solvers.table import NothingFound, Table
 
 MOST_CROSSES = 6
 """Features of categories that join the automatic search's."""
+MOST_SPARSE, MOST_OF_MANY = 10, 16
+"""Features that a search adds to an empty model, for few responses and for many classes."""
 
 
 def skill_scores(recipes: list[Recipe], table: Table, most: int) -> Any:
@@ -171,8 +173,9 @@ def crosses_beside(columns: Any, table: Table) -> list[Recipe]:
 
 def sparse_recipes(table: Table) -> list[Recipe]:
     """What the search finds from nothing."""
-    recipes = [*column_recipes(table), *all_recipes(table)]
-    return grow(empty(table).train, responses(table), recipes, table, 2, 10)
+    recipes, wanted = [*column_recipes(table), *all_recipes(table)], responses(table)
+    most = MOST_SPARSE if wanted.shape[1] <= FEW_RESPONSES else MOST_OF_MANY
+    return grow(empty(table).train, wanted, recipes, table, 2, most)
 
 
 def empty(table: Table) -> Design:

@@ -38,17 +38,17 @@ _PICTURES = MappingProxyType(
 TABLE_IMAGE = Kind(
     name="table_image",
     modality=Modality.MIXED,
-    tasks=MappingProxyType({(TargetKind.MULTICLASS, MetricName.LOG_LOSS): (0.6, 0.7, 0.8, 0.88, 0.95)}),
+    tasks=MappingProxyType({(TargetKind.MULTICLASS, MetricName.LOG_LOSS): (0.5, 0.6, 0.7, 0.8, 0.95)}),
     layout="sandmill.layouts.mixed:TABLE_IMAGE",
     design="sandmill.design.media.mixed:TABLE_IMAGE",
     train=(200, 140),
-    classes=(12, 30),
+    classes=(8, 12),
     least_feedback=600,
     most_feedback=900,
     least_final=900,
     most_final=1800,
     pilot=1000,
-    **_PICTURES,
+    **{**_PICTURES, "hidden": 0.1},
 )
 IMAGE_PATIENTS = Kind(
     name="image_patients",
@@ -67,4 +67,4 @@ IMAGE_PATIENTS = Kind(
     **_PICTURES,
 )
 
-KINDS = (IMAGE_PATIENTS, TABLE_GEOMETRY)
+KINDS = (IMAGE_PATIENTS, TABLE_GEOMETRY, TABLE_IMAGE)

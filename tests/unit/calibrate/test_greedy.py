@@ -1,0 +1,39 @@
+"""The search for features of many classes goes on where a search for one response would stop."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sandmill.calibrate.solvers import greedy
+from sandmill.calibrate.solvers.designs import Design
+from sandmill.calibrate.solvers.search import empty
+
+ROWS, CANDIDATES, REAL = 200, 600, 6
+
+
+class _Rows:
+    """As much of a table as an empty design asks for."""
+
+    train, test = range(ROWS), range(0)
+
+
+def _grown(monkeypatch: pytest.MonkeyPatch, weights: float) -> list[Any]:
+    """Search candidates of which the first few move ten classes, by so much."""
+    rng = np.random.default_rng(5)
+    made = rng.normal(size=(ROWS, CANDIDATES))
+    scores = made[:, :REAL] @ rng.normal(scale=weights, size=(REAL, 10)) + rng.gumbel(size=(ROWS, 10))
+    wanted = np.eye(10)[scores.argmax(axis=1)]
+    features = [Design(made[:, [place]], made[:0, [place]]) for place in range(CANDIDATES)]
+    monkeypatch.setattr(greedy, "cook_all", lambda *_, **__: features)
+    table: Any = _Rows()
+    recipes: list[Any] = list(range(CANDIDATES))
+    return greedy.grow(empty(table).train, wanted - wanted.mean(axis=0), recipes, table, 0, 16)
+
+
+def test_every_feature_that_moves_some_of_many_classes_is_found(monkeypatch):
+    assert set(range(REAL)) <= set(_grown(monkeypatch, 3.0))
+
+
+def test_chance_alone_is_seldom_taken_for_a_feature_of_many_classes(monkeypatch):
+    assert len(_grown(monkeypatch, 0.0)) <= 2
