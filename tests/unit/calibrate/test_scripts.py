@@ -285,3 +285,16 @@ def test_strings_keep_their_meaning(text):
 @pytest.mark.parametrize(("value", "shown"), [(3.0, "3"), (0.123456, "0.1235"), (1e-7, "1e-07"), (123456.7, "123500")])
 def test_numbers_have_few_digits(value, shown):
     assert number(value) == shown
+
+
+def test_long_lines_break_within_brackets_that_hold_much_and_stay_valid():
+    names = [f"column_{place}" for place in range(30)]
+    lines = [
+        f"NUMBERS = {names!r}",
+        'found = [symbol for symbol, _ in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0], "a long tail"))][:10]',
+        'df["a"] = ((df["first_quantity"] <= 16.05) & df["second_quantity"].isin(["one", "two", "three"])).astype(float)',
+    ]
+    made = fold(lines)
+    assert ast.dump(ast.parse("\n".join(made))) == ast.dump(ast.parse("\n".join(lines)))
+    assert len(made) < 25
+    assert not any(line.strip() in ("10", "float") for line in made)

@@ -56,7 +56,7 @@ def test_words_between_phrases_never_stand_in_them(language):
 
 def test_a_script_holds_the_readers_that_it_names_and_what_they_need():
     names: dict = {}
-    exec("import re\nfrom collections.abc import Callable\n" + "\n".join(source_of("english", ["year"])), names)
+    exec("import re\n" + "\n".join(source_of("english", ["year"])), names)
     assert list(names["READERS"]) == ["year"]
     assert names["READERS"]["year"]("1990") == "nineteen ninety"
     assert "money" not in names

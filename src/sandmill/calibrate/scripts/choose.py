@@ -1,6 +1,6 @@
 """Choose three scripts for a task: a reference, what a competent person writes first, and a first attempt."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -27,6 +27,9 @@ MOST_TOGETHER, FINALISTS = 3, 4
 """Models that a script averages at most, and how many of the best are fitted and tried together."""
 READING_FINALISTS = 6
 """The same for scripts of readers, whose gold is further from what single models reach."""
+
+MOST_LINES = 250
+"""Lines of a reference script: people read it, so a shorter one that is nearly as good is taken instead."""
 
 _UNFIT = (ValueError, ArithmeticError, np.linalg.LinAlgError)
 """Errors of a model that cannot be fitted to a task."""
@@ -85,7 +88,7 @@ def write_ladder(table: Table, folder: Path, test: GradedTest, reader: Table | N
 
     Models are ranked by what their likes in the panel score on the feedback part; those in front are fitted as scripts
     fit them, in this process, on the public files. The reference is the mixture of them that is best on the feedback
-    part. Each lower rung takes the best candidate that falls short of the script above on the final part, if there is
+    part and not too long. Each lower rung takes the best candidate that falls short of the script above on the final part, if there is
     any.
 
     Args:
@@ -97,7 +100,7 @@ def write_ladder(table: Table, folder: Path, test: GradedTest, reader: Table | N
     with script_surroundings(folder, folder / "submission.csv"):
         bench = _Bench(find(table), table, test)
         best = bench if reader is None else _Bench(find(reader), reader, test)
-        reference = min(best.mixtures(), key=_loss)
+        reference = _first_short(sorted(best.mixtures(), key=_loss))
         competent = _below(reference, bench.usual(), test)
         naive = _below(competent, bench.first_tries(), test)
     rungs = zip(Rung, (reference, competent, naive), strict=True)
@@ -178,6 +181,11 @@ def _decided(found: Findings, decision: str, names: dict[str, Any]) -> Array:
 
 def _loss(candidate: _Candidate) -> float:
     return candidate.loss
+
+
+def _first_short(ranked: Sequence[_Candidate]) -> _Candidate:
+    """The first of the candidates whose script is not too long, else the first."""
+    return next((one for one in ranked if one.write().count("\n") <= MOST_LINES), ranked[0])
 
 
 def _below(above: _Candidate, ranked: Iterable[_Candidate], test: GradedTest) -> _Candidate:

@@ -41,8 +41,8 @@ _STANDARD = {
     "BytesIO": "from io import BytesIO",
     "ZipFile": "from zipfile import ZipFile",
 }
-_FEW = 5
-"""Most strings or numbers of a broken list that stand on a line each; more share lines."""
+_FEW = 3
+"""Most plain values of a broken list that stand on a line each; more share lines."""
 _MUCH = 20
 """Characters in brackets that are worth a line of their own."""
 _HELD = "\x00"
@@ -110,8 +110,8 @@ def _fold(line: str) -> list[str]:
 
 
 def _is_plain(item: str) -> bool:
-    """Whether an item of a list is a string or a number."""
-    return item[:1] in "\"'" or item.lstrip("-")[:1].isdigit()
+    """Whether an item of a list is a string, a number, or a tuple of numbers."""
+    return item[:1] in "\"'" or not re.search(r"[^-\d., ()]", item)
 
 
 def _last_pair(line: str) -> tuple[int, int] | None:
@@ -130,13 +130,16 @@ def _last_pair(line: str) -> tuple[int, int] | None:
 
 
 def _items(inner: str) -> list[str]:
-    """The parts of the inside of a bracket that commas separate."""
-    depth, start, items = 0, 0, []
+    """The parts of the inside of a bracket that commas separate; a comprehension is one part."""
+    depth, start, items, outer = 0, 0, [], ""
     for place, character in _outside_strings(inner):
         depth += (character in "([{") - (character in ")]}")
+        outer += character if depth == 0 else ""
         if character == "," and depth == 0:
             items.append(inner[start:place].strip())
             start = place + 1
+    if " for " in outer:
+        return [inner.strip()]
     return [item for item in (*items, inner[start:].strip()) if item]
 
 

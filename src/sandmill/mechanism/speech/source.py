@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Collection
+from functools import cache
 from importlib.resources import files
 
 from sandmill.mechanism.speech import Language
@@ -10,10 +11,9 @@ from sandmill.mechanism.speech import Language
 def source_of(language: Language, names: Collection[str]) -> list[str]:
     """Return the lines that define `READERS` with the named readers alone.
 
-    They need `re` and `Callable`, which the script imports.
+    They need `re`, which the script imports.
     """
-    text = files("sandmill.mechanism.speech").joinpath(f"{language}.py").read_text(encoding="utf-8")
-    tree = ast.parse(text)
+    text, tree = _module(language)
     body = [node for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom | ast.Expr)]
     table = next(node for node in body if isinstance(node, ast.Assign) and _defined(node) == {"READERS"})
     assert isinstance(table.value, ast.Dict)
@@ -22,8 +22,7 @@ def source_of(language: Language, names: Collection[str]) -> list[str]:
         for key, value in zip(table.value.keys, table.value.values, strict=True)
         if isinstance(key, ast.Constant) and key.value in names
     ]
-    table.value.keys, table.value.values = [key for key, _ in kept], [value for _, value in kept]
-    used = _used(table)
+    used = {name for _, value in kept for name in _used(value)}
     needed: list[ast.stmt] = []
     for node in reversed(body[: body.index(table)]):
         if _defined(node) & used:
@@ -34,17 +33,38 @@ def source_of(language: Language, names: Collection[str]) -> list[str]:
     return [line for node in needed for line in _lines(lines, node)] + written
 
 
+@cache
+def _module(language: Language) -> tuple[str, ast.Module]:
+    text = files("sandmill.mechanism.speech").joinpath(f"{language}.py").read_text(encoding="utf-8")
+    return text, ast.parse(text)
+
+
 def _entry(lines: list[str], key: ast.expr, value: ast.expr) -> list[str]:
     return lines[key.lineno - 1 : value.end_lineno]
 
 
 def _lines(lines: list[str], node: ast.stmt) -> list[str]:
-    """Return the lines of a statement; functions stand apart and have no docstring."""
+    """Return the lines of a statement; functions stand apart and have neither docstring nor annotations."""
     found = lines[node.lineno - 1 : node.end_lineno]
     if not isinstance(node, ast.FunctionDef):
         return found
-    first = node.body[0].lineno - node.lineno
-    return ["", "", *found[:first], *found[first + 1 :]]
+    body = found[node.body[1].lineno - node.lineno :]
+    inner = [part for part in node.body if isinstance(part, ast.FunctionDef)]
+    for function in inner:
+        place = next(place for place, line in enumerate(body) if line.lstrip().startswith(f"def {function.name}("))
+        body[place] = f"    {_signature(function)}"
+    return ["", "", _signature(node), *body]
+
+
+def _signature(function: ast.FunctionDef) -> str:
+    arguments = ast.arguments(
+        posonlyargs=[],
+        args=[ast.arg(one.arg) for one in function.args.args],
+        kwonlyargs=[],
+        kw_defaults=[],
+        defaults=function.args.defaults,
+    )
+    return f"def {function.name}({ast.unparse(arguments)}):"
 
 
 def _defined(node: ast.stmt) -> set[str]:

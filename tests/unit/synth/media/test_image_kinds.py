@@ -25,6 +25,9 @@ from tests.designs import SECRET
 LEAST_FOUND = 0.35
 """Correlation of a number with its measure in the worst of pictures: small, blurred, and partly hidden."""
 
+MOST_LINES = 170
+"""Lines of a script that read its files; the models need about 80 more."""
+
 
 @pytest.fixture(scope="module", params=[kind.name for kind in images.KINDS])
 def rendered(request):
@@ -65,6 +68,16 @@ def test_a_package_passes_every_gate(rendered):
     held = rendered.package.spec
     items = layout.read(rendered.package.public, rendered.package.facts, held.feature_columns, held.only_in_training)
     assert list(image_findings(items.train[held.channel.column], items.test[held.channel.column])) == []
+
+
+def test_scripts_measure_in_few_lines_without_annotations(rendered):
+    facts, cues = rendered.package.facts, rendered.package.spec.channel.cues
+    for lines in (image_features.source(facts), image_measures.source(facts, cues)):
+        body = "\n".join(lines)
+        defined = set(re.findall(r"^def (\w+)", body, re.MULTILINE))
+        assert len(lines) <= MOST_LINES
+        assert {name for name in defined if len(re.findall(rf"\b{name}\b", body)) == 1} == set()
+        assert "np.ndarray" not in body
 
 
 @pytest.mark.slow

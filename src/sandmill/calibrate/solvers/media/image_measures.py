@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from sandmill.calibrate.scripts.functions import functions_source
+from sandmill.calibrate.scripts.layout import quoted
 from sandmill.calibrate.solvers.media.image_files import read_pictures, reading_lines
 from sandmill.calibrate.solvers.media.memo import once
 from sandmill.models.channels import Cue
@@ -76,7 +77,9 @@ def measuring_lines(cues: Sequence[Cue]) -> tuple[str, ...]:
         scene, _, name = cue.measure.partition(".")
         sight = sights_of(scene)[name]
         low, high = sight.scale(is_turned=bool(cue.parameters))
-        made.append(f"    made[{cue.column!r}] = scaled({_reading(sight)}, {low:g}, {high:g})")
+        if len(sight.boxes) > 1:
+            made.append(f"    boxes = {_listed(sight.boxes)}")
+        made.append(f"    made[{quoted(cue.column)}] = on_scale({_reading(sight)}, {low:g}, {high:g})")
         colours |= _colours(sight)
     return (
         "def measure(pixels):",
@@ -112,14 +115,14 @@ def _reading(sight: Sight) -> str:
     values = _boxed(colour, sight.boxes[0])
     match name:
         case "level" if len(sight.boxes) > 1:
-            return f"np.mean([level(box({colour}, *edges)) for edges in {_listed(sight.boxes)}], axis=0)"
+            return f"np.mean([level(box({colour}, *edges)) for edges in boxes], axis=0)"
         case "which_box":
-            return f"np.argmax([level(box({colour}, *edges)) for edges in {_listed(sight.boxes)}], axis=0)"
+            return f"np.argmax([level(box({colour}, *edges)) for edges in boxes], axis=0)"
         case "which_colour":
             each = ", ".join(_boxed(one, sight.boxes[0]) for one in sight.colours)
             return f"np.argmax([level(one) for one in ({each})], axis=0)"
         case "amount":
-            return f"np.sum([(box({colour}, *edges) > {cut}).sum((1, 2)) for edges in {_listed(sight.boxes)}], axis=0)"
+            return f"np.sum([(box({colour}, *edges) > {cut}).sum((1, 2)) for edges in boxes], axis=0)"
         case "stripes":
             return f"middle({_boxed(f'stripes({colour})', sight.boxes[0])})"
         case "hue":
@@ -145,7 +148,7 @@ def _listed(boxes: Sequence[Box]) -> str:
     return f"[{', '.join(str(tuple(round(edge, 4) for edge in one)) for one in boxes)}]"
 
 
-def scaled(reading: np.ndarray, low: float, high: float) -> np.ndarray:
+def on_scale(reading: np.ndarray, low: float, high: float) -> np.ndarray:
     """Put a reading on the scale of its column, which is 0 at one end and 1 at the other."""
     return np.round((reading - low) / (high - low), 5)
 
@@ -328,7 +331,7 @@ def piece(thing: np.ndarray) -> np.ndarray:
 
 
 FUNCTIONS: Sequence[Any] = (
-    scaled, above_median, unlike_background, box,
+    on_scale, above_median, unlike_background, box,
     level, middle, hue, slope, stripes, rough, area, across, down, right_end, lower_end, tip_across, pieces, piece,
     inside, tint_inside, aspect, form, extent_across, extent_down, fullness, columns_of, jag,
 )  # fmt: skip

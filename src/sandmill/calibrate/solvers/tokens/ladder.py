@@ -1,6 +1,7 @@
 """Scripts that solve a token task: readers for numbers and signs, and a choice among them."""
 
 import textwrap
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
 from sandmill.calibrate.own_panel import Candidate
@@ -16,6 +17,8 @@ from sandmill.models.package import TaskFacts
 WIDTH = 100
 LEAST = 2
 """Training tokens that a reader must fit to be part of the reference script."""
+MOST_LINES = 250
+"""Lines of a competent script: readers that fit the fewest training tokens are left out of a longer one."""
 WIDE: Sides = ("second_left", *NEAR)
 _READ = '''
 def read(path):
@@ -128,7 +131,7 @@ said = [answer(token) for token in test["before"]]
 def ladder(facts: TaskFacts, data: TokenData) -> Iterator[Candidate]:
     """Yield the scripts of a task."""
     fitting = data.ways
-    used = {name for name in readers_of(data.language) if fitting.count(name) >= LEAST}
+    used = [name for name in readers_of(data.language) if fitting.count(name) >= LEAST]
     for sides, alpha in ((NEAR, 0.2), (NEAR, 0.05), (WIDE, 0.2), (WIDE, 0.6)):
         approach = (
             f"naive Bayes on the form of a token and {len(sides)} of its neighbours chooses among {len(used)} readers"
@@ -137,11 +140,21 @@ def ladder(facts: TaskFacts, data: TokenData) -> Iterator[Candidate]:
         yield Candidate(Rung.REFERENCE, approach, _script(facts, data, approach, used, parts))
     for names, what in ((FIRST, "common"), (BASIC, "a few")):
         approach = f"{what} readers, chosen by the form of a token and the word before it"
-        yield Candidate(Rung.COMPETENT, approach, _script(facts, data, approach, names, [_FORM, _BACK]))
+        yield Candidate(Rung.COMPETENT, approach, _short_script(facts, data, approach, names, [_FORM, _BACK]))
     approach = "a table of the training tokens, and rules for whole numbers and capitals"
     yield Candidate(Rung.NAIVE, approach, _script(facts, data, approach, ("cardinal", "letters"), [_LOOK_UP]))
     approach = "a table of the training tokens"
     yield Candidate(Rung.NAIVE, approach, _script(facts, data, approach, (), [_LOOK_UP]))
+
+
+def _short_script(
+    facts: TaskFacts, data: TokenData, approach: str, names: Collection[str], parts: Sequence[str]
+) -> str:
+    counts = Counter(data.ways)
+    kept = sorted(names, key=lambda name: (-counts[name], name))
+    while (script := _script(facts, data, approach, kept, parts)).count("\n") > MOST_LINES:
+        kept.pop()
+    return script
 
 
 def _script(facts: TaskFacts, data: TokenData, approach: str, names: Collection[str], parts: Sequence[str]) -> str:
@@ -164,7 +177,6 @@ def _script(facts: TaskFacts, data: TokenData, approach: str, names: Collection[
         *(["import re"] if "re." in text else []),
         "import sys",
         *(["from collections import Counter, defaultdict"] if "Counter" in text else []),
-        *(["from collections.abc import Callable"] if "Callable" in text else []),
         *(["from functools import cache"] if "@cache" in text else []),
         "from pathlib import Path",
         "",
