@@ -291,8 +291,8 @@ def test_long_lines_break_within_brackets_that_hold_much_and_stay_valid():
     names = [f"column_{place}" for place in range(30)]
     lines = [
         f"NUMBERS = {names!r}",
-        'found = [symbol for symbol, _ in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0], "a long tail"))][:10]',
-        'df["a"] = ((df["first_quantity"] <= 16.05) & df["second_quantity"].isin(["one", "two", "three"])).astype(float)',
+        "found = [symbol for symbol, _ in sorted(all_counts.items(), key=lambda pair: (-pair[1], pair[0]))][:10]",
+        'df["a"] = ((df["quantity"] <= 16.05) & df["second_quantity"].isin(["one", "two", "three"])).astype(float)',
     ]
     made = fold(lines)
     assert ast.dump(ast.parse("\n".join(made))) == ast.dump(ast.parse("\n".join(lines)))

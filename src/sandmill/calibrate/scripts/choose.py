@@ -88,8 +88,8 @@ def write_ladder(table: Table, folder: Path, test: GradedTest, reader: Table | N
 
     Models are ranked by what their likes in the panel score on the feedback part; those in front are fitted as scripts
     fit them, in this process, on the public files. The reference is the mixture of them that is best on the feedback
-    part and not too long. Each lower rung takes the best candidate that falls short of the script above on the final part, if there is
-    any.
+    part and not too long. Each lower rung takes the best candidate that falls short of the script above on the final
+    part, if there is any.
 
     Args:
         table: the public files as solvers read them, with what the panel has found and fitted.
