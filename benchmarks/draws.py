@@ -130,16 +130,28 @@ def report_intervals(found: Iterable[Twice]) -> Iterator[str]:
         )
 
 
-def report_steps(measured: Sequence[Calibration]) -> Iterator[str]:
-    """Write how wide the steps between thresholds are, as shares of the gap and in standard deviations."""
+def report_steps(found: Sequence[Twice]) -> Iterator[str]:
+    """Write how wide the steps between thresholds are, as shares of the gap and in standard deviations.
+
+    The rule makes steps one deviation wide, as its own draws show it. The other rendering has draws of its own.
+    """
     names = ("gold to silver", "silver to bronze", "bronze to median")
-    yield "| step | share of the gap | in SD of unrelated pairs | at least 1 | in SD of reader and twin | at least 2 |"
-    yield "|---|---:|---:|---:|---:|---:|"
+    yield (
+        "| step | share of the gap | in SD of unrelated pairs | at least 1 | in SD of the other rendering | at least 1 "
+        "| in SD of reader and twin | at least 2 |"
+    )
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|"
+    measured = [one.first for one in found]
     for place, name in enumerate(names):
         steps = [one.steps[place] for one in measured]
         unrelated = [one.steadiness.steps_in_sd[place] for one in measured if one.steadiness.steps_in_sd]
+        others = [
+            one.first.steps[place] / one.second.steadiness.pair_sd
+            for one in found
+            if one.second and one.second.steadiness.pair_sd
+        ]
         related = [one.steadiness.steps_in_hint_sd[place] for one in measured if one.steadiness.steps_in_hint_sd]
-        cells = [f"{median(steps):.3f}", *_of(unrelated, 1.0), *_of(related, 2.0)]
+        cells = [f"{median(steps):.3f}", *_of(unrelated, 1.0), *_of(others, 1.0), *_of(related, 2.0)]
         yield f"| {name} | {' | '.join(cells)} |"
 
 
@@ -171,7 +183,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"{sum(again.values())} of their replicates are rejected: {_listed(again)}.\n")
     print("\n".join(report_medals([pair for one in found for pair in pairs_of(one)])) + "\n")
     print("\n".join(report_intervals(found)) + "\n")
-    print("\n".join(report_steps([one.first for one in found])))
+    print("\n".join(report_steps(found)))
 
 
 def _listed(counts: Counter[str]) -> str:
