@@ -149,11 +149,11 @@ class MedalHardness(Frozen):
     band: Band
     """Band by the same floors as difficulty."""
     share: float = Field(ge=0, le=1)
-    """Over scripts and training draws."""
+    """Over scripts, and over training draws where there are several."""
     scripts: int = Field(ge=1)
     """Scripts of a group."""
     draws: int = Field(ge=1)
-    """Training draws that the share is taken over."""
+    """Training draws that the share is taken over: that of the task. Older releases have three."""
     version: int
     """Version of the distribution of pipelines."""
 

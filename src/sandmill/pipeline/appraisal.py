@@ -17,15 +17,12 @@ from sandmill.metrics import get_metric
 from sandmill.models.base import Part
 from sandmill.models.calibration import Calibration, MedalHardness, SolveRate
 from sandmill.models.skills import SkillLift
-from sandmill.pipeline.training_draws import TrainingDraws
 from sandmill.rng import Streams
 from sandmill.synth import Rendered
 from sandmill.synth.draws import fresh_training
 
 MOST_FEEDBACK, MOST_FINAL = 1500, 3000
 """Rows of each part that pipelines answer: as many as tell a share of agents."""
-MOST_PILOT = 2000
-"""Rows of the pilot that pipelines answer after further training draws."""
 
 
 def appraise(
@@ -34,7 +31,6 @@ def appraise(
     trivial: PanelRun,
     rendered: Rendered,
     streams: Streams,
-    draws: TrainingDraws | None = None,
     adversaries: Sequence[PanelRun] = (),
 ) -> Calibration:
     """Add to a calibration what no board shows.
@@ -45,7 +41,6 @@ def appraise(
         trivial: the run that is 0 on the gap scale.
         rendered: the task.
         streams: of the calibration.
-        draws: further training draws; None where thresholds follow by ranks.
         adversaries: runs beside the board.
 
     Raises:
@@ -63,11 +58,12 @@ def appraise(
         metric,
         streams.generator("no data"),
     )
+    by_milestones = calibration.rule == "milestones"
     # Pipelines of the frozen distribution read tables of features.
     agents = None if package.spec.kind.panel else _Agents.of(panel, rendered, streams)
     measured = {
         "solve_rate": agents and agents.solve_rate(calibration.thresholds.bronze),
-        "medal_hardness": agents.medal_hardness(calibration, draws, adversaries) if agents and draws else None,
+        "medal_hardness": agents.medal_hardness(calibration, adversaries) if agents and by_milestones else None,
         "lifts": _lifts(rendered, trivial, streams),
         "no_data": no_data,
     }
@@ -128,30 +124,18 @@ class _Agents:
             self.streams.generator("agents"),
         )
 
-    def medal_hardness(
-        self, calibration: Calibration, draws: TrainingDraws, adversaries: Sequence[PanelRun]
-    ) -> MedalHardness:
-        """Measure the share of pipelines and adversaries that miss silver, over training draws."""
+    def medal_hardness(self, calibration: Calibration, adversaries: Sequence[PanelRun]) -> MedalHardness:
+        """Measure the share of pipelines and adversaries that miss silver on the task's own training draw.
+
+        A task has one draw. Shares that were averaged over three draws foretold the medals of other scripts on it less.
+        """
         metric, truth = get_metric(self.rendered.package.facts.metric), self.rendered.answers.truth
         few, final = slice(self.feedback, len(self.rows)), self.rendered.answers.is_final
         reached = [
-            [
-                *(reaches_silver(run, truth[self.rows][few], few, metric, calibration) for run in self.runs),
-                *(reaches_silver(run, truth[final], final, metric, calibration) for run in adversaries),
-            ],
-            *(self._reached_after(draws, number) for number in range(1, len(draws.levels))),
+            *(reaches_silver(run, truth[self.rows][few], few, metric, calibration) for run in self.runs),
+            *(reaches_silver(run, truth[final], final, metric, calibration) for run in adversaries),
         ]
-        return medal_hardness(reached, self.streams.generator("medal hardness"))
-
-    def _reached_after(self, draws: TrainingDraws, number: int) -> list[bool]:
-        """Say which scripts reach silver after a further training draw, on the pilot rows."""
-        contest, scale = draws.others[number - 1], draws.scale
-        rows = np.arange(min(len(scale.truth), MOST_PILOT))
-        bar = draws.silver - draws.levels[0] + draws.levels[number]
-        runs = _pipelines(contest.panel, self.streams, rows)
-        shares = [scale.share(run.prediction, slice(len(rows))) if run.has_run else -np.inf for run in runs]
-        shares += [draws.deciding.shares[name][number] for name in sorted(draws.deciding.off_board)]
-        return [share >= bar for share in shares]
+        return medal_hardness([reached], self.streams.generator("medal hardness"))
 
 
 def _pipelines(panel: Panel, streams: Streams, rows: NDArray[np.intp]) -> list[PanelRun]:

@@ -24,7 +24,7 @@ ACCEPTED = (0.15, 0.92)
 0.15 and 4 of 14 above 0.92: there, medals are seldom 2 % of the gap apart, or a constant prediction wins one."""
 WELL_INSIDE = 0.03
 """A band is within reach of a structure whose typical designs come so far into it. Designs scatter around the typical
-one: of 12 slots for easy tables, seven had a typical design at the edge of the band; half of the 12 ended in another."""
+one: of 12 slots for easy tables, seven had a typical design at the edge of the band; half of the 12 left the band."""
 STEERS = 3
 """Designs along one variant's hardness before the slot starts over with a fresh variant."""
 ATTEMPTS = 8

@@ -108,7 +108,7 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         measured = with_scripts(measured, [one.score for one in scripts])
         measured = measured.model_copy(update={"informed": informed})
         trivial = next(run for run in board if run.name == TRIVIAL)
-        appraised = appraise(measured, contest.panel, trivial, rendered, streams, draws, beside)
+        appraised = appraise(measured, contest.panel, trivial, rendered, streams, beside)
         if wanted and by == "medal_hardness" and (medals := appraised.medal_hardness) and medals.band is not wanted:
             raise OffBand(medals.value, wanted, by)
         appraised = appraised.model_copy(update={"ceiling": measure_ceiling(measured, pilot, rendered)})

@@ -60,13 +60,13 @@ class PilotScale:
         ends = (metric.own_score(pilot.truth, prediction) for prediction in (trivial.prediction, pilot.oracle))
         return cls(pilot.truth, metric, *ends)
 
-    def share(self, prediction: Array, rows: slice = slice(None)) -> float:
+    def share(self, prediction: Array) -> float:
         """Gap closed by a prediction for the pilot rows.
 
         Raises:
             DegenerateTask: if trivial and oracle score the same.
         """
-        return gap_closed(self.metric.own_score(self.truth[rows], prediction), self.trivial, self.oracle)
+        return gap_closed(self.metric.own_score(self.truth, prediction), self.trivial, self.oracle)
 
 
 @dataclass(frozen=True)
@@ -74,26 +74,12 @@ class TrainingDraws:
     """What several training draws say of a design."""
 
     deciding: Deciding
-    scale: PilotScale
-    others: tuple[Contest, ...]
-    """Runs after the further draws."""
 
     @cached_property
     def rule(self) -> MilestoneRule:
         """How thresholds follow."""
         entries = self.deciding.on_pilot()
         return MilestoneRule.of(entries, self.deciding.gold, least_step(entries))
-
-    @cached_property
-    def levels(self) -> Floats:
-        """Share of the gap that the median ordinary pipeline closes after each draw."""
-        ordinary = [shares for name, shares in self.deciding.shares.items() if self.deciding.tiers[name] in ORDINARY]
-        return np.asarray(np.median(ordinary, axis=0))
-
-    @cached_property
-    def silver(self) -> float:
-        """Place of silver on the pilot rows, for the own draw."""
-        return float(self.rule.places(self._own).silver)
 
     @cached_property
     def gold(self) -> float:
@@ -132,17 +118,17 @@ def measure_draws(
     names = _deciding_entries(own, has_readers=contest.reader is not None)
     informed = _informed_share(pilot, contest, scale)
     apart = [name for name in own if name not in _TIERS]
-    alone = TrainingDraws(_deciding(ran, {name: (own[name],) for name in (*names, *apart)}), scale, ())
+    alone = TrainingDraws(_deciding(ran, {name: (own[name],) for name in (*names, *apart)}))
     if informed is not None:
         require_room(informed, alone.gold - CLEAR_MISS)
-    others = tuple(_redrawn(pilot, contest, stated, streams, number) for number in range(1, DRAWS))
+    others = (_redrawn(pilot, contest, stated, streams, number) for number in range(1, DRAWS))
     further = [_shares_of(one, names, scale) for one in others]
     shares = {
         name: (own[name], *(drawn[name] for drawn in further))
         for name in own
         if all(name in drawn for drawn in further)
     }
-    found = TrainingDraws(_deciding(ran, shares), scale, others)
+    found = TrainingDraws(_deciding(ran, shares))
     if found.deciding.margin is not None:
         require_margin(found.deciding.margin)
     if informed is not None:
