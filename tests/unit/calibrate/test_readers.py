@@ -12,13 +12,17 @@ from sandmill.calibrate.panel import Panel
 from sandmill.calibrate.readers import READERS, Stated, read_table, run_readers, stated_facts
 from sandmill.calibrate.readers.lines import child_block, decoding_lines, form_lines
 from sandmill.calibrate.scripts.choose import GradedTest, write_ladder
+from sandmill.calibrate.scripts.decisions import decisions_of
+from sandmill.calibrate.scripts.findings import find
+from sandmill.calibrate.scripts.members import members_of
 from sandmill.calibrate.scripts.run import run_source
+from sandmill.calibrate.scripts.write import write_script
 from sandmill.mechanism.rule import evaluate_motif
 from sandmill.metrics import get_metric
 from sandmill.models.calibration import Tier
 from sandmill.models.children import ChildTable
 from sandmill.models.columns import Categorical, Column, LogNormal, Normal
-from sandmill.models.hints import Form, InText, Sentinel, Units
+from sandmill.models.hints import Form, InText, SameUnits, Sentinel, Units
 from sandmill.models.motifs import Aggregate, CodeValue, Condition, Conditional, Distance, Formula, NormDistance
 from sandmill.models.package import TaskFacts
 
@@ -217,6 +221,48 @@ def test_a_readers_script_stands_alone_and_repeats_its_score(cells, tmp_path):
     answer = pd.read_csv(tmp_path / "out.csv")["price"].to_numpy()
     error = np.sqrt(np.mean((answer[is_final] - truth[is_final]) ** 2))
     assert error == pytest.approx(reference.score.final, abs=1e-4)
+
+
+@pytest.mark.slow
+def test_a_reader_of_units_wins_by_their_levels_and_a_script_can_do_so_too(tmp_path):
+    """Units are pairs of two columns. Neither column says anything by itself, and rows of a unit are few."""
+    rng = np.random.default_rng(8)
+    yard, car = rng.integers(5, size=ROWS), rng.integers(6, size=ROWS)
+    effects = rng.normal(size=(5, 6))
+    effects = effects - effects.mean(axis=0) - effects.mean(axis=1, keepdims=True) + effects.mean()
+    frame = pd.DataFrame({"id": [f"r{row}" for row in range(ROWS)], "heat": rng.normal(size=ROWS)})
+    frame["yard"], frame["car"] = [f"yard_{one}" for one in yard], [f"car_{one}" for one in car]
+    frame["price"] = effects[yard, car] + 0.3 * frame["heat"] + 0.4 * rng.normal(size=ROWS)
+    frame.iloc[:150].to_csv(tmp_path / "train.csv", index=False)
+    frame.iloc[150:].drop(columns="price").to_csv(tmp_path / "test.csv", index=False)
+    facts = TaskFacts(
+        id_column="id",
+        target_column="price",
+        target="regression",
+        metric="rmse",
+        encoding="value",
+        submission_columns=("price",),
+    )
+    truth = frame["price"].to_numpy()[150:]
+    panel = Panel(tmp_path, facts)
+    table = read_table(panel, tmp_path, Stated((SameUnits(name="taxi", columns=("yard", "car")),), {}))
+    (blind,) = panel.run(["linear_tuned"])
+    runs = {run.name: run for run in run_readers(panel, table, ("reader_linear", "reader_ensemble"))}
+
+    def error(run):
+        return np.sqrt(np.mean((run.prediction - truth) ** 2))
+
+    assert max(map(error, runs.values())) < 0.85 * error(blind)
+    found = find(table)
+    assert found.units == ("taxi",)
+    assert found.columns["units"].weight > 1
+    member = next(member for member in members_of(found) if member.name == "linear_units")
+    source = write_script(found, (member,), decisions_of(found)[0])
+    assert 'UNITS = ["taxi"]' in source
+    (tmp_path / "solution.py").write_text(source)
+    subprocess.run([sys.executable, "solution.py", ".", "out.csv"], cwd=tmp_path, check=True)
+    answer = pd.read_csv(tmp_path / "out.csv")["price"].to_numpy()
+    assert np.sqrt(np.mean((answer - truth) ** 2)) == pytest.approx(error(runs["reader_linear"]), rel=0.03)
 
 
 def test_facts_count_only_where_their_text_stands(cells):

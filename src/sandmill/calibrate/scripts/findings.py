@@ -8,7 +8,16 @@ import numpy as np
 
 from sandmill.calibrate.scripts.feature_lines import Feature, FeatureSource, write_feature
 from sandmill.calibrate.solvers.decisions import class_shares
-from sandmill.calibrate.solvers.designs import Design, calendar, dated_numbers, levels, plain_scaled, raw_numbers, words
+from sandmill.calibrate.solvers.designs import (
+    Design,
+    calendar,
+    dated_numbers,
+    level_flags,
+    levels,
+    plain_scaled,
+    raw_numbers,
+    words,
+)
 from sandmill.calibrate.solvers.features import Recipe, column_recipes
 from sandmill.calibrate.solvers.greedy import WEIGHTS, grow
 from sandmill.calibrate.solvers.linear import best_penalty, responses
@@ -92,13 +101,16 @@ class Findings:
     """Half-life of a row's weight in days; None where all rows count alike."""
     cues: tuple[Cue, ...]
     """What the columns measure, if a description says how items show them."""
+    units: tuple[str, ...]
+    """Categories that texts state: units that training and test rows share."""
     reading: tuple[str, ...]
     """What a reader does to the tables after reading them; nothing for others."""
     columns: Mapping[str, Columns]
     """Sets of columns by name.
 
     `base`: all columns; `numbers`: without categories; `wide`: all, and features that help beside them; `weighed`: the
-    same, features shrunk less; `crossed`: further features of single categories; `sparse`: nothing but features found
+    same, features shrunk less; `crossed`: further features of single categories; `units`:
+    all, and the levels of stated units once more, shrunk less; `sparse`: nothing but features found
     from an empty model.
     """
 
@@ -137,6 +149,9 @@ def find(table: Table) -> Findings:
     if wide:
         penalty, weight = _weigh(beside, wanted, base.train.shape[1])
         sets["weighed" if weight != 1 else "wide"] = replace(sets["wide"], penalty=penalty, weight=weight)
+    units = tuple(name for name in kinds.categorical if name in table.stated)
+    if units:
+        sets["units"] = _of_units(table, base, units, wanted)
     if crosses:
         sets["crossed"] = columns("CROSSED", around, [*wide, *crosses])
     dates = [name for name in kinds.dates if _is_later(raw, kinds.numeric.index(name))]
@@ -159,6 +174,7 @@ def find(table: Table) -> Findings:
         absent_classes=bool(facts.classes) and any((class_shares(part) == 0).any() for part in parts),
         half_life=_half_life(table, raw, dates, wanted),
         cues=table.cues,
+        units=units,
         reading=table.reading,
         columns=sets,
     )
@@ -181,6 +197,14 @@ def _crosses(table: Table) -> list[Recipe]:
         return crosses_beside(found_columns(part).train, part)
 
     return list(dict.fromkeys(recipe for part in table.columns() for recipe in part.cached_fit("crosses", search)))
+
+
+def _of_units(table: Table, base: Design, units: Sequence[str], wanted: Any) -> Columns:
+    """All columns, and the levels of units again with a weight that says how much units differ."""
+    flags = np.hstack([level_flags(cells, cells) for cells, _ in (words(table, name) for name in units)])
+    design = np.hstack([base.train, flags])
+    penalty, weight = _weigh(Design(design, design[:0]), wanted, base.train.shape[1])
+    return Columns("", (), penalty, design.shape[1], weight)
 
 
 def _weigh(design: Design, wanted: Any, first: int) -> tuple[float, float]:

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from sandmill.calibrate.readers.solvers import reader_linear
 from sandmill.calibrate.scripts.feature_lines import Feature
 from sandmill.calibrate.scripts.findings import FURTHEST, Findings
 from sandmill.calibrate.scripts.layout import number, quoted
@@ -51,6 +52,7 @@ def members_of(found: Findings) -> tuple[Member, ...]:
         ("linear_found", "a few found features", "sparse", search.sparse_search),
         ("linear_numbers", "the numbers alone", "numbers", naive.numbers_only),
         ("linear_wide", "all columns and found features", found_beside, search.auto_search),
+        ("linear_units", "all columns, with a level for each unit", "units", reader_linear),
         ("linear_crossed", "all columns, with slopes and effects of single categories", "crossed", search.auto_crosses),
     )
     members = [
@@ -102,7 +104,10 @@ def columns_block(found: Findings, members: Sequence[Member]) -> list[str]:
 def feature_lists(found: Findings, members: Sequence[Member]) -> dict[str, list[str]]:
     """Constants that name the features of each set of columns in use."""
     used = (found.columns[member.columns] for member in members)
-    return {one.constant: [name for made in one.features for name in made.names] for one in used if one.features}
+    units = {"UNITS": list(found.units)} if any(member.columns == "units" for member in members) else {}
+    return units | {
+        one.constant: [name for made in one.features for name in made.names] for one in used if one.features
+    }
 
 
 def features_of(found: Findings, members: Sequence[Member]) -> list[Feature]:
@@ -123,7 +128,11 @@ def _transformer(found: Findings, name: str, member: Member) -> list[str]:
     if columns.features:
         parts.append(f'("found", scaled, {columns.constant})')
     note, weights = [], ""
-    if columns.weight != 1:
+    if member.columns == "units":
+        parts.append('("units", levels, UNITS)')
+        note = ["# A unit has rows in both files: its level is drawn towards the average of all units"]
+        weights = f', transformer_weights={{"units": {columns.weight:g}}}'
+    elif columns.weight != 1:
         note = [f"# Found features are shrunk {columns.weight:g} times less than plain columns: they have earned it"]
         weights = f', transformer_weights={{"found": {columns.weight:g}}}'
     if member.is_encoded:
