@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 from sandmill.calibrate.panel import Panel, PanelRun
+from sandmill.calibrate.threads import one_thread
 from sandmill.calibrate.true_features import centred, is_in_levels, motif_features, no_features, weighed_scores
 from sandmill.mechanism.columns import Floats
 from sandmill.models.calibration import Tier
@@ -28,10 +29,8 @@ def informed_run(
         train_observed: visible cells as numbers, in the order of train.csv.
         test_observed: visible cells as numbers, in the order of test.csv.
     """
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
     load = partial(_load, mechanism, train_observed, test_observed)
-    with threadpool_limits(1):
+    with one_thread():
         return panel.aside().run_solver(INFORMED, Tier.SEARCH, load, _load_decision)
 
 

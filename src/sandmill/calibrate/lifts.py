@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sandmill.calibrate.ablations import ModelInputs, ablation_of, predict_from
+from sandmill.calibrate.threads import one_thread
 from sandmill.mechanism.sampling import Draw
 from sandmill.metrics import Metric, get_metric
 from sandmill.metrics.base import Array, Floats
@@ -60,10 +61,9 @@ def measure_lifts(
         DegenerateTask: if trivial and oracle score the same on these rows.
     """
     from sklearn import config_context
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     skills, scale = skills_of(spec), _Scale(get_metric(spec.metric), graded)
-    with threadpool_limits(1), config_context(skip_parameter_validation=True), np.errstate(all="ignore"):
+    with one_thread(), config_context(skip_parameter_validation=True), np.errstate(all="ignore"):
         gains = [_gains(spec, facts, skills, draw, clean, scale) for draw, clean in draws]
     return tuple(_lift(skill, [gain[skill] for gain in gains]) for skill in skills)
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sandmill.calibrate.threads import one_thread
 from sandmill.metrics.forms import form_of
 from sandmill.models.calibration import Tier
 from sandmill.models.kinds import kind_named
@@ -198,12 +199,11 @@ class Panel:
             KeyError: if a name is not in the panel.
         """
         from sklearn import config_context
-        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
         known = {entry.name: entry for entry in self.entries}
         wanted = self.entries if names is None else [known[name] for name in names]
         # Checks of scikit-learn's arguments change no number and take their time.
-        with threadpool_limits(1), config_context(skip_parameter_validation=True):
+        with one_thread(), config_context(skip_parameter_validation=True):
             return [self._run(entry) for entry in wanted]
 
     def _run(self, entry: Entry) -> PanelRun:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sandmill.calibrate.panel import Panel, PanelRun
+from sandmill.calibrate.threads import one_thread
 from sandmill.models.calibration import Tier
 
 PIPELINES_VERSION = 2
@@ -135,11 +136,10 @@ def run_pipelines(
         count: pipelines.
     """
     from sklearn import config_context
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     aside = panel.aside(rows)
     unchecked = config_context(skip_parameter_validation=True)
-    with threadpool_limits(1), unchecked, warnings.catch_warnings(), np.errstate(all="ignore"):
+    with one_thread(), unchecked, warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         return [
             aside.run_solver(pipeline.name, Tier.NAIVE, pipeline.load, pipeline.load_decision)

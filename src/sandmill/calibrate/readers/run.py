@@ -6,6 +6,7 @@ from typing import Any
 
 from sandmill.calibrate.panel import Panel, PanelRun
 from sandmill.calibrate.readers.stated import Stated
+from sandmill.calibrate.threads import one_thread
 from sandmill.models.calibration import Tier
 
 READERS = (
@@ -44,10 +45,9 @@ def run_readers(panel: Panel, table: Any, names: tuple[str, ...] = READERS) -> l
         names: which of `READERS`.
     """
     from sklearn import config_context
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     beside = panel.beside(table)
-    with threadpool_limits(1), config_context(skip_parameter_validation=True):
+    with one_thread(), config_context(skip_parameter_validation=True):
         return [
             beside.run_solver(name, Tier.READER, _loader(name), _DECISIONS.get(name, _load_decision)) for name in names
         ]

@@ -9,19 +9,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from sandmill.calibrate.threads import one_thread
+
 
 @contextlib.contextmanager
 def script_surroundings(folder: Path, out: Path) -> Iterator[None]:
     """Arguments, output and warnings as a script has them that runs by itself; one thread of linear algebra."""
     from sklearn import config_context
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     arguments, variables = sys.argv, dict(os.environ)
     sys.argv = ["solution.py", str(folder), str(out)]
     try:
         # Checks of scikit-learn's arguments change no number and take their time.
         unchecked = config_context(skip_parameter_validation=True)
-        with threadpool_limits(1), unchecked, warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        with one_thread(), unchecked, warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")
             yield
     finally:

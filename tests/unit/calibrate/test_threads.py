@@ -1,0 +1,14 @@
+"""Linear algebra of solvers runs on one thread, and on as many as before after it."""
+
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from sandmill.calibrate.threads import one_thread
+
+
+def test_every_library_is_limited_within_the_block_alone():
+    with one_thread():
+        pass  # Loads the libraries, so that the limit below is set for all of them.
+    with threadpool_limits(2):
+        with one_thread():
+            assert {library["num_threads"] for library in threadpool_info()} == {1}
+        assert {library["num_threads"] for library in threadpool_info()} == {2}
