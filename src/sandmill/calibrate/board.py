@@ -1,4 +1,4 @@
-"""Leaderboard and thresholds: who ran how well, and what earns a medal."""
+"""Leaderboard of the solvers of a task, and the thresholds of its medals."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -42,7 +42,7 @@ def median_rows(entries: int) -> tuple[int, ...]:
 
 
 def thresholds(scores: Sequence[float], is_lower_better: bool) -> Thresholds:
-    """Fix what earns a medal, by mle-bench's rank rule over all entries of a board.
+    """Compute the thresholds of medals by mle-bench's rank rule over all entries of a leaderboard.
 
     Args:
         scores: of one part, rounded to 5 decimals, in any order.

@@ -175,7 +175,7 @@ def _resampled(part: _PartOf, board: Sequence[BoardEntry], found: Milestones | N
 
 
 def require_enough(runs: Sequence[PanelRun]) -> list[PanelRun]:
-    """Refuse a board with so many failures that its ranks mean something else.
+    """Reject a task on which too many solvers failed, because ranks among the rest are not comparable.
 
     Returns:
         The runs that did not fail.

@@ -1,4 +1,4 @@
-"""The informed solver: told the form of every feature, it learns their weights from the training rows like anyone."""
+"""The informed solver: it knows the form of every feature and learns only their weights from the training rows."""
 
 from collections.abc import Callable, Mapping
 from functools import partial

@@ -133,7 +133,7 @@ def _left_open(share: float) -> float:
 
 
 def signal_check(truth: Array, trivial: Array, oracle: Array, metric: Metric, counts: Floats) -> None:
-    """Refuse a design whose best rule can hardly be told from no rule.
+    """Reject a design whose oracle scores hardly better than a constant.
 
     Raises:
         ItemRejected: `no_signal`, if oracle - trivial is under 5 paired-bootstrap standard errors.
@@ -150,7 +150,7 @@ def signal_check(truth: Array, trivial: Array, oracle: Array, metric: Metric, co
 
 
 def require_trivial_loses(trivial: float, bars: Thresholds, oracle: float) -> None:
-    """Refuse a board on which a constant answer would earn a medal.
+    """Reject a task on which a constant answer would earn a medal.
 
     Raises:
         ItemRejected: `trivial_medal`, if bronze is not clearly above trivial.

@@ -1,4 +1,4 @@
-"""The panel of a kind whose answers no table of features gives: the kind names a module with its solvers.
+"""The panel of a kind whose answers cannot be predicted from one table of features, such as pixels of pages.
 
 The module holds
 

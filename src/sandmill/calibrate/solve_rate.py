@@ -107,7 +107,7 @@ def medal_hardness(reached: Sequence[Sequence[bool]], rng: np.random.Generator) 
 
 
 def choice_chances(items: int, attempts: int) -> Floats:
-    """Share of all sets of so many items of which the item of each rank, the best first, is the best."""
+    """Share of all samples of a given size in which the item of each rank is the best one."""
     sets = comb(items, attempts)
     return np.array([comb(items - 1 - rank, attempts - 1) / sets for rank in range(items)])
 

@@ -42,7 +42,7 @@ class ThresholdScores:
         return _order_held(self.resampled)
 
     def order_at(self, rows: int, wanted: int, gap: float) -> float:
-        """Foretell the same for another number of rows: deviations shrink with its square root.
+        """Predict the intervals for another number of rows: deviations shrink with its square root.
 
         Args:
             rows: how many these are.

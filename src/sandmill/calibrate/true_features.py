@@ -104,7 +104,7 @@ def crossed(left: Floats, right: Floats) -> Floats:
 
 
 def is_in_levels(motif: Motif) -> bool:
-    """Whether a motif's features are one for each level, pair or period, so that few rows speak for each."""
+    """Whether a motif has one feature for each level, pair or period, each with few rows."""
     return isinstance(motif, Lookup | CrossedLookup | KnownUnit | VaryingSlope | LocalRule | Drift)
 
 

@@ -127,7 +127,7 @@ class _Setting:
 
 @dataclass(frozen=True)
 class _Ruled:
-    """The rule of a design, and what its texts tell of it."""
+    """The rule of a design, and what its texts state about it."""
 
     plan: HintPlan
     priors: Priors
@@ -165,7 +165,7 @@ def _settle(slot: Slot, streams: Streams, kind: Kind, knobs: Knobs) -> _Setting:
 
 
 def _choose_rule(setting: _Setting) -> _Ruled:
-    """Choose what texts tell, the motifs of the rule, and its columns."""
+    """Choose the facts that texts state, the motifs of the rule, and its columns."""
     slot, streams, medium, vocabulary = setting.slot, setting.streams, setting.medium, setting.vocabulary
     plan = choose_hints(vocabulary, streams, setting.own) if setting.may_tell else HintPlan()
     priors = Priors()

@@ -62,12 +62,12 @@ class HintPlan:
     """Columns that some sites record in another unit."""
 
     def at(self, hardness: float) -> "HintPlan":
-        """Return the plan at a hardness: easier designs have fewer told forms."""
+        """Return the plan at a hardness: the texts of easier designs state fewer forms."""
         return replace(self, told=self.told[: 1 + round(hardness * (len(_COUNTS) - 1))])
 
     @property
     def told_columns(self) -> frozenset[str]:
-        """Columns of the told forms."""
+        """Columns of the forms that the texts state."""
         return frozenset(name for word in self.told if not isinstance(word, Hint) for name in columns_told(word))
 
     @property
@@ -102,7 +102,7 @@ def has_hints(streams: Streams) -> bool:
 
 
 def choose_hints(vocabulary: Vocabulary, streams: Streams, own: OwnColumns = NO_OWN) -> HintPlan:
-    """Draw one to three told forms over different columns; none in some designs.
+    """Draw one to three forms that the texts state, over different columns; none in some designs.
 
     Args:
         vocabulary: columns of the domain.
@@ -128,7 +128,7 @@ def choose_hints(vocabulary: Vocabulary, streams: Streams, own: OwnColumns = NO_
 
 
 def add_spare(plan: HintPlan, used: Collection[str], vocabulary: Vocabulary, streams: Streams) -> HintPlan:
-    """Add forms of no use and conversions to a plan with told forms.
+    """Add forms that the rule does not use, and conversions, to a plan with stated forms.
 
     Args:
         plan: told forms.

@@ -118,7 +118,7 @@ def choose_rule(
 def assign_weights(
     rule: Rule, hardness: float, outputs: int, signal: float, rng: np.random.Generator
 ) -> tuple[Term, ...]:
-    """Assign weights to motifs. Hardness, 0 to 1, moves variance from plain to told and hidden motifs.
+    """Assign weights to motifs. Hardness, 0 to 1, moves variance from plain motifs to stated and hidden ones.
 
     `signal` is the standard deviation of all motifs but the background; `outputs` is the number of latent scores.
     """
@@ -143,7 +143,7 @@ def assign_weights(
 
 
 def _shares(rule: Rule, hardness: float) -> tuple[float, float]:
-    """Return the shares of the rule's variance in told and in hidden motifs."""
+    """Return the shares of the rule's variance in stated and in hidden motifs."""
     if not rule.told:
         return 0.0, _MIN_HIDDEN_SHARE + (_MAX_HIDDEN_SHARE - _MIN_HIDDEN_SHARE) * hardness
     told, hidden = (float(np.interp(hardness, _HARDNESS, shares)) for shares in (_TOLD_SHARES, _HIDDEN_SHARES))

@@ -1,4 +1,4 @@
-"""Zip archives of item files. They are the same bytes on every machine, and tell nothing beside names and content."""
+"""Zip archives of item files. They are the same bytes on every machine, and reveal nothing but names and content."""
 
 import zlib
 from collections.abc import Iterable, Iterator, Mapping

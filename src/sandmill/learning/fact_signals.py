@@ -1,4 +1,4 @@
-"""Facts of the target, and of how well simple models foretell it out of fold."""
+"""Facts of the target, and of how well simple models predict it in cross-validation."""
 
 from collections.abc import Iterator
 from typing import Any

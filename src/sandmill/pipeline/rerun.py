@@ -61,7 +61,7 @@ _WHAT = {
 def rerun_task(
     package: TaskPackage, record: TaskRecord, secret: bytes | None = None, *, unconfined: bool = False
 ) -> list[str]:
-    """Prove the seven truths of a task again: run the scripts and the whole panel, grade, recompute, render.
+    """Establish the seven facts of a task again: run the scripts and the whole panel, grade, recompute, render.
 
     The task may be a stranger's. Its scripts run confined. Our own code reads its tables only if they are as small as
     those of a micro task, and an exception there is a problem of the task.

@@ -1,4 +1,4 @@
-"""The seven truths of a task, established by running it and read off its files and measures."""
+"""Verify a task: establish the seven facts that every published task has, by running it and reading its files."""
 
 from collections.abc import Mapping
 from functools import partial

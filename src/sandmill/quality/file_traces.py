@@ -1,4 +1,4 @@
-"""Gate on what item files show beside their contents: nothing of it may tell a target or a part."""
+"""Gate on names, sizes, order and headers of item files: none may reveal a target or a part of the test set."""
 
 from collections.abc import Iterator, Mapping
 from io import BytesIO

@@ -1,4 +1,4 @@
-"""Gate on a whole release: names, words and column order must not tell which column carries which motif.
+"""Gate on a whole release: names, words and column order must not reveal which column carries which motif.
 
 Every column of every task is an example; its label is the motif that it serves in. Readers of the words are trained on
 other tasks and compared with what anybody sees in the files without reading a word. Where a reader gains, an agent that

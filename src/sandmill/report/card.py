@@ -71,7 +71,7 @@ def _front_matter(manifest: Manifest) -> str:
 
 
 def _config(name: str, manifest: Manifest) -> Iterator[str]:
-    """Tell a loader which files hold which split, so that it never mixes them."""
+    """List the files of each split for loaders, so that they never mix splits."""
     yield f"- config_name: {name}"
     if name == "tasks":
         yield "  default: true"

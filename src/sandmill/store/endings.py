@@ -12,20 +12,20 @@ from sandmill.store.files import Store
 FOLDER = "endings"
 
 
-class Ending(StrEnum):
+class VersionEnding(StrEnum):
     """What an unfinished version becomes."""
 
     PUBLISHED = "published"
     REMOVED = "removed"
 
 
-def decide_ending(store: Store, version: str, wanted: Ending) -> bool:
+def decide_ending(store: Store, version: str, wanted: VersionEnding) -> bool:
     """Return whether this ending stands, by this call or an earlier one. The other ending stands otherwise."""
     path = f"{FOLDER}/{version}"
     return store.create(path, wanted.encode()) or store.read(path, limit=64) == wanted.encode()
 
 
-def require_ending(store: Store, version: str, wanted: Ending) -> None:
+def require_ending(store: Store, version: str, wanted: VersionEnding) -> None:
     """Decide an ending.
 
     Raises:
@@ -41,4 +41,4 @@ def require_ending(store: Store, version: str, wanted: Ending) -> None:
 def was_removed(store: Store, version: str) -> bool:
     """Whether garbage collection has decided about a version. A run with equal content then takes another number."""
     path = f"{FOLDER}/{version}"
-    return store.exists(path) and store.read(path, limit=64) == Ending.REMOVED.encode()
+    return store.exists(path) and store.read(path, limit=64) == VersionEnding.REMOVED.encode()

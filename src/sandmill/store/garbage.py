@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from sandmill.store.arrow_tables import part_name
-from sandmill.store.endings import Ending, decide_ending
+from sandmill.store.endings import VersionEnding, decide_ending
 from sandmill.store.files import Store
 from sandmill.store.stored import StoredFile
 from sandmill.store.versions import MANIFEST, list_versions, read_manifest, version_folders
@@ -86,7 +86,7 @@ def remove_garbage(store: Store, item: Garbage, older_than_s: float) -> bool:
 def _may_remove(store: Store, version: str) -> bool:
     """Decide that a version without a manifest is removed. Its claim stays, so that its number is not given again."""
     manifest = f"{version}/{MANIFEST}"
-    if store.exists(manifest) or not decide_ending(store, version, Ending.REMOVED):
+    if store.exists(manifest) or not decide_ending(store, version, VersionEnding.REMOVED):
         return False
     # A publisher of an older Sandmill decides no ending.
     return not store.exists(manifest)

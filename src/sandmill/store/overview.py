@@ -21,7 +21,7 @@ _PRIVATE = ("band", "wanted", "difficulty")
 
 
 def read_overview(release: "Release") -> ReleaseOverview:
-    """Return the overview of a version; where its report is missing or not readable, as far as tables tell it.
+    """Return the overview of a version; where its report cannot be read, the part that follows from its tables.
 
     Raises:
         IntegrityError: the report or a table is damaged.

@@ -7,7 +7,7 @@ from sandmill.errors import StoreError
 from sandmill.fingerprint import canonical_json, digest, fingerprint
 from sandmill.models.plan import ShardRef
 from sandmill.models.release import MAX_PARTS, Manifest, PartFile
-from sandmill.store.endings import Ending, require_ending, was_removed
+from sandmill.store.endings import VersionEnding, require_ending, was_removed
 from sandmill.store.files import Store
 from sandmill.store.shards import FinishedShard, read_shard
 from sandmill.store.versions import MANIFEST, list_versions, read_manifest, version_folders
@@ -77,7 +77,7 @@ def publish(
         parts=tuple(parts),
     )
     # After this line garbage collection leaves the version alone; before it, this run ends if the parts were collected.
-    require_ending(store, version, Ending.PUBLISHED)
+    require_ending(store, version, VersionEnding.PUBLISHED)
     if pages:
         made = pages(manifest)
         shown = tuple(_settle(store, version, f"reports/{name}", made[name]) for name in sorted(made))

@@ -323,7 +323,7 @@ class Release:
         return found
 
     def _splits(self) -> set[str]:
-        """Return the splits that the names of files tell; empty in releases of format 1."""
+        """Return the splits that the names of files contain; empty in releases of format 1."""
         names = filter(None, (part_name(part.path) for part in self.parts("public/tasks")))
         return {name.split for name in names if name.split}
 

@@ -8,7 +8,7 @@ import pytest
 
 from sandmill.errors import StoreError
 from sandmill.store import garbage
-from sandmill.store.endings import Ending, decide_ending
+from sandmill.store.endings import VersionEnding, decide_ending
 from sandmill.store.files import Store
 from sandmill.store.garbage import Garbage, Kind, find_garbage, remove_garbage
 from sandmill.store.release import load
@@ -109,7 +109,7 @@ def test_a_publisher_that_comes_back_after_its_parts_were_removed_fails_and_the_
     ref = fill_shard(store, range(2, 4))
     real = publishing.require_ending
 
-    def collect_first(store: Store, version: str, ending: Ending) -> None:
+    def collect_first(store: Store, version: str, ending: VersionEnding) -> None:
         for item in find_garbage(store, _NOW):
             if item.kind is Kind.VERSION:
                 assert remove_garbage(store, item, _NOW)
@@ -129,7 +129,7 @@ def test_a_publisher_that_comes_back_after_its_parts_were_removed_fails_and_the_
 def test_garbage_collection_that_comes_second_leaves_the_version_alone(store, monkeypatch):
     version = _kill_before_manifest(store, monkeypatch)
     (item,) = (item for item in find_garbage(store, _NOW) if item.kind is Kind.VERSION)
-    assert decide_ending(store, version, Ending.PUBLISHED)
+    assert decide_ending(store, version, VersionEnding.PUBLISHED)
     before = store.list(version)
     assert not remove_garbage(store, item, _NOW)
     assert store.list(version) == before

@@ -141,7 +141,7 @@ class _Bench:
                 yield self._candidate((member,), decision)[0]
 
     def first_tries(self) -> Iterator[_Candidate]:
-        """What people in a hurry try, each run when it is asked for."""
+        """Yield naive candidates; each is run only when it is asked for."""
         found, decision = self._found, decisions_of(self._found)[-1]
         for model, idea, _ in sorted(models_to_try(found), key=lambda one: self._foretold(one[-1])):
             names: dict[str, Any] = {"np": np}

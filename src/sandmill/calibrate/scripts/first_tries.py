@@ -1,4 +1,4 @@
-"""Scripts of people in a hurry: the columns that pandas reads as numbers, and one model as it comes."""
+"""Naive scripts: the columns that pandas reads as numbers, and one model at its default settings."""
 
 from sandmill.calibrate.scripts.decisions import decision_lines
 from sandmill.calibrate.scripts.findings import Findings

@@ -10,7 +10,7 @@ from sandmill.calibrate.solvers.table import Table
 
 
 def fit_scores(model: Any, design: Design, table: Table, weights: Any = None) -> Any:
-    """Fit on the training rows, weighted if asked, and speak about the test rows."""
+    """Fit on the training rows, weighted if asked, and predict the test rows."""
     return scores_of(fit(model, design, table, weights), design, table)
 
 

@@ -67,7 +67,7 @@ def best_set(table: Table) -> Any:
 
 
 def commonest_labels(probabilities: Any, table: Table) -> Any:
-    """Name each label as often as in training; where rows look alike, the labels that pay best for all of them."""
+    """Predict each label as often as in training; where rows get equal scores, the best constant answer."""
     shares = table.target.mean(axis=0)
     usual = likeliest_sets(shares[None, :])[0]
     named = [

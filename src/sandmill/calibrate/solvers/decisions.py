@@ -67,7 +67,7 @@ def mixed_classes(shares: Any, rows: int) -> Any:
 
 
 def matched_positives(likely: Any, share: float, usual: bool) -> Any:
-    """Name the likeliest rows, about as large a share as given; where all rows look alike, the usual answer."""
+    """Predict the positive class for a given share of rows; the usual answer if all rows are equal."""
     values, counts = np.unique(-likely, return_counts=True)
     if len(values) == 1:
         return np.full(len(likely), int(usual))

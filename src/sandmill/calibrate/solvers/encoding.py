@@ -43,5 +43,5 @@ def encoded_levels(table: Table) -> Design:
 
 
 def category_means(flags: Any, wanted: Any) -> Any:
-    """Mean response of each category, as if so many rows with the overall mean, zero, had been seen before."""
+    """Mean response of each category, shrunk towards the overall mean, which is 0."""
     return (flags.T @ wanted) / (flags.sum(axis=0) + PRIOR_ROWS)[:, None]

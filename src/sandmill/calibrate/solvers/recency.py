@@ -30,7 +30,7 @@ def recency_scores(table: Table) -> Any:
 
 
 def best_half_life(table: Table, wanted: Any) -> float | None:
-    """Half-life, in lengths of the training period, with which older rows foretell the newest best.
+    """Return the half-life of row weights, in lengths of the training period, that predicts the newest rows best.
 
     Returns:
         Infinity where all rows should count alike; None without an order in time.

@@ -1,4 +1,4 @@
-"""Design of token tasks: which tokens occur, how they are read in this task, and how clearly a sentence tells."""
+"""Design of token tasks: which tokens occur, how they are read, and how clearly the sentence shows the reading."""
 
 import numpy as np
 

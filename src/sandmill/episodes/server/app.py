@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 
 from sandmill import __version__
 from sandmill.episodes.server.folders import ScratchBusy, ScratchFull
-from sandmill.episodes.server.gate import Gate
+from sandmill.episodes.server.gate import RequestGate
 from sandmill.episodes.server.queue import BatchTooLarge, QueueFull, Ticket
 from sandmill.episodes.server.runs import RunService, UnknownPublic
 from sandmill.errors import InputError, SandmillError, shorten
@@ -39,7 +39,7 @@ _RETRY_SCRATCH_S = 10
 Reply = TypeVar("Reply")
 
 
-def make_app(service: RunService, token: str, is_stopping: Callable[[], bool]) -> Gate:
+def make_app(service: RunService, token: str, is_stopping: Callable[[], bool]) -> RequestGate:
     """Return the ASGI application of a server."""
     app = FastAPI(title="sandmill", version=__version__, docs_url=None, redoc_url=None)
     _add_errors(app)
@@ -50,7 +50,7 @@ def make_app(service: RunService, token: str, is_stopping: Callable[[], bool]) -
         from sandmill.episodes.server.srun import add_srun
 
         add_srun(app, service, service.settings.srun_root)
-    return Gate(app, token=token, most_bytes=service.settings.max_request_bytes, is_stopping=is_stopping)
+    return RequestGate(app, token=token, most_bytes=service.settings.max_request_bytes, is_stopping=is_stopping)
 
 
 def _add_facts(app: FastAPI, service: RunService, is_stopping: Callable[[], bool]) -> None:

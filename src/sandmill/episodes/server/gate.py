@@ -20,7 +20,7 @@ _RETRY_STOPPED_S = 30
 """Seconds after which a client may ask a stopping server again, for example after a restart."""
 
 
-class Gate:
+class RequestGate:
     """ASGI middleware. It answers refused requests itself, before their body is read."""
 
     def __init__(self, app: App, *, token: str, most_bytes: int, is_stopping: Callable[[], bool]) -> None:

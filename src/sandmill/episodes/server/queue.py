@@ -26,7 +26,7 @@ class QueueFull(Exception):
 
 
 class BatchTooLarge(Exception):
-    """The queue never has room for so many runs at once."""
+    """The request has more runs than the queue can ever hold."""
 
 
 @dataclass

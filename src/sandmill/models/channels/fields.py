@@ -17,9 +17,6 @@ Trait = Literal[
 ]  # fmt: skip
 """Something about a page that differs between pages. The first four concern the clean page, all others its dirt."""
 
-MOST_PIXELS = 800
-"""Of one picture. Answers have a row for each pixel of each test picture."""
-
 
 class Ranged(Frozen):
     """A trait of pages: its range, and the latent column that decides where in the range a page lies."""

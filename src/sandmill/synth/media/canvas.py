@@ -86,7 +86,7 @@ class Canvas:
         return _soft((wide(half_width) - far) * self.side)
 
     def cloud(self, name: str, cells: int) -> Cover:
-        """Draw a smooth random surface of standard normal numbers at so many places a side."""
+        """Draw a smooth random surface: standard normal numbers on a grid with a given number of places a side."""
         coarse = self.noise(name, (cells, cells))
         places = np.linspace(0, cells - 1, self.side)
         spread = np.maximum(0, 1 - abs(places[:, None] - np.arange(cells))).astype(np.float32)

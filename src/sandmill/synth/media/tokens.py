@@ -74,7 +74,7 @@ class _Writer:
         self._weights = list(accumulate(group.weight for group in channel.groups))
 
     def sentence(self, phrases: int, draws: Iterator[float]) -> list[Token]:
-        """Write a sentence with so many phrases."""
+        """Write a sentence with a given number of phrases."""
         channel = self._channel
         tokens = _plain(_one_of(channel.openings, draws))
         for place in range(phrases):

@@ -23,7 +23,7 @@ test = test.drop(columns="sound").join(measured[len(train) :].reset_index(drop=T
 
 
 def read(folder: Path, facts: TaskFacts, cues: Sequence[Cue]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Read all recordings, and estimate the columns that the cues speak of."""
+    """Read all recordings, and estimate the column of each cue."""
     train, test, rate = audio_files.read_recordings(folder, facts)
     listed = [(cue.column, cue.measure, *cue.parameters) for cue in cues]
     measured = measure_all(pd.concat([train, test])["sound"], rate, listed)

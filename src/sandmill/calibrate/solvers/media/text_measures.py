@@ -1,4 +1,4 @@
-"""Measure in texts what a description tells of them, here and in scripts."""
+"""Measure in texts the quantities that the description explains, here and in scripts."""
 
 import re
 from pathlib import Path

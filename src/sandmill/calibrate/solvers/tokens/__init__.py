@@ -1,4 +1,4 @@
-"""The panel of token tasks: rules, tables of what was seen, and models of how a sentence tells."""
+"""The panel of token tasks: rules, tables of training tokens, and models that read the words around a token."""
 
 from sandmill.calibrate.panel import Entry
 from sandmill.calibrate.solvers.tokens.data import read

@@ -31,7 +31,7 @@ def form_vote(data: TokenData) -> Array:
 
 
 def class_vote(data: TokenData) -> Array:
-    """Foretell the class of a token from its letters and neighbours, then take the class's most frequent way."""
+    """Predict the class of a token from its letters and neighbours, then take the class's most frequent way."""
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.naive_bayes import MultinomialNB
 
