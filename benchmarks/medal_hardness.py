@@ -115,10 +115,13 @@ def report(tried: Sequence[Tried]) -> Iterator[str]:
 
 
 def _with_interval(one: Sequence[float], other: Sequence[float]) -> str:
-    """Write a rank correlation with a 90 % interval from a bootstrap over tasks."""
+    """Write a rank correlation with a 90 % interval from a bootstrap over tasks; nothing where all values are equal."""
+    if min(len(set(one)), len(set(other))) < 2:
+        return "-"
     rng, pairs = np.random.default_rng(0), np.array([one, other])
-    drawn = [spearmanr(*pairs[:, rng.integers(len(one), size=len(one))]).statistic for _ in range(RESAMPLES)]
-    low, high = np.nanquantile(drawn, [0.05, 0.95])
+    samples = (pairs[:, rng.integers(len(one), size=len(one))] for _ in range(RESAMPLES))
+    drawn = [spearmanr(*sample).statistic for sample in samples if np.ptp(sample, axis=1).all()]
+    low, high = np.quantile(drawn, [0.05, 0.95])
     return f"{spearmanr(one, other).statistic:+.2f} [{low:+.2f}, {high:+.2f}]"
 
 
