@@ -203,7 +203,7 @@ def test_styles_differ_in_order_headings_and_words():
 
 
 def test_a_host_hints_at_faults_that_no_cell_shows():
-    spec = styled(make_spec(pathologies=FAULTS), 3)
+    spec = styled(make_spec(slot=1, pathologies=FAULTS), 3)
     text = describe(spec, task_facts(spec), SAMPLE)
     outliers = [fault.column for fault in spec.mechanism.cell_faults() if fault.kind == "outliers"]
     assert outliers
