@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from sandmill.calibrate.true_features import motif_features
 from sandmill.mechanism import draw_rows, posterior
 from sandmill.mechanism.sampling import Draw
 from sandmill.metrics import Metric, get_metric
 from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.columns import Categorical, Unit
 from sandmill.models.mechanism import Mechanism
+from sandmill.models.motifs import Aggregate, CrossedLookup, Lookup, UnitEffect
 from sandmill.models.predictive import (
     ClassPredictive,
     LabelPredictive,
@@ -77,10 +79,15 @@ def learn_number(x, y, fresh, codes, metric):
 
 
 def features(mechanism: Mechanism, draw: Draw) -> tuple[np.ndarray, list[int]]:
-    """Cells as numbers, units left out since they never come back, and which columns hold codes."""
+    """Cells and the rule's own features as numbers, and which columns hold codes. Units never come back."""
     used = [column for column in mechanism.columns if not isinstance(column.distribution, Unit)]
     codes = [place for place, column in enumerate(used) if isinstance(column.distribution, Categorical)]
-    return np.column_stack([draw.observed[column.name] for column in used]), codes
+    told = [
+        motif_features(term.motif, mechanism, draw.observed)
+        for term in mechanism.terms
+        if not isinstance(term.motif, Lookup | CrossedLookup | Aggregate | UnitEffect)
+    ]
+    return np.column_stack([*(draw.observed[column.name] for column in used), *told]), codes
 
 
 def answer(metric: Metric, predictive: Predictive, tuning: Predictive | None) -> np.ndarray:

@@ -68,7 +68,7 @@ def test_a_good_agent_wins_and_every_figure_is_printed(release, server, tmp_path
         "pass@1",
         "pass@2",
         "mean gap",
-        "band easy",
+        "band ",
         "seconds",
         "Medals: gold",
         "0.0240 USD",

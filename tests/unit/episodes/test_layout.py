@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -24,17 +25,19 @@ CASES = {
 def script_from(description: str) -> str:
     """Read the tables by the paths in the text and write to the path in the text, as a reader without a sandbox would.
 
-    The columns come from the text's example; nothing else is known.
+    Sentences differ between descriptions, so paths are found by the names of the files. The columns come from the
+    example in the text; nothing else is known.
     """
-    files = dict(re.findall(r"^\| `(\S+\.csv)` \| (.+) \|$", description, flags=re.MULTILINE))
-    paths = {word: next(path for path, said in files.items() if word in said) for word in ("predict", "right form")}
-    (train,) = [path for path, said in files.items() if "rows with the target" in said]
-    (out,) = re.findall(r"Write `(\S+)` into the working directory", description)
+    paths = set(re.findall(r"`(\S+\.csv)`", description))
+    (train,), (test,), (sample,), (out,) = (
+        [path for path in paths if Path(path).name == name]
+        for name in ("train.csv", "test.csv", "sample_submission.csv", layout.SUBMISSION)
+    )
     header = re.search(r"```csv\n(.+)\n", description)[1].split(",")
     return f"""
 import pandas as pd
-train, test = pd.read_csv({train!r}, dtype=str), pd.read_csv({paths["predict"]!r}, dtype=str)
-sample = pd.read_csv({paths["right form"]!r}, dtype=str, keep_default_na=False).set_index({header[0]!r})
+train, test = pd.read_csv({train!r}, dtype=str), pd.read_csv({test!r}, dtype=str)
+sample = pd.read_csv({sample!r}, dtype=str, keep_default_na=False).set_index({header[0]!r})
 assert len(train) and set(test[{header[0]!r}]) == set(sample.index)
 sample.loc[test[{header[0]!r}]].reset_index()[{header!r}].to_csv({out!r}, index=False)
 """

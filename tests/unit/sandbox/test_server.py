@@ -220,7 +220,7 @@ def test_a_cancelled_run_is_killed(agent_env, public):
         async with AsyncSandbox("warm") as box:
             running = asyncio.create_task(box.run("import time; time.sleep(60)", public=public, timeout=60))
             await asyncio.sleep(2)
-            server = server_of(box._box)
+            server = server_of(box.box)
             assert len(family(server)) == IDLE + 2
             running.cancel()
             with pytest.raises(asyncio.CancelledError):
@@ -242,7 +242,7 @@ def test_runs_that_wait_cost_no_descriptors(agent_env, public):
             for task in waiting:
                 task.cancel()
             await asyncio.gather(*waiting, return_exceptions=True)
-            server = server_of(box._box)
+            server = server_of(box.box)
             return during - before, calm(server)
 
     more, processes = asyncio.run(main())
