@@ -14,7 +14,7 @@ from sandmill.metrics import Metric, get_metric
 from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.columns import Categorical, Unit
 from sandmill.models.mechanism import Mechanism
-from sandmill.models.motifs import Aggregate, CrossedLookup, Lookup, UnitEffect
+from sandmill.models.motifs import CrossedLookup, Lookup, UnitEffect
 from sandmill.models.predictive import (
     ClassPredictive,
     LabelPredictive,
@@ -85,7 +85,7 @@ def features(mechanism: Mechanism, draw: Draw) -> tuple[np.ndarray, list[int]]:
     told = [
         motif_features(term.motif, mechanism, draw.observed)
         for term in mechanism.terms
-        if not isinstance(term.motif, Lookup | CrossedLookup | Aggregate | UnitEffect)
+        if not isinstance(term.motif, Lookup | CrossedLookup | UnitEffect)
     ]
     return np.column_stack([*(draw.observed[column.name] for column in used), *told]), codes
 
