@@ -1,5 +1,7 @@
 """Every truth of a task holds for a sound one, and can be false."""
 
+from itertools import pairwise
+
 import pytest
 
 from sandmill.calibrate.board import leaderboard
@@ -123,10 +125,8 @@ def test_every_threshold_must_follow_from_the_board(name):
 
 
 def test_thresholds_must_be_two_hundredths_of_the_gap_apart():
-    smallest = min(
-        calibrated().thresholds.gold - calibrated().thresholds.silver,
-        calibrated().thresholds.silver - calibrated().thresholds.bronze,
-    )
+    bars = calibrated().thresholds
+    smallest = min(a - b for a, b in pairwise((bars.gold, bars.silver, bars.bronze, bars.median)))
     wide = calibrated().trivial + smallest / 0.019
     assert not thresholds_hold(changed(oracle=wide))
     assert thresholds_hold(changed(oracle=calibrated().trivial + smallest / 0.021))
@@ -187,7 +187,7 @@ def test_difficulty_must_follow_from_the_competent_tier():
     assert difficulty_holds(calibrated())
     assert difficulty_holds(measured(value=value + 0.005, high=1.0))
     assert not difficulty_holds(measured(value=value + 0.02, high=1.0))
-    assert not difficulty_holds(changed(board=rescored(calibrated(), "neighbours", final=0.75)))
+    assert not difficulty_holds(changed(board=rescored(calibrated(), "bayes", final=0.75)))
 
 
 def test_difficulty_must_lie_in_its_interval():
