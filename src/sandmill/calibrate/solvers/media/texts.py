@@ -84,8 +84,9 @@ def directions_of(counts: list[np.ndarray], most: int, name: str) -> list[pd.Dat
     """Shares of what was counted, along the directions in which training texts differ most."""
     shares = [np.sqrt(part / np.maximum(part.sum(axis=1, keepdims=True), 1)) for part in counts]
     middle = shares[0].mean(axis=0)
-    _, _, directions = np.linalg.svd(shares[0] - middle, full_matrices=False)
-    along = [(part - middle) @ directions[:most].T for part in shares]
+    # Eigenvectors of the products, since the singular value decomposition of LAPACK fails on some sparse counts.
+    _, directions = np.linalg.eigh((shares[0] - middle).T @ (shares[0] - middle))
+    along = [(part - middle) @ directions[:, : -most - 1 : -1] for part in shares]
     return [pd.DataFrame(part).add_prefix(f"{name} ") for part in along]
 
 
