@@ -138,7 +138,7 @@ def test_operators_find_funnel_difficulty_rejections_and_seeds_in_the_ui(built):
     costs = {row["what"]: row for row in json.loads(by_key["small-costs"].data)}
     assert float(costs["all stages"]["seconds"]) > 0
     assert costs["language models, paid by this build"]["USD"] == "0.0000"
-    assert "leaf-classification" in by_key["small-seeds"].data
+    assert "mercari-price-suggestion-challenge" in by_key["small-seeds"].data
 
 
 def _events_of(root: Path) -> Path:
