@@ -40,7 +40,7 @@ def decoding_lines(stated: Stated, train: pd.DataFrame) -> list[str]:
                 lines.append(f"{_cell(name)} = {_cell(name)}.mask({_cell(name)} == {_exact(value)})")
             case Units():
                 lines += _units(fact, stated.levels[fact.by])
-    return [*_numbers_from_text(stated, train), *lines]
+    return [*_numbers_from_text(stated, train), *_names_of_codes(stated, train), *lines]
 
 
 def form_lines(stated: Stated, decoded: pd.DataFrame) -> list[str]:
@@ -93,6 +93,16 @@ def _numbers_from_text(stated: Stated, train: pd.DataFrame) -> list[str]:
     pattern = f'r"^{MEASURE.pattern}$"'
     read = "{0} = pd.to_numeric({0}.astype(str).str.extract({1}, expand=False))"
     return [read.format(_cell(name), pattern) for name in mixed]
+
+
+def _names_of_codes(stated: Stated, train: pd.DataFrame) -> list[str]:
+    """Name the levels that are measured as their place in the list: facts and models know them by name."""
+    lines = []
+    for name in [cue.column for cue in stated.cues if cue.column in stated.levels and cue.column in train]:
+        levels = stated.levels[name]
+        if train[name].isin(range(len(levels))).all():
+            lines.append(f"{_cell(name)} = {_cell(name)}.map(dict(enumerate({listed(levels)})))")
+    return lines
 
 
 def _numeric_columns(fact: object) -> Iterator[str]:
