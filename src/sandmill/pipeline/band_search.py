@@ -35,6 +35,9 @@ LEAST_TURN = 0.02
 """A smaller change of hardness gives the same design again."""
 SETTLING = 4
 """Further attempts, accepted in any band, for slots whose nearest design failed a later stage."""
+NEAREST = 2
+"""Designs nearest to the band that are tried again, accepted in any band. Then come fresh ones of medium difficulty,
+which most often become tasks: a lack of room above the best blind run is usual at the easy end."""
 OFF_BAND = "off_band"
 _LEAST_GAIN = 1e-9
 
@@ -147,6 +150,8 @@ class SlotSearch:
     """Whether the slot is filled, or no design can be made for it in this round."""
     has_settled: bool = False
     """Whether every band is accepted from now on."""
+    settled: int = 0
+    """Attempts that were accepted in every band."""
 
     @property
     def is_open(self) -> bool:
@@ -154,13 +159,14 @@ class SlotSearch:
         return not self.is_closed and self.tried < ATTEMPTS + SETTLING
 
     def next_attempt(self) -> Attempt:
-        """Choose the next design: steer the current variant, start a fresh one, or settle for the nearest miss."""
+        """Choose the next design: steer the current variant, start a fresh one, or settle for another band."""
         self.tried += 1
         structure, band = self.slot.structure, self.slot.band
         nearest = min(self.misses, key=lambda miss: miss.distance, default=None)
         is_far = nearest is not None and nearest.distance > FAR
         self.has_settled |= self.tried > ATTEMPTS or (self.stuck >= STUCK_DESIGNS and is_far)
-        if self.has_settled and nearest:
+        self.settled += self.has_settled
+        if self.has_settled and nearest and self.settled <= NEAREST:
             self.misses.remove(nearest)
             return replace(nearest.attempt, number=self.tried, any_band=True)
         if self.slot.steered == "medal_hardness":
@@ -173,7 +179,7 @@ class SlotSearch:
                 return Attempt(self.slot, self.round, self.tried, self.variant, hardness, parent)
         if self.has_settled or self.path:
             self.start_over()
-        hardness = first_hardness(structure, band)
+        hardness = first_hardness(structure, Band.MEDIUM if self.has_settled else band)
         return Attempt(self.slot, self.round, self.tried, self.variant, hardness, any_band=self.has_settled)
 
     def _fresh_attempt(self) -> Attempt:

@@ -8,6 +8,7 @@ from sandmill.models.structure import MetricName, TargetKind
 from sandmill.pipeline.band_search import (
     ATTEMPTS,
     FAR,
+    NEAREST,
     SETTLING,
     STEERS,
     STUCK_DESIGNS,
@@ -16,6 +17,7 @@ from sandmill.pipeline.band_search import (
     OffBand,
     SlotSearch,
     accepted_range,
+    first_hardness,
 )
 from tests.designs import TASKS, make_seed
 
@@ -66,11 +68,16 @@ def test_when_the_budget_is_spent_the_nearest_design_is_taken_whatever_its_band(
     settled = search.next_attempt()
     assert settled.any_band
     assert (settled.variant, settled.hardness) == hardness[4]
-    for number in range(SETTLING - 1):
+    for number in range(NEAREST - 1):
         search.start_over()
         settled = search.next_attempt()
         assert settled.any_band
         assert (settled.variant, settled.hardness) == hardness[number]
+    for _ in range(SETTLING - NEAREST):
+        search.start_over()
+        settled = search.next_attempt()
+        assert settled.any_band
+        assert settled.hardness == first_hardness(SLOT.structure, Band.MEDIUM)
 
 
 def test_a_slot_closes_when_filled_or_spent():
@@ -141,7 +148,7 @@ def test_decisions_for_the_same_measurements_stay_what_they_were():
                 search.start_over()
             else:
                 miss(search, attempt, min(1.0, max(0.0, base + slope * attempt.hardness + rng.gauss(0, 0.05))))
-    assert digest(json.dumps(taken).encode())[:16] == "f24e91eb75e6d2a3"
+    assert digest(json.dumps(taken).encode())[:16] == "07e0bd045f1788a8"
 
 
 def test_a_slot_steered_by_medal_hardness_tries_fresh_designs_and_settles_for_the_nearest():
