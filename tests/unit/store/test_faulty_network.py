@@ -12,7 +12,7 @@ from sandmill.store.release import load
 from sandmill.store.verify import verify_hashes
 from sandmill.store.versions import list_versions
 from tests.factories import make_task
-from tests.faulty_s3 import Fault, always, burst, dies_after, faulty, quick_waits, random_faults
+from tests.faulty_s3 import Fault, always, burst, dies_after, each_in_turn, faulty, quick_waits, random_faults
 from tests.publishing import fill_shard, publish_numbers, publish_shards
 
 __all__ = ["faulty", "quick_waits"]
@@ -40,7 +40,7 @@ def _use(store, folder):
 
 
 def test_a_bad_network_changes_nothing_but_time(dataset, faulty, tmp_path):
-    faulty.forget(random_faults(seed=1, chance=0.2))
+    faulty.forget(each_in_turn())
     _use(dataset, tmp_path / "tasks")
     assert {fault for fault, times in faulty.faults.items() if times} == set(Fault)
 
