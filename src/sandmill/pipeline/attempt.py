@@ -137,7 +137,9 @@ def _design(job: AttemptJob) -> TaskSpec:
     """Design a slot. A fresh variant draws its domain: the one that was the slot's turn may be what failed."""
     attempt = job.attempt
     is_fresh = attempt.round > 0 or attempt.variant > 0
-    slot = attempt.slot.model_copy(update={"place": None}) if is_fresh else attempt.slot
+    slot = attempt.slot.model_copy(update={"band": attempt.design_band or attempt.slot.band})
+    if is_fresh:
+        slot = slot.model_copy(update={"place": None})
     streams = Streams(job.secret, job.plan_fingerprint)
     slot_streams = streams.child(f"slot {attempt.slot.number} round {attempt.round} variant {attempt.variant}")
     return design_task(slot, slot_streams, attempt.hardness, attempt.parent)

@@ -57,6 +57,8 @@ class Attempt:
     any_band: bool = False
     """Whether every difficulty is accepted."""
     replicate: int = 0
+    design_band: Band | None = None
+    """Band that the design is made for, if not the slot's: texts of designs for the easy band state no facts."""
 
 
 def accepted_range(band: Band, steered: Steered = "difficulty") -> tuple[float, float]:
@@ -179,8 +181,10 @@ class SlotSearch:
                 return Attempt(self.slot, self.round, self.tried, self.variant, hardness, parent)
         if self.has_settled or self.path:
             self.start_over()
-        hardness = first_hardness(structure, Band.MEDIUM if self.has_settled else band)
-        return Attempt(self.slot, self.round, self.tried, self.variant, hardness, any_band=self.has_settled)
+        if self.has_settled:
+            hardness, medium = first_hardness(structure, Band.MEDIUM), Band.MEDIUM
+            return Attempt(self.slot, self.round, self.tried, self.variant, hardness, any_band=True, design_band=medium)
+        return Attempt(self.slot, self.round, self.tried, self.variant, first_hardness(structure, band))
 
     def _fresh_attempt(self) -> Attempt:
         """Try a fresh design at another hardness: medal hardness hardly depends on the knobs of a design."""

@@ -78,6 +78,7 @@ def test_when_the_budget_is_spent_the_nearest_design_is_taken_whatever_its_band(
         settled = search.next_attempt()
         assert settled.any_band
         assert settled.hardness == first_hardness(SLOT.structure, Band.MEDIUM)
+        assert settled.design_band is Band.MEDIUM
 
 
 def test_a_slot_closes_when_filled_or_spent():
