@@ -10,9 +10,9 @@ from sandmill.cli.arguments import parse_models
 from sandmill.cli.ending import end_at_once
 from sandmill.errors import SandmillError
 from sandmill.models.operations import AuditRequest
-from tasks.auditing import audited, report_audit, verify_latest
-from tasks.killed_runs import crash_killed_runs
-from tasks.lineage import abort_lineage, sends_lineage
+from tasks.auditing import audited_state, report_audit, verify_latest
+from tasks.killed_runs import mark_killed_runs_as_crashed
+from tasks.lineage import abort_lineage, lineage_events
 from tasks.parameters import AuditOf
 
 PROGRAMME = "python -m flows.audit_release"
@@ -23,12 +23,12 @@ EXAMPLES = f"""{PROGRAMME} --release releases/nightly
 @flow(name="audit-release", flow_run_name="{request.release}", on_crashed=[abort_lineage])
 def audit_release(request: AuditOf) -> str:
     """Read every byte of the latest version, run a sample of tasks again, report drift of libraries."""
-    crash_killed_runs()
-    with sends_lineage(request.release, request.lineage_to) as lineage:
+    mark_killed_runs_as_crashed()
+    with lineage_events(request.release, request.lineage_to) as lineage:
         lineage.read_release(request.release)
         audit = verify_latest(request)
         report_audit(audit)
-        return audited(audit)
+        return audited_state(audit)
 
 
 def main() -> int:

@@ -15,10 +15,10 @@ from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline.preflight import check_inputs
 from sandmill.pipeline.preview import preview_build
 from tasks.building import draft_designs, fill_shard, ingest_seeds, plan_next_round, plan_release
-from tasks.killed_runs import crash_killed_runs
-from tasks.lineage import abort_lineage, sends_lineage
+from tasks.killed_runs import mark_killed_runs_as_crashed
+from tasks.lineage import abort_lineage, lineage_events
 from tasks.parameters import Request, Settings
-from tasks.publishing import cancelled, completed, is_cancelled, name_version, publish_version
+from tasks.publishing import cancelled_state, completed_state, is_cancelled, name_run_after_version, publish_version
 from tasks.reporting import report_release
 from tasks.runners import open_runner, runner_problems
 
@@ -34,25 +34,27 @@ EXAMPLES = f"""{PROGRAMME} --name micro --tasks 12 --seed 7 --root releases
     on_crashed=[abort_lineage],
 )
 def build_release(request: Request, settings: Settings = RunSettings()) -> str:  # noqa: B008
-    """Ingest, design, generate, check, calibrate, verify, publish. Returns <root>/<dataset>@<version>."""
-    crash_killed_runs()
-    with sends_lineage(request.name, settings.lineage_to, request.seeds) as lineage:
+    """Ingest, design, generate, calibrate, check, verify, publish. Returns <root>/<dataset>@<version>."""
+    mark_killed_runs_as_crashed()
+    with lineage_events(request.name, settings.lineage_to, request.seeds) as lineage:
         plan = plan_release(request, ingest_seeds(request))
         lineage.read_seeds(plan.seeds)
         shards: list[ShardRef] = []
         with open_runner(settings) as runner:
+            # Slots that no task fills yet, in shards. To fill one is to design, generate, calibrate, check and verify:
+            # sandmill.pipeline.attempt has these steps, and README.md the function of each.
             while pending := plan_next_round(plan, shards, settings):
                 if request.designer == "llm":
                     pending = draft_designs(plan, pending, shards, settings)
                 shards += runner.fill(fill_shard, pending, settings)
         if is_cancelled():
             lineage.was_cancelled()
-            return cancelled()
+            return cancelled_state()
         report_release(plan, shards, settings)
         publication = publish_version(plan, shards, settings)
-        name_version(publication)
+        name_run_after_version(publication)
         lineage.wrote_release(publication.reference)
-        return completed(publication)
+        return completed_state(publication)
 
 
 def main() -> int:

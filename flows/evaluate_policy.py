@@ -13,7 +13,7 @@ from sandmill.errors import SandmillError
 from sandmill.learning.evaluation import EvaluationRequest, check_request
 from sandmill.report import TextTable, to_rich
 from tasks.evaluating import open_tasks, report_evaluation, score_baseline_arms, score_trained_policy
-from tasks.killed_runs import crash_killed_runs
+from tasks.killed_runs import mark_killed_runs_as_crashed
 
 PROGRAMME = "python -m flows.evaluate_policy"
 EXAMPLES = f"""{PROGRAMME} --policy policies/gap --tasks my-tables --release releases/learn
@@ -23,7 +23,7 @@ EXAMPLES = f"""{PROGRAMME} --policy policies/gap --tasks my-tables --release rel
 @flow(name="evaluate-policy", flow_run_name="{request.policy.name} on {request.tasks.name}")
 def evaluate_policy(request: EvaluationRequest) -> tuple[TextTable, ...]:
     """Score a trained policy and the baselines on a folder of tasks, and write results, a table and charts."""
-    crash_killed_runs()
+    mark_killed_runs_as_crashed()
     tasks = open_tasks(request)
     rows = score_trained_policy(request, tasks)
     spent: dict[str, int] = {}

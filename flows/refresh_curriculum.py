@@ -13,11 +13,11 @@ from sandmill.models.operations import RefreshRequest
 from sandmill.models.plan import ShardRef
 from sandmill.models.request import RunSettings
 from tasks.building import draft_designs, fill_shard, plan_next_round
-from tasks.killed_runs import crash_killed_runs
-from tasks.lineage import abort_lineage, sends_lineage
+from tasks.killed_runs import mark_killed_runs_as_crashed
+from tasks.lineage import abort_lineage, lineage_events
 from tasks.parameters import RefreshOf, Settings
-from tasks.publishing import cancelled, completed, is_cancelled, name_version, publish_version
-from tasks.refreshing import keep_frontier, plan_next_version, report_refresh, unchanged
+from tasks.publishing import cancelled_state, completed_state, is_cancelled, name_run_after_version, publish_version
+from tasks.refreshing import keep_frontier, plan_next_version, report_refresh, unchanged_state
 from tasks.reporting import report_release
 from tasks.runners import open_runner
 
@@ -33,13 +33,13 @@ EXAMPLES = f"""{PROGRAMME} --release releases/micro --rollouts rollouts/step-100
 )
 def refresh_curriculum(request: RefreshOf, settings: Settings = RunSettings()) -> str:  # noqa: B008
     """Retire tasks solved always or never, keep the others, build new ones at the frontier, publish."""
-    crash_killed_runs()
-    with sends_lineage(request.release, settings.lineage_to, request.rollouts) as lineage:
+    mark_killed_runs_as_crashed()
+    with lineage_events(request.release, settings.lineage_to, request.rollouts) as lineage:
         refresh = plan_next_version(request, settings)
         lineage.read_release(refresh.release)
         report_refresh(refresh)
         if refresh.plan is None:
-            return unchanged(refresh)
+            return unchanged_state(refresh)
         plan, settings, shards = refresh.plan, refresh.settings, list[ShardRef]()
         with open_runner(settings) as runner:
             while pending := plan_next_round(plan, shards, settings):
@@ -48,12 +48,12 @@ def refresh_curriculum(request: RefreshOf, settings: Settings = RunSettings()) -
                 shards += runner.fill(fill_shard, pending, settings)
         if is_cancelled():
             lineage.was_cancelled()
-            return cancelled()
+            return cancelled_state()
         report_release(plan, shards, settings)
         publication = publish_version(plan, shards, settings, keep_frontier(refresh))
-        name_version(publication)
+        name_run_after_version(publication)
         lineage.wrote_release(publication.reference)
-        return completed(publication)
+        return completed_state(publication)
 
 
 def main() -> int:

@@ -12,9 +12,9 @@ from sandmill.cli.ending import end_at_once
 from sandmill.errors import SandmillError
 from sandmill.learning.training import Trained, find_finished
 from sandmill.learning.training_request import TrainRequest, TrainSettings
-from tasks.killed_runs import crash_killed_runs
+from tasks.killed_runs import mark_killed_runs_as_crashed
 from tasks.learning import fit_policy, gather_tasks, report_training
-from tasks.lineage import abort_lineage, sends_lineage
+from tasks.lineage import abort_lineage, lineage_events
 from tasks.parameters import Train, TrainingSettings
 
 PROGRAMME = "python -m flows.train_policy"
@@ -33,10 +33,10 @@ EXAMPLES = f"""{PROGRAMME} --release releases/micro --to trained/gap
 )
 def train_policy(request: Train, settings: TrainingSettings) -> Trained:
     """Gather tasks, imitate teacher scripts, learn from rewards, save the best policy with its learning curve."""
-    crash_killed_runs()
+    mark_killed_runs_as_crashed()
     if finished := find_finished(request, settings):
         return finished
-    with sends_lineage(settings.to.name, settings.lineage_to) as lineage:
+    with lineage_events(settings.to.name, settings.lineage_to) as lineage:
         lineage.read_release(request.release)
         trained = fit_policy(gather_tasks(request, settings))
         report_training(trained)

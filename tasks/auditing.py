@@ -26,7 +26,7 @@ def report_audit(audit: Audit) -> None:
         get_run_logger().warning("drift: %s", line)
 
 
-def audited(audit: Audit) -> str:
+def audited_state(audit: Audit) -> str:
     """Make the final state of the run: failed if something does not hold, with all of it."""
     require_whole(audit)
     return cast("str", Completed(message=audit.message, data=audit.release))

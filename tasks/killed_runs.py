@@ -79,7 +79,7 @@ class ProcessIdentity:
         return self.namespace == here.namespace and ProcessIdentity.of(self.pid) != self
 
 
-def crash_killed_runs() -> None:
+def mark_killed_runs_as_crashed() -> None:
     """Record the process of this flow run, and mark runs of the same flow as Crashed whose process was killed.
 
     A run on another machine, in another container, or without a recorded process is never touched.

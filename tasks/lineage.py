@@ -72,7 +72,7 @@ class FlowLineage:
 
 
 @contextmanager
-def sends_lineage(about: str, receiver: str | None, reads: Iterable[str] = ()) -> Iterator[FlowLineage]:
+def lineage_events(about: str, receiver: str | None, reads: Iterable[str] = ()) -> Iterator[FlowLineage]:
     """Send START now, and COMPLETE, FAIL or ABORT when the block ends.
 
     Args:

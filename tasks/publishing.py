@@ -30,7 +30,7 @@ def publish_version(
 
 
 @task(name="name version", **STORED)
-def name_version(publication: Publication) -> None:
+def name_run_after_version(publication: Publication) -> None:
     """Name the run after dataset and version, and keep the version as an artifact."""
     name = f"{publication.dataset}@{publication.version}" + ("" if publication.is_new else ", nothing new")
     with get_client(sync_client=True) as client:
@@ -46,7 +46,7 @@ def as_link(place: str) -> str:
     return place if "://" in place else Path(place).absolute().as_uri()
 
 
-def completed(publication: Publication) -> str:
+def completed_state(publication: Publication) -> str:
     """Make the final state of the run. Its data is what callers of the flow get: `<root>/<dataset>@<version>`."""
     return cast("str", Completed(message=publication.message, data=publication.reference))
 
@@ -57,7 +57,7 @@ def is_cancelled() -> bool:
         return client.read_flow_run(flow_run.id).state_type is StateType.CANCELLING
 
 
-def cancelled() -> str:
+def cancelled_state() -> str:
     """Make the final state of a cancelled run, which has no data."""
     return cast("str", Cancelled(message="Cancelled before publishing. Finished shards are kept."))
 

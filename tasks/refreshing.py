@@ -35,6 +35,6 @@ def keep_frontier(refresh: Refresh) -> KeptTasks:
     return KeptTasks(version=refresh.version, shards=keep_for_next(refresh), tasks=len(refresh.kept))
 
 
-def unchanged(refresh: Refresh) -> str:
+def unchanged_state(refresh: Refresh) -> str:
     """Make the final state of a run that has nothing to do."""
     return cast("str", Completed(message=refresh.message, data=refresh.release))
