@@ -12,7 +12,7 @@ LEARN_TO ?= proof
 # 768 scripts an arm. The published table has 3,072 and 5 seeds: LEARN="--seeds 5".
 LEARN ?= --updates 12 --batch-tasks 8 --samples 1
 LEARN_BUILD ?=
-DEMO_KINDS := table=0.3336,table_keys=0.0833,json_rows=0.0833,text_dated=0.0833,image_archive=0.0833,image_labels=0.0833,tokens_english=0.0833,image_fields=0.0833,audio_archive=0.0833
+DEMO_KINDS := table=0.3333,table_keys=0.0833,json_rows=0.0833,text=0.0417,text_dated=0.0833,tokens_english=0.0833,tokens_russian=0.0417,image_archive=0.0417,image_labels=0.0417,image_grades=0.0417,image_fields=0.0833,audio_archive=0.0417
 PREFECT_API_URL ?= http://127.0.0.1:$(PORT)/api
 SERVER := PREFECT_API_URL=$(PREFECT_API_URL) $(RUN)/prefect
 
@@ -36,8 +36,8 @@ setup: .venv/.ready  ## Create .venv with pinned dependencies (uv when present, 
 agent-env: setup  ## Make the interpreter that agents' code and reference solutions run in
 	@$(RUN)/sandmill agent-env create >/dev/null
 
-demo: agent-env  ## Build 12 verified tasks of nine kinds into releases/micro
-	@$(RUN)/python -m flows.build_release --name micro --tasks 12 --seed 7 --root releases \
+demo: agent-env  ## Build 24 verified tasks of 13 structures into releases/micro
+	@$(RUN)/python -m flows.build_release --name micro --tasks 24 --seed 7 --root releases \
 	  --kinds $(DEMO_KINDS)
 
 demo-llm: agent-env  ## Build 10 tasks of the llm designer from recorded replies, without a key

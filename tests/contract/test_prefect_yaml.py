@@ -21,6 +21,8 @@ from prefect.utilities.schema_tools.validation import validate
 
 from sandmill.models.operations import AuditRequest, RefreshRequest
 from sandmill.models.request import BuildRequest, RunSettings
+from sandmill.pipeline.plan import plan_build, plan_slots
+from sandmill.seeds import ingest
 from tests.releases import REPOSITORY
 
 FLOWS = REPOSITORY / "flows"
@@ -76,10 +78,19 @@ def test_a_wrong_parameter_would_be_found():
 
 def test_the_demo_is_the_one_of_the_makefile():
     request = BuildRequest.model_validate(DEPLOYMENTS["demo"]["parameters"]["request"])
-    assert (request.name, request.tasks, request.seed) == ("micro", 12, 7)
+    assert (request.name, request.tasks, request.seed) == ("micro", 24, 7)
     makefile = (REPOSITORY / "Makefile").read_text()
+    kinds = makefile.split("DEMO_KINDS := ")[1].splitlines()[0]
+    assert request.kinds == {name: float(share) for name, share in (part.split("=") for part in kinds.split(","))}
     assert f"--name {request.name} --tasks {request.tasks} --seed {request.seed}" in makefile
     assert "schedules" not in DEPLOYMENTS["demo"]
+
+
+def test_the_demo_has_at_least_twelve_structures():
+    request = BuildRequest.model_validate(DEPLOYMENTS["demo"]["parameters"]["request"])
+    slots = plan_slots(plan_build(request, ingest(())))
+    assert len(slots) == 24
+    assert len({slot.seed.id for slot in slots}) >= 12
 
 
 @pytest.mark.parametrize("name", ["nightly-release", "weekly-audit"])
