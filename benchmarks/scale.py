@@ -34,7 +34,7 @@ from sandmill.models.release import VerifiedTask
 from sandmill.models.reports import SlotReport
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.models.spec import TaskSpec
-from sandmill.pipeline.shard import Listener, Progress, Shard
+from sandmill.pipeline.shard import Listener, Shard, ShardProgress
 from sandmill.store.files import Store
 from sandmill.store.release import load
 
@@ -126,7 +126,7 @@ class Filling:
             with self.source.meter.lock:
                 self.source.meter.attempts_s += spent
             size = len(self.plan.slots)
-            self.listen(Progress(Stage.VERIFY, size, done, done, 0, done, size, task=tasks[-1].record.task_id))
+            self.listen(ShardProgress(Stage.VERIFY, size, done, done, 0, done, size, task=tasks[-1].record.task_id))
         numbers = [slot.number for slot in self.plan.slots]
         models = self.source.reports
         reports = [

@@ -20,7 +20,7 @@ from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef
 from sandmill.models.request import RunSettings
 from sandmill.models.seed import UnsupportedSeed
 from sandmill.pipeline.publishing import paid_usd, summarize_build
-from sandmill.pipeline.shard import Listener, Progress
+from sandmill.pipeline.shard import Listener, ShardProgress
 from sandmill.quality.failed_suites import failed_suites
 from sandmill.report import TextTable, ending_table, funnel_table, rejections_table
 from sandmill.report.pace import describe_pace
@@ -74,7 +74,7 @@ def progress_reporter(shard: ShardPlan) -> Listener:
     artifact = cast("UUID", create_progress_artifact(0.0, key=key, description=shard.title))
     started = last_update = time.monotonic()
 
-    def listen(progress: Progress) -> None:
+    def listen(progress: ShardProgress) -> None:
         nonlocal last_update
         is_news = bool(progress.task) or progress.is_stored
         if not is_news and time.monotonic() - last_update < SECONDS_BETWEEN_UPDATES:

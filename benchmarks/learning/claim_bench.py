@@ -11,9 +11,9 @@ import numpy as np
 
 from benchmarks.learning.claims import ClaimRequest, Point
 from sandmill.errors import InputError, Problem
-from sandmill.learning.async_trainer import AsyncSettings, Draw, Prompt, Score, ScoreAll, Update
+from sandmill.learning.async_trainer import AsyncSettings, Draw, PolicyPrompt, ScoreAll, ScriptReward, Update
 from sandmill.learning.episode_executor import EpisodeExecutor
-from sandmill.learning.evaluate import Draws, evaluate
+from sandmill.learning.evaluate import SampleSettings, evaluate
 from sandmill.learning.facts import FACT_WORDS
 from sandmill.learning.improvement import OPERATOR_WORDS
 from sandmill.learning.language import Language, load_language
@@ -141,7 +141,7 @@ class Bench:
 
     def score(self, arm: str, policy: "MicroPolicy", seed: int, temperature: float = 1.0) -> list[Scored]:
         """Score a policy on held-out tasks: the most probable script, and sampled ones."""
-        draws = [Draws(seed=seed), Draws(samples=self.calls, temperature=temperature, seed=seed)]
+        draws = [SampleSettings(seed=seed), SampleSettings(samples=self.calls, temperature=temperature, seed=seed)]
         return [row for one in draws for row in evaluate(arm, policy, self.held_out, self.executor, draws=one)]
 
 
@@ -158,9 +158,9 @@ def some(tasks: Sequence[LearningTask], number: int) -> list[LearningTask]:
 def draft_prompts(bench: Bench) -> Draw:
     """Return a function that draws training tasks for an update without replacement."""
 
-    def draw(number: int, generator: np.random.Generator) -> list[Prompt]:
+    def draw(number: int, generator: np.random.Generator) -> list[PolicyPrompt]:
         chosen = [bench.train[place] for place in generator.permutation(len(bench.train))[: bench.groups]]
-        return [Prompt(task.id, tuple(task.facts)) for task in chosen]
+        return [PolicyPrompt(task.id, tuple(task.facts)) for task in chosen]
 
     return draw
 
@@ -179,7 +179,7 @@ def scorer(
     """
     chosen = get_reward(reward)
 
-    def score(pairs: Sequence[tuple[str, str]]) -> list[Score]:
+    def score(pairs: Sequence[tuple[str, str]]) -> list[ScriptReward]:
         rollouts = runner.rollouts(pairs)
         for pair, rollout in zip(pairs, rollouts, strict=True):
             listen(pair, rollout)
@@ -188,13 +188,13 @@ def scorer(
     return score
 
 
-def _score(rollout: Rollout, reward: Reward) -> Score:
+def _score(rollout: Rollout, reward: Reward) -> ScriptReward:
     figures = {
         "valid": float(rollout.chosen is not None),
         "gap": clipped_gap(rollout),
         "medal": float(rollout.grade is not None and rollout.grade.medal is not None),
     }
-    return Score(None if rollout.mask else reward(rollout).total, run_seconds(rollout), figures)
+    return ScriptReward(None if rollout.mask else reward(rollout).total, run_seconds(rollout), figures)
 
 
 def run_seconds(rollout: Rollout) -> float:

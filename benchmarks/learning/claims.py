@@ -19,7 +19,7 @@ import polars as pl
 
 from sandmill.errors import InputError, Problem, SandmillError
 from sandmill.learning.results import Scored, merge, read_results, write_atomically, write_results
-from sandmill.learning.statistics import Interval, Value, gap, mean_of, relative_gain
+from sandmill.learning.statistics import ConfidenceInterval, Value, gap, mean_of, relative_gain
 
 if TYPE_CHECKING:
     from sandmill.learning.policy import MicroPolicy
@@ -189,7 +189,7 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return "\n".join([*lines, *("| " + " | ".join(map(str, row)) + " |" for row in rows)])
 
 
-def percent(interval: Interval) -> str:
+def percent(interval: ConfidenceInterval) -> str:
     """Return an interval in per cent."""
     ends = f"{100 * interval.low:+.1f}, {100 * interval.high:+.1f}"
     return f"{100 * interval.estimate:+.1f} % [{ends}]"
@@ -200,7 +200,7 @@ def gain(arm: Sequence[Scored], other: Sequence[Scored], value: Value = gap) -> 
     return percent(relative_gain(arm, other, value)) if mean_of(other, value) > 0 else "-"
 
 
-def number(interval: Interval) -> str:
+def number(interval: ConfidenceInterval) -> str:
     """Return an interval of a mean, without sign."""
     return f"{interval.estimate:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 

@@ -16,13 +16,13 @@ from benchmarks.learning import claims
 from benchmarks.learning.claim_bench import Bench, Example, points, scorer, teacher_examples
 from benchmarks.learning.claims import Arm, ArmResult
 from benchmarks.learning.scaffolds import by_call, numbered
-from sandmill.learning.async_trainer import Prompt, train_async
+from sandmill.learning.async_trainer import PolicyPrompt, train_async
 from sandmill.learning.episode_executor import feedback_of
 from sandmill.learning.improvement import FEEDBACK_WORDS, Earlier, ParentPool, feedback_word, improve_words
 from sandmill.learning.learner import MicroLearner
 from sandmill.learning.plots import difference_plot, learning_curves
 from sandmill.learning.results import Scored
-from sandmill.learning.scaffolds import Names, best_on_feedback, draft_then_improve
+from sandmill.learning.scaffolds import ArmLabels, best_on_feedback, draft_then_improve
 from sandmill.learning.statistics import mean_interval, paired_difference, sign_test
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _train(bench: Bench, name: str, seed: int) -> ArmResult:
     policy = bench.start(seed, "improvement", lambda: examples(bench, seed))
     learner, pool = MicroLearner(policy), ParentPool()
 
-    def draw(number: int, generator: np.random.Generator) -> list[Prompt]:
+    def draw(number: int, generator: np.random.Generator) -> list[PolicyPrompt]:
         tasks = [bench.train[place] for place in generator.permutation(len(bench.train))[: bench.groups]]
         return [pool.prompt(task.id, task.facts, SHARES[name], generator) for task in tasks]
 
@@ -118,9 +118,9 @@ def _call_rows(bench: Bench, arm: str, policy: "MicroPolicy", seed: int) -> list
             return [group[0] for group in learner.sample(prompts, n=1, temperature=1.0, seed=key + 1_000_000)]
 
         for name, scripts in ((ONE, 1), (BEST, 2)):
-            names = Names(f"{arm}: {name}", seed)
+            names = ArmLabels(f"{arm}: {name}", seed)
             rows += numbered(best_on_feedback(write, bench.held_out, bench.executor, names, scripts=scripts), call)
-        names = Names(f"{arm}: {IMPROVE}", seed)
+        names = ArmLabels(f"{arm}: {IMPROVE}", seed)
         rows += numbered(draft_then_improve(write, rewrite, bench.held_out, bench.executor, names), call)
     return rows
 

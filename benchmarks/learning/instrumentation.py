@@ -26,7 +26,7 @@ from benchmarks.learning.claim_bench import (
 )
 from benchmarks.learning.claims import Arm, ArmResult
 from sandmill.learning.async_trainer import train_async
-from sandmill.learning.evaluate import Draws, evaluate
+from sandmill.learning.evaluate import SampleSettings, evaluate
 from sandmill.learning.learner import MicroLearner
 from sandmill.learning.plots import learning_curves
 from sandmill.learning.random_scripts import random_script
@@ -91,7 +91,9 @@ def _imitate_mistakes(bench: Bench, seed: int) -> "MicroPolicy":
     for _ in range(1 if bench.request.is_smoke else MOST_CHUNKS):
         for _ in range(CHUNK):
             fitting.fit(examples, BATCH, START_RATE / 3, FACT_DROPOUT)
-        rows = evaluate(START, policy, bench.train, bench.executor, draws=Draws(samples=4, temperature=1.0, seed=seed))
+        rows = evaluate(
+            START, policy, bench.train, bench.executor, draws=SampleSettings(samples=4, temperature=1.0, seed=seed)
+        )
         if mean_of(rows, is_valid) >= LEAST_VALID:
             break
     return policy

@@ -14,7 +14,7 @@ from sandmill.fingerprint import fingerprint
 from sandmill.learning import grpo, sft
 from sandmill.learning.baseline_arms import BASELINES, choose_baselines, score_baselines
 from sandmill.learning.curves import CurveRow
-from sandmill.learning.evaluate import Draws, best_temperature, evaluate, evaluate_temperatures
+from sandmill.learning.evaluate import SampleSettings, best_temperature, evaluate, evaluate_temperatures
 from sandmill.learning.executions import Executor
 from sandmill.learning.language import load_language
 from sandmill.learning.policy import MicroPolicy
@@ -83,7 +83,7 @@ class Proof:
         self.say(f"{COOLED}: T = {temperature:g} is best on development tables")
 
         def score(seed: int, folder: Path) -> Outcome:
-            draws = Draws(samples=samples, temperature=temperature, seed=seed)
+            draws = SampleSettings(samples=samples, temperature=temperature, seed=seed)
             rows = evaluate(COOLED, self.policy(SFT, seed), self.real_tasks(), self.data.tester(), draws=draws)
             return rows, (), Counts()
 
@@ -176,7 +176,10 @@ class Proof:
     ) -> list[Scored]:
         """Return greedy rows and rows at temperature 1 on all real tables."""
         runner, rows = self.data.tester(), []
-        for draws in (Draws(seed=seed), Draws(samples=self.settings.samples, temperature=1.0, seed=seed)):
+        for draws in (
+            SampleSettings(seed=seed),
+            SampleSettings(samples=self.settings.samples, temperature=1.0, seed=seed),
+        ):
             rows += evaluate(arm, policy, self.real_tasks(), runner, draws=draws, facts=facts)
         return rows
 

@@ -15,7 +15,7 @@ from benchmarks.learning.sklearn_tasks import write_sklearn_tasks
 from benchmarks.learning.units import Counts, Outcome, UnitResult
 from sandmill.episodes.release import load
 from sandmill.errors import InputError, Problem
-from sandmill.learning.evaluate import Draws, evaluate, shuffled_facts
+from sandmill.learning.evaluate import SampleSettings, evaluate, shuffled_facts
 from sandmill.learning.executions import Executor
 from sandmill.learning.task_sets import LearningTask, from_folder
 from sandmill.models.base import Band
@@ -127,7 +127,7 @@ def solved_half_the_time(
 ) -> list[LearningTask]:
     """Return the tasks of the half of all designs whose solve rate under the start is nearest to one half."""
     published = first_of_each_family(tasks)
-    draws = Draws(samples=CURRICULUM_SAMPLES, temperature=1.0, seed=seed)
+    draws = SampleSettings(samples=CURRICULUM_SAMPLES, temperature=1.0, seed=seed)
     rows = evaluate("curriculum", proof.policy(SFT, seed), published, runner, draws=draws)
     solved: dict[str, list[bool]] = defaultdict(list)
     for row in rows:
@@ -141,7 +141,10 @@ def _shuffled(proof: Proof, arm: str, seed: int) -> UnitResult:
     def work(folder: Path) -> Outcome:
         prompts = shuffled_facts(proof.real_tasks(), seed, _form_and_target)
         runner, rows = proof.data.tester(), []
-        for draws in (Draws(seed=seed), Draws(samples=proof.settings.samples, temperature=1.0, seed=seed)):
+        for draws in (
+            SampleSettings(seed=seed),
+            SampleSettings(samples=proof.settings.samples, temperature=1.0, seed=seed),
+        ):
             rows += evaluate(arm, proof.policy(MAIN, seed), proof.real_tasks(), runner, draws=draws, facts=prompts)
         return rows, (), Counts()
 

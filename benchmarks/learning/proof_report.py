@@ -8,7 +8,7 @@ from benchmarks.learning.proof_data import DEVELOPMENT, FINAL
 from benchmarks.learning.units import UnitResult
 from sandmill.errors import InputError
 from sandmill.learning.baseline_arms import BASELINES
-from sandmill.learning.contrast import Verdict, decide, load_contrast
+from sandmill.learning.contrast import ContrastResult, decide, load_contrast
 from sandmill.learning.plots import difference_plot, forest_plot, learning_curves
 from sandmill.learning.results import write_atomically, write_results
 from sandmill.learning.summary import arms_table, contrasts_table, group_arms, keep_sources
@@ -28,7 +28,7 @@ class ProofReport:
         self.final = keep_sources(self.rows, FINAL)
 
     @property
-    def verdict(self) -> Verdict | None:
+    def verdict(self) -> ContrastResult | None:
         """The registered contrast; None if an arm of it was not run, or there are too few tables."""
         try:
             return decide(load_contrast(REGISTERED), self.rows)

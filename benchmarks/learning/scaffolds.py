@@ -21,7 +21,7 @@ from sandmill.learning.evaluate import best_temperature, evaluate_temperatures
 from sandmill.learning.learner import MicroLearner
 from sandmill.learning.plots import difference_plot
 from sandmill.learning.results import Scored
-from sandmill.learning.scaffolds import Names, best_on_feedback, draft_then_improve
+from sandmill.learning.scaffolds import ArmLabels, best_on_feedback, draft_then_improve
 from sandmill.learning.statistics import gap, mean_interval, mean_of, paired_difference, place
 
 if TYPE_CHECKING:
@@ -73,9 +73,9 @@ def call_rows(bench: Bench, arm: str, policy: "MicroPolicy", seed: int) -> list[
             return learner.rewrite(facts, drafts, keep=KEPT, temperature=temperature, seed=new_seed)
 
         for name, scripts in ((ONE, 1), (BEST, 3)):
-            names = Names(f"{arm}: {name}", seed, temperature)
+            names = ArmLabels(f"{arm}: {name}", seed, temperature)
             rows += numbered(best_on_feedback(write, bench.held_out, bench.executor, names, scripts=scripts), call)
-        names = Names(f"{arm}: {IMPROVE}", seed, temperature)
+        names = ArmLabels(f"{arm}: {IMPROVE}", seed, temperature)
         rows += numbered(draft_then_improve(write, rewrite, bench.held_out, bench.executor, names), call)
     return rows
 

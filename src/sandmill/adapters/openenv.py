@@ -22,7 +22,7 @@ with require("openenv"):
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from sandmill.episodes.sandboxes import AsyncRunner
+    from sandmill.episodes.sandboxes import AsyncCodeRunner
 
 NAME = "sandmill"
 """Name of the environment in the routes of the task API."""
@@ -65,7 +65,7 @@ class MLEnvironment(Environment[MLAction, MLObservation, MLState]):
         chosen: dict[str, tuple[str, ...]],
         reward: str,
         limits: EpisodeLimits,
-        sandbox: "AsyncRunner | None" = None,
+        sandbox: "AsyncCodeRunner | None" = None,
     ) -> None:
         """Use `build_app`.
 
@@ -198,7 +198,7 @@ def build_app(
     limits: EpisodeLimits | None = None,
     sessions: int = 64,
     session_timeout: float = 1800.0,
-    sandbox: "AsyncRunner | None" = None,
+    sandbox: "AsyncCodeRunner | None" = None,
 ) -> "FastAPI":
     """Return the server as an ASGI application, as `app` of `server/app.py` or for uvicorn.
 

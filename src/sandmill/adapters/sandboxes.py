@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from sandmill.errors import InputError, Problem
 
 if TYPE_CHECKING:
-    from sandmill.episodes.sandboxes import AsyncRunner
+    from sandmill.episodes.sandboxes import AsyncCodeRunner
 
 _CONCURRENCY = 32
 """Runs at a time on all servers together. Their queues decide how many of them work."""
 
 
-def choose_sandbox(servers: Sequence[str] | str = (), token_file: str = "") -> "AsyncRunner":
+def choose_sandbox(servers: Sequence[str] | str = (), token_file: str = "") -> "AsyncCodeRunner":
     """Return a sandbox. Equal arguments give the same object.
 
     Args:
@@ -32,7 +32,7 @@ def choose_sandbox(servers: Sequence[str] | str = (), token_file: str = "") -> "
 
 
 @lru_cache(maxsize=8)
-def _reach(addresses: tuple[str, ...], token_file: str) -> "AsyncRunner":
+def _reach(addresses: tuple[str, ...], token_file: str) -> "AsyncCodeRunner":
     from sandmill.sandbox import AsyncSandbox, RemoteSandbox
 
     try:

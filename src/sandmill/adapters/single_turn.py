@@ -12,7 +12,7 @@ from sandmill.rewards import Reward
 from sandmill.store.faults import AccessDenied, FileMissing
 
 if TYPE_CHECKING:
-    from sandmill.episodes.sandboxes import AsyncRunner
+    from sandmill.episodes.sandboxes import AsyncCodeRunner
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ async def score_answer(
     *,
     reward: Reward,
     timeout: float,
-    sandbox: "AsyncRunner | None" = None,
+    sandbox: "AsyncCodeRunner | None" = None,
     sample: int = 0,
 ) -> Rollout:
     """Run the last Python block of an answer, and grade what it leaves.
@@ -60,7 +60,7 @@ async def score_script(
     *,
     reward: Reward,
     timeout: float,
-    sandbox: "AsyncRunner | None" = None,
+    sandbox: "AsyncCodeRunner | None" = None,
     sample: int = 0,
 ) -> Rollout:
     """Run a script, and grade what it leaves; see `score_answer`. An empty one has the outcome `no_code`."""

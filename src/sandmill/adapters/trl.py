@@ -20,7 +20,7 @@ from sandmill.models.rollout import Act, EpisodeLimits, Rollout
 from sandmill.rewards import Reward, get_reward
 
 if TYPE_CHECKING:
-    from sandmill.episodes.sandboxes import AsyncRunner
+    from sandmill.episodes.sandboxes import AsyncCodeRunner
     from sandmill.models.run import RunLimits
 
 _USE_TOOLS = (
@@ -68,7 +68,7 @@ class Environment:
     _tasks: SharedTasks
     _reward: Reward
     _limits: EpisodeLimits
-    _sandbox: "AsyncRunner | None" = None
+    _sandbox: "AsyncCodeRunner | None" = None
 
     def __init__(self) -> None:
         self._episode: SyncEpisode | None = None
@@ -149,7 +149,7 @@ def environment(
     release: Release | Path | str,
     *,
     reward: str | Reward = "gap",
-    sandbox: "AsyncRunner | None" = None,
+    sandbox: "AsyncCodeRunner | None" = None,
     **limits: Any,
 ) -> type[Environment]:
     """Return a class for `GRPOTrainer(environment_factory=...)`. Its rewards need no `reward_funcs`.
@@ -191,7 +191,7 @@ def code_reward(
     *,
     reward: str | Reward = "gap",
     timeout: float = 30.0,
-    sandbox: "AsyncRunner | None" = None,
+    sandbox: "AsyncCodeRunner | None" = None,
 ) -> Callable[..., list[float | None]]:
     """Return a function for `GRPOTrainer(reward_funcs=...)` that runs and grades the script of each completion.
 
@@ -229,7 +229,7 @@ def code_reward(
 
 
 def _scorer(
-    release: Release | Path | str | OpenTasks, reward: Reward, timeout: float, sandbox: "AsyncRunner | None"
+    release: Release | Path | str | OpenTasks, reward: Reward, timeout: float, sandbox: "AsyncCodeRunner | None"
 ) -> Callable[[Sequence[tuple[str, str]]], Coroutine[Any, Any, list[Rollout]]]:
     """Return a function that runs and grades pairs of a task id and the text of an answer."""
     if isinstance(release, Release | Path | str):

@@ -62,14 +62,14 @@ def measure_lifts(
     """
     from sklearn import config_context
 
-    skills, scale = skills_of(spec), _Scale(get_metric(spec.metric), graded)
+    skills, scale = skills_of(spec), _GapScale(get_metric(spec.metric), graded)
     with one_thread(), config_context(skip_parameter_validation=True), np.errstate(all="ignore"):
         gains = [_gains(spec, facts, skills, draw, clean, scale) for draw, clean in draws]
     return tuple(_lift(skill, [gain[skill] for gain in gains]) for skill in skills)
 
 
 @dataclass(frozen=True)
-class _Scale:
+class _GapScale:
     """The gap scale of the graded rows."""
 
     metric: Metric
@@ -90,7 +90,7 @@ class _Scale:
 
 
 def _gains(
-    spec: TaskSpec, facts: TaskFacts, skills: Sequence[Skill], draw: Draw, clean: Floats, scale: _Scale
+    spec: TaskSpec, facts: TaskFacts, skills: Sequence[Skill], draw: Draw, clean: Floats, scale: _GapScale
 ) -> Mapping[Skill, float]:
     """Gap closed with each skill less that without it, on one training draw."""
     known: dict[int, float] = {}

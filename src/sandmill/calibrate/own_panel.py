@@ -5,7 +5,7 @@ The module holds
 - `ENTRIES`: a tuple of `calibrate.panel.Entry`, the trivial one named `prior`,
 - `read(folder, facts)`: the public files as its solvers need them, with a field `shape`: items and places of an answer,
 - a function for each entry, from what `read` returns to a prediction of that shape,
-- `ladder(facts, data)`: the `Candidate` scripts, in the order of preference.
+- `ladder(facts, data)`: the `OwnScript` scripts, in the order of preference.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from sandmill.calibrate.panel import Entry, Panel, PanelRun
-from sandmill.calibrate.scripts.choose import GradedTest, Script
+from sandmill.calibrate.scripts.choose import GradedTest, ScoredScript
 from sandmill.calibrate.scripts.run import run_source, script_surroundings
 from sandmill.errors import ItemRejected
 from sandmill.metrics.answers import Answers
@@ -83,7 +83,7 @@ def _itself(columns: Sequence[Any]) -> Array:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class OwnScript:
     """A script that may be published with a task."""
 
     rung: Rung
@@ -94,7 +94,7 @@ class Candidate:
 
 def write_own_ladder(
     panel: Panel, folder: Path, facts: TaskFacts, answers: Answers, test: GradedTest
-) -> tuple[Script, ...]:
+) -> tuple[ScoredScript, ...]:
     """Write the scripts of a task: reference, competent, naive.
 
     The reference is the candidate that is best on the feedback part. Each lower rung takes its first candidate that
@@ -110,7 +110,7 @@ def write_own_ladder(
     Raises:
         ItemRejected: `script_failed`, if no candidate of a rung gives a valid submission.
     """
-    found: list[Candidate] = list(kind_named(facts.kind).load("panel").ladder(facts, panel.table))
+    found: list[OwnScript] = list(kind_named(facts.kind).load("panel").ladder(facts, panel.table))
     chosen: list[_Tried] = []
     for rung in Rung:
         tries = (_Tried(one, folder, facts, answers) for one in found if one.rung is rung)
@@ -122,13 +122,13 @@ def write_own_ladder(
         if best is None:
             raise ItemRejected(Stage.CALIBRATE, "script_failed", f"no {rung} script gives a valid submission")
         chosen.append(best)
-    return tuple(Script(one.candidate.source, _score(one, test)) for one in chosen)
+    return tuple(ScoredScript(one.candidate.source, _score(one, test)) for one in chosen)
 
 
 class _Tried:
     """A candidate, run when its answer is asked for."""
 
-    def __init__(self, candidate: Candidate, folder: Path, facts: TaskFacts, answers: Answers) -> None:
+    def __init__(self, candidate: OwnScript, folder: Path, facts: TaskFacts, answers: Answers) -> None:
         self.candidate = candidate
         self._folder, self._facts, self._answers = folder, facts, answers
 

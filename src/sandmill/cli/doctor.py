@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sandmill.cli.checks.base import Check
+from sandmill.cli.checks.base import CheckResult
 from sandmill.cli.screen import JsonOption, open_console, plain_table, show_progress, write_json
 
 EXAMPLES = "Examples: `sandmill doctor` · `sandmill doctor --root s3://bucket/releases` · `sandmill doctor --json`"
@@ -36,7 +36,7 @@ def doctor(
         raise typer.Exit(1)
 
 
-def _check_all(root: str, pool: str) -> Iterator[Check]:
+def _check_all(root: str, pool: str) -> Iterator[CheckResult]:
     from sandmill.cli.checks.isolation import check_agent_env, check_isolation
     from sandmill.cli.checks.machine import check_browser, check_disk
     from sandmill.cli.checks.orchestration import check_server
@@ -55,7 +55,7 @@ def _check_all(root: str, pool: str) -> Iterator[Check]:
     yield check_browser()
 
 
-def _print_checks(checks: list[Check], is_ready: bool) -> None:
+def _print_checks(checks: list[CheckResult], is_ready: bool) -> None:
     from rich.table import Column
 
     from sandmill.cli.checks.isolation import AGENT_ENV

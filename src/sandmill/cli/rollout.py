@@ -160,13 +160,13 @@ def rollout(
 
 async def _play(plan: "RolloutPlan", client: "ChatClient", samples: int, concurrency: int) -> "BatchEnd":
     from sandmill.cli.rollout_screen import show_rollouts
-    from sandmill.episodes.batch import Batch
+    from sandmill.episodes.batch import RolloutBatch
     from sandmill.sandbox import AsyncSandbox
 
     # LiteLLM leaves coroutines behind when a request is cancelled.
     warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
     async with AsyncSandbox(concurrency=min(concurrency, os.cpu_count() or 1)) as sandbox:
-        batch = Batch(
+        batch = RolloutBatch(
             plan.release,
             plan.task_ids,
             samples,

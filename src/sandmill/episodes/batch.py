@@ -21,7 +21,7 @@ from sandmill.store.rollouts import Key, RolloutFolder
 
 if TYPE_CHECKING:
     from sandmill.episodes.release import Release
-    from sandmill.episodes.sandboxes import AsyncRunner
+    from sandmill.episodes.sandboxes import AsyncCodeRunner
     from sandmill.episodes.task import EpisodeTask
 
 _FIRST_FAILURES = 3
@@ -66,7 +66,7 @@ class _Watched:
         return answer
 
 
-class Batch:
+class RolloutBatch:
     """Rollouts of some tasks of a release, several of each. A second run continues the first."""
 
     def __init__(
@@ -77,7 +77,7 @@ class Batch:
         settings: RolloutSettings,
         *,
         model: ChatClient,
-        sandbox: "AsyncRunner",
+        sandbox: "AsyncCodeRunner",
         folder: RolloutFolder,
         concurrency: int = 8,
         parents: Sequence[Rollout] = (),

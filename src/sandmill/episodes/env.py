@@ -24,7 +24,7 @@ from sandmill.rewards import Reward, get_reward
 from sandmill.rewards.markers import new_token, read_markers, without_marker_code
 
 if TYPE_CHECKING:
-    from sandmill.episodes.sandboxes import AsyncRunner
+    from sandmill.episodes.sandboxes import AsyncCodeRunner
     from sandmill.rewards.instrument import InstrumentWith
 
 _LOG = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ class MLEnv:
         *,
         reward: str | Reward = "gap",
         limits: EpisodeLimits | None = None,
-        sandbox: "AsyncRunner | None" = None,
+        sandbox: "AsyncCodeRunner | None" = None,
         instrument: "bool | InstrumentWith" = False,
         sample: int = 0,
         **numbers: Any,

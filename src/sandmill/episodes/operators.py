@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from sandmill.episodes.observation import shorten_output
-from sandmill.episodes.prompt import Message
+from sandmill.episodes.prompt import ChatMessage
 from sandmill.episodes.task import EpisodeTask
 from sandmill.episodes.tokens import estimate_tokens, shorten_middle
 from sandmill.errors import InputError, Problem
@@ -54,7 +54,7 @@ class OperatorMix(Frozen):
 
 
 @dataclass(frozen=True)
-class Attempt:
+class EarlierRun:
     """An earlier run of a script, as far as the agent saw it."""
 
     code: str
@@ -76,18 +76,18 @@ class OperatorChoice:
     """An operator with its parents."""
 
     operator: Operator
-    parents: tuple[Attempt, ...] = ()
+    parents: tuple[EarlierRun, ...] = ()
 
 
-def attempts_of(steps: Iterable[Step]) -> list[Attempt]:
+def attempts_of(steps: Iterable[Step]) -> list[EarlierRun]:
     """Return the runs among the steps of one episode, each with the feedback that the agent got on it."""
-    found: list[Attempt] = []
+    found: list[EarlierRun] = []
     for step in steps:
         if step.action is Action.RUN and step.outcome is not None and not step.mask:
-            found.append(Attempt(step.code, step.outcome, step.duration_s, _output_of(step)))
+            found.append(EarlierRun(step.code, step.outcome, step.duration_s, _output_of(step)))
         elif step.action is Action.SUBMIT and step.feedback is not None and found:
             last = found[-1]
-            found[-1] = Attempt(last.code, last.outcome, last.duration_s, last.output, step.feedback.message)
+            found[-1] = EarlierRun(last.code, last.outcome, last.duration_s, last.output, step.feedback.message)
     return found
 
 
@@ -143,7 +143,7 @@ def choose_operator(
     return OperatorChoice(operator, tuple(pool[int(place)] for place in places))
 
 
-def _pools(attempts: Sequence[Attempt]) -> Mapping[Operator, list[Attempt]]:
+def _pools(attempts: Sequence[EarlierRun]) -> Mapping[Operator, list[EarlierRun]]:
     """Return the possible parents of each operator. Equal scripts count once, with their last run."""
     valid = list({one.code: one for one in attempts if one.is_valid and one.code.strip()}.values())
     failed = list({one.code: one for one in attempts if one.outcome in _FAILURES and one.code.strip()}.values())
@@ -166,7 +166,7 @@ def operator_prompt(
     """
     check_descriptions({task.id: task.description})
     text = add_parents(task.id, task.prompt("text", **numbers), choice)
-    return text if form == "text" else [Message(role="user", content=text)]
+    return text if form == "text" else [ChatMessage(role="user", content=text)]
 
 
 def check_descriptions(descriptions: Mapping[str, str]) -> None:
@@ -214,7 +214,7 @@ def add_parents(task_id: str, prompt: str, choice: OperatorChoice) -> str:
     return "\n\n".join(sections) + "\n"
 
 
-def _describe(name: str, parent: Attempt, most_tokens: int) -> str:
+def _describe(name: str, parent: EarlierRun, most_tokens: int) -> str:
     feedback = shorten_middle(parent.feedback, most_tokens // 4)
     left = most_tokens - estimate_tokens(feedback)
     code = shorten_middle(parent.code.strip("\n"), int(left * _CODE_SHARE))

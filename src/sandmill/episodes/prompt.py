@@ -30,7 +30,7 @@ PromptForm = Literal["description", "text", "chat"]
 _PULL_HINT = "Pull it with: sandmill pull RELEASE --to DIR"
 
 
-class Message(TypedDict):
+class ChatMessage(TypedDict):
     """One message of a chat."""
 
     role: str

@@ -16,7 +16,7 @@ from sandmill.store.release import Release as StoredRelease
 from sandmill.store.versions import read_manifest
 
 if TYPE_CHECKING:
-    from sandmill.episodes.sandboxes import AsyncRunner
+    from sandmill.episodes.sandboxes import AsyncCodeRunner
     from sandmill.grading.private_half import PrivateHalf
 
 _LOG = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ _LOG = logging.getLogger(__name__)
 class Release(StoredRelease):
     """One immutable version of a dataset, with its tasks as objects."""
 
-    sandbox: "AsyncRunner | None" = None
+    sandbox: "AsyncCodeRunner | None" = None
     """Runs the code of all tasks. None means one sandbox that all tasks of this process share."""
 
     def task(self, task_id: str) -> EpisodeTask:
@@ -47,7 +47,7 @@ class Release(StoredRelease):
         return map(self.task, self.task_ids if task_ids is None else task_ids)
 
 
-def load(ref: str | Path, *, sandbox: "AsyncRunner | None" = None) -> Release:
+def load(ref: str | Path, *, sandbox: "AsyncCodeRunner | None" = None) -> Release:
     """Open a release.
 
     Args:
@@ -65,7 +65,7 @@ def load(ref: str | Path, *, sandbox: "AsyncRunner | None" = None) -> Release:
     return release
 
 
-def open_task(folder: Path | str, *, sandbox: "AsyncRunner | None" = None) -> EpisodeTask:
+def open_task(folder: Path | str, *, sandbox: "AsyncCodeRunner | None" = None) -> EpisodeTask:
     """Open the folder of a pulled task. Its public half is enough for prompts and runs.
 
     Raises:

@@ -12,7 +12,7 @@ from sandmill.models.run import RunLimits, RunResult
 from sandmill.sandbox.aio import AsyncSandbox
 
 
-class Runner(Protocol):
+class CodeRunner(Protocol):
     """Runs untrusted code: `Sandbox`, or a sandbox on other machines with the same interface."""
 
     @property
@@ -33,7 +33,7 @@ class Runner(Protocol):
         ...
 
 
-class AsyncRunner(Protocol):
+class AsyncCodeRunner(Protocol):
     """Runs untrusted code from coroutines, as `AsyncSandbox` does."""
 
     @property
@@ -42,7 +42,7 @@ class AsyncRunner(Protocol):
         ...
 
     @property
-    def box(self) -> Runner:
+    def box(self) -> CodeRunner:
         """The same sandbox for code without coroutines."""
         ...
 

@@ -5,12 +5,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sandmill.episodes.prompt import Message, PromptForm, build_prompt
+from sandmill.episodes.prompt import ChatMessage, PromptForm, build_prompt
 from sandmill.errors import InputError, Problem
 from sandmill.models.run import RunLimits, RunResult
 
 if TYPE_CHECKING:
-    from sandmill.episodes.sandboxes import AsyncRunner
+    from sandmill.episodes.sandboxes import AsyncCodeRunner
     from sandmill.grading.private_half import PrivateHalf
     from sandmill.models.episode import FeedbackAnswer
     from sandmill.models.reports import GradeReport
@@ -51,7 +51,7 @@ class EpisodeTask:
     The methods of asynchronous code have the same names with an `a` before them. All methods are thread-safe.
     """
 
-    def __init__(self, source: TaskSource, sandbox: "AsyncRunner | None" = None) -> None:
+    def __init__(self, source: TaskSource, sandbox: "AsyncCodeRunner | None" = None) -> None:
         """Use `sandmill.load(...).task(id)` or `sandmill.open_task(folder)`.
 
         Args:
@@ -93,7 +93,7 @@ class EpisodeTask:
         return self._source.private()
 
     @property
-    def sandbox(self) -> "AsyncRunner":
+    def sandbox(self) -> "AsyncCodeRunner":
         """The sandbox that runs the code of this task."""
         from sandmill.episodes.sandboxes import shared_sandbox
 
@@ -127,7 +127,7 @@ class EpisodeTask:
             raise InputError("prompt", [Problem("form", repr(form), "description, text or chat")], "")
         known = limits or (self._sandbox.limits if self._sandbox else None)
         text = build_prompt(self.description, timeout=timeout, limits=known, submissions=submissions)
-        return text if form == "text" else [Message(role="user", content=text)]
+        return text if form == "text" else [ChatMessage(role="user", content=text)]
 
     def run(self, code: str, *, scratch: Path | str | None = None, timeout: float = 30.0) -> RunResult:
         """Run a script over the public files; see `Sandbox.run`."""

@@ -21,7 +21,7 @@ from sandmill.rng import Streams
 
 
 @dataclass(frozen=True)
-class Prompt:
+class PolicyPrompt:
     """What a policy reads before it writes a script: words of the task, and possibly of an earlier script."""
 
     task_id: str
@@ -29,7 +29,7 @@ class Prompt:
 
 
 @dataclass(frozen=True)
-class Score:
+class ScriptReward:
     """What a trainer learns of one script."""
 
     reward: float | None
@@ -53,9 +53,9 @@ class Learner(Protocol):
         ...
 
 
-Draw = Callable[[int, np.random.Generator], Sequence[Prompt]]
+Draw = Callable[[int, np.random.Generator], Sequence[PolicyPrompt]]
 """Chooses the prompts of an update, from its number and a generator."""
-ScoreAll = Callable[[Sequence[tuple[str, str]]], Sequence[Score]]
+ScoreAll = Callable[[Sequence[tuple[str, str]]], Sequence[ScriptReward]]
 """Scores pairs of task and answer."""
 Report = Callable[["Update"], None]
 
@@ -94,18 +94,18 @@ class Update(Frozen):
 
 
 @dataclass(frozen=True)
-class _Script:
-    prompt: Prompt
+class _SampledScript:
+    prompt: PolicyPrompt
     answer: str
     group: str
-    score: Score
+    score: ScriptReward
 
 
 @dataclass
-class _Progress:
+class _CarriedOver:
     """What one update hands to the next."""
 
-    pending: dict[int, _Script] = field(default_factory=dict)
+    pending: dict[int, _SampledScript] = field(default_factory=dict)
     """Scripts that may still be collected, by place."""
     finished: dict[str, list[float]] = field(default_factory=dict)
     """Rewards of the groups that pending scripts belong to, so that late scripts are compared with their group."""
@@ -127,7 +127,7 @@ def train_async(
         settings: of the training.
         report: is called after each update.
     """
-    streams, progress = Streams(b"async-trainer", str(settings.seed)), _Progress()
+    streams, progress = Streams(b"async-trainer", str(settings.seed)), _CarriedOver()
     collector, updates = Collector(settings.collection), []
     for number in range(settings.updates):
         scripts = _sample(learner, draw, score, settings, streams.generator(f"update {number}"), number)
@@ -154,7 +154,7 @@ def _sample(
     settings: AsyncSettings,
     generator: np.random.Generator,
     number: int,
-) -> list[_Script]:
+) -> list[_SampledScript]:
     """Return the scripts of an update in the order in which workers take them."""
     prompts = draw(number, generator)
     seed = int(generator.integers(2**31))
@@ -167,7 +167,7 @@ def _sample(
     ]
     scores = score([(prompt.task_id, answer) for _, prompt, answer in written])
     scripts = [
-        _Script(prompt, answer, group, one) for (group, prompt, answer), one in zip(written, scores, strict=True)
+        _SampledScript(prompt, answer, group, one) for (group, prompt, answer), one in zip(written, scores, strict=True)
     ]
     if settings.collection.sampling == "first_k":
         return scripts
@@ -175,14 +175,14 @@ def _sample(
     return [scripts[int(place)] for place in generator.permutation(len(scripts))]
 
 
-def _durations(scripts: Sequence[_Script], settings: AsyncSettings) -> Floats:
+def _durations(scripts: Sequence[_SampledScript], settings: AsyncSettings) -> Floats:
     """Return one row for each group for `first_k`, else one row."""
     seconds = np.array([one.score.seconds for one in scripts])
     return seconds.reshape(-1, settings.samples if settings.collection.sampling == "first_k" else len(scripts))
 
 
 def _learn(
-    learner: Learner, collected: Sequence[_Script], weights: Floats, progress: _Progress, learning_rate: float
+    learner: Learner, collected: Sequence[_SampledScript], weights: Floats, progress: _CarriedOver, learning_rate: float
 ) -> None:
     """Change the policy by what was collected. Masked scripts are left out."""
     kept = [
@@ -214,7 +214,7 @@ def _rate(settings: AsyncSettings, number: int) -> float:
 
 
 def _figures(
-    number: int, scripts: Sequence[_Script], collected: Sequence[_Script], got: Collected, elapsed: float
+    number: int, scripts: Sequence[_SampledScript], collected: Sequence[_SampledScript], got: Collected, elapsed: float
 ) -> Update:
     rewards: dict[str, list[float]] = {}
     for one in scripts:

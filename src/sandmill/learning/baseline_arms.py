@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sandmill.learning.approaches import APPROACHES, Estimator
 from sandmill.learning.baselines import (
     Answers,
-    Candidate,
+    FixedPipeline,
     Measured,
     best_single,
     measure,
@@ -32,7 +32,7 @@ _RATES = ("rate.0_03", "rate.0_05", "rate.0_1")
 _TREES = ("trees.50", "trees.100", "trees.200")
 _SUBSAMPLE = "subsample.0_5"
 
-_Choose = Callable[[Measured, Mapping[str, Candidate]], Answers]
+_Choose = Callable[[Measured, Mapping[str, FixedPipeline]], Answers]
 _OF_PIPELINES: Mapping[str, _Choose] = {
     BEST_SINGLE: best_single,
     PORTFOLIO: partial(portfolio, size=3),
@@ -44,14 +44,14 @@ ChosenArms = Mapping[str, Answers]
 """Baselines whose choice is made, by name."""
 
 
-def pipeline_candidates(language: "Language") -> dict[str, Candidate]:
+def pipeline_candidates(language: "Language") -> dict[str, FixedPipeline]:
     """Return all fixed pipelines of the teacher."""
     return {name: partial(_answer, language, write) for name, write in pipelines(language).items()}
 
 
-def boosting_candidates(language: "Language") -> dict[str, Candidate]:
+def boosting_candidates(language: "Language") -> dict[str, FixedPipeline]:
     """Return gradient boosting with each of 27 settings: depth, learning rate and number of trees."""
-    found: dict[str, Candidate] = {}
+    found: dict[str, FixedPipeline] = {}
     for setting in product(_DEPTHS, _RATES, _TREES):
         parts: Estimator = (*setting, _SUBSAMPLE)
         changed = {

@@ -14,10 +14,10 @@ from sandmill.learning.results import clipped_gap
 if TYPE_CHECKING:
     from sandmill.learning.task_sets import LearningTask
 
-Candidate = Callable[["LearningTask"], str]
+FixedPipeline = Callable[["LearningTask"], str]
 """A fixed pipeline: the answer to a task."""
 
-Form = Callable[["LearningTask"], str]
+FormOf = Callable[["LearningTask"], str]
 """Output form of a task. Choices are made for each form apart."""
 
 Answers = Callable[["LearningTask"], list[str]]
@@ -57,7 +57,7 @@ def form_of(task: "LearningTask") -> str:
 
 
 def measure(
-    candidates: Mapping[str, Candidate],
+    candidates: Mapping[str, FixedPipeline],
     tasks: "Sequence[LearningTask]",
     runner: Runner,
     *,
@@ -90,12 +90,14 @@ def measure(
     return Measured(gaps, chosen, len(candidates) * number)
 
 
-def best_single(measured: Measured, candidates: Mapping[str, Candidate], form: Form = form_of) -> Answers:
+def best_single(measured: Measured, candidates: Mapping[str, FixedPipeline], form: FormOf = form_of) -> Answers:
     """Answer with the pipeline of the largest mean gap on training tasks of the same output form."""
     return portfolio(measured, candidates, form, size=1)
 
 
-def portfolio(measured: Measured, candidates: Mapping[str, Candidate], form: Form = form_of, *, size: int) -> Answers:
+def portfolio(
+    measured: Measured, candidates: Mapping[str, FixedPipeline], form: FormOf = form_of, *, size: int
+) -> Answers:
     """Answer with the pipelines of a greedy portfolio, chosen for each output form.
 
     The pipeline that reduces the mean loss of the best member most is added until there are enough, as in Auto-sklearn
@@ -109,7 +111,7 @@ def portfolio(measured: Measured, candidates: Mapping[str, Candidate], form: For
     return lambda task: [candidates[name](task) for name in forms.get(form(task), everything)]
 
 
-def nearest_neighbours(measured: Measured, candidates: Mapping[str, Candidate], form: Form = form_of) -> Answers:
+def nearest_neighbours(measured: Measured, candidates: Mapping[str, FixedPipeline], form: FormOf = form_of) -> Answers:
     """Answer with the pipeline that is best on the nearest training tasks of the same output form.
 
     The distance is the number of facts that differ (Hamming). The number of neighbours is that of the largest mean
@@ -134,7 +136,7 @@ def nearest_neighbours(measured: Measured, candidates: Mapping[str, Candidate], 
     return lambda task: [candidates[choose(task, best, forms.get(form(task), everything))](task)]
 
 
-def _by_form(measured: Measured, form: Form = form_of) -> dict[str, list[str]]:
+def _by_form(measured: Measured, form: FormOf = form_of) -> dict[str, list[str]]:
     forms: dict[str, list[str]] = defaultdict(list)
     for task_id, task in measured.tasks.items():
         forms[form(task)].append(task_id)

@@ -17,7 +17,7 @@ MARK = "sandmill.json"
 _NAME = re.compile(r"checkpoint-(\d+)")
 
 
-class Progress(Frozen):
+class TrainingProgress(Frozen):
     """What a training knows beside the state of its model and optimiser."""
 
     rows: tuple[CurveRow, ...] = ()
@@ -31,17 +31,17 @@ class Progress(Frozen):
         return self.rows[-1].requested if self.rows else 0
 
 
-def mark_complete(checkpoint: Path, progress: Progress) -> None:
+def mark_complete(checkpoint: Path, progress: TrainingProgress) -> None:
     """Declare a checkpoint complete, after everything else in it was written."""
     write_file(checkpoint / MARK, progress.model_dump_json(indent=1) + "\n")
 
 
-def latest_checkpoint(folder: Path) -> tuple[Path, Progress] | None:
+def latest_checkpoint(folder: Path) -> tuple[Path, TrainingProgress] | None:
     """Return the last complete checkpoint of a folder, and remove incomplete ones."""
     found = []
     for path in _checkpoints(folder):
         try:
-            found.append((path, Progress.model_validate(json.loads((path / MARK).read_text(encoding="utf-8")))))
+            found.append((path, TrainingProgress.model_validate(json.loads((path / MARK).read_text(encoding="utf-8")))))
         except (OSError, ValueError, ValidationError):
             shutil.rmtree(path)
     return found[-1] if found else None

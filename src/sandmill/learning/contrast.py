@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError
 from sandmill.errors import InputError, Problem, shorten
 from sandmill.learning import statistics
 from sandmill.learning.results import Scored
-from sandmill.learning.statistics import LEVEL, Interval, Value, mean_of, paired_difference
+from sandmill.learning.statistics import LEVEL, ConfidenceInterval, Value, mean_of, paired_difference
 from sandmill.models.base import Frozen
 
 MEASURES: dict[str, Value] = {
@@ -44,7 +44,7 @@ class Contrast(Frozen):
     """The criterion in words. `decide` computes it."""
 
 
-class Verdict(Frozen):
+class ContrastResult(Frozen):
     """The result of a contrast."""
 
     contrast: str
@@ -52,7 +52,7 @@ class Verdict(Frozen):
     """The rival that the development tables chose."""
     rivals: dict[str, float]
     """Mean of each rival on the development tables."""
-    difference: Interval
+    difference: ConfidenceInterval
     passes: bool
     """Whether the interval of the difference lies above 0."""
 
@@ -79,7 +79,7 @@ def load_contrast(path: Path) -> Contrast:
         raise InputError(str(path), problems, "") from error
 
 
-def decide(contrast: Contrast, rows: Sequence[Scored]) -> Verdict:
+def decide(contrast: Contrast, rows: Sequence[Scored]) -> ContrastResult:
     """Choose the rival on the development tables, and compare the arm with it on the final ones.
 
     Raises:
@@ -100,4 +100,6 @@ def decide(contrast: Contrast, rows: Sequence[Scored]) -> Verdict:
     rival = max(contrast.rivals, key=means.__getitem__)
     tested = rows_of(contrast.arm, contrast.test_on), rows_of(rival, contrast.test_on)
     difference = paired_difference(*tested, value)
-    return Verdict(contrast=contrast.name, rival=rival, rivals=means, difference=difference, passes=difference.low > 0)
+    return ContrastResult(
+        contrast=contrast.name, rival=rival, rivals=means, difference=difference, passes=difference.low > 0
+    )

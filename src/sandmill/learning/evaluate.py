@@ -44,7 +44,7 @@ Progress = Callable[[int, int], None]
 """Is called with the number of finished scripts and of all scripts."""
 
 
-class Draws(Frozen):
+class SampleSettings(Frozen):
     """How an arm is sampled."""
 
     samples: int = 1
@@ -52,7 +52,7 @@ class Draws(Frozen):
     seed: int = 0
 
 
-GREEDY = Draws()
+GREEDY = SampleSettings()
 
 TEMPERATURES = (0.25, 0.5, 0.75, 1.0)
 """Temperatures to choose from."""
@@ -64,7 +64,7 @@ def evaluate(
     tasks: "Iterable[LearningTask]",
     runner: Runner,
     *,
-    draws: Draws = GREEDY,
+    draws: SampleSettings = GREEDY,
     facts: Mapping[str, Sequence[str]] | None = None,
     progress: Progress | None = None,
 ) -> list[Scored]:
@@ -114,7 +114,7 @@ def evaluate_choice(
     first one's row.
     """
     chosen, rows = list(tasks), []
-    answers = _write(writer, chosen, Draws(), {})
+    answers = _write(writer, chosen, SampleSettings(), {})
     rollouts = iter(runner.rollouts([(task.id, text) for task in chosen for text in answers[task.id]]))
     for task in chosen:
         tried = [(rollout, text) for text, rollout in zip(answers[task.id], rollouts, strict=False) if not rollout.mask]
@@ -139,7 +139,7 @@ def evaluate_temperatures(
     seed: int = 0,
 ) -> list[Scored]:
     """Return the rows of a policy at several temperatures, from which `best_temperature` chooses."""
-    draws = [Draws(samples=samples, temperature=temperature, seed=seed) for temperature in temperatures]
+    draws = [SampleSettings(samples=samples, temperature=temperature, seed=seed) for temperature in temperatures]
     return [row for one in draws for row in evaluate(arm, policy, tasks, runner, draws=one)]
 
 
@@ -178,7 +178,7 @@ def _feedback(rollout: "Rollout") -> float:
 
 
 def _write(
-    writer: Writer, tasks: "Sequence[LearningTask]", draws: Draws, facts: Mapping[str, Sequence[str]]
+    writer: Writer, tasks: "Sequence[LearningTask]", draws: SampleSettings, facts: Mapping[str, Sequence[str]]
 ) -> Mapping[str, Sequence[str]]:
     """Return the answers by task id. Greedy decoding gives one answer whatever the number of samples."""
     if isinstance(writer, Mapping):

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from sandmill.errors import InputError, Problem
 from sandmill.learning.baseline_arms import BASELINES, choose_baselines, score_baselines
-from sandmill.learning.evaluate import Draws, evaluate
+from sandmill.learning.evaluate import SampleSettings, evaluate
 from sandmill.learning.executions import Executor
 from sandmill.learning.language import load_language
 from sandmill.learning.plots import difference_plot, forest_plot
@@ -124,7 +124,7 @@ def score_policy(request: EvaluationRequest, tasks: TaskSet, progress: Progress 
     rows: list[Scored] = []
     for samples, temperature in ((1, 0.0), (request.samples, 1.0)):
         if samples:
-            draws = Draws(samples=samples, temperature=temperature, seed=request.seed)
+            draws = SampleSettings(samples=samples, temperature=temperature, seed=request.seed)
             rows += evaluate(POLICY_ARM, policy, tasks.tasks(), runner, draws=draws, progress=progress)
     return rows
 

@@ -19,7 +19,7 @@ from sandmill.models.run import MOST_SECONDS
 from sandmill.rewards import get_reward
 
 if TYPE_CHECKING:
-    from sandmill.episodes.sandboxes import AsyncRunner
+    from sandmill.episodes.sandboxes import AsyncCodeRunner
     from sandmill.learning.task_sets import TaskSet
 
 CACHE_FILE = "executions.jsonl"
@@ -47,7 +47,7 @@ class Executor:
         *,
         cache: Path | None = None,
         timeout: float = CPU_SECONDS,
-        sandbox: "AsyncRunner | None" = None,
+        sandbox: "AsyncCodeRunner | None" = None,
         on_progress: Progress | None = None,
     ) -> None:
         """Open the cache. Nothing runs yet.
@@ -139,7 +139,7 @@ class Executor:
 
 
 @lru_cache(maxsize=8)
-def limited_sandbox(cpu_seconds: int) -> "AsyncRunner":
+def limited_sandbox(cpu_seconds: int) -> "AsyncCodeRunner":
     """Return the sandbox of this process with a limit of processor time. Equal limits give the same object.
 
     More scripts at a time than processors do not end earlier: each takes longer. One more keeps the processors busy

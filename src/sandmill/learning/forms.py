@@ -48,7 +48,7 @@ _POSITIVE = frozenset({"poisson_deviance"})
 
 
 @dataclass(frozen=True)
-class Form:
+class OutputForm:
     """What the facts of a task ask of a script."""
 
     name: str
@@ -125,10 +125,10 @@ class Form:
         return (*_CLASS_FORMS[self.name][1], *(("finish.careful", "finish.sum_to_one") if is_bounded else ()))
 
 
-def form_of_facts(known: Mapping[str, str]) -> Form:
+def form_of_facts(known: Mapping[str, str]) -> OutputForm:
     """Return what facts ask for. A form or metric that is not known is treated as one number.
 
     Args:
         known: values of the facts of a task by name.
     """
-    return Form(known.get("form", "value"), known.get("target", "regression"), known.get("metric", "rmse"))
+    return OutputForm(known.get("form", "value"), known.get("target", "regression"), known.get("metric", "rmse"))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sandmill.learning.batch_figures import Runner
-from sandmill.learning.checkpoints import Progress, mark_complete
+from sandmill.learning.checkpoints import TrainingProgress, mark_complete
 from sandmill.learning.collapse import find_collapse
 from sandmill.learning.curves import CurveRow
 from sandmill.learning.grpo_rollouts import RecordedReward
@@ -36,16 +36,16 @@ class GrpoProgress:
     """Executions that were asked for before a checkpoint."""
     _clock: float = field(default_factory=time.monotonic)
 
-    def resume(self, progress: Progress) -> None:
+    def resume(self, progress: TrainingProgress) -> None:
         """Go on from what a checkpoint knows."""
         self.rows[:] = progress.rows
         self.best, self.best_update = progress.best, progress.best_update
         self._former = progress.requested - self.executor.requested
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> TrainingProgress:
         """What a checkpoint has to know."""
-        return Progress(rows=tuple(self.rows), best=self.best, best_update=self.best_update)
+        return TrainingProgress(rows=tuple(self.rows), best=self.best, best_update=self.best_update)
 
     def begin(self) -> None:
         """Validate the policy before its first update."""

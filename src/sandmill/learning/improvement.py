@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sandmill.learning.async_trainer import Prompt
+from sandmill.learning.async_trainer import PolicyPrompt
 from sandmill.models.episode import FeedbackAnswer, FeedbackStatus
 from sandmill.models.reports import Medal
 from sandmill.models.rollout_record import Operator
@@ -67,7 +67,7 @@ class ParentPool:
         while len(pool) > _POOL:
             del pool[next(iter(pool))]
 
-    def prompt(self, task_id: str, facts: Sequence[str], share: float, generator: np.random.Generator) -> Prompt:
+    def prompt(self, task_id: str, facts: Sequence[str], share: float, generator: np.random.Generator) -> PolicyPrompt:
         """Return an improve prompt with a probability, else a draft prompt.
 
         A task without an earlier valid script always gets a draft prompt.
@@ -81,4 +81,4 @@ class ParentPool:
         is_improve, pool = generator.random() < share, list(self.scripts.get(task_id, {}).values())
         place = int(generator.integers(len(pool))) if pool else 0
         words = improve_words(facts, pool[place]) if is_improve and pool else tuple(facts)
-        return Prompt(task_id, words)
+        return PolicyPrompt(task_id, words)

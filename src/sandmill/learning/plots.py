@@ -9,14 +9,16 @@ from sandmill.learning.statistics import family_means, mean_interval
 from sandmill.learning.summary import group_arms
 from sandmill.learning.svg import PALETTE, Drawing, fit_scale
 
-Curve = Sequence[tuple[float, float]]
+PlottedLine = Sequence[tuple[float, float]]
 """Points (executions, value) in the order of training."""
 
 _ROW = 22
 _LEFT, _RIGHT, _TOP = 190, 20, 48
 
 
-def learning_curves(curves: Mapping[str, Sequence[Curve]], *, title: str, value: str, per: str = "executions") -> str:
+def learning_curves(
+    curves: Mapping[str, Sequence[PlottedLine]], *, title: str, value: str, per: str = "executions"
+) -> str:
     """Return an SVG with a thin line for each seed and a thick one for the mean of each arm.
 
     Args:

@@ -130,10 +130,10 @@ class MicroPolicy:
         """Return the tokens of one answer to each prompt. Temperature 0 takes the most probable token."""
         import torch
 
-        from sandmill.learning.sampling import Sampler
+        from sandmill.learning.sampling import TokenSampler
 
         generator = torch.Generator().manual_seed(derive_seed(seed, "answers"))
-        return Sampler(self.model).sample(prompts, longest=longest, temperature=temperature, generator=generator)
+        return TokenSampler(self.model).sample(prompts, longest=longest, temperature=temperature, generator=generator)
 
     def sample(
         self,

@@ -6,7 +6,7 @@ import numpy as np
 
 from sandmill.learning.approaches import APPROACHES
 from sandmill.learning.language import Language
-from sandmill.learning.teacher import Script, write_script
+from sandmill.learning.teacher import FragmentNames, write_script
 
 USUAL_FACTS = ("form=probability", "target=binary", "metric=roc_auc")
 """Facts of a script for no task in particular."""
@@ -20,7 +20,7 @@ def random_script(
     facts: Sequence[str] = USUAL_FACTS,
     *,
     edits: int | None = None,
-) -> Script:
+) -> FragmentNames:
     """Return a script of the teacher with some fragments replaced, deleted or inserted.
 
     The fence stays. Half of the replacements are by a fragment of the same group, which usually gives a valid script.

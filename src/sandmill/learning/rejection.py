@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sandmill.errors import InputError, Problem
 from sandmill.learning.batch_figures import Runner, figures_of, validate
-from sandmill.learning.checkpoints import Progress
+from sandmill.learning.checkpoints import TrainingProgress
 from sandmill.learning.curves import CurveRow
 from sandmill.learning.policy import MicroPolicy
 from sandmill.learning.policy_settings import RejectionSettings
@@ -80,7 +80,7 @@ def train(
         }
         rows.append(row.model_copy(update=changes))
         # A round that kept nothing took no step: its checkpoint replaces that of the round before.
-        fitting.save(folder, Progress(rows=tuple(rows)))
+        fitting.save(folder, TrainingProgress(rows=tuple(rows)))
         listen(rows[-1])
     return policy, rows
 

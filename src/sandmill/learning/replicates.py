@@ -41,7 +41,7 @@ _FOLDER = "replicates"
 
 
 @dataclass(frozen=True)
-class _Job:
+class _ReplicateJob:
     """One replicate, and where it goes."""
 
     place: Path
@@ -97,16 +97,16 @@ def make_replicates(
 
 def _jobs(
     designs: Mapping[str, Sequence[TaskFile]], number: int, test_rows: int | None, folder: Path, secret: bytes
-) -> Iterator[_Job]:
+) -> Iterator[_ReplicateJob]:
     for key, originals in designs.items():
         first, used = originals[0], max(original.replicate for original in originals)
         spec = first.spec if test_rows is None else _with_test_of(first.spec, test_rows)
         for replicate in range(used + 1, used + 1 + number):
             place = folder / task_id(spec.fingerprint, replicate, secret)
-            yield _Job(place, spec, replicate, first.calibration, key)
+            yield _ReplicateJob(place, spec, replicate, first.calibration, key)
 
 
-def _rendered(jobs: Sequence[_Job], secret: bytes, workers: int) -> Iterator[Path]:
+def _rendered(jobs: Sequence[_ReplicateJob], secret: bytes, workers: int) -> Iterator[Path]:
     """Render and write replicates, here or in processes of their own. Yields their places in order."""
     if workers <= 1 or len(jobs) < 2:
         yield from (_make(job, secret) for job in jobs)
@@ -115,7 +115,7 @@ def _rendered(jobs: Sequence[_Job], secret: bytes, workers: int) -> Iterator[Pat
         yield from pool.map(_make, jobs, repeat(secret), chunksize=4)
 
 
-def _make(job: _Job, secret: bytes) -> Path:
+def _make(job: _ReplicateJob, secret: bytes) -> Path:
     _write(job.place, render(job.spec, secret, job.replicate), job.original)
     return job.place
 

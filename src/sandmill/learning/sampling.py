@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 
-class Sampler:
+class TokenSampler:
     """Samples token numbers from the weights of one moment. Make a new one after each optimiser step."""
 
     def __init__(self, model: Any) -> None:

@@ -31,7 +31,7 @@ Rewrite = Callable[["Sequence[LearningTask]", Sequence[str], Sequence[Rollout]],
 
 
 @dataclass(frozen=True)
-class Names:
+class ArmLabels:
     """Names of an arm in its rows."""
 
     arm: str
@@ -40,7 +40,7 @@ class Names:
 
 
 def best_on_feedback(
-    write: Write, tasks: "Sequence[LearningTask]", runner: Runner, names: Names, *, scripts: int
+    write: Write, tasks: "Sequence[LearningTask]", runner: Runner, names: ArmLabels, *, scripts: int
 ) -> list[Scored]:
     """Sample several scripts of each task, and grade the one with the best feedback. One script is a single answer.
 
@@ -58,7 +58,7 @@ def best_on_feedback(
 
 
 def draft_then_improve(
-    write: Write, rewrite: Rewrite, tasks: "Sequence[LearningTask]", runner: Runner, names: Names
+    write: Write, rewrite: Rewrite, tasks: "Sequence[LearningTask]", runner: Runner, names: ArmLabels
 ) -> list[Scored]:
     """Write a script, write another with the first one in view, and grade the one with the better feedback."""
     drafts = [group[0] for group in write(tasks, 1)]
@@ -82,7 +82,7 @@ def feedback_rank(rollout: Rollout) -> tuple[int, float]:
     return (2, -answer.score if is_lower else answer.score)
 
 
-def _graded(task: "LearningTask", tried: Sequence[tuple[str, Rollout]], names: Names) -> list[Scored]:
+def _graded(task: "LearningTask", tried: Sequence[tuple[str, Rollout]], names: ArmLabels) -> list[Scored]:
     """Return the row of the script with the best feedback; none if all were masked."""
     usable = [(answer, rollout) for answer, rollout in tried if not rollout.mask]
     if not usable:

@@ -9,7 +9,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sandmill.errors import InputError, Problem
-from sandmill.learning.checkpoints import Progress, drop_older, latest_checkpoint, mark_complete
+from sandmill.learning.checkpoints import TrainingProgress, drop_older, latest_checkpoint, mark_complete
 from sandmill.learning.curves import CurveRow
 from sandmill.learning.folders import replace_folder
 from sandmill.learning.policy import MicroPolicy
@@ -76,7 +76,7 @@ def train(
                     stage="sft", update=fitting.step, loss=loss, entropy=entropy, learning_rate=rate, seconds=seconds
                 )
             )
-            fitting.save(folder, Progress(rows=tuple(rows)))
+            fitting.save(folder, TrainingProgress(rows=tuple(rows)))
             listen(rows[-1])
     return policy, rows
 
@@ -133,7 +133,7 @@ class Fitting:
             entropy = -(logarithms.exp() * logarithms).sum(dim=-1).mean()
         return float(loss.detach()), float(entropy)
 
-    def save(self, folder: Path, progress: Progress) -> None:
+    def save(self, folder: Path, progress: TrainingProgress) -> None:
         """Write a checkpoint at once."""
         import torch
 
@@ -147,12 +147,12 @@ class Fitting:
             mark_complete(written, progress)
         drop_older(folder)
 
-    def resume(self, folder: Path) -> Progress:
+    def resume(self, folder: Path) -> TrainingProgress:
         """Read the last checkpoint of a folder, if there is one, and return what it knows."""
         import torch
 
         if (found := latest_checkpoint(folder)) is None:
-            return Progress()
+            return TrainingProgress()
         state = torch.load(found[0] / _STATE, weights_only=True)
         self.policy.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])

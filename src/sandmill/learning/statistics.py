@@ -21,7 +21,7 @@ _BLOCK = 2_000
 """Resamples at once, which bounds the memory."""
 
 
-class Interval(Frozen):
+class ConfidenceInterval(Frozen):
     """An estimate with its confidence interval."""
 
     estimate: float
@@ -98,12 +98,14 @@ def mean_of(rows: Iterable[Scored], value: Value = gap) -> float:
     return float(np.mean(list(means.values()))) if means else float("nan")
 
 
-def mean_interval(rows: Sequence[Scored], value: Value = gap, *, seed: int = 0, resamples: int = RESAMPLES) -> Interval:
+def mean_interval(
+    rows: Sequence[Scored], value: Value = gap, *, seed: int = 0, resamples: int = RESAMPLES
+) -> ConfidenceInterval:
     """Return the mean of one arm over families, with its interval."""
     table, names = _table(rows, value, None)
     means, estimate = _resample_means([table], seed, resamples)
     low, high = _percentiles(means[0], len(names))
-    return Interval(estimate=float(estimate[0]), low=low, high=high, families=len(names))
+    return ConfidenceInterval(estimate=float(estimate[0]), low=low, high=high, families=len(names))
 
 
 def paired_difference(
@@ -113,7 +115,7 @@ def paired_difference(
     *,
     seed: int = 0,
     resamples: int = RESAMPLES,
-) -> Interval:
+) -> ConfidenceInterval:
     """Return the mean difference of two arms over their common families, with its interval.
 
     Families are resampled together for both arms, training seeds of each arm apart. The interval is the expanded
@@ -125,7 +127,7 @@ def paired_difference(
     """
     (means, estimates), families = _paired(arm, other, value, seed, resamples)
     low, high = _percentiles(means[0] - means[1], families)
-    return Interval(estimate=float(estimates[0] - estimates[1]), low=low, high=high, families=families)
+    return ConfidenceInterval(estimate=float(estimates[0] - estimates[1]), low=low, high=high, families=families)
 
 
 def relative_gain(
@@ -135,7 +137,7 @@ def relative_gain(
     *,
     seed: int = 0,
     resamples: int = RESAMPLES,
-) -> Interval:
+) -> ConfidenceInterval:
     """Return the gain of an arm as a share of the other arm's mean, with its interval.
 
     Resamples in which the other arm's mean is not positive count as an infinite gain.
@@ -150,7 +152,7 @@ def relative_gain(
     base = np.where(means[1] > 0, means[1], 1.0)
     gains = np.where(means[1] > 0, means[0] / base - 1, np.inf)
     low, high = _percentiles(gains, families)
-    return Interval(estimate=float(estimates[0] / estimates[1] - 1), low=low, high=high, families=families)
+    return ConfidenceInterval(estimate=float(estimates[0] / estimates[1] - 1), low=low, high=high, families=families)
 
 
 def sign_test(arm: Sequence[Scored], other: Sequence[Scored], value: Value = gap, *, tie: float = 1e-9) -> SignTest:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sandmill.learning import statistics
 from sandmill.learning.results import Scored
-from sandmill.learning.statistics import Interval, mean_interval, paired_difference, sign_test
+from sandmill.learning.statistics import ConfidenceInterval, mean_interval, paired_difference, sign_test
 from sandmill.models.base import Frozen
 from sandmill.report import TextTable
 
@@ -30,7 +30,7 @@ class ArmSummary(Frozen):
     temperature: float
     seeds: int
     families: int
-    gap: Interval | None
+    gap: ConfidenceInterval | None
     """Share of the gap; None with fewer than two families."""
     mean_gap: float
     any_medal: float

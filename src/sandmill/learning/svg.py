@@ -12,7 +12,7 @@ _FONT = 'font-family="sans-serif" font-size="12"'
 
 
 @dataclass(frozen=True)
-class Scale:
+class PixelScale:
     """Maps values to pixels."""
 
     low: float
@@ -33,12 +33,12 @@ class Scale:
         return [place * step for place in places]
 
 
-def fit_scale(values: Iterable[float], start: float, end: float) -> Scale:
+def fit_scale(values: Iterable[float], start: float, end: float) -> PixelScale:
     """Return a scale that holds all values with a margin; 0 to 1 without values."""
     known = [value for value in values if abs(value) < float("inf")] or [0.0, 1.0]
     low, high = min(known), max(known)
     margin = (high - low) * 0.05 or 0.5
-    return Scale(low - margin, high + margin, start, end)
+    return PixelScale(low - margin, high + margin, start, end)
 
 
 @dataclass
@@ -71,14 +71,14 @@ class Drawing:
             f'<text x="{x:.2f}" y="{y:.2f}" text-anchor="{anchor}" fill="{colour}">{escape(words)}</text>'
         )
 
-    def horizontal_axis(self, scale: Scale, top: float, bottom: float, name: str) -> None:
+    def horizontal_axis(self, scale: PixelScale, top: float, bottom: float, name: str) -> None:
         """Draw ticks with their values below the chart, and the name of the axis."""
         for tick in scale.ticks():
             self.line([(scale(tick), top), (scale(tick), bottom)], "#ddd")
             self.text(scale(tick), bottom + 16, f"{tick:g}" if abs(tick) < 1e5 else f"{tick:.0f}", anchor="middle")
         self.text((scale.start + scale.end) / 2, bottom + 34, name, anchor="middle")
 
-    def vertical_axis(self, scale: Scale, left: float, right: float, name: str) -> None:
+    def vertical_axis(self, scale: PixelScale, left: float, right: float, name: str) -> None:
         """Draw ticks with their values left of the chart, and the name of the axis above it."""
         for tick in scale.ticks():
             self.line([(left, scale(tick)), (right, scale(tick))], "#ddd")

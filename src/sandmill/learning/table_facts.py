@@ -39,7 +39,7 @@ _FEEDBACK_SHARE = 1 / 3
 """Share of the test rows for feedback where answers name no parts, as in generated tasks."""
 _SHOWN = 3
 
-Table = dict[str, list[str]]
+TextColumns = dict[str, list[str]]
 """Cells as text by the name of their column."""
 
 
@@ -121,7 +121,7 @@ def _wanted(item: Mapping[str, object]) -> str:
     return "a value" if item["type"] == "missing" else str(item["msg"])
 
 
-def _read_table(path: Path, name: str, problems: list[Problem]) -> Table | None:
+def _read_table(path: Path, name: str, problems: list[Problem]) -> TextColumns | None:
     """Read a CSV file with a header; None with a problem if it is none."""
     expected = "a CSV file in UTF-8 with a header and rows"
     try:
@@ -152,7 +152,7 @@ def _read_table(path: Path, name: str, problems: list[Problem]) -> Table | None:
     return None
 
 
-def _derive(asked: TableTask, tables: Mapping[str, Table], problems: list[Problem]) -> TaskFacts | None:
+def _derive(asked: TableTask, tables: Mapping[str, TextColumns], problems: list[Problem]) -> TaskFacts | None:
     """Derive the facts of a task; None with problems if the columns do not fit together."""
     train, test, sample = tables[TRAIN], tables[TEST], tables[SAMPLE]
     id_column, *submitted = sample
@@ -189,7 +189,7 @@ def _derive(asked: TableTask, tables: Mapping[str, Table], problems: list[Proble
     return facts.model_copy(update={"submission_columns": tuple(submitted)})
 
 
-def _classes(asked: TableTask, form: str, train: Table, targets: Sequence[str]) -> tuple[str, ...]:
+def _classes(asked: TableTask, form: str, train: TextColumns, targets: Sequence[str]) -> tuple[str, ...]:
     if asked.kind in (TargetKind.REGRESSION, TargetKind.COUNT, TargetKind.MULTI_TARGET):
         return ()
     if asked.kind is TargetKind.BINARY:
@@ -210,7 +210,7 @@ def _in_order(name: str) -> tuple[int, float, str]:
         return 1, 0.0, name
 
 
-def _id_problems(facts: TaskFacts, tables: Mapping[str, Table]) -> Iterator[Problem]:
+def _id_problems(facts: TaskFacts, tables: Mapping[str, TextColumns]) -> Iterator[Problem]:
     ids = tables[TEST][facts.id_column]
     if len(tables[TRAIN][facts.target_columns[0]]) < _FEWEST_ROWS:
         saw = f"{len(tables[TRAIN][facts.target_columns[0]])} rows"
@@ -230,7 +230,7 @@ def _some(names: Sequence[str]) -> str:
     return name_some([shorten(name, 30) for name in names[:_SHOWN]])
 
 
-def _target_problems(facts: TaskFacts, tables: Mapping[str, Table]) -> Iterator[Problem]:
+def _target_problems(facts: TaskFacts, tables: Mapping[str, TextColumns]) -> Iterator[Problem]:
     for name in (TRAIN, ANSWERS):
         for column in facts.target_columns:
             bad = [cell for cell in tables[name][column] if not _is_target(cell, facts)]
@@ -263,7 +263,7 @@ def _expected(facts: TaskFacts) -> str:
     return "numbers, 0 or more" if get_metric(facts.metric).is_nonnegative else "numbers"
 
 
-def _write_answers(facts: TaskFacts, tables: Mapping[str, Table]) -> bytes:
+def _write_answers(facts: TaskFacts, tables: Mapping[str, TextColumns]) -> bytes:
     """Write the answers in the order of test.csv, with a part for each row."""
     answers, ids = tables[ANSWERS], tables[TEST][facts.id_column]
     place = {row_id: row for row, row_id in enumerate(answers[facts.id_column])}

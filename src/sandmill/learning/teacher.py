@@ -7,11 +7,11 @@ import numpy as np
 
 from sandmill.fingerprint import fingerprint
 from sandmill.learning.approaches import APPROACHES, Approach, Estimator
-from sandmill.learning.forms import Form, form_of_facts
+from sandmill.learning.forms import OutputForm, form_of_facts
 from sandmill.learning.language import Language
 from sandmill.learning.variations import vary
 
-Script = tuple[str, ...]
+FragmentNames = tuple[str, ...]
 """Names of the fragments of a complete answer."""
 
 VARIATIONS = 1
@@ -24,7 +24,7 @@ _BALANCED = frozenset(
 _COMBINE: Mapping[str, str] = {"search": "choice.search", "search_3": "choice.search_3"}
 
 
-def teacher_scripts(language: Language, facts: Sequence[str]) -> list[Script]:
+def teacher_scripts(language: Language, facts: Sequence[str]) -> list[FragmentNames]:
     """Return correct scripts for the output form of a task, the most usual first.
 
     After the script of each approach, as often as the weight of the approach says, there are `VARIATIONS` scripts of
@@ -44,12 +44,12 @@ def teacher_scripts(language: Language, facts: Sequence[str]) -> list[Script]:
     return scripts
 
 
-def pipelines(language: Language) -> dict[str, Callable[[Sequence[str]], Script]]:
+def pipelines(language: Language) -> dict[str, Callable[[Sequence[str]], FragmentNames]]:
     """Return the named approaches. Each writes its script for the facts of a task."""
     return {name: partial(write_script, language, approach) for name, approach in APPROACHES.items()}
 
 
-def write_script(language: Language, approach: Approach, facts: Sequence[str]) -> Script:
+def write_script(language: Language, approach: Approach, facts: Sequence[str]) -> FragmentNames:
     """Write the script of an approach for the facts of a task."""
     known = dict(word.split("=", 1) for word in facts)
     form = form_of_facts(known)
@@ -95,7 +95,7 @@ def _columns(approach: Approach, known: Mapping[str, str]) -> list[str]:
     return names
 
 
-def _preparing(approach: Approach, form: Form) -> list[str]:
+def _preparing(approach: Approach, form: OutputForm) -> list[str]:
     steps = [name.replace("*", "class" if form.is_class else "value") for name in approach.steps]
     return [
         *("numeric.open", *approach.numeric, "call.close"),
@@ -104,7 +104,7 @@ def _preparing(approach: Approach, form: Form) -> list[str]:
     ]
 
 
-def _modelling(approach: Approach, form: Form) -> list[str]:
+def _modelling(approach: Approach, form: OutputForm) -> list[str]:
     estimators = approach.classifiers if form.is_class else approach.regressors
     lines = [name for each in estimators for name in _line(each, is_balanced=form.is_balanced and approach.is_careful)]
     wraps = [*(() if form.is_class else approach.wraps), *form.wraps(approach)]

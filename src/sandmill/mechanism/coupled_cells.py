@@ -23,7 +23,7 @@ from sandmill.mechanism.columns import (
     unrounded,
     value_at,
 )
-from sandmill.mechanism.factor_posterior import FactorPosterior, Interval, Score, infer_factors
+from sandmill.mechanism.factor_posterior import FactorPosterior, SeenInterval, SeenScore, infer_factors
 from sandmill.mechanism.limits import breaks, columns_of_limit, open_range
 from sandmill.mechanism.units import as_written, step_of
 from sandmill.models.columns import Categorical, Column, Cycle
@@ -111,7 +111,7 @@ def coupled_cells(
 
 def _evidence(
     mechanism: Mechanism, excluded: Set[str], observed: Mapping[str, Floats]
-) -> tuple[list[Score], list[Interval]]:
+) -> tuple[list[SeenScore], list[SeenInterval]]:
     """Return what the cells without doubt say of the factors: scores, and intervals of scores."""
     scores, intervals = [], []
     for column in mechanism.columns:
@@ -131,13 +131,13 @@ def _evidence(
             scores.append(_fine_score(load, own, low, high, is_fine))
             is_seen &= ~is_fine
         low, high = np.where(is_seen, low, -np.inf), np.where(is_seen, high, np.inf)
-        intervals.append(Interval(load, own, low, high))
+        intervals.append(SeenInterval(load, own, low, high))
     return scores, intervals
 
 
 def _further_evidence(
     mechanism: Mechanism, doubtful: Sequence[CellFault], wrong: Sequence[bool], observed: Mapping[str, Floats]
-) -> tuple[list[Score], Floats]:
+) -> tuple[list[SeenScore], Floats]:
     """Return what cells in doubt say of the factors if the marked ones are wrong, and the log chance of that."""
     scores = []
     log_chance: Floats = np.zeros(len(next(iter(observed.values()))))
@@ -157,7 +157,7 @@ def _further_evidence(
         value = normal_score(column, cells) - shift_of(column, observed)
         low, high = _ends(column, cells, observed)
         width = np.where(np.isfinite(high - low), high - low, 0.0)
-        scores.append(Score(load, value, np.asarray(own**2 + width**2 / 12)))
+        scores.append(SeenScore(load, value, np.asarray(own**2 + width**2 / 12)))
     return scores, log_chance
 
 
@@ -281,10 +281,10 @@ def _possible(mechanism: Mechanism, branch: _Branch, name: str) -> Floats:
     return possible
 
 
-def _fine_score(load: Floats, own: float, low: Floats, high: Floats, is_fine: np.ndarray) -> Score:
+def _fine_score(load: Floats, own: float, low: Floats, high: Floats, is_fine: np.ndarray) -> SeenScore:
     """Take the middle of a narrow interval as seen, with the variance of a uniform number in the interval."""
     low, high = np.where(is_fine, low, 0.0), np.where(is_fine, high, 0.0)
-    return Score(load, (low + high) / 2, np.where(is_fine, own**2 + (high - low) ** 2 / 12, np.inf))
+    return SeenScore(load, (low + high) / 2, np.where(is_fine, own**2 + (high - low) ** 2 / 12, np.inf))
 
 
 def _ends(column: Column, cells: Floats, observed: Mapping[str, Floats]) -> tuple[Floats, Floats]:

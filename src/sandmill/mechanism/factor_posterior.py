@@ -33,7 +33,7 @@ _LOG_2PI = float(np.log(2 * np.pi))
 
 
 @dataclass(frozen=True)
-class Score:
+class SeenScore:
     """A standard score that was seen: load . factors + normal noise. All arrays have one number for each row."""
 
     load: Floats
@@ -45,7 +45,7 @@ class Score:
 
 
 @dataclass(frozen=True)
-class Interval:
+class SeenInterval:
     """A standard score of which an interval was seen."""
 
     load: Floats
@@ -66,7 +66,7 @@ class FactorPosterior:
     """Shape (rows, factors, factors)."""
     log_scale: Floats
     """Logarithm of the evidence's likelihood, but for the average of the correction, shape (rows,)."""
-    intervals: tuple[Interval, ...]
+    intervals: tuple[SeenInterval, ...]
     precisions: Floats
     linear: Floats
     """Sites of the intervals, shape (rows, intervals): exp(linear * t - precision * t^2 / 2) for t = load . factors."""
@@ -138,7 +138,9 @@ class FactorPosterior:
         return np.asarray(product * np.exp(-log_sites))
 
 
-def infer_factors(rows: int, factors: int, scores: Sequence[Score], intervals: Sequence[Interval]) -> FactorPosterior:
+def infer_factors(
+    rows: int, factors: int, scores: Sequence[SeenScore], intervals: Sequence[SeenInterval]
+) -> FactorPosterior:
     """Compute the posterior of standard normal factors, given seen scores and intervals."""
     precision = np.tile(np.eye(factors), (rows, 1, 1))
     linear = np.zeros((rows, factors))
@@ -158,7 +160,7 @@ def infer_factors(rows: int, factors: int, scores: Sequence[Score], intervals: S
 
 
 def _propagate(
-    mean: Floats, covariance: Floats, intervals: tuple[Interval, ...]
+    mean: Floats, covariance: Floats, intervals: tuple[SeenInterval, ...]
 ) -> tuple[Floats, Floats, tuple[Floats, Floats]]:
     """Approximate the likelihood of every interval by a Gaussian site, and return the moments with all sites."""
     precisions, linears = np.zeros((len(mean), len(intervals))), np.zeros((len(mean), len(intervals)))
@@ -178,7 +180,7 @@ def _propagate(
     return mean, covariance, (precisions, linears)
 
 
-def _site(interval: Interval, middle: Floats, variance: Floats) -> tuple[Floats, Floats]:
+def _site(interval: SeenInterval, middle: Floats, variance: Floats) -> tuple[Floats, Floats]:
     """Return the Gaussian site that gives the interval's own moments to a normal number with these moments."""
     total = variance + interval.own**2
     sign, low, high = _facing_down(interval.low, interval.high, middle)

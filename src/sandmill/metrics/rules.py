@@ -11,7 +11,7 @@ from sandmill.metrics.tallies import Finish, Slopes, f1_positive
 from sandmill.models.package import LIST_LENGTH
 from sandmill.models.predictive import ClassPredictive, LabelPredictive, NumberPredictive, NumbersPredictive, Predictive
 
-Kind = TypeVar("Kind", bound=Predictive)
+AnyPredictive = TypeVar("AnyPredictive", bound=Predictive)
 
 _CANDIDATES = 63
 """Quantiles that `least_expected` tries."""
@@ -227,7 +227,7 @@ def _number(predictive: Predictive) -> NumberPredictive:
     return _as(NumberPredictive, predictive, "a number metric needs a posterior mean")
 
 
-def _as(kind: type[Kind], predictive: Predictive, need: str) -> Kind:
+def _as(kind: type[AnyPredictive], predictive: Predictive, need: str) -> AnyPredictive:
     if not isinstance(predictive, kind):
         raise TypeError(f"{need}, not {type(predictive).__name__}")
     return predictive

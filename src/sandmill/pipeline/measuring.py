@@ -29,7 +29,7 @@ from sandmill.rng import Streams
 from sandmill.synth import Pilot, Rendered, render
 
 if TYPE_CHECKING:
-    from sandmill.calibrate.scripts.choose import Script
+    from sandmill.calibrate.scripts.choose import ScoredScript
 
 PANEL_BUDGET_S = 60.0
 """Processor seconds that all runs on one design may take, many times the usual. Three draws of a target of several
@@ -171,7 +171,7 @@ def _stated(pilot: Pilot, secret: bytes, replicate: int) -> Stated:
     return stated_facts(pilot.spec, render(spec, secret, replicate, pilot.drawn).package.public)
 
 
-def _scripts(folder: Path, contest: Contest, rendered: Rendered) -> "tuple[Script, ...]":
+def _scripts(folder: Path, contest: Contest, rendered: Rendered) -> "tuple[ScoredScript, ...]":
     """Write the scripts. Where gold takes more than the data, the reference knows the stated facts, or the forms."""
     from sandmill.calibrate.insight import insight_table
     from sandmill.calibrate.own_panel import write_own_ladder

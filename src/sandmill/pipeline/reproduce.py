@@ -16,7 +16,7 @@ from sandmill.synth import render
 from sandmill.synth.render import task_id
 
 
-class Verdict(StrEnum):
+class FileComparison(StrEnum):
     """How a file compares with its second rendering."""
 
     EQUAL = "equal"
@@ -33,7 +33,7 @@ class FileCheck(Frozen):
     """One file of the task."""
 
     path: str
-    verdict: Verdict
+    verdict: FileComparison
     line: int | None = None
     """First line that differs, counted from 1."""
 
@@ -51,7 +51,9 @@ class Reproduction(Frozen):
     @property
     def holds(self) -> bool:
         """Whether all rendered files are equal."""
-        return not self.failure and all(check.verdict in (Verdict.EQUAL, Verdict.NOT_RENDERED) for check in self.files)
+        return not self.failure and all(
+            check.verdict in (FileComparison.EQUAL, FileComparison.NOT_RENDERED) for check in self.files
+        )
 
 
 def reproduce_task(package: TaskPackage, record: TaskRecord, secret: bytes) -> Reproduction:
@@ -88,15 +90,15 @@ def _compare(side: str, published: Mapping[str, bytes], rendered: Mapping[str, b
 
 def _check(name: str, path: str, published: Mapping[str, bytes], rendered: Mapping[str, bytes]) -> FileCheck:
     if path not in published:
-        return FileCheck(path=name, verdict=Verdict.MISSING)
+        return FileCheck(path=name, verdict=FileComparison.MISSING)
     if path not in rendered:
         is_script = path in RUNG_FILES.values() and name.startswith("private/")
-        return FileCheck(path=name, verdict=Verdict.NOT_RENDERED if is_script else Verdict.EXTRA)
+        return FileCheck(path=name, verdict=FileComparison.NOT_RENDERED if is_script else FileComparison.EXTRA)
     if published[path] == rendered[path] or (path == "task.json" and _is_equal_json(published[path], rendered[path])):
-        return FileCheck(path=name, verdict=Verdict.EQUAL)
+        return FileCheck(path=name, verdict=FileComparison.EQUAL)
     lines = published[path].split(b"\n"), rendered[path].split(b"\n")
     shared = (number for number, pair in enumerate(zip(*lines, strict=False), start=1) if pair[0] != pair[1])
-    return FileCheck(path=name, verdict=Verdict.DIFFERS, line=next(shared, min(map(len, lines)) + 1))
+    return FileCheck(path=name, verdict=FileComparison.DIFFERS, line=next(shared, min(map(len, lines)) + 1))
 
 
 def _is_equal_json(published: bytes, rendered: bytes) -> bool:

@@ -10,7 +10,7 @@ from sandmill.models.reports import Rejection
 from sandmill.models.request import RunSettings
 from sandmill.pipeline.plan import plan_shards, plan_slots
 from sandmill.pipeline.provenance import code_version
-from sandmill.pipeline.shard import Listener, Progress, ShardBuild
+from sandmill.pipeline.shard import Listener, ShardBuild, ShardProgress
 from sandmill.pipeline.workers import shared_workers
 from sandmill.store.files import Store
 from sandmill.store.secret import release_secret, secret_id
@@ -67,7 +67,7 @@ def build_shard(
         stored = write_shard(store, plan, shard.tasks, shard.rejections, shard.slots, shard.suites)
     reports = read_shard_reports(store, stored)
     listen(
-        Progress(
+        ShardProgress(
             stage=Stage.PUBLISH,
             slots=len(plan.slots),
             filled=len(stored.filled),

@@ -25,7 +25,7 @@ JOB_TIMEOUT_S = 300.0
 
 
 @dataclass(frozen=True)
-class Progress:
+class ShardProgress:
     """State of one shard when a piece of its work ends."""
 
     stage: Stage
@@ -47,7 +47,7 @@ class Progress:
     """The task that was just verified: id, domain, band, difficulty."""
 
 
-Listener = Callable[[Progress], None]
+Listener = Callable[[ShardProgress], None]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Shard:
 
 
 @dataclass
-class _Slot(SlotSearch):
+class _SlotWork(SlotSearch):
     """The search within one slot, and what is reported of it."""
 
     tasks: list[VerifiedTask] = field(default_factory=list)
@@ -100,7 +100,7 @@ class _Slot(SlotSearch):
 class _Try:
     """One attempt of a slot, and the work spent on it so far."""
 
-    slot: _Slot
+    slot: _SlotWork
     attempt: Attempt
     repeats: TaskSpec | None = None
     """The design that a replicate repeats."""
@@ -132,7 +132,7 @@ class _Try:
 
 
 @dataclass(frozen=True)
-class _Candidate:
+class _ProvedPackage:
     """An attempt whose package passed its gates, and its proof. Only the suites are still to come."""
 
     attempt: _Try
@@ -156,7 +156,7 @@ class ShardBuild:
     """Number of rejected packages to return, the last ones."""
 
     def __post_init__(self) -> None:
-        self._slots = [_Slot(slot, self.plan.round) for slot in self.plan.slots]
+        self._slots = [_SlotWork(slot, self.plan.round) for slot in self.plan.slots]
         self._suite_rows: list[dict[str, Any]] = []
         self._rejects: list[tuple[Rejection, TaskPackage]] = []
         self._proved: set[int] = set()
@@ -180,7 +180,7 @@ class ShardBuild:
             rejects=self._last_rejects(),
         )
 
-    def _search(self, tries: list[_Try]) -> list[_Candidate]:
+    def _search(self, tries: list[_Try]) -> list[_ProvedPackage]:
         """Attempt until each slot has a candidate or is spent, and prove candidates meanwhile.
 
         Each slot goes on by itself, so no worker waits for the slowest. The slot with the most attempts goes first:
@@ -210,7 +210,7 @@ class ShardBuild:
                     elif following := self._after_reject(this, ended.result):
                         running[batch.submit(run_attempt, self._job(following), following.attempt.number)] = following
                 self._tell(ended.stage, done, done + len(running))
-        candidates = [_Candidate(one, made, proofs[number]) for number, (one, made) in found.items()]
+        candidates = [_ProvedPackage(one, made, proofs[number]) for number, (one, made) in found.items()]
         return sorted(candidates, key=lambda one: (one.attempt.attempt.slot.number, one.attempt.attempt.replicate))
 
     def _after_reject(self, one: _Try, failed: Failed) -> _Try | None:
@@ -220,7 +220,7 @@ class ShardBuild:
             return None
         return _Try(one.slot, one.slot.next_attempt())
 
-    def _replicates(self, slot: _Slot) -> Iterator[_Try]:
+    def _replicates(self, slot: _SlotWork) -> Iterator[_Try]:
         for record in [task.record for task in slot.tasks]:
             for replicate in range(1, self.plan.replicates):
                 attempt = Attempt(
@@ -237,7 +237,7 @@ class ShardBuild:
     def _job(self, one: _Try) -> AttemptJob:
         return AttemptJob(one.attempt, self.plan.plan_fingerprint, self.secret, one.repeats, self.keep_rejects > 0)
 
-    def _settle(self, candidates: list[_Candidate]) -> None:
+    def _settle(self, candidates: list[_ProvedPackage]) -> None:
         """Accept or reject candidates by the suites and by their proofs."""
         self._proved.clear()
         for one in self._check(candidates):
@@ -246,7 +246,7 @@ class ShardBuild:
             else:
                 self._accept(one.attempt, one.made, one.proof)
 
-    def _check(self, candidates: list[_Candidate]) -> list[_Candidate]:
+    def _check(self, candidates: list[_ProvedPackage]) -> list[_ProvedPackage]:
         if not candidates:
             return []
         started = time.monotonic()
@@ -303,7 +303,7 @@ class ShardBuild:
 
     def _tell(self, stage: Stage, done: int = 0, total: int = 0, task: str = "") -> None:
         self.listen(
-            Progress(
+            ShardProgress(
                 stage=stage,
                 slots=len(self._slots),
                 filled=sum(bool(slot.tasks) for slot in self._slots),

@@ -78,14 +78,14 @@ class WorkerPool:
         for _ in range(workers):
             self._idle.put(self._hire())
 
-    def batch(self, timeout_s: float) -> "Batch":
+    def batch(self, timeout_s: float) -> "WorkBatch":
         """Open a batch of work. Each of its items may take this many wall-clock seconds, first imports included."""
-        return Batch(self, timeout_s)
+        return WorkBatch(self, timeout_s)
 
     def map(
         self, function: Callable[[Item], Result], items: Iterable[Item], timeout_s: float
     ) -> Iterator[tuple[int, Result | Exception]]:
-        """Run a function over items, each in some worker, and yield as they complete. See `Batch`."""
+        """Run a function over items, each in some worker, and yield as they complete. See `WorkBatch`."""
         with self.batch(timeout_s) as batch:
             for item in items:
                 batch.submit(function, item)
@@ -164,7 +164,7 @@ class _Waiting:
     future: Future[Any]
 
 
-class Batch:
+class WorkBatch:
     """Items that belong together. Leaving its context drops those that have not begun.
 
     Functions are importable by name and picklable, items and results are picklable too.

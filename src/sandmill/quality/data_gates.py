@@ -23,7 +23,7 @@ from sandmill.quality.dependence import (
     share_by_neighbour,
 )
 from sandmill.quality.package_tables import ANSWERS, PackageTables
-from sandmill.quality.targets import Target, name_target
+from sandmill.quality.targets import TargetValues, name_target
 
 ROWS_PER_CLASS = 4
 """Training rows for each class, at least."""
@@ -53,7 +53,7 @@ FEW_LEVELS = 0.1
 def check_targets(tables: PackageTables) -> Iterator[str]:
     """Check the targets: each class occurs often enough in every part; numbers are valid and not all equal."""
     facts, rows = tables.facts, tables.train.height
-    sets: dict[str, tuple[Target, ...]] = {tables.layout.train: tables.train_targets}
+    sets: dict[str, tuple[TargetValues, ...]] = {tables.layout.train: tables.train_targets}
     for part in Part:
         inside = tables.test_parts == str(part)
         sets[f"{ANSWERS}, part {part}"] = tuple(target.only(inside) for target in tables.test_targets)
@@ -72,7 +72,7 @@ def check_targets(tables: PackageTables) -> Iterator[str]:
         yield f"{tables.layout.train}: {len(facts.classes)} classes for {rows} rows; at most a quarter as many"
 
 
-def _check_classes(where: str, target: Target, least: int) -> Iterator[str]:
+def _check_classes(where: str, target: TargetValues, least: int) -> Iterator[str]:
     counts = np.bincount(target.values.astype(np.int64), minlength=len(target.classes))
     if rare := [name for name, rows in zip(target.classes, counts, strict=True) if rows < least]:
         noun = "class" if len(rare) == 1 else "classes"
@@ -167,7 +167,7 @@ def check_proxy(tables: PackageTables) -> Iterator[str]:
                 yield f"the gaps of column {name} tell {what} ({share:.4f}, at most {PROXY})"
 
 
-def share_by_column(levels: Levels, target: Target, order: Levels) -> float:
+def share_by_column(levels: Levels, target: TargetValues, order: Levels) -> float:
     """Return the best of several measures of how well one column predicts a target; 1 is perfect.
 
     `levels` are the ranks of the column, `order` those of the target's values.
@@ -189,7 +189,7 @@ def share_by_column(levels: Levels, target: Target, order: Levels) -> float:
     return max(shares)
 
 
-def _share_by_gaps(gaps: NDArray[np.bool_], target: Target) -> float:
+def _share_by_gaps(gaps: NDArray[np.bool_], target: TargetValues) -> float:
     if not target.is_class:
         return 0.0
     shown = gaps.astype(np.int64)

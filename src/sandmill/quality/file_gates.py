@@ -18,7 +18,7 @@ from sandmill.quality.dependence import Array, Levels, clustering_p_value, corre
 from sandmill.quality.note_values import note_values
 from sandmill.quality.package_tables import ANSWERS, PART, PackageTables
 from sandmill.quality.page_pairs import pair_findings
-from sandmill.quality.targets import Target, name_target
+from sandmill.quality.targets import TargetValues, name_target
 
 PRIVATE_FILES = frozenset({ANSWERS, "task.json", "leaderboard.csv", *RUNG_FILES.values()})
 """Private files of a package. All but the answers are added by calibration."""
@@ -90,7 +90,7 @@ def check_ids(tables: PackageTables) -> Iterator[str]:
         yield f"{layout.test}: the order of rows tells the part (p = {p:.1e})"
 
 
-def _read_targets(path: str, ids: pl.Series, targets: tuple[Target, ...]) -> Iterator[str]:
+def _read_targets(path: str, ids: pl.Series, targets: tuple[TargetValues, ...]) -> Iterator[str]:
     views = id_views(ids)
     for target in targets:
         shown = {view: numbers[target.is_known] for view, numbers in views.items()}

@@ -12,7 +12,7 @@ from sandmill.models.base import Part
 from sandmill.quality.dependence import Levels, clustering_p_value, correlate_ranks, level
 from sandmill.quality.item_heads import head_of
 from sandmill.quality.package_tables import PackageTables
-from sandmill.quality.targets import Target, name_target
+from sandmill.quality.targets import TargetValues, name_target
 
 TRACE_ALPHA = 1e-5
 """p-value below which a trace depends on a target, shared by all traces, targets and classes of a file."""
@@ -23,7 +23,7 @@ def check_traces(tables: PackageTables) -> Iterator[str]:
 
     Names of files hold ids, which have a gate of their own.
     """
-    final = Target("the part", (tables.test_parts == str(Part.FINAL)).astype(np.float64), ("0", "1"))
+    final = TargetValues("the part", (tables.test_parts == str(Part.FINAL)).astype(np.float64), ("0", "1"))
     entries = _archive_entries(tables.package.public)
     for path, items, targets in (
         (tables.layout.train, tables.items.train, tables.train_targets),
@@ -33,7 +33,7 @@ def check_traces(tables: PackageTables) -> Iterator[str]:
             yield from _read_targets(path, views, targets)
 
 
-def _read_targets(path: str, views: Mapping[str, Levels], targets: tuple[Target, ...]) -> Iterator[str]:
+def _read_targets(path: str, views: Mapping[str, Levels], targets: tuple[TargetValues, ...]) -> Iterator[str]:
     alpha = TRACE_ALPHA / (len(views) * sum(len(target.known().orders()) for target in targets))
     for target in targets:
         for name, view in views.items():
@@ -41,7 +41,7 @@ def _read_targets(path: str, views: Mapping[str, Levels], targets: tuple[Target,
                 yield f"{path}: {name} of the files tells {name_target(target, targets)} (p = {p:.1e})"
 
 
-def _p_value(view: Levels, target: Target) -> float:
+def _p_value(view: Levels, target: TargetValues) -> float:
     """Return the smaller p-value of two tests, doubled: a trend, and clusters of equal targets along the trace."""
     if len(view) < 3 or np.ptp(view) == 0:
         return 1.0

@@ -28,7 +28,7 @@ _NUMBER = "sandmill_number"
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ExpectationOutcome:
     """Result of one expectation on one table. Of its cells, only the names of failing rows are kept."""
 
     table: str
@@ -49,7 +49,7 @@ class Verdict:
 class SuiteResults:
     """Verdicts of all suites over the tables of one shard."""
 
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[ExpectationOutcome, ...]
 
     def summarize(self) -> list[dict[str, Any]]:
         """Return the counts for the release's reports: one JSON-able row for each expectation."""
@@ -75,7 +75,7 @@ def run_suites(suites: Mapping[str, bytes], tables: Mapping[str, pl.DataFrame]) 
         InputError: if a suite is broken or cannot be evaluated at all. That is a fault of the suite and not of a task,
             so it is never turned into rejections.
     """
-    verdicts: list[Verdict] = []
+    verdicts: list[ExpectationOutcome] = []
     for name, content in sorted(suites.items()):
         verdicts += _run_suite(name, read_suite(name, content), tables[name])
     return SuiteResults(tuple(verdicts))
@@ -92,7 +92,7 @@ def findings_by_task(results: SuiteResults) -> dict[str, list[Finding]]:
     return found
 
 
-def _run_suite(name: str, expectations: list[Expectation], table: pl.DataFrame) -> list[Verdict]:
+def _run_suite(name: str, expectations: list[Expectation], table: pl.DataFrame) -> list[ExpectationOutcome]:
     entries = [
         {"type": item.type, "kwargs": dict(item.kwargs), "meta": {_NUMBER: number}}
         for number, item in enumerate(expectations)
@@ -112,9 +112,11 @@ def _run_suite(name: str, expectations: list[Expectation], table: pl.DataFrame) 
     return _read_outcome(name, expectations, list(outcome.results), table)
 
 
-def _read_outcome(name: str, expectations: list[Expectation], results: list[Any], table: pl.DataFrame) -> list[Verdict]:
+def _read_outcome(
+    name: str, expectations: list[Expectation], results: list[Any], table: pl.DataFrame
+) -> list[ExpectationOutcome]:
     by_number = {result.expectation_config.meta[_NUMBER]: result for result in results}
-    verdicts: list[Verdict] = []
+    verdicts: list[ExpectationOutcome] = []
     problems: list[Problem] = []
     for number, item in enumerate(expectations):
         where = f"line {item.line}"
@@ -124,7 +126,7 @@ def _read_outcome(name: str, expectations: list[Expectation], results: list[Any]
         failing = _group(result, KEYS[name])
         if not result.success and not failing:
             problems.append(Problem(where, _first_line(result), "an expectation that can be evaluated", item.type))
-        verdicts.append(Verdict(name, item, table.height, failing))
+        verdicts.append(ExpectationOutcome(name, item, table.height, failing))
     if problems:
         raise InputError(f"{name}.json", problems)
     return verdicts

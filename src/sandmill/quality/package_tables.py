@@ -16,7 +16,7 @@ from sandmill.models.package import TaskFacts, TaskPackage
 from sandmill.models.spec import TaskSpec
 from sandmill.quality.answer_items import answers_by_item, by_item, is_of_many_rows, train_target_by_item
 from sandmill.quality.cells import type_features
-from sandmill.quality.targets import Target, match_rows, read_targets
+from sandmill.quality.targets import TargetValues, match_rows, read_targets
 
 ANSWERS = "answers.csv"
 PART = "part"
@@ -64,12 +64,12 @@ class PackageTables:
         return [name for name in self.train.columns if name not in others and name in self.test.columns]
 
     @cached_property
-    def train_targets(self) -> tuple[Target, ...]:
+    def train_targets(self) -> tuple[TargetValues, ...]:
         """Targets of the training rows, one for each target column or label."""
         return read_targets(self.train, self.facts)
 
     @cached_property
-    def test_targets(self) -> tuple[Target, ...]:
+    def test_targets(self) -> tuple[TargetValues, ...]:
         """Targets of the test rows in the order of test.csv, matched by id; NaN where there is no valid answer."""
         return tuple(match_rows(target, self._answer_places) for target in read_targets(self.answers, self.facts))
 

@@ -14,7 +14,7 @@ from sandmill.quality.cells import date_columns
 from sandmill.quality.dependence import Array, overhang_p_value, same_spread_p_value
 from sandmill.quality.file_gates import ID_ALPHA, id_views, read_ids
 from sandmill.quality.package_tables import PackageTables
-from sandmill.quality.targets import Target
+from sandmill.quality.targets import TargetValues
 
 LEAST_UNITS = 4
 """Units in train and in each part, at least. With fewer, none can be held out for validation."""
@@ -48,7 +48,7 @@ def check_units(tables: PackageTables) -> Iterator[str]:
             yield f"{where}: column {name} has {count(units, 'unit')}; at least {LEAST_UNITS}"
         elif units > MOST_UNITS * cells.len():
             yield f"{where}: column {name} has {units} units for {cells.len()} rows; rows must share them"
-    final = Target("the part", (tables.test_parts == str(Part.FINAL)).astype(np.float64))
+    final = TargetValues("the part", (tables.test_parts == str(Part.FINAL)).astype(np.float64))
     with_part = (*tables.test_targets, final)
     for where, frame, targets in (
         (layout.train, tables.train, tables.train_targets),
@@ -66,7 +66,7 @@ def _check_shared_cells(where: str, frame: pl.DataFrame, unit: str, columns: Seq
         yield f"{where}: rows of one unit differ in {name_some(varying)}"
 
 
-def _check_unit_names(where: str, units: pl.Series, targets: Sequence[Target]) -> Iterator[str]:
+def _check_unit_names(where: str, units: pl.Series, targets: Sequence[TargetValues]) -> Iterator[str]:
     for target in targets:
         # Rows of a unit are not independent, so its mean counts.
         frame = pl.DataFrame({"unit": units, "value": target.values}).filter(pl.Series(target.is_known)).drop_nulls()

@@ -16,7 +16,7 @@ YES_OR_NO = ("0", "1")
 
 
 @dataclass(frozen=True)
-class Target:
+class TargetValues:
     """One target with its value in every row, independent of its form in the files."""
 
     name: str
@@ -36,11 +36,11 @@ class Target:
         """Rows with a valid value."""
         return np.isfinite(self.values)
 
-    def only(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> "Target":
+    def only(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> "TargetValues":
         """Select rows, by mask or by index."""
-        return Target(self.name, self.values[rows], self.classes)
+        return TargetValues(self.name, self.values[rows], self.classes)
 
-    def known(self) -> "Target":
+    def known(self) -> "TargetValues":
         """Select the rows with a valid value."""
         return self.only(self.is_known)
 
@@ -56,7 +56,7 @@ class Target:
         return [mark.astype(np.int64) for mark in self.marks()] if self.is_class else [level(self.values)]
 
 
-def name_target(target: Target, among: Sequence[Target]) -> str:
+def name_target(target: TargetValues, among: Sequence[TargetValues]) -> str:
     """Name a target in a finding, with its column or label if there are several."""
     return f"the target {target.name}" if len(among) > 1 else "the target"
 
@@ -66,17 +66,17 @@ def reads_sets(facts: TaskFacts) -> bool:
     return facts.target is TargetKind.MULTILABEL and len(facts.target_columns) == 1
 
 
-def read_targets(frame: pl.DataFrame, facts: TaskFacts) -> tuple[Target, ...]:
+def read_targets(frame: pl.DataFrame, facts: TaskFacts) -> tuple[TargetValues, ...]:
     """Read the target columns of train.csv or answers.csv, whose cells are text."""
     if reads_sets(facts):
         return _read_sets(frame[facts.target_column], facts.classes)
     classes = YES_OR_NO if facts.target is TargetKind.MULTILABEL else facts.classes
-    return tuple(Target(name, _read_cells(frame[name], classes), classes) for name in facts.target_columns)
+    return tuple(TargetValues(name, _read_cells(frame[name], classes), classes) for name in facts.target_columns)
 
 
-def match_rows(target: Target, places: NDArray[np.int64]) -> Target:
+def match_rows(target: TargetValues, places: NDArray[np.int64]) -> TargetValues:
     """Reorder a target to the rows of another file; index -1 is a missing row."""
-    return Target(target.name, np.append(target.values, np.nan)[places], target.classes)
+    return TargetValues(target.name, np.append(target.values, np.nan)[places], target.classes)
 
 
 def _read_cells(cells: pl.Series, classes: Sequence[str]) -> Array:
@@ -86,7 +86,7 @@ def _read_cells(cells: pl.Series, classes: Sequence[str]) -> Array:
     return read.fill_null(np.nan).to_numpy().astype(np.float64)
 
 
-def _read_sets(cells: pl.Series, labels: Sequence[str]) -> tuple[Target, ...]:
+def _read_sets(cells: pl.Series, labels: Sequence[str]) -> tuple[TargetValues, ...]:
     """Return one 0/1 target for each label. A set with an unknown or repeated label is invalid for all of them."""
     codes = {name: code for code, name in enumerate(labels)}
     wide = np.zeros((cells.len(), len(labels)))
@@ -96,4 +96,4 @@ def _read_sets(cells: pl.Series, labels: Sequence[str]) -> tuple[Target, ...]:
             wide[row, [codes[name] for name in names]] = 1
         else:
             wide[row] = np.nan
-    return tuple(Target(name, wide[:, code].copy(), YES_OR_NO) for name, code in codes.items())
+    return tuple(TargetValues(name, wide[:, code].copy(), YES_OR_NO) for name, code in codes.items())

@@ -16,7 +16,7 @@ _DEEPEST_NAME = 3
 
 def plan_markers(tree: ast.Module) -> Plan:
     """Return the places of all markers."""
-    plan, names = Plan(tree), _Names(tree)
+    plan, names = Plan(tree), _ScriptNames(tree)
     for body in bodies_of(tree):
         for place, node in enumerate(body):
             if markers := _markers_of(node, names):
@@ -41,7 +41,7 @@ def _is_import(node: ast.stmt) -> bool:
     return isinstance(node, (ast.Import, ast.ImportFrom)) and not is_future_import(node)
 
 
-class _Names:
+class _ScriptNames:
     """What the names of a script stand for."""
 
     def __init__(self, tree: ast.Module) -> None:
@@ -109,7 +109,7 @@ def _words_of(node: ast.AST) -> Iterator[str]:
                 yield word
 
 
-def _markers_of(node: ast.stmt, names: _Names) -> set[Marker]:
+def _markers_of(node: ast.stmt, names: _ScriptNames) -> set[Marker]:
     """Return the milestones that a statement reaches itself; those of its block belong to the statements in it."""
     markers = {marker for call in _calls_of(node) for marker in _call_markers(call, names)}
     return markers | ({Marker.FEATURES} if _assigns_feature(node) else set())
@@ -140,7 +140,7 @@ def _own_expressions(node: ast.stmt) -> list[ast.AST]:
             return []
 
 
-def _call_markers(call: ast.Call, names: _Names) -> Iterator[Marker]:
+def _call_markers(call: ast.Call, names: _ScriptNames) -> Iterator[Marker]:
     name = _name_of(call)
     if name == "open":
         if not _is_write(call):
@@ -196,7 +196,7 @@ def _moves_file(call: ast.Call) -> bool:
     return is_of_files and _name_of(call) in words.MOVING_CALLS
 
 
-def _is_submission(call: ast.Call, names: _Names) -> bool:
+def _is_submission(call: ast.Call, names: _ScriptNames) -> bool:
     """Return whether the words of a path, or of the object that is written, are those of a submission."""
     given = [*call.args, *(keyword.value for keyword in call.keywords if keyword.arg in ("file", "path_or_buf"))]
     if not given and _name_of(call) in ("to_csv", "write_csv"):

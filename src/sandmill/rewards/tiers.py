@@ -12,7 +12,7 @@ from sandmill.models.rollout import Rollout
 from sandmill.rewards.base import Reward, valid_grade
 
 
-class Tier(IntEnum):
+class ReachedThreshold(IntEnum):
     """Highest threshold that a rollout reached."""
 
     FAILED = 0
@@ -23,16 +23,22 @@ class Tier(IntEnum):
     GOLD = 5
 
 
-def tier_of(rollout: Rollout) -> Tier:
+def tier_of(rollout: Rollout) -> ReachedThreshold:
     """Return the tier of a rollout that is not masked."""
     grade = valid_grade(rollout)
     if grade is None or grade.score is None:
-        return Tier.FAILED
+        return ReachedThreshold.FAILED
     bars = grade.thresholds
-    for tier, bar in ((Tier.GOLD, bars.gold), (Tier.SILVER, bars.silver), (Tier.BRONZE, bars.bronze)):
+    for tier, bar in (
+        (ReachedThreshold.GOLD, bars.gold),
+        (ReachedThreshold.SILVER, bars.silver),
+        (ReachedThreshold.BRONZE, bars.bronze),
+    ):
         if reaches(grade.score, bar, grade.is_lower_better):
             return tier
-    return Tier.MEDIAN if reaches(grade.score, bars.median, grade.is_lower_better) else Tier.VALID
+    return (
+        ReachedThreshold.MEDIAN if reaches(grade.score, bars.median, grade.is_lower_better) else ReachedThreshold.VALID
+    )
 
 
 class SandmlePaper(Reward):
@@ -51,16 +57,21 @@ class SandmlePaper(Reward):
         """Return one part for each step."""
         reached = tier_of(rollout)
         steps = {
-            "execute": (Tier.VALID, 0.3),
-            "median": (Tier.MEDIAN, 0.1),
-            "bronze": (Tier.BRONZE, 0.2),
-            "silver": (Tier.SILVER, 0.2),
-            "gold": (Tier.GOLD, 0.1),
+            "execute": (ReachedThreshold.VALID, 0.3),
+            "median": (ReachedThreshold.MEDIAN, 0.1),
+            "bronze": (ReachedThreshold.BRONZE, 0.2),
+            "silver": (ReachedThreshold.SILVER, 0.2),
+            "gold": (ReachedThreshold.GOLD, 0.1),
         }
         return {name: pay * (reached >= tier) for name, (tier, pay) in steps.items()}
 
 
-_TIER_PAY = {Tier.MEDIAN: 0.1, Tier.BRONZE: 0.5, Tier.SILVER: 0.6, Tier.GOLD: 0.7}
+_TIER_PAY = {
+    ReachedThreshold.MEDIAN: 0.1,
+    ReachedThreshold.BRONZE: 0.5,
+    ReachedThreshold.SILVER: 0.6,
+    ReachedThreshold.GOLD: 0.7,
+}
 """Pay of the highest tier alone in SandMLE's code."""
 
 
@@ -78,7 +89,7 @@ class SandmleRelease(Reward):
     def parts_of(self, rollout: Rollout) -> dict[str, float]:
         """Return the part of a score and that of the tier."""
         reached = tier_of(rollout)
-        return {"score": 0.2 * (reached >= Tier.VALID), "tier": _TIER_PAY.get(reached, 0.0)}
+        return {"score": 0.2 * (reached >= ReachedThreshold.VALID), "tier": _TIER_PAY.get(reached, 0.0)}
 
 
 class Sparse(Reward):
@@ -91,4 +102,4 @@ class Sparse(Reward):
 
     def parts_of(self, rollout: Rollout) -> dict[str, float]:
         """Return the part of gold."""
-        return {"gold": 0.9 * (tier_of(rollout) >= Tier.GOLD)}
+        return {"gold": 0.9 * (tier_of(rollout) >= ReachedThreshold.GOLD)}

@@ -18,7 +18,7 @@ from threading import Event
 
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits, RunResult
-from sandmill.sandbox.channels import Channels, Ending, Launched
+from sandmill.sandbox.channels import Channels, Launched, ProcessEnding
 from sandmill.sandbox.exchange import Caps, Copied, collect, fill
 from sandmill.sandbox.memory import MemoryWatch
 from sandmill.sandbox.submission import Submission, read_submission
@@ -37,7 +37,7 @@ _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Order:
+class RunOrder:
     """One run as the caller requested it."""
 
     code: str
@@ -77,7 +77,7 @@ class Order:
         return json.dumps(facts).encode()
 
 
-def attend(order: Order, isolation: Isolation, launch: Callable[[Channels, Path], Launched]) -> RunResult:
+def attend(order: RunOrder, isolation: Isolation, launch: Callable[[Channels, Path], Launched]) -> RunResult:
     """Run one script to its end and return its result. Processes and descriptors are always closed, also on errors.
 
     `launch` starts the processes of the run.
@@ -101,7 +101,7 @@ def attend(order: Order, isolation: Isolation, launch: Callable[[Channels, Path]
 class _RunSupervisor:
     """Watches one launched run: copies files in and out, reads output, enforces limits, determines the outcome."""
 
-    def __init__(self, order: Order, isolation: Isolation, channels: Channels, launched: Launched) -> None:
+    def __init__(self, order: RunOrder, isolation: Isolation, channels: Channels, launched: Launched) -> None:
         self._order, self._isolation = order, isolation
         self._channels, self._launched = channels, launched
         limit = order.limits.output_kb * 1024
@@ -115,7 +115,7 @@ class _RunSupervisor:
 
     def result(self) -> RunResult:
         """Run the script to its end and build the result."""
-        ending: Ending | None = None
+        ending: ProcessEnding | None = None
         started = 0.0
         stopped: Outcome | None = None
         peak = cpu_s = 0.0
@@ -216,7 +216,9 @@ class _RunSupervisor:
                 if not tail.read(descriptor):
                     break
 
-    def _classify(self, fault: str, stopped: Outcome | None, ending: Ending) -> tuple[Outcome, str, bytes | None]:
+    def _classify(
+        self, fault: str, stopped: Outcome | None, ending: ProcessEnding
+    ) -> tuple[Outcome, str, bytes | None]:
         """Return the outcome, the detail, and the content of the submission if the outcome is `ok`."""
         if fault:
             return Outcome.INFRA_ERROR, fault, None
@@ -249,7 +251,7 @@ class _RunSupervisor:
     def _read_submission(self) -> Submission:
         return read_submission(self._work_folder, self._order.limits.submission_mb * _MB)
 
-    def _classify_exit(self, stopped: Outcome | None, ending: Ending) -> tuple[Outcome, str]:
+    def _classify_exit(self, stopped: Outcome | None, ending: ProcessEnding) -> tuple[Outcome, str]:
         """Return the outcome and the detail for the way in which the processes ended."""
         limits, code = self._order.limits, ending.code
         if stopped is Outcome.TIMEOUT:

@@ -62,7 +62,7 @@ class Channels:
 
 
 @dataclass(frozen=True)
-class Ending:
+class ProcessEnding:
     """Exit status and resource usage of an ended run, as the kernel reported them."""
 
     code: int | None
@@ -71,7 +71,7 @@ class Ending:
     peak_mb: float = 0.0
 
     @classmethod
-    def of(cls, status: int, cpu_s: float, peak_mb: float) -> "Ending":
+    def of(cls, status: int, cpu_s: float, peak_mb: float) -> "ProcessEnding":
         """Decode the status of `os.wait4`."""
         code = os.waitstatus_to_exitcode(status)
         return cls(code if code >= 0 else 128 - code, cpu_s, peak_mb)
@@ -91,7 +91,7 @@ class Launched:
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._init, signal.SIGKILL)
 
-    def finish(self) -> Ending:
+    def finish(self) -> ProcessEnding:
         """Wait for the end, close all descriptors, and return how the run ended."""
         raise NotImplementedError
 

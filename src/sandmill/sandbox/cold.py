@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 
 from sandmill.sandbox.agent_env import AgentEnv
-from sandmill.sandbox.channels import Channels, Ending, Launched, Launcher
+from sandmill.sandbox.channels import Channels, Launched, Launcher, ProcessEnding
 from sandmill.sandbox.guest.box import FIRST_UID
 from sandmill.sandbox.guest.cold import PUBLIC
 from sandmill.sandbox.guest.template import DEVICES
@@ -42,13 +42,13 @@ class ColdRun(Launched):
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
 
-    def finish(self) -> Ending:
+    def finish(self) -> ProcessEnding:
         """Wait for the process, then for the init process, which ends last: bubblewrap does not wait for it."""
         _, status, used = os.wait4(self._process.pid, 0)
         self._wait_for_init()
         os.close(self.end_descriptor)
         self._process.returncode = os.waitstatus_to_exitcode(status)
-        return Ending.of(status, used.ru_utime + used.ru_stime, peak_of_ended(used.ru_maxrss * 1024) / (1 << 20))
+        return ProcessEnding.of(status, used.ru_utime + used.ru_stime, peak_of_ended(used.ru_maxrss * 1024) / (1 << 20))
 
 
 class Bubblewrap(Launcher):

@@ -14,7 +14,7 @@ _LONGEST_PAUSE_S = 60.0
 
 
 @dataclass
-class Member:
+class FleetServer:
     """A server and its state. The lock of the fleet protects it."""
 
     server: RemoteServer
@@ -32,7 +32,7 @@ class Fleet:
     """The servers behind one remote sandbox. Thread-safe."""
 
     def __init__(self, servers: Sequence[RemoteServer], clock: Callable[[], float] = monotonic) -> None:
-        self.members = tuple(Member(server) for server in servers)
+        self.members = tuple(FleetServer(server) for server in servers)
         self._clock = clock
         self._lock = threading.Lock()
         self._turn = 0

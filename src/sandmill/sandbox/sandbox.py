@@ -14,7 +14,7 @@ from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits, RunResult, timeout_problem
 from sandmill.sandbox.admission import ADMISSION, Cancelled
 from sandmill.sandbox.agent_env import require_agent_env
-from sandmill.sandbox.attend import Order, attend
+from sandmill.sandbox.attend import RunOrder, attend
 from sandmill.sandbox.backends import BackendName, choose_backend, probe
 from sandmill.sandbox.channels import Launcher
 from sandmill.sandbox.cold import Bubblewrap, PlainSubprocess
@@ -107,7 +107,7 @@ class Sandbox:
         if refused := refuse_code(code):
             return self._failure(*refused)
         with readable(public.resolve(), is_open or not self._is_root) as files:
-            order = Order(code, files, scratch, timeout, self.limits, cancel)
+            order = RunOrder(code, files, scratch, timeout, self.limits, cancel)
             try:
                 with ADMISSION.admit(self.limits.cores, cancel) as processors:
                     return self._run_with_retries(replace(order, processors=processors))
@@ -131,7 +131,7 @@ class Sandbox:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _run_with_retries(self, order: Order) -> RunResult:
+    def _run_with_retries(self, order: RunOrder) -> RunResult:
         """Run once. Start again, with a new warm interpreter, if the old one ended before it took the run."""
         reason = ""
         for _ in range(_MAX_LAUNCHES):

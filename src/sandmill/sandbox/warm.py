@@ -10,7 +10,7 @@ from typing import Any
 
 from sandmill.errors import Problem, SandboxUnavailable
 from sandmill.sandbox.agent_env import AgentEnv
-from sandmill.sandbox.channels import Channels, Ending, Launched, Launcher
+from sandmill.sandbox.channels import Channels, Launched, Launcher, ProcessEnding
 from sandmill.sandbox.interpreter import GUEST, guest_command, guest_environment
 from sandmill.sandbox.view import view_of
 
@@ -133,7 +133,7 @@ class WarmRun(Launched):
         os.close(agent)
         report.settimeout(None)
 
-    def finish(self) -> Ending:
+    def finish(self) -> ProcessEnding:
         """Read the interpreter's report, and wait until all processes of the run are dead."""
         try:
             message = self._report.recv(1 << 12)
@@ -143,9 +143,9 @@ class WarmRun(Launched):
         self._wait_for_init()
         self._report.close()
         if not message:
-            return Ending(None)
+            return ProcessEnding(None)
         facts = json.loads(message)
-        return Ending.of(facts["status"], facts["cpu_s"], facts["peak_kb"] / 1024)
+        return ProcessEnding.of(facts["status"], facts["cpu_s"], facts["peak_kb"] / 1024)
 
 
 def _pid_of(pidfd: int) -> int:

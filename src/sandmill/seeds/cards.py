@@ -8,7 +8,7 @@ from typing import Literal
 
 from sandmill.models.seed import SeedTask, UnsupportedSeed
 from sandmill.seeds.document import Document, read_document
-from sandmill.seeds.explain import Refusal
+from sandmill.seeds.explain import RefusedValue
 from sandmill.seeds.source_problems import SourceProblem, Unsound, gathered
 
 TEXT_LIMITS = {"id": 100, "title": 200, "summary": 2000, "source": 500, "licence": 500}
@@ -19,7 +19,7 @@ PROFILE_NOTE = "the field profile is ignored, since designs do not use it; delet
 
 
 @dataclass(frozen=True)
-class Reading:
+class SeedReading:
     """The result of reading one source: a seed, or the reasons why it is set aside, and warnings."""
 
     seed: SeedTask | UnsupportedSeed
@@ -32,7 +32,7 @@ class Card(SeedTask):
     origin: Literal["card"] = "card"
 
 
-def read_card(path: Path, file: str) -> Reading:
+def read_card(path: Path, file: str) -> SeedReading:
     """Read one card.
 
     Raises:
@@ -46,7 +46,7 @@ def read_card(path: Path, file: str) -> Reading:
         card = document.parse(Card)
     if card is None or problems:
         raise Unsound(problems)
-    return Reading(SeedTask.model_validate(card.model_dump()), notes)
+    return SeedReading(SeedTask.model_validate(card.model_dump()), notes)
 
 
 def text_problems(document: Document) -> list[SourceProblem]:
@@ -57,9 +57,9 @@ def text_problems(document: Document) -> list[SourceProblem]:
         if not isinstance(text, str):
             continue
         if len(text) > limit:
-            found.append(Refusal((name,), f"{len(text)} characters", f"at most {limit}"))
+            found.append(RefusedValue((name,), f"{len(text)} characters", f"at most {limit}"))
         if odd := next((c for c in text if unicodedata.category(c)[0] == "C" and c not in "\n\t"), None):
-            found.append(Refusal((name,), f"the control character U+{ord(odd):04X}", "text that prints"))
+            found.append(RefusedValue((name,), f"the control character U+{ord(odd):04X}", "text that prints"))
     return [document.problem(refusal) for refusal in found]
 
 

@@ -9,7 +9,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from sandmill.errors import shorten
-from sandmill.seeds.explain import Loc, Refusal, explain
+from sandmill.seeds.explain import Loc, RefusedValue, explain
 from sandmill.seeds.regular import read_text
 from sandmill.seeds.source_problems import SourceProblem, Unsound
 from sandmill.seeds.wording import show
@@ -27,14 +27,14 @@ class Document:
     places: dict[Loc, tuple[int, int]] = field(default_factory=dict)
     """Line and column, from 1, of the value at a location; a field's own name is under (..., name, "")."""
 
-    def problem(self, refusal: Refusal) -> SourceProblem:
+    def problem(self, refusal: RefusedValue) -> SourceProblem:
         """Add line and column: of the value, of the name if the field is unknown, of the parent if it is missing."""
         loc = tuple(part for part in refusal.loc if part != "[key]")
         named = loc != refusal.loc or refusal.expected.startswith(("a known field", "a field of"))
         spots = [(*loc, "")] if named else []
         spots += [loc[:end] for end in range(len(loc), -1, -1)]
         line, column = next((self.places[spot] for spot in spots if spot in self.places), (0, 0))
-        field_path = Refusal(loc, "", "").field
+        field_path = RefusedValue(loc, "", "").field
         return SourceProblem(self.file, refusal.saw, refusal.expected, line, column, field_path, refusal.hint)
 
     def parse(self, model: type[M]) -> M:
@@ -104,7 +104,7 @@ def _plain(node: yaml.Node, loc: Loc, document: Document, problems: list[SourceP
         return read_scalar(node)
     except ValueError as error:
         saw, expected = error.args
-        problems.append(SourceProblem(document.file, saw, expected, *place, Refusal(loc, "", "").field))
+        problems.append(SourceProblem(document.file, saw, expected, *place, RefusedValue(loc, "", "").field))
         return None
 
 

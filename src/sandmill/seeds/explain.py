@@ -25,7 +25,7 @@ _RULES = ("pattern", "min_length", "max_length", *_BOUNDS)
 
 
 @dataclass(frozen=True)
-class Refusal:
+class RefusedValue:
     """One value that a model refused."""
 
     loc: Loc
@@ -39,7 +39,7 @@ class Refusal:
         return ".".join(str(part) for part in self.loc)
 
 
-def explain(error: ValidationError, model: type[BaseModel]) -> list[Refusal]:
+def explain(error: ValidationError, model: type[BaseModel]) -> list[RefusedValue]:
     """List every refusal of a model, in the order of the document."""
     return [_refusal(detail, model) for detail in error.errors(include_url=False)]
 
@@ -59,23 +59,23 @@ def describe(field: FieldInfo) -> str:
     return _describe(field.annotation, field.metadata)
 
 
-def _refusal(detail: ErrorDetails, model: type[BaseModel]) -> Refusal:
+def _refusal(detail: ErrorDetails, model: type[BaseModel]) -> RefusedValue:
     kind, loc, value = detail["type"], tuple(detail["loc"]), detail["input"]
     annotation, metadata = _at(model, loc)
     if kind == "missing":
-        return Refusal(loc, "nothing", _describe(annotation, metadata))
+        return RefusedValue(loc, "nothing", _describe(annotation, metadata))
     if kind == "extra_forbidden":
         known = _fields(unwrapped(_at(model, loc[:-1])[0]))
         where = f"a field of {loc[-2]}" if len(loc) > 1 else "a known field"
-        return Refusal(loc, show(str(loc[-1])), f"{where}: {', '.join(known)}", did_you_mean(loc[-1], known))
+        return RefusedValue(loc, show(str(loc[-1])), f"{where}: {', '.join(known)}", did_you_mean(loc[-1], known))
     if kind == "value_error":
         reason = str(detail.get("ctx", {}).get("error", detail["msg"]))
-        return Refusal(loc, "values that do not fit together", f"this to hold: {reason}")
+        return RefusedValue(loc, "values that do not fit together", f"this to hold: {reason}")
     choices = choices_of(annotation)
     hint = did_you_mean(value, choices) if choices else ""
     if kind == "string_type" and isinstance(value, (int, float)):
         hint = "Put it in quotes."
-    return Refusal(loc, show(value), _describe(annotation, metadata), hint)
+    return RefusedValue(loc, show(value), _describe(annotation, metadata), hint)
 
 
 def unwrapped(annotation: Any) -> Any:

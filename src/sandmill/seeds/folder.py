@@ -8,9 +8,9 @@ from sandmill.errors import name_some
 from sandmill.models.base import Frozen
 from sandmill.models.seed import SeedTask
 from sandmill.models.structure import MetricName, SplitKind, TargetKind
-from sandmill.seeds.cards import TEXT_LIMITS, Reading, text_problems
+from sandmill.seeds.cards import TEXT_LIMITS, SeedReading, text_problems
 from sandmill.seeds.document import Document, read_document
-from sandmill.seeds.explain import Refusal
+from sandmill.seeds.explain import RefusedValue
 from sandmill.seeds.source_problems import SourceProblem, Unsound, gathered
 from sandmill.seeds.table_files import TABLE_SUFFIXES, TableFile, open_table, readable
 from sandmill.seeds.tabular import Wish, profile_table
@@ -39,7 +39,7 @@ class TableSeed(Frozen):
     """How the real task splits train and test. None: not declared, so designs choose."""
 
 
-def read_folder(path: Path, file: str) -> Reading:
+def read_folder(path: Path, file: str) -> SeedReading:
     """Read seed.yaml and profile the table in the same folder.
 
     Raises:
@@ -68,14 +68,14 @@ def read_folder(path: Path, file: str) -> Reading:
         raise Unsound([_placed(problem, document) for problem in unsound.problems]) from None
     structure = profiled.structure.model_copy(update={"split": seed.split})
     texts = seed.model_dump(include=set(TEXT_LIMITS))
-    return Reading(SeedTask(**texts, structure=structure, origin="folder"), profiled.notes)
+    return SeedReading(SeedTask(**texts, structure=structure, origin="folder"), profiled.notes)
 
 
 def _placed(problem: SourceProblem, document: Document) -> SourceProblem:
     """Add the line of a declaration to a problem with it."""
     if problem.file != document.file:
         return problem
-    return document.problem(Refusal((problem.field,), problem.saw, problem.expected, problem.hint))
+    return document.problem(RefusedValue((problem.field,), problem.saw, problem.expected, problem.hint))
 
 
 def _only_table(path: Path, file: str) -> TableFile:
@@ -93,9 +93,9 @@ def _absent_columns(document: Document, seed: TableSeed, table: TableFile) -> li
     for loc, name in named:
         if name not in table.columns:
             expected = f"a column of {table.file}"
-            problems.append(document.problem(Refusal(loc, show(name), expected, _columns_hint(name, table))))
+            problems.append(document.problem(RefusedValue(loc, show(name), expected, _columns_hint(name, table))))
         elif loc != ("target",) and name == seed.target:
-            problems.append(document.problem(Refusal(loc, f"the target {show(name)}", "another column")))
+            problems.append(document.problem(RefusedValue(loc, f"the target {show(name)}", "another column")))
     return problems
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sandmill.errors import count, shorten
 from sandmill.models.seed import SeedIntake, SeedNote, SeedTask, UnsupportedSeed
-from sandmill.seeds.cards import Reading
+from sandmill.seeds.cards import SeedReading
 from sandmill.seeds.source_problems import SourceProblem, Unsound, seed_error
 from sandmill.seeds.sources import Source, find_sources
 from sandmill.seeds.support import missing_support
@@ -41,10 +41,10 @@ def survey(sources: tuple[str, ...]) -> SeedIntake:
     return _take_in(sources)[1]
 
 
-def _take_in(sources: tuple[str, ...]) -> tuple[list[tuple[Source, Reading]], SeedIntake]:
+def _take_in(sources: tuple[str, ...]) -> tuple[list[tuple[Source, SeedReading]], SeedIntake]:
     found = find_sources(sources)
     problems = list(found.problems)
-    read: list[tuple[Source, Reading]] = []
+    read: list[tuple[Source, SeedReading]] = []
     is_alone = len(found.sources) == 1
     for source in found.sources:
         try:
@@ -53,7 +53,7 @@ def _take_in(sources: tuple[str, ...]) -> tuple[list[tuple[Source, Reading]], Se
             if is_alone or not source.is_foreign:
                 problems += unsound.problems
             else:
-                read.append((source, Reading(_unreadable(source, unsound))))
+                read.append((source, SeedReading(_unreadable(source, unsound))))
     problems += _repeated_ids(read)
     if problems:
         raise seed_error(problems)
@@ -67,10 +67,10 @@ def _take_in(sources: tuple[str, ...]) -> tuple[list[tuple[Source, Reading]], Se
     )
 
 
-def _set_aside(reading: Reading) -> Reading:
+def _set_aside(reading: SeedReading) -> SeedReading:
     """Set a seed aside if its structure cannot be built yet."""
     needs = missing_support(reading.seed.structure) if isinstance(reading.seed, SeedTask) else ()
-    return Reading(UnsupportedSeed(id=reading.seed.id, needs=needs), reading.notes) if needs else reading
+    return SeedReading(UnsupportedSeed(id=reading.seed.id, needs=needs), reading.notes) if needs else reading
 
 
 def _unreadable(source: Source, unsound: Unsound) -> UnsupportedSeed:
@@ -92,7 +92,7 @@ def _fixed(problem: SourceProblem, source: Source) -> str:
     return f"{name} fixed ({where}saw {problem.saw}, expected {problem.expected})"
 
 
-def _repeated_ids(read: Sequence[tuple[Source, Reading]]) -> list[SourceProblem]:
+def _repeated_ids(read: Sequence[tuple[Source, SeedReading]]) -> list[SourceProblem]:
     """Find ids that two seeds share. Competitions are left out: they are set aside instead."""
     first: dict[str, str] = {}
     problems = []
@@ -106,7 +106,7 @@ def _repeated_ids(read: Sequence[tuple[Source, Reading]]) -> list[SourceProblem]
     return problems
 
 
-def _give_way(read: Sequence[tuple[Source, Reading]]) -> list[tuple[Source, Reading]]:
+def _give_way(read: Sequence[tuple[Source, SeedReading]]) -> list[tuple[Source, SeedReading]]:
     """Set a competition aside if a card, a table or an earlier competition has its id."""
     taken = {reading.seed.id: source for source, reading in read if not source.is_foreign}
     kept = []
@@ -114,7 +114,7 @@ def _give_way(read: Sequence[tuple[Source, Reading]]) -> list[tuple[Source, Read
         other = taken.setdefault(reading.seed.id, source)
         if other is not source and isinstance(reading.seed, SeedTask):
             need = f"an id that no other seed has ({other.file} has it)"
-            reading = Reading(UnsupportedSeed(id=reading.seed.id, needs=(need,)))
+            reading = SeedReading(UnsupportedSeed(id=reading.seed.id, needs=(need,)))
         kept.append((source, reading))
     return kept
 

@@ -9,7 +9,7 @@ from sandmill.errors import shorten
 from sandmill.metrics.catalogue import METRICS
 from sandmill.models.seed import SeedTask, UnsupportedSeed
 from sandmill.models.structure import MetricName
-from sandmill.seeds.cards import Reading, bundled_cards
+from sandmill.seeds.cards import SeedReading, bundled_cards
 from sandmill.seeds.competition_data import understand
 from sandmill.seeds.competition_tables import Unsettled
 from sandmill.seeds.competition_text import read_leaderboard, read_summary
@@ -52,7 +52,7 @@ class CompetitionConfig(_Loose):
         return path.rpartition("/")[2] if isinstance(path, str) else ""
 
 
-def read_competition(path: Path, file: str) -> Reading:
+def read_competition(path: Path, file: str) -> SeedReading:
     """Read a competition. It is set aside, with reasons, if its data and its grader do not determine a task.
 
     Raises:
@@ -82,7 +82,7 @@ def read_competition(path: Path, file: str) -> Reading:
     except Unsettled as unsettled:
         metric_needs = missing_metric(metric) if metric else (_unknown_metric(config.grader.name),)
         needs = (*unsettled.args, *metric_needs)
-        return Reading(UnsupportedSeed(id=seed_id, needs=needs, hint=_bundled_twin(seed_id)))
+        return SeedReading(UnsupportedSeed(id=seed_id, needs=needs, hint=_bundled_twin(seed_id)))
     seed = SeedTask(
         id=seed_id,
         title=config.name,
@@ -92,7 +92,7 @@ def read_competition(path: Path, file: str) -> Reading:
         licence="competition rules",
         origin="mlebench",
     )
-    return Reading(seed, profiled.notes)
+    return SeedReading(seed, profiled.notes)
 
 
 def _unknown_metric(grader: str) -> str:

@@ -9,7 +9,7 @@ from sandmill.seeds.table_files import TableFile
 if TYPE_CHECKING:
     import polars as pl
 
-Kind = Literal["numeric", "categorical", "date", "text", "identifier"]
+ColumnKind = Literal["numeric", "categorical", "date", "text", "identifier"]
 
 MIN_IDENTIFIER_ROWS = 20
 """In a shorter table, values may differ by chance."""
@@ -49,7 +49,7 @@ class ColumnFacts:
         return 1 - self.present / self.rows
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ColumnKind:
         """The first kind that fits, in the order date, text, identifier, numeric, categorical."""
         if self.is_date:
             return "date"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sandmill.errors import name_some, shorten
 from sandmill.models.seed import SkippedSource
-from sandmill.seeds.cards import Reading, bundled_cards, read_card
+from sandmill.seeds.cards import SeedReading, bundled_cards, read_card
 from sandmill.seeds.folder import read_folder
 from sandmill.seeds.mlebench import COMPETITION_FILES, read_competition
 from sandmill.seeds.source_problems import SourceProblem, Unsound
@@ -29,7 +29,7 @@ class Source:
     path: Path
     file: str
     """Its name in messages, as the user wrote it."""
-    read: Callable[[Path, str], Reading]
+    read: Callable[[Path, str], SeedReading]
     is_foreign: bool = False
     """Whether it is a competition. Among other sources, one that cannot be read is set aside and is no error."""
 

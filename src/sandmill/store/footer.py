@@ -23,7 +23,7 @@ _PAGE_TYPES = range(4)
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ColumnChunk:
     """One column of one row group."""
 
     name: str
@@ -46,7 +46,7 @@ class Group:
     """One row group."""
 
     rows: int
-    columns: tuple[Column, ...]
+    columns: tuple[ColumnChunk, ...]
 
 
 def read_footer(file: BinaryIO) -> tuple[Group, ...]:
@@ -93,7 +93,7 @@ def _group(fields: Fields) -> Group:
     return Group(_count(fields, 3), tuple(_column(one) for one in fields[1]))
 
 
-def _column(chunk: Fields) -> Column:
+def _column(chunk: Fields) -> ColumnChunk:
     if chunk.keys() & {1, 8, 9}:
         raise IntegrityError("a column lies in another file or is encrypted")
     fields: Fields = chunk[3]
@@ -105,7 +105,7 @@ def _column(chunk: Fields) -> Column:
     noted: Mapping[int, Any] = fields.get(12, {})
     dictionary = _count(fields, 11) if 11 in fields else None
     start = _count(fields, 9)
-    return Column(
+    return ColumnChunk(
         name=path[0],
         is_nested=len(path) > 1,
         holds_bytes=fields[1] in (6, 7),

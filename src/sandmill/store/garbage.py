@@ -29,7 +29,7 @@ _HASH_AT = len("01234567.parquet")
 _REPORT_FILE = re.compile(r"README\.md|reports/[A-Za-z0-9_./-]+")
 
 
-class Kind(StrEnum):
+class GarbageKind(StrEnum):
     """Why something is not needed."""
 
     STAGING = "unfinished write"
@@ -44,7 +44,7 @@ class Kind(StrEnum):
 class Garbage:
     """Files that go together."""
 
-    kind: Kind
+    kind: GarbageKind
     name: str
     """Path of their folder in the dataset, or of the one file."""
     files: tuple[StoredFile, ...]
@@ -69,13 +69,13 @@ def find_garbage(store: Store, older_than_s: float) -> list[Garbage]:
 
 def remove_garbage(store: Store, item: Garbage, older_than_s: float) -> bool:
     """Remove what `find_garbage` returned. Return False if it is in use again, and was left alone."""
-    if item.kind is Kind.STAGING:
+    if item.kind is GarbageKind.STAGING:
         store.remove_staging(item.name)
         return True
     now = [file for file in store.details(item.name) if file.path in {known.path for known in item.files}]
     if not now or max(file.modified for file in now) >= time.time() - older_than_s:
         return False
-    if item.kind is Kind.VERSION and not _may_remove(store, item.name):
+    if item.kind is GarbageKind.VERSION and not _may_remove(store, item.name):
         return False
     # The index first: without it a shard does not exist, and a build makes it again.
     for file in sorted(now, key=lambda file: not file.path.endswith("/shard.json")):
@@ -99,7 +99,7 @@ def unfinished_versions(store: Store) -> list[str]:
 
 
 def _staging(store: Store) -> Iterator[Garbage]:
-    yield from (Garbage(Kind.STAGING, file.path, (file,)) for file in store.staging())
+    yield from (Garbage(GarbageKind.STAGING, file.path, (file,)) for file in store.staging())
 
 
 def _versions(store: Store) -> Iterator[Garbage]:
@@ -110,7 +110,7 @@ def _versions(store: Store) -> Iterator[Garbage]:
         if claim is None:
             continue
         files = [file for file in store.details(version) if _is_of_version(file.path.removeprefix(f"{version}/"))]
-        yield Garbage(Kind.VERSION, version, tuple(files))
+        yield Garbage(GarbageKind.VERSION, version, tuple(files))
 
 
 def _is_of_version(path: str) -> bool:
@@ -130,12 +130,12 @@ def _shards(store: Store) -> Iterator[Garbage]:
         yield Garbage(_kind_of_shard(name, group, published), name, group)
 
 
-def _kind_of_shard(name: str, files: Sequence[StoredFile], published: set[str]) -> Kind:
+def _kind_of_shard(name: str, files: Sequence[StoredFile], published: set[str]) -> GarbageKind:
     """Say whether a shard is finished, and whether a version has its tasks. Names of parts end in their hash."""
     if f"{name}/shard.json" not in {file.path for file in files}:
-        return Kind.DEAD_SHARD
+        return GarbageKind.DEAD_SHARD
     hashes = {file.path[-_HASH_AT:] for file in files if file.path.startswith((f"{name}/public/", f"{name}/private/t"))}
-    return Kind.PUBLISHED_SHARD if hashes and hashes <= published else Kind.SHARD
+    return GarbageKind.PUBLISHED_SHARD if hashes and hashes <= published else GarbageKind.SHARD
 
 
 def _published_hashes(store: Store) -> Iterator[str]:
@@ -145,7 +145,7 @@ def _published_hashes(store: Store) -> Iterator[str]:
 
 def _rejects(store: Store) -> Iterator[Garbage]:
     files = [file for file in store.details("private/rejects") if _REJECT_FILE.fullmatch(file.path)]
-    yield from (Garbage(Kind.REJECTS, name, group) for name, group in _by_folder(files, 3))
+    yield from (Garbage(GarbageKind.REJECTS, name, group) for name, group in _by_folder(files, 3))
 
 
 def _by_folder(files: Iterable[StoredFile], depth: int) -> Iterator[tuple[str, tuple[StoredFile, ...]]]:

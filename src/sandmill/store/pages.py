@@ -12,7 +12,7 @@ import io
 from typing import BinaryIO
 
 from sandmill.errors import IntegrityError
-from sandmill.store.footer import Column
+from sandmill.store.footer import ColumnChunk
 from sandmill.store.limits import MAX_GROUP_BYTES, MAX_GROUP_VALUES
 from sandmill.store.thrift import Fields, read_struct
 
@@ -32,7 +32,7 @@ _MAGIC = b"PAR1"
 """Begins a file."""
 
 
-def column_bytes(file: BinaryIO, column: Column) -> int:
+def column_bytes(file: BinaryIO, column: ColumnChunk) -> int:
     """Return the decompressed bytes of one column of one row group, whose pages must fill its range of the file.
 
     Raises:
@@ -89,7 +89,7 @@ def _sizes(fields: Fields, numbers: tuple[int, ...], name: str) -> list[int]:
     return [int(value) for value in found if value is not None]
 
 
-def _longest_value(file: BinaryIO, column: Column, start: int, stored: int, size: int) -> int:
+def _longest_value(file: BinaryIO, column: ColumnChunk, start: int, stored: int, size: int) -> int:
     """Read the dictionary at a place of the file, and return the bytes of its longest value."""
     if size > _LARGEST_DICTIONARY:
         raise IntegrityError(f"column {column.name} has a dictionary of {size} bytes")

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from sandmill.calibrate.adversary.bank import MASS, bank_of, cook, cuts_of, form, forms_of, windows_of
-from sandmill.calibrate.adversary.sparse import LEVEL, Sampler, average_models
+from sandmill.calibrate.adversary.sparse import LEVEL, FeatureSampler, average_models
 from sandmill.calibrate.solvers.table import Table
 from tests.unit.calibrate.tables import days, write_table
 
@@ -97,7 +97,7 @@ def test_days_after_the_last_known_count_as_the_last(tmp_path: Path):
 def test_a_sampler_keeps_what_a_fresh_one_would_compute():
     rng = np.random.default_rng(0)
     bank, wanted = rng.normal(size=(40, 60)), rng.normal(size=(60, 2))
-    chain = Sampler(bank, wanted, [bank[:5].T])
+    chain = FeatureSampler(bank, wanted, [bank[:5].T])
     chain.change(7, 1.0)
     chain.change(11, 1.0)
     chain.draw_amplitude(0, 0.999)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sandmill.calibrate.panel import Panel
-from sandmill.calibrate.scripts.choose import GradedTest, Script, write_ladder
+from sandmill.calibrate.scripts.choose import GradedTest, ScoredScript, write_ladder
 from sandmill.calibrate.scripts.feature_lines import FeatureSource, write_feature
 from sandmill.calibrate.scripts.layout import WIDTH, comment, fold, listed, number, quoted
 from sandmill.calibrate.scripts.run import run_source, script_surroundings
@@ -61,12 +61,12 @@ def graded(written: Written, rows: int = TEST_ROWS) -> GradedTest:
     return GradedTest(written.truth, np.arange(rows) % 3 > 0, get_metric(written.facts.metric))
 
 
-def ladder(written: Written) -> tuple[Script, ...]:
+def ladder(written: Written) -> tuple[ScoredScript, ...]:
     return write_ladder(Panel(written.folder, written.facts).table, written.folder, graded(written))
 
 
 @cache
-def made(case: str) -> tuple[Written, tuple[Script, ...]]:
+def made(case: str) -> tuple[Written, tuple[ScoredScript, ...]]:
     """Scripts for a task; its files go with the session."""
     folder = TemporaryDirectory()
     FOLDERS.append(folder)

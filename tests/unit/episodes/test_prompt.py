@@ -13,7 +13,7 @@ from sandmill.models.libraries import LIBRARIES
 from sandmill.models.run import RunLimits
 from sandmill.sandbox import Sandbox
 from sandmill.sandbox.agent_env import pinned_versions
-from sandmill.sandbox.attend import Order
+from sandmill.sandbox.attend import RunOrder
 
 LIMITS = {
     "memory_mb": 777,
@@ -53,7 +53,7 @@ def test_a_prompt_states_every_limit_that_a_run_gets(task):
 
 
 def test_the_processor_time_in_a_prompt_is_what_a_run_without_a_limit_of_its_own_gets(task):
-    order = Order("pass", task / "public", None, 12.5, RunLimits())
+    order = RunOrder("pass", task / "public", None, 12.5, RunLimits())
     assert f"| processor time of one process | {order.cpu_s} s |" in sandmill.prompt(task, timeout=12.5)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from sandmill.learning.async_trainer import AsyncSettings, Prompt, Score, train_async
+from sandmill.learning.async_trainer import AsyncSettings, PolicyPrompt, ScriptReward, train_async
 from sandmill.learning.collection import CollectionSettings, Floats
 
 FAST, SLOW = "fast", "slow"
@@ -32,15 +32,15 @@ class Coin:
         self.logit += learning_rate * float(np.mean(weights * (is_slow - self.slow)))
 
 
-def _draw(number: int, generator: np.random.Generator) -> list[Prompt]:
-    return [Prompt(f"t{place}", ("metric=auc",)) for place in range(8)]
+def _draw(number: int, generator: np.random.Generator) -> list[PolicyPrompt]:
+    return [PolicyPrompt(f"t{place}", ("metric=auc",)) for place in range(8)]
 
 
-def _score(pairs: Sequence[tuple[str, str]]) -> list[Score]:
+def _score(pairs: Sequence[tuple[str, str]]) -> list[ScriptReward]:
     """Slow scripts earn a little more and take ten times as long."""
     generator = np.random.default_rng(len(pairs))
     noise = np.exp(0.1 * generator.standard_normal(len(pairs)))
-    return [Score(0.6 if text == SLOW else 0.5, (10 if text == SLOW else 1) * wide, {"valid": 1.0})
+    return [ScriptReward(0.6 if text == SLOW else 0.5, (10 if text == SLOW else 1) * wide, {"valid": 1.0})
             for (_, text), wide in zip(pairs, noise, strict=True)]  # fmt: skip
 
 
@@ -77,8 +77,8 @@ def test_weights_bring_slow_scripts_back_into_the_batch() -> None:
 
 
 def test_masked_scripts_are_left_out() -> None:
-    def score(pairs: Sequence[tuple[str, str]]) -> list[Score]:
-        return [Score(None if text == SLOW else 0.5, 1.0) for _, text in pairs]
+    def score(pairs: Sequence[tuple[str, str]]) -> list[ScriptReward]:
+        return [ScriptReward(None if text == SLOW else 0.5, 1.0) for _, text in pairs]
 
     coin = Coin()
     train_async(coin, _draw, score, _settings(updates=3))
@@ -95,8 +95,8 @@ def test_late_scripts_are_compared_with_their_group() -> None:
         ) -> None:
             seen.extend(float(weight) for answer, weight in zip(answers, weights, strict=True) if answer == SLOW)
 
-    def draw(number: int, generator: np.random.Generator) -> list[Prompt]:
-        return [Prompt(f"t{number}", ())]
+    def draw(number: int, generator: np.random.Generator) -> list[PolicyPrompt]:
+        return [PolicyPrompt(f"t{number}", ())]
 
     train_async(Watched(0.1), draw, _score, _settings(updates=10, sampling="continuous", workers=4))
     assert seen

@@ -1,7 +1,7 @@
 """An evaluation asks each task once for each sample, and leaves out what the sandbox spoiled."""
 
 from sandmill.learning.evaluate import (
-    Draws,
+    SampleSettings,
     best_temperature,
     evaluate,
     evaluate_choice,
@@ -15,7 +15,7 @@ TASKS = [StandInTask(f"t{place}.d{draw}", family=f"t{place}") for place in range
 
 def test_greedy_is_one_script_a_task_whatever_the_samples():
     policy, runner = StandInPolicy("a"), StandInRunner(lambda task_id, text: 0.5)
-    rows = evaluate("arm", policy, TASKS, runner, draws=Draws(samples=8, seed=4))
+    rows = evaluate("arm", policy, TASKS, runner, draws=SampleSettings(samples=8, seed=4))
     assert len(rows) == 6 == len(runner.pairs)
     assert policy.asked[0][1:] == (1, 0.0, 4)
     assert {(row.arm, row.seed, row.temperature, row.sample) for row in rows} == {("arm", 4, 0.0, 0)}
@@ -24,7 +24,7 @@ def test_greedy_is_one_script_a_task_whatever_the_samples():
 
 def test_samples_are_numbered_and_told_apart_by_their_digest():
     runner = StandInRunner(lambda task_id, text: 0.5 if text == "a" else None)
-    rows = evaluate("arm", StandInPolicy("a", "b"), TASKS, runner, draws=Draws(samples=4, temperature=1.0))
+    rows = evaluate("arm", StandInPolicy("a", "b"), TASKS, runner, draws=SampleSettings(samples=4, temperature=1.0))
     assert [row.sample for row in rows[:4]] == [0, 1, 2, 3]
     assert len({row.script_digest for row in rows}) == 2
     assert sum(row.valid for row in rows) == 12

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sandmill.learning.async_trainer import AsyncSettings, Prompt, Score, train_async
+from sandmill.learning.async_trainer import AsyncSettings, PolicyPrompt, ScriptReward, train_async
 from sandmill.learning.collection import CollectionSettings
 
 pytestmark = pytest.mark.slow
@@ -29,13 +29,13 @@ def learner() -> Any:
     return MicroLearner(MicroPolicy.create(Language(fragments=fragments), 1, facts=FACTS, size=size))
 
 
-def _draw(number: int, generator: np.random.Generator) -> list[Prompt]:
-    return [Prompt(fact, (fact,)) for fact in FACTS]
+def _draw(number: int, generator: np.random.Generator) -> list[PolicyPrompt]:
+    return [PolicyPrompt(fact, (fact,)) for fact in FACTS]
 
 
-def _score(pairs: Sequence[tuple[str, str]]) -> list[Score]:
+def _score(pairs: Sequence[tuple[str, str]]) -> list[ScriptReward]:
     """Pay for the word that the fact asks for, in the first line."""
-    return [Score(float(text.startswith(f"{task.removeprefix('side=')} =")), 1.0) for task, text in pairs]
+    return [ScriptReward(float(text.startswith(f"{task.removeprefix('side=')} =")), 1.0) for task, text in pairs]
 
 
 def test_a_policy_learns_to_read_its_facts(learner: Any) -> None:

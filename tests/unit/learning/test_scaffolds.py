@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from sandmill.learning.improvement import FEEDBACK_WORDS, IMPROVE_WORD, ParentPool, feedback_word
-from sandmill.learning.scaffolds import Names, best_on_feedback, draft_then_improve, feedback_rank
+from sandmill.learning.scaffolds import ArmLabels, best_on_feedback, draft_then_improve, feedback_rank
 from sandmill.models.calibration import Thresholds
 from sandmill.models.episode import FeedbackAnswer, FeedbackStatus
 from sandmill.models.reports import GradeReport, Medal, Outcome
 from sandmill.models.rollout import Action, Ending, Rollout, Step
 
-NAMES = Names("arm", 0)
+NAMES = ArmLabels("arm", 0)
 
 
 def _feedback(score: float | None, medal: Medal | None = None) -> FeedbackAnswer:

@@ -7,7 +7,7 @@ import pytest
 
 from sandmill.learning.plots import difference_plot, forest_plot, learning_curves
 from sandmill.learning.summary import arms_table, contrasts_table, keep_sources, summarize
-from sandmill.learning.svg import Scale, fit_scale
+from sandmill.learning.svg import PixelScale, fit_scale
 from sandmill.models.reports import Medal
 from tests.learning_arms import scored_rows
 
@@ -78,7 +78,7 @@ def test_the_forest_plot_has_a_dot_at_each_mean():
 
 
 def test_ticks_are_round_and_inside():
-    assert Scale(0, 1, 0, 100).ticks() == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1.0])
+    assert PixelScale(0, 1, 0, 100).ticks() == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1.0])
     scale = fit_scale(np.array([3.0, 3.0]), 0, 10)
     assert scale(3.0) == 5
     assert all(scale.low <= tick <= scale.high for tick in scale.ticks())

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from sandmill.errors import InputError
 from sandmill.learning import training
 from sandmill.learning.batch_figures import figures_of, gap_of, validate
-from sandmill.learning.checkpoints import MARK, Progress, drop_older, latest_checkpoint, mark_complete
+from sandmill.learning.checkpoints import MARK, TrainingProgress, drop_older, latest_checkpoint, mark_complete
 from sandmill.learning.collapse import find_collapse
 from sandmill.learning.curves import CurveRow, read_curves, write_curves
 from sandmill.learning.folders import recover_folder, replace_folder
@@ -112,8 +112,8 @@ def test_a_training_without_anything_to_learn_stops_and_says_why(figures, cause)
 def test_an_incomplete_checkpoint_is_removed(tmp_path):
     for step in (8, 16, 100):
         (tmp_path / f"checkpoint-{step}").mkdir()
-    progress = Progress(rows=tuple(ROWS), best=0.15, best_update=0)
-    mark_complete(tmp_path / "checkpoint-8", Progress())
+    progress = TrainingProgress(rows=tuple(ROWS), best=0.15, best_update=0)
+    mark_complete(tmp_path / "checkpoint-8", TrainingProgress())
     mark_complete(tmp_path / "checkpoint-16", progress)
     assert latest_checkpoint(tmp_path) == (tmp_path / "checkpoint-16", progress)
     assert not (tmp_path / "checkpoint-100").exists()

@@ -9,7 +9,7 @@ import numpy as np
 from sandmill.calibrate.board import gap_steps, leaderboard, thresholds
 from sandmill.calibrate.measure import difficulty, draw_counts, with_scripts
 from sandmill.calibrate.panel import TRIVIAL, Panel, run_panel
-from sandmill.calibrate.scripts.choose import GradedTest, Script, write_ladder
+from sandmill.calibrate.scripts.choose import GradedTest, ScoredScript, write_ladder
 from sandmill.metrics import get_metric
 from sandmill.models.base import Band
 from sandmill.models.calibration import BoardEntry, Calibration, Tier
@@ -83,7 +83,7 @@ def calibrated() -> Calibration:
 
 
 @cache
-def scripts() -> tuple[Script, ...]:
+def scripts() -> tuple[ScoredScript, ...]:
     """Scripts that solve the task."""
     package, answers = rendered().package, rendered().answers
     with TemporaryDirectory() as folder:

@@ -20,7 +20,7 @@ from sandmill.pipeline.attempt import AttemptJob, run_attempt
 from sandmill.pipeline.band_search import OFF_BAND
 from sandmill.pipeline.plan import plan_build, plan_shards, plan_slots
 from sandmill.pipeline.rerun import rerun_task
-from sandmill.pipeline.shard import Progress, Shard, ShardBuild
+from sandmill.pipeline.shard import Shard, ShardBuild, ShardProgress
 from sandmill.pipeline.verify import LUCK
 from sandmill.pipeline.workers import WorkerLost
 from sandmill.store.release import load
@@ -75,8 +75,8 @@ def joined():
 
 
 @cache
-def built() -> tuple[Shard, list[Progress]]:
-    heard: list[Progress] = []
+def built() -> tuple[Shard, list[ShardProgress]]:
+    heard: list[ShardProgress] = []
     return ShardBuild(plan(), SECRET, "c", {}, Inline(), heard.append).run(), heard
 
 

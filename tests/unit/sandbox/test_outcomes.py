@@ -10,8 +10,8 @@ import pytest
 from sandmill.errors import InputError
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits
-from sandmill.sandbox.attend import Order, attend
-from sandmill.sandbox.channels import Channels, Ending
+from sandmill.sandbox.attend import RunOrder, attend
+from sandmill.sandbox.channels import Channels, ProcessEnding
 from sandmill.sandbox.memory import MemoryWatch
 from tests.sandbox_corpus import OTHER
 from tests.unit.sandbox.conftest import make_box
@@ -90,16 +90,16 @@ class Ended:
     def kill(self) -> None:
         self._speaking.join()
 
-    def finish(self) -> Ending:
+    def finish(self) -> ProcessEnding:
         self._far.close()
         for descriptor in (self.end_descriptor, self._folder):
             os.close(descriptor)
-        return Ending(0, 5.0, 1.0)
+        return ProcessEnding(0, 5.0, 1.0)
 
 
 @pytest.mark.parametrize(("isolation", "seconds"), [(Isolation.WARM, 3.0), (Isolation.BWRAP, 5.0)])
 def test_what_a_warm_process_used_before_the_code_is_not_the_runs(isolation, seconds, tmp_path):
-    order = Order("pass", tmp_path, None, 10.0, RunLimits())
+    order = RunOrder("pass", tmp_path, None, 10.0, RunLimits())
     assert attend(order, isolation, lambda channels, _: Ended(channels, tmp_path)).cpu_s == seconds
 
 
@@ -131,7 +131,7 @@ os._exit(1)
 
 def test_a_fault_before_the_code_starts_is_ours(public, agent_env, monkeypatch):
     with make_box("warm") as box:
-        job = "sandmill.sandbox.attend.Order.job"
+        job = "sandmill.sandbox.attend.RunOrder.job"
         monkeypatch.setattr(job, lambda _: b"{}")
         result = box.run("x = 1", public=public)
         assert (result.outcome, result.submission) == (Outcome.INFRA_ERROR, None)

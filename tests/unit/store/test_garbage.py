@@ -10,7 +10,7 @@ from sandmill.errors import StoreError
 from sandmill.store import garbage
 from sandmill.store.endings import VersionEnding, decide_ending
 from sandmill.store.files import Store
-from sandmill.store.garbage import Garbage, Kind, find_garbage, remove_garbage
+from sandmill.store.garbage import Garbage, GarbageKind, find_garbage, remove_garbage
 from sandmill.store.release import load
 from sandmill.store.shards import find_shard
 from sandmill.store.verify import verify_hashes
@@ -38,7 +38,7 @@ def _kill_before_manifest(store: Store, monkeypatch) -> str:
     return version
 
 
-def _found(store: Store, age: float = _NOW) -> dict[str, Kind]:
+def _found(store: Store, age: float = _NOW) -> dict[str, GarbageKind]:
     return {item.name: item.kind for item in find_garbage(store, age)}
 
 
@@ -54,12 +54,12 @@ def test_what_no_version_needs_is_found_by_kind(store, monkeypatch):
     store.write("shards/dead/public/tasks-train-0a0a0a0a.parquet", b"x")
     store.write("private/rejects/r0-s0/slot-000003-attempt-02-replicate-0/public/train.csv", b"x", owner_only=True)
     found = _found(store)
-    assert found[version] is Kind.VERSION
-    assert found["shards/dead"] is Kind.DEAD_SHARD
-    assert found["private/rejects/r0-s0"] is Kind.REJECTS
+    assert found[version] is GarbageKind.VERSION
+    assert found["shards/dead"] is GarbageKind.DEAD_SHARD
+    assert found["private/rejects/r0-s0"] is GarbageKind.REJECTS
     kinds = list(found.values())
-    assert kinds.count(Kind.PUBLISHED_SHARD) == 1
-    assert kinds.count(Kind.SHARD) == 2
+    assert kinds.count(GarbageKind.PUBLISHED_SHARD) == 1
+    assert kinds.count(GarbageKind.SHARD) == 2
 
 
 def test_nothing_is_found_that_was_written_lately(local_store, monkeypatch):
@@ -111,7 +111,7 @@ def test_a_publisher_that_comes_back_after_its_parts_were_removed_fails_and_the_
 
     def collect_first(store: Store, version: str, ending: VersionEnding) -> None:
         for item in find_garbage(store, _NOW):
-            if item.kind is Kind.VERSION:
+            if item.kind is GarbageKind.VERSION:
                 assert remove_garbage(store, item, _NOW)
         real(store, version, ending)
 
@@ -128,7 +128,7 @@ def test_a_publisher_that_comes_back_after_its_parts_were_removed_fails_and_the_
 
 def test_garbage_collection_that_comes_second_leaves_the_version_alone(store, monkeypatch):
     version = _kill_before_manifest(store, monkeypatch)
-    (item,) = (item for item in find_garbage(store, _NOW) if item.kind is Kind.VERSION)
+    (item,) = (item for item in find_garbage(store, _NOW) if item.kind is GarbageKind.VERSION)
     assert decide_ending(store, version, VersionEnding.PUBLISHED)
     before = store.list(version)
     assert not remove_garbage(store, item, _NOW)
@@ -140,7 +140,7 @@ def test_garbage_collection_that_comes_second_leaves_the_version_alone(store, mo
 
 def test_a_version_that_was_published_after_the_list_was_made_is_left_alone(local_store, monkeypatch):
     _kill_before_manifest(local_store, monkeypatch)
-    items = [item for item in find_garbage(local_store, _NOW) if item.kind is Kind.VERSION]
+    items = [item for item in find_garbage(local_store, _NOW) if item.kind is GarbageKind.VERSION]
     manifest, _ = publish_shards(local_store, [fill_shard(local_store, range(2, 4))])
     assert [remove_garbage(local_store, item, _NOW) for item in items] == [False]
     assert verify_hashes(load(f"{local_store.root}@{manifest.version}")) == []
@@ -170,7 +170,7 @@ def test_leftovers_of_writes_are_removed_and_young_ones_are_not(local_store):
     (staging / "1-dead").write_bytes(b"123")
     assert _found(local_store, 60) == {}
     _make_old(local_store)
-    items = [item for item in find_garbage(local_store, _DAY) if item.kind is Kind.STAGING]
+    items = [item for item in find_garbage(local_store, _DAY) if item.kind is GarbageKind.STAGING]
     assert [(item.name, item.bytes) for item in items] == [(".tmp/1-dead", 3)]
     assert remove_garbage(local_store, items[0], _DAY)
     assert list(staging.iterdir()) == []
@@ -183,7 +183,7 @@ def test_multipart_uploads_that_nobody_finished_are_aborted(s3_root):
     publish_numbers(store, range(1))
     key = "releases/uploads/micro/0002-0a0a0a0a/public/files-00000-0a0a0a0a.parquet"
     boto3.client("s3").create_multipart_upload(Bucket="sandmill-tests", Key=key)
-    (item,) = (item for item in find_garbage(store, _NOW) if item.kind is Kind.STAGING)
+    (item,) = (item for item in find_garbage(store, _NOW) if item.kind is GarbageKind.STAGING)
     assert item.name.startswith("0002-0a0a0a0a/public/files-00000-0a0a0a0a.parquet?")
     assert remove_garbage(store, item, _NOW)
     assert store.staging() == []

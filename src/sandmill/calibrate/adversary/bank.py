@@ -51,7 +51,7 @@ MASS = {
 
 
 @dataclass(frozen=True)
-class Form:
+class FormFeatures:
     """Features of one form: for each, its columns and its parameters."""
 
     kind: str
@@ -63,9 +63,9 @@ class Form:
     def __len__(self) -> int:
         return len(self.left)
 
-    def take(self, picks: Any) -> "Form":
+    def take(self, picks: Any) -> "FormFeatures":
         """Keep some of the features."""
-        return Form(self.kind, *(part[picks] for part in (self.left, self.right, self.low, self.high)))
+        return FormFeatures(self.kind, *(part[picks] for part in (self.left, self.right, self.low, self.high)))
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Sources:
 class Bank:
     """All features of a table: standardised on the training rows, and how to make them for test rows."""
 
-    forms: tuple[Form, ...]
+    forms: tuple[FormFeatures, ...]
     train: Any
     """Shape (features, rows)."""
     center: Any
@@ -183,7 +183,7 @@ def scores_of(raw: Design, positive: Any, is_date: Any) -> Design:
     return Design(*((side - center) / spread for side in sides))
 
 
-def forms_of(sources: Sources, positive: Any, is_date: Any) -> list[Form]:
+def forms_of(sources: Sources, positive: Any, is_date: Any) -> list[FormFeatures]:
     """List the features of every form."""
     columns, flags = range(sources.raw.shape[1]), range(sources.flags.shape[1])
     values = [np.unique(cells[~np.isnan(cells)]) for cells in sources.raw.T]
@@ -211,12 +211,12 @@ def forms_of(sources: Sources, positive: Any, is_date: Any) -> list[Form]:
     ]
 
 
-def form(kind: str, rows: Sequence[tuple[float, ...]]) -> Form:
+def form(kind: str, rows: Sequence[tuple[float, ...]]) -> FormFeatures:
     """Gather features of one form from rows of column, other column, and up to two parameters."""
     whole = np.zeros((len(rows), 4))
     for place, row in enumerate(rows):
         whole[place, : len(row)] = row
-    return Form(kind, whole[:, 0].astype(int), whole[:, 1].astype(int), whole[:, 2], whole[:, 3])
+    return FormFeatures(kind, whole[:, 0].astype(int), whole[:, 1].astype(int), whole[:, 2], whole[:, 3])
 
 
 def cuts_of(cells: Any) -> list[float]:
@@ -253,7 +253,7 @@ def crosses_of(flags: Any, common: Sequence[int]) -> list[tuple[int, int]]:
     return [pair for pair in combinations(common, 2) if together[pair] > LEAST_SHARE]
 
 
-def cook(made: Form, sources: Sources) -> Any:
+def cook(made: FormFeatures, sources: Sources) -> Any:
     """Make the features of a form, shape (rows, features); NaN where an input is missing."""
     kind, left, right = made.kind, made.left, made.right
     if kind == "flag":

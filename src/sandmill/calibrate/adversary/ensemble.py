@@ -11,7 +11,7 @@ from scipy.optimize import nnls
 
 from sandmill.calibrate.adversary.bank import Bank, bank_of
 from sandmill.calibrate.adversary.links import rescaled, responses_of, scores_from
-from sandmill.calibrate.adversary.members import MEMBERS, Inputs, Sparse
+from sandmill.calibrate.adversary.members import MEMBERS, Inputs, SparseModel
 from sandmill.calibrate.adversary.sparse import average_models
 from sandmill.calibrate.solvers.designs import Design, words
 from sandmill.calibrate.solvers.table import Table
@@ -103,14 +103,14 @@ class Weighing:
     """Responses of the training rows by all models together, each fitted to other rows."""
 
 
-def fit_sparse(material: Material, rows: Any, sweeps: int) -> Sparse:
+def fit_sparse(material: Material, rows: Any, sweeps: int) -> SparseModel:
     """Fit the sparse model to some training rows."""
     bank = np.ascontiguousarray(material.bank.train[:, rows])
     blocks = material.blocks(material.known(rows))
-    return Sparse.of(average_models(bank, material.bank.log_prior, material.wanted[rows], blocks, sweeps))
+    return SparseModel.of(average_models(bank, material.bank.log_prior, material.wanted[rows], blocks, sweeps))
 
 
-def fit_members(material: Material, rows: Any, sparse: Sparse) -> Callable[[Material, Inputs], dict[str, Any]]:
+def fit_members(material: Material, rows: Any, sparse: SparseModel) -> Callable[[Material, Inputs], dict[str, Any]]:
     """Fit the other models to some training rows. Returns a function from rows of a table to responses by model."""
     inputs, wanted = material.known(rows), material.wanted[rows]
     others = {name: fit(inputs, wanted, sparse) for name, fit in MEMBERS.items()}
@@ -138,9 +138,9 @@ def fit_name(name: str, *, is_plain: bool) -> str:
     return name if is_plain else name + WITH_CHILDREN
 
 
-def sparse_of_all(table: Table, material: Material, *, is_plain: bool = True) -> Sparse:
+def sparse_of_all(table: Table, material: Material, *, is_plain: bool = True) -> SparseModel:
     """Return the sparse model of all training rows. It is fitted once and then taken from the cache."""
-    found: Sparse = table.cached_fit(
+    found: SparseModel = table.cached_fit(
         fit_name(SPARSE, is_plain=is_plain), lambda _: fit_sparse(material, np.arange(len(material.wanted)), SWEEPS)
     )
     return found

@@ -47,7 +47,7 @@ class Inputs:
 
 
 @dataclass(frozen=True)
-class Sparse:
+class SparseModel:
     """The sparse model with the features that count, and the features that other models get."""
 
     model: Averaged
@@ -57,7 +57,7 @@ class Sparse:
     """Places of the features that other models get, ascending."""
 
     @classmethod
-    def of(cls, model: Averaged) -> "Sparse":
+    def of(cls, model: Averaged) -> "SparseModel":
         """Choose features by mean weight and by inclusion."""
         size = np.abs(model.weights).sum(axis=1)
         return cls(
@@ -80,12 +80,12 @@ class Sparse:
 Predictor = Callable[[Inputs], Any]
 
 
-def process_of_columns(inputs: Inputs, wanted: Any, sparse: Sparse) -> Predictor:
+def process_of_columns(inputs: Inputs, wanted: Any, sparse: SparseModel) -> Predictor:
     """A Gaussian process over the columns."""
     return process(lambda asked: asked.columns, inputs, wanted)
 
 
-def process_of_features(inputs: Inputs, wanted: Any, sparse: Sparse) -> Predictor:
+def process_of_features(inputs: Inputs, wanted: Any, sparse: SparseModel) -> Predictor:
     """A Gaussian process over the columns and the selected features, each as far apart as it is relevant."""
     return process(lambda asked: weighed(asked, sparse), inputs, wanted)
 
@@ -97,13 +97,13 @@ def process(rows_of: Callable[[Inputs], Any], inputs: Inputs, wanted: Any) -> Pr
     return lambda asked: level + by_parts(lambda part: kernel(part, rows, fit.width) @ fit.weights, rows_of(asked))
 
 
-def extra_trees(inputs: Inputs, wanted: Any, sparse: Sparse) -> Predictor:
+def extra_trees(inputs: Inputs, wanted: Any, sparse: SparseModel) -> Predictor:
     """Extremely randomised trees on the columns and the selected features."""
     forest = Forest("extra", TREES, min_samples_leaf=3, max_features=0.6).fit(tree_rows(inputs, sparse), wanted)
     return lambda asked: forest.predict(tree_rows(asked, sparse))
 
 
-def boosting(inputs: Inputs, wanted: Any, sparse: Sparse) -> Predictor:
+def boosting(inputs: Inputs, wanted: Any, sparse: SparseModel) -> Predictor:
     """Gradient boosting by squared error, each tree for all responses together."""
     rows, chance = as_single(tree_rows(inputs, sparse)), np.random.RandomState(0)
     level = wanted.mean(axis=0)
@@ -122,7 +122,7 @@ def boosting(inputs: Inputs, wanted: Any, sparse: Sparse) -> Predictor:
     return predict
 
 
-def support_vectors(inputs: Inputs, wanted: Any, sparse: Sparse) -> Predictor:
+def support_vectors(inputs: Inputs, wanted: Any, sparse: SparseModel) -> Predictor:
     """A support vector machine with a radial kernel for each response."""
     rows = weighed(inputs, sparse)
     width = np.sqrt(rows.shape[1])
@@ -135,18 +135,18 @@ def support_vectors(inputs: Inputs, wanted: Any, sparse: Sparse) -> Predictor:
     return predict
 
 
-def weighed(inputs: Inputs, sparse: Sparse) -> Any:
+def weighed(inputs: Inputs, sparse: SparseModel) -> Any:
     """Columns and selected features, scaled by how much distances along them should count."""
     features = inputs.features(sparse.selected) * (FEATURE_WEIGHT * sparse.relevance)
     return np.hstack([inputs.columns * COLUMN_WEIGHT, features])
 
 
-def tree_rows(inputs: Inputs, sparse: Sparse) -> Any:
+def tree_rows(inputs: Inputs, sparse: SparseModel) -> Any:
     """Columns and selected features as trees take them."""
     return np.hstack([inputs.columns, inputs.features(sparse.selected)])
 
 
-MEMBERS: Mapping[str, Callable[[Inputs, Any, Sparse], Predictor]] = MappingProxyType(
+MEMBERS: Mapping[str, Callable[[Inputs, Any, SparseModel], Predictor]] = MappingProxyType(
     {
         "process of columns": process_of_columns,
         "process of features": process_of_features,

@@ -36,7 +36,7 @@ class Averaged:
     """Mean number of slots that each feature holds."""
 
 
-class Sampler:
+class FeatureSampler:
     """The state of one chain: the features and blocks that are in, and what follows for all others.
 
     Args:
@@ -112,7 +112,7 @@ class Sampler:
 def average_models(bank: Any, log_prior: Any, wanted: Any, blocks: Sequence[Any], sweeps: int = SWEEPS) -> Averaged:
     """Sample models and average their weights; `log_prior` has the logarithm of the features' prior probabilities."""
     chance = np.random.default_rng(0)
-    chain = Sampler(bank, wanted, blocks)
+    chain = FeatureSampler(bank, wanted, blocks)
     prior, none = log_prior + np.log1p(-EMPTY), np.log(EMPTY)
     slots = [-1] * SLOTS
     weights, inclusion = np.zeros((len(bank), wanted.shape[1])), np.zeros(len(bank))

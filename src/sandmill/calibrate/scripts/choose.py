@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sandmill.calibrate.scripts.decisions import decision_lines, decisions_of
-from sandmill.calibrate.scripts.findings import Findings, find
+from sandmill.calibrate.scripts.findings import PanelFindings, find
 from sandmill.calibrate.scripts.first_tries import first_try_block, models_to_try, write_first_try
-from sandmill.calibrate.scripts.members import Member, Solver, members_of, usual_members
+from sandmill.calibrate.scripts.members import ScriptModel, Solver, members_of, usual_members
 from sandmill.calibrate.scripts.run import run_source, script_surroundings
 from sandmill.calibrate.scripts.write import approach_of, members_block, write_script
 from sandmill.calibrate.solvers.columns import settle, solve
@@ -36,7 +36,7 @@ _UNFIT = (ValueError, ArithmeticError, np.linalg.LinAlgError)
 
 
 @dataclass(frozen=True)
-class Script:
+class ScoredScript:
     """A script and what it scores."""
 
     source: str
@@ -73,7 +73,7 @@ class GradedTest:
 
 
 @dataclass(frozen=True)
-class _Candidate:
+class _PossibleScript:
     """A script that could be written, and the answer that it gives."""
 
     approach: str
@@ -83,7 +83,7 @@ class _Candidate:
     write: Callable[[], str]
 
 
-def write_ladder(table: Table, folder: Path, test: GradedTest, reader: Table | None = None) -> tuple[Script, ...]:
+def write_ladder(table: Table, folder: Path, test: GradedTest, reader: Table | None = None) -> tuple[ScoredScript, ...]:
     """Write the scripts of a task: reference, competent, naive.
 
     Models are ranked by what their likes in the panel score on the feedback part; those in front are fitted as scripts
@@ -104,13 +104,13 @@ def write_ladder(table: Table, folder: Path, test: GradedTest, reader: Table | N
         competent = _below(reference, bench.usual(), test)
         naive = _below(competent, bench.first_tries(), test)
     rungs = zip(Rung, (reference, competent, naive), strict=True)
-    return tuple(Script(one.write(), _score(rung, one, test)) for rung, one in rungs)
+    return tuple(ScoredScript(one.write(), _score(rung, one, test)) for rung, one in rungs)
 
 
 class _Bench:
     """The models of a task that lead in the panel, fitted by the source that scripts are made of."""
 
-    def __init__(self, found: Findings, table: Table, test: GradedTest) -> None:
+    def __init__(self, found: PanelFindings, table: Table, test: GradedTest) -> None:
         self._found, self._table, self._test = found, table, test
         self._members, self._usual = (
             sorted(members, key=lambda member: self._foretold(member.solver))
@@ -122,7 +122,7 @@ class _Bench:
         run_source(members_block(found, list(every.values())), self._names)
         self._said: dict[str, Any] = {}
 
-    def mixtures(self) -> Iterator[_Candidate]:
+    def mixtures(self) -> Iterator[_PossibleScript]:
         """Single models and averages of them, then other decisions for the best of these."""
         usual, *others = decisions_of(self._found)
         able = [member for member in self._members if self._ask(member) is not None]
@@ -133,14 +133,14 @@ class _Bench:
         for _, members in sorted(mixed, key=lambda pair: pair[0].loss)[:FINALISTS]:
             yield from (self._candidate(members, decision)[0] for decision in others)
 
-    def usual(self) -> Iterator[_Candidate]:
+    def usual(self) -> Iterator[_PossibleScript]:
         """What a competent person tries first, fitted when it is asked for."""
         decision = decisions_of(self._found)[-1]
         for member in self._usual:
             if self._ask(member) is not None:
                 yield self._candidate((member,), decision)[0]
 
-    def first_tries(self) -> Iterator[_Candidate]:
+    def first_tries(self) -> Iterator[_PossibleScript]:
         """Yield naive candidates; each is run only when it is asked for."""
         found, decision = self._found, decisions_of(self._found)[-1]
         for model, idea, _ in sorted(models_to_try(found), key=lambda one: self._foretold(one[-1])):
@@ -148,7 +148,7 @@ class _Bench:
             run_source(first_try_block(found, model), names)
             answer = _decided(found, decision, names)
             write = partial(write_first_try, found, model, idea, decision)
-            yield _Candidate(idea, answer, self._test.feedback(answer), write)
+            yield _PossibleScript(idea, answer, self._test.feedback(answer), write)
 
     def _foretold(self, solver: Solver) -> float:
         """Loss on the feedback part of a solver of the panel."""
@@ -157,7 +157,7 @@ class _Bench:
         except (NothingFound, *_UNFIT):
             return np.inf
 
-    def _ask(self, member: Member) -> Any:
+    def _ask(self, member: ScriptModel) -> Any:
         """What a model says of the test rows; None if it cannot be fitted to them."""
         if member.name not in self._said:
             try:
@@ -167,28 +167,30 @@ class _Bench:
                 self._said[member.name] = None
         return self._said[member.name]
 
-    def _candidate(self, members: tuple[Member, ...], decision: str) -> tuple[_Candidate, tuple[Member, ...]]:
+    def _candidate(
+        self, members: tuple[ScriptModel, ...], decision: str
+    ) -> tuple[_PossibleScript, tuple[ScriptModel, ...]]:
         names = {**self._names, "said": np.mean([self._said[member.name] for member in members], axis=0)}
         answer = _decided(self._found, decision, names)
         write = partial(write_script, self._found, members, decision)
-        return _Candidate(approach_of(members), answer, self._test.feedback(answer), write), members
+        return _PossibleScript(approach_of(members), answer, self._test.feedback(answer), write), members
 
 
-def _decided(found: Findings, decision: str, names: dict[str, Any]) -> Array:
+def _decided(found: PanelFindings, decision: str, names: dict[str, Any]) -> Array:
     run_source("\n".join(decision_lines(found, decision)), names)
     return np.asarray(names["answer"])
 
 
-def _loss(candidate: _Candidate) -> float:
+def _loss(candidate: _PossibleScript) -> float:
     return candidate.loss
 
 
-def _first_short(ranked: Sequence[_Candidate]) -> _Candidate:
+def _first_short(ranked: Sequence[_PossibleScript]) -> _PossibleScript:
     """The first of the candidates whose script is not too long, else the first."""
     return next((one for one in ranked if one.write().count("\n") <= MOST_LINES), ranked[0])
 
 
-def _below(above: _Candidate, ranked: Iterable[_Candidate], test: GradedTest) -> _Candidate:
+def _below(above: _PossibleScript, ranked: Iterable[_PossibleScript], test: GradedTest) -> _PossibleScript:
     """The first of the candidates that is worse than the script above on the final part, else the last."""
     bar = test.final(above.answer)
     for one in ranked:
@@ -197,7 +199,7 @@ def _below(above: _Candidate, ranked: Iterable[_Candidate], test: GradedTest) ->
     return one
 
 
-def _score(rung: Rung, one: _Candidate, test: GradedTest) -> ScriptScore:
+def _score(rung: Rung, one: _PossibleScript, test: GradedTest) -> ScriptScore:
     final, feedback = (
         test.metric.rounded(test.truth[rows], one.answer[rows]) for rows in (test.is_final, test.is_feedback)
     )

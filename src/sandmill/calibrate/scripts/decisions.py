@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from sandmill.calibrate.scripts.findings import Findings
+from sandmill.calibrate.scripts.findings import PanelFindings
 
 _AT_HALF = ("accuracy", "top1_error", "f1_micro")
 _SETS = ("f1_micro", "f1_macro")
@@ -19,7 +19,7 @@ _EXPECTED: Mapping[str, str] = MappingProxyType(
 """What naming the likeliest rows should score by a metric of two classes, up to a constant factor."""
 
 
-def decisions_of(found: Findings) -> tuple[str, ...]:
+def decisions_of(found: PanelFindings) -> tuple[str, ...]:
     """Names of the ways to decide that are worth a try, the usual one first."""
     facts = found.facts
     if facts.encoding == "label":
@@ -41,7 +41,7 @@ def decisions_of(found: Findings) -> tuple[str, ...]:
     return ("as said",)
 
 
-def decision_lines(found: Findings, decision: str) -> list[str]:
+def decision_lines(found: PanelFindings, decision: str) -> list[str]:
     """Source that turns `said`, the average of the models, into `answer`, as numbers or class codes."""
     block = _decision(found, decision)
     if not any("shares" in line for line in block):
@@ -51,7 +51,7 @@ def decision_lines(found: Findings, decision: str) -> list[str]:
     return [f"shares = np.bincount(y, minlength={len(found.facts.classes)}) / len(y)", *block]
 
 
-def _decision(found: Findings, decision: str) -> list[str]:
+def _decision(found: PanelFindings, decision: str) -> list[str]:
     facts = found.facts
     match decision:
         case "likeliest":
@@ -122,7 +122,7 @@ def _decision(found: Findings, decision: str) -> list[str]:
             return _as_said(found)
 
 
-def _as_said(found: Findings) -> list[str]:
+def _as_said(found: PanelFindings) -> list[str]:
     facts = found.facts
     if not facts.classes:
         return _numbers(found)
@@ -142,7 +142,7 @@ def _as_said(found: Findings) -> list[str]:
     return lines
 
 
-def _numbers(found: Findings) -> list[str]:
+def _numbers(found: PanelFindings) -> list[str]:
     facts = found.facts
     back = {"log1p": "np.expm1", "log": "np.exp"}.get(found.scale)
     if back:

@@ -42,7 +42,7 @@ FURTHEST = 8.0
 
 
 @dataclass(frozen=True)
-class Curve:
+class KernelSettings:
     """Settings of kernel ridge."""
 
     width: float
@@ -52,7 +52,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Columns:
+class ColumnSet:
     """A set of columns for a model, and how strongly models of them must be shrunk."""
 
     constant: str
@@ -64,11 +64,11 @@ class Columns:
     """Columns after preparation."""
     weight: float = 1.0
     """How much less features are shrunk than other columns."""
-    curve: Curve | None = None
+    curve: KernelSettings | None = None
 
 
 @dataclass(frozen=True)
-class Findings:
+class PanelFindings:
     """Facts, columns and searches of one task."""
 
     facts: TaskFacts
@@ -105,7 +105,7 @@ class Findings:
     """Categories that texts state: units that training and test rows share."""
     reading: tuple[str, ...]
     """What a reader does to the tables after reading them; nothing for others."""
-    columns: Mapping[str, Columns]
+    columns: Mapping[str, ColumnSet]
     """Sets of columns by name.
 
     `base`: all columns; `numbers`: without categories; `wide`: all, and features that help beside them; `weighed`: the
@@ -115,7 +115,7 @@ class Findings:
     """
 
 
-def find(table: Table) -> Findings:
+def find(table: Table) -> PanelFindings:
     """Search the training rows of a task. A target of several columns is searched as one: all share their features."""
     facts, parts = table.facts, table.columns()
     wanted = np.hstack([responses(part) for part in parts])
@@ -133,11 +133,11 @@ def find(table: Table) -> Findings:
     around = with_features(beside, crosses, table)
     alone = with_features(empty(table), sparse, table)
 
-    def columns(constant: str, design: Design, recipes: Sequence[Recipe], *, curved: bool = False) -> Columns:
+    def columns(constant: str, design: Design, recipes: Sequence[Recipe], *, curved: bool = False) -> ColumnSet:
         features = tuple(write_feature(recipe, source) for recipe in recipes)
         _, penalty = best_penalty(design.train, wanted)
         curve = _curve(design, wanted, table) if curved else None
-        return Columns(constant, features, penalty, design.train.shape[1], curve=curve)
+        return ColumnSet(constant, features, penalty, design.train.shape[1], curve=curve)
 
     sets = {
         "base": columns("", base, ()),
@@ -155,7 +155,7 @@ def find(table: Table) -> Findings:
     if crosses:
         sets["crossed"] = columns("CROSSED", around, [*wide, *crosses])
     dates = [name for name in kinds.dates if _is_later(raw, kinds.numeric.index(name))]
-    return Findings(
+    return PanelFindings(
         facts=facts,
         rows=len(table.train),
         plain=tuple(kinds.numeric),
@@ -199,12 +199,12 @@ def _crosses(table: Table) -> list[Recipe]:
     return list(dict.fromkeys(recipe for part in table.columns() for recipe in part.cached_fit("crosses", search)))
 
 
-def _of_units(table: Table, base: Design, units: Sequence[str], wanted: Any) -> Columns:
+def _of_units(table: Table, base: Design, units: Sequence[str], wanted: Any) -> ColumnSet:
     """All columns, and the levels of units again with a weight that says how much units differ."""
     flags = np.hstack([level_flags(cells, cells) for cells, _ in (words(table, name) for name in units)])
     design = np.hstack([base.train, flags])
     penalty, weight = _weigh(Design(design, design[:0]), wanted, base.train.shape[1])
-    return Columns("", (), penalty, design.shape[1], weight)
+    return ColumnSet("", (), penalty, design.shape[1], weight)
 
 
 def _weigh(design: Design, wanted: Any, first: int) -> tuple[float, float]:
@@ -215,9 +215,9 @@ def _weigh(design: Design, wanted: Any, first: int) -> tuple[float, float]:
     return penalty, weight
 
 
-def _curve(design: Design, wanted: Any, table: Table) -> Curve:
+def _curve(design: Design, wanted: Any, table: Table) -> KernelSettings:
     fit = tuned_kernel(design, wanted, table)
-    return Curve(fit.width, fit.noise)
+    return KernelSettings(fit.width, fit.noise)
 
 
 def _level_names(table: Table) -> tuple[tuple[str, str], ...]:

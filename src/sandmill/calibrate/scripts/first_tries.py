@@ -1,7 +1,7 @@
 """Naive scripts: the columns that pandas reads as numbers, and one model at its default settings."""
 
 from sandmill.calibrate.scripts.decisions import decision_lines
-from sandmill.calibrate.scripts.findings import Findings
+from sandmill.calibrate.scripts.findings import PanelFindings
 from sandmill.calibrate.scripts.layout import listed, quoted
 from sandmill.calibrate.scripts.members import Solver
 from sandmill.calibrate.scripts.write import answer_of, constants, finish, reading_block, submission_block, target_block
@@ -11,7 +11,7 @@ _WORDS = 50
 """Commonest words that a first try counts in texts."""
 
 
-def models_to_try(found: Findings) -> tuple[tuple[str, str, Solver], ...]:
+def models_to_try(found: PanelFindings) -> tuple[tuple[str, str, Solver], ...]:
     """Models as source, each with what it does and a solver of the panel that does nearly the same."""
     kind = "Classifier" if found.facts.classes and not found.facts.is_wide else "Regressor"
     columns = "counts of common words" if found.texts else "the numbers as they are"
@@ -22,17 +22,17 @@ def models_to_try(found: Findings) -> tuple[tuple[str, str, Solver], ...]:
     )
 
 
-def write_first_try(found: Findings, model: str, idea: str, decision: str) -> str:
+def write_first_try(found: PanelFindings, model: str, idea: str, decision: str) -> str:
     """Write a script with one model on plain columns."""
     return finish(found, idea, [*_blocks(found, model), decision_lines(found, decision), submission_block(found)])
 
 
-def first_try_block(found: Findings, model: str) -> str:
+def first_try_block(found: PanelFindings, model: str) -> str:
     """Source that defines `said`, what the model says of the test rows."""
     return finish(found, "", _blocks(found, model))
 
 
-def _blocks(found: Findings, model: str) -> list[list[str]]:
+def _blocks(found: PanelFindings, model: str) -> list[list[str]]:
     taken = [name for name in found.plain if name not in (*found.dates, *found.measures)]
     if found.texts:
         name = quoted(next(iter(found.texts)))

@@ -8,7 +8,7 @@ import numpy as np
 
 from sandmill.calibrate.readers.solvers import reader_linear
 from sandmill.calibrate.scripts.feature_lines import Feature
-from sandmill.calibrate.scripts.findings import FURTHEST, Findings
+from sandmill.calibrate.scripts.findings import FURTHEST, PanelFindings
 from sandmill.calibrate.scripts.layout import number, quoted
 from sandmill.calibrate.solvers import competent, naive, search, strong
 from sandmill.calibrate.solvers.table import Table
@@ -25,14 +25,14 @@ Solver: TypeAlias = Callable[[Table], Any]
 
 
 @dataclass(frozen=True)
-class Member:
+class ScriptModel:
     """A model that may stand alone in a script or share it with others."""
 
     name: str
     idea: str
     """What it does, as a clause."""
     columns: str
-    """Name of the set of columns in `Findings` that it takes."""
+    """Name of the set of columns in `PanelFindings` that it takes."""
     steps: tuple[str, ...]
     """Estimators after the columns."""
     solver: Solver
@@ -43,7 +43,7 @@ class Member:
     """Whether newer rows count more."""
 
 
-def members_of(found: Findings) -> tuple[Member, ...]:
+def members_of(found: PanelFindings) -> tuple[ScriptModel, ...]:
     """The models that are worth a try on a task."""
     sets, facts = found.columns, found.facts
     found_beside = ("weighed" if "weighed" in sets else "wide") if sets["wide"].features else ""
@@ -56,7 +56,7 @@ def members_of(found: Findings) -> tuple[Member, ...]:
         ("linear_crossed", "all columns, with slopes and effects of single categories", "crossed", search.auto_crosses),
     )
     members = [
-        Member(name, f"a linear model of {idea}", columns, (linear_model(found, sets[columns].penalty),), solver)
+        ScriptModel(name, f"a linear model of {idea}", columns, (linear_model(found, sets[columns].penalty),), solver)
         for name, idea, columns, solver in plain
         if columns in sets
     ]
@@ -65,21 +65,21 @@ def members_of(found: Findings) -> tuple[Member, ...]:
     models = (linear_model(found, sets["wide"].penalty),)
     if found.categories and not facts.is_wide:
         idea = "a linear model with categories also as the mean target of their rows"
-        members.append(Member("linear_encoded", idea, "wide", models, search.auto_encoded, is_encoded=True))
+        members.append(ScriptModel("linear_encoded", idea, "wide", models, search.auto_encoded, is_encoded=True))
     if found.half_life is not None and not (facts.classes and facts.is_wide):
         idea = "a linear model that trusts newer rows more"
-        members.append(Member("linear_recent", idea, "wide", models, search.recency_search, is_weighted=True))
+        members.append(ScriptModel("linear_recent", idea, "wide", models, search.recency_search, is_weighted=True))
     return tuple(members)
 
 
-def usual_members(found: Findings) -> tuple[Member, ...]:
+def usual_members(found: PanelFindings) -> tuple[ScriptModel, ...]:
     """What a competent person tries first: sound preparation and default settings."""
     penalty = 1 / found.class_weight if found.facts.classes else 1.0
     models, idea = (linear_model(found, penalty),), "a linear model at its default strength"
-    return Member("usual_linear", idea, "base", models, competent.linear), _forest(found)
+    return ScriptModel("usual_linear", idea, "base", models, competent.linear), _forest(found)
 
 
-def columns_block(found: Findings, members: Sequence[Member]) -> list[str]:
+def columns_block(found: PanelFindings, members: Sequence[ScriptModel]) -> list[str]:
     """Source that prepares the sets of columns that models take and defines the models."""
     used = {_variable(member): member for member in members}
     sets = [found.columns[member.columns] for member in used.values()]
@@ -101,7 +101,7 @@ def columns_block(found: Findings, members: Sequence[Member]) -> list[str]:
     return [*lines, "}"]
 
 
-def feature_lists(found: Findings, members: Sequence[Member]) -> dict[str, list[str]]:
+def feature_lists(found: PanelFindings, members: Sequence[ScriptModel]) -> dict[str, list[str]]:
     """Constants that name the features of each set of columns in use."""
     used = (found.columns[member.columns] for member in members)
     units = {"UNITS": list(found.units)} if any(member.columns == "units" for member in members) else {}
@@ -110,16 +110,16 @@ def feature_lists(found: Findings, members: Sequence[Member]) -> dict[str, list[
     }
 
 
-def features_of(found: Findings, members: Sequence[Member]) -> list[Feature]:
+def features_of(found: PanelFindings, members: Sequence[ScriptModel]) -> list[Feature]:
     """Found features that some models use."""
     return [feature for member in members for feature in found.columns[member.columns].features]
 
 
-def _variable(member: Member) -> str:
+def _variable(member: ScriptModel) -> str:
     return "encoded" if member.is_encoded else f"{member.columns}_columns"
 
 
-def _transformer(found: Findings, name: str, member: Member) -> list[str]:
+def _transformer(found: PanelFindings, name: str, member: ScriptModel) -> list[str]:
     columns, parts = found.columns[member.columns], []
     if found.numbers and member.columns != "sparse":
         parts.append('("numbers", scaled, NUMBERS)')
@@ -141,7 +141,7 @@ def _transformer(found: Findings, name: str, member: Member) -> list[str]:
     return [*note, f"{name} = ColumnTransformer([{', '.join(parts)}]{weights})"]
 
 
-def linear_model(found: Findings, penalty: float) -> str:
+def linear_model(found: PanelFindings, penalty: float) -> str:
     """A linear model at the strength of a ridge penalty.
 
     Logistic regression weighs a row by p (1 - p), Poisson regression by its rate.
@@ -155,7 +155,7 @@ def linear_model(found: Findings, penalty: float) -> str:
     return f"OneVsRestClassifier({model})" if facts.is_wide else model
 
 
-def _kernel(found: Findings, name: str, solver: Solver) -> Member:
+def _kernel(found: PanelFindings, name: str, solver: Solver) -> ScriptModel:
     """Kernel ridge, or logistic regression with a kernel: all training rows are centres of bell curves."""
     columns = found.columns[name]
     assert columns.curve is not None
@@ -166,20 +166,20 @@ def _kernel(found: Findings, name: str, solver: Solver) -> Member:
     straight = f'transformer_weights={{"lines": {number(np.sqrt(_STRAIGHT / count))}}}'
     union = f'FeatureUnion([("lines", "passthrough"), {curves}], {straight})'
     idea = {"wide": "all columns and found features", "sparse": "a few found features"}[name]
-    return Member(f"kernel_{name}", f"kernel ridge on {idea}", name, (union, linear_model(found, noise)), solver)
+    return ScriptModel(f"kernel_{name}", f"kernel ridge on {idea}", name, (union, linear_model(found, noise)), solver)
 
 
-def _trees(found: Findings) -> Member:
+def _trees(found: PanelFindings) -> ScriptModel:
     model = f"ExtraTrees{_tree_kind(found)}({TREES}, min_samples_leaf=3, max_features=0.6, random_state=0)"
     idea = "extremely randomised trees on all columns and found features"
-    return Member("trees", idea, "wide", (model,), search.auto_trees)
+    return ScriptModel("trees", idea, "wide", (model,), search.auto_trees)
 
 
-def _forest(found: Findings) -> Member:
+def _forest(found: PanelFindings) -> ScriptModel:
     model = f"RandomForest{_tree_kind(found)}({TREES}, random_state=0)"
-    return Member("forest", "a random forest on all columns", "base", (model,), competent.random_forest)
+    return ScriptModel("forest", "a random forest on all columns", "base", (model,), competent.random_forest)
 
 
-def _tree_kind(found: Findings) -> str:
+def _tree_kind(found: PanelFindings) -> str:
     """Several labels are fitted as numbers of 0 and 1: one forest serves them all."""
     return "Classifier" if found.facts.classes and not found.facts.is_wide else "Regressor"

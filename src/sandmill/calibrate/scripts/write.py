@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from sandmill.calibrate.scripts.decisions import decision_lines
 from sandmill.calibrate.scripts.feature_lines import feature_block
-from sandmill.calibrate.scripts.findings import Findings
+from sandmill.calibrate.scripts.findings import PanelFindings
 from sandmill.calibrate.scripts.layout import WIDTH, comment, fold, imports, listed, number, quoted, spaced
-from sandmill.calibrate.scripts.members import Member, columns_block, feature_lists, features_of
+from sandmill.calibrate.scripts.members import ScriptModel, columns_block, feature_lists, features_of
 from sandmill.calibrate.solvers.texts import TOKEN
 from sandmill.metrics import get_metric
 from sandmill.models.kinds import kind_named
@@ -16,7 +16,7 @@ TOKEN_SOURCE = f'r"{TOKEN}"'
 _THREADS = 'os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")'
 
 
-def write_script(found: Findings, members: Sequence[Member], decision: str) -> str:
+def write_script(found: PanelFindings, members: Sequence[ScriptModel], decision: str) -> str:
     """Write a script that fits models on prepared columns and answers with their average."""
     average = "[predict(name) for name in models], axis=0"
     said = f"np.mean({average})" if len(members) > 1 else f"predict({quoted(members[0].name)})"
@@ -28,18 +28,18 @@ def write_script(found: Findings, members: Sequence[Member], decision: str) -> s
     return finish(found, approach_of(members), blocks)
 
 
-def members_block(found: Findings, members: Sequence[Member]) -> str:
+def members_block(found: PanelFindings, members: Sequence[ScriptModel]) -> str:
     """Source that defines `predict`, which gives what one of the models says of the test rows."""
     return finish(found, "", [[*preparation_block(found, members), *predict_function(found, members)]])
 
 
-def approach_of(members: Sequence[Member]) -> str:
+def approach_of(members: Sequence[ScriptModel]) -> str:
     """What a script does, as a clause."""
     ideas = [member.idea for member in members]
     return ideas[0] if len(ideas) == 1 else f"the average of {', '.join(ideas[:-1])} and {ideas[-1]}"
 
 
-def preparation_block(found: Findings, members: Sequence[Member]) -> list[str]:
+def preparation_block(found: PanelFindings, members: Sequence[ScriptModel]) -> list[str]:
     """Everything up to the models: read, clean, add features, define the models."""
     features = feature_block(features_of(found, members), "NUMBERS")
     lines = [*constants(found, members), "", *reading_block(found), *_cleaning(found), ""]
@@ -53,7 +53,7 @@ def preparation_block(found: Findings, members: Sequence[Member]) -> list[str]:
     return [*lines, *target_block(found), "", *columns_block(found, members)]
 
 
-def constants(found: Findings, members: Sequence[Member]) -> list[str]:
+def constants(found: PanelFindings, members: Sequence[ScriptModel]) -> list[str]:
     """Names of columns and classes."""
     facts = found.facts
     lines = [f"ID = {quoted(facts.id_column)}"]
@@ -70,7 +70,7 @@ def constants(found: Findings, members: Sequence[Member]) -> list[str]:
     return lines
 
 
-def predict_function(found: Findings, members: Sequence[Member]) -> list[str]:
+def predict_function(found: PanelFindings, members: Sequence[ScriptModel]) -> list[str]:
     """A function that fits one of the models and answers for the test rows."""
     lines = ["def predict(name):", '    """Fit a model on all training rows and ask it about the test rows."""']
     lines.append("    model = models[name]")
@@ -89,7 +89,7 @@ def predict_function(found: Findings, members: Sequence[Member]) -> list[str]:
     return lines + [f"    {line}" for line in answer_of(found, "test", mixed=needs_numbers)]
 
 
-def submission_block(found: Findings) -> list[str]:
+def submission_block(found: PanelFindings) -> list[str]:
     """Write ids and answers in the form that the task asks for."""
     facts, save = found.facts, 'submission.to_csv(sys.argv[2] if len(sys.argv) > 2 else "submission.csv", index=False)'
     one = "submission = pd.DataFrame({{ID: test[ID], TARGET: {}}})"
@@ -112,13 +112,13 @@ def submission_block(found: Findings) -> list[str]:
     return [*made, save]
 
 
-def finish(found: Findings, approach: str, blocks: Sequence[Sequence[str]]) -> str:
+def finish(found: PanelFindings, approach: str, blocks: Sequence[Sequence[str]]) -> str:
     """Add the head and break long lines."""
     body = spaced("\n\n".join("\n".join(fold(block)).strip("\n") for block in blocks))
     return "\n".join([*_head(found, approach), *imports(body), "", body]) + "\n"
 
 
-def _head(found: Findings, approach: str) -> list[str]:
+def _head(found: PanelFindings, approach: str) -> list[str]:
     facts, metric = found.facts, get_metric(found.facts.metric)
     direction = "lower" if metric.is_lower_better else "higher"
     about = f"Predict {facts.target_column} for the test data. Scored by {metric.title}; {direction} is better."
@@ -139,7 +139,7 @@ def _head(found: Findings, approach: str) -> list[str]:
     ]
 
 
-def reading_block(found: Findings) -> list[str]:
+def reading_block(found: PanelFindings) -> list[str]:
     """Read the public files, as the kind's reader does, and what their texts state."""
     kind = kind_named(found.facts.kind)
     if found.cues:
@@ -149,7 +149,7 @@ def reading_block(found: Findings) -> list[str]:
     return [*lines, *(["", "", *found.reading, ""] if found.reading else [])]
 
 
-def _cleaning(found: Findings) -> list[str]:
+def _cleaning(found: PanelFindings) -> list[str]:
     lines = [line for name, directions in found.texts.items() for line in words_lines(name, directions)]
     if found.measures:
         lines += [
@@ -192,7 +192,7 @@ def words_lines(name: str, directions: int) -> list[str]:
     ]
 
 
-def target_block(found: Findings) -> list[str]:
+def target_block(found: PanelFindings) -> list[str]:
     """The target as models are fitted to it, `y`."""
     facts = found.facts
     match facts.target:
@@ -217,7 +217,7 @@ def target_block(found: Findings) -> list[str]:
             return [f"y = {scaled}{note}" if scaled else "y = train[TARGET]"]
 
 
-def answer_of(found: Findings, rows: str, *, mixed: bool = False) -> list[str]:
+def answer_of(found: PanelFindings, rows: str, *, mixed: bool = False) -> list[str]:
     """Lines that end in `return` and what `model` says of rows.
 
     Args:

@@ -5,7 +5,7 @@ from typing import Literal
 
 
 @dataclass(frozen=True)
-class Check:
+class CheckResult:
     """The result of one check."""
 
     what: str

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from sandmill.cli.checks.base import Check
+from sandmill.cli.checks.base import CheckResult
 
 AGENT_ENV = "agent environment"
 
@@ -25,7 +25,7 @@ _SETTINGS = (
 """Kernel settings: file, value that forbids user namespaces, and the command that allows them."""
 
 
-def check_isolation() -> Iterator[Check]:
+def check_isolation() -> Iterator[CheckResult]:
     """Check user namespaces, both backends that isolate, and which of them runs use."""
     from sandmill.errors import SandboxUnavailable
     from sandmill.sandbox.backends import choose_backend, missing_for, probe
@@ -35,23 +35,23 @@ def check_isolation() -> Iterator[Check]:
         missing = missing_for(backend)
         saw = "; ".join(f"{problem.where}: {problem.saw}" for problem in missing)
         hints = " ".join(problem.hint for problem in missing if problem.hint)
-        yield Check(f"sandbox: {backend}", "info" if missing else "ok", saw or "isolates", hints)
+        yield CheckResult(f"sandbox: {backend}", "info" if missing else "ok", saw or "isolates", hints)
     try:
         chosen = choose_backend("auto")
     except SandboxUnavailable:
-        yield Check("sandbox in use", "info", "none: agents' code is refused", "see the two lines above")
+        yield CheckResult("sandbox in use", "info", "none: agents' code is refused", "see the two lines above")
         return
     rights = "as root, with a uid for each run" if probe().is_root else "in user namespaces, under one uid"
-    yield Check("sandbox in use", "ok", f"{chosen}, {rights}")
+    yield CheckResult("sandbox in use", "ok", f"{chosen}, {rights}")
 
 
-def _check_namespaces() -> Check:
+def _check_namespaces() -> CheckResult:
     """Read the kernel settings that forbid user namespaces. Root needs none."""
     forbidden = [do for file, bad_value, do in _SETTINGS if _read(Path(file)) == bad_value]
     if not forbidden:
-        return Check("user namespaces", "ok", "allowed by the kernel's settings")
+        return CheckResult("user namespaces", "ok", "allowed by the kernel's settings")
     needed = "not needed by root" if os.geteuid() == 0 else "needed, since this user is not root"
-    return Check("user namespaces", "info", f"forbidden; {needed}", f"as root: {'; '.join(forbidden)}")
+    return CheckResult("user namespaces", "info", f"forbidden; {needed}", f"as root: {'; '.join(forbidden)}")
 
 
 def _read(file: Path) -> str:
@@ -61,7 +61,7 @@ def _read(file: Path) -> str:
         return ""
 
 
-def check_agent_env() -> Check:
+def check_agent_env() -> CheckResult:
     """Check that the agent environment exists, has the pins of this version, and starts."""
     from sandmill.sandbox.agent_env import COMMAND, default_place, find_agent_env
 
@@ -70,16 +70,16 @@ def check_agent_env() -> Check:
         place = default_place()
         if place.exists():
             saw = f"{place} has other pins, or lost its interpreter; needed for running code"
-            return Check(AGENT_ENV, "info", saw, f"rm -r {place} && {COMMAND}")
-        return Check(AGENT_ENV, "info", f"none in {place}; needed for running code", COMMAND)
+            return CheckResult(AGENT_ENV, "info", saw, f"rm -r {place} && {COMMAND}")
+        return CheckResult(AGENT_ENV, "info", f"none in {place}; needed for running code", COMMAND)
     command = [str(env.python), "-I", "-c", "import json, platform; print(json.dumps(platform.python_version()))"]
     try:
         ran = subprocess.run(command, capture_output=True, text=True, check=True, timeout=_START_S)
         started = str(json.loads(ran.stdout))
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         saw = f"{env.path}: the interpreter does not start ({type(error).__name__})"
-        return Check(AGENT_ENV, "bad", saw, f"rm -r {env.path} && {COMMAND}")
+        return CheckResult(AGENT_ENV, "bad", saw, f"rm -r {env.path} && {COMMAND}")
     if started != env.python_version:
         saw = f"{env.path} was made for Python {env.python_version} and runs {started}"
-        return Check(AGENT_ENV, "bad", saw, f"rm -r {env.path} && {COMMAND}")
-    return Check(AGENT_ENV, "ok", f"Python {started} in {env.path}, pins match")
+        return CheckResult(AGENT_ENV, "bad", saw, f"rm -r {env.path} && {COMMAND}")
+    return CheckResult(AGENT_ENV, "ok", f"Python {started} in {env.path}, pins match")

@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from sandmill.cli.checks.base import Check
+from sandmill.cli.checks.base import CheckResult
 
 _DISK_FLOOR_GB = 1.0
 """Below this, builds and the installation of the agent environment are likely to fail."""
@@ -13,19 +13,19 @@ _DISK_FLOOR_GB = 1.0
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
-def check_disk(root: str) -> Iterator[Check]:
+def check_disk(root: str) -> Iterator[CheckResult]:
     """Check the free space at the root, if it is local, and in the folder for temporary files."""
     if "://" not in root:
         yield _check_space("free disk at the root", _nearest(Path(root).expanduser().absolute()))
     yield _check_space("free disk for temporary files", Path(tempfile.gettempdir()))
 
 
-def _check_space(what: str, folder: Path) -> Check:
+def _check_space(what: str, folder: Path) -> CheckResult:
     free = shutil.disk_usage(folder).free / 1e9
     saw = f"{free:.1f} GB in {folder}"
     if free < _DISK_FLOOR_GB:
-        return Check(what, "bad", saw, f"free {_DISK_FLOOR_GB:.0f} GB: du -xh -d 2 {folder} | sort -h | tail")
-    return Check(what, "ok", saw)
+        return CheckResult(what, "bad", saw, f"free {_DISK_FLOOR_GB:.0f} GB: du -xh -d 2 {folder} | sort -h | tail")
+    return CheckResult(what, "ok", saw)
 
 
 def _nearest(folder: Path) -> Path:
@@ -35,9 +35,9 @@ def _nearest(folder: Path) -> Path:
     return folder
 
 
-def check_browser() -> Check:
+def check_browser() -> CheckResult:
     """Look for Chromium, which only tests of HTML pages use."""
     for name in _BROWSERS:
         if found := shutil.which(name):
-            return Check("chromium", "ok", found)
-    return Check("chromium", "info", "not found; only tests of HTML pages use it", "apt-get install chromium")
+            return CheckResult("chromium", "ok", found)
+    return CheckResult("chromium", "info", "not found; only tests of HTML pages use it", "apt-get install chromium")

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
-from sandmill.cli.checks.base import Check
+from sandmill.cli.checks.base import CheckResult
 from sandmill.errors import count, shorten
 
 VARIABLE = "PREFECT_API_URL"
@@ -27,16 +27,16 @@ class _NoAnswer(Exception):
         self.status = status
 
 
-def check_server(pool: str) -> Iterator[Check]:
+def check_server(pool: str) -> Iterator[CheckResult]:
     """Check the server that `PREFECT_API_URL` names: versions, the pool and its workers, schedules."""
     api = os.environ.get(VARIABLE, "").rstrip("/")
     if not api:
         saw = f"{VARIABLE} is not set; each build starts a server of its own"
-        yield Check("Prefect server", "info", saw, f"make serve; export {VARIABLE}=http://127.0.0.1:4200/api")
+        yield CheckResult("Prefect server", "info", saw, f"make serve; export {VARIABLE}=http://127.0.0.1:4200/api")
         return
     if not api.startswith(("http://", "https://")):
         saw = f"{VARIABLE}={shorten(api)} is no address"
-        yield Check("Prefect server", "bad", saw, f"export {VARIABLE}=http://127.0.0.1:4200/api")
+        yield CheckResult("Prefect server", "bad", saw, f"export {VARIABLE}=http://127.0.0.1:4200/api")
         return
     try:
         yield _check_version(api, str(_ask(api, "admin/version")))
@@ -44,30 +44,30 @@ def check_server(pool: str) -> Iterator[Check]:
         yield from _check_schedules(api)
     except _NoAnswer as error:
         if error.status in (401, 403):
-            yield Check(
+            yield CheckResult(
                 "Prefect server", "info", f"{shorten(api)} wants a login, so it was not asked", "prefect config view"
             )
             return
         do = f"make serve, or export {VARIABLE}=http://HOST:4200/api, or unset {VARIABLE}"
-        yield Check("Prefect server", "bad", f"{shorten(api)}: {error}", do)
+        yield CheckResult("Prefect server", "bad", f"{shorten(api)}: {error}", do)
 
 
-def _check_version(api: str, served: str) -> Check:
+def _check_version(api: str, served: str) -> CheckResult:
     """Compare the server with the client that flows use here."""
     seen = f"{shorten(api)} runs {shorten(served, 20)}"
     try:
         installed = version("prefect")
     except PackageNotFoundError:
-        return Check("Prefect server", "ok", f"{seen}; no Prefect is installed here")
+        return CheckResult("Prefect server", "ok", f"{seen}; no Prefect is installed here")
     if installed != served:
         saw = f"{seen}, but {installed} is installed here"
-        return Check(
+        return CheckResult(
             "Prefect server", "bad", saw, f"pip install 'prefect=={shorten(served, 20)}', or the same on the server"
         )
-    return Check("Prefect server", "ok", f"{seen}, as installed here")
+    return CheckResult("Prefect server", "ok", f"{seen}, as installed here")
 
 
-def _check_pool(api: str, pool: str) -> Iterator[Check]:
+def _check_pool(api: str, pool: str) -> Iterator[CheckResult]:
     """Check that the pool exists, is not paused, and has a worker."""
     what = f"work pool {shorten(pool, 40)}"
     try:
@@ -75,24 +75,24 @@ def _check_pool(api: str, pool: str) -> Iterator[Check]:
     except _NoAnswer as error:
         if error.status != 404:
             raise
-        yield Check(what, "info", "does not exist on this server", "make deploy")
+        yield CheckResult(what, "info", "does not exist on this server", "make deploy")
         return
     if found.get("is_paused"):
-        yield Check(what, "info", "paused: no run starts", f"prefect work-pool resume {shorten(pool, 40)}")
+        yield CheckResult(what, "info", "paused: no run starts", f"prefect work-pool resume {shorten(pool, 40)}")
         return
     workers = _ask(api, f"work_pools/{pool}/workers/filter", {})
     online = [worker for worker in workers if worker.get("status") == "ONLINE"]
     if not online:
-        yield Check(what, "bad", "no worker is online: scheduled runs wait", "make worker")
+        yield CheckResult(what, "bad", "no worker is online: scheduled runs wait", "make worker")
         return
-    yield Check(what, "ok", f"{count(len(online), 'worker')} online")
+    yield CheckResult(what, "ok", f"{count(len(online), 'worker')} online")
 
 
-def _check_schedules(api: str) -> Iterator[Check]:
+def _check_schedules(api: str) -> Iterator[CheckResult]:
     """List schedules. One that is on must have runs waiting, else the server's scheduler does not work."""
     found = _ask(api, "deployments/filter", {})
     if not found:
-        yield Check("schedules", "info", "no deployments", "make deploy")
+        yield CheckResult("schedules", "info", "no deployments", "make deploy")
         return
     off = []
     for deployment in found:
@@ -105,10 +105,10 @@ def _check_schedules(api: str) -> Iterator[Check]:
             off.append(name)
     if off:
         do = "prefect deployment schedule ls build-release/NAME, then schedule resume build-release/NAME ID"
-        yield Check("schedules off", "info", ", ".join(sorted(off)), do)
+        yield CheckResult("schedules off", "info", ", ".join(sorted(off)), do)
 
 
-def _check_waiting(api: str, name: str, id: str) -> Check:
+def _check_waiting(api: str, name: str, id: str) -> CheckResult:
     wanted = {
         "deployments": {"id": {"any_": [id]}},
         "flow_runs": {"state": {"type": {"any_": ["SCHEDULED"]}}},
@@ -116,8 +116,8 @@ def _check_waiting(api: str, name: str, id: str) -> Check:
     waiting = int(_ask(api, "flow_runs/count", wanted))
     if not waiting:
         saw = "on, but no run is planned: right after deploying wait a minute, else the scheduler does not work"
-        return Check(f"schedule of {name}", "bad", saw, _SQLALCHEMY)
-    return Check(f"schedule of {name}", "ok", f"on, {count(waiting, 'run')} planned")
+        return CheckResult(f"schedule of {name}", "bad", saw, _SQLALCHEMY)
+    return CheckResult(f"schedule of {name}", "ok", f"on, {count(waiting, 'run')} planned")
 
 
 def _ask(api: str, path: str, body: dict[str, Any] | None = None) -> Any:

@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, metadata, requires, version
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-from sandmill.cli.checks.base import Check
+from sandmill.cli.checks.base import CheckResult
 
 PIPELINE_COMMAND = "pip install -c constraints.txt -e '.[pipeline]'"
 """From the root of a clone: building needs the clone."""
@@ -24,17 +24,17 @@ _OWN_ENVIRONMENT = ("pipeline", "dev")
 """Extras that are installed from a clone; `pipeline` has a check of its own."""
 
 
-def check_python() -> Check:
+def check_python() -> CheckResult:
     """Compare Python with the bounds in the metadata of the package."""
     running, bounds = platform.python_version(), metadata("sandmill")["Requires-Python"] or ""
     if SpecifierSet(bounds).contains(running, prereleases=True):
-        return Check("python", "ok", f"{running} ({bounds})")
-    return Check(
+        return CheckResult("python", "ok", f"{running} ({bounds})")
+    return CheckResult(
         "python", "bad", f"{running}, needs {bounds}", "python3.11 -m venv .venv; install sandmill again there"
     )
 
 
-def check_requirement(line: str, extra: str = "") -> Check | None:
+def check_requirement(line: str, extra: str = "") -> CheckResult | None:
     """Compare one requirement of the package with what is installed; None if the requirement is not of this extra."""
     requirement = Requirement(line)
     name, bounds, marker = requirement.name, str(requirement.specifier), requirement.marker
@@ -44,32 +44,34 @@ def check_requirement(line: str, extra: str = "") -> Check | None:
     try:
         installed = version(name)
     except PackageNotFoundError:
-        return Check(name, "bad", NOT_INSTALLED, f"pip install '{name}{bounds}'")
+        return CheckResult(name, "bad", NOT_INSTALLED, f"pip install '{name}{bounds}'")
     if not requirement.specifier.contains(installed, prereleases=True):
         effect = f": {_CONSEQUENCES[name]}" if name in _CONSEQUENCES else ""
-        return Check(name, "bad", f"{installed}, needs {bounds}{effect}", f"pip install '{name}{bounds}'")
-    return Check(name, "ok", f"{installed} ({bounds})" if bounds else installed)
+        return CheckResult(name, "bad", f"{installed}, needs {bounds}{effect}", f"pip install '{name}{bounds}'")
+    return CheckResult(name, "ok", f"{installed} ({bounds})" if bounds else installed)
 
 
-def check_requirements(extra: str = "") -> list[Check]:
+def check_requirements(extra: str = "") -> list[CheckResult]:
     """Check all requirements of the base install, or of an extra."""
     return [check for line in requires("sandmill") or () if (check := check_requirement(line, extra))]
 
 
-def check_pipeline() -> Iterator[Check]:
+def check_pipeline() -> Iterator[CheckResult]:
     """Check what builds need, with the versions that break Prefect without a message."""
     found = check_requirements("pipeline")
     if all(check.what != "prefect" or check.saw == NOT_INSTALLED for check in found):
-        yield Check("pipeline", "info", "not installed; needed for building only", f"in a clone: {PIPELINE_COMMAND}")
+        yield CheckResult(
+            "pipeline", "info", "not installed; needed for building only", f"in a clone: {PIPELINE_COMMAND}"
+        )
         return
     bad = [check for check in found if check.status == "bad"]
     if not bad:
-        yield Check("pipeline", "ok", "installed")
-    yield from (Check(f"pipeline: {c.what}", c.status, c.saw, f"in a clone: {PIPELINE_COMMAND}") for c in bad)
+        yield CheckResult("pipeline", "ok", "installed")
+    yield from (CheckResult(f"pipeline: {c.what}", c.status, c.saw, f"in a clone: {PIPELINE_COMMAND}") for c in bad)
     yield from (c for c in found if c.what in _CONSEQUENCES and c.status == "ok")
 
 
-def check_extras() -> Iterator[Check]:
+def check_extras() -> Iterator[CheckResult]:
     """Say which optional parts are usable. A package of the wrong version is named; an absent extra is no problem."""
     absent = []
     for extra in metadata("sandmill").get_all("Provides-Extra") or ():
@@ -81,8 +83,8 @@ def check_extras() -> Iterator[Check]:
             absent.append(extra)
         elif wrong:
             saw = "; ".join(f"{check.what} {check.saw}" for check in wrong)
-            yield Check(f"extra: {extra}", "info", saw, f"pip install 'sandmill[{extra}]'")
+            yield CheckResult(f"extra: {extra}", "info", saw, f"pip install 'sandmill[{extra}]'")
         else:
-            yield Check(f"extra: {extra}", "ok", "installed")
+            yield CheckResult(f"extra: {extra}", "ok", "installed")
     if absent:
-        yield Check("other extras", "info", f"not installed: {', '.join(absent)}", "pip install 'sandmill[NAME]'")
+        yield CheckResult("other extras", "info", f"not installed: {', '.join(absent)}", "pip install 'sandmill[NAME]'")

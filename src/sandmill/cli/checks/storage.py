@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from sandmill.cli.checks.base import Check
+from sandmill.cli.checks.base import CheckResult
 from sandmill.errors import SandmillError, StoreError, count, shorten
 from sandmill.store.catalogue import find_datasets
 from sandmill.store.faults import AccessDenied
@@ -27,7 +27,7 @@ _SHOWN = 200
 """Characters of an error that a line of the table shows."""
 
 
-def check_root(root: str) -> Iterator[Check]:
+def check_root(root: str) -> Iterator[CheckResult]:
     """Check a local root or one on S3. Later checks are left out if an earlier one fails."""
     if "://" not in root:
         yield from _check_local(Path(root).expanduser())
@@ -35,36 +35,38 @@ def check_root(root: str) -> Iterator[Check]:
     yield from _check_bucket(root)
 
 
-def _check_local(folder: Path) -> Iterator[Check]:
+def _check_local(folder: Path) -> Iterator[CheckResult]:
     what = "root"
     if not folder.exists():
-        yield Check(what, "info", f"{folder} does not exist; a build creates it")
+        yield CheckResult(what, "info", f"{folder} does not exist; a build creates it")
         return
     if not folder.is_dir():
-        yield Check(what, "bad", f"{folder} is no folder", f"mv {folder} {folder}.other")
+        yield CheckResult(what, "bad", f"{folder} is no folder", f"mv {folder} {folder}.other")
         return
     if not os.access(folder, os.R_OK | os.X_OK):
-        yield Check(what, "bad", f"{folder} is not readable", f"chmod u+rx {folder}")
+        yield CheckResult(what, "bad", f"{folder} is not readable", f"chmod u+rx {folder}")
         return
     can_write = os.access(folder, os.W_OK)
-    yield Check(what, "ok", f"{folder}, {'readable and writable' if can_write else 'readable; a build needs to write'}")
+    yield CheckResult(
+        what, "ok", f"{folder}, {'readable and writable' if can_write else 'readable; a build needs to write'}"
+    )
     yield from _check_halves(str(folder))
 
 
-def _check_bucket(root: str) -> Iterator[Check]:
+def _check_bucket(root: str) -> Iterator[CheckResult]:
     if find_spec("s3fs") is None:
-        yield Check("S3", "bad", "s3fs is not installed", "pip install 'sandmill[s3]'")
+        yield CheckResult("S3", "bad", "s3fs is not installed", "pip install 'sandmill[s3]'")
         return
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
     if endpoint and (problem := _connect(endpoint)):
-        yield Check("S3 endpoint", "bad", problem, "export AWS_ENDPOINT_URL=http://HOST:PORT")
+        yield CheckResult("S3 endpoint", "bad", problem, "export AWS_ENDPOINT_URL=http://HOST:PORT")
         return
     try:
         names = Store(root).folders()
     except SandmillError as error:
-        yield Check("S3 root", "bad", shorten(str(error), _SHOWN), _remedy(error, root))
+        yield CheckResult("S3 root", "bad", shorten(str(error), _SHOWN), _remedy(error, root))
         return
-    yield Check("S3 root", "ok", f"{root} can be listed, {count(len(names), 'folder')}")
+    yield CheckResult("S3 root", "ok", f"{root} can be listed, {count(len(names), 'folder')}")
     yield _check_conditional_writes(root)
     yield from _check_halves(root)
 
@@ -89,46 +91,52 @@ def _connect(endpoint: str) -> str:
     return ""
 
 
-def _check_conditional_writes(root: str) -> Check:
+def _check_conditional_writes(root: str) -> CheckResult:
     """Create an object twice. The server must refuse the second write, or two runs could publish one number."""
     what, store = "S3 conditional writes", Store(root)
     try:
         store.create(PROBE, b"made by sandmill doctor, may be removed")
     except AccessDenied:
-        return Check(what, "info", "not checked: these credentials may not write; enough for readers")
+        return CheckResult(what, "info", "not checked: these credentials may not write; enough for readers")
     except StoreError as error:
-        found = Check(what, "bad", shorten(str(error), _SHOWN), "use AWS S3, or a server that honours If-None-Match")
+        found = CheckResult(
+            what, "bad", shorten(str(error), _SHOWN), "use AWS S3, or a server that honours If-None-Match"
+        )
     else:
-        found = Check(what, "ok", "honoured")
+        found = CheckResult(what, "ok", "honoured")
     try:
         store.remove(PROBE)
     except StoreError:
-        return Check(what, found.status, f"{found.saw}; the probe could not be removed", f"aws s3 rm {root}/{PROBE}")
+        return CheckResult(
+            what, found.status, f"{found.saw}; the probe could not be removed", f"aws s3 rm {root}/{PROBE}"
+        )
     return found
 
 
-def _check_halves(root: str) -> Iterator[Check]:
+def _check_halves(root: str) -> Iterator[CheckResult]:
     """Say for each dataset which half can be read. Machines that agents use must not read the private one."""
     try:
         datasets = find_datasets(root)
     except SandmillError:
-        yield Check("datasets", "info", "none here yet", f"python -m flows.build_release --name micro --root {root}")
+        yield CheckResult(
+            "datasets", "info", "none here yet", f"python -m flows.build_release --name micro --root {root}"
+        )
         return
     for store in datasets:
         name = store.root.rpartition("/")[2]
         what = f"dataset {shorten(name, 40)}"
         try:
             if not (versions := list_versions(store)):
-                yield Check(what, "info", "no published version", "run its build again")
+                yield CheckResult(what, "info", "no published version", "run its build again")
                 continue
             saw = f"{versions[-1]}: public half readable"
             if not load(f"{store.root}@{versions[-1]}").has_private:
-                yield Check(what, "ok", f"{saw}, private half not: agents may use this machine's credentials")
+                yield CheckResult(what, "ok", f"{saw}, private half not: agents may use this machine's credentials")
                 continue
             secret = "and the secret " if _reads_secret(store) else ""
-            yield Check(what, "ok", f"{saw}, private half {secret}too: keep agents from these credentials")
+            yield CheckResult(what, "ok", f"{saw}, private half {secret}too: keep agents from these credentials")
         except SandmillError as error:
-            yield Check(what, "bad", shorten(str(error), _SHOWN), f"sandmill verify {store.root}")
+            yield CheckResult(what, "bad", shorten(str(error), _SHOWN), f"sandmill verify {store.root}")
 
 
 def _reads_secret(store: Store) -> bool:

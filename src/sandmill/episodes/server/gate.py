@@ -9,10 +9,10 @@ from typing import Any
 
 from fastapi import HTTPException
 
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Message, Receive, Send], Awaitable[None]]
+AsgiMessage = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[AsgiMessage]]
+Send = Callable[[AsgiMessage], Awaitable[None]]
+App = Callable[[AsgiMessage, Receive, Send], Awaitable[None]]
 
 OPEN_PATHS = frozenset({"/health"})
 """Paths that need no token."""
@@ -27,7 +27,7 @@ class RequestGate:
         self._app, self._token, self._most_bytes = app, token.encode(), most_bytes
         self._is_stopping = is_stopping
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: AsgiMessage, receive: Receive, send: Send) -> None:
         """Handle one connection or request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
@@ -58,14 +58,14 @@ class RequestGate:
             return False
         return compare_digest(value.strip(), self._token)
 
-    async def _limited(self, scope: Message, receive: Receive, send: Send, announced: bytes) -> None:
+    async def _limited(self, scope: AsgiMessage, receive: Receive, send: Send, announced: bytes) -> None:
         detail = f"the request is larger than {self._most_bytes} bytes"
         if announced.isdigit() and int(announced) > self._most_bytes:
             await _refuse(send, 413, detail)
             return
         seen = 0
 
-        async def counted() -> Message:
+        async def counted() -> AsgiMessage:
             nonlocal seen
             message = await receive()
             seen += len(message.get("body", b""))

@@ -32,7 +32,7 @@ from sandmill.sandbox.carried import changes_of, hashes_of, read_scratch, skippe
 _LOG = logging.getLogger(__name__)
 
 Reply = TypeVar("Reply")
-Job = Callable[[Event, Path | None], Reply]
+QueuedCall = Callable[[Event, Path | None], Reply]
 """What a thread of the queue does. It gets the event that cancels it, and the scratch folder of the run."""
 
 
@@ -65,7 +65,7 @@ class RunService:
         if any(request.public and not self.publics.has(request.public) for request in requests):
             raise UnknownPublic
 
-        def job(request: RunRequest) -> Job[RunReply]:
+        def job(request: RunRequest) -> QueuedCall[RunReply]:
             return lambda cancel, scratch: self._run(request, cancel, scratch)
 
         return self.submit([(request.scratch_id, job(request)) for request in requests])
@@ -79,12 +79,12 @@ class RunService:
             # A task without answers or an unknown preset is refused before anything runs.
             score(self.tasks.open(task_id).private, nothing, preset)
 
-        def job(run: RunRequest, request: ScoreRequest) -> Job[ScoreReply]:
+        def job(run: RunRequest, request: ScoreRequest) -> QueuedCall[ScoreReply]:
             return lambda cancel, scratch: self._grade(self._run(run, cancel, scratch), request)
 
         return self.submit([(run.scratch_id, job(run, one)) for run, one in zip(runs, requests, strict=True)])
 
-    def submit(self, jobs: Sequence[tuple[str | None, Job[Reply]]]) -> list[Ticket[Reply]]:
+    def submit(self, jobs: Sequence[tuple[str | None, QueuedCall[Reply]]]) -> list[Ticket[Reply]]:
         """Reserve the scratch folders of all jobs, then queue the jobs."""
         with ExitStack() as reserved:
             ready = []
@@ -126,7 +126,9 @@ class RunService:
             )
             yield Problem(f"{place}.limits", saw, f"at most the limits of the server: {expected}")
 
-    def _released(self, scratch_id: str | None, scratch: Path | None, job: Job[Reply]) -> Callable[[Event], Reply]:
+    def _released(
+        self, scratch_id: str | None, scratch: Path | None, job: QueuedCall[Reply]
+    ) -> Callable[[Event], Reply]:
         def work(cancel: Event) -> Reply:
             try:
                 return job(cancel, scratch)

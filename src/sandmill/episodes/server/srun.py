@@ -65,7 +65,7 @@ class SrunRequest(Frozen):
 
 
 @dataclass
-class _Job:
+class _SlurmJob:
     script: Path
     job_id: str = field(default_factory=lambda: secrets.token_hex(16))
     submitted: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -119,16 +119,16 @@ class _Jobs:
     def __init__(self, service: RunService, root: Path) -> None:
         self._service, self._root = service, root.resolve()
         self._lock = threading.Lock()
-        self._jobs: OrderedDict[str, _Job] = OrderedDict()
+        self._jobs: OrderedDict[str, _SlurmJob] = OrderedDict()
 
-    def find(self, job_id: str) -> _Job:
+    def find(self, job_id: str) -> _SlurmJob:
         with self._lock:
             job = self._jobs.get(job_id)
         if job is None:
             raise HTTPException(404, "job not found")
         return job
 
-    def start(self, request: SrunRequest) -> _Job:
+    def start(self, request: SrunRequest) -> _SlurmJob:
         if request.pre_cmds:
             raise HTTPException(400, "pre_cmds: this server runs Python code and no shell commands")
         script = self._locate(request.script_path)
@@ -139,7 +139,7 @@ class _Jobs:
         code = _without_paths(_read_script(script), task_id)
         longest = self._service.settings.timeout_s
         timeout_s = min(float(request.timeout or longest), longest)
-        job = _Job(script)
+        job = _SlurmJob(script)
 
         def work(cancel: threading.Event, scratch: Path | None) -> RunReply:
             job.started = datetime.now(UTC)
@@ -158,7 +158,7 @@ class _Jobs:
                 del self._jobs[known]
         return job
 
-    def cancel(self, job: _Job) -> dict[str, Any]:
+    def cancel(self, job: _SlurmJob) -> dict[str, Any]:
         facts: dict[str, Any] = {"job_id": job.job_id, "slurm_job_id": None}
         if job.ended or job.ticket is None:
             return {**facts, "cancelled": False, "reason": "already finished"}

@@ -49,7 +49,7 @@ class Probability(AnswerForm):
         return f"`{facts.target_column}` holds a probability from 0 to 1."
 
 
-class _Table(AnswerForm):
+class _ProbabilityColumns(AnswerForm):
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
         """Return probabilities, shape (rows, classes or labels)."""
         return read_numbers(columns, lines, facts, _ALLOWED, problems)
@@ -63,7 +63,7 @@ class _Table(AnswerForm):
         return facts.classes
 
 
-class LabelProbabilities(_Table):
+class LabelProbabilities(_ProbabilityColumns):
     """A column of probabilities for each label, independent of each other. Files of targets have these columns too."""
 
     def read_truth(self, cells: Cells, facts: TaskFacts) -> Array:
@@ -93,7 +93,7 @@ class LabelProbabilities(_Table):
         return "There is a column for each label; it holds a probability from 0 to 1."
 
 
-class ClassProbabilities(_Table):
+class ClassProbabilities(_ProbabilityColumns):
     """A column of probabilities for each class; rows sum to 1."""
 
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:

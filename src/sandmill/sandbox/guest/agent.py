@@ -28,7 +28,7 @@ def run_agent_process(job_socket: socket.socket, init_socket: socket.socket, ini
         box.replace_stream(2, stderr)
         # Parse the job before sending it: an init process that cannot parse it ends, and this process with it, so that
         # nobody would report the error.
-        job = box.Job(job_at)
+        job = box.GuestRun(job_at)
         socket.send_fds(init_socket, [b"job"], [job_at])
         box.prefer_as_oom_victim()
         box.restrict_to_processors(job.processors)

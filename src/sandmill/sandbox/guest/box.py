@@ -24,7 +24,7 @@ FIRST_UID = 1 << 30
 allocation."""
 
 
-class Job:
+class GuestRun:
     """One run as the parent describes it: limits, folders and code. It is read from a memory file after the fork."""
 
     def __init__(self, descriptor: int) -> None:
@@ -37,7 +37,7 @@ class Job:
         self.processors: list[int] = facts["processors"]
 
 
-def mount_run_folders(public: int, job: Job) -> None:
+def mount_run_folders(public: int, job: GuestRun) -> None:
     """Mount the run's own file system and attach the public files in it, whose copied mounts `public` describes.
 
     Raises:

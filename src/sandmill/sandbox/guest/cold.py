@@ -19,7 +19,7 @@ def main(arguments: list[str]) -> None:
     kind, uid, job_at, setup_at, *guest_folder = arguments
     setup_socket = socket.socket(fileno=int(setup_at))
     try:
-        job = box.Job(int(job_at))
+        job = box.GuestRun(int(job_at))
         box.restrict_to_processors(job.processors)
         if kind == "bwrap":
             _enter_box(job, int(uid), setup_socket, guest_folder[0])
@@ -31,7 +31,7 @@ def main(arguments: list[str]) -> None:
     script.run_job(job, box.WORK if kind == "bwrap" else ".")
 
 
-def _enter_box(job: box.Job, uid: int, setup_socket: socket.socket, guest_folder: str) -> None:
+def _enter_box(job: box.GuestRun, uid: int, setup_socket: socket.socket, guest_folder: str) -> None:
     """Finish the isolation that bubblewrap has begun, and drop all rights."""
     box.prefer_as_oom_victim()
     box.mount_run_folders(kernel.copy_mounts(PUBLIC), job)

@@ -98,7 +98,7 @@ def _prepare_namespaces(agent_socket: socket.socket, root: str, is_root: bool) -
     message, descriptors, _, _ = socket.recv_fds(agent_socket, 16, 1)
     if not message:
         os._exit(0)
-    job = box.Job(descriptors[0])
+    job = box.GuestRun(descriptors[0])
     kernel.enter_namespace(host_mounts, kernel.CLONE_NEWNS)
     public = kernel.copy_mounts(job.public)
     kernel.enter_namespace(own_mounts, kernel.CLONE_NEWNS)

@@ -20,7 +20,7 @@ OUT_OF_MEMORY = 86
 _SCRIPT = "solution.py"
 
 
-def run_job(job: box.Job, folder: str) -> NoReturn:
+def run_job(job: box.GuestRun, folder: str) -> NoReturn:
     """Run an agent's code in its working directory, then exit with the exit code of that code."""
     try:
         kernel.set_dumpable(True)

@@ -25,7 +25,7 @@ from sandmill.calibrate.solvers.fields.filters import (
     white_page,
     wiener_curve,
 )
-from sandmill.calibrate.solvers.fields.pages import Pages, read
+from sandmill.calibrate.solvers.fields.pages import TaskPages, read
 from sandmill.calibrate.solvers.fields.regressions import (
     average_of_two,
     boosted_features,
@@ -62,4 +62,4 @@ ENTRIES = tuple(Entry(solver.__name__, tier) for tier, solvers in _SOLVERS.items
 WITH_MORE_ITEMS = (boosted_features.__name__, second_look.__name__)
 """Entries that are given more pages to learn from, which bounds the best possible score from below."""
 
-__all__ = ["ENTRIES", "WITH_MORE_ITEMS", "Pages", "ladder", "read", *(entry.name for entry in ENTRIES)]
+__all__ = ["ENTRIES", "WITH_MORE_ITEMS", "TaskPages", "ladder", "read", *(entry.name for entry in ENTRIES)]

@@ -6,125 +6,125 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sandmill.calibrate.solvers.fields.pages import Pages, Pair, Pixels, each
+from sandmill.calibrate.solvers.fields.pages import Pair, Pixels, TaskPages, each
 
 Answer = NDArray[np.float64]
-Filter = Callable[[Pages], Pair]
+Filter = Callable[[TaskPages], Pair]
 """Filters the pages of both parts."""
 
 _KNOTS = 24
 """Pieces of a curve from a filtered value to a clean one."""
 
 
-def prior(pages: Pages) -> Answer:
+def prior(pages: TaskPages) -> Answer:
     """Answer with the mean of all clean pages."""
     return pages.flat(np.broadcast_to(pages.clean.mean(axis=0), pages.test.shape))
 
 
-def white_page(pages: Pages) -> Answer:
+def white_page(pages: TaskPages) -> Answer:
     """Answer with white paper."""
     return pages.flat(np.ones_like(pages.test))
 
 
-def even_grey(pages: Pages) -> Answer:
+def even_grey(pages: TaskPages) -> Answer:
     """Answer with the mean grey of clean pages."""
     return pages.flat(np.full_like(pages.test, pages.clean.mean()))
 
 
-def dirty_page(pages: Pages) -> Answer:
+def dirty_page(pages: TaskPages) -> Answer:
     """Answer with the dirty page as it is."""
     return pages.flat(pages.test)
 
 
-def unscaled_page(pages: Pages) -> Answer:
+def unscaled_page(pages: TaskPages) -> Answer:
     """Forget that files hold values up to 255 and answers up to 1."""
     return pages.flat(np.clip(pages.test * 255, 0, 1))
 
 
-def inverted_page(pages: Pages) -> Answer:
+def inverted_page(pages: TaskPages) -> Answer:
     """Take ink for paper."""
     return pages.flat(1 - stretch(pages.test))
 
 
-def swapped_places(pages: Pages) -> Answer:
+def swapped_places(pages: TaskPages) -> Answer:
     """Write rows for columns in the ids."""
     count, height, width = pages.test.shape
     return pages.flat(stretch(pages.test).transpose(0, 2, 1).reshape(count, height, width))
 
 
-def places_as_text(pages: Pages) -> Answer:
+def places_as_text(pages: TaskPages) -> Answer:
     """Put rows and columns into the order of the alphabet, in which 10 stands before 2."""
     rows, columns = (np.argsort([str(place + 1) for place in range(side)]) for side in pages.test.shape[1:])
     return pages.flat(stretch(pages.test)[:, rows][:, :, columns])
 
 
-def half_threshold(pages: Pages) -> Answer:
+def half_threshold(pages: TaskPages) -> Answer:
     """Call everything above a half white and the rest black."""
     return pages.flat(pages.test > 0.5)
 
 
-def training_threshold(pages: Pages) -> Answer:
+def training_threshold(pages: TaskPages) -> Answer:
     """Call everything above the mean of dirty training pages white and the rest black."""
     return pages.flat(pages.test > pages.dirty.mean())
 
 
-def mean_filter(pages: Pages) -> Answer:
+def mean_filter(pages: TaskPages) -> Answer:
     """Average each pixel with its neighbours."""
     return pages.flat(local_mean(pages.test, 3))
 
 
-def median_filter(pages: Pages) -> Answer:
+def median_filter(pages: TaskPages) -> Answer:
     """Take the median of each pixel and its neighbours."""
     return pages.flat(local_median(pages.test, 3))
 
 
-def stretched_page(pages: Pages) -> Answer:
+def stretched_page(pages: TaskPages) -> Answer:
     """Rescale the values of each page linearly: its darkest pixels become 0, its lightest 1."""
     return pages.flat(stretch(pages.test))
 
 
-def otsu_threshold(pages: Pages) -> Answer:
+def otsu_threshold(pages: TaskPages) -> Answer:
     """Split the pixels of each page at Otsu's threshold."""
     limits = np.array([_otsu(page) for page in pages.test])
     return pages.flat(pages.test > limits[:, None, None])
 
 
-def value_curve(pages: Pages) -> Answer:
+def value_curve(pages: TaskPages) -> Answer:
     """Map each value to the mean clean value of training pixels with that value."""
     return _curve_of(pages, pages.both)
 
 
-def stretched_curve(pages: Pages) -> Answer:
+def stretched_curve(pages: TaskPages) -> Answer:
     """Map each value of a stretched page to the mean clean value."""
     return _curve_of(pages, each(pages.both, stretch))
 
 
-def smooth_curve(pages: Pages) -> Answer:
+def smooth_curve(pages: TaskPages) -> Answer:
     """Smooth pages with a Gaussian, then map values to the mean clean value."""
     return _curve_of(pages, each(pages.both, lambda stack: smooth(stretch(stack), 0.6)))
 
 
-def background_curve(pages: Pages) -> Answer:
+def background_curve(pages: TaskPages) -> Answer:
     """Divide pages by a wide median, then map values to the mean clean value."""
     return _curve_of(pages, pages.levelled())
 
 
-def adaptive_curve(pages: Pages) -> Answer:
+def adaptive_curve(pages: TaskPages) -> Answer:
     """Compare each pixel with the mean and the spread around it, then map to the mean clean value."""
     return _curve_of(pages, each(pages.both, local_contrast))
 
 
-def closing_curve(pages: Pages) -> Answer:
+def closing_curve(pages: TaskPages) -> Answer:
     """Divide pages by their closing, which removes narrow ink, then map values to the mean clean value."""
     return _curve_of(pages, each(pages.both, lambda stack: over_closing(stack, 5)))
 
 
-def wiener_curve(pages: Pages) -> Answer:
+def wiener_curve(pages: TaskPages) -> Answer:
     """Divide pages by the background, apply Wiener's filter, then map to the mean clean value."""
     return _curve_of(pages, each(pages.levelled(), _wiener))
 
 
-def searched_filter(pages: Pages) -> Answer:
+def searched_filter(pages: TaskPages) -> Answer:
     """Take the chain of filters that fits the training pages best."""
     losses, pairs = [], [chain(pages) for chain in CHAINS]
     for filtered, _ in pairs:
@@ -201,7 +201,7 @@ def fit_curve(filtered: Any, clean: Any) -> tuple[Any, Any]:
     return np.bincount(place, values) / counts, np.bincount(place, wanted) / counts
 
 
-def _curve_of(pages: Pages, pair: Pair) -> Answer:
+def _curve_of(pages: TaskPages, pair: Pair) -> Answer:
     knots, means = fit_curve(pair[0], pages.clean)
     return pages.flat(np.interp(pair[1], knots, means))
 

@@ -18,7 +18,7 @@ Pair: TypeAlias = tuple[Any, Any]
 
 
 @dataclass
-class Pages:
+class TaskPages:
     """The pages of a task, in the order of their file names."""
 
     dirty: Pixels
@@ -48,17 +48,17 @@ class Pages:
         found: Pair = self.cached(f"levelled {side}", lambda one: each(one.both, partial(over_background, side=side)))
         return found
 
-    def cached(self, name: str, make: Callable[["Pages"], Any]) -> Any:
+    def cached(self, name: str, make: Callable[["TaskPages"], Any]) -> Any:
         """Return what was made under a name, which is made on first use."""
         if name not in self.made:
             self.made[name] = make(self)
         return self.made[name]
 
 
-def read(folder: Path, facts: TaskFacts) -> Pages:
+def read(folder: Path, facts: TaskFacts) -> TaskPages:
     """Read all pages of the public files."""
     dirty, clean, test = (_read_folder(folder / part) for part in ("train", "train_cleaned", "test"))
-    return Pages(dirty, clean, test)
+    return TaskPages(dirty, clean, test)
 
 
 def each(pair: Pair, change: Callable[[Any], Any]) -> Pair:

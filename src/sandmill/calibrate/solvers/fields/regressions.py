@@ -14,7 +14,7 @@ from sandmill.calibrate.solvers.fields.filters import (
     smooth,
     stretch,
 )
-from sandmill.calibrate.solvers.fields.pages import Pages, Pair, each
+from sandmill.calibrate.solvers.fields.pages import Pair, TaskPages, each
 
 _SOME, _MANY = 85, 200
 """Pixels of each training page that forests and boosting learn from."""
@@ -22,32 +22,32 @@ _PATTERNS = 128
 """Patches to which those of all pixels are compared."""
 
 
-def linear_patch(pages: Pages) -> Answer:
+def linear_patch(pages: TaskPages) -> Answer:
     """Ridge regression on a square of 3 by 3 pixels."""
     return _ridge(pages, each(pages.both, patches))
 
 
-def linear_stretched(pages: Pages) -> Answer:
+def linear_stretched(pages: TaskPages) -> Answer:
     """Ridge regression on 5 by 5 pixels of stretched pages."""
     return _ridge(pages, each(pages.both, lambda stack: patches(stretch(stack), 5)))
 
 
-def linear_background(pages: Pages) -> Answer:
+def linear_background(pages: TaskPages) -> Answer:
     """Ridge regression on 5 by 5 pixels of pages over their background."""
     return _ridge(pages, each(pages.levelled(), lambda stack: patches(stack, 5)))
 
 
-def boosted_patch(pages: Pages) -> Answer:
+def boosted_patch(pages: TaskPages) -> Answer:
     """Gradient boosting on 3 by 3 pixels of stretched pages."""
     return _on_some(pages, boosting(40), each(pages.both, lambda stack: patches(stretch(stack))), _MANY)
 
 
-def linear_features(pages: Pages) -> Answer:
+def linear_features(pages: TaskPages) -> Answer:
     """Ridge regression on filtered pages and their squares."""
     return _ridge(pages, each(_views(pages), lambda views: np.hstack([views, views**2])))
 
 
-def nearest_patches(pages: Pages) -> Answer:
+def nearest_patches(pages: TaskPages) -> Answer:
     """Mean clean value of the training patches that share their nearest patch out of 128 with a pixel's."""
     squares = each(pages.levelled(), lambda stack: patches(stack, 5))
     known = squares[0][_some(len(squares[0]), _PATTERNS)]
@@ -58,7 +58,7 @@ def nearest_patches(pages: Pages) -> Answer:
     return pages.flat(means[at_test])
 
 
-def principal_patches(pages: Pages) -> Answer:
+def principal_patches(pages: TaskPages) -> Answer:
     """Rebuild 7 by 7 patches from their first principal components, then ridge regression on 3 by 3 pixels."""
     from sklearn.decomposition import PCA
 
@@ -70,7 +70,7 @@ def principal_patches(pages: Pages) -> Answer:
     return _ridge(pages, (patches(stacks[0]), patches(stacks[1])))
 
 
-def forest_features(pages: Pages) -> Answer:
+def forest_features(pages: TaskPages) -> Answer:
     """Extremely randomized trees on filtered pages."""
     from sklearn.ensemble import ExtraTreesRegressor
 
@@ -78,25 +78,25 @@ def forest_features(pages: Pages) -> Answer:
     return _on_some(pages, model, _views(pages), _SOME)
 
 
-def boosted_features(pages: Pages) -> Answer:
+def boosted_features(pages: TaskPages) -> Answer:
     """Gradient boosting on filtered pages."""
     said = pages.cached("boosted", lambda one: _on_some(one, boosting(60), _views(one), _MANY))
     return np.asarray(said)
 
 
-def second_look(pages: Pages) -> Answer:
+def second_look(pages: TaskPages) -> Answer:
     """Gradient boosting on filtered pages and on first predictions around a pixel."""
     return np.asarray(pages.cached("second look", _second_look))
 
 
-def cleaned_lines(pages: Pages) -> Answer:
+def cleaned_lines(pages: TaskPages) -> Answer:
     """Gradient boosting on filtered pages from which what rows and columns have in common was taken."""
     more = each(pages.both, lambda stack: patches(smooth(_without_lines(stack), 0.4)))
     wide = tuple(np.hstack(both) for both in zip(_views(pages), more, strict=True))
     return _on_some(pages, boosting(50), (wide[0], wide[1]), _MANY)
 
 
-def average_of_two(pages: Pages) -> Answer:
+def average_of_two(pages: TaskPages) -> Answer:
     """Average boosting and the second look."""
     return np.asarray((boosted_features(pages) + second_look(pages)) / 2)
 
@@ -116,8 +116,8 @@ def features(stack: Any, levelled: Any) -> Any:
     return np.hstack([flat, patches(levelled)]).astype(np.float32)
 
 
-def _views(pages: Pages) -> Pair:
-    def make(one: Pages) -> Pair:
+def _views(pages: TaskPages) -> Pair:
+    def make(one: TaskPages) -> Pair:
         levelled = one.levelled()
         return features(one.dirty, levelled[0]), features(one.test, levelled[1])
 
@@ -125,7 +125,7 @@ def _views(pages: Pages) -> Pair:
     return found
 
 
-def _second_look(pages: Pages) -> Answer:
+def _second_look(pages: TaskPages) -> Answer:
     """First predictions of training pages are made by models that did not see them."""
     train, test = _views(pages)
     half = np.repeat(np.arange(len(pages.dirty)) % 2, pages.dirty[0].size)
@@ -154,7 +154,7 @@ def _without_lines(stack: Any) -> Any:
     return stack
 
 
-def _ridge(pages: Pages, squares: Pair) -> Answer:
+def _ridge(pages: TaskPages, squares: Pair) -> Answer:
     """Ridge regression by its normal equations, which takes a pass over the training pixels."""
     train, test = squares
     mean, spread = train.mean(axis=0, dtype=np.float64), train.std(axis=0, dtype=np.float64) + 1e-6
@@ -174,7 +174,7 @@ def boosting(rounds: int) -> Any:
     )  # fmt: skip
 
 
-def _on_some(pages: Pages, model: Any, views: Pair, each_page: int) -> Answer:
+def _on_some(pages: TaskPages, model: Any, views: Pair, each_page: int) -> Answer:
     """Fit a model to evenly spread training pixels and predict all test pixels."""
     some = _some(len(views[0]), each_page * len(pages.dirty))
     model.fit(views[0][some], pages.clean.ravel()[some])

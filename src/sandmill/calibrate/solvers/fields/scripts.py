@@ -1,6 +1,6 @@
 """Scripts that clean pages, as they are published with a task."""
 
-from sandmill.calibrate.own_panel import Candidate
+from sandmill.calibrate.own_panel import OwnScript
 from sandmill.metrics import get_metric
 from sandmill.models.calibration import Rung
 from sandmill.models.package import TaskFacts
@@ -191,9 +191,9 @@ _SCRIPTS: tuple[tuple[Rung, str, tuple[str, ...]], ...] = (
 )
 
 
-def ladder(facts: TaskFacts, data: object) -> tuple[Candidate, ...]:
+def ladder(facts: TaskFacts, data: object) -> tuple[OwnScript, ...]:
     """Return the scripts that may be published with a task, the preferred ones of each rung first."""
-    return tuple(Candidate(rung, approach, _source(facts, approach, parts)) for rung, approach, parts in _SCRIPTS)
+    return tuple(OwnScript(rung, approach, _source(facts, approach, parts)) for rung, approach, parts in _SCRIPTS)
 
 
 def _source(facts: TaskFacts, approach: str, parts: tuple[str, ...]) -> str:

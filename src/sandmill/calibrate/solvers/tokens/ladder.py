@@ -4,7 +4,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
-from sandmill.calibrate.own_panel import Candidate
+from sandmill.calibrate.own_panel import OwnScript
 from sandmill.calibrate.solvers.tokens.choice import NEAR, Sides
 from sandmill.calibrate.solvers.tokens.data import BASIC, CAPITALS, FIRST, ROMAN, SITE, TokenData
 from sandmill.layouts.tokens import LAYOUTS
@@ -128,7 +128,7 @@ said = [answer(token) for token in test["before"]]
 '''
 
 
-def ladder(facts: TaskFacts, data: TokenData) -> Iterator[Candidate]:
+def ladder(facts: TaskFacts, data: TokenData) -> Iterator[OwnScript]:
     """Yield the scripts of a task."""
     fitting = data.ways
     used = [name for name in readers_of(data.language) if fitting.count(name) >= LEAST]
@@ -137,14 +137,14 @@ def ladder(facts: TaskFacts, data: TokenData) -> Iterator[Candidate]:
             f"naive Bayes on the form of a token and {len(sides)} of its neighbours chooses among {len(used)} readers"
         )
         parts = [_FORM, _BAYES.format(sides=sides, alpha=alpha)]
-        yield Candidate(Rung.REFERENCE, approach, _script(facts, data, approach, used, parts))
+        yield OwnScript(Rung.REFERENCE, approach, _script(facts, data, approach, used, parts))
     for names, what in ((FIRST, "common"), (BASIC, "a few")):
         approach = f"{what} readers, chosen by the form of a token and the word before it"
-        yield Candidate(Rung.COMPETENT, approach, _short_script(facts, data, approach, names, [_FORM, _BACK]))
+        yield OwnScript(Rung.COMPETENT, approach, _short_script(facts, data, approach, names, [_FORM, _BACK]))
     approach = "a table of the training tokens, and rules for whole numbers and capitals"
-    yield Candidate(Rung.NAIVE, approach, _script(facts, data, approach, ("cardinal", "letters"), [_LOOK_UP]))
+    yield OwnScript(Rung.NAIVE, approach, _script(facts, data, approach, ("cardinal", "letters"), [_LOOK_UP]))
     approach = "a table of the training tokens"
-    yield Candidate(Rung.NAIVE, approach, _script(facts, data, approach, (), [_LOOK_UP]))
+    yield OwnScript(Rung.NAIVE, approach, _script(facts, data, approach, (), [_LOOK_UP]))
 
 
 def _short_script(
