@@ -10,7 +10,6 @@ from prefect.logging import get_run_logger
 
 from sandmill.learning.evaluation import (
     EvaluationRequest,
-    Progress,
     open_test_tasks,
     score_fixed_arms,
     score_policy,
@@ -18,6 +17,7 @@ from sandmill.learning.evaluation import (
 )
 from sandmill.learning.results import Scored
 from sandmill.learning.task_sets import TaskSet
+from sandmill.models.base import OnProgress
 from sandmill.report import TextTable
 from sandmill.report.text_tables import to_markdown
 from tasks.policies import PLAIN
@@ -51,7 +51,7 @@ def report_evaluation(request: EvaluationRequest, rows: list[Scored], spent: dic
     return tables
 
 
-def progress_listener(key: str, what: str) -> Progress:
+def progress_listener(key: str, what: str) -> OnProgress:
     """Report progress to the log and to an artifact, at most every two seconds and at the end."""
     logger = get_run_logger()
     artifact = cast("UUID", create_progress_artifact(0.0, key=f"evaluation-{key}", description=f"{key}: {what}"))

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
 from sandmill.errors import InputError, Problem, visible
+from sandmill.models.base import OnProgress
 
 if TYPE_CHECKING:
     from rich.table import Column, Table
@@ -80,7 +81,7 @@ def write_json(value: Any) -> None:
 
 
 @contextmanager
-def show_progress(what: str) -> Iterator[Callable[[int, int], None]]:
+def show_progress(what: str) -> Iterator[OnProgress]:
     """Show a progress bar on standard error, if that is a terminal. It moves to and fro until a total is known."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True) as bar:

@@ -15,9 +15,11 @@ from sandmill.learning.baselines import (
     nearest_neighbours,
     portfolio,
 )
-from sandmill.learning.evaluate import Runner, evaluate, evaluate_choice
+from sandmill.learning.evaluate import evaluate, evaluate_choice
 from sandmill.learning.results import Scored
+from sandmill.learning.script_runner import ScriptRunner
 from sandmill.learning.teacher import pipelines, write_script
+from sandmill.models.base import OnProgress
 
 if TYPE_CHECKING:
     from sandmill.learning.language import Language
@@ -66,12 +68,12 @@ def boosting_candidates(language: "Language") -> dict[str, FixedPipeline]:
 def choose_baselines(
     language: "Language",
     tasks: "Sequence[LearningTask]",
-    runner: Runner,
+    runner: ScriptRunner,
     *,
     budget: int,
     seed: int = 0,
     names: Collection[str] = BASELINES,
-    progress: Callable[[int, int], None] | None = None,
+    progress: OnProgress | None = None,
 ) -> tuple[ChosenArms, dict[str, int]]:
     """Choose the pipelines of baselines on training tasks.
 
@@ -103,9 +105,9 @@ def choose_baselines(
 def score_baselines(
     arms: ChosenArms,
     tasks: "Iterable[LearningTask]",
-    runner: Runner,
+    runner: ScriptRunner,
     *,
-    progress: Callable[[int, int], None] | None = None,
+    progress: OnProgress | None = None,
 ) -> list[Scored]:
     """Return the rows of all baselines. The portfolio of 3 runs three scripts a task and keeps the best on feedback."""
     listed = list(tasks)

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sandmill.errors import InputError, Problem
-from sandmill.learning.evaluate import CHUNK, Runner
+from sandmill.learning.evaluate import CHUNK
 from sandmill.learning.results import clipped_gap
+from sandmill.learning.script_runner import ScriptRunner
+from sandmill.models.base import OnProgress
 
 if TYPE_CHECKING:
     from sandmill.learning.task_sets import LearningTask
@@ -59,11 +61,11 @@ def form_of(task: "LearningTask") -> str:
 def measure(
     candidates: Mapping[str, FixedPipeline],
     tasks: "Sequence[LearningTask]",
-    runner: Runner,
+    runner: ScriptRunner,
     *,
     budget: int,
     seed: int = 0,
-    progress: Callable[[int, int], None] | None = None,
+    progress: OnProgress | None = None,
 ) -> Measured:
     """Run all candidates on as many training tasks as the budget of executions allows, in an order drawn by the seed.
 

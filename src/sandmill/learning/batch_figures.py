@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from sandmill.learning.script_runner import CountingRunner
 from sandmill.learning.seeds import derive_seed
 from sandmill.models.base import Frozen
 from sandmill.models.reports import Outcome
@@ -10,24 +11,6 @@ from sandmill.models.rollout import Rollout
 
 if TYPE_CHECKING:
     from sandmill.learning.task_sets import LearningTask
-
-
-class Runner(Protocol):
-    """Runs the scripts of answers and counts them: `Executor`."""
-
-    @property
-    def requested(self) -> int:
-        """Answers asked for."""
-        ...
-
-    @property
-    def executed(self) -> int:
-        """Scripts that ran."""
-        ...
-
-    def rollouts(self, pairs: Sequence[tuple[str, str]]) -> list[Rollout]:
-        """Return the rollout of each pair of a task id and an answer."""
-        ...
 
 
 class Samples(Protocol):
@@ -77,7 +60,13 @@ def figures_of(
 
 
 def validate(
-    policy: Samples, tasks: Sequence["LearningTask"], executor: Runner, *, samples: int, temperature: float, seed: int
+    policy: Samples,
+    tasks: Sequence["LearningTask"],
+    executor: CountingRunner,
+    *,
+    samples: int,
+    temperature: float,
+    seed: int,
 ) -> tuple[float, float] | None:
     """Return the mean gap of the greedy script and of sampled scripts on tasks; None without tasks.
 

@@ -1,7 +1,6 @@
 """Control sources of training tasks: generators of tables without a domain, in the small layout."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import numpy as np
 
 from sandmill.learning.folders import replace_folder
 from sandmill.learning.task_sets import TaskSet, default_cache, from_folder
+from sandmill.models.base import OnProgress
 from sandmill.rng import Streams
 
 TASKS = (("binary", "roc_auc"), ("multiclass", "accuracy"), ("regression", "rmse"))
@@ -26,7 +26,7 @@ def from_make_classification(
     train_rows: int = 150,
     test_rows: int = 2000,
     workers: int = 1,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> TaskSet:
     """Return tasks that scikit-learn's `make_classification` and `make_regression` draw.
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from sandmill.learning.results import Scored, to_scored
-from sandmill.models.base import Frozen
+from sandmill.learning.script_runner import ScriptRunner
+from sandmill.models.base import Frozen, OnProgress
 
 if TYPE_CHECKING:
     from sandmill.learning.task_sets import LearningTask
@@ -29,19 +30,8 @@ class Policy(Protocol):
         ...
 
 
-class Runner(Protocol):
-    """What an evaluation needs of an executor. `Executor` has it."""
-
-    def rollouts(self, pairs: Sequence[tuple[str, str]]) -> "list[Rollout]":
-        """Run answers, each on its task."""
-        ...
-
-
 Writer = Policy | Mapping[str, Sequence[str]] | Callable[["LearningTask"], Sequence[str]]
 """An arm: a policy, answers by task id, or a function from a task to its answers."""
-
-Progress = Callable[[int, int], None]
-"""Is called with the number of finished scripts and of all scripts."""
 
 
 class SampleSettings(Frozen):
@@ -62,11 +52,11 @@ def evaluate(
     arm: str,
     writer: Writer,
     tasks: "Iterable[LearningTask]",
-    runner: Runner,
+    runner: ScriptRunner,
     *,
     draws: SampleSettings = GREEDY,
     facts: Mapping[str, Sequence[str]] | None = None,
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
 ) -> list[Scored]:
     """Run the scripts of an arm on all tasks, and return one row for each.
 
@@ -105,7 +95,7 @@ def evaluate(
 
 
 def evaluate_choice(
-    arm: str, writer: Writer, tasks: "Iterable[LearningTask]", runner: Runner, *, seed: int = 0
+    arm: str, writer: Writer, tasks: "Iterable[LearningTask]", runner: ScriptRunner, *, seed: int = 0
 ) -> list[Scored]:
     """Run all answers of an arm to each task, and score the one with the best feedback score.
 
@@ -132,7 +122,7 @@ def evaluate_temperatures(
     arm: str,
     policy: Policy,
     tasks: "Sequence[LearningTask]",
-    runner: Runner,
+    runner: ScriptRunner,
     *,
     temperatures: Sequence[float] = TEMPERATURES,
     samples: int = 4,

@@ -1,7 +1,7 @@
 """Score a trained policy and the baselines on a folder of tasks: what the flow `evaluate_policy` runs."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -17,7 +17,7 @@ from sandmill.learning.policy_settings import CPU_SECONDS
 from sandmill.learning.results import Scored, write_atomically, write_results
 from sandmill.learning.summary import arms_table, contrasts_table, group_arms
 from sandmill.learning.task_sets import TaskSet, default_cache, from_folder, from_release
-from sandmill.models.base import Frozen
+from sandmill.models.base import Frozen, OnProgress
 from sandmill.models.run import MOST_SECONDS
 from sandmill.report import TextTable
 from sandmill.report.text_tables import to_markdown
@@ -30,8 +30,6 @@ _TRAINING_REQUEST = "request.json"
 """What a training was asked for, in its folder."""
 
 RESULTS, TABLE = "results.parquet", "table.md"
-
-Progress = Callable[[int, int], None]
 
 
 class EvaluationRequest(Frozen):
@@ -99,7 +97,7 @@ def training_release(request: EvaluationRequest) -> str:
     return ""
 
 
-def open_test_tasks(request: EvaluationRequest, progress: Progress | None = None) -> TaskSet:
+def open_test_tasks(request: EvaluationRequest, progress: OnProgress | None = None) -> TaskSet:
     """Open the tasks of the folder. Tasks in the small layout are measured first, once.
 
     Raises:
@@ -111,7 +109,7 @@ def open_test_tasks(request: EvaluationRequest, progress: Progress | None = None
     return tasks
 
 
-def score_policy(request: EvaluationRequest, tasks: TaskSet, progress: Progress | None = None) -> list[Scored]:
+def score_policy(request: EvaluationRequest, tasks: TaskSet, progress: OnProgress | None = None) -> list[Scored]:
     """Score the most likely script of each task, and samples at temperature 1.
 
     Raises:
@@ -130,7 +128,7 @@ def score_policy(request: EvaluationRequest, tasks: TaskSet, progress: Progress 
 
 
 def score_fixed_arms(
-    request: EvaluationRequest, tasks: TaskSet, progress: Progress | None = None
+    request: EvaluationRequest, tasks: TaskSet, progress: OnProgress | None = None
 ) -> tuple[list[Scored], dict[str, int]]:
     """Score the baselines, and return their rows and what each asked for on training tasks.
 

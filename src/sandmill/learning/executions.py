@@ -3,7 +3,7 @@
 import asyncio
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from sandmill.adapters.single_turn import score_script
 from sandmill.fingerprint import fingerprint
 from sandmill.learning.line_cache import LineCache
 from sandmill.learning.policy_settings import CPU_SECONDS, WALL_FACTOR
+from sandmill.models.base import OnProgress
 from sandmill.models.rollout import Rollout
 from sandmill.models.run import MOST_SECONDS
 from sandmill.rewards import get_reward
@@ -28,8 +29,6 @@ _OPEN_AT_ONCE = 16
 """Episodes that are open at a time: enough that a sandbox of 8 runs never waits for a grade."""
 _KEPT_TEXT = 2000
 """Last characters of standard output and standard error that are kept of a run."""
-
-Progress = Callable[[int, int], None]
 
 
 class Executor:
@@ -48,7 +47,7 @@ class Executor:
         cache: Path | None = None,
         timeout: float = CPU_SECONDS,
         sandbox: "AsyncCodeRunner | None" = None,
-        on_progress: Progress | None = None,
+        on_progress: OnProgress | None = None,
     ) -> None:
         """Open the cache. Nothing runs yet.
 

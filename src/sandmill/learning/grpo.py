@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sandmill.errors import InputError, Problem
-from sandmill.learning.batch_figures import Runner, validate
+from sandmill.learning.batch_figures import validate
 from sandmill.learning.checkpoints import latest_checkpoint
 from sandmill.learning.curves import CurveRow
 from sandmill.learning.extras import require_learning
@@ -17,6 +17,7 @@ from sandmill.learning.grpo_rollouts import RecordedReward, make_rollout_func
 from sandmill.learning.policy import MicroPolicy
 from sandmill.learning.policy_settings import GrpoSettings
 from sandmill.learning.schedule import schedule
+from sandmill.learning.script_runner import CountingRunner
 from sandmill.learning.seeds import derive_seed
 from sandmill.rewards import Reward, get_reward
 
@@ -29,7 +30,7 @@ START, BEST, CHECKPOINTS = "start", "best", "checkpoints"
 def train(
     policy: MicroPolicy,
     tasks: Sequence["LearningTask"],
-    executor: Runner,
+    executor: CountingRunner,
     settings: GrpoSettings,
     *,
     seed: int,

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sandmill.learning.batch_figures import Runner
 from sandmill.learning.checkpoints import TrainingProgress, mark_complete
 from sandmill.learning.collapse import find_collapse
 from sandmill.learning.curves import CurveRow
 from sandmill.learning.grpo_rollouts import RecordedReward
 from sandmill.learning.policy_settings import GrpoSettings
+from sandmill.learning.script_runner import CountingRunner
 
 STAGE = "grpo"
 
@@ -21,7 +21,7 @@ class GrpoProgress:
     """Collects the curve of a training, and decides which policy is the best."""
 
     settings: GrpoSettings
-    executor: Runner
+    executor: CountingRunner
     reward: RecordedReward
     validate: Callable[[], tuple[float, float] | None]
     """Returns the greedy and the sampled gap on validation tasks; None without such tasks."""

@@ -6,9 +6,10 @@ from random import Random
 from typing import Any
 
 from sandmill.adapters.trl import code_reward, text_of
-from sandmill.learning.batch_figures import BatchFigures, Runner, figures_of
+from sandmill.learning.batch_figures import BatchFigures, figures_of
 from sandmill.learning.policy import MicroPolicy
 from sandmill.learning.policy_settings import GrpoSettings
+from sandmill.learning.script_runner import CountingRunner
 from sandmill.learning.seeds import derive_seed
 from sandmill.models.rollout import Rollout
 from sandmill.rewards import Reward
@@ -42,7 +43,7 @@ def make_rollout_func(policy: MicroPolicy, settings: GrpoSettings, seed: int) ->
 class RecordedReward:
     """The reward function of `sandmill.adapters.trl`, which keeps the figures of the latest batch."""
 
-    def __init__(self, executor: Runner, reward: Reward, group: int) -> None:
+    def __init__(self, executor: CountingRunner, reward: Reward, group: int) -> None:
         """Score groups of `group` completions with one reward."""
         self._executor, self._group = executor, group
         self._score = code_reward(self, reward=reward)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from sandmill.adapters.trl import train_rows
 from sandmill.errors import InputError, Problem
-from sandmill.learning.batch_figures import Runner
 from sandmill.learning.checkpoints import latest_checkpoint
 from sandmill.learning.curves import CurveRow
 from sandmill.learning.extras import require_learning
@@ -18,6 +17,7 @@ from sandmill.learning.grpo_callback import GrpoProgress, make_callback
 from sandmill.learning.grpo_rollouts import RecordedReward
 from sandmill.learning.policy_settings import GrpoSettings
 from sandmill.learning.schedule import schedule
+from sandmill.learning.script_runner import CountingRunner
 from sandmill.learning.seeds import derive_seed
 from sandmill.models.calibration import RUNG_FILES, Rung
 from sandmill.rewards import get_reward
@@ -57,7 +57,7 @@ def train_grpo(
     start: Path,
     release: "Release",
     tasks: Sequence["LearningTask"],
-    executor: Runner,
+    executor: CountingRunner,
     settings: GrpoSettings,
     *,
     seed: int,

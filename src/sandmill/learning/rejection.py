@@ -7,12 +7,13 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from sandmill.errors import InputError, Problem
-from sandmill.learning.batch_figures import Runner, figures_of, validate
+from sandmill.learning.batch_figures import figures_of, validate
 from sandmill.learning.checkpoints import TrainingProgress
 from sandmill.learning.curves import CurveRow
 from sandmill.learning.policy import MicroPolicy
 from sandmill.learning.policy_settings import RejectionSettings
 from sandmill.learning.schedule import schedule
+from sandmill.learning.script_runner import CountingRunner
 from sandmill.learning.seeds import derive_seed
 from sandmill.learning.sft import Example, Fitting, Listener, teacher_examples
 from sandmill.rewards import Reward, get_reward
@@ -26,7 +27,7 @@ STAGE = "rejection"
 def train(
     policy: MicroPolicy,
     tasks: Sequence["LearningTask"],
-    executor: Runner,
+    executor: CountingRunner,
     settings: RejectionSettings,
     *,
     seed: int,
@@ -106,7 +107,7 @@ def keep_best(
 def _collect(
     policy: MicroPolicy,
     tasks: Sequence["LearningTask"],
-    executor: Runner,
+    executor: CountingRunner,
     settings: RejectionSettings,
     seed: int,
     reward: Reward,

@@ -23,7 +23,7 @@ from sandmill.layouts.folder import write_files
 from sandmill.metrics import get_metric
 from sandmill.metrics.base import SCORE_DECIMALS
 from sandmill.metrics.gap import gap_closed
-from sandmill.models.base import Part
+from sandmill.models.base import OnProgress, Part
 from sandmill.models.calibration import Calibration
 from sandmill.models.spec import Sizes, TaskSpec
 from sandmill.models.task_file import TaskFile
@@ -35,7 +35,7 @@ from sandmill.synth.render import task_id
 
 Ends = tuple[float, float]
 """Scores of the trivial solver and of the oracle on one part."""
-Progress = Callable[[int, int], None]
+
 _FEWEST_ROWS = 100
 _FOLDER = "replicates"
 
@@ -64,7 +64,7 @@ def make_replicates(
     secret_file: Path | None = None,
     *,
     workers: int = 1,
-    on_progress: Progress | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Iterator[tuple[EpisodeTask, str, str]]:
     """Yield replicates of each design with the key of the design and the digest of the files.
 

@@ -5,23 +5,16 @@ Each way runs several scripts of a task, chooses by the feedback that an agent w
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from sandmill.learning.episode_executor import feedback_of
 from sandmill.learning.results import Scored, to_scored
+from sandmill.learning.script_runner import ScriptRunner
 from sandmill.models.episode import FeedbackStatus
 from sandmill.models.rollout import Rollout
 
 if TYPE_CHECKING:
     from sandmill.learning.task_sets import LearningTask
-
-
-class Runner(Protocol):
-    """Runs answers and asks for feedback on them. `EpisodeExecutor` has it."""
-
-    def rollouts(self, pairs: Sequence[tuple[str, str]]) -> list[Rollout]:
-        """Run answers, each on its task."""
-        ...
 
 
 Write = Callable[["Sequence[LearningTask]", int], list[list[str]]]
@@ -40,7 +33,7 @@ class ArmLabels:
 
 
 def best_on_feedback(
-    write: Write, tasks: "Sequence[LearningTask]", runner: Runner, names: ArmLabels, *, scripts: int
+    write: Write, tasks: "Sequence[LearningTask]", runner: ScriptRunner, names: ArmLabels, *, scripts: int
 ) -> list[Scored]:
     """Sample several scripts of each task, and grade the one with the best feedback. One script is a single answer.
 
@@ -58,7 +51,7 @@ def best_on_feedback(
 
 
 def draft_then_improve(
-    write: Write, rewrite: Rewrite, tasks: "Sequence[LearningTask]", runner: Runner, names: ArmLabels
+    write: Write, rewrite: Rewrite, tasks: "Sequence[LearningTask]", runner: ScriptRunner, names: ArmLabels
 ) -> list[Scored]:
     """Write a script, write another with the first one in view, and grade the one with the better feedback."""
     drafts = [group[0] for group in write(tasks, 1)]

@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +19,7 @@ from sandmill.learning.line_cache import LineCache
 from sandmill.learning.table_facts import FILES, TASK, TEST, TRAIN, Faults, read_table_task, write_description
 from sandmill.learning.table_measures import MEASURE_VERSION, measure_table
 from sandmill.metrics.submission import read_answers
+from sandmill.models.base import OnProgress
 from sandmill.models.calibration import Calibration
 from sandmill.models.package import TaskFacts
 from sandmill.models.table_task import TableTask
@@ -30,8 +31,6 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _DRAW = re.compile(r"\.d[0-9]+$")
 _CACHE_FILE = "measures.jsonl"
 _LOG = logging.getLogger(__name__)
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ class TableSource:
 
 
 def open_folder(
-    folder: Path, cache: Path, workers: int = 1, on_progress: Progress | None = None, *, leave_out: bool = False
+    folder: Path, cache: Path, workers: int = 1, on_progress: OnProgress | None = None, *, leave_out: bool = False
 ) -> Iterator[OpenedTask]:
     """Yield the tasks of a folder in the order of their names; see `task_sets.from_folder`.
 
@@ -143,7 +142,7 @@ def _digest(folder: Path, paths: Sequence[Path]) -> str:
 
 
 def _measure_all(
-    folder: Path, names: Sequence[str], cache: Path, workers: int, on_progress: Progress | None
+    folder: Path, names: Sequence[str], cache: Path, workers: int, on_progress: OnProgress | None
 ) -> Mapping[str, "OpenedTask | Faults"]:
     """Read all tables, then measure those that the cache lacks."""
     kept, found = LineCache(cache / _CACHE_FILE), dict[str, OpenedTask | Faults]()

@@ -11,6 +11,7 @@ from sandmill.episodes.task import EpisodeTask
 from sandmill.errors import InputError, Problem, count, name_some, shorten
 from sandmill.learning.facts import FACTS_VERSION, facts_of
 from sandmill.learning.line_cache import LineCache
+from sandmill.models.base import OnProgress
 from sandmill.models.package import TaskFacts
 from sandmill.models.task_file import TaskFile
 
@@ -161,7 +162,7 @@ def from_release(
     cache: Path | None = None,
     secret_file: Path | None = None,
     workers: int = 1,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> TaskSet:
     """Return the tasks of a release, and fresh replicates of their designs.
 
@@ -219,7 +220,7 @@ def from_folder(
     *,
     cache: Path | None = None,
     workers: int = 1,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: OnProgress | None = None,
     leave_out_unfit: bool = False,
 ) -> TaskSet:
     """Return the tasks of a folder, one folder a task: pulled ones, or tables of other people in the small layout.

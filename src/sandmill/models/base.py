@@ -24,6 +24,9 @@ def reads_former_name(former: str, name: str) -> Callable[[Any], Any]:
     return rename
 
 
+OnProgress = Callable[[int, int], None]
+"""Is called with the number of pieces of work that are done and of all."""
+
 MedalRule = Literal["ranks", "milestones"]
 """How thresholds follow. `ranks`: rows of the leaderboard by mle-bench's rule. `milestones`: distances on the gap scale
 between usual models, blind ensembles, the best blind run and readers."""

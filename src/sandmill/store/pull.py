@@ -17,6 +17,7 @@ from pathlib import Path
 
 from sandmill.errors import IntegrityError, Problem, RequestError, SandmillError
 from sandmill.fingerprint import digest
+from sandmill.models.base import OnProgress
 from sandmill.models.names import task_id_fault
 from sandmill.store.faults import storage_faults
 from sandmill.store.files import Store
@@ -80,7 +81,7 @@ def pull_tasks(
     task_ids: Sequence[str],
     sides: Sequence[str],
     to: Path,
-    progress: Callable[[int, int], None] | None,
+    progress: OnProgress | None,
 ) -> list[Path]:
     """Write each task's sides under `to`.
 

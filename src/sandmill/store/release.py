@@ -1,7 +1,7 @@
 """Read a published release: facts, single tasks, or all tasks as folders."""
 
 import io
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from sandmill.errors import IntegrityError, Problem, ReleaseNotFound, StoreError, count, name_some
+from sandmill.models.base import OnProgress
 from sandmill.models.package import TaskPackage
 from sandmill.models.release import Manifest, PartFile, TaskRecord
 from sandmill.models.reports import Rejection, SlotReport
@@ -133,7 +134,7 @@ class Release:
         to: str | Path,
         task_ids: Iterable[str] | None = None,
         public_only: bool = False,
-        progress: Callable[[int, int], None] | None = None,
+        progress: OnProgress | None = None,
         *,
         split: str | Collection[str] = (),
         band: str | Collection[str] = (),

@@ -1,11 +1,12 @@
 """Verify a release against its manifest: every byte is read and every hash computed again."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from hashlib import sha256
 from itertools import groupby
 
 from sandmill.errors import SandmillError, StoreError, count
 from sandmill.fingerprint import digest, digest_of_hashes
+from sandmill.models.base import OnProgress
 from sandmill.models.names import path_faults
 from sandmill.models.release import PartFile
 from sandmill.store.agreement import (
@@ -29,9 +30,7 @@ Hashes = dict[str, list[tuple[str, str, str]]]
 _BLOCK = 8 << 20
 
 
-def verify_hashes(
-    release: Release, *, public_only: bool = False, progress: Callable[[int, int], None] | None = None
-) -> list[str]:
+def verify_hashes(release: Release, *, public_only: bool = False, progress: OnProgress | None = None) -> list[str]:
     """Check every part and every file, and that tables, files and records agree.
 
     Names and sizes are checked too, since a release is untrusted. One row group is in memory at a time.

@@ -3,20 +3,19 @@
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path, PurePosixPath
 
 from sandmill.adapters.exports.base import FORMATS, Export, ExportSettings, ExportTask
 from sandmill.errors import IntegrityError, Problem, RequestError
+from sandmill.models.base import OnProgress
 from sandmill.store.faults import storage_faults
 from sandmill.store.local import leftovers
 from sandmill.store.pull import check_destination
 from sandmill.store.release import Release
 from sandmill.store.selection import require_some
 from sandmill.store.sequence import reading_in_sequence
-
-Progress = Callable[[int, int], None]
 
 _PREFIX = ".export-"
 _NOTHING = "Nothing was written."
@@ -35,7 +34,7 @@ def export(
     metric: str | Collection[str] = (),
     structure: str | Collection[str] = (),
     is_insecure: bool = False,
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
 ) -> tuple[str, ...]:
     """Write tasks of a release in the format of a trainer or a benchmark. Equal arguments give equal bytes.
 
@@ -105,7 +104,7 @@ def _load_format(name: str) -> Export:
     return found
 
 
-def _read_tasks(release: Release, task_ids: Sequence[str], progress: Progress | None) -> Iterator[ExportTask]:
+def _read_tasks(release: Release, task_ids: Sequence[str], progress: OnProgress | None) -> Iterator[ExportTask]:
     with reading_in_sequence(release, ("public", "private"), task_ids) as read_files:
         for done, task_id in enumerate(task_ids):
             if progress is not None:

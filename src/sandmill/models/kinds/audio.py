@@ -3,11 +3,11 @@
 from types import MappingProxyType
 from typing import Any
 
-from sandmill.models.kinds.kind import Curve, Kind
+from sandmill.models.kinds.kind import DifficultyCurve, Kind
 from sandmill.models.structure import MetricName, Modality, TargetKind
 
 
-def _kind(name: str, part: str, asked: tuple[TargetKind, MetricName], curve: Curve, **more: Any) -> Kind:
+def _kind(name: str, part: str, asked: tuple[TargetKind, MetricName], curve: DifficultyCurve, **more: Any) -> Kind:
     """Make a kind of recordings. Part is the name of its layout and of its design."""
     layout, design = part.split()
     shared: dict[str, Any] = {

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from sandmill.models.kinds.kind import Curve, Kind
+from sandmill.models.kinds.kind import DifficultyCurve, Kind
 from sandmill.models.structure import MetricName, Modality, TargetKind
 
 
-def _kind(name: str, target: TargetKind, metric: MetricName, curve: Curve, **more: Any) -> Kind:
+def _kind(name: str, target: TargetKind, metric: MetricName, curve: DifficultyCurve, **more: Any) -> Kind:
     """Make a kind of pictures with the parts that all of them share."""
     shared: Mapping[str, Any] = {
         "layout": f"sandmill.layouts.images:{name.upper()}",

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from sandmill.models.base import Frozen, MedalRule
 from sandmill.models.structure import MetricName, Modality, TargetKind
 
-Curve = tuple[float, ...]
+DifficultyCurve = tuple[float, ...]
 """Typical difficulty of designs at hardness 0, 0.25, 0.5, 0.75 and 1."""
 
 
@@ -16,7 +16,7 @@ class Kind(Frozen):
 
     name: str
     modality: Modality
-    tasks: Mapping[tuple[TargetKind, MetricName], Curve] | None = None
+    tasks: Mapping[tuple[TargetKind, MetricName], DifficultyCurve] | None = None
     """What can be asked, each with its difficulty. None: everything that can be asked of a table."""
     layout: str = "sandmill.layouts.tables:TABLES"
     """A `sandmill.layouts.base.Layout`: how training and test items become public files, and back."""

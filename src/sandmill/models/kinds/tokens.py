@@ -2,13 +2,13 @@
 
 from types import MappingProxyType
 
-from sandmill.models.kinds.kind import Curve, Kind
+from sandmill.models.kinds.kind import DifficultyCurve, Kind
 from sandmill.models.structure import MetricName, Modality, TargetKind
 
 _ASKED = (TargetKind.SEQUENCE, MetricName.ACCURACY_TEXT)
 
 
-def _tokens(language: str, curve: Curve) -> Kind:
+def _tokens(language: str, curve: DifficultyCurve) -> Kind:
     return Kind(
         name=f"tokens_{language}",
         modality=Modality.TEXT,
