@@ -20,6 +20,7 @@ from scipy.sparse import csr_array
 
 from benchmarks.dependence import Dependence, dependence_table, measure_dependence
 from benchmarks.names import names_table
+from benchmarks.probes import measure_difficulty
 from sandmill.design import design_task
 from sandmill.mechanism import draw_rows
 from sandmill.models.base import Band
@@ -31,7 +32,6 @@ from sandmill.models.seed import SeedTask
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import PathologyKind, SplitKind
 from sandmill.pipeline.band_search import first_hardness
-from sandmill.pipeline.measuring import measure_difficulty
 from sandmill.pipeline.plan import even_places
 from sandmill.pipeline.workers import WorkerPool
 from sandmill.rng import Streams

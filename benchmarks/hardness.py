@@ -10,13 +10,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 from statistics import median
 
+from benchmarks.probes import measure_difficulty
 from sandmill.design import design_task
 from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.base import Band
 from sandmill.models.plan import Slot
 from sandmill.models.seed import SeedTask
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.pipeline.measuring import measure_difficulty
 from sandmill.pipeline.workers import WorkerPool
 from sandmill.rng import Streams
 from sandmill.seeds import ingest

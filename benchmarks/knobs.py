@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from benchmarks.probes import measure_difficulty
 from sandmill.design import design_task
 from sandmill.models.base import Band
 from sandmill.models.plan import Slot
 from sandmill.models.seed import SeedTask
 from sandmill.models.spec import Knobs
-from sandmill.pipeline.measuring import measure_difficulty
 from sandmill.pipeline.workers import WorkerPool
 from sandmill.rng import Streams
 from sandmill.seeds import ingest

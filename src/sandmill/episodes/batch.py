@@ -22,7 +22,6 @@ from sandmill.store.rollouts import Key, RolloutFolder
 if TYPE_CHECKING:
     from sandmill.episodes.release import Release
     from sandmill.episodes.sandboxes import AsyncCodeRunner
-    from sandmill.episodes.task import EpisodeTask
 
 _FIRST_FAILURES = 3
 """Episodes without any answer from the model, from its first request on, after which the batch gives up."""
@@ -117,7 +116,7 @@ class RolloutBatch:
         self._masked = 0
         self.end = BatchEnd(kept=self._total - len(self._todo))
         # Consecutive episodes share the files of a task.
-        self._task = lru_cache(maxsize=concurrency + 1)(self._open_task)
+        self._task = lru_cache(maxsize=concurrency + 1)(release.task)
         self._choice = lru_cache(maxsize=concurrency + 1)(self._choose)
 
     async def run(self, progress: Callable[[BatchProgress], None] = lambda _: None) -> BatchEnd:
@@ -173,9 +172,6 @@ class RolloutBatch:
                 seed=_request_seed(settings.seed, task_id, sample),
             )
             return await agent.play(env, add_parents(task_id, prompt, choice), choice.operator)
-
-    def _open_task(self, task_id: str) -> "EpisodeTask":
-        return self._release.task(task_id)
 
     def _choose(self, task_id: str) -> OperatorChoice:
         if not self._settings.operators:

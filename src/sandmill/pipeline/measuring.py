@@ -126,7 +126,7 @@ def _run_on_pilot(contest: Contest, pilot: Pilot, wanted: Band | None) -> list[P
     probe = probe_entries(kind)
     runs = contest.run(probe)
     if wanted:
-        probed = _difficulty_of(pilot, runs).value
+        probed = probe_difficulty(pilot, runs).value
         low, high = accepted_range(wanted)
         if not low <= probed < high:
             raise OffBand(probed, wanted)
@@ -139,13 +139,6 @@ def _run_on_pilot(contest: Contest, pilot: Pilot, wanted: Band | None) -> list[P
     adversaries = contest.run_adversaries()
     refuse_without_room(pilot, contest, [*runs, *adversaries])
     return [*runs, *contest.run_readers(), *adversaries]
-
-
-def measure_difficulty(pilot: Pilot) -> Difficulty:
-    """Measure difficulty alone, on the pilot."""
-    with TemporaryDirectory(prefix="sandmill-panel-") as name:
-        contest = Contest(Path(name), pilot.files, pilot.facts, Stated(()))
-        return _difficulty_of(pilot, contest.run(probe_entries(pilot.facts.kind)))
 
 
 def probe_entries(kind: str) -> tuple[str, ...]:
@@ -209,7 +202,7 @@ def _size(
     return size_test(ladder, rows, gap, pilot.spec.kind.least_final, most)
 
 
-def _difficulty_of(pilot: Pilot, runs: list[PanelRun]) -> Difficulty:
+def probe_difficulty(pilot: Pilot, runs: list[PanelRun]) -> Difficulty:
     """Measure difficulty from a probe. Its interval is not published, so two bootstraps are enough."""
     ran = {run.name: run.prediction for run in runs if run.has_run}
     competent = [prediction for name, prediction in ran.items() if name != TRIVIAL]

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from benchmarks.probes import measure_difficulty
 from sandmill.calibrate.measure import band_of, with_scripts
 from sandmill.calibrate.milestones import ORDINARY
 from sandmill.calibrate.panel import PANEL, TRIVIAL, Panel
@@ -20,7 +21,7 @@ from sandmill.models.spec import Sizes
 from sandmill.pipeline import measuring, training_draws
 from sandmill.pipeline.band_search import ACCEPTED, OffBand
 from sandmill.pipeline.contest import Contest
-from sandmill.pipeline.measuring import Calibrated, calibrate_design, measure_difficulty, sized
+from sandmill.pipeline.measuring import Calibrated, calibrate_design, sized
 from sandmill.pipeline.training_draws import DRAWS
 from sandmill.synth import render
 from tests.designs import SECRET
@@ -83,7 +84,7 @@ def test_a_design_off_its_band_is_known_from_the_probe_of_its_pilot(asked):
 
 def test_a_design_so_easy_that_medals_would_be_ties_is_known_from_its_probe_too(asked, monkeypatch):
     probed = measure_difficulty(pilot_of()).model_copy(update={"value": ACCEPTED[0] - 0.01, "band": Band.EASY})
-    monkeypatch.setattr(measuring, "_difficulty_of", lambda pilot, runs: probed)
+    monkeypatch.setattr(measuring, "probe_difficulty", lambda pilot, runs: probed)
     with pytest.raises(OffBand, match=f"difficulty {probed.value:.2f}; a search for easy accepts 0.15 to 0.25"):
         calibrate_design(*job(Band.EASY))
     assert asked[1:] == [(PILOT_ROWS, PROBED)]
@@ -111,7 +112,7 @@ def test_the_whole_panel_runs_over_the_pilot_and_then_over_the_package(asked):
 
 def test_a_design_in_the_band_of_its_probe_may_be_off_it_on_published_rows(asked, monkeypatch):
     probed = measure_difficulty(pilot_of()).model_copy(update={"value": 0.2, "band": Band.EASY})
-    monkeypatch.setattr(measuring, "_difficulty_of", lambda pilot, runs: probed)
+    monkeypatch.setattr(measuring, "probe_difficulty", lambda pilot, runs: probed)
     with pytest.raises(OffBand) as missed:
         calibrate_design(*job(Band.EASY))
     assert band_of(missed.value.measured) is BAND

@@ -15,8 +15,8 @@ NEWEST = 0.2
 """Share of training rows, the newest, that settle the half-life."""
 
 
-def recency_scores(table: Table) -> Any:
-    """Fit with the half-life that foretells the newest training rows best.
+def recency_search(table: Table) -> Any:
+    """Tuned linear model that trusts new rows more: with the half-life that foretells the newest training rows best.
 
     Raises:
         NothingFound: without an order in time.

@@ -30,7 +30,7 @@ from sandmill.calibrate.solvers.features import (
 from sandmill.calibrate.solvers.forests import column_forest, forest_fit
 from sandmill.calibrate.solvers.greedy import FEW_RESPONSES, grow, scores_with
 from sandmill.calibrate.solvers.linear import best_penalty, responses, tuned_scores
-from sandmill.calibrate.solvers.recency import recency_scores
+from sandmill.calibrate.solvers.recency import recency_search as recency_search  # the panel looks here for it
 from sandmill.calibrate.solvers.repair import filled_from_others, squeezed
 from sandmill.calibrate.solvers.strong import (
     smooth,
@@ -207,11 +207,6 @@ def cutoff_search(table: Table) -> Any:
     if not is_cut(table):
         raise NothingFound
     return table.cached("stack", stack)
-
-
-def recency_search(table: Table) -> Any:
-    """Tuned linear model that trusts new rows more where all test rows are newer than training."""
-    return recency_scores(table)
 
 
 def bank_sparse(table: Table) -> Any:
