@@ -66,6 +66,8 @@ class Piece:
     number: int
     place: float
     """Of its domain among all."""
+    draw: int
+    """Number that the random streams of all designs depend on."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ def sketch(piece: Piece) -> Sketch:
     """Design a slot at the hardness where its band's search starts, and describe it without drawing rows."""
     band = BANDS[piece.number % len(BANDS)]
     slot = Slot(number=piece.number, seed=piece.seed, band=band, place=piece.place)
-    streams = Streams(SECRET, "diversity").child(f"slot {piece.number}")
+    streams = Streams(SECRET, f"diversity {piece.draw}").child(f"slot {piece.number}")
     spec = design_task(slot, streams, first_hardness(piece.seed.structure, band))
     motifs = tuple(sorted(term.motif.motif for term in spec.mechanism.terms))
     grams = _grams(describe(spec, task_facts(spec), b""))
@@ -263,11 +265,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--designs", type=int, default=1000)
     parser.add_argument("--measured", type=int, default=120, help="designs whose difficulty is measured; 0: none")
+    parser.add_argument("--draw", type=int, default=1, help="another number gives other designs (default 1)")
     parser.add_argument("--workers", type=int, default=2)
     given = parser.parse_args(arguments)
     seeds = ingest(()).supported
     places = even_places(given.designs)
-    pieces = [diversity.Piece(seeds[number % len(seeds)], number, place) for number, place in enumerate(places)]
+    pieces = [
+        diversity.Piece(seeds[number % len(seeds)], number, place, given.draw) for number, place in enumerate(places)
+    ]
     with WorkerPool(given.workers) as pool:
         sketches = list(_run(pool, "design", diversity.sketch, pieces, DESIGN_TIMEOUT_S).values())
         print(f"{len(sketches)} designs from {len(seeds)} supported seeds; {given.designs - len(sketches)} failed.\n")

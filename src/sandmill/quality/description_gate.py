@@ -38,7 +38,7 @@ def check_description(tables: PackageTables) -> Iterator[str]:
     if lacking := [section for section in NEEDED if section not in sections]:
         yield f"{DESCRIPTION}: no heading {name_some((f'## {HEADINGS[section][0]}' for section in lacking), shown=5)}"
     yield from _check_names(tables, text, sections)
-    if not _says_split(_FENCE.sub("", text), tables.spec.split, tables.layout):
+    if not says_split(_FENCE.sub("", text), tables.spec.split, tables.layout):
         yield f"{DESCRIPTION}: does not say that train and test are apart by {_BY[tables.spec.split]}"
     title = get_metric(tables.facts.metric).title.partition(" (")[0]
     if title.lower() not in sections.get("evaluation", "").lower():
@@ -69,7 +69,7 @@ def _check_names(tables: PackageTables, text: str, sections: Mapping[str, str]) 
             yield f"{DESCRIPTION}: {what} {name_some(unnamed)}"
 
 
-def _says_split(prose: str, split: SplitKind, layout: Layout) -> bool:
+def says_split(prose: str, split: SplitKind, layout: Layout) -> bool:
     """Whether one sentence says how train and test were split. A random split needs none."""
     if split not in _APART:
         return True

@@ -18,7 +18,7 @@ from sandmill.synth.describe_columns import columns_section, fault_notes
 from sandmill.synth.tell import further_files, house_sections
 from sandmill.synth.wording import Wording
 
-_EXAMPLE_ROWS = 3
+_EXAMPLE_ROWS, _TARGETS_NAMED = 3, 3
 
 
 def describe(spec: TaskSpec, facts: TaskFacts, sample_csv: bytes) -> str:
@@ -47,7 +47,7 @@ def describe(spec: TaskSpec, facts: TaskFacts, sample_csv: bytes) -> str:
 
 
 def _overview(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> str:
-    item = {"item": layout.item, "items": f"{layout.item}s"}
+    item = words.names_of(layout.item)
     row = words.say("row", **item, row=spec.story.row)
     aim = words.say("aim", **item, test=_path(layout.test), aim=form_of(facts).aim(facts))
     story, task = spec.story.overview, f"{row} {aim}"
@@ -63,8 +63,9 @@ def _files(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> 
     rows = [(_path(name), told.get(name, content)) for name, content in layout.contents(facts, spec.file_sizes)]
     if spec.channel and spec.channel.shown:
         rows = [(path, content.replace(SHOWN_CELL, f"<{spec.channel.shown[0]}>")) for path, content in rows]
-    rows += [(_path(name), content) for name, content in further_files(spec, layout.item)]
-    rows.append((_path(layout.sample), words.say("file_sample", item=layout.item)))
+    rows += [(_path(name), content) for name, content in further_files(spec, words, layout.item)]
+    rows.append((_path(layout.sample), words.say("file_sample", **_target_words(facts), **words.names_of(layout.item))))
+    rows = words.shuffled("files", rows)
     shown = {
         "two_columns": lambda: table_of(("file", "content"), rows),
         "list": lambda: "\n".join(f"- {path}: {content}" for path, content in rows),
@@ -77,22 +78,26 @@ def _files(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> 
 
 def _told_contents(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> dict[str, str]:
     """Say in the style of the description what the layout calls training and test items."""
-    several = len(facts.target_columns) > 1
     named = {
-        "items": f"{layout.item}s",
+        **words.names_of(layout.item),
+        **_target_words(facts),
         "train_items": spec.sizes.train,
         "test_items": spec.test_items,
-        "targets": f"{'targets' if several else 'target'} {listed(facts.target_columns)}",
-        "word": "targets" if several else "target",
     }
     said = {layout.train: words.say("file_train", **named), layout.test: words.say("file_test", **named)}
     names = layout.naming(facts)
     return {path: f"{text}, {names[path]}" if path in names else text for path, text in said.items()}
 
 
+def _target_words(facts: TaskFacts) -> dict[str, str]:
+    """Return the fields `targets`, with their names, and `word`."""
+    word = "target" if len(facts.target_columns) == 1 else "targets"
+    return {"targets": f"{word} {listed(facts.target_columns)}", "word": word}
+
+
 def _split(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> list[str]:
     """Describe the split, unless it is random."""
-    paths = {"train": _path(layout.train), "test": _path(layout.test)}
+    paths = {"train": _path(layout.train), "test": _path(layout.test), **words.names_of(layout.item)}
     match spec.split:
         case SplitKind.GROUPED:
             return [words.say("grouped", **paths, unit=spec.mechanism.unit_column())]
@@ -121,7 +126,7 @@ def _evaluation(facts: TaskFacts, words: Wording) -> str:
             f" Here k is {facts.list_length}. Each row has one true class: it scores 1 divided by the place at which "
             "the list names it, or 0."
         )
-    target = facts.target_column if len(facts.target_columns) == 1 else " and ".join(facts.target_columns[:2])
+    target = listed(facts.target_columns) if len(facts.target_columns) <= _TARGETS_NAMED else "all targets"
     said = words.say("scored", title=metric.title, definition=metric.definition, direction=direction, target=target)
     return said + classes
 
@@ -136,7 +141,7 @@ def _submission(spec: TaskSpec, facts: TaskFacts, sample_csv: bytes, words: Word
         "write" if rows == spec.test_items else "write_many",
         submission=SUBMISSION,
         count=sample_csv.count(b"\n") - 1 if rows is None else rows,
-        items=f"{layout.item}s",
+        **words.names_of(layout.item),
         id=facts.id_column,
         sample=_path(layout.sample),
         test=_path(layout.test),

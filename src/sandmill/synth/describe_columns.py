@@ -1,6 +1,6 @@
 """The section of a description that says what the columns mean, and what a host knows of their faults."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sandmill.layouts.base import Layout
 from sandmill.metrics.forms import form_of
@@ -22,13 +22,15 @@ Entry = tuple[str, str, str]
 
 def columns_section(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> str:
     """List all columns of the files, in the style of the description."""
+    item = words.names_of(layout.item)
     entries = [(f"`{facts.id_column}`", "text", _identifier(spec, layout, words))]
-    entries += [(f"`{column.name}`", _type(column), _meaning(column, spec, words)) for column in _shown(spec)]
+    entries += [(f"`{column.name}`", _type(column), _meaning(column, spec, words, item)) for column in _shown(spec)]
     meanings = spec.story.column_meanings
-    absent = words.say("only_train", train=f"`{public_path(layout.train)}`", test=f"`{public_path(layout.test)}`")
+    paths = {"train": f"`{public_path(layout.train)}`", "test": f"`{public_path(layout.test)}`"}
+    absent = words.say("only_train", **paths, **item)
     if channel := spec.channel:
         later = (spec.mechanism.column_by_name[name] for name in channel.only_in_training)
-        entries += [(f"`{one.name}`", _type(one), f"{_meaning(one, spec, words)}. {absent}") for one in later]
+        entries += [(f"`{one.name}`", _type(one), f"{_meaning(one, spec, words, item)}. {absent}") for one in later]
         if facts.id_column != channel.column:
             entries.append((f"`{channel.column}`", layout.cell, channel.meaning))
     else:
@@ -42,7 +44,7 @@ def columns_section(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wor
     if cues := cues_text(spec, layout, words):
         text += f"\n\n{cues}"
     if child := spec.mechanism.child:
-        events = _lay_out(child_rows(child, facts.id_column, layout.item), words)
+        events = _lay_out(child_rows(child, facts.id_column, layout.item, words), words)
         text += f"\n\nColumns of `{public_path(child.path)}`:\n\n{events}"
     return text
 
@@ -60,7 +62,7 @@ def fault_notes(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording
     if mixups := [fault.column for fault in faults if isinstance(fault, UnitMixup)]:
         notes.append(words.say("mixups", columns=listed(mixups)))
     if any(isinstance(fault, Duplicates) for fault in faults):
-        notes.append(words.say("copies", train=train))
+        notes.append(words.say("copies", train=train, **words.names_of(layout.item)))
     if any(isinstance(fault, LabelNoise) for fault in faults):
         notes.append(words.say("wrong_labels", train=train, targets=targets))
     return notes
@@ -69,7 +71,7 @@ def fault_notes(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording
 def _identifier(spec: TaskSpec, layout: Layout, words: Wording) -> str:
     if spec.channel and spec.kind.ids == "item":
         return f"{spec.channel.meaning}. No two are alike: it identifies its {layout.item}"
-    said = words.say("identifier", item=layout.item, items=f"{layout.item}s")
+    said = words.say("identifier", **words.names_of(layout.item))
     return f"{said}, written as a time stamp" if spec.kind.ids == "timestamp" else said
 
 
@@ -136,7 +138,7 @@ def _target_type(facts: TaskFacts) -> str:
             return "number"
 
 
-def _meaning(column: Column, spec: TaskSpec, words: Wording) -> str:
+def _meaning(column: Column, spec: TaskSpec, words: Wording, item: Mapping[str, str]) -> str:
     """Describe a column: its meaning, its levels or format, and the visible faults of its cells."""
     text = spec.story.column_meanings[column.name]
     match column.distribution:
@@ -146,7 +148,7 @@ def _meaning(column: Column, spec: TaskSpec, words: Wording) -> str:
         case Date():
             text = words.say("date_format", meaning=text)
         case Unit():
-            text = words.say("shared_unit", meaning=text)
+            text = words.say("shared_unit", meaning=text, **item)
     if any(gap.column == column.name and gap.sentinel is None for gap in spec.mechanism.missing()):
         text = _followed(text, words.say("gaps"))
     if mixed := [fault.suffix for fault in spec.mechanism.mixed_types() if fault.column == column.name]:

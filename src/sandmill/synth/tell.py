@@ -9,6 +9,7 @@ from sandmill.layouts.base import DESCRIPTION
 from sandmill.models.hints import DATA_DICTIONARY, Hint
 from sandmill.models.spec import TaskSpec
 from sandmill.rng import Streams
+from sandmill.synth.wording import Wording
 
 _HOUSE = (
     "How the house works",
@@ -23,12 +24,6 @@ _HOUSE = (
 )
 """Headings of the paragraphs that state hints among other things."""
 _DICTIONARY = ("Data dictionary", "Codes and units", "Reference for the columns", "Key to the tables", "Legend")
-_DICTIONARY_ENTRIES = (
-    "codes, units and other conventions of the columns",
-    "what codes and entries of the columns stand for",
-    "tables for reading some of the columns",
-    "conventions for some of the columns",
-)
 _MOST_IN_PARAGRAPH = 3
 _TWO_SECTIONS = 8
 """Statements from which they are spread over two sections."""
@@ -69,14 +64,13 @@ def dictionary_file(spec: TaskSpec) -> dict[str, bytes]:
     return {} if text is None else {DATA_DICTIONARY: text.encode()}
 
 
-def further_files(spec: TaskSpec, item: str) -> list[tuple[str, str]]:
+def further_files(spec: TaskSpec, words: Wording, item: str) -> list[tuple[str, str]]:
     """Return name and content of the files that only some tasks have."""
     found = []
-    if spec.mechanism.child:
-        found.append((spec.mechanism.child.path, f"each row is {spec.mechanism.child.row}; a {item} has several"))
+    if child := spec.mechanism.child:
+        found.append((child.path, words.say("file_child", row=child.row, **words.names_of(item))))
     if any(hint.file == DATA_DICTIONARY for hint in spec.hints):
-        rng = _generator(spec, "dictionary entry")
-        found.append((DATA_DICTIONARY, _DICTIONARY_ENTRIES[int(rng.integers(len(_DICTIONARY_ENTRIES)))]))
+        found.append((DATA_DICTIONARY, words.say("file_dictionary")))
     return found
 
 

@@ -2,14 +2,15 @@
 
 from sandmill.models.children import ChildTable
 from sandmill.models.spec import TaskSpec
+from sandmill.synth.wording import Wording
 
 Row = tuple[str, str, str]
 
 
-def child_rows(child: ChildTable, id_column: str, item: str) -> list[Row]:
+def child_rows(child: ChildTable, id_column: str, item: str, words: Wording) -> list[Row]:
     """Return name, type and meaning of each column of the file."""
     return [
-        (f"`{id_column}`", "text", f"Identifier of the {item}; several rows share it"),
+        (f"`{id_column}`", "text", words.say("child_key", **words.names_of(item))),
         (f"`{child.kind}`", "category", f"{child.kind_meaning}: {', '.join(child.kinds)}"),
         (f"`{child.amount}`", "integer" if child.decimals == 0 else "number", child.amount_meaning),
         (f"`{child.age}`", "integer", f"{child.age_meaning}, less than {child.horizon}"),

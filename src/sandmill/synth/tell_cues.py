@@ -13,5 +13,5 @@ def cues_text(spec: TaskSpec, layout: Layout, words: Wording) -> str:
     cues = spec.channel.cues if spec.channel else ()
     if not cues:
         return ""
-    opening = words.say("cues", item=layout.item, items=f"{layout.item}s")
+    opening = words.say("cues", **words.names_of(layout.item))
     return "\n".join([opening, "", *(f"- `{cue.column}`: {cue.text}" for cue in words.shuffled("cues", list(cues)))])

@@ -1,6 +1,7 @@
 """Choose among wordings, so that descriptions of different tasks share few sentences."""
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -10,6 +11,9 @@ from typing import Any, TypeVar
 import yaml
 
 Item = TypeVar("Item")
+
+_CHOICE = re.compile(r"<([^<>]*)>")
+"""A choice inside a wording: `<one|another>`."""
 
 
 @cache
@@ -33,8 +37,15 @@ class Wording:
 
     def say(self, name: str, **fields: object) -> str:
         """Fill in the chosen wording of the library."""
-        text: str = self.pick(name, phrases()[name])
+        first, *others = _CHOICE.split(self.pick(name, phrases()[name]))
+        chosen = [self.pick(f"{name} choice {place}", part.split("|")) for place, part in enumerate(others[::2])]
+        text = first + "".join(part for pair in zip(chosen, others[1::2], strict=True) for part in pair)
         return text.format(**fields)
+
+    def names_of(self, item: str) -> dict[str, str]:
+        """Return what wordings call an item, as fields. A row of a table has several names, anything else its own."""
+        one, several = self.chosen("item") if item == "row" else (item, f"{item}s")
+        return {"item": one, "items": several, "an_item": f"{'an' if one[0] in 'aeiou' else 'a'} {one}"}
 
     def chosen(self, name: str) -> Any:
         """Return the chosen wording, or list, as it stands."""

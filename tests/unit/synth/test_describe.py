@@ -1,9 +1,13 @@
 """Descriptions: whatever a solver has to know, and nothing of how the data came about."""
 
+import itertools
+import math
 import re
+from itertools import chain
 
 import pytest
 
+from sandmill.layouts.tables import TABLES
 from sandmill.metrics import get_metric
 from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.columns import Categorical, Date, Unit
@@ -11,11 +15,12 @@ from sandmill.models.libraries import LIBRARIES
 from sandmill.models.motifs import TOLD_MOTIFS
 from sandmill.models.sections import HEADINGS, section_of
 from sandmill.models.structure import PathologyKind, SplitKind, TargetKind
+from sandmill.quality.description_gate import says_split
 from sandmill.quality.giveaways import GIVEAWAYS, secret_numbers
 from sandmill.synth.describe import describe, listed
 from sandmill.synth.task_facts import task_facts
 from sandmill.synth.tell import house_sections
-from sandmill.synth.wording import phrases
+from sandmill.synth.wording import Wording, phrases
 from tests.designs import make_spec
 
 SECTIONS = ("Overview", "Files", "Columns", "Evaluation", "Environment", "Submission")
@@ -193,6 +198,44 @@ def test_all_is_said_in_every_style(target, metric):
         ), style
 
 
+@pytest.mark.parametrize("split", [SplitKind.GROUPED, SplitKind.TEMPORAL])
+def test_every_wording_of_a_split_passes_the_gate(split):
+    for wording in phrases()[str(split)]:
+        parts = re.split("<([^<>]*)>", wording)
+        for choices in itertools.product(*(part.split("|") for part in parts[1::2])):
+            text = parts[0] + "".join(chain(*zip(choices, parts[2::2], strict=True)))
+            paths = {"train": "`public/train.csv`", "test": "`public/test.csv`"}
+            said = text.format(**paths, **Wording(0).names_of("row"), unit="unit_id", date="seen_on")
+            assert says_split(said, split, TABLES), said
+
+
+def test_a_choice_inside_a_wording_varies_and_is_the_first_without_a_style():
+    assert Wording(0).say("stratified", train="a", test="b", target="c").startswith("The classes occur about as often")
+    texts = {Wording(style).say("grouped", train="a", test="b", unit="c", item="row") for style in range(1, 400)}
+    assert len(texts) == sum(
+        math.prod(len(part.split("|")) for part in re.split("<([^<>]*)>", wording)[1::2])
+        for wording in phrases()["grouped"]
+    )
+
+
+def test_a_description_calls_its_items_by_one_name():
+    for style in STYLES:
+        spec = styled(make_spec("regression", "rmse", 1), style)
+        named = Wording(style).names_of("row")
+        facts = task_facts(spec)
+        text = describe(spec, facts, SAMPLE)
+        used = {name for name in ("record", "observation") if re.search(rf"\b{name}s?\b", prose_of(spec, text))}
+        assert used <= {named["item"]}, style
+    assert Wording(5).names_of("picture") == {"item": "picture", "items": "pictures", "an_item": "a picture"}
+
+
+def prose_of(spec, text):
+    """The description without the texts of its domain."""
+    for known in (spec.story.overview, spec.story.row, *spec.story.asides, *spec.story.column_meanings.values()):
+        text = text.replace(known, "")
+    return text
+
+
 def test_styles_differ_in_order_headings_and_words():
     spec = make_spec(pathologies=FAULTS)
     texts = [describe(styled(spec, style), task_facts(spec), SAMPLE) for style in STYLES]
@@ -207,8 +250,9 @@ def test_a_host_hints_at_faults_that_no_cell_shows():
     text = describe(spec, task_facts(spec), SAMPLE)
     outliers = [fault.column for fault in spec.mechanism.cell_faults() if fault.kind == "outliers"]
     assert outliers
-    hints = [wording.partition("{")[0] for wording in (*phrases()["slips"], *phrases()["copies"])]
-    assert sum(hint in text for hint in hints if hint) >= 1
+    words = Wording(spec.story.style)
+    assert words.say("slips", columns=listed(outliers)) in text
+    assert words.say("copies", train="`public/train.csv`", **words.names_of("row")) in text
 
 
 def test_names_are_listed_as_in_a_sentence():
