@@ -19,7 +19,7 @@ from PIL import Image
 from sandmill.layouts.base import layout_of
 from sandmill.layouts.item_files import sound_chunks
 from sandmill.models.release import TaskRecord
-from sandmill.store.release import Release, load
+from sandmill.store.release import StoredRelease, load
 
 PICTURES, SOUNDS, ROWS, COLUMNS = 8, 4, 3, 7
 """Items of a sheet, and rows and columns of a table, that are shown."""
@@ -42,7 +42,7 @@ Under scanned pages stands what they look like when clean; sounds are drawn as s
 COMMAND = "Made by `python -m benchmarks.gallery --release releases/micro --to docs` from a release of `make demo`."
 
 
-def write_gallery(release: Release, folder: Path) -> list[str]:
+def write_gallery(release: StoredRelease, folder: Path) -> list[str]:
     """Write the page and its pictures. Returns the names of the kinds."""
     (folder / "gallery").mkdir(parents=True, exist_ok=True)
     sections, kinds = [], []

@@ -25,7 +25,7 @@ from benchmarks.repeated_release import repeat_release
 from benchmarks.rollouts import copied_to_bucket
 from sandmill.store.bucket import BucketFiles
 from sandmill.store.files import Store
-from sandmill.store.release import Release, load
+from sandmill.store.release import StoredRelease, load
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def _round(ref: str, folder: Path) -> list[Cost]:
     return steps
 
 
-def _copy_plainly(release: Release, folder: Path) -> None:
+def _copy_plainly(release: StoredRelease, folder: Path) -> None:
     if "://" not in release.store.root:
         shutil.copytree(folder / "pulled", folder / "plain")
         return

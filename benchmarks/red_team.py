@@ -21,7 +21,7 @@ from sandmill.pipeline.provenance import library_digest
 from sandmill.rewards import PRESETS
 from sandmill.sandbox import Sandbox
 from sandmill.sandbox.backends import BackendName
-from sandmill.store.release import Release, load
+from sandmill.store.release import StoredRelease, load
 from tests.redteam.attacks import Attack
 from tests.redteam.siege import Siege, Target, lay_trap, open_target
 
@@ -30,7 +30,7 @@ _ABOVE = 1e-9
 """A reward that is higher by less equals that of the sample."""
 
 
-def attack_task(release: Release, task_id: str, families: Sequence[str], backend: BackendName) -> RedTeamRecord:
+def attack_task(release: StoredRelease, task_id: str, families: Sequence[str], backend: BackendName) -> RedTeamRecord:
     """Run the attacks on one task of a release, one after another.
 
     Raises:

@@ -11,7 +11,7 @@ from sandmill.fingerprint import digest, files_digest
 from sandmill.models.release import Manifest, Split, VerifiedTask
 from sandmill.store.files import Store
 from sandmill.store.publish import publish
-from sandmill.store.release import Release, load
+from sandmill.store.release import StoredRelease, load
 from sandmill.store.shards import keep_tasks
 
 TASKS_IN_SHARD = 50
@@ -91,7 +91,7 @@ def _cut(path: str, content: bytes, rows: int | None) -> bytes:
     return b"".join(content.splitlines(keepends=True)[: rows + 1])
 
 
-def _reports(release: Release) -> dict[str, bytes]:
+def _reports(release: StoredRelease) -> dict[str, bytes]:
     """Return the reports of a release that are no tables. They still describe the build of the originals."""
     names = [part.path.removeprefix("reports/") for part in release.manifest.parts if part.path.startswith("reports/")]
     found = {name: release.report(name) for name in names if not name.endswith(".parquet")}

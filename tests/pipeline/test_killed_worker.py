@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from sandmill.store.files import Store
-from sandmill.store.release import Release, load
+from sandmill.store.release import StoredRelease, load
 from sandmill.store.verify import verify_hashes
 from sandmill.store.versions import list_versions
 from tasks.killed_runs import ATTEMPT
@@ -95,7 +95,7 @@ def workshop(tmp_path_factory) -> Iterator[Workshop]:
 class Undisturbed:
     """A build that nobody killed."""
 
-    release: Release
+    release: StoredRelease
     asked: Counter[str]
     """How often each question was asked."""
 
@@ -188,7 +188,7 @@ def _kill_within(workshop: Workshop, run: str, seconds: float) -> bool:
     return found == "Running"
 
 
-def _assert_equal(killed: Release, undisturbed: Release) -> None:
+def _assert_equal(killed: StoredRelease, undisturbed: StoredRelease) -> None:
     assert killed.version == undisturbed.version
     assert list_versions(killed.store) == [killed.version]
     assert killed.task_ids == undisturbed.task_ids

@@ -15,7 +15,7 @@ from sandmill.layouts.base import layout_of
 from sandmill.models.reports import Funnel, Rejection, SlotReport
 from sandmill.models.seed import SeedNote, SkippedSource, UnsupportedSeed
 from sandmill.report import ending_table, funnel_table, to_rich
-from sandmill.store.release import Release, load
+from sandmill.store.release import StoredRelease, load
 
 _MOST_TASKS = 40
 _MOST_SEEDS = 10
@@ -96,7 +96,7 @@ def _by_frequency(counts: Counter[str]) -> list[str]:
     return [f"{name} ({number})" for name, number in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
 
 
-def _seeds(release: Release) -> list[str]:
+def _seeds(release: StoredRelease) -> list[str]:
     seeds = json.loads(release.report("seeds.json") or b"{}")
     notes = [SeedNote.model_validate(note) for note in seeds.get("notes", [])]
     skipped = [SkippedSource.model_validate(source) for source in seeds.get("skipped", [])]

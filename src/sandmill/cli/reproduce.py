@@ -9,7 +9,7 @@ from sandmill.errors import InputError, Problem, count, visible
 
 if TYPE_CHECKING:
     from sandmill.pipeline.reproduce import FileCheck, Reproduction
-    from sandmill.store.release import Release
+    from sandmill.store.release import StoredRelease
 
 EXAMPLES = (
     "Examples: `sandmill reproduce releases/micro sm3f9a1c0d5e7b --secret-file releases/micro/secret/release.key` · "
@@ -58,7 +58,7 @@ def reproduce(
         raise typer.Exit(1)
 
 
-def _refuse_without(release: "Release") -> str:
+def _refuse_without(release: "StoredRelease") -> str:
     """Raise an error that names the secret that is needed, and where it may lie."""
     from sandmill.store.secret import SECRET_PATH
 

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from sandmill.errors import InputError, Problem
 
 if TYPE_CHECKING:
-    from sandmill.store.release import Release
+    from sandmill.store.release import StoredRelease
 
 
-def matching_secret(release: "Release", place: str) -> bytes:
+def matching_secret(release: "StoredRelease", place: str) -> bytes:
     """Return the secret in a file, local or on S3.
 
     A secret in the release's own folder is not used unless the user names it: an untrusted release may have one for a

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from sandmill.models.calibration import Calibration
     from sandmill.models.release import TaskRecord
-    from sandmill.store.release import Release
+    from sandmill.store.release import StoredRelease
 
 EXAMPLES = "Examples: `sandmill show releases/micro` · `sandmill show releases/micro@2 sm3f9a1c0d5e7b --lineage`"
 
@@ -143,7 +143,7 @@ def _print_table(console: "Console", table: "Table", left: int) -> None:
         console.print(f"... and {left} more; see --limit, or --json for all")
 
 
-def _describe_release(release: "Release") -> dict[str, Any]:
+def _describe_release(release: "StoredRelease") -> dict[str, Any]:
     manifest, rows = release.manifest, release.tasks.drop("prompt").to_dicts()
     return {
         "release": release.ref,
@@ -161,7 +161,7 @@ def _describe_release(release: "Release") -> dict[str, Any]:
     }
 
 
-def _read_funnel(release: "Release") -> dict[str, int] | None:
+def _read_funnel(release: "StoredRelease") -> dict[str, int] | None:
     """Read the funnel as counts by stage; a release may have fewer stages than this version knows."""
     from pydantic import Field, TypeAdapter, ValidationError
 
@@ -263,7 +263,7 @@ def _print_task(record: "TaskRecord") -> None:
     console.print(table)
 
 
-def _print_items(release: "Release", record: "TaskRecord") -> None:
+def _print_items(release: "StoredRelease", record: "TaskRecord") -> None:
     """Print samples of items that are no rows of a plain table."""
     if record.spec.channel is None:
         return

@@ -17,7 +17,7 @@ from sandmill.cli.screen import (
 from sandmill.errors import InputError, Problem, SandboxUnavailable, count, require_extra, visible
 
 if TYPE_CHECKING:
-    from sandmill.store.release import Release
+    from sandmill.store.release import StoredRelease
 
 EXAMPLES = "Examples: `sandmill verify releases/micro` · `sandmill verify releases/micro --rerun --task sm3f9a1c0d5e7b`"
 
@@ -129,7 +129,7 @@ def _check_sandbox(unconfined: bool) -> None:
         raise SandboxUnavailable("a confined rerun", [*error.problems, problem]) from error
 
 
-def _rerun(release: "Release", task_ids: tuple[str, ...], secret: bytes | None, unconfined: bool) -> list[str]:
+def _rerun(release: "StoredRelease", task_ids: tuple[str, ...], secret: bytes | None, unconfined: bool) -> list[str]:
     from sandmill.pipeline.rerun import rerun_task
 
     problems: list[str] = []

@@ -12,7 +12,7 @@ from sandmill.episodes.task import EpisodeTask
 from sandmill.models.layout import PUBLIC
 from sandmill.sandbox.agent_env import pins_hash
 from sandmill.store.reference import resolve
-from sandmill.store.release import Release as StoredRelease
+from sandmill.store.release import StoredRelease
 from sandmill.store.versions import read_manifest
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from sandmill.pipeline.provenance import numeric_versions
 from sandmill.pipeline.rerun import rerun_task
 from sandmill.sandbox.agent_env import pins_hash
 from sandmill.store.overview import read_libraries
-from sandmill.store.release import Release, load
+from sandmill.store.release import StoredRelease, load
 from sandmill.store.verify import verify_hashes
 
 _WEEK_S = 7 * 86_400
@@ -75,13 +75,13 @@ def require_whole(audit: Audit) -> None:
         raise IntegrityError("\n".join([audit.message, *(f"  {problem}" for problem in audit.problems)]))
 
 
-def _sample(release: Release, size: int) -> tuple[str, ...]:
+def _sample(release: StoredRelease, size: int) -> tuple[str, ...]:
     """Choose tasks. A week has its own sample, so that weekly audits reach all tasks in time."""
     week = int(time.time() // _WEEK_S)
     return tuple(sorted(release.task_ids, key=lambda task_id: digest(f"{week} {task_id}".encode()))[:size])
 
 
-def _drift(release: Release) -> Iterator[str]:
+def _drift(release: StoredRelease) -> Iterator[str]:
     here = numeric_versions()
     for name, versions in read_libraries(release).items():
         others = [version for version in versions if version != here.get(name)]

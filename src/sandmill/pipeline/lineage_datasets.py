@@ -12,7 +12,7 @@ from sandmill.models.base import Frozen
 from sandmill.models.seed import SeedTask
 from sandmill.store.arrow_tables import schema_of
 from sandmill.store.limits import MAX_REPORT_BYTES
-from sandmill.store.release import Release, load
+from sandmill.store.release import StoredRelease, load
 
 NAMESPACE = "sandmill"
 """Namespace of jobs, and of seeds, which are content and no files."""
@@ -99,7 +99,7 @@ def find_release(reference: str) -> LineageDataset:
         return place_dataset(reference)
 
 
-def _assertions(release: Release) -> Iterator[Assertion]:
+def _assertions(release: StoredRelease) -> Iterator[Assertion]:
     for row in _suite_rows(release):
         columns = [str(name) for name in row["columns"]]
         yield Assertion(
@@ -112,7 +112,7 @@ def _assertions(release: Release) -> Iterator[Assertion]:
         )
 
 
-def _suite_rows(release: Release) -> list[dict[str, Any]]:
+def _suite_rows(release: StoredRelease) -> list[dict[str, Any]]:
     try:
         content = release.report("suites.json", limit=MAX_REPORT_BYTES)
         return [row for row in json.loads(content or b"[]") if set(row) >= _SUITE_ROW]

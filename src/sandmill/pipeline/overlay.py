@@ -16,7 +16,7 @@ from sandmill.report.html.page import Edition, Section
 from sandmill.report.overlay_figures import ROLLOUT_VIEW, overlay_facts
 from sandmill.report.queries import View, open_queries
 from sandmill.store.columns import read_columns
-from sandmill.store.release import Release
+from sandmill.store.release import StoredRelease
 from sandmill.store.rollout_sets import RolloutSet, read_rollout_sets
 
 _LABELLED = re.compile(r"([^/=]+)=(.+)")
@@ -41,7 +41,7 @@ class LabelledSet:
     found: RolloutSet
 
 
-def rollouts_section(release: Release, edition: Edition, places: Sequence[str]) -> Section:
+def rollouts_section(release: StoredRelease, edition: Edition, places: Sequence[str]) -> Section:
     """Return the section on rollouts.
 
     Args:
@@ -79,7 +79,7 @@ def _read_sets(places: Sequence[str]) -> list[LabelledSet]:
     return sets
 
 
-def _check(release: Release, sets: Sequence[LabelledSet]) -> None:
+def _check(release: StoredRelease, sets: Sequence[LabelledSet]) -> None:
     """Refuse rollouts of another version, and tasks that this one does not have.
 
     Raises:
@@ -132,7 +132,7 @@ def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _designs(release: Release, task_ids: set[str]) -> dict[str, str]:
+def _designs(release: StoredRelease, task_ids: set[str]) -> dict[str, str]:
     """Return the design of each task that has replicates; other tasks are designs of their own."""
     rows = read_columns(release, "private/tasks", ["task_id", "replicate"])
     if not any(row["replicate"] for row in rows):

@@ -29,7 +29,7 @@ from sandmill.report.work import WorkCounts
 from sandmill.sandbox.agent_env import pins_hash
 from sandmill.store.files import Store
 from sandmill.store.publish import publish
-from sandmill.store.release import Release
+from sandmill.store.release import StoredRelease
 from sandmill.store.secret import release_secret, secret_id
 from sandmill.store.shards import ShardReports, read_shard_records, read_shard_reports
 
@@ -218,7 +218,7 @@ def publish_release(
         refs=shards,
         reports=reports,
         card=lambda manifest: dataset_card(manifest, summary.digest, funnel, summary.counts.rejections()),
-        pages=lambda manifest: make_report(Release(store, manifest)).files,
+        pages=lambda manifest: make_report(StoredRelease(store, manifest)).files,
     )
     return Publication(
         dataset=plan.request.name,

@@ -10,7 +10,7 @@ from sandmill.report.html.red_team import red_team_section
 from sandmill.report.queries import View, open_queries
 from sandmill.report.red_team_figures import ATTACK_VIEW, red_team_figures
 from sandmill.store.files import Store
-from sandmill.store.release import Release
+from sandmill.store.release import StoredRelease
 from sandmill.store.versions import first_fault
 
 _MOST_BYTES = 50_000_000
@@ -41,7 +41,7 @@ def read_record(path: str) -> RedTeamRecord:
     return record
 
 
-def attacks_section(release: Release, edition: Edition, path: str) -> Section:
+def attacks_section(release: StoredRelease, edition: Edition, path: str) -> Section:
     """Return the section on what attacks earned.
 
     Raises:

@@ -18,7 +18,7 @@ from sandmill.store.files import Store
 from sandmill.store.limits import MAX_REPORT_BYTES
 from sandmill.store.overview import read_overview
 from sandmill.store.places import check_release, read_places
-from sandmill.store.release import Release, load
+from sandmill.store.release import StoredRelease, load
 from sandmill.store.rollouts import RolloutFolder
 from sandmill.store.secret import release_secret, secret_id
 from sandmill.store.shards import keep_tasks
@@ -136,7 +136,7 @@ def target_mix(rates: Mapping[Band, float], target: float) -> dict[Band, float]:
     return {band: share / 100 for band, share in {**kept, most: 100 - sum(kept.values())}.items()}
 
 
-def read_seeds(release: Release) -> tuple[SeedTask, ...]:
+def read_seeds(release: StoredRelease) -> tuple[SeedTask, ...]:
     """Return the seeds of a version from its reports.
 
     Raises:
@@ -154,7 +154,7 @@ def _is_retired(task: CurriculumTask, request: RefreshRequest) -> bool:
     return is_decided and task.split in request.splits
 
 
-def _solved_by_band(release: Release, measured: Curriculum, steer: str) -> dict[Band, tuple[int, int]]:
+def _solved_by_band(release: StoredRelease, measured: Curriculum, steer: str) -> dict[Band, tuple[int, int]]:
     """Add up rollouts by the band that a mix asks for: of difficulty, or of medal hardness where it was measured."""
     rows = read_columns(release, "private/tasks", ["task_id", "band", "medal_band"])
     by_medals = steer == "medal_hardness"
@@ -166,7 +166,7 @@ def _solved_by_band(release: Release, measured: Curriculum, steer: str) -> dict[
     return found
 
 
-def _check_secret(release: Release, settings: RunSettings) -> None:
+def _check_secret(release: StoredRelease, settings: RunSettings) -> None:
     """Require the secret of the version: with another one, held-out domains and motifs would differ."""
     found, wanted = secret_id(release_secret(release.store, settings.secret_file)), release.manifest.secret_id
     if found != wanted:
@@ -174,7 +174,7 @@ def _check_secret(release: Release, settings: RunSettings) -> None:
         raise InputError(release.ref, [problem], "Nothing was built.")
 
 
-def _read(release: Release, task_ids: Sequence[str]) -> list[VerifiedTask]:
+def _read(release: StoredRelease, task_ids: Sequence[str]) -> list[VerifiedTask]:
     return [VerifiedTask(package=release.package(task_id), record=release.record(task_id)) for task_id in task_ids]
 
 

@@ -22,7 +22,7 @@ from sandmill.report.html.page import Edition, PageHead, Section, machine_twin, 
 from sandmill.report.html.sections import build_section, tasks_section
 from sandmill.report.queries import Queries, open_queries
 from sandmill.report.similarity import TaskMap, map_tasks
-from sandmill.store.release import Release
+from sandmill.store.release import StoredRelease
 
 PAGE, TWIN = "report.html", "qc.json"
 """Files of a report."""
@@ -36,7 +36,7 @@ class ReportFiles(Frozen):
 
 
 def make_report(
-    release: Release, edition: Edition = "public", extra: Sequence[Section] = (), limits: Limits = USUAL
+    release: StoredRelease, edition: Edition = "public", extra: Sequence[Section] = (), limits: Limits = USUAL
 ) -> ReportFiles:
     """Return the report of a version as files. Equal content gives equal bytes."""
     with open_queries(read_views(release, edition)) as queries:
@@ -47,7 +47,7 @@ def make_report(
 
 
 def report_sections(
-    release: Release, queries: Queries, edition: Edition, limits: Limits
+    release: StoredRelease, queries: Queries, edition: Edition, limits: Limits
 ) -> tuple[PageHead, list[Section]]:
     """Return the head and the sections of a report."""
     facets, tasks = count_facets(queries, edition), task_columns(queries, edition)

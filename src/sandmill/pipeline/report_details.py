@@ -11,7 +11,7 @@ from sandmill.report.samples import sample_files
 from sandmill.report.task_detail import private_detail
 from sandmill.store.arrow_tables import read_record
 from sandmill.store.columns import read_columns
-from sandmill.store.release import Release
+from sandmill.store.release import StoredRelease
 
 
 class Limits(Frozen):
@@ -29,7 +29,7 @@ class Limits(Frozen):
 USUAL = Limits()
 
 
-def task_details(release: Release, tasks: Figure, edition: Edition, limits: Limits) -> dict[str, dict[str, Any]]:
+def task_details(release: StoredRelease, tasks: Figure, edition: Edition, limits: Limits) -> dict[str, dict[str, Any]]:
     """Return what is shown of each task that is shown at all, by id."""
     chosen = choose_tasks(tasks, limits.sampled)
     share = min(limits.media_of_task, limits.media_bytes // max(1, len(chosen)))

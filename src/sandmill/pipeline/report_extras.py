@@ -6,11 +6,11 @@ from sandmill.pipeline.overlay import rollouts_section
 from sandmill.pipeline.red_team import attacks_section
 from sandmill.pipeline.version_difference import against_section
 from sandmill.report.html.page import Edition, Section
-from sandmill.store.release import Release
+from sandmill.store.release import StoredRelease
 
 
 def extra_sections(
-    release: Release,
+    release: StoredRelease,
     edition: Edition,
     rollouts: Sequence[str] = (),
     against: str | None = None,

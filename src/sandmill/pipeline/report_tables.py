@@ -12,7 +12,7 @@ from sandmill.report.html.page import Edition
 from sandmill.report.queries import View
 from sandmill.store.arrow_tables import PRIVATE_TASKS, PUBLIC_TASKS, REJECTIONS, SLOTS
 from sandmill.store.faults import AccessDenied, FileMissing
-from sandmill.store.release import Release
+from sandmill.store.release import StoredRelease
 
 DESIGNERS = "designers.json"
 _DESIGNERS_BYTES = 1 << 20
@@ -38,7 +38,7 @@ class DesignerCosts(Frozen):
     usd: float = Field(default=0.0, ge=0, allow_inf_nan=False)
 
 
-def read_views(release: Release, edition: Edition) -> dict[str, View]:
+def read_views(release: StoredRelease, edition: Edition) -> dict[str, View]:
     """Read the tables that an edition may show. Prompts are read whole: 6 kB a task."""
     slots = [name for name in SLOTS.names if name != "path"]
     views = {
@@ -55,7 +55,7 @@ def read_views(release: Release, edition: Edition) -> dict[str, View]:
     return views
 
 
-def _read_designers(release: Release) -> Any:
+def _read_designers(release: StoredRelease) -> Any:
     """Read what designers cost; an empty table where the report is missing or not readable."""
     try:
         content = release.report(DESIGNERS, limit=_DESIGNERS_BYTES)
@@ -71,7 +71,7 @@ def _glob(table: str) -> str:
     return f"read_parquet('{table}-*.parquet', union_by_name = true)"
 
 
-def _read(release: Release, table: str, columns: Sequence[str], schema: Any) -> Any:
+def _read(release: StoredRelease, table: str, columns: Sequence[str], schema: Any) -> Any:
     """Read columns of a table within the limits for untrusted releases."""
     wanted = pa.schema([schema.field(name) for name in columns])
     groups = []
@@ -81,7 +81,7 @@ def _read(release: Release, table: str, columns: Sequence[str], schema: Any) -> 
     return pa.concat_tables(groups) if groups else wanted.empty_table()
 
 
-def _read_report(release: Release, name: str, columns: Sequence[str], schema: Any) -> Any:
+def _read_report(release: StoredRelease, name: str, columns: Sequence[str], schema: Any) -> Any:
     """Read a table of reports/; an empty one where reports/ is not readable, as with public credentials."""
     try:
         return _read(release, f"reports/{name}", columns, schema)

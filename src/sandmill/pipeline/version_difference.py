@@ -7,7 +7,7 @@ from sandmill.report.html.difference import ChangedFact, DifferenceFacts, differ
 from sandmill.report.html.page import Edition, Section
 from sandmill.report.queries import View, open_queries
 from sandmill.store.difference import Changed, compare_releases, describe_fact
-from sandmill.store.release import Release, load
+from sandmill.store.release import StoredRelease, load
 
 _PUBLIC_PARTS = {"build", "request", "libraries"}
 """Parts of a difference that the public edition shows. Counts of bands and means of difficulty may come from the
@@ -15,7 +15,7 @@ private half."""
 _VIEWS = {"public_tasks": EARLIER_PUBLIC, "private_tasks": EARLIER_PRIVATE}
 
 
-def against_section(release: Release, edition: Edition, against: str) -> Section:
+def against_section(release: StoredRelease, edition: Edition, against: str) -> Section:
     """Return the section on what differs from another version.
 
     Args:
@@ -50,7 +50,7 @@ def against_section(release: Release, edition: Edition, against: str) -> Section
     return difference_section(facts)
 
 
-def _located(source: str, release: Release, earlier: Release) -> str:
+def _located(source: str, release: StoredRelease, earlier: StoredRelease) -> str:
     """Return the source of an earlier table as seen from the folder of the release."""
     is_same = release.store.root == earlier.store.root
     folder = f"../{earlier.version}" if is_same else earlier.store.where(earlier.version).replace("'", "''")

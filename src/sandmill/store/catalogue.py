@@ -6,7 +6,7 @@ from sandmill.store.faults import AccessDenied, FileMissing
 from sandmill.store.files import Store
 from sandmill.store.garbage import unfinished_versions
 from sandmill.store.overview import read_overview
-from sandmill.store.release import Release
+from sandmill.store.release import StoredRelease
 from sandmill.store.versions import list_versions, read_manifest
 
 _MARKS = ("versions", "shards")
@@ -83,7 +83,7 @@ def _describe(store: Store, version: str, is_latest: bool) -> VersionFacts:
         bytes=sum(part.size for part in manifest.parts),
     )
     try:
-        overview = read_overview(Release(store, manifest))
+        overview = read_overview(StoredRelease(store, manifest))
     except (AccessDenied, FileMissing):
         return facts
     except SandmillError as error:

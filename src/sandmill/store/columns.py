@@ -7,16 +7,16 @@ from sandmill.store.arrow_tables import Row
 
 if TYPE_CHECKING:
     from sandmill.models.release import PartFile
-    from sandmill.store.release import Release
+    from sandmill.store.release import StoredRelease
 
 
-def read_columns(release: "Release", table: str, columns: Sequence[str]) -> Iterator[Row]:
+def read_columns(release: "StoredRelease", table: str, columns: Sequence[str]) -> Iterator[Row]:
     """Yield the rows of a table, such as public/tasks. Other columns are neither read nor decompressed."""
     for part in release.parts(table):
         yield from _rows(release, part, columns, None)
 
 
-def file_hashes(release: "Release", side: str, task_id: str) -> dict[str, str]:
+def file_hashes(release: "StoredRelease", side: str, task_id: str) -> dict[str, str]:
     """Return the SHA-256 of each file of one side of a task, as recorded. No file is read."""
     found: dict[str, str] = {}
     for part in release.parts_of(f"{side}/files", task_id):
@@ -26,7 +26,7 @@ def file_hashes(release: "Release", side: str, task_id: str) -> dict[str, str]:
     return found
 
 
-def _rows(release: "Release", part: "PartFile", columns: Sequence[str], task_id: str | None) -> Iterator[Row]:
+def _rows(release: "StoredRelease", part: "PartFile", columns: Sequence[str], task_id: str | None) -> Iterator[Row]:
     with release.open_part(part) as reader:
         for group in reader.groups(columns, task_id):
             yield from group.to_pylist()

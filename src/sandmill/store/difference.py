@@ -11,7 +11,7 @@ from sandmill.store.columns import read_columns
 from sandmill.store.faults import AccessDenied, FileMissing
 from sandmill.store.limits import MAX_FUNNEL_BYTES
 from sandmill.store.overview import count_overview, read_libraries, recorded_overview
-from sandmill.store.release import Release
+from sandmill.store.release import StoredRelease
 
 _MANIFEST = ("dataset", "plan_fingerprint", "secret_id", "code_version", "agent_env", "format_version")
 _FUNNEL = "funnel.json"
@@ -64,7 +64,7 @@ class ReleaseDifference(Frozen):
         return bool(self.added or self.removed or self.changed or self.facts)
 
 
-def compare_releases(a: Release, b: Release) -> ReleaseDifference:
+def compare_releases(a: StoredRelease, b: StoredRelease) -> ReleaseDifference:
     """Compare two releases, of one dataset or of two. Version number and date of publication do not count.
 
     Raises:
@@ -86,18 +86,18 @@ def compare_releases(a: Release, b: Release) -> ReleaseDifference:
     )
 
 
-def _digests(release: Release) -> dict[str, str]:
+def _digests(release: StoredRelease) -> dict[str, str]:
     return {row["task_id"]: row["digest"] for row in read_columns(release, "private/tasks", ["task_id", "digest"])}
 
 
-def _public_digests(release: Release) -> dict[str, str]:
+def _public_digests(release: StoredRelease) -> dict[str, str]:
     hashes: dict[str, list[tuple[str, str, str]]] = {task_id: [] for task_id in release.task_ids}
     for row in read_columns(release, "public/files", ["task_id", "path", "sha256"]):
         hashes.setdefault(row["task_id"], []).append(("public", row["path"], row["sha256"]))
     return {task_id: digest_of_hashes(entries) for task_id, entries in hashes.items()}
 
 
-def _facts(a: Release, b: Release) -> Iterator[Changed]:
+def _facts(a: StoredRelease, b: StoredRelease) -> Iterator[Changed]:
     one, other = a.manifest.model_dump(mode="json"), b.manifest.model_dump(mode="json")
     yield from _changed("build", {name: one[name] for name in _MANIFEST}, {name: other[name] for name in _MANIFEST})
     seeds = set(a.manifest.seeds), set(b.manifest.seeds)
@@ -135,7 +135,7 @@ def _changed(part: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> 
             yield Changed(part=part, name=name, a=before.get(name), b=after.get(name))
 
 
-def _funnel(release: Release) -> dict[str, Any]:
+def _funnel(release: StoredRelease) -> dict[str, Any]:
     try:
         content = release.report(_FUNNEL, limit=MAX_FUNNEL_BYTES)
         found = json.loads(content) if content else {}

@@ -10,7 +10,7 @@ from sandmill.store.faults import AccessDenied, FileMissing
 from sandmill.store.limits import MAX_REPORT_BYTES
 
 if TYPE_CHECKING:
-    from sandmill.store.release import Release
+    from sandmill.store.release import StoredRelease
 
 _TABLES = ("public/tasks", "public/files", "private/tasks", "private/files")
 _SEEDS = "seeds.json"
@@ -33,7 +33,7 @@ class TaskLineage(Frozen):
     """SHA-256 of each file of the task, by `public/...` or `private/...`."""
 
 
-def read_lineage(release: "Release", task_id: str) -> TaskLineage:
+def read_lineage(release: "StoredRelease", task_id: str) -> TaskLineage:
     """Return the lineage of a task. Needs the private half."""
     record, manifest = release.record(task_id), release.manifest
     made, spec = record.lineage, record.spec
@@ -72,7 +72,7 @@ def read_lineage(release: "Release", task_id: str) -> TaskLineage:
     )
 
 
-def _streams(release: "Release", record: TaskRecord) -> dict[str, Any]:
+def _streams(release: "StoredRelease", record: TaskRecord) -> dict[str, Any]:
     return {
         "secret_id": release.manifest.secret_id,
         "rows": record.spec.rows_key,
@@ -81,7 +81,7 @@ def _streams(release: "Release", record: TaskRecord) -> dict[str, Any]:
     }
 
 
-def _seed_card(release: "Release", seed_id: str) -> dict[str, Any]:
+def _seed_card(release: "StoredRelease", seed_id: str) -> dict[str, Any]:
     """Return the card of a seed from the reports; empty if they are not readable or do not have it."""
     try:
         content = release.report(_SEEDS, limit=MAX_REPORT_BYTES)

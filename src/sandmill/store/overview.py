@@ -14,13 +14,13 @@ from sandmill.store.limits import MAX_RECORD_BYTES, MIB
 from sandmill.store.versions import first_fault
 
 if TYPE_CHECKING:
-    from sandmill.store.release import Release
+    from sandmill.store.release import StoredRelease
 
 _MAX_BYTES = MIB
 _PRIVATE = ("band", "wanted", "difficulty")
 
 
-def read_overview(release: "Release") -> ReleaseOverview:
+def read_overview(release: "StoredRelease") -> ReleaseOverview:
     """Return the overview of a version; where its report cannot be read, the part that follows from its tables.
 
     Raises:
@@ -30,7 +30,7 @@ def read_overview(release: "Release") -> ReleaseOverview:
     return recorded_overview(release) or count_overview(release)
 
 
-def recorded_overview(release: "Release") -> ReleaseOverview | None:
+def recorded_overview(release: "StoredRelease") -> ReleaseOverview | None:
     """Return the report of a version. None for versions of older code, and where reports/ is not readable.
 
     Raises:
@@ -45,7 +45,7 @@ def recorded_overview(release: "Release") -> ReleaseOverview | None:
         raise IntegrityError(f"{release.ref}: reports/{BUILD_REPORT} is damaged: {first_fault(error)}") from None
 
 
-def read_libraries(release: "Release") -> dict[str, tuple[str, ...]]:
+def read_libraries(release: "StoredRelease") -> dict[str, tuple[str, ...]]:
     """Return the versions of the numeric libraries that made the tasks.
 
     A version of older code does not record them for all tasks; there, the first task of each shard is read.
@@ -71,7 +71,7 @@ def _libraries(record: str) -> dict[str, str]:
         return {}
 
 
-def count_overview(release: "Release") -> ReleaseOverview:
+def count_overview(release: "StoredRelease") -> ReleaseOverview:
     """Count an overview from the tables. `kinds` holds modalities; the request and the libraries are empty.
 
     Without the private half, `bands` and `wanted` are empty too.

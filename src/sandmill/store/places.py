@@ -8,11 +8,11 @@ from sandmill.models.rollout_record import TaskPlace
 from sandmill.store.faults import AccessDenied
 
 if TYPE_CHECKING:
-    from sandmill.store.release import Release
+    from sandmill.store.release import StoredRelease
     from sandmill.store.rollouts import RolloutFolder
 
 
-def read_places(release: "Release") -> dict[str, TaskPlace]:
+def read_places(release: "StoredRelease") -> dict[str, TaskPlace]:
     """Return the place of each task by its id. Needs the private half.
 
     Raises:
@@ -23,7 +23,7 @@ def read_places(release: "Release") -> dict[str, TaskPlace]:
     return {row["task_id"]: TaskPlace.model_validate(row) for row in rows}
 
 
-def require_private(release: "Release") -> None:
+def require_private(release: "StoredRelease") -> None:
     """Refuse a release without a private half.
 
     Raises:
@@ -36,7 +36,7 @@ def require_private(release: "Release") -> None:
         )
 
 
-def check_release(release: "Release", folders: "Sequence[RolloutFolder]") -> None:
+def check_release(release: "StoredRelease", folders: "Sequence[RolloutFolder]") -> None:
     """Refuse rollouts of another release.
 
     Raises:

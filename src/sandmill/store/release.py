@@ -40,7 +40,7 @@ _PROMPTS_KEPT = 4096
 
 
 @dataclass(frozen=True, repr=False)
-class Release:
+class StoredRelease:
     """One immutable version of a dataset, read lazily. Without access to private/ only public facts can be read.
 
     A release is untrusted. Names and sizes are checked before use, and invalid content raises IntegrityError.
@@ -50,7 +50,7 @@ class Release:
     manifest: Manifest
 
     def __repr__(self) -> str:
-        return f"Release({self.ref!r}, {count(self.manifest.tasks, 'task')})"
+        return f"{type(self).__name__}({self.ref!r}, {count(self.manifest.tasks, 'task')})"
 
     @property
     def version(self) -> str:
@@ -375,7 +375,7 @@ class Release:
         raise StoreError(f"{self.ref}: {table} has no row of task {task_id}")
 
 
-def load(ref: str | Path) -> Release:
+def load(ref: str | Path) -> StoredRelease:
     """Open a release.
 
     Args:
@@ -386,7 +386,7 @@ def load(ref: str | Path) -> Release:
         StoreError: the store cannot be read.
     """
     store, version = resolve(ref)
-    return Release(store, read_manifest(store, version))
+    return StoredRelease(store, read_manifest(store, version))
 
 
 def _group(part: PartFile) -> str:

@@ -15,10 +15,10 @@ from sandmill.store.parquet import READ_AHEAD_BYTES, TableReader
 from sandmill.store.repair import ask_verify
 
 if TYPE_CHECKING:
-    from sandmill.store.release import Release
+    from sandmill.store.release import StoredRelease
 
 
-def in_stored_order(release: "Release", task_ids: Sequence[str]) -> list[str]:
+def in_stored_order(release: "StoredRelease", task_ids: Sequence[str]) -> list[str]:
     """Return tasks in the order in which the files of the release hold them."""
     return sorted(task_ids, key=lambda task_id: (release.group_of(task_id), task_id))
 
@@ -41,7 +41,7 @@ def checked_files(ref: str, side: str, task_id: str, rows: Sequence[Row]) -> dic
 class TaskSequence:
     """Reads files of tasks, best in the order of `in_stored_order`. One file of each side is open at a time."""
 
-    def __init__(self, release: "Release", sides: Collection[str], task_ids: Sequence[str]) -> None:
+    def __init__(self, release: "StoredRelease", sides: Collection[str], task_ids: Sequence[str]) -> None:
         """Remember what will be read.
 
         Args:
@@ -95,7 +95,7 @@ class TaskSequence:
 
 @contextmanager
 def reading_in_sequence(
-    release: "Release", sides: Collection[str], task_ids: Sequence[str]
+    release: "StoredRelease", sides: Collection[str], task_ids: Sequence[str]
 ) -> Iterator[Callable[[str, str], dict[str, bytes]]]:
     """Give a reader of (side, task id) for many tasks, and close its files at the end."""
     sequence = TaskSequence(release, sides, task_ids)

@@ -21,7 +21,7 @@ from sandmill.store.arrow_tables import PartName, part_name
 from sandmill.store.faults import AccessDenied, FileMissing
 from sandmill.store.parquet import TableReader
 from sandmill.store.publish import content_of
-from sandmill.store.release import Release
+from sandmill.store.release import StoredRelease
 from sandmill.store.repair import repair_of
 
 Hashes = dict[str, list[tuple[str, str, str]]]
@@ -30,7 +30,9 @@ Hashes = dict[str, list[tuple[str, str, str]]]
 _BLOCK = 8 << 20
 
 
-def verify_hashes(release: Release, *, public_only: bool = False, progress: OnProgress | None = None) -> list[str]:
+def verify_hashes(
+    release: StoredRelease, *, public_only: bool = False, progress: OnProgress | None = None
+) -> list[str]:
     """Check every part and every file, and that tables, files and records agree.
 
     Names and sizes are checked too, since a release is untrusted. One row group is in memory at a time.
@@ -74,7 +76,7 @@ def verify_hashes(release: Release, *, public_only: bool = False, progress: OnPr
 
 
 def _check_shard(
-    release: Release, parts: list[tuple[PartName, PartFile]], digests: dict[str, str], seen: set[str]
+    release: StoredRelease, parts: list[tuple[PartName, PartFile]], digests: dict[str, str], seen: set[str]
 ) -> Iterator[str]:
     """Check the parts of one shard: the same tasks in each table, and each task's digest."""
     ids: dict[str, set[str]] = {}
@@ -123,7 +125,7 @@ def _check_shard(
     digests.update(recorded)
 
 
-def _check_bytes(release: Release, part: PartFile) -> Iterator[str]:
+def _check_bytes(release: StoredRelease, part: PartFile) -> Iterator[str]:
     """Compare size and hash of a part with the manifest, a block in memory at a time."""
     found, size = sha256(), 0
     try:
@@ -144,7 +146,7 @@ def _check_bytes(release: Release, part: PartFile) -> Iterator[str]:
             yield f"{part.path}: its SHA-256 differs from the manifest's"
 
 
-def _check_strays(release: Release, public_only: bool) -> Iterator[str]:
+def _check_strays(release: StoredRelease, public_only: bool) -> Iterator[str]:
     """Find files that the manifest does not list. Readers that use file patterns would read them."""
     known = {part.path for part in release.manifest.parts}
     for side in ("public",) if public_only else ("public", "private"):

@@ -15,7 +15,7 @@ from sandmill.adapters.exports.export import export
 from sandmill.cli.app import app
 from sandmill.errors import IntegrityError, RequestError
 from sandmill.store.files import Store
-from sandmill.store.release import Release, load
+from sandmill.store.release import StoredRelease, load
 from tests.factories import make_task
 from tests.publishing import publish_numbers, publish_splits
 from tests.releases import REPOSITORY
@@ -32,7 +32,7 @@ def root(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def release(root) -> Release:
+def release(root) -> StoredRelease:
     return load(root)
 
 

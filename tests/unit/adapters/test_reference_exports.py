@@ -14,7 +14,7 @@ from sandmill.adapters.exports.export import export
 from sandmill.grading import grade_submission
 from sandmill.metrics.submission import read_answers
 from sandmill.models.reports import Medal
-from sandmill.store.release import Release, load
+from sandmill.store.release import StoredRelease, load
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -28,7 +28,7 @@ print(metric.evaluate(pd.read_csv(sys.argv[2]), pd.read_csv(sys.argv[3])))
 
 
 @pytest.fixture
-def release(small_release) -> Release:
+def release(small_release) -> StoredRelease:
     return load(small_release)
 
 

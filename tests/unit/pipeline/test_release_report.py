@@ -13,7 +13,7 @@ from sandmill.pipeline.report_details import Limits, choose_tasks
 from sandmill.report.funnel import FunnelCounts
 from sandmill.report.html.figure import Figure
 from sandmill.store.files import Store
-from sandmill.store.release import Release, load
+from sandmill.store.release import StoredRelease, load
 from tests.factories import make_task
 from tests.publishing import fill_shard, publish_numbers, publish_shards
 
@@ -27,7 +27,7 @@ def store(tmp_path: Path) -> Store:
 
 
 @pytest.fixture
-def release(store: Store) -> Release:
+def release(store: Store) -> StoredRelease:
     publish_numbers(store, range(3), range(3, 5))
     return load(store.root)
 
@@ -62,7 +62,7 @@ def with_other_private_half(task: VerifiedTask) -> VerifiedTask:
 def public_page(root: str, tasks: list[VerifiedTask]) -> tuple[bytes, bytes]:
     store = Store(root)
     manifest, _ = publish_shards(store, [fill_shard(store, range(len(tasks)), tasks)])
-    files = make_report(Release(store, manifest)).files
+    files = make_report(StoredRelease(store, manifest)).files
     return tuple(files[name].replace(manifest.version.encode(), b"VERSION") for name in (PAGE, TWIN))
 
 
@@ -77,7 +77,7 @@ def test_private_words_and_numbers_stand_in_the_private_edition_alone(tmp_path):
     store = Store(f"{tmp_path}/micro")
     tasks = [with_other_private_half(make_task(number)) for number in range(2)]
     manifest, _ = publish_shards(store, [fill_shard(store, range(2), tasks)])
-    release = Release(store, manifest)
+    release = StoredRelease(store, manifest)
     public, private = (b"".join(make_report(release, edition).files.values()) for edition in ("public", "private"))
     shown = [
         *map(str, SECRETS[:3]),
@@ -159,7 +159,7 @@ def test_prompts_of_strangers_stay_text(tmp_path):
 def test_a_release_without_readable_reports_has_a_page(release):
     kept = tuple(part for part in release.manifest.parts if not part.path.startswith("reports/"))
     twin = json.loads(
-        make_report(Release(release.store, release.manifest.model_copy(update={"parts": kept}))).files[TWIN]
+        make_report(StoredRelease(release.store, release.manifest.model_copy(update={"parts": kept}))).files[TWIN]
     )
     assert twin["sections"]["build"]["figures"]["rejections"]["rows"] == []
     assert twin["facts"]["tasks"] == "5"

@@ -15,14 +15,14 @@ from sandmill.store import arrow_tables as tables
 from sandmill.store import parquet
 from sandmill.store.files import Store
 from sandmill.store.pull import pull_tasks
-from sandmill.store.release import Release, load
+from sandmill.store.release import StoredRelease, load
 from sandmill.store.shards import read_shard
 from tests.factories import make_shard_plan, make_task
 from tests.publishing import publish_numbers, publish_splits
 
 
 @pytest.fixture
-def release(store: Store) -> Release:
+def release(store: Store) -> StoredRelease:
     publish_numbers(store, range(3), range(3, 5))
     return load(store.root)
 
@@ -172,7 +172,7 @@ def test_a_pulled_private_half_is_for_its_owner_alone(tmp_path):
 
 
 @pytest.fixture
-def mixed(tmp_path) -> Release:
+def mixed(tmp_path) -> StoredRelease:
     store = Store(str(tmp_path / "micro"))
     publish_splits(store, {0: "train", 1: "validation", 2: "train"}, {3: "held_out_motif", 4: "train"})
     return load(store.root)
@@ -214,7 +214,7 @@ def test_band_and_structure_need_the_private_half(mixed, tmp_path):
         public.pull(tmp_path / "out", public_only=True, band=["medium"])
 
 
-def _publish_forged(store: Store, path: str, sha256: str | None = None) -> Release:
+def _publish_forged(store: Store, path: str, sha256: str | None = None) -> StoredRelease:
     """Publish a task whose private files were written by someone who means harm."""
     from tests.publishing import fill_shard, publish_shards
 

@@ -8,14 +8,14 @@ import pytest
 from sandmill.errors import IntegrityError, ReleaseNotFound, StoreError
 from sandmill.store.faults import AccessDenied
 from sandmill.store.files import Store
-from sandmill.store.release import Release, load
+from sandmill.store.release import StoredRelease, load
 from sandmill.store.verify import verify_hashes
 from tests.factories import make_task
 from tests.publishing import publish_numbers
 
 
 @pytest.fixture
-def release(store: Store) -> Release:
+def release(store: Store) -> StoredRelease:
     publish_numbers(store, range(3), range(3, 5))
     return load(store.root)
 
@@ -39,7 +39,7 @@ def test_the_table_of_tasks_holds_the_prompts(release):
 
 
 def test_a_release_is_named_in_one_short_line(release):
-    assert repr(release) == f"Release('{release.store.root}@{release.version}', 5 tasks)"
+    assert repr(release) == f"StoredRelease('{release.store.root}@{release.version}', 5 tasks)"
 
 
 def test_a_release_of_format_1_is_read(tmp_path):

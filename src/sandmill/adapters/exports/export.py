@@ -13,7 +13,7 @@ from sandmill.models.base import OnProgress
 from sandmill.store.faults import storage_faults
 from sandmill.store.local import leftovers
 from sandmill.store.pull import check_destination
-from sandmill.store.release import Release
+from sandmill.store.release import StoredRelease
 from sandmill.store.selection import require_some
 from sandmill.store.sequence import reading_in_sequence
 
@@ -24,7 +24,7 @@ _INSECURE_FORMAT = "sandmle"
 
 
 def export(
-    release: Release,
+    release: StoredRelease,
     name: str,
     to: str | Path,
     task_ids: Iterable[str] | None = None,
@@ -76,7 +76,7 @@ def export(
     return wanted
 
 
-def _check(release: Release, name: str, to: str | Path, is_insecure: bool) -> Path:
+def _check(release: StoredRelease, name: str, to: str | Path, is_insecure: bool) -> Path:
     """Return the folder to write into, or raise an error with all wrong arguments."""
     problems, folder = [], Path()
     if name not in FORMATS:
@@ -104,7 +104,7 @@ def _load_format(name: str) -> Export:
     return found
 
 
-def _read_tasks(release: Release, task_ids: Sequence[str], progress: OnProgress | None) -> Iterator[ExportTask]:
+def _read_tasks(release: StoredRelease, task_ids: Sequence[str], progress: OnProgress | None) -> Iterator[ExportTask]:
     with reading_in_sequence(release, ("public", "private"), task_ids) as read_files:
         for done, task_id in enumerate(task_ids):
             if progress is not None:
