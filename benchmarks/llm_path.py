@@ -23,6 +23,7 @@ from sandmill.llm.budget import Ledger
 from sandmill.models.base import Band
 from sandmill.models.llm import LlmSettings, ModelChoice
 from sandmill.models.plan import Slot
+from sandmill.models.structure import Modality
 from sandmill.pipeline.designing import DESIGNS_A_CALL
 from sandmill.quality.giveaways import GIVEAWAYS
 from sandmill.report.text_tables import TextTable, to_markdown
@@ -55,7 +56,7 @@ def main(arguments: list[str]) -> int:
 
 @cache
 def _slots(count: int) -> list[Slot]:
-    seeds = ingest(()).supported
+    seeds = [seed for seed in ingest(()).supported if seed.structure.modality is Modality.TABULAR]
     return [Slot(number=n, seed=seeds[n % len(seeds)], band=Band.MEDIUM) for n in range(count)]
 
 
