@@ -173,9 +173,13 @@ def _run_again(workshop: Workshop, runs: list[str], root: Path, draws: random.Ra
 
 
 def _is_recorded(workshop: Workshop, run: str) -> bool:
-    """Whether the run's process is recorded. A run that is killed before cannot be told from a live one."""
+    """Whether the run's process is recorded. A run that is killed before cannot be told from a live one.
+
+    A run that is retried has the record of its earlier process until it runs again.
+    """
     known = workshop.server.flow_run(run)
-    return bool(known["labels"].get(ATTEMPT) == known["run_count"] > 0) or known["state_name"] == "Completed"
+    is_running = known["state_name"] == "Running"
+    return (is_running and known["labels"].get(ATTEMPT) == known["run_count"]) or known["state_name"] == "Completed"
 
 
 def _kill_within(workshop: Workshop, run: str, seconds: float) -> bool:
