@@ -153,6 +153,7 @@ def _milestones(deciding: Deciding, scores: Sequence[Mapping[str, float]], feedb
         gold=deciding.gold,
         margin=deciding.margin,
         step=least_step(entries),
+        informed=deciding.informed,
         feedback_oracle=feedback.ends()[1],
         entries=entries,
     )
@@ -170,7 +171,8 @@ def _resampled(part: _PartOf, board: Sequence[BoardEntry], found: Milestones | N
         said = [part.said[entry.solver] for entry in board]
         return resample_thresholds(part.truth, said, part.metric, part.counts)
     names = [entry.solver for entry in board if entry.tier not in PLACING]
-    ends, rule = (part.said[TRIVIAL], part.oracle), MilestoneRule.of(found.entries, found.gold, found.step)
+    rule = MilestoneRule.of(found.entries, found.gold, found.step, found.informed)
+    ends = part.said[TRIVIAL], part.oracle
     return resample_milestones(part.truth, part.said, ends, names, rule, part.metric, part.counts)
 
 

@@ -32,6 +32,8 @@ class Deciding:
     """Runs that are not on the leaderboard."""
     margin: float | None = None
     """Best reader less best blind run."""
+    informed: float | None = None
+    """Gap closed on the pilot rows by the informed solver, after training on the task's draw."""
     twins: Mapping[str, str] | None = None
     """Reader to the run with the same model without the stated facts."""
 

@@ -18,7 +18,8 @@ SILVER_BELOW = 0.02
 """Share of the gap by which silver lies below the median blind ensemble, so that an equal script reaches it."""
 GOLD_ABOVE = 0.04
 """Share of the gap by which gold lies above the best blind run where no text states a fact. Where that run leaves less
-than twice as much open, gold is half-way from it to the oracle: with a fixed distance, no run could win it."""
+than twice as much below the informed solver, gold is half-way between the two: with a fixed distance, no run could win
+it."""
 LEAST_MARGIN = 0.04
 """Least distance of the best reader and the best blind run, as a share of the gap: reading must pay."""
 LEAST_FALL = 0.022
@@ -65,15 +66,20 @@ class MilestoneRule:
     step: float | None
     """Least distance of neighbouring milestones, from `least_step`. None: the rule of older releases, which let
     milestones lie nearer than the luck of a training draw moves scripts."""
+    informed: float | None = None
+    """Share of the gap that the informed solver closes. None: not known, and taken for the oracle's."""
 
     @classmethod
-    def of(cls, entries: Sequence[MilestoneEntry], gold: Gold, step: float | None) -> "MilestoneRule":
+    def of(
+        cls, entries: Sequence[MilestoneEntry], gold: Gold, step: float | None, informed: float | None = None
+    ) -> "MilestoneRule":
         """Work out the corrections.
 
         Args:
             entries: the deciding runs.
             gold: how gold follows.
             step: see `MilestoneRule.step`.
+            informed: see `MilestoneRule.informed`.
 
         Raises:
             ItemRejected: `panel_failed`, if too few runs of a kind are left.
@@ -91,6 +97,7 @@ class MilestoneRule:
             {entry.solver: float(moved) for entry, moved in zip(entries, corrections, strict=True)},
             gold,
             step,
+            informed,
         )
 
     @property
@@ -119,7 +126,7 @@ class MilestoneRule:
     def _gold(self, centred: Mapping[str, Floats]) -> Floats:
         blind = best_blind(self.tiers, centred)
         if self.gold == "margin":
-            return blind + (GOLD_ABOVE if self.step is None else gold_above(blind))
+            return blind + (GOLD_ABOVE if self.step is None else gold_above(blind, self.informed))
         readers = np.sort(self._of((Tier.READER,), centred), axis=0)
         best = readers[-int(np.ceil(BEST_READERS * len(readers))) :].mean(axis=0)
         return np.asarray(blind + np.maximum((best - blind) / 2, LEAST_FALL))
@@ -128,19 +135,21 @@ class MilestoneRule:
         return np.array([value for name, value in centred.items() if self.tiers[name] in tiers])
 
 
-def least_gold(blind: float, *, has_readers: bool) -> float:
+def least_gold(blind: float, informed: float, *, has_readers: bool) -> float:
     """Return the lowest place that gold can have after one draw, from the best of some blind runs.
 
     Args:
         blind: share of the gap that this run closes.
+        informed: share that the informed solver closes.
         has_readers: whether readers may place gold.
     """
-    return blind + (LEAST_FALL if has_readers else float(gold_above(np.asarray(blind))))
+    return blind + (LEAST_FALL if has_readers else float(gold_above(np.asarray(blind), informed)))
 
 
-def gold_above(blind: Floats) -> Floats:
+def gold_above(blind: Floats, informed: float | None) -> Floats:
     """Return how far gold lies above the best blind run where no text states a fact, as a share of the gap."""
-    return np.clip((1 - blind) / 2, LEAST_FALL, GOLD_ABOVE)
+    top = 1.0 if informed is None else min(informed, 1.0)
+    return np.clip((top - blind) / 2, LEAST_FALL, GOLD_ABOVE)
 
 
 def least_step(entries: Sequence[MilestoneEntry]) -> float:
@@ -201,7 +210,7 @@ def require_room(informed: float, gold: float) -> None:
         ItemRejected: `no_room`.
     """
     if informed < gold:
-        detail = f"a solver that knows the form of every feature closes {informed:.3f} of the gap, less than gold asks"
+        detail = f"a solver that knows the form of every feature closes {informed:.3f} of the gap; gold asks {gold:.3f}"
         raise ItemRejected(Stage.CALIBRATE, "no_room", detail)
 
 
@@ -248,7 +257,7 @@ def milestone_thresholds(
         DegenerateTask: if trivial and oracle score the same.
         ItemRejected: `flat_board`, unless gold, silver, bronze and median fall strictly, by at least 1e-4 each.
     """
-    rule = MilestoneRule.of(found.entries, found.gold, found.step)
+    rule = MilestoneRule.of(found.entries, found.gold, found.step, found.informed)
     shares = {entry.solver: np.asarray(gap_closed(_score(entry, part), trivial, oracle)) for entry in found.entries}
     places = rule.places(shares)
     middle = middle_of([_score(one, part) for one in board if one.tier not in PLACING])

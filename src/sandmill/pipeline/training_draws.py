@@ -79,7 +79,7 @@ class TrainingDraws:
     def rule(self) -> MilestoneRule:
         """How thresholds follow."""
         entries = self.deciding.on_pilot()
-        return MilestoneRule.of(entries, self.deciding.gold, least_step(entries))
+        return MilestoneRule.of(entries, self.deciding.gold, least_step(entries), self.deciding.informed)
 
     @cached_property
     def gold(self) -> float:
@@ -118,7 +118,7 @@ def measure_draws(
     names = _deciding_entries(own, has_readers=contest.reader is not None)
     informed = _informed_share(pilot, contest, scale)
     apart = [name for name in own if name not in _TIERS]
-    alone = TrainingDraws(_deciding(ran, {name: (own[name],) for name in (*names, *apart)}))
+    alone = TrainingDraws(_deciding(ran, {name: (own[name],) for name in (*names, *apart)}, informed))
     if informed is not None:
         require_room(informed, alone.gold - CLEAR_MISS)
     others = (_redrawn(pilot, contest, stated, streams, number) for number in range(1, DRAWS))
@@ -128,7 +128,7 @@ def measure_draws(
         for name in own
         if all(name in drawn for drawn in further)
     }
-    found = TrainingDraws(_deciding(ran, shares))
+    found = TrainingDraws(_deciding(ran, shares, informed))
     if found.deciding.margin is not None:
         require_margin(found.deciding.margin)
     if informed is not None:
@@ -158,10 +158,13 @@ def refuse_without_room(pilot: Pilot, contest: Contest, runs: Sequence[PanelRun]
         best = max(scale.share(run.prediction) for run in blind)
         informed = _informed_share(pilot, contest, scale)
         if informed is not None:
-            require_room(informed, least_gold(best, has_readers=contest.reader is not None) - CLEAR_MISS)
+            gold = least_gold(best, informed, has_readers=contest.reader is not None)
+            require_room(informed, gold - CLEAR_MISS)
 
 
-def _deciding(ran: Mapping[str, PanelRun], shares: Mapping[str, tuple[float, ...]]) -> Deciding:
+def _deciding(
+    ran: Mapping[str, PanelRun], shares: Mapping[str, tuple[float, ...]], informed: float | None
+) -> Deciding:
     tiers = {name: ran[name].tier for name in shares}
     found = Deciding(
         gold="readers" if Tier.READER in tiers.values() else "margin",
@@ -169,6 +172,7 @@ def _deciding(ran: Mapping[str, PanelRun], shares: Mapping[str, tuple[float, ...
         shares=shares,
         off_board=frozenset(name for name in shares if name not in _TIERS and tiers[name] is not Tier.READER),
         twins=TWINS,
+        informed=None if informed is None else round(informed, 6),
     )
     if found.gold == "margin":
         return found

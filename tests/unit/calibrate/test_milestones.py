@@ -34,8 +34,10 @@ from sandmill.models.calibration import Difficulty, MilestoneEntry, Milestones, 
 from tests.milestones import BLENDS, BLIND, EVERYONE, ORDINARY, TIERS, board_of, entries, entry, found_of, with_naive
 
 
-def places(runs: list[MilestoneEntry], gold: str = "margin") -> tuple[float, float, float]:
-    found = MilestoneRule.of(runs, gold, least_step(runs)).places(
+def places(
+    runs: list[MilestoneEntry], gold: str = "margin", informed: float | None = None
+) -> tuple[float, float, float]:
+    found = MilestoneRule.of(runs, gold, least_step(runs), informed).places(
         {run.solver: np.asarray(run.shares[0]) for run in runs}
     )
     return float(found.gold), float(found.silver), float(found.bronze)
@@ -105,6 +107,15 @@ def test_gold_without_facts_leaves_half_of_what_the_best_blind_run_leaves_open()
     assert float(older.gold) == pytest.approx(0.95 + GOLD_ABOVE)
 
 
+def test_gold_without_facts_stays_half_way_below_the_informed_solver():
+    best = {**BLIND, "blend_c": 0.8}
+    assert places(entries(best), informed=0.9)[0] == pytest.approx(0.8 + GOLD_ABOVE)
+    assert places(entries(best), informed=0.86)[0] == pytest.approx(0.83)
+    assert places(entries(best), informed=0.7)[0] == pytest.approx(0.8 + LEAST_FALL)
+    assert places(entries({**BLIND, "blend_c": 0.95}), informed=1.2)[0] == pytest.approx(0.975)
+    assert places(entries(EVERYONE), "readers", 0.6) == places(entries(EVERYONE), "readers")
+
+
 def test_bronze_is_well_above_a_constant_answer():
     weak = dict.fromkeys(ORDINARY, -0.1)
     _, silver, bronze = places(entries({**BLIND, **weak}))
@@ -151,9 +162,9 @@ def test_the_lowest_gold_foretold_from_some_blind_runs_is_never_above_gold(share
     runs = dict(zip(EVERYONE, shares, strict=True))
     blind = {name: share for name, share in runs.items() if name in BLIND}
     some = data.draw(st.lists(st.sampled_from(sorted(blind)), min_size=1))
-    best = max(blind[name] for name in some)
-    assert least_gold(best, has_readers=False) <= places(entries(blind))[0] + 1e-12
-    assert least_gold(best, has_readers=True) <= places(entries(runs), "readers")[0] + 1e-12
+    best, informed = max(blind[name] for name in some), data.draw(st.floats(-0.5, 1.5))
+    assert least_gold(best, informed, has_readers=False) <= places(entries(blind), informed=informed)[0] + 1e-12
+    assert least_gold(best, informed, has_readers=True) <= places(entries(runs), "readers", informed)[0] + 1e-12
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 10.0), (10.0, 0.0)], ids=["higher", "lower"])
