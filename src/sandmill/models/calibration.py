@@ -132,8 +132,8 @@ class Milestones(Frozen):
     """Least distance of neighbouring thresholds, as a share of the gap: one standard deviation of the distance of two
     unrelated entries over training draws. None in older releases, whose thresholds may lie nearer."""
     informed: float | None = None
-    """Share of the gap that the informed solver closes on the rows of the pilot. It limits gold of tasks whose texts state
-    nothing. None in older releases, if it failed, and if the files do not hold the columns that it would use."""
+    """Share of the gap that the informed solver closes on the rows of the pilot. It limits gold of tasks whose texts
+    state nothing. None in older releases, if it failed, and if the files do not hold the columns that it would use."""
     feedback_oracle: float
     """Score of the oracle on the feedback part."""
     entries: tuple[MilestoneEntry, ...] = Field(min_length=1)

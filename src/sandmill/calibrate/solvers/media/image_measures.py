@@ -3,6 +3,8 @@
 # mypy: disable-error-code="no-any-return"
 # Sums of arrays are of no known type, and annotations here are part of the scripts.
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from sandmill.calibrate.scripts.functions import functions_source
-from sandmill.calibrate.scripts.layout import quoted
+from sandmill.calibrate.scripts.layout import WIDTH, quoted
 from sandmill.calibrate.solvers.media.image_files import read_pictures, reading_lines
 from sandmill.calibrate.solvers.media.memo import once
 from sandmill.models.channels import Cue
@@ -41,6 +43,8 @@ INDICES: Mapping[str, str] = {
     "object": "unlike_background(pixels)",
 }
 """Colour index of each pixel as source. The weights of red, green and blue in colours are 0 for greys."""
+_MASK = re.compile(r"(?:box\(unlike(?:, [\d.]+)*\)|unlike) > [\d.]+")
+"""Pixels that differ from the background."""
 _OF_VALUES = ("level", "middle", "slope", "rough")
 """Measures that read the index in a box; most others read which pixels of the box belong to a thing."""
 
@@ -72,19 +76,23 @@ def source(facts: TaskFacts, cues: tuple[Cue, ...]) -> list[str]:
 
 def measuring_lines(cues: Sequence[Cue]) -> tuple[str, ...]:
     """Write a function that estimates the column of each cue: its reading, put on the scale of the column."""
-    made, colours = [], set()
-    for cue in cues:
-        scene, _, name = cue.measure.partition(".")
-        sight = sights_of(scene)[name]
-        low, high = sight.scale(is_turned=bool(cue.parameters))
-        if len(sight.boxes) > 1:
-            made.append(f"    boxes = {_listed(sight.boxes)}")
-        made.append(f"    made[{quoted(cue.column)}] = on_scale({_reading(sight)}, {low:g}, {high:g})")
-        colours |= _colours(sight)
+    sights = [_sight(cue) for cue in cues]
+    readings = [_reading(sight) for sight in sights]
+    masks = _repeated_masks(readings)
+    made, boxes = list[str](), None
+    for cue, sight, reading in zip(cues, sights, readings, strict=True):
+        if len(sight.boxes) > 1 and sight.boxes != boxes:
+            boxes = sight.boxes
+            made.append(f"    boxes = {_listed(boxes)}")
+        for mask, name in masks.items():
+            reading = reading.replace(mask, name)
+        made += _scaled(cue.column, reading, *sight.scale(is_turned=bool(cue.parameters)))
+    colours = {colour for sight in sights for colour in _colours(sight)}
     return (
         "def measure(pixels):",
         '    """Measure on each picture what the description says that it shows."""',
         *(f"    {_variable(colour)} = {text}" for colour, text in INDICES.items() if colour in colours),
+        *(f"    {name} = {mask}" for mask, name in masks.items()),
         "    made = {}",
         *made,
         "    return pd.DataFrame(made)",
@@ -96,6 +104,24 @@ def estimates(pixels: np.ndarray, lines: tuple[str, ...]) -> pd.DataFrame:
     names: dict[str, Any] = {"np": np, "pd": pd, **{function.__name__: function for function in FUNCTIONS}}
     exec("\n".join(lines), names)
     return names["measure"](pixels)
+
+
+def _sight(cue: Cue) -> Sight:
+    scene, _, name = cue.measure.partition(".")
+    return sights_of(scene)[name]
+
+
+def _repeated_masks(readings: Sequence[str]) -> dict[str, str]:
+    """Give the pixels of the object a name if several readings need them."""
+    counts = Counter(mask for reading in readings for mask in _MASK.findall(reading))
+    masks = [mask for mask, count in counts.items() if count > 1]
+    return {mask: f"thing_{number}" if number > 1 else "thing" for number, mask in enumerate(masks, 1)}
+
+
+def _scaled(column: str, reading: str, low: float, high: float) -> list[str]:
+    """Write the line that makes a column, or two lines if it would be too long."""
+    line = f"    made[{quoted(column)}] = on_scale({reading}, {low:g}, {high:g})"
+    return [line] if len(line) <= WIDTH else [f"    reading = {reading}", line.replace(reading, "reading", 1)]
 
 
 def _variable(colour: str) -> str:
