@@ -162,9 +162,7 @@ def refuse_without_room(pilot: Pilot, contest: Contest, runs: Sequence[PanelRun]
             require_room(informed, gold - CLEAR_MISS)
 
 
-def _deciding(
-    ran: Mapping[str, PanelRun], shares: Mapping[str, tuple[float, ...]], informed: float | None
-) -> Deciding:
+def _deciding(ran: Mapping[str, PanelRun], shares: Mapping[str, tuple[float, ...]], informed: float | None) -> Deciding:
     tiers = {name: ran[name].tier for name in shares}
     found = Deciding(
         gold="readers" if Tier.READER in tiers.values() else "margin",

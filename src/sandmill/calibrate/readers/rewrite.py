@@ -1,6 +1,7 @@
 """Rewrite the table of a task as a reader sees it, by the same lines that scripts hold."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,16 +27,22 @@ def rewritten(table: Table, folder: Path, stated: Stated, earlier: Table | None)
     names |= {"train": train, "test": test}
     purpose = "Turn codes and notes into what they stand for."
     decoding = _function("decode", purpose, decoding_lines(stated, train))
-    run_source("\n".join(decoding), names)
+    _run(decoding, names)
     forms = form_lines(stated, pd.concat([names["train"], names["test"]]))
     adding = [*child_block(stated), *_function("add_stated", "Add the quantities that the description defines.", forms)]
-    run_source("\n".join(adding), names)
+    _run(adding, names)
     made = Table.of(names["train"], names["test"], facts)
     made.cues = stated.cues
     made.reading, made.stated = (*decoding, *adding), made_columns(stated)
     if earlier is not None and made.train.equals(earlier.train):
         made.learned = earlier.learned
     return made
+
+
+def _run(lines: Sequence[str], names: dict[str, Any]) -> None:
+    """Run lines. Logarithms of measures below 0 are missing cells and no reason for a warning."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        run_source("\n".join(lines), names)
 
 
 def _function(name: str, purpose: str, lines: list[str]) -> list[str]:

@@ -3,6 +3,7 @@
 import ast
 import inspect
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 _OWN = "sandmill."
@@ -30,11 +31,16 @@ def _plain_lines(function: Callable[..., Any]) -> list[str]:
         argument.annotation = None
     return [
         f"def {made.name}({ast.unparse(made.args)}):",
-        *inspect.getsource(function).splitlines()[made.body[0].lineno - 1 :],
+        *_source(function).splitlines()[made.body[0].lineno - 1 :],
     ]
 
 
+@cache
+def _source(function: Callable[..., Any]) -> str:
+    return inspect.getsource(function)
+
+
 def _parsed(function: Callable[..., Any]) -> ast.FunctionDef:
-    made = ast.parse(inspect.getsource(function)).body[0]
+    made = ast.parse(_source(function)).body[0]
     assert isinstance(made, ast.FunctionDef)
     return made

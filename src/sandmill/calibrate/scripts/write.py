@@ -8,6 +8,7 @@ from sandmill.calibrate.scripts.feature_lines import feature_block
 from sandmill.calibrate.scripts.findings import PanelFindings
 from sandmill.calibrate.scripts.layout import WIDTH, comment, fold, imports, listed, number, quoted, spaced
 from sandmill.calibrate.scripts.members import ScriptModel, columns_block, feature_lists, features_of
+from sandmill.calibrate.scripts.narrow import narrowed
 from sandmill.calibrate.solvers.texts import TOKEN
 from sandmill.metrics import get_metric
 from sandmill.models.kinds import kind_named
@@ -18,6 +19,7 @@ _THREADS = 'os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL
 
 def write_script(found: PanelFindings, members: Sequence[ScriptModel], decision: str) -> str:
     """Write a script that fits models on prepared columns and answers with their average."""
+    found = narrowed(found, members)
     average = "[predict(name) for name in models], axis=0"
     said = f"np.mean({average})" if len(members) > 1 else f"predict({quoted(members[0].name)})"
     blocks = [
