@@ -61,7 +61,7 @@ def test_measures_that_no_feature_needs_are_left_out_with_the_quantities_made_of
     assert [cue.column for cue in few.cues] == ["light", "size"]
     assert (few.numbers, few.categories) == (("light", "size", "ratio"), ())
     text = "\n".join(few.reading)
-    assert "decode" not in text and "other" not in text and "glow" not in text
+    assert not any(name in text for name in ("decode", "other", "glow"))
     names = {"train": {"light": 6.0, "size": 2.0}, "test": {"light": 1.0, "size": 4.0}, "np": _Numbers}
     exec(text, names)
     assert (names["train"]["ratio"], names["test"]["ratio"]) == (3.0, 0.25)  # type: ignore[index]
