@@ -104,7 +104,7 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         informed = informed_score(contest.panel, rendered)
         if informed is not None and rule == "milestones":
             require_informed_gold(measured, informed)
-        scripts = _scripts(Path(name), contest, rendered)
+        scripts = _scripts(Path(name), contest, rendered, measured)
         measured = with_scripts(measured, [one.score for one in scripts])
         measured = measured.model_copy(update={"informed": informed})
         trivial = next(run for run in board if run.name == TRIVIAL)
@@ -164,7 +164,7 @@ def _stated(pilot: Pilot, secret: bytes, replicate: int) -> Stated:
     return stated_facts(pilot.spec, render(spec, secret, replicate, pilot.drawn).package.public)
 
 
-def _scripts(folder: Path, contest: Contest, rendered: Rendered) -> "tuple[ScoredScript, ...]":
+def _scripts(folder: Path, contest: Contest, rendered: Rendered, measured: Calibration) -> "tuple[ScoredScript, ...]":
     """Write the scripts. Where gold takes more than the data, the reference knows the stated facts, or the forms."""
     from sandmill.calibrate.insight import insight_table
     from sandmill.calibrate.own_panel import write_own_ladder
@@ -177,7 +177,7 @@ def _scripts(folder: Path, contest: Contest, rendered: Rendered) -> "tuple[Score
     reader = contest.reader
     if reader is None and spec.kind.medals == "milestones":
         reader = insight_table(folder, facts, spec.mechanism)
-    return write_ladder(contest.panel.table, folder, test, reader)
+    return write_ladder(contest.panel.table, folder, test, reader, measured.feedback_thresholds.gold)
 
 
 def _size(

@@ -67,9 +67,14 @@ class GradedTest:
         """Loss on the final part."""
         return self._loss(answer, self.is_final)
 
-    def _loss(self, answer: Array, rows: NDArray[np.bool_]) -> float:
-        score = self.metric.own_score(self.truth[rows], answer[rows])
+    def loss_of(self, score: float | None) -> float:
+        """Turn a score into a loss: lower is better. None becomes a loss that every answer is below."""
+        if score is None:
+            return np.inf
         return score if self.metric.is_lower_better else -score
+
+    def _loss(self, answer: Array, rows: NDArray[np.bool_]) -> float:
+        return self.loss_of(self.metric.own_score(self.truth[rows], answer[rows]))
 
 
 @dataclass(frozen=True)
@@ -83,7 +88,9 @@ class _PossibleScript:
     write: Callable[[], str]
 
 
-def write_ladder(table: Table, folder: Path, test: GradedTest, reader: Table | None = None) -> tuple[ScoredScript, ...]:
+def write_ladder(
+    table: Table, folder: Path, test: GradedTest, reader: Table | None = None, gold: float | None = None
+) -> tuple[ScoredScript, ...]:
     """Write the scripts of a task: reference, competent, naive.
 
     Models are ranked by what their likes in the panel score on the feedback part; those in front are fitted as scripts
@@ -96,11 +103,12 @@ def write_ladder(table: Table, folder: Path, test: GradedTest, reader: Table | N
         folder: holds train.csv and test.csv.
         test: what scripts are judged on.
         reader: the table of a reader. The reference is then a reader's script; the others read the data alone.
+        gold: threshold of the feedback part. A long reference is replaced by a short one only if that is gold there.
     """
     with script_surroundings(folder, folder / "submission.csv"):
         bench = _Bench(find(table), table, test)
         best = bench if reader is None else _Bench(find(reader), reader, test)
-        reference = _first_short(sorted(best.mixtures(), key=_loss))
+        reference = _first_short(sorted(best.mixtures(), key=_loss), test.loss_of(gold))
         competent = _below(reference, bench.usual(), test)
         naive = _below(competent, bench.first_tries(), test)
     rungs = zip(Rung, (reference, competent, naive), strict=True)
@@ -185,9 +193,10 @@ def _loss(candidate: _PossibleScript) -> float:
     return candidate.loss
 
 
-def _first_short(ranked: Sequence[_PossibleScript]) -> _PossibleScript:
-    """The first of the candidates whose script is not too long, else the first."""
-    return next((one for one in ranked if one.write().count("\n") <= MOST_LINES), ranked[0])
+def _first_short(ranked: Sequence[_PossibleScript], bar: float) -> _PossibleScript:
+    """The first of the candidates whose script is not too long, if its loss is at most the bar; else the first."""
+    able = (one for one in ranked if one.loss <= bar)
+    return next((one for one in able if one.write().count("\n") <= MOST_LINES), ranked[0])
 
 
 def _below(above: _PossibleScript, ranked: Iterable[_PossibleScript], test: GradedTest) -> _PossibleScript:
