@@ -28,10 +28,18 @@ class Built:
 
 
 def build(
-    tasks: int, seed: int, workers: int, mix: Mapping[Band, float] = DEFAULT_MIX, replicates: int = 1, size: int = 20
+    tasks: int,
+    seed: int,
+    workers: int,
+    mix: Mapping[Band, float] = DEFAULT_MIX,
+    replicates: int = 1,
+    size: int = 20,
+    kinds: Mapping[str, float] | None = None,
 ) -> Built:
     """Fill slots in rounds, as the flow does; the gates run, the suites of Great Expectations do not."""
-    request = BuildRequest(name="bench", tasks=tasks, seed=seed, mix=dict(mix), replicates=replicates)
+    request = BuildRequest(
+        name="bench", tasks=tasks, seed=seed, mix=dict(mix), replicates=replicates, kinds=dict(kinds or {})
+    )
     plan = plan_build(request, ingest(()))
     with TemporaryDirectory(prefix="sandmill-bench-") as root:
         settings = RunSettings(root=root, workers=workers, shard_size=size)

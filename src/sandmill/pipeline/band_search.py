@@ -27,7 +27,7 @@ WELL_INSIDE = 0.03
 one: of 12 slots for easy tables, seven had a typical design at the edge of the band; half of the 12 left the band."""
 STEERS = 3
 """Designs along one variant's hardness before the slot starts over with a fresh variant."""
-ATTEMPTS = 8
+ATTEMPTS = 16
 """Attempts to reach the band. After them the nearest design is taken."""
 STUCK_DESIGNS, FAR = 3, 0.1
 """Give up on a band after this many designs at the end of the hardness scale, if all miss it by more than `FAR`."""
