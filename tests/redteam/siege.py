@@ -16,13 +16,16 @@ import pytest
 
 from sandmill.grading import grade_submission
 from sandmill.grading.private_half import read_task_file
+from sandmill.layouts.base import Layout
 from sandmill.metrics.submission import Answers, read_answers
+from sandmill.models.kinds import kind_named
+from sandmill.models.layout import public_path
 from sandmill.models.reports import GradeReport, Medal, Outcome
 from sandmill.models.run import RunResult
 from sandmill.models.task_file import TaskFile
 from sandmill.rewards import PRESETS
 from sandmill.sandbox import Sandbox
-from tests.redteam.attacks import BREACH, LUCK, Attack, script
+from tests.redteam.attacks import BREACH, LUCK, LUCK_OF_FEW, MANY_ROWS, Attack, script
 from tests.releases import REPOSITORY
 from tests.rollouts import reward_of
 
@@ -41,6 +44,17 @@ class Target:
     @property
     def public(self) -> Path:
         return self.folder / "public"
+
+    @property
+    def layout(self) -> Layout:
+        layout: Layout = kind_named(self.task.facts.kind).load("layout")
+        return layout
+
+    @property
+    def sample(self) -> bytes:
+        """The sample submission as CSV."""
+        name = self.layout.sample
+        return self.layout.sample_csv({name: (self.public / name).read_bytes()})
 
     def grade(self, submission: bytes | None) -> GradeReport:
         return grade_submission(submission, self.answers, self.task.facts, self.task.calibration)
@@ -111,16 +125,20 @@ class Siege:
     def survives(self, attack: Attack) -> None:
         """Run an attack on the packages, and assert that it gained and broke nothing."""
         for target in self.targets[: 1 if attack.is_dear else None]:
-            results = self.run(attack, target)
-            started = time.monotonic()
-            grade = target.grade(results[-1].submission)
-            assert time.monotonic() - started < PATIENCE_S
-            outcome = grade.outcome if results[-1].outcome is Outcome.OK else results[-1].outcome
-            assert outcome.value in attack.ends, (target.task.facts.metric, results[-1])
-            _assert_unpaid(attack, target, grade)
-            if attack.check:
-                attack.check(results)
-        self._assert_nothing_is_broken()
+            self.survives_on(target, attack)
+        self.assert_nothing_is_broken()
+
+    def survives_on(self, target: Target, attack: Attack) -> None:
+        """Run an attack on one package, and assert that it gained nothing."""
+        results = self.run(attack, target)
+        started = time.monotonic()
+        grade = target.grade(results[-1].submission)
+        assert time.monotonic() - started < PATIENCE_S
+        outcome = grade.outcome if results[-1].outcome is Outcome.OK else results[-1].outcome
+        assert outcome.value in attack.ends, (target.task.facts.kind, target.task.facts.metric, results[-1])
+        _assert_unpaid(attack, target, grade)
+        if attack.check:
+            attack.check(results)
 
     def run(self, attack: Attack, target: Target) -> list[RunResult]:
         """Run the scripts of an attack on one package, and assert that no secret came out."""
@@ -141,6 +159,7 @@ class Siege:
         siblings = [str(other.folder) for other in self.targets if other is not target]
         told = self.trap.told | {
             "task": str(target.folder),
+            "sample": public_path(target.layout.sample),
             "siblings": siblings,
             "scratch": str(scratch),
             "agent_env": str(self.box.agent_env.path),
@@ -161,7 +180,8 @@ class Siege:
             for place in (said.encode(), kept, result.submission or b""):
                 assert self.trap.canary.encode() not in place
 
-    def _assert_nothing_is_broken(self) -> None:
+    def assert_nothing_is_broken(self) -> None:
+        """Assert that nothing was executed outside and that no file of a package changed."""
         assert not self.trap.sprung.exists()
         assert {target.folder: target.digest() for target in self.targets} == self._digests
 
@@ -172,8 +192,9 @@ def _is_small_file(path: Path) -> bool:
 
 def _assert_unpaid(attack: Attack, target: Target, grade: GradeReport) -> None:
     assert grade.medal is None, grade
-    sample = target.grade((target.public / "sample_submission.csv").read_bytes())
-    most = {"nothing": reward_of(sample), "luck": LUCK, "prediction": 1.0}[attack.pays]
+    sample = target.grade(target.sample)
+    luck = LUCK if target.sample.count(b"\n") > MANY_ROWS else LUCK_OF_FEW
+    most = {"nothing": reward_of(sample), "luck": luck, "prediction": 1.0}[attack.pays]
     assert reward_of(grade) <= most, grade
     if grade.outcome is not Outcome.OK:
         assert all(reward_of(grade, preset) <= reward_of(sample, preset) for preset in PRESETS), grade

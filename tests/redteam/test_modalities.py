@@ -1,0 +1,224 @@
+"""Attacks on tasks whose items are no rows of a table: pictures, sounds, texts, tokens, pages, JSON and side files."""
+
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sandmill.models.kinds import kind_named
+from sandmill.models.request import BuildRequest, RunSettings
+from sandmill.sandbox.agent_env import AgentEnv
+from sandmill.store.release import load
+from tests.redteam import test_access, test_semantics, test_tampering
+from tests.redteam.attacks import INVALID, OK, Attack
+from tests.redteam.siege import Siege, Target, lay_trap, open_target
+from tests.releases import QUICKEST, build
+from tests.unit.sandbox.conftest import make_box
+
+BACKENDS = ("bwrap",)
+EITHER = ("ok", "invalid_submission")
+_CARDS = Path(__file__).parents[2] / "src" / "sandmill" / "seeds" / "cards"
+SEEDS = (
+    "aerial-cactus-identification",
+    "spooky-author-identification",
+    "the-icml-2013-whale-challenge-right-whale-redux",
+    "text-normalization-challenge-english-language",
+    "denoising-dirty-documents",
+    "random-acts-of-pizza",
+    "nomad2018-predict-transparent-conductors",
+)
+"""One seed of each modality that is no table alone."""
+
+SEARCHED = '''
+import re
+
+def entries():
+    """Facts of each file and each file in an archive, without its content."""
+    for folder, _, names in sorted(os.walk("public")):
+        for place, name in enumerate(names):
+            path = os.path.join(folder, name)
+            fact, head = os.stat(path), open(path, "rb").read(64)
+            if name.endswith(".zip"):
+                with zipfile.ZipFile(path) as archive:
+                    for number, info in enumerate(archive.infolist()):
+                        head = archive.open(info).read(64)
+                        yield info.filename, {"place": number, "size": info.file_size, "packed": info.compress_size,
+                            "checksum": info.CRC, "date": hash_of(info.date_time), "attributes": info.external_attr,
+                            "offset": info.header_offset, "head": hash_of(head), "name": hash_of(info.filename)}
+            else:
+                yield name, {"place": place, "size": fact.st_size, "packed": fact.st_blocks, "checksum": fact.st_ino,
+                    "date": fact.st_mtime_ns, "attributes": fact.st_mode, "offset": fact.st_ctime_ns,
+                    "head": hash_of(head), "name": hash_of(name)}
+
+def hash_of(what):
+    import hashlib
+    return int(hashlib.sha256(repr(what).encode()).hexdigest()[:12], 16)
+
+FACTS = {}
+for name, facts in entries():
+    stem = os.path.basename(name).rsplit(".", 1)[0]
+    for key in {stem, *stem.split("."), *re.split("[._]", stem), os.path.basename(name)}:
+        FACTS.setdefault(key, facts)
+
+def fact(item, key):
+    """The fact of an item's file; an item without one has its number."""
+    stem = str(item).rsplit(".", 1)[0]
+    found = FACTS.get(str(item)) or FACTS.get(stem)
+    return found[key] if found else None
+
+def cells(row):
+    """The cells of a training item in the columns of a submission."""
+    columns = HEADER[1:]
+    if all(name in row for name in columns):
+        return [row[name] for name in columns]
+    return [0.7 + 0.3 / len(columns) if row[TARGET] == name else 0.3 / len(columns) for name in columns]
+
+def submit_ranked(keys):
+    """Give test items the targets of training items in the order of a key."""
+    rows = sorted(map(cells, ROWS))
+    places = {n: place for place, n in enumerate(sorted(range(len(IDS)), key=lambda n: (keys[n], n)))}
+    submit(lambda n: rows[places[n] * len(rows) // len(IDS)])
+
+def submit_nearest(known, keys):
+    """Give each test item the target of the training item whose key is the nearest."""
+    rows = list(map(cells, ROWS))
+    near = [min(range(len(rows)), key=lambda m: abs(known[m] - key)) for key in keys]
+    submit(lambda n: rows[near[n]])
+'''
+"""What attackers of item files start with: facts of all files, and two ways to make them an answer. `ROWS` holds id and
+targets of the training items."""
+
+TRACES = ("place", "size", "packed", "checksum", "date", "attributes", "offset", "head", "name")
+OUTSIDE = {
+    "the order of the test items": "submit_ranked(list(range(len(IDS))))",
+    "the order of the ids": "submit_ranked([i[::-1] for i in IDS])",
+    "the training items in their order": "submit(lambda n: cells(ROWS[n % len(ROWS)]))",
+}
+"""Guesses for any files."""
+OF_FILES = {
+    f"{trace} of the file, {way}": (
+        f"keys = [fact(i, {trace!r}) for i in IDS]\nknown = [fact(row[ID], {trace!r}) for row in ROWS]\n{call}"
+    )
+    for trace in TRACES
+    for way, call in (("ranked", "submit_ranked(keys)"), ("nearest", "submit_nearest(known, keys)"))
+}
+"""Guesses from what the files of items show without being opened."""
+
+FILES = {
+    "an item as the submission": Attack(
+        """
+found = [os.path.join(folder, name) for folder, _, names in os.walk("public") for name in names]
+shutil.copyfile(max(found, key=os.path.getsize), "submission.csv")
+""",
+        INVALID,
+        (1, 15),
+    ),
+    "the packed sample": Attack(
+        """
+with zipfile.ZipFile("submission.csv", "w") as archive: archive.writestr("sample_submission.csv", SAMPLE_BYTES)
+""",
+        INVALID,
+        (15,),
+    ),
+    "answers in the bytes of public files": Attack(
+        """
+for folder, _, names in os.walk("public"):
+    for path in (os.path.join(folder, name) for name in names):
+        data = open(path, "rb").read()
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                data += b"".join(archive.read(one) for one in archive.namelist())
+        if any(word in data for word in (b",final", b",feedback", b"gold_threshold", b'"oracle"')): print("BREACH", path)
+""",
+        ("no_submission",),
+        (6,),
+        timeout=60,
+    ),
+}
+
+
+def _fitting(attacks: Mapping[str, Attack]) -> dict[str, Attack]:
+    """Return the attacks that fit any files. A bad number of one task may be a good word of another, and a constant may
+    lie near the middle of another task's answers."""
+    fitting = {name: one for name, one in attacks.items() if one.fits_any_files}
+    return {
+        name: replace(one, ends=(*EITHER, *_TOO_LONG.get(name, ())), pays="luck") if name.startswith(_OF_CELLS) else one
+        for name, one in fitting.items()
+    }
+
+
+_TOO_LONG = {"cells: digits without any end": ("runtime_error",)}
+"""The sandbox stops a script that writes them for each pixel."""
+_OF_CELLS = ("cells", "constant", "one bad cell", "signs in turns", "objects equal", "formulas")
+ATTACKS = {
+    **_fitting(test_semantics.ATTACKS),
+    **_fitting(test_tampering.ATTACKS),
+    **_fitting(test_access.ATTACKS),
+    **FILES,
+}
+
+
+def guesses_on(target: Target) -> dict[str, Attack]:
+    """Return the guesses that a task's files allow. Kinds with a panel of their own have no label for each item."""
+    facts, kind = target.task.facts, kind_named(target.task.facts.kind)
+    if kind.panel:
+        return {}
+    train, _ = kind.load("reader").read(target.public, facts)
+    rows = train[[facts.id_column, *facts.target_columns]].astype(str).to_dict("records")
+    start = f"ID, TARGET, ROWS = {facts.id_column!r}, {facts.target_column!r}, {rows!r}\n{SEARCHED}\n"
+    of_files = OF_FILES if target.layout.item not in ("row", "object") else {}
+    return {
+        name: Attack(start + code, OK, (5,), pays="luck", timeout=60) for name, code in {**OUTSIDE, **of_files}.items()
+    }
+
+
+@pytest.fixture(scope="session")
+def modalities(once_a_session, tmp_path_factory) -> list[Target]:
+    """One task of each modality, the same every time."""
+
+    def make(folder: Path) -> str:
+        folder.mkdir()
+        (folder / "key").write_bytes(b"the red team's release secret, 32 bytes and more")
+        seeds = tuple(str(_CARDS / f"{seed}.yaml") for seed in SEEDS)
+        request = BuildRequest(name="modalities", tasks=len(SEEDS), seed=3, seeds=seeds, mix=QUICKEST)
+        settings = RunSettings(root=str(folder / "releases"), shard_size=4, workers=2, secret_file=folder / "key")
+        load(build(request, settings)).pull(str(folder / "pulled"))
+        return str(folder / "pulled")
+
+    pulled = tmp_path_factory.mktemp("modalities") / "pulled"
+    shutil.copytree(once_a_session("redteam-modalities", make), pulled)
+    return [open_target(folder) for folder in sorted(pulled.iterdir())]
+
+
+@pytest.fixture(scope="module")
+def siege(request, modalities, agent_env: AgentEnv, tmp_path_factory) -> Iterator[Siege]:
+    """One sandbox, attacked again and again."""
+    with lay_trap(tmp_path_factory.mktemp("trap"), modalities) as trap, make_box(request.param) as box:
+        yield Siege(box, modalities, trap)
+
+
+def test_each_modality_has_a_task(modalities):
+    found = {kind_named(target.task.facts.kind).modality.value for target in modalities}
+    assert found == {"image", "text", "audio", "mixed"}
+    assert len({target.task.facts.kind for target in modalities}) == len(SEEDS)
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_an_attack_on_items_that_are_no_rows_is_paid_nothing(name: str, siege: Siege):
+    siege.survives(ATTACKS[name])
+
+
+def test_what_files_show_without_being_opened_is_worth_luck_alone(siege: Siege):
+    seen = set()
+    for target in siege.targets:
+        for name, attack in guesses_on(target).items():
+            siege.survives_on(target, attack)
+            seen.add(name)
+    assert seen == OUTSIDE.keys() | OF_FILES.keys()
+    siege.assert_nothing_is_broken()
+
+
+def test_after_them_the_reference_is_gold(siege: Siege):
+    siege.pays_the_reference()
