@@ -62,7 +62,10 @@ class Bench:
             InputError: if there are none.
         """
         if self.request.real is not None:
-            return some(from_folder(self.request.real, cache=self.request.cache).tasks(), self.request.held_out)
+            return some(
+                from_folder(self.request.real, cache=self.request.cache, leave_out_unfit=True).tasks(),
+                self.request.held_out,
+            )
         known = {task.family for task in self._release("train")}
         found = [task for task in self._release(None) if task.family not in known]
         if len({task.family for task in found}) < 2:

@@ -48,7 +48,7 @@ def entries():
                             "checksum": info.CRC, "date": hash_of(info.date_time), "attributes": info.external_attr,
                             "offset": info.header_offset, "head": hash_of(head), "name": hash_of(info.filename)}
             else:
-                yield name, {"place": place, "size": fact.st_size, "packed": fact.st_blocks, "checksum": fact.st_ino,
+                yield f"{os.path.basename(folder)}.{name}", {"place": place, "size": fact.st_size, "packed": fact.st_blocks, "checksum": fact.st_ino,
                     "date": fact.st_mtime_ns, "attributes": fact.st_mode, "offset": fact.st_ctime_ns,
                     "head": hash_of(head), "name": hash_of(name)}
 
@@ -59,7 +59,7 @@ def hash_of(what):
 FACTS = {}
 for name, facts in entries():
     stem = os.path.basename(name).rsplit(".", 1)[0]
-    for key in {stem, *stem.split("."), *re.split("[._]", stem), os.path.basename(name)}:
+    for key in {stem, *stem.split("."), *re.split("[._]", stem), os.path.basename(name), os.path.basename(name).partition(".")[2]}:
         FACTS.setdefault(key, facts)
 
 def fact(item, key):
@@ -110,7 +110,8 @@ FILES = {
     "an item as the submission": Attack(
         """
 found = [os.path.join(folder, name) for folder, _, names in os.walk("public") for name in names]
-shutil.copyfile(max(found, key=os.path.getsize), "submission.csv")
+items = [path for path in found if "ample" not in path and not path.endswith(".md")]
+shutil.copyfile(max(items, key=os.path.getsize), "submission.csv")
 """,
         INVALID,
         (1, 15),

@@ -24,7 +24,7 @@ _PLAIN_TAGS = frozenset({_WIDTH, _HEIGHT, _COMPRESSION, _SAMPLES})
 def item_fault(path: str, content: bytes) -> str | None:
     """Return why a file is no item of a micro task, judging from its first bytes; None if it may be one.
 
-    What the file holds is known by its suffix: pictures (png, jpg, tif), sounds (wav, aif), texts (xyz, txt).
+    What the file holds is known by its suffix: pictures (png, jpg, tif), sounds (wav, aif), texts (xyz, txt, csv).
     """
     suffix = path.rpartition(".")[2].lower()
     if suffix not in _CHECKS:
@@ -171,6 +171,7 @@ _CHECKS: Mapping[str, tuple[str, Callable[[bytes], bool]]] = {
     "aif": (f"AIFF {_SOUND}", _is_small_aiff),
     "xyz": (_TEXT, _is_small_text),
     "txt": (_TEXT, _is_small_text),
+    "csv": (_TEXT, _is_small_text),
 }
-TEXTS = frozenset({"xyz", "txt"})
+TEXTS = frozenset({"xyz", "txt", "csv"})
 """Suffixes of files whose content is text."""

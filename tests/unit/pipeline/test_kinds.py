@@ -71,6 +71,6 @@ def test_melted_pairs_with_items_that_are_not_scored_go_all_the_way(joined):
 
 
 def test_a_kind_that_is_not_registered_is_not_supported():
-    assert missing_support(JOINED_STRUCTURE) == ("modality time_series",)
+    assert missing_support(JOINED_STRUCTURE) == ("modality time_series with this target and metric",)
     with pytest.raises(ValueError, match=r"unknown kind of task .joined.; known are .*table"):
         kind_named("joined")

@@ -120,7 +120,7 @@ def test_a_card_may_name_its_own_origin_and_has_the_identity_of_the_seed_it_stat
 @pytest.mark.parametrize(
     ("change", "needs"),
     [
-        ({"modality": Modality.TIME_SERIES}, ("modality time_series",)),
+        ({"modality": Modality.TIME_SERIES}, ("modality time_series with this target and metric",)),
         ({"modality": Modality.IMAGE, "metric": MetricName.MCC}, ("modality image with this target and metric",)),
         ({"split": SplitKind.GROUPED}, ()),
         ({"split": SplitKind.TEMPORAL}, ()),
