@@ -18,7 +18,7 @@ def choose_medium(place: float) -> SeriesMedium:
 
 
 def choose_channel(medium: SeriesMedium, columns: Sequence[Column], streams: Streams) -> SeriesChannel:
-    """Show what the design has. What the design lacks is chance."""
+    """Let each trait follow its column if the design has that column, and vary at random if not."""
     levels = {
         column.name: column.distribution.levels if isinstance(column.distribution, Categorical) else ()
         for column in columns

@@ -67,7 +67,7 @@ _TEXTS: Mapping[Trait, str] = MappingProxyType(
 
 
 class Traced(Frozen):
-    """One thing that a recording shows, and the latent column that decides it."""
+    """One measurable property of a recording, and the latent column that sets its value."""
 
     trait: Trait
     column: str | None = None

@@ -28,7 +28,7 @@ Signal = NDArray[np.float64]
 
 
 def render_series(channel: SeriesChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> list[str]:
-    """Write one table of counts for each row. Row i depends on its own numbers and latent values alone.
+    """Write a CSV file of sensor counts for each row, from the random numbers and latent values of that row alone.
 
     Args:
         channel: what follows which column.
@@ -56,7 +56,7 @@ def _values(traced: Traced, latents: Mapping[str, Floats], row_numbers: RowNumbe
 
 
 def _signals(shown: Mapping[Trait, float], channel: SeriesChannel, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return the signals of all sensors in units, of shape (steps, sensors)."""
+    """Return the values of all sensors in thousands of counts from rest, of shape (steps, sensors)."""
     steps = channel.steps
     time = (np.arange(steps) + 0.5) / steps
     swinging = shown["trend"] * (time - 0.5) + shown["swing"] * _wave(shown, time, rng.random())
@@ -112,7 +112,7 @@ def _peaks(count: int, steps: int, rng: np.random.Generator) -> NDArray[np.intp]
 
 
 def _signs(facing: int, count: int) -> Signal:
-    """Return the signs of peaks: all up, all down, or in turns."""
+    """Return 1 for each peak that goes up and -1 for each that goes down: all up, all down, or alternating."""
     turns = np.where(np.arange(count) % 2, -1.0, 1.0)
     return turns if facing == 2 else np.full(count, 1.0 - 2.0 * facing)
 

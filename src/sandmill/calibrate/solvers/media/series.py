@@ -26,14 +26,14 @@ train, test = train.join(made[0]), test.join(made[1])
 
 
 def read(folder: Path, facts: TaskFacts) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Read ids and targets, and features whose directions are those of the training signals."""
+    """Read ids, targets and features. Principal components are fitted on the training recordings alone."""
     train, test, train_signals, test_signals = read_files(folder, facts.id_column)
     made = features(train_signals, test_signals)
     return train.join(made[0]), test.join(made[1])
 
 
 def source(facts: TaskFacts) -> list[str]:
-    """The same as lines of a script, which knows the names ID and TARGET."""
+    """Return source lines that do the same in a script; the script defines ID and TARGET before them."""
     return [*functions_source(read_signals, features), "", "", *READING.splitlines(), *_MAKING.splitlines()]
 
 
@@ -60,7 +60,7 @@ read_signal = once_a_file(read_signal)
 
 
 def features(train: np.ndarray, test: np.ndarray) -> list[pd.DataFrame]:
-    """Describe each sensor and each pair, and add the main directions of the spectra and of random kernels."""
+    """Describe each sensor and each pair of sensors; add principal components of spectra and random filters."""
     made: list[list[pd.DataFrame]] = [[pd.DataFrame(describe(signals))] for signals in (train, test)]
     for name, most, block in (("spectrum", 8, log_spectra), ("kernel", 8, random_kernels)):
         values = [block(signals) for signals in (train, test)]

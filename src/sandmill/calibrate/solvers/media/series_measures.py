@@ -30,7 +30,7 @@ def read(folder: Path, facts: TaskFacts, cues: Sequence[Cue]) -> tuple[pd.DataFr
 
 
 def source(facts: TaskFacts, cues: Sequence[Cue]) -> list[str]:
-    """The same as lines of a script, which knows the names ID and TARGET."""
+    """Return source lines that do the same in a script; the script defines ID and TARGET before them."""
     lines = functions_source(read_signals, measure_all)
     lines += ["", "", "# Column, measure, value at 0 and at 1, or the names of levels", "CUES = ["]
     lines += [f"    {(cue.column, cue.measure, *cue.parameters)!r}," for cue in cues]
