@@ -28,6 +28,8 @@ SEEDS = (
     "denoising-dirty-documents",
     "random-acts-of-pizza",
     "nomad2018-predict-transparent-conductors",
+    "predict-volcanic-eruptions-ingv-oe",
+    "ogbg-molhiv",
 )
 """One seed of each modality that is no table alone."""
 

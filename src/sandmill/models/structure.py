@@ -15,6 +15,7 @@ class Modality(StrEnum):
     TEXT = "text"
     AUDIO = "audio"
     TIME_SERIES = "time_series"
+    GRAPH = "graph"
     MIXED = "mixed"
 
 

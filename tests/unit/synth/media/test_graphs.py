@@ -1,0 +1,91 @@
+"""Graphs show their latent columns, and each row depends on its own numbers alone."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sandmill.calibrate.solvers.media.graph_measures import measure_all
+from sandmill.calibrate.solvers.media.graphs import column_of_links, expand_graphs, parse_links
+from sandmill.design.media.graphs import choose_channel, choose_medium
+from sandmill.mechanism.row_numbers import RowNumbers
+from sandmill.models.channels.graphs import COUNTED, ENTRY, EXIT, RANGES
+from sandmill.models.columns import Categorical, Column
+from sandmill.rng import Streams
+from sandmill.synth.media.graphs import render_graphs
+
+ROWS = 150
+STREAMS = Streams(b"s" * 32, "graphs")
+LEAST = {"weight": 0.85, "touch": 0.85}
+"""Means over the random weights of some links: correlation of the measure with the column."""
+
+
+@pytest.fixture(scope="module", params=[0.1, 0.5, 0.9])
+def drawn(request):
+    medium = choose_medium(request.param)
+    rng = np.random.default_rng(0)
+    numbers, words = medium.domain.numeric, medium.domain.categorical
+    columns = [Column(name=word.name, distribution=word.distribution, decimals=word.decimals) for word in numbers]
+    columns += [
+        Column(
+            name=word.name,
+            distribution=Categorical(levels=word.levels, shares=(1 / len(word.levels),) * len(word.levels)),
+        )
+        for word in words
+    ]
+    latents = {word.name: rng.random(ROWS) for word in numbers}
+    latents |= {word.name: rng.integers(0, len(word.levels), ROWS).astype(float) for word in words}
+    channel = choose_channel(medium, columns, STREAMS)
+    return channel, latents, render_graphs(channel, latents, RowNumbers.of(STREAMS, range(ROWS)))
+
+
+def test_a_measure_of_each_column_follows_it(drawn):
+    channel, latents, cells = drawn
+    cues = channel.cues
+    assert len(cues) == len(channel.traced) == 16
+    found = measure_all(np.array(cells), [(cue.column, cue.measure, *cue.parameters) for cue in cues])
+    levels = {one.column: one.levels for one in channel.traced}
+    for cue in cues:
+        made, wanted = found[cue.column].to_numpy(), latents[cue.column]
+        if levels[cue.column]:
+            assert (made == np.array(levels[cue.column])[wanted.astype(int)]).all(), cue.measure
+        elif cue.measure in COUNTED:
+            low, high = RANGES[cue.measure]
+            assert np.array_equal(np.rint(low + (high - low) * made), np.rint(low + (high - low) * wanted)), cue.measure
+        else:
+            assert np.corrcoef(made.astype(float), wanted)[0, 1] > LEAST.get(cue.measure, 0.93), cue.measure
+            assert abs(np.median(made - wanted)) < 0.05, cue.measure
+
+
+def test_what_a_cue_says_names_letters_and_levels(drawn):
+    channel, *_ = drawn
+    said = {cue.measure: cue.text for cue in channel.cues}
+    assert all(f"for {letter}" in said["hub_kind"] for letter in channel.letters)
+    assert f"kind `{channel.letters[0]}`" in said["share"]
+    assert len(set(channel.letters)) == 4
+    assert not any("{" in text for text in said.values())
+
+
+def test_cells_hold_links_between_nodes_of_known_kinds(drawn):
+    channel, _, cells = drawn
+    for cell in cells:
+        links = parse_links(cell)
+        nodes = {node for link in links for node in link[:2]}
+        assert {ENTRY, EXIT} <= nodes
+        assert {node[0] for node in nodes - {ENTRY, EXIT}} <= {*channel.letters}
+        assert all(1 <= weight <= 9 for *_, weight in links)
+        assert len(cell) < 1500
+
+
+def test_generic_features_are_numbers_without_gaps(drawn):
+    cells = drawn[2]
+    table = pd.DataFrame({"id": [f"{row:x}" for row in range(ROWS)], "links": cells})
+    assert column_of_links(table) == "links"
+    made = expand_graphs(table)
+    assert np.isfinite(made.drop(columns="id").to_numpy(float)).all()
+    assert made.shape[1] < 80
+
+
+def test_a_graph_depends_on_its_own_row_alone(drawn):
+    channel, latents, cells = drawn
+    later = {name: values[100:] for name, values in latents.items()}
+    assert render_graphs(channel, later, RowNumbers.of(STREAMS, range(100, ROWS))) == cells[100:]
