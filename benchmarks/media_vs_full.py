@@ -23,6 +23,19 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 import warnings
 
 warnings.simplefilter("ignore")
+
+import numpy as np
+import pandas as pd
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 '''
 
 TAIL = """

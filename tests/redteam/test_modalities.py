@@ -204,7 +204,7 @@ def siege(request, modalities, agent_env: AgentEnv, tmp_path_factory) -> Iterato
 
 def test_each_modality_has_a_task(modalities):
     found = {kind_named(target.task.facts.kind).modality.value for target in modalities}
-    assert found == {"image", "text", "audio", "mixed"}
+    assert found == {"image", "text", "audio", "mixed", "time_series", "graph"}
     assert len({target.task.facts.kind for target in modalities}) == len(SEEDS)
 
 

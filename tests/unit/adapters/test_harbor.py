@@ -41,7 +41,10 @@ def verify(task: Path, box: Path, submission: bytes | None) -> Path:
     for name in ("logs/verifier", "workdir"):
         (box / name).mkdir(parents=True, exist_ok=True)
     (box / "bin").mkdir()
-    (box / "bin" / "python").symlink_to(sys.executable)
+    # A link to the interpreter of a virtual environment would not find the environment's packages.
+    python = box / "bin" / "python"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
     script = (task / "tests" / "test.sh").read_text()
     for name in ("/tests/", "/logs/", "/workdir/"):
         script = script.replace(f" {name}", f" {box}{name}").replace(f" {name[:-1]} ", f" {box}{name[:-1]} ")

@@ -101,7 +101,8 @@ def _fold(line: str) -> list[str]:
     indent = " " * (len(line) - len(line.lstrip()))
     items = _items(line[opening + 1 : closing])
     if len(items) > _FEW and all(_is_plain(item) for item in items):
-        packed = textwrap.wrap(" ".join(f"{item.replace(' ', _HELD)}," for item in items), WIDTH - len(indent) - 4)
+        held = " ".join(f"{item.replace(' ', _HELD)}," for item in items)
+        packed = textwrap.wrap(held, WIDTH - len(indent) - 4, break_long_words=False, break_on_hyphens=False)
         inner = [f"{indent}    {piece.replace(_HELD, ' ')}" for piece in packed]
         return [line[: opening + 1], *inner, indent + line[closing:]]
     comma = "," if len(items) > 1 else ""
