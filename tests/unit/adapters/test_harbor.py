@@ -41,7 +41,7 @@ def verify(task: Path, box: Path, submission: bytes | None) -> Path:
     for name in ("logs/verifier", "workdir"):
         (box / name).mkdir(parents=True, exist_ok=True)
     (box / "bin").mkdir()
-    # A link to the interpreter of a virtual environment would not find the environment's packages.
+    # Not a symbolic link: Python would then not find the packages of the virtual environment.
     python = box / "bin" / "python"
     python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
     python.chmod(0o755)

@@ -13,7 +13,7 @@ ENTRY, EXIT = "in", "out"
 """Names of the two nodes between which the way of a graph leads."""
 NODE_KINDS = 4
 HEAVIEST = 9
-"""Weights of links are whole numbers from 1 to this."""
+"""The weight of a link is a whole number from 1 to this value."""
 
 Trait = Literal[
     "distance", "toll", "hub", "hub_weight", "reach", "triangles", "squares", "parts", "ends", "doubles", "share",
@@ -73,7 +73,7 @@ _TEXTS: Mapping[Trait, str] = MappingProxyType(
 
 
 class Traced(Frozen):
-    """One countable property of a graph, and the latent column that sets its value."""
+    """A property of a graph that can be counted, such as its triangles, and the hidden column that sets it."""
 
     trait: Trait
     column: str | None = None

@@ -1,4 +1,4 @@
-"""Recordings of five sensors at equal steps of time, in which latent columns can be measured."""
+"""Recordings of five sensors at regular time steps; hidden columns of the task can be measured in them."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -67,7 +67,7 @@ _TEXTS: Mapping[Trait, str] = MappingProxyType(
 
 
 class Traced(Frozen):
-    """One measurable property of a recording, and the latent column that sets its value."""
+    """A property of a recording that can be measured, such as its trend, and the hidden column that sets it."""
 
     trait: Trait
     column: str | None = None

@@ -1,4 +1,4 @@
-"""Graphs show their latent columns, and each row depends on its own numbers alone."""
+"""Hidden columns can be counted in graphs, and no graph depends on other rows."""
 
 import numpy as np
 import pandas as pd

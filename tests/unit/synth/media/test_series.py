@@ -1,4 +1,4 @@
-"""Recordings of sensors show their latent columns, and each row depends on its own numbers alone."""
+"""Hidden columns can be measured in recordings of sensors, and no recording depends on other rows."""
 
 import numpy as np
 import pandas as pd

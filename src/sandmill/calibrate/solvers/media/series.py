@@ -1,7 +1,7 @@
 """Read recordings of sensors as tables of general features of signals, here and in scripts."""
 
 # mypy: disable-error-code="no-any-return"
-# Sums of arrays are of no known type, and annotations here are part of the scripts.
+# mypy knows no type for sums of arrays; casts would become part of the published scripts.
 
 from pathlib import Path
 

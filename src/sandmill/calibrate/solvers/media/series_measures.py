@@ -1,7 +1,7 @@
 """Measure in recordings of sensors what a description says of them, here and in scripts."""
 
 # mypy: disable-error-code="no-any-return"
-# Sums of arrays are of no known type, and annotations here are part of the scripts.
+# mypy knows no type for sums of arrays; casts would become part of the published scripts.
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -85,7 +85,7 @@ def follow(leading: np.ndarray, following: np.ndarray) -> dict:
 
 
 def roughness(signal: np.ndarray) -> dict:
-    """Measure how noise depends on the step before, and how its spread grows."""
+    """Measure the correlation of noise with the previous step, and the growth of its standard deviation."""
     centred = signal - signal.mean(axis=1, keepdims=True)
     away, time = np.abs(centred), np.linspace(-1, 1, signal.shape[1])
     return {
@@ -114,7 +114,7 @@ def jump_and_peaks(signal: np.ndarray) -> dict:
 
 
 def repeats(signals: np.ndarray) -> dict:
-    """Find the sensor that repeats one value for the most steps."""
+    """Find the sensor with the longest run of equal values, and the length of that run."""
     longest = run = np.zeros((len(signals), signals.shape[2]))
     for now in range(1, signals.shape[1]):
         run = np.where(signals[:, now] == signals[:, now - 1], run + 1, 0)
