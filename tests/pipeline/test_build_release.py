@@ -190,10 +190,11 @@ def test_the_run_is_named_after_the_version_and_its_last_message_and_an_artifact
 def test_each_shard_shows_its_progress_to_the_end(built):
     run, _ = built
     progress = [artifact for artifact in run.artifacts() if artifact.type == "progress"]
-    assert sorted((artifact.description, artifact.data) for artifact in progress) == [
-        ("slots 0 to 0", 100.0),
-        ("slots 1 to 1", 100.0),
-    ]
+    # On a loaded machine Prefect's client repeats a request whose answer is late, and an artifact is left at 0.
+    furthest: dict[str | None, float] = {}
+    for artifact in progress:
+        furthest[artifact.description] = max(artifact.data, furthest.get(artifact.description, 0.0))
+    assert furthest == {"slots 0 to 0": 100.0, "slots 1 to 1": 100.0}
 
 
 def test_a_shard_is_one_task_run_named_after_its_slots(built):
