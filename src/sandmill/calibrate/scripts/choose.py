@@ -126,7 +126,7 @@ class _Bench:
         )
         del self._members[READING_FINALISTS if found.reading else FINALISTS :]
         every = {member.name: member for member in (*self._members, *self._usual)}
-        self._names: dict[str, Any] = {}
+        self._names = _libraries()
         run_source(members_block(found, list(every.values())), self._names)
         self._said: dict[str, Any] = {}
 
@@ -152,7 +152,7 @@ class _Bench:
         """Yield naive candidates; each is run only when it is asked for."""
         found, decision = self._found, decisions_of(self._found)[-1]
         for model, idea, _ in sorted(models_to_try(found), key=lambda one: self._foretold(one[-1])):
-            names: dict[str, Any] = {"np": np}
+            names = _libraries()
             run_source(first_try_block(found, model), names)
             answer = _decided(found, decision, names)
             write = partial(write_first_try, found, model, idea, decision)
@@ -182,6 +182,13 @@ class _Bench:
         answer = _decided(self._found, decision, names)
         write = partial(write_script, self._found, members, decision)
         return _PossibleScript(approach_of(members), answer, self._test.feedback(answer), write), members
+
+
+def _libraries() -> dict[str, Any]:
+    """Return the packages that decisions name. The lines before a decision import only what they use themselves."""
+    import pandas as pd
+
+    return {"np": np, "pd": pd}
 
 
 def _decided(found: PanelFindings, decision: str, names: dict[str, Any]) -> Array:
