@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _NO_LIST = "{% for message in messages %}{{ message['content'] }}\n{% endfor %}"
 """Chat template for models that have none: the text of the task."""
 _TAUGHT = (Rung.COMPETENT, Rung.REFERENCE)
+_LORA_SCALE = 2
+"""Scale of the adapters as a multiple of their rank."""
 
 
 def load_model(folder: Path) -> tuple[Any, Any]:
@@ -64,6 +66,7 @@ def train_grpo(
     reward: str,
     listen: Callable[[CurveRow], None],
     explain: Callable[[str], None],
+    lora_rank: int = 0,
 ) -> tuple[Callable[[Path], None], list[CurveRow]]:
     """Train with GRPO, and return a function that saves the last checkpoint, and the curve.
 
@@ -80,6 +83,7 @@ def train_grpo(
         reward: name of a preset.
         listen: gets each row of the curve.
         explain: gets the reason of an early stop.
+        lora_rank: rank of the adapters that learn in place of all weights; 0 trains all weights.
     """
     with require_learning():
         from datasets import Dataset
@@ -94,6 +98,7 @@ def train_grpo(
         train_dataset=Dataset.from_list(rows),
         processing_class=tokenizer,
         reward_funcs=[recorded],
+        peft_config=_lora(lora_rank) if lora_rank else None,
     )
     progress = GrpoProgress(
         settings, executor, recorded, validate=lambda: None, save_best=lambda: None, listen=listen, rows=[]
@@ -117,6 +122,7 @@ def train_sft(
     seed: int,
     learning_rate: float,
     listen: Callable[[CurveRow], None] = lambda row: None,
+    lora_rank: int = 0,
 ) -> tuple[Callable[[Path], None], list[CurveRow]]:
     """Train on published scripts of the reference ladder, and return a function that saves the model, and the curve.
 
@@ -132,6 +138,7 @@ def train_sft(
         seed: of the order.
         learning_rate: of all steps.
         listen: gets each row of the curve.
+        lora_rank: rank of the adapters that learn in place of all weights; 0 trains all weights.
 
     Raises:
         InputError: if no script is short enough, or the model cannot be read.
@@ -141,7 +148,9 @@ def train_sft(
 
     examples = ladder_examples(tokenizer, release, tasks, longest)
     random = Random(derive_seed(seed, "ladder"))
-    optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate)
+    if lora_rank:
+        model = _with_adapters(model, lora_rank, seed)
+    optimizer = torch.optim.AdamW([weights for weights in model.parameters() if weights.requires_grad], learning_rate)
     rows: list[CurveRow] = []
     for step in range(1, steps + 1):
         started = time.monotonic()
@@ -203,7 +212,27 @@ def _config(settings: GrpoSettings, folder: Path, seed: int) -> Any:
     )
 
 
+def _lora(rank: int) -> Any:
+    """Return the configuration of adapters on all linear layers (LoRA, arXiv 2106.09685)."""
+    with require_learning():
+        from peft import LoraConfig
+    return LoraConfig(r=rank, lora_alpha=_LORA_SCALE * rank, target_modules="all-linear", task_type="CAUSAL_LM")
+
+
+def _with_adapters(model: Any, rank: int, seed: int) -> Any:
+    """Return the model with adapters whose first weights depend on the seed alone."""
+    with require_learning():
+        import torch
+        from peft import get_peft_model
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(derive_seed(seed, "adapters"))
+        return get_peft_model(model, _lora(rank))
+
+
 def _save(model: Any, tokenizer: Any, folder: Path) -> None:
+    """Write a model that transformers reads without peft: adapters are added to the weights."""
+    if hasattr(model, "merge_and_unload"):
+        model = model.merge_and_unload()
     with replace_folder(folder) as written:
         model.save_pretrained(written)
         tokenizer.save_pretrained(written)

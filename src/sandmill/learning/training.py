@@ -179,6 +179,7 @@ def _train_language_model(
             seed=request.seed,
             learning_rate=request.learning_rate or LANGUAGE_MODEL_RATE,
             listen=listen,
+            lora_rank=request.lora_rank,
         )
     return language_model.train_grpo(
         training.settings.to / "grpo",
@@ -191,6 +192,7 @@ def _train_language_model(
         reward=request.reward,
         listen=listen,
         explain=explain,
+        lora_rank=request.lora_rank,
     )
 
 

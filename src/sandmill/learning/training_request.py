@@ -31,6 +31,8 @@ class TrainRequest(Frozen):
     """Policy to start from, instead of a random one and teacher scripts: a folder that this flow wrote."""
     model: Path | None = None
     """Folder of a causal language model of transformers, which then learns in place of a micro policy."""
+    lora_rank: int = Field(default=0, ge=0, le=1024)
+    """Rank of LoRA adapters that learn in place of all weights of --model; 0 trains all weights."""
     replicates: int = Field(default=4, ge=0, le=64)
     """Further renderings of each training design with fresh rows; they need the release secret."""
     updates: int = Field(default=64, ge=1, le=100_000)
@@ -71,6 +73,8 @@ class TrainRequest(Frozen):
             raise ValueError("--start is for micro policies; a language model starts from --model")
         if self.model is not None and self.method == "rejection":
             raise ValueError("--method rejection is for micro policies; use grpo or sft with --model")
+        if self.lora_rank and self.model is None:
+            raise ValueError("--lora-rank is for language models; give one with --model")
         return self
 
     @property

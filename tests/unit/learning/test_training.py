@@ -260,7 +260,8 @@ def test_rejection_learns_from_its_best_scripts(taught, tmp_path):
     assert same == rows
 
 
-def test_a_language_model_that_writes_no_code_gets_no_reward(tmp_path):
+@pytest.mark.parametrize("lora_rank", [0, 2])
+def test_a_language_model_that_writes_no_code_gets_no_reward(lora_rank, tmp_path):
     from sandmill.learning import language_model
 
     start = _tiny_language_model(tmp_path / "model")
@@ -285,6 +286,7 @@ def test_a_language_model_that_writes_no_code_gets_no_reward(tmp_path):
             reward="gap",
             listen=seen.append,
             explain=seen.append,
+            lora_rank=lora_rank,
         )
     save(tmp_path / "policy")
     assert [row.reward for row in curve[1:]] == [0.0, 0.0]
@@ -292,7 +294,8 @@ def test_a_language_model_that_writes_no_code_gets_no_reward(tmp_path):
     language_model.load_model(tmp_path / "policy")
 
 
-def test_a_language_model_imitates_reference_scripts(tmp_path):
+@pytest.mark.parametrize("lora_rank", [0, 4])
+def test_a_language_model_imitates_reference_scripts(lora_rank, tmp_path):
     from sandmill.learning import language_model
 
     start = _tiny_language_model(tmp_path / "model")
@@ -309,11 +312,18 @@ def test_a_language_model_imitates_reference_scripts(tmp_path):
         _, tokenizer = language_model.load_model(start)
         (example,) = language_model.ladder_examples(tokenizer, Release(), tasks, 64)
         assert tokenizer.decode(example[1]).replace(" ", "") == "```python\nprint(1)\n```\n</s>"
-        arguments = {"steps": 8, "seed": 0, "learning_rate": 1e-2}
-        _, curve = language_model.train_sft(start, Release(), tasks, longest=64, **arguments)
+        arguments = {"steps": 8, "seed": 0, "learning_rate": 1e-2, "lora_rank": lora_rank}
+        save, curve = language_model.train_sft(start, Release(), tasks, longest=64, **arguments)
         with pytest.raises(InputError, match="--max-tokens"):
             language_model.train_sft(start, Release(), tasks, longest=2, **arguments)
     assert curve[-1].loss < curve[0].loss
+    save(tmp_path / "policy")
+    before, after = (language_model.load_model(folder)[0].state_dict() for folder in (start, tmp_path / "policy"))
+    assert before.keys() == after.keys()
+    changed = {name for name in before if not torch.equal(before[name], after[name])}
+    is_linear = {name for name in before if "_proj" in name}
+    assert changed <= is_linear if lora_rank else changed > is_linear
+    assert changed & is_linear
 
 
 def test_a_folder_without_a_language_model_is_refused(tmp_path):

@@ -243,6 +243,12 @@ def test_a_request_has_the_settings_of_its_method():
     assert (model.learning_rate, model.longest) == (1e-5, 99)
 
 
+def test_adapters_are_for_language_models():
+    assert TrainRequest(release="r", model="m", lora_rank=8).lora_rank == 8
+    with pytest.raises(ValueError, match="--lora-rank is for language models"):
+        TrainRequest(release="r", lora_rank=8)
+
+
 def test_heads_need_an_even_width():
     with pytest.raises(ValidationError):
         PolicySize(hidden=20, heads=4)
