@@ -100,6 +100,16 @@ def row_f1(truth: Array, prediction: Array) -> Floats:
     return divide(2.0 * shared, total)
 
 
+def dice(truth: Array, prediction: Array) -> Floats:
+    """Return twice the shared pixels over the pixels of both masks, for each picture; 1 where both masks are empty.
+
+    Masks hold 0 and 1, shape (pictures, pixels).
+    """
+    shared = ((truth != 0) & (prediction != 0)).sum(axis=1)
+    total = (truth != 0).sum(axis=1) + (prediction != 0).sum(axis=1)
+    return divide(2.0 * shared, total, otherwise=1.0)
+
+
 def shared_labels(truth: Array, prediction: Array) -> tuple[Floats, Floats]:
     """Return 2 * |truth & prediction| and |truth| + |prediction| of each row's label set.
 

@@ -207,6 +207,15 @@ _TABLE = (
         decision="plug-in",
     ),
     Metric(
+        name=MetricName.DICE,
+        title="mean Dice coefficient",
+        definition="the mean over pictures of 2 * b / (t + n), where t is the number of pixels of the true mask, n that "
+        "of the named mask and b the number of pixels in both; 1 if t and n are 0",
+        resample=a.mean_of(a.dice),
+        rule=u.not_drawn,
+        decision="plug-in",
+    ),
+    Metric(
         name=MetricName.RMSE,
         title="root mean squared error (RMSE)",
         definition="the square root of the mean over rows of (prediction - truth)^2",

@@ -173,6 +173,12 @@ def map_at_k(truth: Array, prediction: Array) -> float:
     return float(np.where(hits.any(axis=1), 1 / (1 + hits.argmax(axis=1)), 0).mean())
 
 
+def dice(truth: Array, prediction: Array) -> float:
+    """Return the mean over pictures of twice the shared pixels over those of both masks; 1 where both are empty."""
+    total = truth.sum(axis=1) + prediction.sum(axis=1)
+    return float(np.where(total > 0, divided(2.0 * (truth * prediction).sum(axis=1), total), 1).mean())
+
+
 def rmse(truth: Array, prediction: Array) -> float:
     """Return the root mean squared error, averaged over columns."""
     return float(np.sqrt(np.square(truth - prediction).mean(axis=0)).mean())
