@@ -57,7 +57,7 @@ class _PairedFolders(MediaFiles):
     def _read_second(
         self, public: Mapping[str, bytes], facts: TaskFacts, ids: list[str], faults: list[str]
     ) -> list[bytes | None]:
-        """Return the pixels of the second pictures in the order of ids, which must be those of the training pictures."""
+        """Return the pixels of the second pictures in the order of the ids of the training pictures."""
         found = self._find(public, self.second, self.name, facts, [], faults)
         contents = dict(found.select(facts.id_column, "content").iter_rows())
         if sorted(contents) != sorted(ids):

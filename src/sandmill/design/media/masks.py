@@ -11,20 +11,20 @@ from sandmill.rng import Streams
 
 _SIZES = ((32, 32), (32, 36), (36, 32), (34, 34), (32, 40), (38, 32))
 """Rows and columns of pixels."""
-_FEWEST_DIRT, _MOST_DIRT = 2, 6
+_FEWEST_DIRT, _MOST_DIRT = 3, 6
 """Kinds of dirt at hardness 0 and 1, beside noise and crumbs."""
-_STRENGTH = (0.5, 1.2)
+_STRENGTH = (0.65, 1.2)
 """Strength of all dirt at hardness 0 and 1, as a share of the ranges below."""
 _RANGES: dict[Trait, tuple[float, float]] = {
     "stain": (0.1, 0.5), "fold": (0.1, 0.45), "shade": (0.05, 0.45), "rule": (0.08, 0.35), "weave": (0.05, 0.25),
     "specks": (0.0, 16.0),
 }  # fmt: skip
 """Least and most of each dirt at strength 1."""
-_FADE = ((0.5, 0.8), (0.2, 0.4))
+_FADE = ((0.44, 0.72), (0.2, 0.4))
 """Least and most darkness of regions at hardness 0 and 1."""
-_GRAIN = (0.03, 0.13)
+_GRAIN = (0.05, 0.13)
 """Most noise of a picture at hardness 0 and 1."""
-_CRUMBS = (1.0, 9.0)
+_CRUMBS = (3.0, 9.0)
 """Most crumbs of a picture at hardness 0 and 1."""
 _BLUR = 0.15
 """Most blur of a picture."""

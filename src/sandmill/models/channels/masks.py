@@ -59,8 +59,8 @@ _TEXTS: dict[Trait, str] = {
     "blur": "Share of a pixel's shade that each of the four pixels beside it gets at the edges of regions, {least} to "
     "{most}.",
     "specks": "Single {dark} pixels, {least} to {most}, which are not marked.",
-    "crumbs": "Crumbs of 1 to 2 pixels across that are as {dark} as the regions, {least} to {most} of them. They are too "
-    "small to count and are not marked.",
+    "crumbs": "Crumbs of 1 to 2 pixels across that are as {dark} as the regions, {least} to {most} of them. They are "
+    "too small to count and are not marked.",
     "grain": "Standard deviation of the noise that is added to each pixel, {least} to {most}.",
 }
 """Sentences of the description for each trait. Greys are from 0, black, to 1, white."""

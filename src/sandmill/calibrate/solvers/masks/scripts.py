@@ -117,7 +117,7 @@ def features(pictures):
         gaussian(bare, 0.8),
         gaussian(bare, 1.6),
         ndimage.median_filter(even, (1, 3, 3), mode="nearest"),
-        ndimage.median_filter(even, (1, 7, 7), mode="nearest"),
+        ndimage.median_filter(even, (1, 5, 5), mode="nearest"),
         # Lines that run over the whole picture show in the means of its rows and columns
         even.mean(axis=1, keepdims=True),
         even.mean(axis=2, keepdims=True),
@@ -219,18 +219,12 @@ _IMPORTS = (
     ("ndimage", "from scipy import ndimage"),
     ("HistGradientBoostingRegressor", "from sklearn.ensemble import HistGradientBoostingRegressor"),
 )
-_LEARNED = (_TUNE, _FEATURES, _TIDY, _READ)
 _SCRIPTS: tuple[tuple[Rung, str, tuple[str, ...]], ...] = (
     (
         Rung.REFERENCE,
         "gradient boosting on filtered pictures, once more with the first predictions around each pixel, and masks "
         "without small regions",
-        (*_LEARNED, _FOLDS, _SECOND),
-    ),
-    (
-        Rung.REFERENCE,
-        "gradient boosting on filtered pictures, and masks without small regions",
-        (*_LEARNED, _FOLDS, "save(tidy(said, marked, said_test))\n"),
+        (_TUNE, _FEATURES, _TIDY, _READ, _FOLDS, _SECOND),
     ),
     (Rung.COMPETENT, "smoothed pictures and one limit, tuned on training masks", (_TUNE, _SMOOTH, _READ, _SMALL)),
     (Rung.COMPETENT, "one limit for all pixels, tuned on training masks", (_TUNE, _READ, _PLAIN)),

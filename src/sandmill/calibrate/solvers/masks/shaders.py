@@ -60,7 +60,7 @@ def logistic_features(pages: TaskPages) -> Answer:
 
     train, test = _views(pages)
     rows = some(len(train), _MANY * len(pages.dirty))
-    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=60)).fit(train[rows], _light(pages)[rows])
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=0.05, tol=0.01, max_iter=200)).fit(train[rows], _light(pages)[rows])
     return pages.flat(model.predict_proba(test)[:, 1])
 
 
@@ -138,7 +138,7 @@ def features(stack: Any) -> Any:
     views = [
         stack, stretch(stack), level, local_contrast(stack), bare, steep, wide,
         *(smooth(level, width) for width in (0.8, 1.6, 3.0, 6.0)),
-        smooth(bare, 1.2), local_median(level, 3), local_median(level, 7),
+        smooth(bare, 1.2), local_median(level, 3), local_median(level, 5),
         np.sqrt(np.maximum(local_mean(level**2, 5) - wide**2, 0)),
         *(np.broadcast_to(level.mean(axis=axis, keepdims=True), stack.shape) for axis in (1, 2)),
         np.broadcast_to(stack.std(axis=(1, 2), keepdims=True), stack.shape),
