@@ -154,6 +154,8 @@ class MaskFolders(_PairedFolders):
         items = super().read(public, facts, features, only_in_training)
         faults = list(items.faults)
         if not faults:
+            runs = pl.col(facts.target_column).fill_null("")
+            items = Items(items.train.with_columns(runs), items.test)
             pictures = self._read_second(public, facts, items.train[facts.id_column].to_list(), faults)
             try:
                 is_same = not faults and pictures == mask_pixels(items.train[facts.target_column], facts)

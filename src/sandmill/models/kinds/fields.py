@@ -27,7 +27,12 @@ IMAGE_FIELDS = Kind(
 IMAGE_MASKS = Kind(
     name="image_masks",
     modality=Modality.IMAGE,
-    tasks=MappingProxyType({(TargetKind.MASK, MetricName.DICE): (0.13, 0.22, 0.41, 0.60, 0.80)}),
+    tasks=MappingProxyType(
+        {
+            (TargetKind.MASK, MetricName.DICE): (0.13, 0.20, 0.30, 0.52, 0.78),
+            (TargetKind.MASK, MetricName.IOU_THRESHOLDS): (0.15, 0.24, 0.45, 0.76, 0.95),
+        }
+    ),
     layout="sandmill.layouts.fields:MASKS",
     channel="sandmill.models.channels.masks:MasksChannel",
     designer="sandmill.design.media.masks:design_masks",
