@@ -47,9 +47,10 @@ def mask_findings(train: pl.Series, masks: Sequence[bytes]) -> Iterator[str]:
     seen = _centred(_pixels(train))
     raw = np.stack([np.frombuffer(mask, dtype=np.uint8) for mask in masks]).astype(np.float64)
     marked = _centred(raw)
-    others = np.mean([(seen * np.roll(marked, shift, axis=0)).sum(axis=1) for shift in range(1, _OTHERS + 1)], axis=0)
-    apart = (seen * marked).sum(axis=1) - others
-    sigmas = float(abs(apart.mean()) / max(apart.std() / np.sqrt(len(apart)), 1e-9))
+    # Without signs, since regions may be dark or bright.
+    others = np.abs([(seen * np.roll(marked, shift, axis=0)).sum(axis=1) for shift in range(1, _OTHERS + 1)])
+    apart = np.abs((seen * marked).sum(axis=1)) - others.mean(axis=0)
+    sigmas = float(apart.mean() / max(apart.std() / np.sqrt(len(apart)), 1e-9))
     if sigmas < _LEAST_SIGMAS:
         yield f"masks explain their own pictures by {sigmas:.1f} sigma more than others; expected {_LEAST_SIGMAS:g}"
 

@@ -185,7 +185,8 @@ def test_a_ranking_without_one_of_the_classes_is_not_a_number():
 
 def test_a_metric_that_cannot_be_graded_is_refused_by_name():
     with pytest.raises(
-        RequestError, match='saw "pinball"; expected one of accuracy, accuracy_text, average_precision, balanced_accuracy'
+        RequestError,
+        match='saw "pinball"; expected one of accuracy, accuracy_text, average_precision, balanced_accuracy',
     ):
         get_metric(MetricName.PINBALL)
     with pytest.raises(

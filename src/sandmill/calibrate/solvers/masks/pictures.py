@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sandmill.calibrate.solvers.fields.pages import Pixels, TaskPages, read_folder
+from sandmill.metrics import get_metric
 from sandmill.models.package import TaskFacts
+from sandmill.models.structure import MetricName
 
 Masks = NDArray[np.uint8]
 """Masks of test pictures as answers hold them: 0 and 1, column by column, shape (pictures, pixels)."""
@@ -33,6 +35,8 @@ class TaskPictures:
     marked: NDArray[np.bool_]
     """Their masks, of the same shape."""
     test: Pixels
+    metric: MetricName
+    """What limits and constant masks are tuned for."""
     made: dict[str, Any] = field(default_factory=dict)
     """What several solvers use, by name."""
 
@@ -64,6 +68,16 @@ class TaskPictures:
         found: tuple[NDArray[np.float64], NDArray[np.float64]] = self.made[shader.__name__]
         return found
 
+    def score(self, named: NDArray[np.bool_], marked: NDArray[np.bool_]) -> float:
+        """Return the score of a stack of masks."""
+        full = np.broadcast_to(named, marked.shape)
+        return get_metric(self.metric).own_score(_flat(marked), _flat(full))
+
+    def best_limit(self, said: NDArray[Any]) -> float:
+        """Return the limit below which what is said of the pictures held back gives the best masks."""
+        wanted = self.marked[self.held]
+        return float(_LIMITS[int(np.argmax([self.score(said < limit, wanted) for limit in _LIMITS]))])
+
     def masks(self, marked: NDArray[Any]) -> Masks:
         """Return a stack of masks of test pictures as answers."""
         full = np.broadcast_to(marked, self.test.shape)
@@ -76,7 +90,7 @@ def read(folder: Path, facts: TaskFacts) -> TaskPictures:
     marked = masks > 0.5
     if marked.any() and seen[marked].mean() > seen[~marked].mean():
         seen, test = 1 - seen, 1 - test
-    return TaskPictures(seen, marked, test)
+    return TaskPictures(seen, marked, test, facts.metric)
 
 
 def by_limit(shader: Shader) -> Solver:
@@ -85,20 +99,13 @@ def by_limit(shader: Shader) -> Solver:
     @wraps(shader)
     def solver(pictures: TaskPictures) -> Masks:
         held, test = pictures.said(shader)
-        return pictures.masks(test < best_limit(held, pictures.marked[pictures.held]))
+        return pictures.masks(test < pictures.best_limit(held))
 
     return solver
 
 
-def best_limit(said: NDArray[Any], marked: NDArray[np.bool_]) -> float:
-    """Return the limit with the best mean Dice coefficient."""
-    return float(_LIMITS[int(np.argmax([mean_dice(said < limit, marked) for limit in _LIMITS]))])
-
-
-def mean_dice(named: NDArray[np.bool_], marked: NDArray[np.bool_]) -> float:
-    """Return the mean Dice coefficient of stacks of masks; two empty masks agree."""
-    shared, total = (named & marked).sum(axis=(1, 2)), named.sum(axis=(1, 2)) + marked.sum(axis=(1, 2))
-    return float(np.where(total > 0, 2 * shared / np.maximum(total, 1), 1.0).mean())
+def _flat(masks: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    return masks.reshape(len(masks), -1)
 
 
 def _clean(marked: NDArray[np.bool_]) -> Pixels:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from sandmill.calibrate.solvers.fields.filters import local_mean, otsu, smooth, stretch
-from sandmill.calibrate.solvers.masks.pictures import Masks, TaskPictures, mean_dice
+from sandmill.calibrate.solvers.masks.pictures import Masks, TaskPictures
 
 _HEIGHTS = np.linspace(0, 1, 21)
 """Shares of training masks from which on a pixel is marked on all pictures."""
@@ -15,7 +15,7 @@ def prior(pictures: TaskPictures) -> Masks:
     """Mark the same pixels on all pictures: those that are marked most often, as many as pays on training pictures."""
     often = pictures.marked.mean(axis=0)
     tried = [often >= height for height in np.quantile(often, _HEIGHTS)] + [np.zeros_like(often, dtype=np.bool_)]
-    scores = [mean_dice(np.broadcast_to(one, pictures.marked.shape), pictures.marked) for one in tried]
+    scores = [pictures.score(one, pictures.marked) for one in tried]
     return pictures.masks(tried[int(np.argmax(scores))])
 
 

@@ -4,6 +4,7 @@ from sandmill.calibrate.own_panel import OwnScript
 from sandmill.calibrate.solvers.fields.scripts import write_source
 from sandmill.models.calibration import Rung
 from sandmill.models.package import TaskFacts
+from sandmill.models.structure import MetricName
 
 _HEAD = '''\
 """Mark the regions of the pictures in test/images/. Scored by {metric}; higher is better.
@@ -54,17 +55,26 @@ if seen[marked].mean() > seen[~marked].mean():  # regions are bright: invert, so
     seen, test = 1 - seen, 1 - test
 """
 
-_TUNE = '''
-def dice(named, marked):
+_SCORES = {
+    MetricName.DICE: '''
+def score(named, marked):
     """Mean Dice coefficient; two empty masks agree."""
     shared, total = (named & marked).sum(axis=(1, 2)), named.sum(axis=(1, 2)) + marked.sum(axis=(1, 2))
     return np.where(total > 0, 2 * shared / np.maximum(total, 1), 1).mean()
-
-
+''',
+    MetricName.IOU_THRESHOLDS: '''
+def score(named, marked):
+    """Mean share of the ten thresholds that the intersection over union exceeds; two empty masks agree."""
+    shared, either = (named & marked).sum(axis=(1, 2)), (named | marked).sum(axis=(1, 2))
+    overlap = np.where(either > 0, shared / np.maximum(either, 1), 1)
+    return (overlap[:, None] > np.arange(0.5, 1, 0.05)).mean()
+''',
+}
+_TUNE = '''
 def best_limit(said, marked):
-    """The limit above which a pixel is marked, by the mean Dice coefficient."""
+    """The limit above which a pixel is marked, by the score of the task."""
     limits = np.quantile(said, np.linspace(0.3, 0.999, 60))
-    return max(limits, key=lambda limit: dice(said > limit, marked))
+    return max(limits, key=lambda limit: score(said > limit, marked))
 '''
 
 _SMOOTH = '''
@@ -163,7 +173,7 @@ def tidy(said, marked, said_of_test):
         smoothed = gaussian(said, width)
         limit = best_limit(smoothed, marked)
         tried += [
-            (dice(without_small(smoothed > limit, least), marked), width, limit, least) for least in (0, 4, 8, 14, 22)
+            (score(without_small(smoothed > limit, least), marked), width, limit, least) for least in (0, 4, 8, 14, 22)
         ]
     _, width, limit, least = max(tried)
     return without_small(gaussian(said_of_test, width) > limit, least)
@@ -236,6 +246,11 @@ _SCRIPTS: tuple[tuple[Rung, str, tuple[str, ...]], ...] = (
 def ladder(facts: TaskFacts, data: object) -> tuple[OwnScript, ...]:
     """Return the scripts that may be published with a task, the preferred ones of each rung first."""
     return tuple(
-        OwnScript(rung, approach, write_source(_HEAD, _IMPORTS, facts, approach, parts))
+        OwnScript(rung, approach, write_source(_HEAD, _IMPORTS, facts, approach, _with_score(parts, facts)))
         for rung, approach, parts in _SCRIPTS
     )
+
+
+def _with_score(parts: tuple[str, ...], facts: TaskFacts) -> tuple[str, ...]:
+    """Put the metric before what tunes for it."""
+    return (_SCORES[facts.metric], *parts) if _TUNE in parts else parts

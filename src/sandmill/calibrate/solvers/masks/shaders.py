@@ -60,7 +60,9 @@ def logistic_features(pages: TaskPages) -> Answer:
 
     train, test = _views(pages)
     rows = some(len(train), _MANY * len(pages.dirty))
-    model = make_pipeline(StandardScaler(), LogisticRegression(C=0.05, tol=0.01, max_iter=200)).fit(train[rows], _light(pages)[rows])
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=0.05, tol=0.01, max_iter=200)).fit(
+        train[rows], _light(pages)[rows]
+    )
     return pages.flat(model.predict_proba(test)[:, 1])
 
 

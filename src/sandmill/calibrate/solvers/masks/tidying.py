@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sandmill.calibrate.solvers.fields.filters import smooth
-from sandmill.calibrate.solvers.masks.pictures import Masks, Shader, TaskPictures, best_limit, mean_dice
+from sandmill.calibrate.solvers.masks.pictures import Masks, Shader, TaskPictures
 from sandmill.calibrate.solvers.masks.shaders import boosted_features, searched_filter, second_look
 
 _WIDTHS = (0.0, 0.7, 1.2)
@@ -48,9 +48,9 @@ def _tidied(pictures: TaskPictures, shader: Shader) -> Masks:
     best: tuple[float, Any] = (-1.0, None)
     for width in _WIDTHS:
         smoothed = smooth(held, width) if width else held
-        limit = best_limit(smoothed, wanted)
+        limit = pictures.best_limit(smoothed)
         for least in _LEAST:
-            score = mean_dice(without_small(smoothed < limit, least), wanted)
+            score = pictures.score(without_small(smoothed < limit, least), wanted)
             if score > best[0]:
                 best = score, (width, limit, least)
     width, limit, least = best[1]
