@@ -13,6 +13,7 @@ from typing import get_args
 
 from sandmill.metrics.support import ANSWER_FORMS
 from tests.many_rows import FORMS, make_many
+from tests.metric_samples import Pair
 from tests.submission_mutants import Graded, Verdict, judge, make_graded, mutate
 
 _SHOWN = 10
@@ -45,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     raise SystemExit(1 if faults else 0)
 
 
-def _tasks(seed: int) -> list[tuple[tuple[str, str], str, Graded]]:
+def _tasks(seed: int) -> list[tuple[Pair, str, Graded]]:
     """Return a task of each pair of target and metric, and of each form of many rows or masks, with its form."""
     usual = [(pair, encoding, make_graded(pair, seed)) for pair, encoding in sorted(ANSWER_FORMS.items())]
     return usual + [(pair, form, make_many(form, seed)) for form, pair in FORMS.items()]

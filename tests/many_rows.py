@@ -58,7 +58,9 @@ def guess_at(form: str, truth: Array, rng: np.random.Generator) -> Array:
     """A valid prediction, with ties."""
     if form == "strings":
         said = rng.choice(np.array(WORDS, dtype=object), truth.shape)
-        return np.where(np.equal(truth, None), None, np.where(rng.random(truth.shape) < 0.5, truth, said))
+        mixed: Array = np.where(rng.random(truth.shape) < 0.5, truth, said)
+        mixed[truth == np.array(None)] = None
+        return mixed
     if form == "runs":
         return np.where(rng.random(truth.shape) < 0.7, truth, 1 - truth).astype(np.uint8)
     return rng.choice([0.0, 0.1, 0.5, 1.0], truth.shape)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from io import BytesIO
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,9 +11,9 @@ from sandmill.errors import name_some
 from sandmill.layouts.base import Items, target_word
 from sandmill.layouts.file_names import template
 from sandmill.layouts.media import MediaFiles, _Part
-from sandmill.metrics.forms import form_of
 from sandmill.models.layout import public_path
 from sandmill.models.package import TaskFacts
+from sandmill.models.runs import masks_of, parse_runs, write_runs
 from sandmill.models.spec import Sizes
 
 CLEANED = "train_cleaned/"
@@ -193,8 +192,9 @@ def mask_pixels(runs: pl.Series, facts: TaskFacts) -> list[bytes]:
     Raises:
         ValueError: if a cell does not hold runs of the picture.
     """
-    form, (rows, columns) = form_of(facts), facts.picture
-    masks: Any = form.to_items(form.read_truth({facts.target_column: runs.fill_null("").to_list()}, facts), facts)
+    rows, columns = facts.picture
+    plain = [write_runs(parse_runs(cell, rows * columns)) for cell in runs.fill_null("").to_list()]
+    masks = masks_of(plain, rows * columns)
     return [np.uint8(255 * mask.reshape(columns, rows).T).tobytes() for mask in masks]
 
 

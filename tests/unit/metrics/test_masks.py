@@ -13,8 +13,8 @@ from sandmill.errors import InvalidSubmission
 from sandmill.grading.checks import task_problems
 from sandmill.metrics import get_metric
 from sandmill.metrics.forms import form_of
-from sandmill.metrics.forms.masks import masks_of, runs_of
 from sandmill.metrics.submission import parse_submission
+from sandmill.models.runs import masks_of, runs_of
 from sandmill.models.structure import MetricName
 from sandmill.models.task_file import TaskFile
 from sandmill.synth.answer_files import answers_file

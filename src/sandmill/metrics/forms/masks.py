@@ -7,18 +7,12 @@ count them: from top to bottom, then from left to right.
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sandmill.errors import Problem, shorten
 from sandmill.metrics.base import Array
-from sandmill.metrics.forms.base import BLANKS, NUMBER_BYTES, AnswerForm, Cells, Column, Lengths, others
+from sandmill.metrics.forms.base import NUMBER_BYTES, AnswerForm, Cells, Column, Lengths, others
 from sandmill.models.package import TaskFacts
-
-_LONGEST_NUMBER = 9
-"""Digits of a number in a run. Longer ones are refused before they are read."""
-_SLACK = 2
-"""Factor on the characters of the longest plain cell up to which a cell is read."""
-_AS_SPACES = str.maketrans(dict.fromkeys(BLANKS, " "))
+from sandmill.models.runs import longest_runs, masks_of, parse_runs, runs_of, write_runs
 
 
 class Runs(AnswerForm):
@@ -29,11 +23,11 @@ class Runs(AnswerForm):
 
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
         """Return plain runs as texts, shape (rows,). `to_items` makes masks of them once the ids are known."""
-        pixels, most = self.width(facts), _SLACK * self.cell_bytes(facts)
+        pixels = self.width(facts)
         plain, bad = [], []
         for line, cell in zip(lines, columns[0], strict=True):
             try:
-                plain.append(_written(_parse(cell, pixels, most)))
+                plain.append(write_runs(parse_runs(cell, pixels)))
             except ValueError as error:
                 bad.append((line, cell, str(error)))
         if bad:
@@ -48,8 +42,8 @@ class Runs(AnswerForm):
         Raises:
             ValueError: if a cell does not hold runs of the picture.
         """
-        pixels, most = self.width(facts), _SLACK * self.cell_bytes(facts)
-        return _texts([_written(_parse(str(cell or ""), pixels, most)) for cell in cells[facts.target_column]])
+        pixels = self.width(facts)
+        return _texts([write_runs(parse_runs(str(cell or ""), pixels)) for cell in cells[facts.target_column]])
 
     def to_items(self, cells: Array, facts: TaskFacts, lengths: Lengths = None) -> Array:
         """Return a mask for each item."""
@@ -57,7 +51,7 @@ class Runs(AnswerForm):
 
     def to_rows(self, values: Array) -> Array:
         """Return the runs of each mask as text."""
-        return _texts([_written(runs_of(mask)) for mask in values])
+        return _texts([write_runs(runs_of(mask)) for mask in values])
 
     def settle(self, truth: Array, facts: TaskFacts) -> Array:
         """Return 0 and 1 as small integers."""
@@ -87,8 +81,7 @@ class Runs(AnswerForm):
 
     def cell_bytes(self, facts: TaskFacts) -> int:
         """Return the bytes of the most runs that a picture can have, one pixel each."""
-        pixels = self.width(facts)
-        return max(NUMBER_BYTES, (pixels + 1) // 2 * (len(str(pixels)) + 3))
+        return max(NUMBER_BYTES, longest_runs(self.width(facts)))
 
     def aim(self, facts: TaskFacts) -> str:
         """Name the target."""
@@ -108,53 +101,6 @@ class Runs(AnswerForm):
     def target_type(self, facts: TaskFacts) -> str | None:
         """Say what training files hold."""
         return "runs of pixels"
-
-
-def runs_of(mask: NDArray[np.generic]) -> NDArray[np.int64]:
-    """Return the runs of a mask of shape (pixels,): first pixels, counted from 1, and lengths, shape (runs, 2)."""
-    edges = np.flatnonzero(np.diff(np.r_[0, mask != 0, 0]))
-    return np.column_stack([edges[::2] + 1, edges[1::2] - edges[::2]]).astype(np.int64)
-
-
-def masks_of(texts: Sequence[object] | Array, pixels: int) -> NDArray[np.uint8]:
-    """Return the masks of plain runs, shape (items, pixels)."""
-    masks = np.zeros((len(texts), pixels), dtype=np.uint8)
-    for mask, text in zip(masks, texts, strict=True):
-        numbers = np.array(str(text).split(), dtype=np.int64)
-        for start, length in numbers.reshape(-1, 2):
-            mask[start - 1 : start - 1 + length] = 1
-    return masks
-
-
-def _parse(cell: str, pixels: int, most: int) -> NDArray[np.int64]:
-    """Read the runs of a cell, shape (runs, 2).
-
-    Args:
-        cell: of a file, which may be hostile.
-        pixels: of the picture.
-        most: characters that a cell may have.
-
-    Raises:
-        ValueError: if it does not hold runs of the picture. The message says what was expected.
-    """
-    if len(cell) > most:
-        raise ValueError(f"runs of a picture of {pixels} pixels, at most {most} characters")
-    words = [word for word in cell.translate(_AS_SPACES).split(" ") if word]
-    if not all(word.isascii() and word.isdigit() and len(word) <= _LONGEST_NUMBER for word in words):
-        raise ValueError("whole numbers separated by spaces")
-    if len(words) % 2:
-        raise ValueError("pairs of numbers: the first pixel of a run and its length")
-    runs = np.array(words, dtype=np.int64).reshape(-1, 2)
-    start, end = runs[:, 0], runs.sum(axis=1)
-    if (runs < 1).any() or (end > pixels + 1).any():
-        raise ValueError(f"runs of 1 pixel or more, from pixel 1 to pixel {pixels}")
-    if (start[1:] < end[:-1]).any():
-        raise ValueError("runs that rise and do not overlap")
-    return runs
-
-
-def _written(runs: NDArray[np.int64]) -> str:
-    return " ".join(map(str, runs.ravel().tolist()))
 
 
 def _texts(cells: Sequence[str]) -> Array:

@@ -20,7 +20,7 @@ class MasksChannel(GreyChannel):
     @property
     def texts(self) -> Mapping[Trait, str]:
         """Sentences on regions, and on what is not marked."""
-        return _TEXTS | _OF_SCENES[self.scene]
+        return {**_TEXTS, **_OF_SCENES[self.scene]}
 
     @property
     def words(self) -> Mapping[str, str]:

@@ -29,8 +29,8 @@ IMAGE_MASKS = Kind(
     modality=Modality.IMAGE,
     tasks=MappingProxyType(
         {
-            (TargetKind.MASK, MetricName.DICE): (0.13, 0.20, 0.30, 0.52, 0.78),
-            (TargetKind.MASK, MetricName.IOU_THRESHOLDS): (0.15, 0.24, 0.45, 0.76, 0.95),
+            (TargetKind.MASK, MetricName.DICE): (0.13, 0.24, 0.40, 0.62, 0.81),
+            (TargetKind.MASK, MetricName.IOU_THRESHOLDS): (0.22, 0.40, 0.60, 0.86, 0.97),
         }
     ),
     layout="sandmill.layouts.fields:MASKS",

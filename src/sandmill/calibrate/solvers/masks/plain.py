@@ -75,7 +75,7 @@ def local_threshold(pictures: TaskPictures) -> Masks:
 
 def row_by_row(pictures: TaskPictures) -> Masks:
     """Count pixels row by row in runs."""
-    return _smooth_marks(pictures).reshape(pictures.shape).astype(np.uint8)
+    return np.asarray(_smooth_marks(pictures).reshape(pictures.shape), dtype=np.uint8)
 
 
 def from_zero(pictures: TaskPictures) -> Masks:
