@@ -12,7 +12,9 @@ from random import Random
 from typing import get_args
 
 from sandmill.metrics.support import ANSWER_FORMS
-from tests.submission_mutants import Verdict, judge, make_graded, mutate
+from tests.many_rows import FORMS, make_many
+from tests.metric_samples import Pair
+from tests.submission_mutants import Graded, Verdict, judge, make_graded, mutate
 
 _SHOWN = 10
 
@@ -25,9 +27,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     logging.disable(logging.CRITICAL)  # what the grader logs is counted as a fault below
     began, tallies, faults = time.perf_counter(), Counter[tuple[str, str]](), list[str]()
-    each = -(-given.count // len(ANSWER_FORMS))
-    for pair, encoding in sorted(ANSWER_FORMS.items()):
-        task = make_graded(pair, given.seed)
+    tasks = _tasks(given.seed)
+    each = -(-given.count // len(tasks))
+    for pair, encoding, task in tasks:
         for number in range(each):
             content = mutate(task.honest, Random(f"{given.seed} {pair[0]} {pair[1]} {number}"))
             verdict, detail = judge(task, content)
@@ -36,12 +38,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 faults.append(f"{verdict}, {pair[0]} {pair[1]}, mutant {number}: {detail}")
     seconds = time.perf_counter() - began
     print(
-        f"{tallies.total():,} mutated submissions of {len(ANSWER_FORMS)} pairs of target and metric, seed {given.seed}:"
+        f"{tallies.total():,} mutated submissions of {len(tasks)} pairs of target, metric and form, seed {given.seed}:"
     )
     print(f"{tallies.total() / seconds:,.0f} a second.\n")
     print(_table(tallies))
     print("\n".join(faults[:_SHOWN]))
     raise SystemExit(1 if faults else 0)
+
+
+def _tasks(seed: int) -> list[tuple[Pair, str, Graded]]:
+    """Return a task of each pair of target and metric, and of each form of many rows or masks, with its form."""
+    usual = [(pair, encoding, make_graded(pair, seed)) for pair, encoding in sorted(ANSWER_FORMS.items())]
+    return usual + [(pair, form, make_many(form, seed)) for form, pair in FORMS.items()]
 
 
 def _table(tallies: Counter[tuple[str, str]]) -> str:

@@ -1,4 +1,4 @@
-"""Made-up tasks whose items have several answer rows, some of which are not scored."""
+"""Made-up tasks whose items have several answer rows, or masks, some of which are not scored."""
 
 import csv
 import io
@@ -19,6 +19,7 @@ FORMS = {
     "pairs": (TargetKind.MULTILABEL, MetricName.ROC_AUC_PAIRS),
     "dense": (TargetKind.MASK, MetricName.RMSE),
     "strings": (TargetKind.SEQUENCE, MetricName.ACCURACY_TEXT),
+    "runs": (TargetKind.MASK, MetricName.DICE),
 }
 ITEMS, PLACES, SHAPE = 30, 6, (2, 3)
 WORDS = ("the", "a, b", 'say "no"', " x ", "двадцать", "日本", "", "1.0", "None", "it's", "ＡＢ", "e\u0301")
@@ -36,7 +37,7 @@ def facts_for(form: str) -> TaskFacts:
         encoding=form,
         classes=("ash", "black_alder", "cedar") if form == "pairs" else (),
         submission_columns=("y",),
-        shape=SHAPE if form == "dense" else None,
+        shape=SHAPE if form in ("dense", "runs") else None,
     )
 
 
@@ -44,6 +45,8 @@ def draw_truth(form: str, rng: np.random.Generator) -> Array:
     """Targets of all items."""
     if form == "pairs":
         return rng.integers(0, 2, (ITEMS, 3))
+    if form == "runs":
+        return rng.integers(0, 2, (ITEMS, PLACES)).astype(np.uint8)
     if form == "dense":
         return np.round(rng.random((ITEMS, PLACES)), 4)
     wide = rng.choice(np.array(WORDS, dtype=object), (ITEMS, PLACES))
@@ -55,7 +58,11 @@ def guess_at(form: str, truth: Array, rng: np.random.Generator) -> Array:
     """A valid prediction, with ties."""
     if form == "strings":
         said = rng.choice(np.array(WORDS, dtype=object), truth.shape)
-        return np.where(np.equal(truth, None), None, np.where(rng.random(truth.shape) < 0.5, truth, said))
+        mixed: Array = np.where(rng.random(truth.shape) < 0.5, truth, said)
+        mixed[truth == np.array(None)] = None
+        return mixed
+    if form == "runs":
+        return np.where(rng.random(truth.shape) < 0.7, truth, 1 - truth).astype(np.uint8)
     return rng.choice([0.0, 0.1, 0.5, 1.0], truth.shape)
 
 
@@ -76,7 +83,7 @@ def make_many(form: str, seed: int = 0) -> Graded:
     truth, part = draw_truth(form, rng), np.arange(ITEMS) % 3
     ids = tuple(f"item_{number}" for number in rng.permutation(ITEMS))
     answers = Answers(ids, truth, part == 0, part < 2, form_of(facts).lengths(truth))
-    best = truth if form == "strings" else truth.astype(float)
+    best = truth if form in ("strings", "runs") else truth.astype(float)
     oracle = metric.rounded(truth[part == 0], best[part == 0])
     trivial = oracle + (1.0 if metric.is_lower_better else -1.0)
     board = (BoardEntry(solver="mean", tier=Tier.TRIVIAL, final=trivial, feedback=trivial),)

@@ -32,6 +32,8 @@ FAMILIES: dict[str, tuple[TargetKind, MetricName]] = {
     "mcc": (TargetKind.BINARY, MetricName.MCC),
     "rmse": (TargetKind.REGRESSION, MetricName.RMSE),
     "rmse_pixels": (TargetKind.MASK, MetricName.RMSE),
+    "dice": (TargetKind.MASK, MetricName.DICE),
+    "iou_thresholds": (TargetKind.MASK, MetricName.IOU_THRESHOLDS),
     "rmse_columns": (TargetKind.MULTI_TARGET, MetricName.RMSE_COLUMNS),
     "rmsle_columns": (TargetKind.MULTI_TARGET, MetricName.RMSLE_COLUMNS),
     "mae": (TargetKind.REGRESSION, MetricName.MAE),
@@ -55,6 +57,9 @@ _ONE_HOT = frozenset({"log_loss_multiclass"})
 _WIDE = frozenset({"roc_auc_columns", "lwlrap", "rmse_columns", "rmsle_columns", "spearman_columns"})
 _MANY_ROWS = {"roc_auc_pairs": "pairs", "rmse_pixels": "dense", "accuracy_text": "strings"}
 """Families whose items have several answer rows, with the answer form."""
+_MASKS = frozenset({"dice", "iou_thresholds"})
+_SIDES = (("height", "height_pixels"), ("width", "width_pixels"))
+"""Parameter, or column of the answers, that holds each side of pictures."""
 _LABELS = 100
 """Ids of pairs are the item's times this plus the label's."""
 
@@ -74,6 +79,8 @@ def prepare(case: dict[str, Any]) -> Prepared:
     target, metric = FAMILIES[family]
     if family in _MANY_ROWS:
         return _of_many_rows(case, target, metric)
+    if family in _MASKS:
+        return _of_masks(case, target, metric)
     id_column = params["id"]
     names = params["targets"]
     targets = [name for name in answers if name != id_column] if isinstance(names, str) else names
@@ -123,6 +130,25 @@ def _of_many_rows(case: dict[str, Any], target: TargetKind, metric: MetricName) 
         shape=max(place[1:] for place in places) if form == "dense" else None,
     )
     return Prepared(facts, _csv(columns | {"part": ["final"] * len(places)}), _csv(submission))
+
+
+def _of_masks(case: dict[str, Any], target: TargetKind, metric: MetricName) -> Prepared:
+    """Give all pictures the size of the largest. Pixels are counted, so neither runs nor scores depend on it."""
+    params, answers = case["params"], case["answers"]
+    id_column, (name,) = params["id"], params["targets"]
+    height, width = (max([params.get(one, 0), *answers.get(column, ())]) for one, column in _SIDES)
+    (true,) = (cells for column, cells in answers.items() if column not in (id_column, *(side for _, side in _SIDES)))
+    facts = TaskFacts(
+        id_column=id_column,
+        target_column=name,
+        target=target,
+        metric=metric,
+        encoding=encoding_for(target, metric),
+        submission_columns=(name,),
+        shape=(height, width),
+    )
+    columns = {id_column: answers[id_column], name: true, "part": ["final"] * len(true)}
+    return Prepared(facts, _csv(columns), _csv(case["submission"]))
 
 
 def _unscored(params: dict[str, Any], answers: dict[str, list[Any]], targets: list[str], rows: int) -> set[int]:

@@ -1,4 +1,4 @@
-"""Attacks on tasks whose items are no rows of a table: pictures, sounds, texts, tokens, pages, JSON and side files."""
+"""Attacks on tasks whose items are no rows of a table: pictures, sounds, texts, tokens, pages, masks, JSON and side files."""
 
 import shutil
 from collections.abc import Iterator, Mapping
@@ -26,6 +26,7 @@ SEEDS = (
     "the-icml-2013-whale-challenge-right-whale-redux",
     "text-normalization-challenge-english-language",
     "denoising-dirty-documents",
+    "hubmap-kidney-segmentation",
     "random-acts-of-pizza",
     "nomad2018-predict-transparent-conductors",
     "predict-volcanic-eruptions-ingv-oe",

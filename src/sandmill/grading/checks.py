@@ -50,7 +50,7 @@ def _facts_problems(facts: TaskFacts) -> Iterator[Problem]:
         yield Problem("facts.metric", f"{facts.metric} for a {facts.target} target", f"one of {expected}")
     elif facts.encoding not in forms:
         yield Problem("facts.encoding", facts.encoding, f"{' or '.join(forms)}, as {facts.metric} needs")
-    if facts.encoding == "dense" and facts.shape is None:
+    if facts.encoding in ("dense", "runs") and facts.shape is None:
         yield Problem("facts.shape", "none", "rows and columns of the picture that is the target")
     if facts.shape and not (min(facts.shape) > 0 and max(facts.shape) <= MOST_SIDE):
         yield Problem("facts.shape", f"{facts.shape[0]} x {facts.shape[1]}", f"from 1 to {MOST_SIDE} pixels a side")

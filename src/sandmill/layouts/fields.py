@@ -1,21 +1,25 @@
-"""Folders of dirty pages, of the same training pages clean, and of dirty pages to clean."""
+"""Folders of pictures, of a second picture for each training picture, and of test pictures: clean pages, or masks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from io import BytesIO
 
+import numpy as np
 import polars as pl
 
 from sandmill.errors import name_some
-from sandmill.layouts.base import Items
+from sandmill.layouts.base import Items, target_word
 from sandmill.layouts.file_names import template
 from sandmill.layouts.media import MediaFiles, _Part
 from sandmill.models.layout import public_path
 from sandmill.models.package import TaskFacts
+from sandmill.models.runs import masks_of, parse_runs, write_runs
 from sandmill.models.spec import Sizes
 
 CLEANED = "train_cleaned/"
 """Folder of the clean training pages."""
+MASKS_FOLDER = "train/masks/"
+"""Folder of the masks of training pictures."""
 
 
 def grey_png(pixels: bytes, shape: tuple[int, int]) -> bytes:
@@ -32,13 +36,49 @@ def grey_png(pixels: bytes, shape: tuple[int, int]) -> bytes:
     return out.getvalue()
 
 
-@dataclass(frozen=True)
-class PageFolders(MediaFiles):
-    """`train/`, `train_cleaned/` and `test/` hold one PNG a page. A page and its clean copy have the same name."""
+class _PairedFolders(MediaFiles):
+    """A second folder holds a PNG for each training picture, under the name of that picture."""
+
+    @property
+    def second(self) -> str:
+        """The second folder."""
+        raise NotImplementedError
 
     @property
     def _places(self) -> tuple[tuple[str, str, str], ...]:
-        return (*super()._places, (CLEANED, "train", self.name))
+        return (*super()._places, (self.second, "train", self.name))
+
+    def _lay_second(self, train: pl.DataFrame, pictures: list[bytes], facts: TaskFacts) -> dict[str, bytes]:
+        """Write the second pictures, given as pixels."""
+        files = [grey_png(picture, facts.picture) for picture in pictures]
+        return self._lay(self.second, self.name, train, files, facts)
+
+    def _read_second(
+        self, public: Mapping[str, bytes], facts: TaskFacts, ids: list[str], faults: list[str]
+    ) -> list[bytes | None]:
+        """Return the pixels of the second pictures in the order of the ids of the training pictures."""
+        found = self._find(public, self.second, self.name, facts, [], faults)
+        contents = dict(found.select(facts.id_column, "content").iter_rows())
+        if sorted(contents) != sorted(ids):
+            faults.append(f"{self.second}: its files do not have the names of those in {self.train_items}")
+            return []
+        columns = facts.picture[::-1]
+        pictures = [_pixels(contents[name], columns) for name in ids]
+        if odd := [name for name, pixels in zip(ids, pictures, strict=True) if pixels is None]:
+            faults.append(
+                f"{self.second}: files that are no grey PNG of {columns[0]} by {columns[1]} pixels ({name_some(odd)})"
+            )
+        return pictures
+
+
+@dataclass(frozen=True)
+class PageFolders(_PairedFolders):
+    """`train/`, `train_cleaned/` and `test/` hold one PNG a page. A page and its clean copy have the same name."""
+
+    @property
+    def second(self) -> str:
+        """The folder of the clean training pages."""
+        return CLEANED
 
     @property
     def train(self) -> str:
@@ -47,10 +87,8 @@ class PageFolders(MediaFiles):
 
     def write(self, train: pl.DataFrame, test: pl.DataFrame, facts: TaskFacts) -> dict[str, bytes]:
         """Write the pages of both parts, and the clean training pages, whose pixels are the targets."""
-        pixels = train[facts.target_column]
-        cleaned = [grey_png(bytes(page), facts.picture) for page in pixels]
         files = super().write(train.drop(facts.target_column), test, facts)
-        return files | self._lay(CLEANED, self.name, train, cleaned, facts)
+        return files | self._lay_second(train, [bytes(page) for page in train[facts.target_column]], facts)
 
     def read(
         self,
@@ -62,18 +100,10 @@ class PageFolders(MediaFiles):
         """Read all pages. The pixels of the clean ones become the targets."""
         items = super().read(public, facts, features, only_in_training)
         faults = list(items.faults)
-        cleaned = self._find(public, CLEANED, self.name, facts, [], faults)
-        if cleaned[facts.id_column].to_list() != items.train[facts.id_column].to_list():
-            faults.append(f"{CLEANED}: its files do not have the names of those in {self.train_items}")
-        columns = facts.picture[::-1]
-        pages = [(path, _pixels(content, columns)) for path, content in cleaned.iter_rows()]
-        if odd := [path for path, pixels in pages if pixels is None]:
-            faults.append(
-                f"{CLEANED}: files that are no grey PNG of {columns[0]} by {columns[1]} pixels ({name_some(odd)})"
-            )
+        pages = self._read_second(public, facts, items.train[facts.id_column].to_list(), faults)
         if faults:
             return Items(items.train, items.test, tuple(faults))
-        target = pl.Series(facts.target_column, [pixels for _, pixels in pages], dtype=pl.Binary)
+        target = pl.Series(facts.target_column, pages, dtype=pl.Binary)
         return Items(items.train.with_columns(target), items.test)
 
     def contents(self, facts: TaskFacts, sizes: Sizes) -> list[tuple[str, str]]:
@@ -98,6 +128,76 @@ class PageFolders(MediaFiles):
         return _Part(None, self.train_items, name, []), _Part(None, self.test_items, name, [])
 
 
+@dataclass(frozen=True)
+class MaskFolders(_PairedFolders):
+    """`train/images/`, `train/masks/` and `test/images/` hold one PNG a picture; train.csv holds the masks as runs."""
+
+    @property
+    def second(self) -> str:
+        """The folder of the masks of training pictures."""
+        return MASKS_FOLDER
+
+    def write(self, train: pl.DataFrame, test: pl.DataFrame, facts: TaskFacts) -> dict[str, bytes]:
+        """Write the pictures of both parts, the table of runs, and the same masks as pictures."""
+        masks = mask_pixels(train[facts.target_column], facts)
+        return super().write(train, test, facts) | self._lay_second(train, masks, facts)
+
+    def read(
+        self,
+        public: Mapping[str, bytes],
+        facts: TaskFacts,
+        features: tuple[str, ...],
+        only_in_training: tuple[str, ...] = (),
+    ) -> Items:
+        """Read all pictures and the table of runs. The masks in the folder must be the same."""
+        items = super().read(public, facts, features, only_in_training)
+        faults = list(items.faults)
+        if not faults:
+            runs = pl.col(facts.target_column).fill_null("")
+            items = Items(items.train.with_columns(runs), items.test)
+            pictures = self._read_second(public, facts, items.train[facts.id_column].to_list(), faults)
+            try:
+                is_same = not faults and pictures == mask_pixels(items.train[facts.target_column], facts)
+            except ValueError as error:
+                is_same = False
+                faults.append(f"{self.train}: masks that are no runs of pixels (expected {error})")
+            if not (is_same or faults):
+                faults.append(f"{self.second}: its pictures are not the masks of {self.train}")
+        return Items(items.train, items.test, tuple(faults))
+
+    def contents(self, facts: TaskFacts, sizes: Sizes) -> list[tuple[str, str]]:
+        """Say what the table and each folder hold."""
+        rows, columns = facts.picture
+        named = f"each named `{template(self.name).described({'id': facts.id_column})}`"
+        grey = f"grey {self.item}s of {columns} by {rows} pixels, {named}"
+        return [
+            (self.train, f"{sizes.train} {self.item}s with the {target_word(facts)} `{facts.target_column}`"),
+            (self.train_items, f"the {self.item}s of `{self.train}`: {grey}"),
+            (self.second, "the same masks as pictures under the same names: 255 in the mask, 0 elsewhere"),
+            (self.test_items, f"{sizes.feedback + sizes.final} {grey}, to be marked"),
+        ]
+
+    def naming(self, facts: TaskFacts) -> Mapping[str, str]:
+        """Say where the pictures of the table are."""
+        return {
+            self.train: f"which are in `{public_path(self.train_items)}`, the same masks as pictures in "
+            f"`{public_path(self.second)}`",
+            self.test_items: f"each named `{template(self.name).described({'id': facts.id_column})}`",
+        }
+
+
+def mask_pixels(runs: pl.Series, facts: TaskFacts) -> list[bytes]:
+    """Return the masks of a column of runs as pixels of 0 and 255, row by row.
+
+    Raises:
+        ValueError: if a cell does not hold runs of the picture.
+    """
+    rows, columns = facts.picture
+    plain = [write_runs(parse_runs(cell, rows * columns)) for cell in runs.fill_null("").to_list()]
+    masks = masks_of(plain, rows * columns)
+    return [np.uint8(255 * mask.reshape(columns, rows).T).tobytes() for mask in masks]
+
+
 def _pixels(content: bytes, size: tuple[int, int]) -> bytes | None:
     """Return the pixels of a grey picture of a size, one byte each; None if it is another file."""
     from PIL import Image
@@ -117,3 +217,5 @@ PAGES = PageFolders(
     item="page",
     sample="sampleSubmission.csv",
 )
+
+MASKS = MaskFolders(train_items="train/images/", test_items="test/images/", name="{id}.png")

@@ -13,6 +13,9 @@ RowLoss: TypeAlias = Callable[[Array, Array], Floats]
 RATE_FLOOR = float(np.finfo(np.float64).eps)
 """Smallest rate of the Poisson deviance. Lower predictions are raised to it, each row separately."""
 
+IOU_THRESHOLDS = np.arange(0.5, 1.0, 0.05)
+"""Thresholds of `iou_thresholds`, with the rounding errors of the graders of the field."""
+
 
 def mean_of(loss: RowLoss, finish: Callable[[Floats], Floats] | None = None) -> Resample:
     """Make a metric of row losses: their mean, transformed by `finish` (such as a root), then averaged over columns."""
@@ -98,6 +101,32 @@ def row_f1(truth: Array, prediction: Array) -> Floats:
     shared = (truth * prediction).sum(axis=1)
     total = (truth + prediction).sum(axis=1)
     return divide(2.0 * shared, total)
+
+
+def dice(truth: Array, prediction: Array) -> Floats:
+    """Return twice the shared pixels over the pixels of both masks, for each picture; 1 where both masks are empty.
+
+    Masks hold 0 and 1, shape (pictures, pixels).
+    """
+    shared, total = _overlaps(truth, prediction)
+    return divide(2.0 * shared, total, otherwise=1.0)
+
+
+def iou_thresholds(truth: Array, prediction: Array) -> Floats:
+    """Return the share of `IOU_THRESHOLDS` below the intersection over union of each picture's masks.
+
+    It is 1 where both masks are empty.
+    """
+    shared, total = _overlaps(truth, prediction)
+    overlap = divide(shared, total - shared, otherwise=1.0)
+    return np.asarray((overlap[:, None] > IOU_THRESHOLDS).mean(axis=1), dtype=np.float64)
+
+
+def _overlaps(truth: Array, prediction: Array) -> tuple[Floats, Floats]:
+    """Return the pixels in both masks of each picture, and the sum of the pixels of each."""
+    true, named = truth != 0, prediction != 0
+    shared, total = (true & named).sum(axis=1), true.sum(axis=1) + named.sum(axis=1)
+    return np.asarray(shared, dtype=np.float64), np.asarray(total, dtype=np.float64)
 
 
 def shared_labels(truth: Array, prediction: Array) -> tuple[Floats, Floats]:

@@ -207,6 +207,25 @@ _TABLE = (
         decision="plug-in",
     ),
     Metric(
+        name=MetricName.DICE,
+        title="mean Dice coefficient",
+        definition="the mean over pictures of 2 * b / (t + n), where t is the number of pixels of the true mask, n "
+        "the number of pixels of the named mask and b the number of pixels in both; 1 if t and n are 0",
+        resample=a.mean_of(a.dice),
+        rule=u.not_drawn,
+        decision="plug-in",
+    ),
+    Metric(
+        name=MetricName.IOU_THRESHOLDS,
+        title="mean share of ten IoU thresholds that a mask exceeds",
+        definition="the mean over pictures of the share of the thresholds 0.5, 0.55, 0.6, ..., 0.95 below b / e, where "
+        "b is the number of pixels in both the true and the named mask and e the number of pixels in either; 1 if both "
+        "masks are empty",
+        resample=a.mean_of(a.iou_thresholds),
+        rule=u.not_drawn,
+        decision="plug-in",
+    ),
+    Metric(
         name=MetricName.RMSE,
         title="root mean squared error (RMSE)",
         definition="the square root of the mean over rows of (prediction - truth)^2",

@@ -41,7 +41,12 @@ ANSWER_FORMS: Mapping[tuple[TargetKind, MetricName], str] = MappingProxyType(
 supported."""
 
 RENDERED_FORMS: Mapping[tuple[TargetKind, MetricName], str] = MappingProxyType(
-    {(_T.MASK, _M.RMSE): "dense", (_T.SEQUENCE, _M.ACCURACY_TEXT): "strings"}
+    {
+        (_T.MASK, _M.RMSE): "dense",
+        (_T.MASK, _M.DICE): "runs",
+        (_T.MASK, _M.IOU_THRESHOLDS): "runs",
+        (_T.SEQUENCE, _M.ACCURACY_TEXT): "strings",
+    }
 )
 """The same for targets that are rendered with the items, which no link of a mechanism draws."""
 

@@ -82,6 +82,7 @@ class MetricName(StrEnum):
     PINBALL = "pinball"
     MAP_AT_K = "map_at_k"
     DICE = "dice"
+    IOU_THRESHOLDS = "iou_thresholds"
 
 
 class SplitKind(StrEnum):

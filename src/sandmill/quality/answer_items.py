@@ -1,7 +1,7 @@
-"""Answers and sample submissions by item, where an item has several answer rows. Gates then judge items alone.
+"""Answers and sample submissions by item, where an item has several answer rows or its answer is no cell of a table.
 
-The target of an item becomes what gates can judge: the names of its labels, the mean of its pixels, or the number of
-characters of its texts.
+Gates then judge items alone. The target of an item becomes what gates can judge: the names of its labels, the mean of
+its pixels, the share of its mask, or the number of characters of its texts.
 """
 
 import re
@@ -21,9 +21,9 @@ _UNKNOWN = "?"
 _NUMBER = re.compile(r"[01](?:\.[0-9]+)?(?:e-[0-9]+)?")
 
 
-def is_of_many_rows(facts: TaskFacts) -> bool:
-    """Whether items have several answer rows."""
-    return facts.encoding in ("pairs", "dense", "strings")
+def is_judged_by_item(facts: TaskFacts) -> bool:
+    """Whether items have several answer rows, or masks."""
+    return facts.encoding in ("pairs", "dense", "strings", "runs")
 
 
 def by_item(path: str, frame: pl.DataFrame, facts: TaskFacts, faults: list[str]) -> pl.DataFrame:
@@ -67,6 +67,10 @@ def answers_by_item(path: str, frame: pl.DataFrame, facts: TaskFacts, part: str,
     match facts.encoding:
         case "pairs":
             told = _labels(cells.to_list(), facts)
+        case "runs":
+            told = _shares(cells, facts)
+            if None in told:
+                faults.append(f"{path}: masks that are no runs of pixels")
         case "strings":
             faults += _text_faults(path, cells)
             told = _sums(cells.fill_null("").str.len_chars().to_list(), starts)
@@ -78,10 +82,13 @@ def answers_by_item(path: str, frame: pl.DataFrame, facts: TaskFacts, part: str,
 def train_target_by_item(frame: pl.DataFrame, facts: TaskFacts) -> pl.DataFrame:
     """Put in place of training targets what `answers_by_item` puts in place of others."""
     name = facts.target_column
-    if facts.encoding not in ("dense", "strings") or name not in frame.columns:
+    if facts.encoding not in ("dense", "strings", "runs") or name not in frame.columns:
         return frame
     cells = frame[name]
-    if cells.dtype == pl.Binary:
+    told: Sequence[str | None]
+    if facts.encoding == "runs":
+        told = _shares(cells, facts)
+    elif cells.dtype == pl.Binary:
         told = [f"{np.frombuffer(cell, dtype=np.uint8).mean() / 255:.6f}" for cell in cells]
     elif cells.dtype == pl.List(pl.String):
         told = [str(sum(map(len, cell))) for cell in cells]
@@ -113,6 +120,20 @@ def _means(cells: Sequence[str | None], width: int) -> list[str | None]:
     values = np.array(cells, dtype=np.float64).reshape(-1, width)
     fits = np.asarray(values.max(axis=1) <= 1)
     return [f"{mean:.6f}" if fit else None for mean, fit in zip(values.mean(axis=1), fits, strict=True)]
+
+
+def _shares(cells: pl.Series, facts: TaskFacts) -> list[str | None]:
+    """Return the share of the picture that each mask covers; null where a cell does not hold runs."""
+    form = form_of(facts)
+    told: list[str | None] = []
+    for cell in cells.fill_null("").to_list():
+        try:
+            mask = form.to_items(form.read_truth({facts.target_column: [cell]}, facts), facts)
+        except ValueError:
+            told.append(None)
+        else:
+            told.append(f"{mask.mean():.6f}")
+    return told
 
 
 def _sums(lengths: Sequence[int], starts: Sequence[int]) -> list[str]:

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from sandmill.errors import count, name_some
+from sandmill.layouts.fields import mask_pixels
 from sandmill.mechanism.columns import standardize
 from sandmill.metrics.answers import UNSCORED
 from sandmill.models.base import Part
@@ -17,7 +18,7 @@ from sandmill.models.faults import Missing
 from sandmill.quality.dependence import Array, Levels, clustering_p_value, correlate_ranks, level
 from sandmill.quality.note_values import note_values
 from sandmill.quality.package_tables import ANSWERS, PART, PackageTables
-from sandmill.quality.page_pairs import pair_findings
+from sandmill.quality.page_pairs import mask_findings, pair_findings
 from sandmill.quality.targets import TargetValues, name_target
 
 PRIVATE_FILES = frozenset({ANSWERS, "task.json", "leaderboard.csv", *RUNG_FILES.values()})
@@ -61,8 +62,15 @@ def check_items(tables: PackageTables) -> Iterator[str]:
     if kind.gate and channel:
         yield from kind.load("gate")(tables.items.train[channel.column], tables.items.test[channel.column])
     if channel and channel.target_shape:
-        target = tables.items.train[tables.facts.target_column]
-        yield from pair_findings(tables.items.train[channel.column], target, tables.items.test[channel.column])
+        target, train, test = (
+            tables.items.train[tables.facts.target_column],
+            tables.items.train[channel.column],
+            tables.items.test[channel.column],
+        )
+        if tables.facts.encoding == "runs":
+            yield from mask_findings(train, mask_pixels(target, tables.facts))
+        else:
+            yield from pair_findings(train, target, test)
 
 
 def check_ids(tables: PackageTables) -> Iterator[str]:

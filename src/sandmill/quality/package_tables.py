@@ -14,7 +14,7 @@ from sandmill.layouts.child_file import read_child
 from sandmill.layouts.tables import read_csv, require_columns
 from sandmill.models.package import TaskFacts, TaskPackage
 from sandmill.models.spec import TaskSpec
-from sandmill.quality.answer_items import answers_by_item, by_item, is_of_many_rows, train_target_by_item
+from sandmill.quality.answer_items import answers_by_item, by_item, is_judged_by_item, train_target_by_item
 from sandmill.quality.cells import type_features
 from sandmill.quality.targets import TargetValues, match_rows, read_targets
 
@@ -104,7 +104,7 @@ def read_package(package: TaskPackage) -> PackageTables:
     require_columns(layout.sample, sample, [facts.id_column, *facts.submission_columns], faults)
     answers = read_csv(package.private, ANSWERS, faults)
     require_columns(ANSWERS, answers, [facts.id_column, *facts.target_columns, PART], faults)
-    if sample is not None and answers is not None and not faults and is_of_many_rows(facts):
+    if sample is not None and answers is not None and not faults and is_judged_by_item(facts):
         if not sample[facts.id_column].equals(answers[facts.id_column]):
             faults.append(f"{layout.sample}: its answer rows are not those of {ANSWERS}, in the same order")
         sample = by_item(layout.sample, sample, facts, faults)

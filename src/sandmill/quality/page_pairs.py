@@ -1,6 +1,6 @@
-"""Look for faults in pairs of a dirty and a clean page."""
+"""Look for faults in pairs of a dirty and a clean page, and of a picture and its mask."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import BytesIO
 
 import numpy as np
@@ -13,6 +13,8 @@ _LEAST_ALIGNED = 0.9
 """Share of training pages whose clean copy resembles them more than that of any other page tried."""
 _OTHERS = 5
 """Clean pages that each dirty page is compared with."""
+_LEAST_SIGMAS = 5.0
+"""Standard errors by which pictures correlate more with their own masks than with those of other pictures."""
 
 
 def pair_findings(train: pl.Series, cleaned: pl.Series, test: pl.Series) -> Iterator[str]:
@@ -33,6 +35,24 @@ def pair_findings(train: pl.Series, cleaned: pl.Series, test: pl.Series) -> Iter
     same = {page.tobytes() for page in raw.astype(np.uint8)}
     if known := sum(page.tobytes() in same for page in tested.astype(np.uint8)):
         yield f"{count(known, 'test page')} equal to a clean training page"
+
+
+def mask_findings(train: pl.Series, masks: Sequence[bytes]) -> Iterator[str]:
+    """Check that masks belong to the pictures of the same id: they explain them better than the masks of others do.
+
+    Args:
+        train: PNG files of the training pictures.
+        masks: their masks, one byte a pixel, in the same order.
+    """
+    seen = _centred(_pixels(train))
+    raw = np.stack([np.frombuffer(mask, dtype=np.uint8) for mask in masks]).astype(np.float64)
+    marked = _centred(raw)
+    # Without signs, since regions may be dark or bright.
+    others = np.abs([(seen * np.roll(marked, shift, axis=0)).sum(axis=1) for shift in range(1, _OTHERS + 1)])
+    apart = np.abs((seen * marked).sum(axis=1)) - others.mean(axis=0)
+    sigmas = float(apart.mean() / max(apart.std() / np.sqrt(len(apart)), 1e-9))
+    if sigmas < _LEAST_SIGMAS:
+        yield f"masks explain their own pictures by {sigmas:.1f} sigma more than others; expected {_LEAST_SIGMAS:g}"
 
 
 def _pixels(pages: pl.Series) -> NDArray[np.float64]:

@@ -57,7 +57,8 @@ _ALIASES = {
     MetricName.BRIER: ("brier-score",),
     MetricName.GINI: ("normalized-gini", "normalized-gini-coefficient"),
     MetricName.MAP_AT_K: ("map-k", "map-5", "map-12", "map-at-5", "map-at-12", "mean-average-precision-at-k"),
-    MetricName.DICE: ("dice-coefficient", "dice-score", "global-dice"),
+    MetricName.DICE: ("dice-coefficient", "dice-score", "mean-dice", "mean-dice-coefficient"),
+    MetricName.IOU_THRESHOLDS: ("mean-precision-intersection-over-union-at-different-thresholds",),
 }
 
 GRADERS = MappingProxyType(
@@ -70,6 +71,7 @@ NOT_OURS = frozenset(
         "average-haversine-distance",
         "dice-hausdorff-combo",
         "f0-5-score",
+        "global-dice",
         "jaccard-similarity",
         "jigsaw-unintended-bias-in-toxicity-classification-score",
         "kendall-tau",
@@ -78,7 +80,6 @@ NOT_OURS = frozenset(
         "map-at-iou-0-4",
         "mean-angular-error",
         "mean-average-precision",
-        "mean-precision-intersection-over-union-at-different-thresholds",
         "modified-laplace-log-likelihood",
         "word-level-jaccard-score",
     }

@@ -5,7 +5,8 @@ from sandmill.models.kinds import kind_of, kinds_of
 from sandmill.models.structure import MetricName, Structure, TargetKind
 
 _WIDE = frozenset({TargetKind.MULTI_TARGET, TargetKind.MULTILABEL})
-_TASKS = {**SUPPORTED_TASKS, **{target: (metric,) for target, metric in RENDERED_FORMS}}
+_RENDERED = {kind: tuple(metric for target, metric in RENDERED_FORMS if target is kind) for kind, _ in RENDERED_FORMS}
+_TASKS = {**SUPPORTED_TASKS, **_RENDERED}
 _METRICS = frozenset(metric for metrics in _TASKS.values() for metric in metrics)
 
 

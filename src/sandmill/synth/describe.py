@@ -126,6 +126,8 @@ def _evaluation(facts: TaskFacts, words: Wording) -> str:
             f" Here k is {facts.list_length}. Each row has one true class: it scores 1 divided by the place at which "
             "the list names it, or 0."
         )
+    if facts.encoding == "runs":
+        classes += " Where the true mask is empty, an empty mask scores 1 and any other 0."
     target = listed(facts.target_columns) if len(facts.target_columns) <= _TARGETS_NAMED else "all targets"
     said = words.say("scored", title=metric.title, definition=metric.definition, direction=direction, target=target)
     return said + classes

@@ -21,6 +21,6 @@ def task_facts(spec: TaskSpec) -> TaskFacts:
         submission_columns=link.names if isinstance(link, NumbersLink) else (spec.story.target,),
         kind=spec.kind.name,
         list_length=min(LIST_LENGTH, 1 + len(classes) // 3) if encoding == "ranked_list" else None,
-        shape=spec.channel.target_shape if spec.channel and encoding == "dense" else None,
+        shape=spec.channel.target_shape if spec.channel else None,
     )
     return facts.model_copy(update={"submission_columns": form_of(facts).submission_columns(facts)})

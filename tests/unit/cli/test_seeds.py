@@ -87,4 +87,4 @@ def test_a_malformed_source_is_exit_code_2_and_one_message(folder):
 
 
 def test_without_arguments_the_bundled_cards_are_shown(folder):
-    assert "67 can be used, 2 set aside, 0 skipped." in _run().stdout
+    assert "69 can be used, 2 set aside, 0 skipped." in _run().stdout

@@ -88,7 +88,7 @@ def test_texts_count_only_if_they_are_exactly_equal():
     assert metric.score(truth, changed) == pytest.approx(1 - 1 / task.answers.lengths.sum())
 
 
-@EACH
+@pytest.mark.parametrize("form", [form for form in FORMS if form != "runs"])
 @pytest.mark.parametrize("fault", ["a missing row", "rows apart", "rows of two parts"])
 def test_answers_of_no_whole_items_are_refused(form, fault):
     task = make_many(form)
@@ -136,5 +136,6 @@ def test_training_files_hold_a_target_an_item():
     assert all(len(column) == ITEMS for column in cells.values())
     assert cells["pairs"][0] == " ".join(np.array(facts_for("pairs").classes)[truth["pairs"][0] == 1])
     assert cells["strings"][0] == [text for text in truth["strings"][0] if text is not None]
+    assert cells["runs"][0] == form_of(facts_for("runs")).to_rows(truth["runs"])[0]
     grey = np.frombuffer(cells["dense"][0], dtype=np.uint8)
     assert np.abs(grey / 255 - truth["dense"][0]).max() <= 0.5 / 255 + 1e-4

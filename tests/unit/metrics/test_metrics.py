@@ -43,6 +43,8 @@ CASES = [
     ("qwk", [0, 1, 3], [0, 1, 2], 1 - 1 / (21 / 3)),
     ("qwk", [0, 3, 3, 0], [3, 0, 0, 3], -1.0),
     ("cohen_kappa", [0, 0, 1, 1], [0, 1, 1, 1], 0.5),
+    ("dice", [[1, 1, 0], [0, 0, 0], [0, 0, 0]], [[0, 1, 1], [0, 0, 0], [1, 0, 0]], (0.5 + 1 + 0) / 3),
+    ("iou_thresholds", [[1, 1, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]], [[1, 1, 1, 1], [0, 0, 0, 0], [1, 0, 0, 0]], 1.5 / 3),
     ("hamming_loss", [[1, 0], [1, 1]], [[1, 1], [0, 1]], 0.5),
     ("exact_match", [[1, 0], [1, 1]], [[1, 0], [0, 1]], 0.5),
     ("map_at_k", [2, 0, 1], [[1, 2], [0, 1], [2, -1]], (0.5 + 1 + 0) / 3),
@@ -108,7 +110,9 @@ def test_our_scores_are_those_of_the_usual_libraries(pair):
 def test_libraries_have_most_metrics():
     assert set(METRICS) - set(SCORERS) == {
         MetricName.ACCURACY_TEXT,
+        MetricName.DICE,
         MetricName.GINI,
+        MetricName.IOU_THRESHOLDS,
         MetricName.MAP_AT_K,
         MetricName.SMAPE,
         MetricName.SPEARMAN_COLUMNS,
@@ -181,15 +185,16 @@ def test_a_ranking_without_one_of_the_classes_is_not_a_number():
 
 def test_a_metric_that_cannot_be_graded_is_refused_by_name():
     with pytest.raises(
-        RequestError, match='saw "dice"; expected one of accuracy, accuracy_text, average_precision, balanced_accuracy'
+        RequestError,
+        match='saw "pinball"; expected one of accuracy, accuracy_text, average_precision, balanced_accuracy',
     ):
-        get_metric(MetricName.DICE)
+        get_metric(MetricName.PINBALL)
     with pytest.raises(
         RequestError, match="saw multi_target with roc_auc; expected a metric for this target: rmse_col"
     ):
         encoding_for(TargetKind.MULTI_TARGET, MetricName.ROC_AUC)
-    with pytest.raises(RequestError, match="saw mask with dice; expected a metric for this target: rmse"):
-        encoding_for(TargetKind.MASK, MetricName.DICE)
+    with pytest.raises(RequestError, match="saw mask with mae; expected a metric for this target: rmse"):
+        encoding_for(TargetKind.MASK, MetricName.MAE)
 
 
 def test_every_metric_serves_a_target_and_every_pair_has_a_form():

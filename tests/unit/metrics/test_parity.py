@@ -20,6 +20,8 @@ ALIGNED = "rows and columns are aligned by id and name, so their order changes n
 LISTED = "a class that the task does not list is refused"
 NOT_ROUNDED = "the score is not rounded to a whole number"
 FINITE = "a constant column correlates with nothing and scores 0, so that every valid score is a number"
+RUNS = "a run beyond the picture and half a pair of numbers are refused"
+EMPTY = "a true mask may be empty"
 UNSEEN = "a label that no row has counts as a false positive instead of being dropped"
 
 DEVIATIONS: dict[str, tuple[float | str, str]] = {
@@ -49,6 +51,9 @@ DEVIATIONS: dict[str, tuple[float | str, str]] = {
     "facebook-recruiting-iii-keyword-extraction/unseen_tag": (11 / 15, UNSEEN),
     "imet-2020-fgvc7/unseen_tag": (8 / 15, UNSEEN),
     "plant-pathology-2021-fgvc8/unseen_tag": (20 / 31, UNSEEN),
+    "hubmap-kidney-segmentation/beyond_image": (REFUSED, RUNS),
+    "hubmap-kidney-segmentation/odd_count": (REFUSED, RUNS),
+    "hubmap-kidney-segmentation/empty_answer": (0.5, EMPTY),
 }
 """Where we differ on purpose: what we say, and why."""
 

@@ -127,7 +127,7 @@ def test_a_card_may_name_its_own_origin_and_has_the_identity_of_the_seed_it_stat
         ({"split": SplitKind.STRATIFIED}, ()),
         ({"metric": MetricName.RMSE}, ("metric rmse with target binary",)),
         ({"metric": MetricName.QWK, "target": TargetKind.ORDINAL}, ()),
-        ({"metric": MetricName.DICE, "target": TargetKind.MASK}, ("metric dice",)),
+        ({"metric": MetricName.PINBALL, "target": TargetKind.MASK}, ("metric pinball",)),
         ({"metric": MetricName.ACCURACY, "target": TargetKind.SEQUENCE}, ("metric accuracy with target sequence",)),
         (
             {"metric": MetricName.RMSE, "target": TargetKind.MASK},

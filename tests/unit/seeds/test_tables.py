@@ -111,10 +111,10 @@ def test_what_is_declared_wins_over_what_is_inferred(written):
 def test_an_unsupported_pair_sets_the_seed_aside(written):
     frame = pl.DataFrame({"x": [0, 1, 2] * 20, "late": [0, 1] * 30})
     written.file("card.yaml", written.card_text)
-    one = written.table("one", frame.write_csv(), extra="metric: dice\n")
+    one = written.table("one", frame.write_csv(), extra="metric: pinball\n")
     two = written.table("two", frame.write_csv(), extra="split: temporal\n")
     intake = ingest(("card.yaml", one, two))
-    assert {seed.id: seed.needs for seed in intake.unsupported} == {"one": ("metric dice",)}
+    assert {seed.id: seed.needs for seed in intake.unsupported} == {"one": ("metric pinball",)}
     assert next(seed for seed in intake.supported if seed.id == "two").structure.split is SplitKind.TEMPORAL
 
 

@@ -33,6 +33,7 @@ _FORMS: Mapping[str, tuple[str, str]] = {
     "pairs": ("read_value", "true_number"),
     "dense": ("read_value", "true_number"),
     "strings": ("read_text", "true_text"),
+    "runs": ("read_runs", "true_runs"),
 }
 """Functions of `grader_parts` that read submission and answers, by answer form."""
 
@@ -98,6 +99,7 @@ def _task_facts(facts: TaskFacts, calibration: Calibration) -> dict[str, Any]:
         "target_columns": list(facts.target_columns),
         "classes": list(facts.classes),
         "places": facts.places,
+        **({"pixels": form_of(facts).width(facts)} if facts.encoding == "runs" else {}),
         "low": low,
         "high": high,
         "cell_bytes": form_of(facts).cell_bytes(facts),

@@ -1,9 +1,12 @@
 """Design of tasks that clean pictures of pages: what is drawn on them, their size, and what makes them dirty."""
 
+from collections.abc import Mapping
+from typing import TypeVar
+
 import numpy as np
 
 from sandmill.design.lexicon import load_folder
-from sandmill.models.channels.fields import FieldsChannel, FieldsMedium, Ranged, Trait
+from sandmill.models.channels.fields import FieldsChannel, FieldsMedium, GreyChannel, GreyMedium, Ranged, Trait
 from sandmill.models.columns import Column, Uniform
 from sandmill.models.kinds import kind_named
 from sandmill.models.links import RenderedLink
@@ -33,6 +36,7 @@ _BESIDE: dict[Trait, tuple[Trait, float, float]] = {
 }  # fmt: skip
 """What else differs between pages that have a dirt, and its range."""
 _STYLES = 2**31
+AnyMedium = TypeVar("AnyMedium", bound=GreyMedium)
 
 
 def design_pages(
@@ -40,8 +44,22 @@ def design_pages(
 ) -> TaskSpec:
     """Design one task. Hardness takes training pages away, and adds kinds of dirt and makes all of it stronger."""
     knobs = knobs or Knobs.all_at(hardness)
-    medium, kind = choose_medium(streams), kind_named("image_fields")
+    medium = choose_medium("fields", FieldsMedium, streams)
     channel = choose_channel(medium, knobs, streams)
+    return spec_of(slot, streams, medium, channel, knobs, hardness, parent)
+
+
+def spec_of(
+    slot: Slot,
+    streams: Streams,
+    medium: GreyMedium,
+    channel: GreyChannel,
+    knobs: Knobs,
+    hardness: float,
+    parent: str | None,
+) -> TaskSpec:
+    """Return the design of a channel: a latent column for each of its traits, and no link, since targets are drawn."""
+    kind = kind_named(channel.kind)
     columns = tuple(
         Column(name=one.column, distribution=Uniform(low=0.0, high=1.0), decimals=4)
         for one in channel.traits
@@ -66,10 +84,37 @@ def design_pages(
     )
 
 
-def choose_medium(streams: Streams) -> FieldsMedium:
-    """Draw the domain of a design."""
-    known: tuple[FieldsMedium, ...] = load_folder("fields", FieldsMedium)
+def choose_medium(folder: str, model: type[AnyMedium], streams: Streams) -> AnyMedium:
+    """Draw the domain of a design from a folder."""
+    known: tuple[AnyMedium, ...] = load_folder(folder, model)
     return known[int(streams.generator("design").integers(len(known)))]
+
+
+def choose_dirt(
+    medium: GreyMedium,
+    count: int,
+    strength: float,
+    ranges: Mapping[Trait, tuple[float, float]],
+    rng: np.random.Generator,
+) -> list[Ranged]:
+    """Draw kinds of dirt, each with what else differs between pictures that have it.
+
+    Args:
+        medium: the dirt that its pictures may have.
+        count: kinds of dirt.
+        strength: of all dirt, as a share of the ranges.
+        ranges: least and most of each dirt at strength 1.
+        rng: draws which dirt comes first, whatever the count.
+    """
+    order = [medium.dirt[place] for place in rng.permutation(len(medium.dirt))]
+    shares = dict(zip(order, rng.uniform(0.85, 1.15, len(order)), strict=True))
+    traits = []
+    for dirt in order[:count]:
+        least, most = (edge * strength * shares[dirt] for edge in ranges[dirt])
+        traits.append(ranged(dirt, least, most))
+        if dirt in _BESIDE:
+            traits.append(ranged(*_BESIDE[dirt]))
+    return traits
 
 
 def choose_channel(medium: FieldsMedium, knobs: Knobs, streams: Streams) -> FieldsChannel:
@@ -77,23 +122,17 @@ def choose_channel(medium: FieldsMedium, knobs: Knobs, streams: Streams) -> Fiel
     rng = streams.generator("pages")
     height, width = _SIZES[int(rng.integers(len(_SIZES)))]
     font, pen = int(rng.integers(2**31)), float(rng.uniform(0.9, 1.2))
-    order = [medium.dirt[place] for place in rng.permutation(len(medium.dirt))]
-    shares = dict(zip(order, rng.uniform(0.85, 1.15, len(order)), strict=True))
     strength = float(np.interp(knobs.signal, (0, 1), _STRENGTH))
     count = round(np.interp(knobs.skills, (0, 1), (_FEWEST_DIRT, _MOST_DIRT)))
     traits = [
-        _ranged("density", *medium.density),
-        _ranged("weight", pen, 1.6 * pen),
-        _ranged("slant", 0.0, 0.25),
-        _ranged("ink", 0.8, 1.0),
-        _ranged("fade", 1 - _FADED[1] * strength, 1 - _FADED[0] * strength),
-        _ranged("grain", 0.01, float(np.interp(knobs.faults, (0, 1), _GRAIN))),
+        ranged("density", *medium.density),
+        ranged("weight", pen, 1.6 * pen),
+        ranged("slant", 0.0, 0.25),
+        ranged("ink", 0.8, 1.0),
+        ranged("fade", 1 - _FADED[1] * strength, 1 - _FADED[0] * strength),
+        ranged("grain", 0.01, float(np.interp(knobs.faults, (0, 1), _GRAIN))),
+        *choose_dirt(medium, count, strength, _RANGES, rng),
     ]
-    for dirt in order[:count]:
-        least, most = (edge * strength * shares[dirt] for edge in _RANGES[dirt])
-        traits.append(_ranged(dirt, least, most))
-        if dirt in _BESIDE:
-            traits.append(_ranged(*_BESIDE[dirt]))
     return FieldsChannel(
         column=medium.column,
         meaning=medium.meaning,
@@ -106,11 +145,12 @@ def choose_channel(medium: FieldsMedium, knobs: Knobs, streams: Streams) -> Fiel
     )
 
 
-def _ranged(trait: Trait, least: float, most: float) -> Ranged:
+def ranged(trait: Trait, least: float, most: float) -> Ranged:
+    """Return a trait whose latent column has its name."""
     return Ranged(trait=trait, column=trait, least=round(least, 2), most=round(most, 2))
 
 
-def _story(medium: FieldsMedium, streams: Streams) -> Story:
+def _story(medium: GreyMedium, streams: Streams) -> Story:
     return Story(
         title=medium.title,
         overview=" ".join(medium.overview),

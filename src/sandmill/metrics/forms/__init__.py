@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 from sandmill.metrics.forms.base import AnswerForm
 from sandmill.metrics.forms.many_rows import Dense, Pairs, Strings
+from sandmill.metrics.forms.masks import Runs
 from sandmill.metrics.forms.names import Label, LabelList, RankedList
 from sandmill.metrics.forms.numbers import Value, Values
 from sandmill.metrics.forms.probabilities import ClassProbabilities, LabelProbabilities, Probability
@@ -25,6 +26,7 @@ FORMS: Mapping[str, AnswerForm] = MappingProxyType(
         "pairs": Pairs(),
         "dense": Dense(),
         "strings": Strings(),
+        "runs": Runs(),
     }
 )
 """Forms by the name that `TaskFacts.encoding` holds. A new form is a class and a line here."""

@@ -1,5 +1,6 @@
-"""Small grey pictures of pages, each once clean and once dirty."""
+"""Small grey pictures with dirt, among them pages that exist once clean and once dirty."""
 
+from collections.abc import Mapping
 from string import Formatter
 from typing import Literal
 
@@ -14,8 +15,10 @@ Trait = Literal[
     "density", "weight", "slant", "ink",
     "stain", "stain_size", "fold", "fold_turn", "shade", "shade_turn", "rule", "rule_step", "weave", "weave_turn",
     "ghost", "fade", "blur", "specks", "grain",
+    "amount", "size", "wave", "crumbs",
 ]  # fmt: skip
-"""Something about a page that differs between pages. The first four concern the clean page, all others its dirt."""
+"""Something about a picture that differs between pictures. The first four concern a clean page, and the last four what
+pictures with a mask show; all others are dirt."""
 
 
 class Ranged(Frozen):
@@ -28,18 +31,24 @@ class Ranged(Frozen):
     most: float = 0.0
 
 
-class FieldsChannel(Channel):
-    """Small grey pictures of pages. A trait that the channel does not name is absent from all pages."""
+class GreyChannel(Channel):
+    """Small grey pictures with dirt. A trait that the channel does not name is absent from all pictures."""
 
-    kind: Literal["image_fields"] = "image_fields"
-    style: Style
     height: int = Field(ge=16, le=48)
     width: int = Field(ge=16, le=48)
-    font: int = Field(ge=0)
-    """Number that the shapes of letters follow from."""
     is_upright: bool = False
-    """Whether the ruled lines of dirty pages run from top to bottom."""
+    """Whether ruled lines run from top to bottom."""
     traits: tuple[Ranged, ...] = Field(min_length=1)
+
+    @property
+    def texts(self) -> Mapping[Trait, str]:
+        """Sentence of the description for each trait, with fields for what `words` holds."""
+        raise NotImplementedError
+
+    @property
+    def words(self) -> Mapping[str, str]:
+        """What sentences call the direction of lines, and whatever else follows from the channel."""
+        return {"runs": _RUNS[self.is_upright]}
 
     @property
     def cues(self) -> tuple[Cue, ...]:
@@ -47,8 +56,8 @@ class FieldsChannel(Channel):
         return tuple(self._cue(one, one.column) for one in self.traits if one.column)
 
     def _cue(self, one: Ranged, column: str) -> Cue:
-        known: dict[str, str | float] = {"least": one.least, "most": one.most, "runs": _RUNS[self.is_upright]}
-        text = _TEXTS[one.trait]
+        known: dict[str, str | float] = {"least": one.least, "most": one.most, **self.words}
+        text = self.texts[one.trait]
         stated = [name for _, name, _, _ in Formatter().parse(text) if name]
         return Cue(
             column=column,
@@ -70,8 +79,22 @@ class FieldsChannel(Channel):
         return frozenset(one.trait for one in self.traits)
 
 
-class FieldsMedium(Frozen):
-    """What pages of one domain look like, and what is told of them."""
+class FieldsChannel(GreyChannel):
+    """Small grey pictures of pages, clean and dirty."""
+
+    kind: Literal["image_fields"] = "image_fields"
+    style: Style
+    font: int = Field(ge=0)
+    """Number that the shapes of letters follow from."""
+
+    @property
+    def texts(self) -> Mapping[Trait, str]:
+        """Sentences on clean and dirty pages."""
+        return _TEXTS
+
+
+class GreyMedium(Frozen):
+    """What pictures of one domain are, and what is told of them."""
 
     name: str
     title: str
@@ -79,14 +102,19 @@ class FieldsMedium(Frozen):
     overview: tuple[str, ...]
     column: str
     meaning: str
-    """Of a dirty page."""
+    """Of a picture."""
     target: str
     target_meaning: str
+    dirt: tuple[Trait, ...]
+    """Dirt that pictures of the domain may have. A design takes some of it."""
+
+
+class FieldsMedium(GreyMedium):
+    """What pages of one domain look like."""
+
     style: Style
     density: tuple[float, float]
     """Least and largest share of the places for a mark that a page uses."""
-    dirt: tuple[Trait, ...]
-    """Dirt that pages of the domain may have. A design takes some of it."""
 
 
 _RUNS = {False: "from side to side", True: "from top to bottom"}

@@ -1,4 +1,7 @@
-"""Render small pages twice: clean, and dirty as a scanner saw them. The dirt follows latent columns."""
+"""Render small pictures twice: what is to be found, and what a scanner saw of it. The dirt follows latent columns.
+
+What is to be found is a clean page, or the mask of some regions: then `clean` is 0 in the mask and 1 elsewhere.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,9 +12,11 @@ import numpy as np
 from sandmill.layouts.fields import grey_png
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
-from sandmill.models.channels.fields import FieldsChannel, Trait
+from sandmill.models.channels.fields import FieldsChannel, GreyChannel, Trait
+from sandmill.models.channels.masks import MasksChannel
 from sandmill.rng import Streams
 from sandmill.synth.media.marks import MOST_NUMBERS, Pages, darkness_of, strokes_of
+from sandmill.synth.media.regions import NUMBERS, Regions, regions_of
 
 LEVELS = 255
 """Steps from black to white."""
@@ -20,6 +25,9 @@ PAPER = 0.97
 _STAINS = 3
 """Stains of a page."""
 _MOST_SPECKS = 24
+_MOST_CRUMBS = 12
+_CRUMB = (0.5, 1.1)
+"""Least and largest radius of a crumb in pixels."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +48,7 @@ class Scans:
     """Standard deviation of the noise, shape (pages, 1, 1)."""
 
 
-def render_dirty(channel: FieldsChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> list[bytes]:
+def render_dirty(channel: GreyChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> list[bytes]:
     """Draw a dirty page for each row, as PNG. Row i depends on its own numbers and latent values alone.
 
     Args:
@@ -48,18 +56,20 @@ def render_dirty(channel: FieldsChannel, latents: Mapping[str, Floats], row_numb
         latents: values of the latent columns, from 0 to 1.
         row_numbers: where the random numbers come from.
     """
-    pages = np.rint(LEVELS * scan(channel, latents, row_numbers).dirty).astype(np.uint8)
+    dirty = scan(channel, latents, row_numbers).dirty
+    is_bright = isinstance(channel, MasksChannel) and channel.is_bright
+    pages = np.rint(LEVELS * (1 - dirty if is_bright else dirty)).astype(np.uint8)
     return [grey_png(page.tobytes(), (channel.height, channel.width)) for page in pages]
 
 
-def scan(channel: FieldsChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> Scans:
+def scan(channel: GreyChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> Scans:
     """Draw pages and what the scanner saw of them. Items and targets of the same rows are drawn once."""
     latent = tuple((name, np.asarray(values, dtype=np.float64).tobytes()) for name, values in sorted(latents.items()))
     return _scan(channel, latent, row_numbers.streams, row_numbers.numbers.tobytes())
 
 
 @lru_cache(maxsize=3)
-def _scan(channel: FieldsChannel, latent: tuple[tuple[str, bytes], ...], streams: Streams, numbers: bytes) -> Scans:
+def _scan(channel: GreyChannel, latent: tuple[tuple[str, bytes], ...], streams: Streams, numbers: bytes) -> Scans:
     latents = {name: np.frombuffer(values) for name, values in latent}
     traits = _Traits(channel, latents, RowNumbers(streams, np.frombuffer(numbers, dtype=np.int64)))
     covered = traits.page("front")
@@ -81,7 +91,7 @@ def spread(pages: Floats, share: Floats) -> Floats:
 class _Traits:
     """Traits of pages by name, each of shape (pages, 1, 1), and random numbers of the pages."""
 
-    def __init__(self, channel: FieldsChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> None:
+    def __init__(self, channel: GreyChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> None:
         self.channel, self.row_numbers = channel, row_numbers
         self.names = channel.has
         self._values: dict[Trait, Floats] = {"ink": self._whole(1.0), "fade": self._whole(1.0)}
@@ -120,10 +130,14 @@ class _Traits:
 
     def page(self, side: str) -> Floats:
         """Share of each pixel that is covered with ink, on one side of the paper."""
-        height, width = self.channel.height, self.channel.width
+        height, width, channel = self.channel.height, self.channel.width, self.channel
+        if isinstance(channel, MasksChannel):
+            traits = (self["amount"], self["size"], self["wave"])
+            return regions_of(channel.scene, Regions(self.numbers(f"regions {side}", NUMBERS), *traits, *self.grid))
+        assert isinstance(channel, FieldsChannel)
         numbers = self.numbers(f"strokes {side}", MOST_NUMBERS)[:, :, 0, 0]
-        pages = Pages(height, width, self.channel.font, numbers, self["density"][:, 0, 0])
-        strokes = strokes_of(self.channel.style, pages)
+        pages = Pages(height, width, channel.font, numbers, self["density"][:, 0, 0])
+        strokes = strokes_of(channel.style, pages)
         return darkness_of(strokes, self["weight"][:, 0, 0], self["slant"][:, 0, 0], height, width)
 
     def along(self, turn: Floats) -> Floats:
@@ -141,6 +155,8 @@ def _light(traits: _Traits) -> Floats:
             light *= 1 - traits[trait] * field(traits)
     if "specks" in traits.names:
         _add_specks(light, traits)
+    if "crumbs" in traits.names:
+        light *= 1 - traits["fade"] * _crumbs(traits)
     return light
 
 
@@ -191,6 +207,20 @@ def _weave(traits: _Traits) -> Floats:
 def _ghost(traits: _Traits) -> Floats:
     """The other side of the paper, mirrored and blurred."""
     return spread(spread(traits.page("back")[:, :, ::-1], traits._whole(0.15)), traits._whole(0.15))
+
+
+def _crumbs(traits: _Traits) -> Floats:
+    """Round crumbs that are too small to be a region."""
+    down, across = traits.grid
+    height, width = traits.channel.height, traits.channel.width
+    numbers, count = traits.numbers("crumbs", 3 * _MOST_CRUMBS), np.rint(traits["crumbs"])
+    field = np.zeros((len(count), height, width))
+    for crumb in range(_MOST_CRUMBS):
+        x, y, scale = np.moveaxis(numbers[:, 3 * crumb : 3 * crumb + 3], 1, 0)
+        far = np.hypot(across - (x - 0.5) * width, down - (y - 0.5) * height)
+        radius = _CRUMB[0] + (_CRUMB[1] - _CRUMB[0]) * scale
+        field = np.maximum(field, np.clip(radius + 0.5 - far, 0, 1) * (count > crumb))
+    return field
 
 
 def _add_specks(light: Floats, traits: _Traits) -> None:

@@ -1,6 +1,7 @@
-"""The best prediction of clean pages, given what no agent knows: the light and dirt of each page, and its neighbours.
+"""The best prediction of clean pages and masks, given what no agent knows: light and dirt of each page, and neighbours.
 
-Each pixel is predicted as if the rest of the clean page were known. This bounds what any solver can reach.
+Each pixel is predicted as if the rest of the clean page, or of the mask, were known. This bounds what any solver can
+reach.
 """
 
 from collections.abc import Mapping
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
-from sandmill.models.channels.fields import FieldsChannel
+from sandmill.models.channels.fields import GreyChannel
+from sandmill.models.channels.masks import MasksChannel
 from sandmill.rng import Streams
 from sandmill.synth.media.fields import LEVELS, Scans, scan
 from sandmill.synth.targets import RenderedTargets
@@ -28,7 +30,7 @@ _FLOOR = 0.02
 """Pseudo-counts of a value in each bin, spread evenly."""
 
 
-def clean_pages(channel: FieldsChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> RenderedTargets:
+def clean_pages(channel: GreyChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> RenderedTargets:
     """Return the pixels of clean pages, row by row, and the oracle's prediction of them.
 
     Args:
@@ -40,6 +42,22 @@ def clean_pages(channel: FieldsChannel, latents: Mapping[str, Floats], row_numbe
     flat = (len(pages.clean), -1)
     best = best_prediction(pages, prior_table(channel))
     return RenderedTargets(pages.clean.reshape(flat), best.reshape(flat), "latents")
+
+
+def marked_regions(channel: MasksChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> RenderedTargets:
+    """Return masks of 0 and 1, column by column as answers hold them, and the oracle's masks.
+
+    Args:
+        channel: what follows which column.
+        latents: values of the latent columns, from 0 to 1.
+        row_numbers: where the random numbers come from.
+    """
+    pages = scan(channel, latents, row_numbers)
+    best = best_prediction(pages, prior_table(channel))
+    truth, oracle = (
+        (grey < 0.5).transpose(0, 2, 1).reshape(len(grey), -1).astype(np.float64) for grey in (pages.clean, best)
+    )
+    return RenderedTargets(truth, oracle, "latents")
 
 
 def best_prediction(pages: Scans, table: Floats) -> Floats:
@@ -84,7 +102,7 @@ def _beside(pages: Floats, edge: float | None = None) -> Floats:
 
 
 @lru_cache(maxsize=4)
-def prior_table(channel: FieldsChannel) -> Floats:
+def prior_table(channel: GreyChannel) -> Floats:
     """Return the chance of each darkness of a pixel by what is around it, measured on pages of no task."""
     rows = RowNumbers.of(Streams(b"pages of no task", "prior"), range(_REFERENCES))
     darkness = 1 - scan(channel, {}, rows).clean

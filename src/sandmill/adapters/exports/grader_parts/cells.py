@@ -15,6 +15,9 @@ LONGEST_TEXT = 500
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 """Characters that no text holds."""
 
+RUN_NUMBER = re.compile("[0-9]{1,9}")
+"""A number in a run of pixels."""
+
 
 def read_values(table: Table, task: Task) -> Array:
     """Return finite numbers within the task's range, shape (rows, columns)."""
@@ -82,6 +85,23 @@ def read_text(table: Table, task: Task) -> Array:
     return np.array(cells, dtype=object)
 
 
+def read_runs(table: Table, task: Task) -> Array:
+    """Return masks of 0 and 1, shape (rows, pixels). Runs rise, do not overlap and stay in the picture."""
+    cells, pixels = table[task["columns"][0]], task["pixels"]
+    masks = np.zeros((len(cells), pixels), dtype=int)
+    for mask, cell in zip(masks, cells, strict=True):
+        words = [word for word in cell.replace("\t", " ").split(" ") if word]
+        if len(cell) > 2 * task["cell_bytes"] or len(words) % 2 or not all(map(RUN_NUMBER.fullmatch, words)):
+            raise Refused("every cell must hold pairs of whole numbers, separated by blanks")
+        last = 1
+        for start, length in zip(map(int, words[::2]), map(int, words[1::2]), strict=True):
+            if start < last or length < 1 or start + length > pixels + 1:
+                raise Refused("runs must rise, must not overlap, and must stay in the picture")
+            last = start + length
+            mask[start - 1 : last - 1] = 1
+    return masks
+
+
 def read_names(table: Table, task: Task) -> list[list[int]]:
     """Return the codes of the names in each cell, which are separated by blanks."""
     codes = {name: code for code, name in enumerate(task["classes"])}
@@ -105,6 +125,11 @@ def true_number(rows: Rows, task: Task) -> Array:
 def true_text(rows: Rows, task: Task) -> Array:
     """Return the texts of answers.csv."""
     return np.array([row[task["target_columns"][0]] for row in rows], dtype=object)
+
+
+def true_runs(rows: Rows, task: Task) -> Array:
+    """Return the masks of answers.csv."""
+    return read_runs({task["columns"][0]: [row[task["target_columns"][0]] for row in rows]}, task)
 
 
 def true_codes(rows: Rows, task: Task) -> Array:

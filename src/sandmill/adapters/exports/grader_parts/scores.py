@@ -173,6 +173,20 @@ def map_at_k(truth: Array, prediction: Array) -> float:
     return float(np.where(hits.any(axis=1), 1 / (1 + hits.argmax(axis=1)), 0).mean())
 
 
+def dice(truth: Array, prediction: Array) -> float:
+    """Return the mean over pictures of twice the shared pixels over those of both masks; 1 where both are empty."""
+    total = truth.sum(axis=1) + prediction.sum(axis=1)
+    return float(np.where(total > 0, divided(2.0 * (truth * prediction).sum(axis=1), total), 1).mean())
+
+
+def iou_thresholds(truth: Array, prediction: Array) -> float:
+    """Return the mean over pictures of the share of ten IoU thresholds that a mask exceeds; 1 where both are empty."""
+    shared = (truth * prediction).sum(axis=1)
+    either = truth.sum(axis=1) + prediction.sum(axis=1) - shared
+    overlap = np.where(either > 0, divided(shared.astype(float), either), 1)
+    return float((overlap[:, None] > np.arange(0.5, 1.0, 0.05)).mean())
+
+
 def rmse(truth: Array, prediction: Array) -> float:
     """Return the root mean squared error, averaged over columns."""
     return float(np.sqrt(np.square(truth - prediction).mean(axis=0)).mean())

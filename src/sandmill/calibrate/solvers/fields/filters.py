@@ -85,43 +85,43 @@ def stretched_page(pages: TaskPages) -> Answer:
 
 def otsu_threshold(pages: TaskPages) -> Answer:
     """Split the pixels of each page at Otsu's threshold."""
-    limits = np.array([_otsu(page) for page in pages.test])
+    limits = np.array([otsu(page) for page in pages.test])
     return pages.flat(pages.test > limits[:, None, None])
 
 
 def value_curve(pages: TaskPages) -> Answer:
     """Map each value to the mean clean value of training pixels with that value."""
-    return _curve_of(pages, pages.both)
+    return curve_of(pages, pages.both)
 
 
 def stretched_curve(pages: TaskPages) -> Answer:
     """Map each value of a stretched page to the mean clean value."""
-    return _curve_of(pages, each(pages.both, stretch))
+    return curve_of(pages, each(pages.both, stretch))
 
 
 def smooth_curve(pages: TaskPages) -> Answer:
     """Smooth pages with a Gaussian, then map values to the mean clean value."""
-    return _curve_of(pages, each(pages.both, lambda stack: smooth(stretch(stack), 0.6)))
+    return curve_of(pages, each(pages.both, lambda stack: smooth(stretch(stack), 0.6)))
 
 
 def background_curve(pages: TaskPages) -> Answer:
     """Divide pages by a wide median, then map values to the mean clean value."""
-    return _curve_of(pages, pages.levelled())
+    return curve_of(pages, pages.levelled())
 
 
 def adaptive_curve(pages: TaskPages) -> Answer:
     """Compare each pixel with the mean and the spread around it, then map to the mean clean value."""
-    return _curve_of(pages, each(pages.both, local_contrast))
+    return curve_of(pages, each(pages.both, local_contrast))
 
 
 def closing_curve(pages: TaskPages) -> Answer:
     """Divide pages by their closing, which removes narrow ink, then map values to the mean clean value."""
-    return _curve_of(pages, each(pages.both, lambda stack: over_closing(stack, 5)))
+    return curve_of(pages, each(pages.both, lambda stack: over_closing(stack, 5)))
 
 
 def wiener_curve(pages: TaskPages) -> Answer:
     """Divide pages by the background, apply Wiener's filter, then map to the mean clean value."""
-    return _curve_of(pages, each(pages.levelled(), _wiener))
+    return curve_of(pages, each(pages.levelled(), _wiener))
 
 
 def searched_filter(pages: TaskPages) -> Answer:
@@ -130,7 +130,7 @@ def searched_filter(pages: TaskPages) -> Answer:
     for filtered, _ in pairs:
         knots, means = fit_curve(filtered, pages.clean)
         losses.append(float(((np.interp(filtered, knots, means) - pages.clean) ** 2).mean()))
-    return _curve_of(pages, pairs[int(np.argmin(losses))])
+    return curve_of(pages, pairs[int(np.argmin(losses))])
 
 
 def stretch(pages: Pixels) -> Any:
@@ -201,7 +201,8 @@ def fit_curve(filtered: Any, clean: Any) -> tuple[Any, Any]:
     return np.bincount(place, values) / counts, np.bincount(place, wanted) / counts
 
 
-def _curve_of(pages: TaskPages, pair: Pair) -> Answer:
+def curve_of(pages: TaskPages, pair: Pair) -> Answer:
+    """Map the values of filtered pages to the mean clean value of training pixels with that value."""
     knots, means = fit_curve(pair[0], pages.clean)
     return pages.flat(np.interp(pair[1], knots, means))
 
@@ -214,7 +215,7 @@ def _wiener(pages: Pixels) -> Any:
     return mean + np.maximum(variance - noise, 0) / np.maximum(variance, 1e-6) * (pages - mean)
 
 
-def _otsu(page: Any) -> float:
+def otsu(page: Any) -> float:
     """Threshold that splits the values of a page into the two groups furthest apart."""
     counts, edges = np.histogram(page, bins=64)
     middles = (edges[1:] + edges[:-1]) / 2

@@ -57,7 +57,7 @@ class TaskPages:
 
 def read(folder: Path, facts: TaskFacts) -> TaskPages:
     """Read all pages of the public files."""
-    dirty, clean, test = (_read_folder(folder / part) for part in ("train", "train_cleaned", "test"))
+    dirty, clean, test = (read_folder(folder / part) for part in ("train", "train_cleaned", "test"))
     return TaskPages(dirty, clean, test)
 
 
@@ -75,7 +75,8 @@ def over_background(stack: Any, side: int) -> Any:
     return stack / np.maximum(median_filter(stack, footprint=places, mode="nearest"), 0.05)
 
 
-def _read_folder(folder: Path) -> Pixels:
+def read_folder(folder: Path) -> Pixels:
+    """Read all pictures of a folder in the order of their names."""
     from PIL import Image
 
     files = sorted(folder.glob("*.png"))

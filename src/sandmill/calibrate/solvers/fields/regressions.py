@@ -24,33 +24,33 @@ _PATTERNS = 128
 
 def linear_patch(pages: TaskPages) -> Answer:
     """Ridge regression on a square of 3 by 3 pixels."""
-    return _ridge(pages, each(pages.both, patches))
+    return ridge(pages, each(pages.both, patches))
 
 
 def linear_stretched(pages: TaskPages) -> Answer:
     """Ridge regression on 5 by 5 pixels of stretched pages."""
-    return _ridge(pages, each(pages.both, lambda stack: patches(stretch(stack), 5)))
+    return ridge(pages, each(pages.both, lambda stack: patches(stretch(stack), 5)))
 
 
 def linear_background(pages: TaskPages) -> Answer:
     """Ridge regression on 5 by 5 pixels of pages over their background."""
-    return _ridge(pages, each(pages.levelled(), lambda stack: patches(stack, 5)))
+    return ridge(pages, each(pages.levelled(), lambda stack: patches(stack, 5)))
 
 
 def boosted_patch(pages: TaskPages) -> Answer:
     """Gradient boosting on 3 by 3 pixels of stretched pages."""
-    return _on_some(pages, boosting(40), each(pages.both, lambda stack: patches(stretch(stack))), _MANY)
+    return on_some(pages, boosting(40), each(pages.both, lambda stack: patches(stretch(stack))), _MANY)
 
 
 def linear_features(pages: TaskPages) -> Answer:
     """Ridge regression on filtered pages and their squares."""
-    return _ridge(pages, each(_views(pages), lambda views: np.hstack([views, views**2])))
+    return ridge(pages, each(_views(pages), lambda views: np.hstack([views, views**2])))
 
 
 def nearest_patches(pages: TaskPages) -> Answer:
     """Mean clean value of the training patches that share their nearest patch out of 128 with a pixel's."""
     squares = each(pages.levelled(), lambda stack: patches(stack, 5))
-    known = squares[0][_some(len(squares[0]), _PATTERNS)]
+    known = squares[0][some(len(squares[0]), _PATTERNS)]
     half = (known**2).sum(axis=1) / 2
     place, at_test = each(squares, lambda square: (square @ known.T - half).argmax(axis=1))
     counts = np.bincount(place, minlength=_PATTERNS)
@@ -67,7 +67,7 @@ def principal_patches(pages: TaskPages) -> Answer:
     middle = model.components_.T @ model.components_[:, 24]
     rebuilt = each(squares, lambda square: (square - model.mean_) @ middle + model.mean_[24])
     stacks = [said.reshape(stack.shape) for said, stack in zip(rebuilt, pages.both, strict=True)]
-    return _ridge(pages, (patches(stacks[0]), patches(stacks[1])))
+    return ridge(pages, (patches(stacks[0]), patches(stacks[1])))
 
 
 def forest_features(pages: TaskPages) -> Answer:
@@ -75,12 +75,12 @@ def forest_features(pages: TaskPages) -> Answer:
     from sklearn.ensemble import ExtraTreesRegressor
 
     model = ExtraTreesRegressor(16, min_samples_leaf=3, max_features=0.4, random_state=0)
-    return _on_some(pages, model, _views(pages), _SOME)
+    return on_some(pages, model, _views(pages), _SOME)
 
 
 def boosted_features(pages: TaskPages) -> Answer:
     """Gradient boosting on filtered pages."""
-    said = pages.cached("boosted", lambda one: _on_some(one, boosting(60), _views(one), _MANY))
+    said = pages.cached("boosted", lambda one: on_some(one, boosting(60), _views(one), _MANY))
     return np.asarray(said)
 
 
@@ -93,7 +93,7 @@ def cleaned_lines(pages: TaskPages) -> Answer:
     """Gradient boosting on filtered pages from which what rows and columns have in common was taken."""
     more = each(pages.both, lambda stack: patches(smooth(_without_lines(stack), 0.4)))
     wide = tuple(np.hstack(both) for both in zip(_views(pages), more, strict=True))
-    return _on_some(pages, boosting(50), (wide[0], wide[1]), _MANY)
+    return on_some(pages, boosting(50), (wide[0], wide[1]), _MANY)
 
 
 def average_of_two(pages: TaskPages) -> Answer:
@@ -132,12 +132,12 @@ def _second_look(pages: TaskPages) -> Answer:
     first = np.empty(len(train), dtype=np.float32)
     for part in (0, 1):
         rows = np.flatnonzero(half != part)
-        some = rows[_some(len(rows), _MANY * len(pages.dirty) // 2)]
-        model = boosting(24).fit(train[some], pages.clean.ravel()[some])
+        chosen = rows[some(len(rows), _MANY * len(pages.dirty) // 2)]
+        model = boosting(24).fit(train[chosen], pages.clean.ravel()[chosen])
         first[half == part] = model.predict(train[half == part])
     around = patches(first.reshape(pages.dirty.shape)), patches(boosted_features(pages).reshape(pages.test.shape))
     wide = np.hstack([train, around[0]]), np.hstack([test, around[1]])
-    return _on_some(pages, boosting(50), wide, _MANY)
+    return on_some(pages, boosting(50), wide, _MANY)
 
 
 def patches(stack: Any, side: int = 3) -> Any:
@@ -154,7 +154,7 @@ def _without_lines(stack: Any) -> Any:
     return stack
 
 
-def _ridge(pages: TaskPages, squares: Pair) -> Answer:
+def ridge(pages: TaskPages, squares: Pair) -> Answer:
     """Ridge regression by its normal equations, which takes a pass over the training pixels."""
     train, test = squares
     mean, spread = train.mean(axis=0, dtype=np.float64), train.std(axis=0, dtype=np.float64) + 1e-6
@@ -174,13 +174,13 @@ def boosting(rounds: int) -> Any:
     )  # fmt: skip
 
 
-def _on_some(pages: TaskPages, model: Any, views: Pair, each_page: int) -> Answer:
+def on_some(pages: TaskPages, model: Any, views: Pair, each_page: int) -> Answer:
     """Fit a model to evenly spread training pixels and predict all test pixels."""
-    some = _some(len(views[0]), each_page * len(pages.dirty))
-    model.fit(views[0][some], pages.clean.ravel()[some])
+    rows = some(len(views[0]), each_page * len(pages.dirty))
+    model.fit(views[0][rows], pages.clean.ravel()[rows])
     return pages.flat(model.predict(views[1]))
 
 
-def _some(rows: int, most: int) -> Any:
+def some(rows: int, most: int) -> Any:
     """Choose rows evenly. Steps of a whole number would meet the same columns of every page."""
     return np.linspace(0, rows - 1, min(rows, most)).astype(np.intp)

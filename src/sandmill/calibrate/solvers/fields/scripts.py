@@ -1,5 +1,7 @@
 """Scripts that clean pages, as they are published with a task."""
 
+from collections.abc import Sequence
+
 from sandmill.calibrate.own_panel import OwnScript
 from sandmill.metrics import get_metric
 from sandmill.models.calibration import Rung
@@ -193,17 +195,30 @@ _SCRIPTS: tuple[tuple[Rung, str, tuple[str, ...]], ...] = (
 
 def ladder(facts: TaskFacts, data: object) -> tuple[OwnScript, ...]:
     """Return the scripts that may be published with a task, the preferred ones of each rung first."""
-    return tuple(OwnScript(rung, approach, _source(facts, approach, parts)) for rung, approach, parts in _SCRIPTS)
+    return tuple(
+        OwnScript(rung, approach, write_source(_HEAD, _IMPORTS, facts, approach, parts))
+        for rung, approach, parts in _SCRIPTS
+    )
 
 
-def _source(facts: TaskFacts, approach: str, parts: tuple[str, ...]) -> str:
+def write_source(
+    head: str, imports: Sequence[tuple[str, str]], facts: TaskFacts, approach: str, parts: tuple[str, ...]
+) -> str:
+    """Return a script: a head with what the task asks for, then parts. Imports that nothing names are left out.
+
+    Args:
+        head: with fields for target, metric, approach, imports and id.
+        imports: names, each with the line that imports it.
+        facts: what the task asks for.
+        approach: of the script, as a clause.
+        parts: of its source.
+    """
     blocks = "\n".join(parts).replace("\n\n\n\n", "\n\n\n")
-    lines = [line for name, line in _IMPORTS if name in ("np", "pd", "Image") or name in blocks]
-    head = _HEAD.format(
+    written = head.format(
         target=facts.target_column,
         metric=get_metric(facts.metric).title,
         approach=approach,
-        imports="\n".join(lines),
+        imports="\n".join(line for name, line in imports if name in blocks or name in head),
         id=facts.id_column,
     )
-    return f"{head}\n{blocks}"
+    return f"{written}\n{blocks}"

@@ -1,0 +1,180 @@
+"""Masks as runs of pixels: what is read, what is refused, and that hostile cells cost neither errors nor memory."""
+
+import random
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandmill.adapters.exports.grader import compose
+from sandmill.errors import InvalidSubmission
+from sandmill.grading.checks import task_problems
+from sandmill.metrics import get_metric
+from sandmill.metrics.forms import form_of
+from sandmill.metrics.submission import parse_submission
+from sandmill.models.runs import masks_of, runs_of
+from sandmill.models.structure import MetricName
+from sandmill.models.task_file import TaskFile
+from sandmill.synth.answer_files import answers_file
+from tests.factories import CALIBRATION
+from tests.many_rows import PLACES, facts_for, make_many, table_of
+from tests.submission_mutants import judge, mutate
+from tests.unit.adapters.test_grader import assert_same, load
+
+FACTS = facts_for("runs")
+"""Pictures of 2 rows and 3 columns."""
+HOSTILE = {
+    "overlapping runs": ("1 3 3 1", "do not overlap"),
+    "the same run twice": ("1 2 1 2", "do not overlap"),
+    "falling runs": ("5 1 1 1", "rise"),
+    "a run beyond the picture": ("5 3", "from pixel 1 to pixel 6"),
+    "a start beyond the picture": ("7 1", "from pixel 1 to pixel 6"),
+    "a start of 0": ("0 2", "from pixel 1"),
+    "a run of no pixel": ("3 0", "1 pixel or more"),
+    "half a pair": ("1 2 4", "pairs of numbers"),
+    "a single number": ("1", "pairs of numbers"),
+    "a huge number": ("1 9999999999", "whole numbers"),
+    "a number that overflows 64 bits": (f"1 {2**64}", "whole numbers"),
+    "a number of a thousand digits": ("1 " + "9" * 1000, "at most"),
+    "a negative number": ("1 -1", "whole numbers"),
+    "a signed number": ("+1 1", "whole numbers"),
+    "a fraction": ("1.0 2", "whole numbers"),
+    "an exponent": ("1e0 2", "whole numbers"),
+    "an underscore": ("1_0 2", "whole numbers"),
+    "digits of another script": ("١ ٢", "whole numbers"),
+    "a digit that is no decimal": ("² 1", "whole numbers"),
+    "another kind of blank": ("1\u30002", "whole numbers"),
+    "a line end between numbers": ('"1\n2"', "whole numbers"),
+    "words": ("empty mask", "whole numbers"),
+    "not a number": ("nan", "whole numbers"),
+    "a mark for nothing": ("-", "whole numbers"),
+    "commas": ('"1,2"', "whole numbers"),
+    "a list": ("[1 2]", "whole numbers"),
+    "many runs": ("1 1 " * 1000, "at most"),
+}
+
+
+def read(cell: str, row: int = 1):
+    task = make_many("runs")
+    lines = task.honest.decode().splitlines()
+    lines[row] = lines[row].split(",")[0] + "," + cell
+    content = ("\n".join(lines) + "\n").encode()
+    place = task.answers.ids.index(lines[row].split(",")[0])
+    return parse_submission(content, task.facts, task.answers.ids)[place]
+
+
+@pytest.mark.parametrize(
+    ("cell", "mask"),
+    [
+        ("", [0, 0, 0, 0, 0, 0]),
+        ("1 6", [1, 1, 1, 1, 1, 1]),
+        ("2 1 4 2", [0, 1, 0, 1, 1, 0]),
+        ("1 1 2 1", [1, 1, 0, 0, 0, 0]),
+        (" \t2  1 ", [0, 1, 0, 0, 0, 0]),
+        ("006 01", [0, 0, 0, 0, 0, 1]),
+    ],
+)
+def test_runs_name_pixels_from_1_and_an_empty_cell_names_none(cell, mask):
+    assert read(cell).tolist() == mask
+
+
+@pytest.mark.parametrize("fault", HOSTILE)
+def test_a_cell_of_no_runs_is_a_problem_that_says_what_was_expected(fault):
+    cell, expected = HOSTILE[fault]
+    with pytest.raises(InvalidSubmission) as caught:
+        read(cell)
+    assert expected in str(caught.value.problems[0])
+    assert len(str(caught.value.problems[0])) < 400
+
+
+def test_pixels_follow_each_other_from_top_to_bottom():
+    down, across = FACTS.picture
+    picture = np.zeros((down, across))
+    picture[:, 1] = 1
+    assert form_of(FACTS).to_rows(picture.T.reshape(1, -1))[0] == f"{down + 1} {down}"
+    assert f"{down} is the last pixel of the first column" in form_of(FACTS).cells(FACTS)
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=70))
+def test_runs_of_a_mask_are_the_fewest_and_read_back(pixels):
+    mask = np.array(pixels, dtype=np.uint8)
+    runs = runs_of(mask)
+    text = " ".join(map(str, runs.ravel()))
+    assert masks_of([text], len(mask))[0].tolist() == mask.tolist()
+    assert (runs[1:, 0] > runs[:-1].sum(axis=1)).all()
+
+
+def test_the_longest_plain_cell_is_within_the_bytes_of_a_cell():
+    form = form_of(FACTS)
+    for shape in ((2, 3), (32, 40), (48, 48)):
+        facts = FACTS.model_copy(update={"shape": shape})
+        striped = (np.arange(form.width(facts)) % 2 == 0).astype(np.uint8)
+        assert len(form.to_rows(striped[None])[0]) <= form.cell_bytes(facts)
+
+
+def test_cells_of_ten_megabytes_are_refused_without_memory_for_their_runs():
+    task = make_many("runs")
+    first, *_ = task.answers.ids
+    for cell in ("1 1 " * 2_500_000, "9" * 10_000_000, " " * 10_000_000):
+        content = task.honest + f"{first},{cell}\n".encode()
+        tracemalloc.start()
+        assert task.grade(content).problems
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 4 * len(content)
+
+
+def test_surplus_rows_of_large_pictures_become_no_masks():
+    task, shape = make_many("runs"), (1000, 1000)
+    facts = task.facts.model_copy(update={"shape": shape})
+    content = task.honest + b"".join(b"more%d,1 1000000\n" % row for row in range(900))
+    tracemalloc.start()
+    with pytest.raises(InvalidSubmission, match="not asked for"):
+        parse_submission(content, facts, task.answers.ids)
+    assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    tracemalloc.stop()
+
+
+def test_two_empty_masks_agree_and_others_score_their_overlap():
+    truth = np.array([[0, 0, 0, 0], [1, 1, 1, 0], [1, 1, 0, 0]])
+    named = np.array([[0, 0, 0, 0], [1, 1, 1, 1], [0, 0, 0, 0]])
+    assert get_metric("dice").score(truth, named) == pytest.approx((1 + 6 / 7 + 0) / 3)
+    assert get_metric("iou_thresholds").score(truth, named) == pytest.approx((1 + 0.5 + 0) / 3)
+    assert get_metric("dice").score(truth[:1], named[1:2]) == 0
+
+
+@pytest.mark.parametrize("metric", [MetricName.DICE, MetricName.IOU_THRESHOLDS])
+def test_a_grader_that_travels_scores_and_refuses_as_our_own(metric):
+    task = make_many("runs")
+    facts = task.facts.model_copy(update={"metric": metric})
+    object.__setattr__(task, "facts", facts)
+    grader, answers = load(compose(facts, task.calibration)), answers_file(facts, task.answers)
+    contents = [task.honest, table_of(facts, task.answers, task.answers.truth)]
+    line = task.honest.splitlines()[1].decode()
+    contents += [
+        task.honest.replace(line.encode(), f"{line.split(',')[0]},{cell}".encode(), 1) for cell, _ in HOSTILE.values()
+    ]
+    for content in contents:
+        assert_same(grader.grade_bytes(content, answers), task.grade(content))
+    assert [task.grade(content).score is None for content in contents] == [False, False] + [True] * len(HOSTILE)
+
+
+def test_broken_files_get_grades_that_may_be_given():
+    task = make_many("runs")
+    verdicts = [judge(task, mutate(task.honest, random.Random(number))) for number in range(400)]
+    assert {verdict for verdict, _ in verdicts} == {"valid", "invalid"}, [detail for _, detail in verdicts if detail]
+
+
+def test_masks_without_a_size_are_not_graded():
+    facts = FACTS.model_copy(update={"shape": None})
+    fields = dict.fromkeys(TaskFile.model_fields) | {"facts": facts, "calibration": CALIBRATION}
+    problems = task_problems(TaskFile.model_construct(**fields))
+    assert [problem.where for problem in problems] == ["facts.shape"]
+
+
+def test_guesses_without_data_are_masks():
+    guesses = list(form_of(FACTS).guesses(FACTS, 4, ()))
+    assert {guess.shape for guess in guesses} == {(4, PLACES)}
+    assert {int(guess.sum(axis=1)[0]) for guess in guesses} >= {0, PLACES}
