@@ -6,10 +6,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.releases import once_a_session, small_release
 
 __all__ = ["once_a_session", "s3_root", "small_release"]
+
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
+"""How long examples take says how busy a machine is, and nothing about the code."""
 
 FIRST = (
     "prefect",
