@@ -16,9 +16,11 @@ class Way(Enum):
     TUTORIAL = "runs as it stands in tests/pipeline/test_tutorial.py"
     ELSEWHERE = "runs in another test of the same command, which the table names"
     MAKE = "is a target of the Makefile; demo, test, serve and the like would repeat a whole suite"
-    CLUSTER = "needs a Prefect server with runs, or a bucket: only its arguments are parsed"
-    KEY = "needs a language model and a key: only its arguments are parsed"
-    LONG = "takes many minutes or a GPU: only its arguments are parsed"
+    BUILD = "runs in tests/pipeline/test_docs_builds.py with one task, and a scripted language model where it asks one"
+    MODEL = "runs in tests/pipeline/test_docs_models.py with one task and a scripted language model"
+    PREFECT = "runs in tests/pipeline/test_docs_prefect.py on a server of its own"
+    CLUSTER = "needs several machines, Docker or Kubernetes: only its arguments are parsed"
+    LONG = "takes many minutes: only its arguments are parsed"
     INSTALL = "installs packages or belongs to a client with an environment of its own: its extra must exist"
     SHELL = "is plain shell"
 
@@ -26,22 +28,22 @@ class Way(Enum):
 TABLE: tuple[tuple[str, Way], ...] = (
     (r"make [a-z-]+( [A-Z_]+=.*)?", Way.MAKE),
     (r"sandmill (show|pull|grade|verify|run|releases|diff|gc|reproduce|export|seeds|doctor|agent-env) ?.*", Way.RUN),
-    (r"sandmill rollout .*", Way.KEY),
-    # tests/unit/cli/test_rollout.py runs the first, tests/unit/cli/test_serve.py and tests/unit/episodes the second.
+    (r"sandmill rollout .*", Way.MODEL),
+    # tests/unit/cli/test_rollout.py.
     (r"sandmill curriculum .*", Way.ELSEWHERE),
     # tests/unit/cli/test_report.py.
     (r"sandmill report .*", Way.ELSEWHERE),
     (r"python -m benchmarks\.red_team .*", Way.LONG),
     (r"sandmill serve .*", Way.ELSEWHERE),
     (r"curl .*/(health|v1/(info|runs|scores|grade|public|scratch))\b.*", Way.ELSEWHERE),
-    (r"python -m flows\.build_release .*--root s3://.*", Way.CLUSTER),
-    (r"python -m flows\.build_release .*--designer llm .*", Way.KEY),
-    # Those of tests/pipeline/test_build_release.py, with other names and numbers.
-    (r"python -m flows\.build_release .*", Way.LONG),
+    # tests/pipeline/test_clusters.py builds on clusters of this machine.
+    (r"python -m flows\.build_release .*--task-runner .*", Way.CLUSTER),
+    (r"python -m flows\.build_release .*", Way.BUILD),
     # tests/pipeline/test_operations.py runs both with small numbers.
     (r"python -m flows\.(audit_release|refresh_curriculum) .*", Way.ELSEWHERE),
     (r"python -m flows\.(train_policy|evaluate_policy) .*", Way.LONG),
-    (r"prefect (deployment|flow-run|work-pool|gcl|worker) .*", Way.CLUSTER),
+    (r"prefect (work-pool|worker) .*sandmill-k8s.*", Way.CLUSTER),
+    (r"prefect (deployment|flow-run|work-pool|gcl) .*", Way.PREFECT),
     (r"pip install ('sandmill\[[a-z]+\]'|sandmill)", Way.INSTALL),
     (r"pip install (-c constraints\.txt -e '\.\[[a-z,]+\]'|prefect-kubernetes)", Way.INSTALL),
     (r"docker build -f docker/[a-z-]+\.Dockerfile .*", Way.CLUSTER),

@@ -54,7 +54,7 @@ class ProofSettings(Frozen):
     """Tasks of one update"""
     group: int = Field(default=8, ge=2)
     """Scripts for each task of an update"""
-    sft_steps: int = Field(default=240, ge=1)
+    sft_steps: int = Field(default=800, ge=1)
     """Optimiser steps on the teacher's scripts, from which all trained arms start"""
     replicates: int = Field(default=4, ge=0)
     """Tasks of each training design, rendered with rows of their own; 0 trains on the published tasks instead"""

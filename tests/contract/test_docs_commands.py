@@ -45,7 +45,7 @@ def test_every_command_of_the_documentation_has_a_line_in_the_table():
 def test_a_command_that_nobody_knows_would_be_found():
     assert Command("README.md", 1, "sandmil show releases/micro").way is None
     assert Command("README.md", 1, "make demo && rm -rf x").way is None
-    assert Command("README.md", 1, "COLUMNS=160 prefect flow-run ls").way is Way.CLUSTER
+    assert Command("README.md", 1, "COLUMNS=160 prefect flow-run ls").way is Way.PREFECT
 
 
 def test_no_command_hides_in_a_block_without_a_language():

@@ -37,7 +37,7 @@ class PolicySize(Frozen):
 class SftSettings(Frozen):
     """Supervised fine-tuning on teacher scripts."""
 
-    steps: int = Field(default=240, ge=1)
+    steps: int = Field(default=800, ge=1)
     """Optimiser steps."""
     batch: int = Field(default=48, ge=1)
     """Scripts of one step."""
@@ -82,7 +82,7 @@ class GrpoSettings(Frozen):
     """Scripts sampled for one task: the group whose mean reward is the baseline."""
     iterations: int = Field(default=1, ge=1, le=8)
     """Optimiser steps on the scripts of one update."""
-    learning_rate: float = Field(default=5e-4, gt=0)
+    learning_rate: float = Field(default=2e-3, gt=0)
     """Highest learning rate. It falls to zero on a line."""
     warmup: int = Field(default=4, ge=0)
     """Updates over which the learning rate rises."""

@@ -39,14 +39,14 @@ class TrainRequest(Frozen):
     """Updates of grpo."""
     rounds: int = Field(default=6, ge=1, le=1000)
     """Rounds of rejection."""
-    sft_steps: int = Field(default=240, ge=1, le=1_000_000)
+    sft_steps: int = Field(default=800, ge=1, le=1_000_000)
     """Optimiser steps on teacher scripts."""
     tasks: int = Field(default=16, ge=1, le=4096)
     """Tasks of one update or round."""
     samples: int = Field(default=8, ge=2, le=256)
     """Scripts sampled for each of these tasks."""
     learning_rate: float | None = Field(default=None, gt=0, le=1)
-    """Highest learning rate of grpo or rejection. Default: 5e-4 for grpo, 1e-3 for rejection, 1e-5 with --model."""
+    """Highest learning rate of grpo or rejection. Default: 2e-3 for grpo, 1e-3 for rejection, 1e-5 with --model."""
     temperature: float = Field(default=1.0, gt=0, le=10)
     """Divides the logits while sampling."""
     entropy: float = Field(default=0.01, ge=0, le=10)
