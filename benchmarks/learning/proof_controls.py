@@ -9,7 +9,9 @@ from typing import ClassVar
 import numpy as np
 from pydantic import PrivateAttr
 
+from benchmarks.learning.drawn_designs import draw_designs
 from benchmarks.learning.proof_arms import SFT, Proof
+from benchmarks.learning.proof_data import WORKERS, counted
 from benchmarks.learning.proof_settings import Control
 from benchmarks.learning.sklearn_tasks import write_sklearn_tasks
 from benchmarks.learning.units import Counts, Outcome, UnitResult
@@ -53,6 +55,8 @@ def run_control(proof: Proof, control: Control, seed: int) -> UnitResult:
         return proof.grpo(arm, seed, reward=RandomReward(seed=seed), is_validated=False, note=control)
     if control == "make-classification":
         return _on_sklearn_tasks(proof, arm, seed)
+    if control == "tasks-512":
+        return _on_many_designs(proof, arm, seed, int(control.removeprefix("tasks-")))
     return proof.grpo(arm, seed, choose=_chooser(proof, control, seed), note=control)
 
 
@@ -163,3 +167,19 @@ def _on_sklearn_tasks(proof: Proof, arm: str, seed: int) -> UnitResult:
     write_sklearn_tasks(folder, number)
     tasks = from_folder(folder, cache=proof.data.cache, workers=2, leave_out_unfit=True)
     return proof.grpo(arm, seed, choose=lambda runner: tasks.tasks(), more=tasks, note={"sklearn-tasks": number})
+
+
+def _on_many_designs(proof: Proof, arm: str, seed: int, number: int) -> UnitResult:
+    """Train on all designs of the release and on as many drawn ones as are missing, one task each."""
+    own = first_of_each_family(proof.data.training.tasks())
+    originals = [task.task.private.task.calibration for task in own]
+    more = draw_designs(
+        max(0, number - len(own)),
+        originals,
+        proof.data.cache,
+        test_rows=proof.settings.test_rows,
+        workers=WORKERS,
+        on_progress=counted(proof.say, "designs drawn"),
+    )
+    note = {"designs": number, "drawn": len(more)}
+    return proof.grpo(arm, seed, choose=lambda runner: [*own, *more.tasks()], more=more, note=note)

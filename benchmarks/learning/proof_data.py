@@ -74,7 +74,7 @@ def open_data(settings: ProofSettings, say: Say, on_progress: Callable[[int, int
         has_originals=not settings.replicates,
         cache=cache,
         workers=WORKERS,
-        on_progress=_counted(say, "replicates rendered"),
+        on_progress=counted(say, "replicates rendered"),
     )
     training = render(split="train", replicates=settings.replicates)
     validation = TaskSet([])
@@ -86,7 +86,9 @@ def open_data(settings: ProofSettings, say: Say, on_progress: Callable[[int, int
     return ProofData(training, validation, parts[DEVELOPMENT], parts[FINAL], cache, settings.timeout, on_progress)
 
 
-def _counted(say: Say, what: str) -> Callable[[int, int], None]:
+def counted(say: Say, what: str) -> Callable[[int, int], None]:
+    """Return a function that tells now and then how far a long piece of work is."""
+
     def tell(done: int, total: int) -> None:
         if done % _OFTEN == 0 or done == total:
             say(f"{done} of {total} {what}")
@@ -99,7 +101,7 @@ def _open_part(settings: ProofSettings, folder: Path, cache: Path, say: Say) -> 
     if not folder.is_dir():
         expected = f"folders {DEVELOPMENT} and {FINAL} in it"
         raise InputError("proof", [Problem("--real", f"no folder {folder}", expected)], "Nothing was trained.")
-    measured = _counted(say, f"{folder.name} tables measured")
+    measured = counted(say, f"{folder.name} tables measured")
     tasks = from_folder(folder, cache=cache, workers=WORKERS, on_progress=measured, leave_out_unfit=True)
     families = list(tasks.families)[: settings.tables or None]
     draws = {f"d{number}" for number in range(settings.draws)}

@@ -18,7 +18,7 @@ Control = Literal[
     "make-classification",
     "tasks-8",
     "tasks-64",
-    "tasks-256",
+    "tasks-512",
     "fixed-rows",
     "easy",
     "medium",

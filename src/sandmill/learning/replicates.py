@@ -116,7 +116,8 @@ def _rendered(jobs: Sequence[_ReplicateJob], secret: bytes, workers: int) -> Ite
 
 
 def _make(job: _ReplicateJob, secret: bytes) -> Path:
-    _write(job.place, render(job.spec, secret, job.replicate), job.original)
+    rendered = render(job.spec, secret, job.replicate)
+    write_replicate(job.place, rendered, job.original, measure_ends(rendered))
     return job.place
 
 
@@ -146,14 +147,26 @@ def _with_test_of(spec: TaskSpec, rows: int) -> TaskSpec:
     return spec.model_copy(update={"sizes": sizes})
 
 
-def _write(place: Path, rendered: Rendered, original: Calibration) -> None:
-    """Write both halves of a replicate, each whole or not at all."""
+def write_replicate(
+    place: Path, rendered: Rendered, original: Calibration, ends: tuple[Ends | None, Ends | None]
+) -> None:
+    """Write both halves of a task whose thresholds are those of another, each half whole or not at all.
+
+    Args:
+        place: folder of the task.
+        rendered: the task.
+        original: calibration of the other task, of a metric of the same direction.
+        ends: of the final and of the feedback part, see `measure_ends`.
+
+    Raises:
+        IntegrityError: the folder holds another task.
+    """
     package = rendered.package
     file = TaskFile(
         task_id=package.task_id,
         replicate=package.replicate,
         facts=package.facts,
-        calibration=move_calibration(original, *measure_ends(rendered)),
+        calibration=move_calibration(original, *ends),
         spec=package.spec,
     )
     private = {**package.private, TASK_FILE: canonical_json(file.model_dump(mode="json")).encode()}
