@@ -14,6 +14,7 @@ import pandas as pd
 from sandmill.layouts.tokens import LAYOUTS, SENTENCE
 from sandmill.mechanism.speech import Language, readers_of
 from sandmill.metrics.base import Array
+from sandmill.models.channels.tokens import HouseRule
 from sandmill.models.package import TaskFacts
 
 EDGE = "<edge>"
@@ -51,6 +52,8 @@ class TokenData:
     """Names of the readers that a solver has."""
     made: dict[Any, Any] = field(default_factory=dict)
     """What several solvers use."""
+    rules: tuple[HouseRule, ...] = ()
+    """Rules that the description states; blind solvers know none."""
 
     def knowing(self, names: Collection[str]) -> "TokenData":
         """Return the same tables for a solver that has some of the readers."""
