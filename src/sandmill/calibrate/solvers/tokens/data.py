@@ -25,7 +25,19 @@ BASIC = frozenset(("cardinal", "ordinal", "decimal", "percent", "letters"))
 """Readers of people in a hurry, of both languages."""
 FIRST = BASIC.union(
     ("cardinal", "cardinal_f", "commas", "year", "year_pre", "ordinal", "decimal", "percent", "money", "rubles"),
-    ("dollars", "fraction", "date", "date_gen", "long_date", "clock", "measure", "letters", "digits", "roman"),
+    (
+        "dollars",
+        "fraction",
+        "date",
+        "date_gen",
+        "date_dat",
+        "long_date",
+        "clock",
+        "measure",
+        "letters",
+        "digits",
+        "roman",
+    ),
 )
 """Readers that people write first."""
 MOST = FIRST.union(
