@@ -37,7 +37,7 @@ _BESIDE: dict[Trait, tuple[Trait, float, float]] = {
 """What else differs between pages that have a dirt, and its range."""
 _SERIES = (8, 11)
 """Fewest and most lines of a series of slips."""
-_SLIPPED = (0.1, 0.6)
+_SLIPPED = (0.1, 0.3)
 """Share of the lines of a series that have slipped, at hardness 0 and 1."""
 _LEAST_SLIP, _MOST_SLIP = 2, 6
 """Pixels by which a line may have slipped. After fewer, filters clean it nearly as well as others."""

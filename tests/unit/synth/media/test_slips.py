@@ -1,6 +1,7 @@
 """Lines of dirty pages slip by the series that the description states, and those who read it undo this exactly."""
 
 import numpy as np
+import polars as pl
 import pytest
 
 from sandmill.calibrate.own_panel import OwnPanel
@@ -9,6 +10,7 @@ from sandmill.calibrate.solvers import fields
 from sandmill.calibrate.solvers.fields.slips import moved_back, series_of, shifted, slips_at
 from sandmill.design.media.fields import choose_slips, design_pages
 from sandmill.layouts.base import DESCRIPTION
+from sandmill.layouts.fields import grey_png
 from sandmill.layouts.folder import write_files
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.metrics.submission import parse_submission
@@ -19,6 +21,7 @@ from sandmill.models.kinds import kind_named
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes
 from sandmill.quality import check_package
+from sandmill.quality.page_pairs import pair_findings
 from sandmill.rng import Streams
 from sandmill.seeds import ingest
 from sandmill.synth import render
@@ -125,6 +128,20 @@ def test_only_the_reference_script_undoes_slips(rendered):
         assert ("moved_back" in script.source) == (script.rung is Rung.REFERENCE)
         assert script.source.count("\n") <= 250
     assert not any("moved_back" in script.source for script in fields.ladder(facts, None))
+
+
+def test_pages_are_compared_with_their_clean_copies_under_the_same_slips():
+    slips = (6, 2, 5, 3, 4, 6, 2, 0)
+    pages = scans(slips, np.linspace(0, 1, 60))
+    names = tuple(
+        pl.Series([grey_png(page.astype(np.uint8).tobytes(), page.shape) for page in np.rint(255 * stack)])
+        for stack in (pages.slipped[:40], pages.slipped[40:])
+    )
+    cleaned = pl.Series([page.astype(np.uint8).tobytes() for page in np.rint(255 * pages.clean[:40])])
+    assert list(pair_findings(names[0], cleaned, names[1], slips, 24)) == []
+    assert "resemble" in next(pair_findings(names[0], cleaned, names[1]))
+    wrong = pl.Series(cleaned.to_list()[1:] + cleaned.to_list()[:1])
+    assert "resemble" in next(pair_findings(names[0], wrong, names[1], slips, 24))
 
 
 @pytest.mark.slow
