@@ -5,10 +5,18 @@ The module holds
 - `ENTRIES`: a tuple of `calibrate.panel.Entry`, the trivial one named `prior`,
 - `read(folder, facts)`: the public files as its solvers need them, with a field `shape`: items and places of an answer,
 - a function for each entry, from what `read` returns to a prediction of that shape,
-- `ladder(facts, data)`: the `OwnScript` scripts, in the order of preference.
+- `ladder(facts, data, cues)`: the `OwnScript` scripts, in the order of preference.
+
+Where the description states facts that solvers can use, and medals are milestones, it also holds
+
+- `READERS`: entries of the tier of readers, each with a function,
+- `reading(data, cues)`: what `read` returned, as someone sees it who knows the stated cues,
+- `TWINS`: reader to the entry that does the same without the facts,
+- `ADVERSARIES`: blind entries that are not on the leaderboard, each with a function.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +28,7 @@ import numpy as np
 from sandmill.calibrate.panel import Entry, Panel, PanelRun
 from sandmill.calibrate.scripts.choose import GradedTest, ScoredScript
 from sandmill.calibrate.scripts.run import run_source, script_surroundings
+from sandmill.calibrate.threads import one_thread
 from sandmill.errors import ItemRejected
 from sandmill.metrics.answers import Answers
 from sandmill.metrics.base import Array
@@ -27,6 +36,7 @@ from sandmill.metrics.forms import form_of
 from sandmill.metrics.submission import parse_submission
 from sandmill.models.base import Stage
 from sandmill.models.calibration import RUNG_FILES, Rung, ScriptScore
+from sandmill.models.channels import Cue
 from sandmill.models.kinds import kind_named
 from sandmill.models.layout import SUBMISSION
 from sandmill.models.package import TaskFacts
@@ -55,9 +65,32 @@ class OwnPanel(Panel):
         found: tuple[Entry, ...] = self._module.ENTRIES
         return found
 
+    @property
+    def twins(self) -> Mapping[str, str]:
+        """Reader to the entry that does the same without the stated facts."""
+        found: Mapping[str, str] = getattr(self._module, "TWINS", {})
+        return found
+
+    def reading(self, cues: Sequence[Cue]) -> Any:
+        """Return the data as someone sees it who knows some cues. None without cues, or if the kind has no readers."""
+        return self._module.reading(self._data, cues) if cues and hasattr(self._module, "READERS") else None
+
+    def run_readers(self, reading: Any) -> list[PanelRun]:
+        """Run the readers on what `reading` returned."""
+        with _as_in_panels():
+            return [self._run_on(entry, reading) for entry in self._module.READERS]
+
+    def run_adversaries(self) -> list[PanelRun]:
+        """Run the blind solvers that are not on the leaderboard."""
+        with _as_in_panels():
+            return [self._run(entry) for entry in getattr(self._module, "ADVERSARIES", ())]
+
     def _run(self, entry: Entry) -> PanelRun:
+        return self._run_on(entry, self._data)
+
+    def _run_on(self, entry: Entry, data: Any) -> PanelRun:
         try:
-            prediction = np.asarray(getattr(self._module, entry.name)(self._data))
+            prediction = np.asarray(getattr(self._module, entry.name)(data))
             failure = self._fault(prediction)
         except Exception as error:  # noqa: BLE001
             failure = f"{type(error).__name__}: {error}"
@@ -78,6 +111,15 @@ class OwnPanel(Panel):
         return f"{bad} predicted values are not finite, or not from {low:g} to {high:g}" if bad else None
 
 
+@contextmanager
+def _as_in_panels() -> Iterator[None]:
+    """Run solvers under the conditions of `Panel.run`."""
+    from sklearn import config_context
+
+    with one_thread(), config_context(skip_parameter_validation=True):
+        yield
+
+
 def _itself(columns: Sequence[Any]) -> Array:
     return np.asarray(columns[0])
 
@@ -93,7 +135,7 @@ class OwnScript:
 
 
 def write_own_ladder(
-    panel: Panel, folder: Path, facts: TaskFacts, answers: Answers, test: GradedTest
+    panel: Panel, folder: Path, facts: TaskFacts, answers: Answers, test: GradedTest, cues: Sequence[Cue] = ()
 ) -> tuple[ScoredScript, ...]:
     """Write the scripts of a task: reference, competent, naive.
 
@@ -106,11 +148,12 @@ def write_own_ladder(
         facts: what the task asks for.
         answers: whose items and answer rows a submission must have.
         test: what scripts are judged on.
+        cues: what the description states, where readers use it.
 
     Raises:
         ItemRejected: `script_failed`, if no candidate of a rung gives a valid submission.
     """
-    found: list[OwnScript] = list(kind_named(facts.kind).load("panel").ladder(facts, panel.table))
+    found: list[OwnScript] = list(kind_named(facts.kind).load("panel").ladder(facts, panel.table, cues))
     chosen: list[_Tried] = []
     for rung in Rung:
         tries = (_Tried(one, folder, facts, answers) for one in found if one.rung is rung)

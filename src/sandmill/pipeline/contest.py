@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from sandmill.calibrate.adversary import FROZEN, run_adversary, take_weights
+from sandmill.calibrate.own_panel import OwnPanel
 from sandmill.calibrate.panel import Panel, PanelRun, entries_of, open_panel
 from sandmill.calibrate.readers import READERS, Stated, read_table, run_readers
 from sandmill.layouts.base import Layout
@@ -58,14 +59,23 @@ class Contest:
         write_files(folder, files)
         self._child_tables = child_tables(files, facts)
         self.panel: Panel = open_panel(folder, facts, earlier.panel if earlier else None)
+        self.stated = stated
         self.reader: Any = None
-        """The table of a reader; None if nothing is stated."""
-        if stated and not kind_named(facts.kind).panel:
+        """The table of a reader, or what a panel of its own makes for readers; None if nothing is stated."""
+        if isinstance(self.panel, OwnPanel):
+            self.reader = self.panel.reading(stated.cues)
+            return
+        if stated:
             self.reader = read_table(self.panel, folder, stated, earlier.reader if earlier else None)
         if like:
             take_weights(self.panel.table, like.panel.table)
             if self.reader is not None:
                 take_weights(self.reader, like.reader)
+
+    @property
+    def twins(self) -> Mapping[str, str]:
+        """Reader to the run with the same model without the stated facts."""
+        return self.panel.twins if isinstance(self.panel, OwnPanel) else TWINS
 
     def run(self, names: Sequence[str]) -> list[PanelRun]:
         """Run entries of the panel."""
@@ -73,10 +83,14 @@ class Contest:
 
     def run_readers(self) -> list[PanelRun]:
         """Run the readers; nothing if nothing is stated."""
+        if isinstance(self.panel, OwnPanel):
+            return [] if self.reader is None else self.panel.run_readers(self.reader)
         return [] if self.reader is None else run_readers(self.panel, self.reader, READERS)
 
     def run_adversaries(self) -> list[PanelRun]:
-        """Run the solver that is on no board."""
+        """Run the solvers that are on no board."""
+        if isinstance(self.panel, OwnPanel):
+            return self.panel.run_adversaries()
         return [run_adversary(self.panel, self._child_tables)]
 
 

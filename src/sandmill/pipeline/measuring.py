@@ -173,7 +173,7 @@ def _scripts(folder: Path, contest: Contest, rendered: Rendered, measured: Calib
     spec, facts, answers = rendered.package.spec, rendered.package.facts, rendered.answers
     test = GradedTest(answers.truth, answers.is_final, get_metric(facts.metric), answers.is_scored)
     if spec.kind.panel:
-        return write_own_ladder(contest.panel, folder, facts, answers, test)
+        return write_own_ladder(contest.panel, folder, facts, answers, test, contest.stated.cues)
     reader = contest.reader
     if reader is None and spec.kind.medals == "milestones":
         reader = insight_table(folder, facts, spec.mechanism)

@@ -79,8 +79,12 @@ def even_places(count: int, start: float = 0.0) -> list[float]:
 
 
 def _steered(seed: SeedTask, request: BuildRequest) -> Steered:
-    """Return what the band of a slot is about. Medal hardness is measured where medals are milestones."""
-    return request.steer if _kind(seed).medals == "milestones" else "difficulty"
+    """Return what the band of a slot is about.
+
+    Medal hardness is measured where medals are milestones and pipelines read tables of features.
+    """
+    kind = _kind(seed)
+    return request.steer if kind.medals == "milestones" and not kind.panel else "difficulty"
 
 
 def share_out(shares: Mapping[Share, float], total: int) -> dict[Share, int]:

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 from sandmill.calibrate.board import leaderboard
 from sandmill.calibrate.panel import TRIVIAL, entries_of, run_panel
-from sandmill.calibrate.readers import READERS, Stated, stated_facts
+from sandmill.calibrate.readers import Stated, reader_names, stated_facts
 from sandmill.errors import ItemRejected, boundary, shorten
 from sandmill.layouts.base import layout_of
 from sandmill.layouts.child_file import child_excess
@@ -168,7 +168,7 @@ def _board_problems(package: TaskPackage, record: TaskRecord, *, trusts_design: 
             beside = [*contest.run_readers(), *contest.run_adversaries()]
             runs += [run for run in beside if run.name in board]
     untried = board.keys() - {run.name for run in runs}
-    for solver in sorted(untried if trusts_design else untried - set(READERS)):
+    for solver in sorted(untried if trusts_design else untried - set(reader_names(package.facts.kind))):
         yield f"solver {solver} of the board is not in the panel of this version of sandmill"
     final, feedback = answers.part(Part.FINAL), answers.part(Part.FEEDBACK)
     yield from (f"solver {run.name} of the board failed: {run.failure}" for run in runs if not run.has_run)
@@ -187,7 +187,8 @@ def _entry_problems(record: TaskRecord) -> Iterator[str]:
     A solver that is left out is no problem: it may have failed, and a later version may have more solvers.
     """
     measured = record.calibration
-    tiers = {entry.name: entry.tier for entry in entries_of(record.facts.kind)} | dict.fromkeys(READERS, Tier.READER)
+    tiers = {entry.name: entry.tier for entry in entries_of(record.facts.kind)}
+    tiers |= dict.fromkeys(reader_names(record.facts.kind), Tier.READER)
     for solver, count in Counter(entry.solver for entry in measured.board).items():
         if count > 1:
             yield f"solver {shorten(solver)} is on the board {count} times"

@@ -20,7 +20,7 @@ from sandmill.calibrate.milestones import (
     require_margin,
     require_room,
 )
-from sandmill.calibrate.panel import PANEL, TRIVIAL, PanelRun
+from sandmill.calibrate.panel import TRIVIAL, PanelRun
 from sandmill.calibrate.readers import Stated
 from sandmill.errors import DegenerateTask, ItemRejected
 from sandmill.metrics import Metric, get_metric
@@ -28,7 +28,7 @@ from sandmill.metrics.base import Array, Floats
 from sandmill.metrics.gap import gap_closed
 from sandmill.models.base import Stage
 from sandmill.models.calibration import Tier
-from sandmill.pipeline.contest import TWINS, Contest
+from sandmill.pipeline.contest import Contest
 from sandmill.rng import Streams
 from sandmill.synth import Pilot
 from sandmill.synth.draws import with_fresh_training
@@ -41,7 +41,6 @@ before further draws are measured. In 10 designs these changed the distance by .
 CONTENDERS = 3
 """Best blind runs of the own draw that further draws measure. One of them may be the best of all by luck."""
 _ALWAYS = (*ORDINARY, Tier.ENSEMBLE)
-_TIERS: Mapping[str, Tier] = {entry.name: entry.tier for entry in PANEL}
 
 
 @dataclass(frozen=True)
@@ -115,10 +114,10 @@ def measure_draws(
         own = {name: scale.share(run.prediction) for name, run in ran.items()}
     except DegenerateTask:
         raise ItemRejected(Stage.CALIBRATE, "no_signal", "trivial and oracle score the same on the pilot") from None
-    names = _deciding_entries(own, has_readers=contest.reader is not None)
+    names, on_panel = _deciding_entries(contest, own), {entry.name for entry in contest.panel.entries}
     informed = _informed_share(pilot, contest, scale)
-    apart = [name for name in own if name not in _TIERS]
-    alone = TrainingDraws(_deciding(ran, {name: (own[name],) for name in (*names, *apart)}, informed))
+    apart = [name for name in own if name not in on_panel]
+    alone = TrainingDraws(_deciding(contest, ran, {name: (own[name],) for name in (*names, *apart)}, informed))
     if informed is not None:
         require_room(informed, alone.gold - CLEAR_MISS)
     others = (_redrawn(pilot, contest, stated, streams, number) for number in range(1, DRAWS))
@@ -128,7 +127,7 @@ def measure_draws(
         for name in own
         if all(name in drawn for drawn in further)
     }
-    found = TrainingDraws(_deciding(ran, shares, informed))
+    found = TrainingDraws(_deciding(contest, ran, shares, informed))
     if found.deciding.margin is not None:
         require_margin(found.deciding.margin)
     if informed is not None:
@@ -162,14 +161,17 @@ def refuse_without_room(pilot: Pilot, contest: Contest, runs: Sequence[PanelRun]
             require_room(informed, gold - CLEAR_MISS)
 
 
-def _deciding(ran: Mapping[str, PanelRun], shares: Mapping[str, tuple[float, ...]], informed: float | None) -> Deciding:
+def _deciding(
+    contest: Contest, ran: Mapping[str, PanelRun], shares: Mapping[str, tuple[float, ...]], informed: float | None
+) -> Deciding:
+    on_panel = {entry.name for entry in contest.panel.entries}
     tiers = {name: ran[name].tier for name in shares}
     found = Deciding(
         gold="readers" if Tier.READER in tiers.values() else "margin",
         tiers=tiers,
         shares=shares,
-        off_board=frozenset(name for name in shares if name not in _TIERS and tiers[name] is not Tier.READER),
-        twins=TWINS,
+        off_board=frozenset(name for name in shares if name not in on_panel and tiers[name] is not Tier.READER),
+        twins=contest.twins,
         informed=None if informed is None else round(informed, 6),
     )
     if found.gold == "margin":
@@ -177,14 +179,15 @@ def _deciding(ran: Mapping[str, PanelRun], shares: Mapping[str, tuple[float, ...
     return Deciding(**{**vars(found), "margin": reading_margin(found.on_pilot())})
 
 
-def _deciding_entries(own: Mapping[str, float], *, has_readers: bool) -> list[str]:
+def _deciding_entries(contest: Contest, own: Mapping[str, float]) -> list[str]:
     """Return the entries of the panel that decide thresholds, in its order."""
-    blind = [name for name in own if name in _TIERS and name != TRIVIAL]
-    wanted = {name for name in blind if _TIERS[name] in _ALWAYS}
+    tiers = {entry.name: entry.tier for entry in contest.panel.entries}
+    blind = [name for name in own if name in tiers and name != TRIVIAL]
+    wanted = {name for name in blind if tiers[name] in _ALWAYS}
     wanted |= set(sorted(blind, key=lambda name: -own[name])[:CONTENDERS])
-    if has_readers:
-        wanted |= {name for name in TWINS.values() if name in own}
-    return [entry.name for entry in PANEL if entry.name in wanted]
+    if contest.reader is not None:
+        wanted |= {name for name in contest.twins.values() if name in own}
+    return [name for name in tiers if name in wanted]
 
 
 def _redrawn(pilot: Pilot, own: Contest, stated: Stated, streams: Streams, number: int) -> Contest:

@@ -13,6 +13,7 @@ from sandmill.mechanism.columns import standardize
 from sandmill.metrics.answers import UNSCORED
 from sandmill.models.base import Part
 from sandmill.models.calibration import RUNG_FILES
+from sandmill.models.channels.fields import FieldsChannel
 from sandmill.models.columns import Categorical
 from sandmill.models.faults import Missing
 from sandmill.quality.dependence import Array, Levels, clustering_p_value, correlate_ranks, level
@@ -70,7 +71,8 @@ def check_items(tables: PackageTables) -> Iterator[str]:
         if tables.facts.encoding == "runs":
             yield from mask_findings(train, mask_pixels(target, tables.facts))
         else:
-            yield from pair_findings(train, target, test)
+            slips = channel.slips if isinstance(channel, FieldsChannel) else ()
+            yield from pair_findings(train, target, test, slips, channel.target_shape[1])
 
 
 def check_ids(tables: PackageTables) -> Iterator[str]:

@@ -53,7 +53,7 @@ def secret_numbers(spec: TaskSpec) -> frozenset[str]:
 
 
 def public_numbers(spec: TaskSpec) -> frozenset[str]:
-    """Return numbers that may be published: rows, ends of a cycle such as the days of a year, years, days and hints."""
+    """Return numbers that may be published: rows, ends of a cycle, years, days, and what hints and cues state."""
     sizes, child = spec.sizes, spec.mechanism.child
     public = {sizes.train, sizes.feedback, sizes.final, sizes.feedback + sizes.final, spec.test_items}
     public |= {child.horizon} if child else set()
@@ -66,7 +66,8 @@ def public_numbers(spec: TaskSpec) -> frozenset[str]:
                 public |= {days, *cuts} | {(first_day + timedelta(days=day)).year for day in cuts}
             case _:
                 pass
-    stated = {number for hint in spec.hints for number in _NUMBER.findall(hint.text)}
+    texts = [hint.text for hint in spec.hints] + [cue.text for cue in (spec.channel.cues if spec.channel else ())]
+    stated = {number for text in texts for number in _NUMBER.findall(text)}
     return frozenset(map(str, public)) | stated
 
 

@@ -30,9 +30,10 @@ _TWO_SECTIONS = 8
 
 
 def house_sections(spec: TaskSpec) -> list[str]:
-    """Return headings and paragraphs with the hints of the description among sentences of no use, in a drawn order."""
+    """Return headings and paragraphs with the facts of the description among sentences of no use, in a drawn order."""
     rng = _generator(spec, "house")
     stated = [hint.text for hint in spec.hints if hint.file == DESCRIPTION]
+    stated += [cue.text for cue in (spec.channel.cues if spec.channel else ()) if cue.place == "house"]
     items = [*stated, *spec.story.asides]
     if not items:
         return []
@@ -87,5 +88,6 @@ def _paragraphs(items: Sequence[str], rng: np.random.Generator) -> list[str]:
 def _generator(spec: TaskSpec, name: str) -> np.random.Generator:
     """Return a generator keyed by what the texts say alone, so that their arrangement reveals nothing of the rule."""
     hints = [[hint.file, hint.text] for hint in spec.hints]
+    hints += [[DESCRIPTION, cue.text] for cue in (spec.channel.cues if spec.channel else ()) if cue.place == "house"]
     public = {"story": spec.story.model_dump(mode="json"), "hints": hints}
     return Streams(b"tell", fingerprint(public)).generator(name)

@@ -10,8 +10,8 @@ def cues_text(spec: TaskSpec, layout: Layout, words: Wording) -> str:
 
     The list names what matters and what does not, in the order of the style.
     """
-    cues = spec.channel.cues if spec.channel else ()
+    cues = [cue for cue in (spec.channel.cues if spec.channel else ()) if cue.place == "list"]
     if not cues:
         return ""
     opening = words.say("cues", **words.names_of(layout.item))
-    return "\n".join([opening, "", *(f"- `{cue.column}`: {cue.text}" for cue in words.shuffled("cues", list(cues)))])
+    return "\n".join([opening, "", *(f"- `{cue.column}`: {cue.text}" for cue in words.shuffled("cues", cues))])

@@ -8,6 +8,7 @@ from sandmill.calibrate.panel import Panel, PanelRun
 from sandmill.calibrate.readers.stated import Stated
 from sandmill.calibrate.threads import one_thread
 from sandmill.models.calibration import Tier
+from sandmill.models.kinds import kind_named
 
 READERS = (
     "reader_linear",
@@ -20,6 +21,14 @@ READERS = (
     "reader_ensemble",
 )
 """Readers by the model that each uses."""
+
+
+def reader_names(kind: str) -> tuple[str, ...]:
+    """Return the names of the readers of a kind: its own, or those of tables."""
+    found = kind_named(kind)
+    if not found.panel:
+        return READERS
+    return tuple(entry.name for entry in getattr(found.load("panel"), "READERS", ()))
 
 
 def read_table(panel: Panel, folder: Path, stated: Stated, earlier: Any = None) -> Any:

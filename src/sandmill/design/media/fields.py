@@ -19,7 +19,7 @@ _SIZES = ((24, 24), (20, 30), (24, 28), (22, 32), (28, 24), (20, 34))
 """Rows and columns of pixels. 400 test pages of the largest give 282,000 answer rows."""
 _FEWEST_DIRT, _MOST_DIRT = 2, 6
 """Kinds of dirt at hardness 0 and 1, beside faded ink and noise."""
-_STRENGTH = (0.42, 1.25)
+_STRENGTH = (0.42, 1.1)
 """Strength of all dirt at hardness 0 and 1, as a share of the ranges below."""
 _RANGES: dict[Trait, tuple[float, float]] = {
     "stain": (0.1, 0.62), "fold": (0.1, 0.65), "shade": (0.05, 0.5), "rule": (0.1, 0.5), "weave": (0.05, 0.3),
@@ -35,6 +35,12 @@ _BESIDE: dict[Trait, tuple[Trait, float, float]] = {
     "rule": ("rule_step", 3.5, 7.0), "weave": ("weave_turn", 0.0, 1.0),
 }  # fmt: skip
 """What else differs between pages that have a dirt, and its range."""
+_SERIES = (8, 11)
+"""Fewest and most lines of a series of slips."""
+_SLIPPED = (0.1, 0.2)
+"""Share of the lines of a series that have slipped, at hardness 0 and 1."""
+_LEAST_SLIP, _MOST_SLIP = 2, 6
+"""Pixels by which a line may have slipped. After fewer, filters clean it nearly as well as others."""
 _STYLES = 2**31
 AnyMedium = TypeVar("AnyMedium", bound=GreyMedium)
 
@@ -131,6 +137,7 @@ def choose_channel(medium: FieldsMedium, knobs: Knobs, streams: Streams) -> Fiel
         ranged("ink", 0.8, 1.0),
         ranged("fade", 1 - _FADED[1] * strength, 1 - _FADED[0] * strength),
         ranged("grain", 0.01, float(np.interp(knobs.faults, (0, 1), _GRAIN))),
+        ranged("slip", 0.0, 1.0),
         *choose_dirt(medium, count, strength, _RANGES, rng),
     ]
     return FieldsChannel(
@@ -142,7 +149,16 @@ def choose_channel(medium: FieldsMedium, knobs: Knobs, streams: Streams) -> Fiel
         font=font,
         is_upright=bool(rng.random() < 0.5),
         traits=tuple(traits),
+        slips=choose_slips(float(np.interp(knobs.skills, (0, 1), _SLIPPED)), streams.generator("slips")),
     )
+
+
+def choose_slips(share: float, rng: np.random.Generator) -> tuple[int, ...]:
+    """Draw a series of slips, in which a share of the lines has slipped, at least one, and at least one has not."""
+    length = int(rng.integers(_SERIES[0], _SERIES[1] + 1))
+    order, amounts = rng.permutation(length), rng.integers(_LEAST_SLIP, _MOST_SLIP + 1, length)
+    moved = order[: min(max(round(share * length), 1), length - 1)]
+    return tuple(int(amounts[place]) if place in moved else 0 for place in range(length))
 
 
 def ranged(trait: Trait, least: float, most: float) -> Ranged:

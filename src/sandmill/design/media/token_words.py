@@ -7,6 +7,7 @@ import yaml
 from pydantic import Field
 
 from sandmill.design.lexicon import load_folder
+from sandmill.mechanism.speech import Language
 from sandmill.models.base import Frozen
 from sandmill.models.channels.tokens import TokenGroup
 
@@ -30,14 +31,34 @@ class Abbreviations(Frozen):
     """What each may stand for; a task has one of these."""
 
 
+class HouseWord(Frozen):
+    """Tokens of one shape, and how a house may read them."""
+
+    label: str
+    patterns: tuple[str, ...]
+    match: str
+    says: tuple[str, ...] = Field(min_length=2)
+    """Words with fields, see `mechanism.speech.house`; a house has one of these. None is what people guess."""
+    examples: tuple[str, str]
+    left: tuple[str, ...]
+    right: tuple[str, ...]
+    text: str
+    """Sentence that states it, with fields for both examples and their words: `one`, `one_said`, `two`, `two_said`."""
+
+
 class Speech(Frozen):
     """How tokens of a language are written and read."""
 
-    language: str
+    language: Language
     file_prefix: str
     ambiguous: tuple[str, ...]
     """Groups whose tokens only the sentence explains."""
+    uncommon: tuple[str, ...]
+    """Groups whose tokens few people write a reader for at first. Easy tasks have few of them."""
     groups: tuple[TokenGroup, ...]
+    house: tuple[HouseWord, ...] = Field(min_length=2)
+    newness: tuple[str, ...] = Field(min_length=1)
+    """Sentences that say of a rule of the house that training sentences do not show it."""
     conventions: tuple[tuple[Custom, ...], ...]
     words: Abbreviations
 

@@ -1,10 +1,13 @@
 """Design of token tasks: which tokens occur, how they are read, and how clearly the sentence shows the reading."""
 
+from datetime import date
+
 import numpy as np
 
-from sandmill.design.media.token_words import Custom, Speech, TokenDomain, domains_of, speech_of
-from sandmill.models.channels.tokens import Reading, TokenChannel, TokenGroup
-from sandmill.models.columns import Column, Normal
+from sandmill.design.media.token_words import Custom, HouseWord, Speech, TokenDomain, domains_of, speech_of
+from sandmill.mechanism.speech.house import FIELD, say_by_custom
+from sandmill.models.channels.tokens import HouseRule, Reading, TokenChannel, TokenGroup
+from sandmill.models.columns import Column, Date, Normal
 from sandmill.models.kinds import kind_named
 from sandmill.models.links import RenderedLink
 from sandmill.models.mechanism import Mechanism
@@ -33,6 +36,14 @@ MEANING = (
     "The token as it is written. Each line of the tables is a token: `sentence_id` names its sentence, `token_id` its "
     "place there, from 0, and in the training table `class` says what sort of token it is"
 )
+RULES = 2
+"""Rules of the house that a description states."""
+HOUSE = (0.11, 0.26)
+"""Share of the phrases of test sentences that have a token of these rules."""
+UNCOMMON = (0.03, 1.0)
+"""Factor on the weight of groups whose tokens few people write a reader for."""
+_FIRST_DAY, _DAYS, _OLD_DAYS = date(2019, 1, 1), 900, 600
+"""Days on which sentences were written, and those of the training sentences among them."""
 _SPREAD = 0.9
 _PLACES = 60
 _STYLES = 2**31
@@ -51,6 +62,8 @@ def design_tokens(
     channel, customs = _channel(speech, domain, knobs, streams)
     mean = _between(PHRASES, knobs.rows)
     phrases = Column(name="phrases", distribution=Normal(mean=mean, sd=_SPREAD), decimals=2)
+    days = Date(first=_FIRST_DAY, days=_DAYS, train_days=_OLD_DAYS)
+    day = Column(name="day", distribution=days, decimals=0)
     return TaskSpec(
         seed_id=slot.seed.id,
         structure=structure,
@@ -59,7 +72,7 @@ def design_tokens(
         target=structure.target,
         metric=structure.metric,
         split=SplitKind.RANDOM,
-        mechanism=Mechanism(columns=(phrases,), terms=(), link=RenderedLink()),
+        mechanism=Mechanism(columns=(phrases, day), terms=(), link=RenderedLink()),
         sizes=Sizes(
             train=round(_between(ROWS, knobs.rows)),
             feedback=kind.most_feedback,
@@ -97,6 +110,9 @@ def _channel(
             "bare": _between(BARE, knobs.signal),
             "slips": _between(SLIPS, knobs.faults),
             "places": _PLACES,
+            "house": _house(speech, readers, streams),
+            "house_from": float(_OLD_DAYS),
+            "house_share": _between(HOUSE, knobs.skills),
         }
     )
     sayings = [said for reading in words.readings for said in reading.says]
@@ -109,6 +125,34 @@ def _custom(options: tuple[Custom, ...], unusual: float, rng: np.random.Generato
     """Draw the usual convention, which stands first, or another."""
     is_unusual, place = rng.random() < unusual, int(rng.integers(1, len(options)))
     return options[place] if is_unusual else options[0]
+
+
+def _house(speech: Speech, readers: dict[str, str], streams: Streams) -> tuple[HouseRule, ...]:
+    """Draw the rules of the house and how each reads its tokens. Numbers in them follow the conventions of the task."""
+    rng = streams.generator("house")
+    return tuple(
+        _rule(speech, speech.house[place], readers, rng) for place in rng.permutation(len(speech.house))[:RULES]
+    )
+
+
+def _rule(speech: Speech, word: HouseWord, readers: dict[str, str], rng: np.random.Generator) -> HouseRule:
+    """State a rule by the words that it gives for two examples."""
+    says = FIELD.sub(
+        lambda field: f"{{{readers.get(field[1], field[1])}}}", word.says[int(rng.integers(len(word.says)))]
+    )
+    said = [str(say_by_custom(speech.language, word.match, says, token)) for token in word.examples]
+    one, two = word.examples
+    stated = word.text.format(one=one, two=two, one_said=said[0], two_said=said[1])
+    return HouseRule(
+        parameters=(one, said[0], two, said[1]),
+        text=f"{stated} {speech.newness[int(rng.integers(len(speech.newness)))]}",
+        label=word.label,
+        patterns=word.patterns,
+        match=word.match,
+        says=says,
+        left=word.left,
+        right=word.right,
+    )
 
 
 def _words(speech: Speech, count: int, rng: np.random.Generator) -> TokenGroup:
@@ -124,6 +168,8 @@ def _weighted(group: TokenGroup, speech: Speech, domain: TokenDomain, knobs: Kno
     weight = group.weight * domain.emphasis.get(group.name, 1.0)
     if group.name in speech.ambiguous:
         weight *= _between(AMBIGUOUS, knobs.skills)
+    if group.name in speech.uncommon:
+        weight *= _between(UNCOMMON, knobs.skills)
     return group.model_copy(update={"weight": round(weight, 4)})
 
 

@@ -1,6 +1,6 @@
 """What every channel and every medium has."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, WithJsonSchema
 
@@ -19,6 +19,8 @@ class Cue(Frozen):
     """What the measure needs to know, such as words or frequencies. The text states all of it."""
     text: str
     """Sentence of the description."""
+    place: Literal["list", "house"] = "list"
+    """Where the description states it: in the list of what items show, or among the customs of the house."""
 
 
 class Channel(Frozen):

@@ -9,12 +9,14 @@ from pydantic import Field
 from sandmill.models.base import Frozen
 from sandmill.models.channels.base import Channel, Cue
 
+SERIES = ", "
+"""What separates the slips of a series in the description."""
 Style = Literal["writing", "plan", "map", "score", "label"]
 """What is drawn on clean pages, see `sandmill.synth.media.marks`."""
 Trait = Literal[
     "density", "weight", "slant", "ink",
     "stain", "stain_size", "fold", "fold_turn", "shade", "shade_turn", "rule", "rule_step", "weave", "weave_turn",
-    "ghost", "fade", "blur", "specks", "grain",
+    "ghost", "fade", "blur", "specks", "grain", "slip",
     "amount", "size", "wave", "crumbs",
 ]  # fmt: skip
 """Something about a picture that differs between pictures. The first four concern a clean page, and the last four what
@@ -86,6 +88,14 @@ class FieldsChannel(GreyChannel):
     style: Style
     font: int = Field(ge=0)
     """Number that the shapes of letters follow from."""
+    slips: tuple[int, ...] = ()
+    """Pixels by which the lines of dirty pages have slipped to the left, in turn. The trait `slip` says where in this
+    series a page begins. Empty: no line has slipped."""
+
+    @property
+    def words(self) -> Mapping[str, str]:
+        """What sentences call the direction of ruled lines, and the series of slips."""
+        return {**super().words, "slips": SERIES.join(map(str, self.slips))}
 
     @property
     def texts(self) -> Mapping[Trait, str]:
@@ -141,5 +151,8 @@ _TEXTS: dict[Trait, str] = {
     "blur": "Share of a pixel's ink that each of the four pixels beside it gets, {least} to {most}.",
     "specks": "Single dark pixels, {least} to {most}, which are dust.",
     "grain": "Standard deviation of the noise that is added to each pixel, {least} to {most}.",
+    "slip": "Place in a series at which a dirty page begins, any. The feeder of the scanner let lines of pixels slip "
+    "to the left, and what left the page there came in again at its right side. The slips are {slips} pixels, line by "
+    "line and over and over; the top line has the slip at the place where its page begins. Clean pages have no slips.",
 }
 """Sentences of the description for each trait. Values are from 0, black, to 1, white."""

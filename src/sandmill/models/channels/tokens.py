@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from sandmill.models.base import Frozen
-from sandmill.models.channels.base import Channel
+from sandmill.models.channels.base import Channel, Cue
 
 
 class Reading(Frozen):
@@ -44,6 +44,25 @@ class TokenGroup(Frozen):
         return self
 
 
+class HouseRule(Cue):
+    """How a house reads tokens of one shape. The description states it, and training sentences do not show it."""
+
+    column: str = "before"
+    measure: str = "house"
+    place: Literal["list", "house"] = "house"
+    label: str
+    """Class of the tokens."""
+    patterns: tuple[str, ...] = Field(min_length=1)
+    """Patterns of the tokens, see `synth.media.token_patterns`."""
+    match: str
+    """Regular expression of the tokens."""
+    says: str
+    """Words, with the name of a reader in braces for each group of the expression."""
+    left: tuple[str, ...] = Field(min_length=1)
+    right: tuple[str, ...] = Field(min_length=1)
+    """What can stand before and after such a token."""
+
+
 class TokenChannel(Channel):
     """Sentences: an opening, several phrases around a token of a group, and an end."""
 
@@ -62,3 +81,14 @@ class TokenChannel(Channel):
     """Chance that whoever wrote the answers left a token as it is."""
     places: int = Field(ge=5, le=200)
     """Most tokens of a sentence."""
+    house: tuple[HouseRule, ...] = ()
+    """Rules of the house."""
+    house_from: float = 0.0
+    """Day from which the house follows its rules. Training sentences are older, and test sentences are not."""
+    house_share: float = Field(default=0.0, ge=0, lt=1)
+    """Chance that a phrase from that day on has a token of the rules."""
+
+    @property
+    def cues(self) -> tuple[Cue, ...]:
+        """The rules of the house, which its description states."""
+        return self.house

@@ -16,6 +16,7 @@ IMAGE_FIELDS = Kind(
     gate="sandmill.quality.media.images:image_findings",
     targets="sandmill.synth.media.fields_oracle:clean_pages",
     panel="sandmill.calibrate.solvers.fields",
+    medals="milestones",
     train=(140, 100),
     least_feedback=100,
     most_feedback=120,

@@ -19,6 +19,7 @@ def _tokens(language: str, curve: DifficultyCurve) -> Kind:
         render="sandmill.synth.media.tokens:render_sentences",
         targets="sandmill.synth.media.tokens:render_readings",
         panel="sandmill.calibrate.solvers.tokens",
+        medals="milestones",
         least_feedback=200,
         most_feedback=500,
         least_final=400,

@@ -37,7 +37,9 @@ class Scans:
     clean: Floats
     """Clean pages in 256 levels."""
     dirty: Floats
-    """Dirty pages in 256 levels."""
+    """Dirty pages in 256 levels, before lines slip."""
+    slipped: Floats
+    """The same pages as files hold them."""
     light: Floats
     """What a dirty page would be without ink and noise."""
     fade: Floats
@@ -56,7 +58,7 @@ def render_dirty(channel: GreyChannel, latents: Mapping[str, Floats], row_number
         latents: values of the latent columns, from 0 to 1.
         row_numbers: where the random numbers come from.
     """
-    dirty = scan(channel, latents, row_numbers).dirty
+    dirty = scan(channel, latents, row_numbers).slipped
     is_bright = isinstance(channel, MasksChannel) and channel.is_bright
     pages = np.rint(LEVELS * (1 - dirty if is_bright else dirty)).astype(np.uint8)
     return [grey_png(page.tobytes(), (channel.height, channel.width)) for page in pages]
@@ -78,7 +80,18 @@ def _scan(channel: GreyChannel, latent: tuple[tuple[str, bytes], ...], streams: 
     seen = light * (1 - traits["fade"] * spread(1 - clean, traits["blur"]))
     noise = traits.normals("grain") * traits["grain"]
     dirty = np.rint(LEVELS * np.clip(seen + noise, 0, 1)) / LEVELS
-    return Scans(clean, dirty, light, traits["fade"], traits["blur"], traits["grain"])
+    return Scans(clean, dirty, _slip(dirty, traits), light, traits["fade"], traits["blur"], traits["grain"])
+
+
+def _slip(pages: Floats, traits: "_Traits") -> Floats:
+    """Move lines to the left by the series of the channel, which begins at another place on each page."""
+    series = traits.channel.slips if isinstance(traits.channel, FieldsChannel) else ()
+    if not series:
+        return pages
+    height, width = pages.shape[1:]
+    begin = np.minimum((traits["slip"] * len(series)).astype(np.intp), len(series) - 1)
+    slips = np.array(series)[(begin + np.arange(height)[:, None]) % len(series)]
+    return np.take_along_axis(pages, (np.arange(width) + slips) % width, axis=2)
 
 
 def spread(pages: Floats, share: Floats) -> Floats:

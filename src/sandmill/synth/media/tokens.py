@@ -10,24 +10,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
+from typing import TypeVar
 
 import numpy as np
 
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.mechanism.speech import readers_of
-from sandmill.models.channels.tokens import Reading, TokenChannel, TokenGroup
+from sandmill.mechanism.speech.house import say_by_custom
+from sandmill.models.channels.tokens import HouseRule, Reading, TokenChannel, TokenGroup
 from sandmill.synth.media.token_patterns import fill
 from sandmill.synth.targets import RenderedTargets
 
 PHRASES = "phrases"
 """Latent column: phrases of a sentence."""
+DAY = "day"
+"""Latent column: day on which a sentence was written."""
 DRAWS = 100
 """Random numbers of a sentence, more than any sentence needs."""
 MOST_PHRASES = 6
 FIELD, LINE = "\t", "\n"
 """What separates the class of a token from the token, and a token from the next, in an item."""
 PLAIN, PUNCTUATION = "PLAIN", "PUNCT"
+Option = TypeVar("Option")
 _NUMBER = re.compile(r"\d+")
 
 
@@ -62,7 +67,12 @@ def _sentences(channel: TokenChannel, latents: Mapping[str, Floats], row_numbers
     draws = np.column_stack([row_numbers.uniforms(f"token {place}") for place in range(DRAWS)])
     counts = np.clip(np.round(latents[PHRASES]), 1, MOST_PHRASES).astype(int)
     writer = _Writer(channel)
-    return [writer.sentence(int(count), iter(row)) for count, row in zip(counts, draws.tolist(), strict=True)]
+    days = latents.get(DAY, np.zeros(len(counts)))
+    by_rules = (days >= channel.house_from) & bool(channel.house)
+    return [
+        writer.sentence(int(count), iter(row), has_rules=bool(follows))
+        for count, row, follows in zip(counts, draws.tolist(), by_rules, strict=True)
+    ]
 
 
 class _Writer:
@@ -73,13 +83,16 @@ class _Writer:
         self._groups = [_Phrase(group, channel) for group in channel.groups]
         self._weights = list(accumulate(group.weight for group in channel.groups))
 
-    def sentence(self, phrases: int, draws: Iterator[float]) -> list[Token]:
-        """Write a sentence with a given number of phrases."""
+    def sentence(self, phrases: int, draws: Iterator[float], *, has_rules: bool) -> list[Token]:
+        """Write a sentence with a given number of phrases. With rules of the house, some have a token of these."""
         channel = self._channel
         tokens = _plain(_one_of(channel.openings, draws))
         for place in range(phrases):
             tokens += _plain(_one_of(channel.links, draws)) if place else []
-            tokens += self._groups[_weighted(self._weights, next(draws))].tokens(draws)
+            if has_rules and next(draws) < channel.house_share:
+                tokens += _by_rule(channel, _one_of(channel.house, draws), draws)
+            else:
+                tokens += self._groups[_weighted(self._weights, next(draws))].tokens(draws)
         tokens += [*_plain(_one_of(channel.closings, draws)), Token(PUNCTUATION, ".", ".", ".")]
         return tokens[: channel.places]
 
@@ -153,11 +166,21 @@ def agreeing(words: str, token: str) -> str:
     return forms[0] if number % 10 == 1 else forms[1] if number % 10 in (2, 3, 4) else forms[2]
 
 
+def _by_rule(channel: TokenChannel, rule: HouseRule, draws: Iterator[float]) -> list[Token]:
+    """Draw a token of a rule of the house, with words around it."""
+    token = fill(_one_of(rule.patterns, draws), draws)
+    left, right = _one_of(rule.left, draws), _one_of(rule.right, draws)
+    said = say_by_custom(channel.language, rule.match, rule.says, token)
+    if said is None:
+        raise ValueError(f"the rule for {rule.match} does not cover its own token {token}")
+    return [*_plain(left), Token(rule.label, token, said, said), *_plain(right)]
+
+
 def _plain(words: str) -> list[Token]:
     return [Token(PUNCTUATION if word == "," else PLAIN, word, word, word) for word in words.split()]
 
 
-def _one_of(options: Sequence[str], draws: Iterator[float]) -> str:
+def _one_of(options: Sequence[Option], draws: Iterator[float]) -> Option:
     return options[int(next(draws) * len(options))]
 
 

@@ -102,9 +102,10 @@ def test_clean_pages_under_wrong_names_are_found(rendered):
     items = PAGES.read(package.public, package.facts, package.spec.feature_columns)
     page, value = package.spec.channel.column, package.facts.target_column
     cells = items.train[page], items.train[value], items.test[page]
-    assert list(pair_findings(*cells)) == []
+    slips, width = package.spec.channel.slips, package.facts.picture[1]
+    assert list(pair_findings(*cells, slips, width)) == []
     wrong = pl.Series(cells[1].to_list()[1:] + cells[1].to_list()[:1])
-    assert "resemble" in next(pair_findings(cells[0], wrong, cells[2]))
+    assert "resemble" in next(pair_findings(cells[0], wrong, cells[2], slips, width))
     path = CLEANED + items.train[package.facts.id_column][0] + ".png"
     without = {name: content for name, content in package.public.items() if name != path}
     assert PAGES.read(without, package.facts, package.spec.feature_columns).faults
@@ -140,7 +141,7 @@ def test_the_panel_is_a_ladder(rendered, panel):
 @pytest.mark.slow
 def test_scripts_write_valid_submissions_of_rising_worth(rendered, panel):
     folder, facts, losses = panel[0], rendered.package.facts, {}
-    for script in fields.ladder(facts, None):
+    for script in fields.ladder(facts, None, rendered.package.spec.channel.cues):
         if script.rung not in losses:
             with script_surroundings(folder, folder / "submission.csv"):
                 run_source(script.source, {"__name__": "__main__"})

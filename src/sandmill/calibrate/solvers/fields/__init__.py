@@ -27,6 +27,7 @@ from sandmill.calibrate.solvers.fields.filters import (
 )
 from sandmill.calibrate.solvers.fields.pages import TaskPages, read
 from sandmill.calibrate.solvers.fields.regressions import (
+    average_of_three,
     average_of_two,
     boosted_features,
     boosted_patch,
@@ -41,6 +42,14 @@ from sandmill.calibrate.solvers.fields.regressions import (
     second_look,
 )
 from sandmill.calibrate.solvers.fields.scripts import ladder
+from sandmill.calibrate.solvers.fields.slips import (
+    aligned_lines,
+    reader_average,
+    reader_boosted,
+    reader_linear,
+    reader_second,
+    reading,
+)
 from sandmill.models.calibration import Tier
 
 _SOLVERS = {
@@ -55,11 +64,36 @@ _SOLVERS = {
     ),
     Tier.STRONG: (linear_features, nearest_patches, principal_patches, forest_features, boosted_features),
     Tier.SEARCH: (searched_filter, cleaned_lines, second_look),
-    Tier.ENSEMBLE: (average_of_two,),
+    Tier.ENSEMBLE: (average_of_two, average_of_three),
 }  # fmt: skip
 ENTRIES = tuple(Entry(solver.__name__, tier) for tier, solvers in _SOLVERS.items() for solver in solvers)
 """The ladder, weakest tier first."""
 WITH_MORE_ITEMS = (boosted_features.__name__, second_look.__name__)
 """Entries that are given more pages to learn from, which bounds the best possible score from below."""
 
-__all__ = ["ENTRIES", "WITH_MORE_ITEMS", "TaskPages", "ladder", "read", *(entry.name for entry in ENTRIES)]
+READERS = tuple(
+    Entry(solver.__name__, Tier.READER) for solver in (reader_linear, reader_boosted, reader_second, reader_average)
+)
+"""Solvers that undo the slips of lines which the description states."""
+TWINS = {
+    reader_linear.__name__: linear_features.__name__,
+    reader_boosted.__name__: boosted_features.__name__,
+    reader_second.__name__: second_look.__name__,
+    reader_average.__name__: average_of_two.__name__,
+}
+"""Reader to the entry that does the same without moving lines."""
+ADVERSARIES = (Entry(aligned_lines.__name__, Tier.SEARCH),)
+"""Blind solvers that are not on the leaderboard."""
+
+__all__ = [
+    "ADVERSARIES",
+    "ENTRIES",
+    "READERS",
+    "TWINS",
+    "WITH_MORE_ITEMS",
+    "TaskPages",
+    "ladder",
+    "read",
+    "reading",
+    *(entry.name for entry in (*ENTRIES, *READERS, *ADVERSARIES)),
+]

@@ -72,6 +72,10 @@ def principal_patches(pages: TaskPages) -> Answer:
 
 def forest_features(pages: TaskPages) -> Answer:
     """Extremely randomized trees on filtered pages."""
+    return np.asarray(pages.cached("forest", _forest))
+
+
+def _forest(pages: TaskPages) -> Answer:
     from sklearn.ensemble import ExtraTreesRegressor
 
     model = ExtraTreesRegressor(16, min_samples_leaf=3, max_features=0.4, random_state=0)
@@ -99,6 +103,11 @@ def cleaned_lines(pages: TaskPages) -> Answer:
 def average_of_two(pages: TaskPages) -> Answer:
     """Average boosting and the second look."""
     return np.asarray((boosted_features(pages) + second_look(pages)) / 2)
+
+
+def average_of_three(pages: TaskPages) -> Answer:
+    """Average boosting, extremely randomized trees and ridge regression, all on filtered pages."""
+    return np.asarray((boosted_features(pages) + forest_features(pages) + linear_features(pages)) / 3)
 
 
 def features(stack: Any, levelled: Any) -> Any:

@@ -1,10 +1,13 @@
 """Scripts that clean pages, as they are published with a task."""
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from sandmill.calibrate.own_panel import OwnScript
+from sandmill.calibrate.solvers.fields.slips import series_of
 from sandmill.metrics import get_metric
 from sandmill.models.calibration import Rung
+from sandmill.models.channels import Cue
 from sandmill.models.package import TaskFacts
 
 _HEAD = '''\
@@ -122,6 +125,27 @@ def boosted(train, wanted, test, rounds, most):
     return boosting(rounds).fit(train[rows], wanted[rows]).predict(test)
 '''
 
+_SLIPS = '''
+# The description states by how many pixels lines have slipped to the left, in turn
+SLIPS = {slips}
+
+
+def moved_back(pages):
+    """Undo the slips. A page may begin anywhere in the series: where neighbouring lines then fit best."""
+    height, width = pages.shape[1:]
+    tries = []
+    for begin in range(len(SLIPS)):
+        slips = [SLIPS[(begin + line) % len(SLIPS)] for line in range(height)]
+        columns = (np.arange(width) - np.array(slips)[:, None]) % width
+        tries.append(pages[:, np.arange(height)[:, None], columns])
+    smooth = [np.diff(ndimage.gaussian_filter(one, (0, 0.4, 0.4), mode="nearest"), axis=1) for one in tries]
+    best = np.argmin([(steps**2).mean(axis=(1, 2)) for steps in smooth], axis=0)
+    return np.array(tries)[best, np.arange(len(pages))]
+
+
+dirty, test = moved_back(dirty), moved_back(test)
+'''
+
 _TWICE = """
 x_train, x_test, y = features(dirty), features(test), clean.ravel()
 
@@ -177,8 +201,10 @@ _IMPORTS = (
     ("HistGradientBoostingRegressor", "from sklearn.ensemble import HistGradientBoostingRegressor"),
     ("Ridge", "from sklearn.linear_model import Ridge"),
 )
+_Script: TypeAlias = tuple[Rung, str, tuple[str, ...]]
+"""Rung, approach and parts of the source."""
 _LEARNED = (_STRETCH, _LEVEL, _PATCHES, _FEATURES, _BOOSTED, _READ)
-_SCRIPTS: tuple[tuple[Rung, str, tuple[str, ...]], ...] = (
+_SCRIPTS: tuple[_Script, ...] = (
     (
         Rung.REFERENCE,
         "gradient boosting on filtered pages, then once more with the first predictions around each pixel",
@@ -193,12 +219,26 @@ _SCRIPTS: tuple[tuple[Rung, str, tuple[str, ...]], ...] = (
 )
 
 
-def ladder(facts: TaskFacts, data: object) -> tuple[OwnScript, ...]:
-    """Return the scripts that may be published with a task, the preferred ones of each rung first."""
+def ladder(facts: TaskFacts, data: object, cues: Sequence[Cue] = ()) -> tuple[OwnScript, ...]:
+    """Return the scripts that may be published with a task, the preferred ones of each rung first.
+
+    The reference undoes the slips that cues state.
+    """
+    series = series_of(cues)
     return tuple(
         OwnScript(rung, approach, write_source(_HEAD, _IMPORTS, facts, approach, parts))
-        for rung, approach, parts in _SCRIPTS
+        for rung, approach, parts in (_reading(one, series) if series else one for one in _SCRIPTS)
     )
+
+
+def _reading(script: _Script, series: Sequence[int]) -> _Script:
+    """Let a reference script undo slips after it has read the pages."""
+    rung, approach, parts = script
+    if rung is not Rung.REFERENCE:
+        return script
+    undo = _SLIPS.replace("{slips}", str(list(series)))
+    with_slips = (part + undo if part is _READ else part for part in parts)
+    return rung, f"lines moved back by the stated slips, then {approach}", tuple(with_slips)
 
 
 def write_source(

@@ -1,8 +1,11 @@
 """Scripts that mark regions of pictures, as they are published with a task."""
 
+from collections.abc import Sequence
+
 from sandmill.calibrate.own_panel import OwnScript
 from sandmill.calibrate.solvers.fields.scripts import write_source
 from sandmill.models.calibration import Rung
+from sandmill.models.channels import Cue
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName
 
@@ -243,7 +246,7 @@ _SCRIPTS: tuple[tuple[Rung, str, tuple[str, ...]], ...] = (
 )
 
 
-def ladder(facts: TaskFacts, data: object) -> tuple[OwnScript, ...]:
+def ladder(facts: TaskFacts, data: object, cues: Sequence[Cue] = ()) -> tuple[OwnScript, ...]:
     """Return the scripts that may be published with a task, the preferred ones of each rung first."""
     return tuple(
         OwnScript(rung, approach, write_source(_HEAD, _IMPORTS, facts, approach, _with_score(parts, facts)))

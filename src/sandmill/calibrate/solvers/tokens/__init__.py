@@ -2,6 +2,7 @@
 
 from sandmill.calibrate.panel import Entry
 from sandmill.calibrate.solvers.tokens.data import read
+from sandmill.calibrate.solvers.tokens.house import reader_bayes, reader_linear, reader_vote, reading, vote_and_guess
 from sandmill.calibrate.solvers.tokens.ladder import ladder
 from sandmill.calibrate.solvers.tokens.learned import (
     back_most,
@@ -17,6 +18,7 @@ from sandmill.calibrate.solvers.tokens.learned import (
     linear_wide,
     neighbours,
     tree,
+    vote_of_five,
     vote_of_three,
 )
 from sandmill.calibrate.solvers.tokens.simple import (
@@ -51,10 +53,30 @@ _TIERS = {
     ),
     Tier.COMPETENT: (form_vote, class_vote, bayes_left, bayes_right, linear_left, tree, neighbours, back_to_left),
     Tier.STRONG: (bayes_most, linear_most, back_most),
-    Tier.SEARCH: (bayes_tuned, linear_wide, vote_of_three),
+    Tier.SEARCH: (bayes_tuned, linear_wide),
+    Tier.ENSEMBLE: (vote_of_three, vote_of_five),
 }
 
 ENTRIES = tuple(Entry(solver.__name__, tier) for tier, solvers in _TIERS.items() for solver in solvers)
 """The ladder, weakest tier first."""
+READERS = tuple(Entry(solver.__name__, Tier.READER) for solver in (reader_bayes, reader_linear, reader_vote))
+"""Solvers that apply the rules which the description states."""
+TWINS = {
+    reader_bayes.__name__: bayes_tuned.__name__,
+    reader_linear.__name__: linear_wide.__name__,
+    reader_vote.__name__: vote_of_three.__name__,
+}
+"""Reader to the entry that does the same without the rules."""
+ADVERSARIES = (Entry(vote_and_guess.__name__, Tier.SEARCH),)
+"""Blind solvers that are not on the leaderboard."""
 
-__all__ = ["ENTRIES", "ladder", "read", *(entry.name for entry in ENTRIES)]
+__all__ = [
+    "ADVERSARIES",
+    "ENTRIES",
+    "READERS",
+    "TWINS",
+    "ladder",
+    "read",
+    "reading",
+    *(entry.name for entry in (*ENTRIES, *READERS, *ADVERSARIES)),
+]

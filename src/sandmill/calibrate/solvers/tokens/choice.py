@@ -139,9 +139,9 @@ def backoff(data: TokenData, keys: Sequence[Sides]) -> Array:
     return data.answer(said)
 
 
-def vote(data: TokenData, answers: Sequence[list[str]]) -> Array:
-    """Take the words that most solvers say, those of the first among equals."""
-    return data.answer([max(said, key=said.count) for said in zip(*answers, strict=True)])
+def majority(answers: Sequence[list[str]]) -> list[str]:
+    """Return the words that most solvers say of each token, those of the first among equals."""
+    return [max(said, key=said.count) for said in zip(*answers, strict=True)]
 
 
 def _joined(rows: pd.DataFrame, columns: Sides) -> list[str]:

@@ -14,6 +14,7 @@ import pandas as pd
 from sandmill.layouts.tokens import LAYOUTS, SENTENCE
 from sandmill.mechanism.speech import Language, readers_of
 from sandmill.metrics.base import Array
+from sandmill.models.channels.tokens import HouseRule
 from sandmill.models.package import TaskFacts
 
 EDGE = "<edge>"
@@ -24,7 +25,19 @@ BASIC = frozenset(("cardinal", "ordinal", "decimal", "percent", "letters"))
 """Readers of people in a hurry, of both languages."""
 FIRST = BASIC.union(
     ("cardinal", "cardinal_f", "commas", "year", "year_pre", "ordinal", "decimal", "percent", "money", "rubles"),
-    ("dollars", "fraction", "date", "date_gen", "long_date", "clock", "measure", "letters", "digits", "roman"),
+    (
+        "dollars",
+        "fraction",
+        "date",
+        "date_gen",
+        "date_dat",
+        "long_date",
+        "clock",
+        "measure",
+        "letters",
+        "digits",
+        "roman",
+    ),
 )
 """Readers that people write first."""
 MOST = FIRST.union(
@@ -51,6 +64,8 @@ class TokenData:
     """Names of the readers that a solver has."""
     made: dict[Any, Any] = field(default_factory=dict)
     """What several solvers use."""
+    rules: tuple[HouseRule, ...] = ()
+    """Rules that the description states; blind solvers know none."""
 
     def knowing(self, names: Collection[str]) -> "TokenData":
         """Return the same tables for a solver that has some of the readers."""

@@ -9,9 +9,12 @@ from sandmill.calibrate.solvers.tokens.choice import NEAR, Sides
 from sandmill.calibrate.solvers.tokens.data import BASIC, CAPITALS, FIRST, ROMAN, SITE, TokenData
 from sandmill.layouts.tokens import LAYOUTS
 from sandmill.mechanism.speech import readers_of
+from sandmill.mechanism.speech.house import FIELD
 from sandmill.mechanism.speech.source import source_of
 from sandmill.metrics import get_metric
 from sandmill.models.calibration import Rung
+from sandmill.models.channels import Cue
+from sandmill.models.channels.tokens import HouseRule
 from sandmill.models.package import TaskFacts
 
 WIDTH = 100
@@ -96,6 +99,21 @@ def answer(token, words):
 
 said = [answer(token, words) for token, *words in zip(test["before"], *(test[side] for side in SIDES))]
 '''
+_HOUSE = r'''
+# Rules of the description, which training rows do not show: a pattern, and words with a reader for each of its groups
+RULES = {rules}
+
+
+def by_rule(token):
+    """The words of a token that a rule covers."""
+    for pattern, words in RULES.items():
+        if found := re.fullmatch(pattern, token):
+            parts = iter(found.groups())
+            return re.sub(r"{{(\w+)}}", lambda reader: READERS[reader[1]](next(parts)), words)
+
+
+said = [by_rule(token) or words for token, words in zip(test["before"], said)]
+'''
 _BACK = '''
 # The most frequent way for the form with the word before it, else for the form alone
 counts = defaultdict(Counter)
@@ -127,16 +145,21 @@ def answer(token):
 said = [answer(token) for token in test["before"]]
 '''
 
+_WITH_FIELDS = (_FORM, _BACK, _LOOK_UP)
+"""Parts with fields for names of the task."""
 
-def ladder(facts: TaskFacts, data: TokenData) -> Iterator[OwnScript]:
-    """Yield the scripts of a task."""
-    fitting = data.ways
-    used = [name for name in readers_of(data.language) if fitting.count(name) >= LEAST]
+
+def ladder(facts: TaskFacts, data: TokenData, cues: Sequence[Cue] = ()) -> Iterator[OwnScript]:
+    """Yield the scripts of a task. The reference applies the rules that cues state."""
+    fitting, rules = data.ways, [rule for rule in cues if isinstance(rule, HouseRule)]
+    named = {name for rule in rules for name in FIELD.findall(rule.says)}
+    used = [name for name in readers_of(data.language) if fitting.count(name) >= LEAST or name in named]
+    house = [_HOUSE.format(rules=_written(rules))] if rules else []
     for sides, alpha in ((NEAR, 0.2), (NEAR, 0.05), (WIDE, 0.2), (WIDE, 0.6)):
         approach = (
             f"naive Bayes on the form of a token and {len(sides)} of its neighbours chooses among {len(used)} readers"
-        )
-        parts = [_FORM, _BAYES.format(sides=sides, alpha=alpha)]
+        ) + (f"; {len(rules)} rules of the description go before" if rules else "")
+        parts = [_FORM, _BAYES.format(sides=sides, alpha=alpha), *house]
         yield OwnScript(Rung.REFERENCE, approach, _script(facts, data, approach, used, parts))
     for names, what in ((FIRST, "common"), (BASIC, "a few")):
         approach = f"{what} readers, chosen by the form of a token and the word before it"
@@ -145,6 +168,11 @@ def ladder(facts: TaskFacts, data: TokenData) -> Iterator[OwnScript]:
     yield OwnScript(Rung.NAIVE, approach, _script(facts, data, approach, ("cardinal", "letters"), [_LOOK_UP]))
     approach = "a table of the training tokens"
     yield OwnScript(Rung.NAIVE, approach, _script(facts, data, approach, (), [_LOOK_UP]))
+
+
+def _written(rules: Sequence[HouseRule]) -> str:
+    """Return the source of a table of rules."""
+    return "\n".join(["{", *(f'    r"{rule.match}": "{rule.says}",' for rule in rules), "}"])
 
 
 def _short_script(
@@ -163,7 +191,7 @@ def _script(facts: TaskFacts, data: TokenData, approach: str, names: Collection[
     names_of = {"train": layout.train, "test": layout.test, "id": facts.id_column, "target": facts.target_column}
     fields = patterns | names_of
     about = f"Read tokens aloud: predict {facts.target_column} for the test data. Scored by {metric.title}."
-    body = [part if part.startswith("\n# Naive") else part.format(**fields) for part in parts]
+    body = [part.format(**fields) if part in _WITH_FIELDS else part for part in parts]
     code = [*source_of(data.language, names), "", *_READ.format(**fields).splitlines()]
     text = "\n".join([*code, *body, _SAVE.format(**fields)])
     head = [

@@ -15,8 +15,8 @@ from sandmill.calibrate.solvers.tokens.choice import (
     backoff,
     best_of,
     choose,
+    majority,
     solve,
-    vote,
 )
 from sandmill.calibrate.solvers.tokens.data import FIRST, MOST, TokenData, most_frequent
 from sandmill.calibrate.solvers.tokens.simple import by_form
@@ -98,27 +98,47 @@ def back_most(data: TokenData) -> Array:
 
 def bayes_tuned(data: TokenData) -> Array:
     """Naive Bayes whose smoothing and neighbours are chosen by cross-validation."""
-    return data.answer(_bayes_tuned(data))
+    return data.answer(said_by_bayes(data))
 
 
 def linear_wide(data: TokenData) -> Array:
     """Logistic regression on the form and three neighbours."""
-    return data.answer(_linear_wide(data))
+    return data.answer(said_by_linear(data))
 
 
 def vote_of_three(data: TokenData) -> Array:
     """The vote of naive Bayes, logistic regression and a forest."""
-    return vote(data, [_bayes_tuned(data), _linear_wide(data), choose(data, Classes(_forest, NEAR))])
+    return data.answer(said_by_vote(data))
 
 
-def _bayes_tuned(data: TokenData) -> list[str]:
+def vote_of_five(data: TokenData) -> Array:
+    """The vote of the three and of two models that read fewer neighbours."""
+    plain = [
+        _once(data, "right", lambda: Bayes(("right",))),
+        _once(data, "near", lambda: Classes(_logistic(5.0), NEAR)),
+    ]
+    return data.answer(majority([said_by_bayes(data), said_by_linear(data), _said_by_forest(data), *plain]))
+
+
+def said_by_vote(data: TokenData) -> list[str]:
+    """What most of naive Bayes, logistic regression and a forest say."""
+    return majority([said_by_bayes(data), said_by_linear(data), _said_by_forest(data)])
+
+
+def said_by_bayes(data: TokenData) -> list[str]:
+    """What naive Bayes says, with smoothing and neighbours chosen by cross-validation."""
     sides: tuple[Sides, ...] = (NEAR, WIDE)
     models: list[Callable[[], Model]] = [partial(Bayes, one, alpha) for one in sides for alpha in ALPHAS]
     return _once(data, "bayes", lambda: best_of(data, models))
 
 
-def _linear_wide(data: TokenData) -> list[str]:
+def said_by_linear(data: TokenData) -> list[str]:
+    """What logistic regression says on the form and three neighbours."""
     return _once(data, "linear", lambda: Classes(_logistic(10.0), WIDE))
+
+
+def _said_by_forest(data: TokenData) -> list[str]:
+    return _once(data, "forest", lambda: Classes(_forest, NEAR))
 
 
 def _once(data: TokenData, name: str, make: Callable[[], Model]) -> list[str]:
