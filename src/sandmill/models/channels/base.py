@@ -70,5 +70,7 @@ class Medium(Frozen):
     """Columns that every design has, such as cells beside the items."""
     unseen: tuple[str, ...] = ()
     """Columns that nothing shows, so that no rule reads them."""
+    faint: tuple[str, ...] = ()
+    """Columns that general features of the items hardly show. Rules of easy designs do not rest on them."""
     may_miss: tuple[str, ...] = ()
     """Columns beside the items whose cells are missing in some rows, if the seed has missing cells."""
