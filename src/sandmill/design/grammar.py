@@ -171,16 +171,13 @@ def _choose_rule(setting: _Setting) -> _Ruled:
     priors = Priors()
     if setting.prior:
         priors = draw_priors(setting.prior, vocabulary, plan.told_columns, streams.generator("priors"))
-    needed, unseen, faint = (
-        (frozenset(names) for names in (medium.needed, medium.unseen, medium.faint))
-        if medium
-        else (frozenset[str](),) * 3
-    )
+    needed, unseen = (frozenset(medium.needed), frozenset(medium.unseen)) if medium else (frozenset(), frozenset())
+    not_leading = medium.not_leading if medium else ()
     draws = streams.generator("rule")
     drawn = (
         rule_of(slot.draft.motifs, vocabulary, setting.conditions, draws)
         if slot.draft
-        else choose_rule(vocabulary, setting.conditions, draws, priors.motifs, plan.told_columns | unseen, faint)
+        else choose_rule(vocabulary, setting.conditions, draws, priors.motifs, plan.told_columns | unseen, not_leading)
     )
     plan = add_spare(plan, drawn.read, vocabulary, streams).at(setting.hidden)
     rule = replace(drawn.at(setting.hidden), told_columns=plan.told_columns, named=plan.columns | needed)

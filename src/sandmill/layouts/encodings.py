@@ -3,7 +3,7 @@
 from functools import lru_cache
 from io import BytesIO
 
-_KEPT = 4096
+_KEPT = 12_000
 """Pictures whose other form is remembered: calibration writes the same test items after every training draw."""
 
 

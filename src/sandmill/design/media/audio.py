@@ -33,13 +33,13 @@ class AudioDesign:
     kind: Literal["audio_archive", "audio_pairs"]
     container: Literal["aiff", "wav"]
     faint: tuple[Trait, ...] = ()
-    """Traits whose columns count as `Medium.faint`."""
+    """Traits that general features hardly hear: see `Medium.not_leading`."""
 
     def choose_medium(self, place: float) -> AudioMedium:
         """Return the domain of a design by its place among all."""
         medium = draw_medium("audio", AudioMedium, place)
         faint = tuple(one.column for one in medium.heard if one.trait in self.faint and one.column)
-        return medium.model_copy(update={"faint": faint})
+        return medium.model_copy(update={"not_leading": faint})
 
     def choose_channel(self, medium: AudioMedium, columns: Sequence[Column], streams: Streams) -> AudioChannel:
         """Draw the frequency band of each sound. A trait whose column is not in the design varies at random.

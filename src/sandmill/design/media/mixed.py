@@ -20,7 +20,9 @@ class MixedDesign(ImageDesign):
 
     def choose_medium(self, place: float) -> CellsMedium:
         """Return the domain of a design by its place among all of the kind."""
-        return draw_medium(f"images/{self.kind}", CellsMedium, place)
+        medium = self.with_faint(draw_medium(f"images/{self.kind}", CellsMedium, place))
+        # A rule that cells lead leaves too little to who reads the pictures.
+        return medium.model_copy(update={"not_leading": (*medium.not_leading, *medium.shown)})
 
     def choose_channel(self, medium: ImageMedium, columns: Sequence[Column], streams: Streams) -> ImageChannel:
         """Draw the nuisance, and show the columns of the table in the order of the design."""
@@ -29,5 +31,9 @@ class MixedDesign(ImageDesign):
         return super().choose_channel(medium, columns, streams).model_copy(update={"shown": shown})
 
 
-TABLE_IMAGE = MixedDesign(kind="table_image", file="jpg", sides=(40,), is_grey=True)
-IMAGE_PATIENTS = MixedDesign(kind="image_patients", file="jpg", sides=(22,))
+TABLE_IMAGE = MixedDesign(
+    kind="table_image", file="jpg", sides=(40,), is_grey=True, faint=("veins", "midrib", "teeth", "lobes", "specks")
+)
+IMAGE_PATIENTS = MixedDesign(
+    kind="image_patients", file="jpg", sides=(22,), faint=("notches", "globules", "vessels", "grain")
+)
