@@ -86,7 +86,7 @@ IMAGE_CLASSES = ImageDesign(
     lighting=(0.0, 0.05),
     occlusion=(0.0, 0.05),
     blur=(0.0, 0.2),
-    faint=("corner", "bar_width", "weight", "ring", "dots", "bars", "rough", "ring_down"),
+    faint=("corner", "bar_width", "weight", "ring", "dots", "rough", "stem_across"),
 )
 IMAGE_TILES = ImageDesign(kind="image_tiles", file="tif", sides=(24,), turn=(0.0, 3.0))
 IMAGE_FLAGS = ImageDesign(kind="image_flags", file="jpg", sides=(30, 32))
