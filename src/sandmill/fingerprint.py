@@ -32,6 +32,7 @@ LATER: Mapping[str, Mapping[str, Any]] = {
         "lighting": 0.0,
         "occlusion": 0.0,
         "blur": 0.0,
+        "variety": 1.0,
     },
     "TextChannel": {"shown": [], "only_in_training": []},
     "Story": {"asides": []},

@@ -172,11 +172,12 @@ def _choose_rule(setting: _Setting) -> _Ruled:
     if setting.prior:
         priors = draw_priors(setting.prior, vocabulary, plan.told_columns, streams.generator("priors"))
     needed, unseen = (frozenset(medium.needed), frozenset(medium.unseen)) if medium else (frozenset(), frozenset())
+    not_leading = medium.not_leading if medium else ()
     draws = streams.generator("rule")
     drawn = (
         rule_of(slot.draft.motifs, vocabulary, setting.conditions, draws)
         if slot.draft
-        else choose_rule(vocabulary, setting.conditions, draws, priors.motifs, plan.told_columns | unseen)
+        else choose_rule(vocabulary, setting.conditions, draws, priors.motifs, plan.told_columns | unseen, not_leading)
     )
     plan = add_spare(plan, drawn.read, vocabulary, streams).at(setting.hidden)
     rule = replace(drawn.at(setting.hidden), told_columns=plan.told_columns, named=plan.columns | needed)
@@ -191,7 +192,8 @@ def _mechanism(setting: _Setting, ruled: _Ruled) -> tuple[Mechanism, tuple[Hint,
     rule, target, prior = ruled.telling.rule, setting.target, setting.prior
     link = with_noise(target.link, setting.knows.targets, target.name, knobs.signal)
     shares = _class_shares(structure, setting.conditions, link, prior, streams.generator("shares"), setting.kind)
-    signal = _signal(link, structure.target, knobs.signal, prior, shares)
+    log_odds = setting.kind.log_odds or _LOG_ODDS.get(structure.target, _USUAL_LOG_ODDS)
+    signal = _signal(link, log_odds, knobs.signal, prior, shares)
     terms = assign_weights(rule, setting.hidden, output_count(link), signal, streams.generator("weights"))
     severity = Severity(knobs.faults, variance_shares(terms))
     may_miss = setting.medium.may_miss if setting.medium else None
@@ -245,14 +247,14 @@ def _between(ends: tuple[float, float], position: float) -> float:
 
 
 def _signal(
-    link: Link, target: TargetKind, hardness: float, prior: TargetPrior | None, shares: tuple[float, ...]
+    link: Link, log_odds: tuple[float, float], hardness: float, prior: TargetPrior | None, shares: tuple[float, ...]
 ) -> float:
     """Return the standard deviation of the rule. For classes it sets the noise, which other links declare."""
     plausible = spread_for(prior, shares[1], hardness) if prior and isinstance(link, BinaryLink) else None
     if plausible is not None:
         return plausible
     if class_names(link):
-        return _between(_LOG_ODDS.get(target, _USUAL_LOG_ODDS), hardness)
+        return _between(log_odds, hardness)
     return _between(_LOG_COUNTS, hardness) if isinstance(link, CountLink) else 1.0
 
 

@@ -84,6 +84,7 @@ def choose_rule(
     rng: np.random.Generator,
     wanted: Sequence[Motif] = (),
     reserved: Collection[str] = (),
+    not_leading: Collection[str] = (),
 ) -> Rule:
     """Draw hidden motifs, then plain motifs over the remaining columns, then the background.
 
@@ -93,6 +94,7 @@ def choose_rule(
         rng: generator of the draws.
         wanted: motifs over different columns that are taken before any other is drawn.
         reserved: columns that no plain or hidden motif may read.
+        not_leading: columns that the first plain motif may not read. It has the largest weight in easy designs.
     """
     taken = {*reserved, *(name for motif in wanted for name in columns_of(motif))}
     given = [motif for motif in wanted if motif.motif not in PLAIN_KINDS][:HIDDEN_MOTIFS]
@@ -111,6 +113,9 @@ def choose_rule(
     order = [str(kind) for kind in rng.choice(PLAIN_KINDS, size=4 * _MOST_PLAIN)]
     count = int(rng.integers(_FEWEST_PLAIN, _MOST_PLAIN + 1))
     plain = [motif for motif in wanted if motif.motif in PLAIN_KINDS][:_MOST_PLAIN]
+    if not_leading and not plain:
+        plain = _choose(order, 1, vocabulary, {*taken, *not_leading}, rng)
+        taken.update(name for motif in plain for name in columns_of(motif))
     plain += _choose(order, count - len(plain), vocabulary, taken, rng)
     return Rule(tuple(plain), tuple(hidden), subgroup, choose_background(vocabulary, conditions, rng))
 

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from sandmill.design.lexicon import draw_medium
-from sandmill.models.channels.audio import AudioChannel, AudioMedium, Place, Spot
+from sandmill.models.channels.audio import AudioChannel, AudioMedium, Place, Spot, Trait
 from sandmill.models.columns import Categorical, Column, Date
 from sandmill.rng import Streams
 
@@ -15,6 +15,8 @@ _RATES = (2000, 2500, 4000)
 """Samples a second; a recording has `_SAMPLES` of them at every rate, so 0.5 to 1 s."""
 _SAMPLES = 2000
 _NOISE, _PASSING, _GAIN, _ECHO = 0.05, 0.02, 4.0, 0.2
+_CALM, _LOUD = 0.2, 1.2
+"""Factor on the above at hardness 0 and 1, for kinds that scale it."""
 _WIDTHS: dict[Place, float] = {
     "call": 0.22, "steady": 0.03, "trill": 0.12, "hiss": 0.08, "clicks": 0.1, "knocks": 0.08, "marker": 0.12,
     "closing": 0.07,
@@ -30,10 +32,14 @@ class AudioDesign:
 
     kind: Literal["audio_archive", "audio_pairs"]
     container: Literal["aiff", "wav"]
+    faint: tuple[Trait, ...] = ()
+    """Traits that general features hardly hear: see `Medium.not_leading`."""
 
     def choose_medium(self, place: float) -> AudioMedium:
         """Return the domain of a design by its place among all."""
-        return draw_medium("audio", AudioMedium, place)
+        medium = draw_medium("audio", AudioMedium, place)
+        faint = tuple(one.column for one in medium.heard if one.trait in self.faint and one.column)
+        return medium.model_copy(update={"not_leading": faint})
 
     def choose_channel(self, medium: AudioMedium, columns: Sequence[Column], streams: Streams) -> AudioChannel:
         """Draw the frequency band of each sound. A trait whose column is not in the design varies at random.
@@ -81,5 +87,12 @@ def _spots(rate: int, rng: np.random.Generator) -> tuple[Spot, ...]:
     )
 
 
-ARCHIVE = AudioDesign("audio_archive", "aiff")
+def disturb(channel: AudioChannel, hardness: float) -> AudioChannel:
+    """Let easy designs have little background noise, faint passing calls, and little change of gain and echo."""
+    factor = _CALM + (_LOUD - _CALM) * hardness
+    drawn = {name: getattr(channel, name) for name in ("noise", "passing", "gain", "echo")}
+    return channel.model_copy(update={name: round(value * factor, 4) for name, value in drawn.items()})
+
+
+ARCHIVE = AudioDesign("audio_archive", "aiff", faint=("rise", "length", "swell"))
 PAIRS = AudioDesign("audio_pairs", "wav")

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from sandmill.design.lexicon import draw_medium
 from sandmill.models.channels.images import ImageChannel, ImageMedium, PictureFile
@@ -9,6 +10,12 @@ from sandmill.models.columns import Column
 from sandmill.rng import Streams
 
 Range = tuple[float, float]
+AnyMedium = TypeVar("AnyMedium", bound=ImageMedium)
+NUISANCE = ("grain", "turn", "lighting", "occlusion", "blur")
+"""Fields of a channel that disturb pictures, each drawn from a range of its own."""
+_LEAST_GRAIN = 0.5
+_VARIED = 0.5
+"""Hardness from which sights that follow no column vary over their whole range."""
 
 
 @dataclass(frozen=True)
@@ -24,10 +31,17 @@ class ImageDesign:
     occlusion: Range = (0.0, 0.1)
     blur: Range = (0.0, 0.4)
     is_grey: bool = False
+    faint: tuple[str, ...] = ()
+    """Sights that general features hardly show: see `Medium.not_leading`."""
 
     def choose_medium(self, place: float) -> ImageMedium:
         """Return the domain of a design by its place among all of the kind."""
-        return draw_medium(f"images/{self.kind}", ImageMedium, place)
+        return self.with_faint(draw_medium(f"images/{self.kind}", ImageMedium, place))
+
+    def with_faint(self, medium: AnyMedium) -> AnyMedium:
+        """Return a medium whose rules are not led by a faint sight."""
+        faint = tuple(one.column for one in medium.seen if one.sight in self.faint and one.column)
+        return medium.model_copy(update={"not_leading": faint})
 
     def choose_channel(self, medium: ImageMedium, columns: Sequence[Column], streams: Streams) -> ImageChannel:
         """Draw the nuisance, and whether a large value shows much or little of a thing.
@@ -36,7 +50,7 @@ class ImageDesign:
         """
         latent, rng = {column.name for column in columns}, streams.generator("image channel")
         turned = rng.random(len(medium.seen)) < 0.5
-        ranges = {name: getattr(self, name) for name in ("grain", "turn", "lighting", "occlusion", "blur")}
+        ranges = {name: getattr(self, name) for name in NUISANCE}
         return ImageChannel(
             kind=self.kind,
             column=medium.column,
@@ -54,6 +68,13 @@ class ImageDesign:
         )
 
 
+def calm(channel: ImageChannel, hardness: float) -> ImageChannel:
+    """Let easy designs have little of what disturbs pictures, and sights that stay alike if they follow no column."""
+    scaled = {name: round(getattr(channel, name) * hardness, 3) for name in NUISANCE}
+    scaled["grain"] = max(_LEAST_GRAIN, scaled["grain"])
+    return channel.model_copy(update={**scaled, "variety": round(min(1.0, hardness / _VARIED), 4)})
+
+
 IMAGE_ARCHIVE = ImageDesign(kind="image_archive", file="png", sides=(20, 22))
 IMAGE_LABELS = ImageDesign(kind="image_labels", file="jpg", sides=(28,), turn=(0.0, 3.0), blur=(0.0, 0.3))
 IMAGE_GRADES = ImageDesign(kind="image_grades", file="png", sides=(24,))
@@ -65,6 +86,7 @@ IMAGE_CLASSES = ImageDesign(
     lighting=(0.0, 0.05),
     occlusion=(0.0, 0.05),
     blur=(0.0, 0.2),
+    faint=("corner", "bar_width", "weight", "ring", "dots", "rough", "stem_across"),
 )
 IMAGE_TILES = ImageDesign(kind="image_tiles", file="tif", sides=(24,), turn=(0.0, 3.0))
 IMAGE_FLAGS = ImageDesign(kind="image_flags", file="jpg", sides=(30, 32))

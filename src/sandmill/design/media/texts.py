@@ -15,6 +15,12 @@ _WORDS_OF_A_LIST = 3
 """Words of a longer list that one design uses, so that no word means the same in all designs."""
 _MOST_TYPOS, _MOST_LOOSE, _MOST_ASIDES, _MOST_QUOTES = 0.05, 0.25, 0.3, 0.4
 """Largest strength of each disturbance. A design draws one below it; all but quotations are scaled by hardness."""
+_LONG_PASSAGES = 3.0
+"""Length of passages at hardness 0, relative to that at 1."""
+_ALL_WORDS = 0.5
+"""Hardness from which passages have all of their words."""
+_FEWEST_TELLING = 2
+"""Words that are left of a list in slots that follow a column. With one, general features find what readers measure."""
 _MOST_RATED = 3
 """Columns that training items alone hold, at most."""
 _QUOTED = "Some begin with what somebody else wrote, between quotation marks"
@@ -97,6 +103,34 @@ def disturb(channel: TextChannel, hardness: float) -> TextChannel:
     drawn = channel.nuisance
     scaled = {name: round(value * hardness, 4) for name, value in drawn.model_dump().items() if name != "quotes"}
     return channel.model_copy(update={"nuisance": drawn.model_copy(update=scaled)})
+
+
+def disturb_passages(channel: TextChannel, hardness: float) -> TextChannel:
+    """Let easy designs have long passages of few words, and no phrases that follow no column.
+
+    Hard designs have the passages that were drawn.
+    """
+    longer = _LONG_PASSAGES + (1 - _LONG_PASSAGES) * hardness
+    is_plain = hardness < _ALL_WORDS
+    return disturb(channel, hardness).model_copy(
+        update={
+            "fewest_sentences": round(channel.fewest_sentences * longer),
+            "most_sentences": round(channel.most_sentences * longer),
+            "sentence": tuple(
+                _calmer(slot, hardness)
+                for slot in channel.sentence
+                if slot.column or slot.by != "presence" or not is_plain
+            ),
+        }
+    )
+
+
+def _calmer(slot: WordSlot, hardness: float) -> WordSlot:
+    """Return a slot with fewer words, which follows its column in more sentences."""
+    share = min(1.0, hardness / _ALL_WORDS)
+    lists, fewest = (slot.lists, _FEWEST_TELLING) if slot.column or share == 1 else (slot.lists[:1], 1)
+    kept = (words[: max(fewest, round(len(words) * share))] for words in lists)
+    return slot.model_copy(update={"lists": tuple(kept), "follows": round(1 - (1 - slot.follows) * share, 4)})
 
 
 PASSAGES = TextDesign("text", "texts/passages", fewest_sentences=7, most_sentences=9, disturbance=0.3)

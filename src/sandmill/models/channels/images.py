@@ -44,6 +44,8 @@ class ImageChannel(Channel):
     """Chance that a plain block hides a part of the picture."""
     blur: float = Field(default=0.0, ge=0, le=1)
     """Largest share of each pixel that comes from its neighbours."""
+    variety: float = Field(default=1.0, ge=0, le=1)
+    """How far sights that follow no column vary, as a share of their range."""
     seen: tuple[Seen, ...] = Field(min_length=1)
 
     @property

@@ -45,7 +45,9 @@ IMAGE_CLASSES = _kind(
     TargetKind.MULTICLASS,
     MetricName.LOG_LOSS,
     (0.69, 0.74, 0.79, 0.89, 0.98),
-    classes=(6, 9),
+    disturb="sandmill.design.media.images:calm",
+    classes=(3, 9),
+    log_odds=(4.0, 1.8),
     train=(200, 160),
     hidden=0.1,
 )

@@ -8,15 +8,16 @@ from sandmill.models.structure import MetricName, Modality, TargetKind
 TEXT = Kind(
     name="text",
     modality=Modality.TEXT,
-    tasks=MappingProxyType({(TargetKind.MULTICLASS, MetricName.LOG_LOSS): (0.78, 0.84, 0.90, 0.95, 0.99)}),
+    tasks=MappingProxyType({(TargetKind.MULTICLASS, MetricName.LOG_LOSS): (0.45, 0.70, 0.85, 0.93, 0.99)}),
     reader="sandmill.calibrate.solvers.media.texts",
     measures="sandmill.calibrate.solvers.media.text_measures",
     channel="sandmill.models.channels.texts:TextChannel",
     design="sandmill.design.media.texts:PASSAGES",
-    disturb="sandmill.design.media.texts:disturb",
+    disturb="sandmill.design.media.texts:disturb_passages",
     render="sandmill.synth.media.texts:render_texts",
     medals="milestones",
     hidden=0.3,
+    log_odds=(4.0, 1.8),
     least_feedback=600,
     most_feedback=1200,
     least_final=1000,
@@ -27,6 +28,8 @@ TEXT = Kind(
 TEXT_DATED = TEXT.model_copy(
     update={
         "name": "text_dated",
+        "log_odds": None,
+        "disturb": "sandmill.design.media.texts:disturb",
         "tasks": MappingProxyType({(TargetKind.BINARY, MetricName.ROC_AUC): (0.38, 0.55, 0.71, 0.85, 0.98)}),
         "layout": "sandmill.layouts.texts:DATED",
         "design": "sandmill.design.media.texts:COMMENTS",
@@ -38,6 +41,8 @@ TEXT_DATED = TEXT.model_copy(
 TEXT_LABELS = TEXT.model_copy(
     update={
         "name": "text_labels",
+        "log_odds": None,
+        "disturb": "sandmill.design.media.texts:disturb",
         "tasks": MappingProxyType({(TargetKind.MULTILABEL, MetricName.ROC_AUC_COLUMNS): (0.52, 0.6, 0.69, 0.78, 0.88)}),
         "design": "sandmill.design.media.texts:POSTS",
         "labels": (6, 6),
@@ -49,6 +54,8 @@ TEXT_LABELS = TEXT.model_copy(
 JSON_ROWS = TEXT.model_copy(
     update={
         "name": "json_rows",
+        "log_odds": None,
+        "disturb": "sandmill.design.media.texts:disturb",
         "modality": Modality.MIXED,
         "tasks": MappingProxyType({(TargetKind.BINARY, MetricName.ROC_AUC): (0.48, 0.56, 0.64, 0.80, 0.96)}),
         "layout": "sandmill.layouts.json_rows:JSON_ROWS",

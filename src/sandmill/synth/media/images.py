@@ -44,16 +44,18 @@ def _shown(channel: ImageChannel, latents: Mapping[str, Floats], row_numbers: Ro
     """Return how much of each sight of the scene the pictures show; chance decides what no column does."""
     follows = {one.sight: one for one in channel.seen}
     return {
-        name: _amount(follows.get(name, Seen(sight=name)), sight.levels, latents, row_numbers)
+        name: _amount(follows.get(name, Seen(sight=name)), sight.levels, latents, row_numbers, channel.variety)
         for name, sight in sights_of(channel.scene).items()
     }
 
 
-def _amount(seen: Seen, levels: int, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> Floats:
+def _amount(seen: Seen, levels: int, latents: Mapping[str, Floats], row_numbers: RowNumbers, variety: float) -> Floats:
     values = latents.get(seen.column or "")
     if values is None:
-        values = row_numbers.uniforms(f"seen {seen.sight}") * (levels or 1)
-        values = np.floor(values) if levels else values
+        values = row_numbers.uniforms(f"seen {seen.sight}")
+        # At full variety, exactly the numbers that were drawn.
+        values = values + (1 - variety) * (0.5 - values)
+        values = np.floor(values * levels) if levels else values
     if levels:
         return (levels - 1 - values if seen.is_turned else values) % levels
     values = np.clip(values, 0, 1)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from sandmill.layouts.media import MediaFiles
 from sandmill.models.kinds import kind_named
 from sandmill.models.package import TaskFacts
 
+_KEPT = 12_000
+"""Pictures that are remembered: those of the pilot and of the package of one design."""
 Part = tuple[pd.DataFrame, np.ndarray]
 """Ids, cells and targets, and pixels of shape (pictures, height, width, 3) from 0 to 255."""
 
@@ -37,7 +40,7 @@ def read_pictures(folder: Path, facts: TaskFacts) -> tuple[Part, Part]:
         files = (
             unzipped(f"{folder}/{place}", names) if place.endswith(".zip") else [f"{folder}/{place}{n}" for n in names]
         )
-        found.append((rows[wanted], pixels(files)))
+        found.append((rows[wanted], _known_pixels(files)))
     (train, train_pixels), (test, test_pixels) = found
     shown = [column for column in train if column in test or column in facts.target_columns]
     return (train[shown], train_pixels), (test, test_pixels)
@@ -96,6 +99,17 @@ def pixels(files: Iterable[Any]) -> np.ndarray:
     from PIL import Image
 
     return np.stack([np.asarray(Image.open(file).convert("RGB"), dtype=np.float32) for file in files])
+
+
+def _known_pixels(files: Iterable[Any]) -> np.ndarray:
+    """Return the same as `pixels`. Calibration reads the same files several times, so each is decoded once."""
+    contents = (file.getvalue() if isinstance(file, BytesIO) else Path(file).read_bytes() for file in files)
+    return np.stack([_decoded(content) for content in contents]).astype(np.float32)
+
+
+@lru_cache(_KEPT)
+def _decoded(content: bytes) -> np.ndarray:
+    return pixels([BytesIO(content)])[0].astype(np.uint8)
 
 
 def _listed(place: Path) -> list[str]:

@@ -1,0 +1,128 @@
+"""How easy designs are calmed: less that disturbs items, and rules that rest on what general features show."""
+
+import numpy as np
+import pytest
+
+from sandmill.design import design_task
+from sandmill.design.conditions import Conditions
+from sandmill.design.media import audio, images, texts
+from sandmill.design.media.mixed import TABLE_IMAGE
+from sandmill.design.rule import choose_rule
+from sandmill.design.vocabulary import choose_vocabulary
+from sandmill.fingerprint import _content
+from sandmill.mechanism.row_numbers import RowNumbers
+from sandmill.models.base import Band
+from sandmill.models.channels.images import Seen
+from sandmill.models.channels.sights import sights_of
+from sandmill.models.channels.texts import Nuisance, TextChannel, WordSlot
+from sandmill.models.motifs import columns_of
+from sandmill.models.plan import Slot
+from sandmill.models.structure import SplitKind
+from sandmill.rng import Streams
+from sandmill.seeds import ingest
+from sandmill.synth.media.images import _shown
+from sandmill.synth.media.texts import render_texts
+from tests.designs import SECRET
+
+HARDNESS = (0.0, 0.25, 0.5, 0.75, 1.0)
+RAIN, SUN, PHRASES = ("rain", "fog", "storm"), ("sun", "warmth", "light"), ("in the morning", "at noon")
+PASSAGES = TextChannel(
+    column="passage",
+    meaning="A passage",
+    fewest_sentences=7,
+    most_sentences=9,
+    sentence=(
+        WordSlot(by="share", column="gloom", lists=(RAIN, SUN)),
+        WordSlot(by="level", column="place", lists=(RAIN, SUN), levels=("sea", "land"), follows=0.8),
+        WordSlot(by="share", lists=(RAIN, SUN)),
+        WordSlot(by="presence", lists=(PHRASES,)),
+        WordSlot(lists=((".",),)),
+    ),
+    asides=("It was a Monday.",),
+    nuisance=Nuisance(typos=0.02, loose=0.1, asides=0.1),
+)
+
+
+def channels_of(kind_name):
+    """Channels of one design at each hardness."""
+    seed = next(seed for seed in ingest(()).supported if seed.structure.kind == kind_name)
+    slot = Slot(number=1, seed=seed, band=Band.HARD)
+    return [design_task(slot, Streams(SECRET, kind_name), hardness).channel for hardness in HARDNESS]
+
+
+@pytest.mark.parametrize(
+    ("kind_name", "fields"),
+    [
+        ("audio_archive", ("noise", "passing", "gain", "echo")),
+        ("image_classes", ("grain", "lighting", "occlusion", "blur", "variety")),
+        ("table_image", ("grain", "lighting", "occlusion", "blur", "variety")),
+    ],
+)
+def test_what_disturbs_items_rises_with_hardness(kind_name, fields):
+    channels = channels_of(kind_name)
+    for name in fields:
+        values = [getattr(channel, name) for channel in channels]
+        assert values == sorted(values), name
+        assert values[0] < values[-1], name
+
+
+def test_passages_of_easy_designs_are_long_and_of_few_words():
+    made = [texts.disturb_passages(PASSAGES, hardness) for hardness in HARDNESS]
+    lengths = [channel.fewest_sentences for channel in made]
+    words = [sum(len(names) for slot in channel.sentence for names in slot.lists) for channel in made]
+    assert lengths == sorted(lengths, reverse=True)
+    assert lengths[0] == 3 * PASSAGES.fewest_sentences
+    assert words == sorted(words)
+    assert words[0] < words[-1]
+    assert made[-1] == texts.disturb(PASSAGES, 1.0)
+    assert [slot.follows for slot in made[0].sentence] == [1.0] * 4
+    for channel in made:
+        columns = {slot.column for slot in channel.sentence if slot.column}
+        assert columns == {"gloom", "place"}
+        assert [cue.column for cue in channel.cues] == ["gloom", "place"]
+
+
+def test_a_slot_of_no_column_says_one_word_in_easy_passages():
+    channel = texts.disturb_passages(PASSAGES, 0.0)
+    rows = RowNumbers.of(Streams(SECRET, "texts"), range(30))
+    written = render_texts(channel, {"gloom": np.full(30, 0.0), "place": np.full(30, 1.0)}, rows)
+    assert {word for text in written for word in text.lower().replace(".", " ").split()} == {"rain", "sun"}
+
+
+def test_sights_of_no_column_stay_alike_without_variety_and_are_as_drawn_with_all_of_it():
+    easy, *_, hard = channels_of("image_classes")
+    chance = {"seen": tuple(Seen(sight=one.sight) for one in easy.seen)}
+    rows = RowNumbers.of(Streams(SECRET, "pictures"), range(40))
+    still, all_of_it = (_shown(channel.model_copy(update=chance), {}, rows) for channel in (easy, hard))
+    assert (easy.variety, hard.variety) == (0.0, 1.0)
+    for name, sight in sights_of("glyphs").items():
+        drawn = rows.uniforms(f"seen {name}")
+        assert np.ptp(still[name]) == 0
+        assert np.array_equal(all_of_it[name], np.floor(drawn * sight.levels) if sight.levels else drawn)
+
+
+def test_a_channel_of_full_variety_keeps_the_fingerprint_it_had():
+    *_, hard = channels_of("image_classes")
+    assert "variety" not in _content(hard)
+    assert "variety" in _content(hard.model_copy(update={"variety": 0.5}))
+
+
+@pytest.mark.parametrize(("design", "place"), [(audio.ARCHIVE, 0.0), (images.IMAGE_CLASSES, 0.9), (TABLE_IMAGE, 0.0)])
+def test_the_leading_plain_motif_reads_neither_cells_nor_what_is_hardly_seen(design, place):
+    medium = design.choose_medium(place)
+    assert len(medium.not_leading) >= len(design.faint) > 0
+    conditions = Conditions(SplitKind.RANDOM, frozenset())
+    vocabulary = choose_vocabulary(medium.domain, conditions, Streams(SECRET, "words"))
+    rules = [
+        choose_rule(vocabulary, conditions, np.random.default_rng(n), not_leading=medium.not_leading) for n in range(60)
+    ]
+    for rule in rules:
+        assert set(columns_of(rule.plain[0])).isdisjoint(medium.not_leading)
+        read = [name for motif in (*rule.plain, *rule.hidden) for name in columns_of(motif)]
+        assert len(read) == len(set(read))
+    later = {name for rule in rules for motif in (*rule.plain[1:], *rule.hidden) for name in columns_of(motif)}
+    assert later & set(medium.not_leading), "other motifs read them"
+
+
+def test_any_column_may_lead_where_several_labels_are_heard():
+    assert audio.PAIRS.choose_medium(0.0).not_leading == ()
