@@ -35,7 +35,7 @@ _BESIDE: dict[Trait, tuple[Trait, float, float]] = {
     "rule": ("rule_step", 3.5, 7.0), "weave": ("weave_turn", 0.0, 1.0),
 }  # fmt: skip
 """What else differs between pages that have a dirt, and its range."""
-_SERIES = (10, 13)
+_SERIES = (14, 17)
 """Fewest and most lines of a series of slips."""
 _SLIPPED = (0.08, 0.22)
 """Share of the lines of a series that have slipped, at hardness 0 and 1."""
