@@ -29,7 +29,7 @@ def _tokens(language: str, curve: DifficultyCurve) -> Kind:
 
 
 ENGLISH = _tokens("english", (0.18, 0.39, 0.56, 0.72, 0.76))
-RUSSIAN = _tokens("russian", (0.22, 0.54, 0.60, 0.68, 0.72))
+RUSSIAN = _tokens("russian", (0.22, 0.54, 0.60, 0.68, 0.74))
 
 KINDS = (ENGLISH, RUSSIAN)
 """Kinds of this modality."""
