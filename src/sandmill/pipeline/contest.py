@@ -8,7 +8,7 @@ import polars as pl
 
 from sandmill.calibrate.adversary import FROZEN, run_adversary, take_weights
 from sandmill.calibrate.own_panel import OwnPanel
-from sandmill.calibrate.panel import Panel, PanelRun, entries_of, open_panel
+from sandmill.calibrate.panel import Entry, Panel, PanelRun, entries_of, open_panel
 from sandmill.calibrate.readers import READERS, Stated, read_table, run_readers
 from sandmill.layouts.base import Layout
 from sandmill.layouts.folder import write_files
@@ -71,6 +71,11 @@ class Contest:
             take_weights(self.panel.table, like.panel.table)
             if self.reader is not None:
                 take_weights(self.reader, like.reader)
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """Entries of the panel."""
+        return self.panel.entries
 
     @property
     def twins(self) -> Mapping[str, str]:

@@ -114,7 +114,7 @@ def measure_draws(
         own = {name: scale.share(run.prediction) for name, run in ran.items()}
     except DegenerateTask:
         raise ItemRejected(Stage.CALIBRATE, "no_signal", "trivial and oracle score the same on the pilot") from None
-    names, on_panel = _deciding_entries(contest, own), {entry.name for entry in contest.panel.entries}
+    names, on_panel = _deciding_entries(contest, own), {entry.name for entry in contest.entries}
     informed = _informed_share(pilot, contest, scale)
     apart = [name for name in own if name not in on_panel]
     alone = TrainingDraws(_deciding(contest, ran, {name: (own[name],) for name in (*names, *apart)}, informed))
@@ -164,7 +164,7 @@ def refuse_without_room(pilot: Pilot, contest: Contest, runs: Sequence[PanelRun]
 def _deciding(
     contest: Contest, ran: Mapping[str, PanelRun], shares: Mapping[str, tuple[float, ...]], informed: float | None
 ) -> Deciding:
-    on_panel = {entry.name for entry in contest.panel.entries}
+    on_panel = {entry.name for entry in contest.entries}
     tiers = {name: ran[name].tier for name in shares}
     found = Deciding(
         gold="readers" if Tier.READER in tiers.values() else "margin",
@@ -181,7 +181,7 @@ def _deciding(
 
 def _deciding_entries(contest: Contest, own: Mapping[str, float]) -> list[str]:
     """Return the entries of the panel that decide thresholds, in its order."""
-    tiers = {entry.name: entry.tier for entry in contest.panel.entries}
+    tiers = {entry.name: entry.tier for entry in contest.entries}
     blind = [name for name in own if name in tiers and name != TRIVIAL]
     wanted = {name for name in blind if tiers[name] in _ALWAYS}
     wanted |= set(sorted(blind, key=lambda name: -own[name])[:CONTENDERS])

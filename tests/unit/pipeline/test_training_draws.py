@@ -43,6 +43,8 @@ class Runs:
     far: dict[str, float] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
     panel: None = None
+    entries = PANEL
+    twins = TWINS
 
     @property
     def reader(self):

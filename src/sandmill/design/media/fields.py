@@ -19,7 +19,7 @@ _SIZES = ((24, 24), (20, 30), (24, 28), (22, 32), (28, 24), (20, 34))
 """Rows and columns of pixels. 400 test pages of the largest give 282,000 answer rows."""
 _FEWEST_DIRT, _MOST_DIRT = 2, 6
 """Kinds of dirt at hardness 0 and 1, beside faded ink and noise."""
-_STRENGTH = (0.42, 1.1)
+_STRENGTH = (0.42, 1.02)
 """Strength of all dirt at hardness 0 and 1, as a share of the ranges below."""
 _RANGES: dict[Trait, tuple[float, float]] = {
     "stain": (0.1, 0.62), "fold": (0.1, 0.65), "shade": (0.05, 0.5), "rule": (0.1, 0.5), "weave": (0.05, 0.3),
@@ -35,9 +35,9 @@ _BESIDE: dict[Trait, tuple[Trait, float, float]] = {
     "rule": ("rule_step", 3.5, 7.0), "weave": ("weave_turn", 0.0, 1.0),
 }  # fmt: skip
 """What else differs between pages that have a dirt, and its range."""
-_SERIES = (8, 11)
+_SERIES = (14, 17)
 """Fewest and most lines of a series of slips."""
-_SLIPPED = (0.1, 0.2)
+_SLIPPED = (0.08, 0.22)
 """Share of the lines of a series that have slipped, at hardness 0 and 1."""
 _LEAST_SLIP, _MOST_SLIP = 2, 6
 """Pixels by which a line may have slipped. After fewer, filters clean it nearly as well as others."""

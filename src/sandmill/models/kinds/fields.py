@@ -8,7 +8,7 @@ from sandmill.models.structure import MetricName, Modality, TargetKind
 IMAGE_FIELDS = Kind(
     name="image_fields",
     modality=Modality.IMAGE,
-    tasks=MappingProxyType({(TargetKind.MASK, MetricName.RMSE): (0.13, 0.22, 0.41, 0.60, 0.80)}),
+    tasks=MappingProxyType({(TargetKind.MASK, MetricName.RMSE): (0.43, 0.45, 0.48, 0.65, 0.94)}),
     layout="sandmill.layouts.fields:PAGES",
     channel="sandmill.models.channels.fields:FieldsChannel",
     designer="sandmill.design.media.fields:design_pages",

@@ -28,8 +28,8 @@ def _tokens(language: str, curve: DifficultyCurve) -> Kind:
     )
 
 
-ENGLISH = _tokens("english", (0.13, 0.37, 0.46, 0.57, 0.67))
-RUSSIAN = _tokens("russian", (0.47, 0.53, 0.58, 0.64, 0.70))
+ENGLISH = _tokens("english", (0.18, 0.39, 0.56, 0.72, 0.76))
+RUSSIAN = _tokens("russian", (0.22, 0.54, 0.60, 0.68, 0.74))
 
 KINDS = (ENGLISH, RUSSIAN)
 """Kinds of this modality."""
