@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from sandmill.calibrate.scripts.layout import imports
-from sandmill.calibrate.solvers.media import image_features, image_measures
+from sandmill.calibrate.solvers.media import image_features, image_few, image_measures
 from sandmill.design.grammar import design_task
 from sandmill.models.base import Band
 from sandmill.models.kinds import images, kind_named
@@ -72,7 +72,8 @@ def test_a_package_passes_every_gate(rendered):
 
 def test_scripts_measure_in_few_lines_without_annotations(rendered):
     facts, cues = rendered.package.facts, rendered.package.spec.channel.cues
-    for lines in (image_features.source(facts), image_measures.source(facts, cues)):
+    generic = kind_named(facts.kind).load("reader")
+    for lines in (generic.source(facts), image_measures.source(facts, cues)):
         body = "\n".join(lines)
         defined = set(re.findall(r"^def (\w+)", body, re.MULTILINE))
         assert len(lines) <= MOST_LINES
@@ -83,7 +84,7 @@ def test_scripts_measure_in_few_lines_without_annotations(rendered):
 @pytest.mark.slow
 def test_scripts_read_what_solvers_read(rendered, folder, monkeypatch):
     facts, cues = rendered.package.facts, rendered.package.spec.channel.cues
-    for module, more in ((image_features, ()), (image_measures, (cues,))):
+    for module, more in ((kind_named(facts.kind).load("reader"), ()), (image_measures, (cues,))):
         own = module.read(folder, facts, *more)
         script = run_lines(module.source(facts, *more), facts, folder, monkeypatch)
         for table, same in zip(own, script, strict=True):
@@ -106,3 +107,11 @@ def test_measures_follow_their_columns(rendered, folder):
         is_named = image_measures.sights_of(scene)[sight].levels
         found[cue.measure] = np.mean(seen == truth) if is_named else np.corrcoef(seen, truth)[0, 1]
     assert min(found.values()) > LEAST_FOUND, found
+
+
+def test_few_features_are_fewer_than_the_usual_ones_and_need_no_test_picture():
+    pixels = np.random.default_rng(0).uniform(0, 255, (40, 24, 24, 3)).astype(np.float32)
+    few, usual = (make(pixels[:30], pixels[30:]) for make in (image_few.few_features, image_features.features))
+    assert [table.shape for table in few] == [(30, 18), (10, 18)]
+    assert usual[0].shape[1] > 2 * few[0].shape[1]
+    pd.testing.assert_frame_equal(few[0], image_few.few_features(pixels[:30], pixels[35:])[0])

@@ -69,16 +69,16 @@ def random_filters(pixels: np.ndarray) -> np.ndarray:
     return np.vstack(pooled)
 
 
-def features(train: np.ndarray, test: np.ndarray) -> list[pd.DataFrame]:
-    """Statistics of colours, and the main directions of everything else among the training pictures."""
+def features(train: np.ndarray, test: np.ndarray, most: tuple = (0, 8, 12, 10)) -> list[pd.DataFrame]:
+    """Statistics of colours, and the main directions of edges, small pictures and filters; 0 takes all as they are."""
     made: list[list[pd.DataFrame]] = [[], []]
     parts = [(colour_statistics(pixels), *edges_and_small(pixels), random_filters(pixels)) for pixels in (train, test)]
-    for name, most, block in (("colour", 0, 0), ("edges", 8, 1), ("small", 12, 2), ("filters", 10, 3)):
+    for block, name in enumerate(("colour", "edges", "small", "filters")):
         values = [part[block].astype(float) for part in parts]
         middle, spread = values[0].mean(axis=0), values[0].std(axis=0) + 1e-3
         values = [(value - middle) / spread for value in values]
-        if most:
-            directions = np.linalg.svd(values[0], full_matrices=False)[2][:most]
+        if most[block]:
+            directions = np.linalg.svd(values[0], full_matrices=False)[2][: most[block]]
             directions *= np.sign(directions[np.arange(len(directions)), np.abs(directions).argmax(axis=1)])[:, None]
             values = [value @ directions.T for value in values]
         for tables, value in zip(made, values, strict=True):
