@@ -71,7 +71,7 @@ def test_passages_of_easy_designs_are_long_and_of_few_words():
     lengths = [channel.fewest_sentences for channel in made]
     words = [sum(len(names) for slot in channel.sentence for names in slot.lists) for channel in made]
     assert lengths == sorted(lengths, reverse=True)
-    assert lengths[0] == 3 * PASSAGES.fewest_sentences
+    assert lengths[0] > 3 * PASSAGES.fewest_sentences
     assert words == sorted(words)
     assert words[0] < words[-1]
     assert made[-1] == texts.disturb(PASSAGES, 1.0)
@@ -82,11 +82,11 @@ def test_passages_of_easy_designs_are_long_and_of_few_words():
         assert [cue.column for cue in channel.cues] == ["gloom", "place"]
 
 
-def test_a_slot_of_no_column_says_one_word_in_easy_passages():
+def test_easy_passages_say_two_words_of_a_column_and_one_word_of_none():
     channel = texts.disturb_passages(PASSAGES, 0.0)
     rows = RowNumbers.of(Streams(SECRET, "texts"), range(30))
     written = render_texts(channel, {"gloom": np.full(30, 0.0), "place": np.full(30, 1.0)}, rows)
-    assert {word for text in written for word in text.lower().replace(".", " ").split()} == {"rain", "sun"}
+    assert {word for text in written for word in text.lower().replace(".", " ").split()} == {"rain", "sun", "warmth"}
 
 
 def test_sights_of_no_column_stay_alike_without_variety_and_are_as_drawn_with_all_of_it():
@@ -108,9 +108,9 @@ def test_a_channel_of_full_variety_keeps_the_fingerprint_it_had():
 
 
 @pytest.mark.parametrize(("design", "place"), [(audio.ARCHIVE, 0.0), (images.IMAGE_CLASSES, 0.9), (TABLE_IMAGE, 0.0)])
-def test_the_leading_plain_motif_reads_neither_cells_nor_what_is_hardly_seen(design, place):
+def test_the_leading_plain_motif_does_not_read_what_is_hardly_seen(design, place):
     medium = design.choose_medium(place)
-    assert len(medium.not_leading) >= len(design.faint) > 0
+    assert len(medium.not_leading) == len(design.faint) > 0
     conditions = Conditions(SplitKind.RANDOM, frozenset())
     vocabulary = choose_vocabulary(medium.domain, conditions, Streams(SECRET, "words"))
     rules = [

@@ -81,7 +81,7 @@ IMAGE_GRADES = ImageDesign(kind="image_grades", file="png", sides=(24,))
 IMAGE_CLASSES = ImageDesign(
     kind="image_classes",
     file="jpg",
-    sides=(32,),
+    sides=(40,),
     grain=(2.0, 5.0),
     lighting=(0.0, 0.05),
     occlusion=(0.0, 0.05),

@@ -1,7 +1,6 @@
 """Design of what stands between a mechanism and tables with a picture beside each row."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sandmill.design.lexicon import draw_medium
 from sandmill.design.media.images import ImageDesign
@@ -16,18 +15,12 @@ class CellsMedium(ImageMedium):
     shown: tuple[str, ...]
 
 
-@dataclass(frozen=True)
 class MixedDesign(ImageDesign):
     """How designs of one kind draw pictures, with some columns as cells beside them."""
 
-    cells_may_lead: bool = True
-    """Whether a cell may carry easy rules. If not, more is left to who reads the pictures, and difficulty is higher."""
-
     def choose_medium(self, place: float) -> CellsMedium:
         """Return the domain of a design by its place among all of the kind."""
-        medium = self.with_faint(draw_medium(f"images/{self.kind}", CellsMedium, place))
-        cells = () if self.cells_may_lead else medium.shown
-        return medium.model_copy(update={"not_leading": (*medium.not_leading, *cells)})
+        return self.with_faint(draw_medium(f"images/{self.kind}", CellsMedium, place))
 
     def choose_channel(self, medium: ImageMedium, columns: Sequence[Column], streams: Streams) -> ImageChannel:
         """Draw the nuisance, and show the columns of the table in the order of the design."""
@@ -39,10 +32,4 @@ class MixedDesign(ImageDesign):
 TABLE_IMAGE = MixedDesign(
     kind="table_image", file="jpg", sides=(40,), is_grey=True, faint=("veins", "midrib", "teeth", "lobes", "specks")
 )
-IMAGE_PATIENTS = MixedDesign(
-    kind="image_patients",
-    file="jpg",
-    sides=(22,),
-    faint=("notches", "globules", "vessels", "grain"),
-    cells_may_lead=False,
-)
+IMAGE_PATIENTS = MixedDesign(kind="image_patients", file="jpg", sides=(22,))

@@ -15,7 +15,7 @@ _WORDS_OF_A_LIST = 3
 """Words of a longer list that one design uses, so that no word means the same in all designs."""
 _MOST_TYPOS, _MOST_LOOSE, _MOST_ASIDES, _MOST_QUOTES = 0.05, 0.25, 0.3, 0.4
 """Largest strength of each disturbance. A design draws one below it; all but quotations are scaled by hardness."""
-_LONG_PASSAGES = 3.0
+_LONG_PASSAGES = 3.6
 """Length of passages at hardness 0, relative to that at 1."""
 _ALL_WORDS = 0.5
 """Hardness from which passages have all of their words."""

@@ -74,6 +74,6 @@ class Medium(Frozen):
     """Columns that nothing shows, so that no rule reads them."""
     not_leading: tuple[str, ...] = ()
     """Columns that the first plain motif of a rule does not read, which carries easy designs: those that general
-    features of the items hardly show, and cells that need no reading of the items."""
+    features of the items hardly show."""
     may_miss: tuple[str, ...] = ()
     """Columns beside the items whose cells are missing in some rows, if the seed has missing cells."""

@@ -2,13 +2,15 @@
 
 import re
 import sys
+from io import BytesIO
 
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 from sandmill.calibrate.scripts.layout import imports
-from sandmill.calibrate.solvers.media import image_features, image_few, image_measures
+from sandmill.calibrate.solvers.media import image_features, image_few, image_files, image_measures
 from sandmill.design.grammar import design_task
 from sandmill.models.base import Band
 from sandmill.models.kinds import images, kind_named
@@ -115,3 +117,15 @@ def test_few_features_are_fewer_than_the_usual_ones_and_need_no_test_picture():
     assert [table.shape for table in few] == [(30, 18), (10, 18)]
     assert usual[0].shape[1] > 2 * few[0].shape[1]
     pd.testing.assert_frame_equal(few[0], image_few.few_features(pixels[:30], pixels[35:])[0])
+
+
+def test_a_file_that_is_read_again_gives_the_pixels_that_scripts_read(tmp_path):
+    paths = []
+    for number in range(3):
+        drawn = np.random.default_rng(number).integers(0, 256, (20, 20, 3)).astype(np.uint8)
+        paths.append(tmp_path / f"{number}.jpg")
+        Image.fromarray(drawn).save(paths[-1])
+    for files in (paths, [BytesIO(path.read_bytes()) for path in reversed(paths)], paths):
+        known = image_files._known_pixels(files)
+        assert known.dtype == np.float32
+        np.testing.assert_array_equal(known, image_files.pixels(files))
