@@ -73,5 +73,5 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Attacks need the agent environment and a build."""
     for item in items:
-        if "agent_env" in getattr(item, "fixturenames", ()):
+        if {"agent_env", "modalities"} & {*getattr(item, "fixturenames", ())}:
             item.add_marker(pytest.mark.slow)

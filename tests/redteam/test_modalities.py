@@ -17,6 +17,8 @@ from tests.redteam.siege import Siege, Target, lay_trap, open_target
 from tests.releases import QUICKEST, build
 from tests.unit.sandbox.conftest import make_box
 
+pytestmark = pytest.mark.timeout(1800)
+
 BACKENDS = ("bwrap",)
 EITHER = ("ok", "invalid_submission")
 _CARDS = Path(__file__).parents[2] / "src" / "sandmill" / "seeds" / "cards"
