@@ -155,7 +155,7 @@ def test_the_scripts_of_texts_read_words_and_score_what_is_recorded(tmp_path):
         assert test.metric.rounded(test.truth[test.is_final], answer[test.is_final]) == script.score.final
         assert "CountVectorizer" in script.source
     assert (
-        scripts[0].score.final < scripts[-1].score.final < test.metric.score(test.truth, np.full((600, 3), 1 / 3)) + 0.2
+        scripts[0].score.final < scripts[-1].score.final < test.metric.score(test.truth, np.full((600, 3), 1 / 3)) + 0.4
     )
 
 
