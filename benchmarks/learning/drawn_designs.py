@@ -14,13 +14,13 @@ from pathlib import Path
 from sandmill.design import design_task
 from sandmill.episodes.release import open_task
 from sandmill.fingerprint import digest
-from sandmill.learning.replicates import measure_ends, write_replicate
+from sandmill.grading.private_half import TASK_FILE
+from sandmill.learning.replicates import measure_ends, with_test_rows, write_replicate
 from sandmill.learning.task_sets import FactCache, LearningTask, TaskSet
 from sandmill.metrics import get_metric
 from sandmill.models.calibration import Calibration
 from sandmill.models.plan import Slot
 from sandmill.models.request import BuildRequest
-from sandmill.models.spec import Sizes
 from sandmill.pipeline.band_search import first_hardness
 from sandmill.pipeline.plan import plan_build, plan_slots
 from sandmill.rng import Streams
@@ -81,16 +81,15 @@ def _rendered(
 
 
 def _make(slot: Slot, borrowed: dict[bool, list[Calibration]], folder: Path, test_rows: int) -> Path | None:
-    place = folder / f"drawn-{digest(f'{slot.seed.id} {slot.number} {test_rows}'.encode())[:12]}"
-    if place.is_dir():
+    spec = design_task(slot, Streams(_SECRET, f"{SOURCE} {slot.number}"), first_hardness(slot.structure, slot.band))
+    spec = with_test_rows(spec, test_rows)
+    place = folder / f"drawn-{digest(spec.fingerprint.encode())[:12]}"
+    if (place / "private" / TASK_FILE).is_file():
         return place
-    hardness = first_hardness(slot.structure, slot.band)
-    spec = design_task(slot, Streams(_SECRET, f"{SOURCE} {slot.number}"), hardness)
-    sizes = Sizes(train=spec.sizes.train, feedback=max(100, test_rows // 2), final=test_rows)
     originals = borrowed[get_metric(spec.structure.metric).is_lower_better]
     if not originals:
         return None
-    rendered = render(spec.model_copy(update={"sizes": sizes}), _SECRET, 0)
+    rendered = render(spec, _SECRET, 0)
     ends = measure_ends(rendered)
     if None in ends:
         return None

@@ -100,7 +100,7 @@ def _jobs(
 ) -> Iterator[_ReplicateJob]:
     for key, originals in designs.items():
         first, used = originals[0], max(original.replicate for original in originals)
-        spec = first.spec if test_rows is None else _with_test_of(first.spec, test_rows)
+        spec = first.spec if test_rows is None else with_test_rows(first.spec, test_rows)
         for replicate in range(used + 1, used + 1 + number):
             place = folder / task_id(spec.fingerprint, replicate, secret)
             yield _ReplicateJob(place, spec, replicate, first.calibration, key)
@@ -142,7 +142,8 @@ def _secret(release: Release, secret_file: Path | None) -> bytes:
     return release_secret(release.store)
 
 
-def _with_test_of(spec: TaskSpec, rows: int) -> TaskSpec:
+def with_test_rows(spec: TaskSpec, rows: int) -> TaskSpec:
+    """Return a design with this many rows in the final part, and half as many in the feedback part."""
     sizes = Sizes(train=spec.sizes.train, feedback=max(_FEWEST_ROWS, rows // 2), final=rows)
     return spec.model_copy(update={"sizes": sizes})
 
