@@ -1,4 +1,4 @@
-"""Run the commands of README.md and docs/ that let a language model act, against a scripted one."""
+"""Run each command of README.md and docs/ that plays with a language model, against a scripted server."""
 
 import os
 import shlex

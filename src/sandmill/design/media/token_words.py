@@ -38,7 +38,7 @@ class HouseWord(Frozen):
     patterns: tuple[str, ...]
     match: str
     says: tuple[str, ...] = Field(min_length=2)
-    """Words with fields, see `mechanism.speech.house`; a house has one of these. None is what people guess."""
+    """Ways to read the tokens, of which a task has one. None is the usual way. Fields: see `mechanism.speech.house`."""
     examples: tuple[str, str]
     left: tuple[str, ...]
     right: tuple[str, ...]
