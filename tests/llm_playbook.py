@@ -21,7 +21,22 @@ FOLDER = Path(__file__).parent / "llm_drafts"
 _KEPT_UNDER = {TargetKind.MULTI_TARGET: "regression"}
 _STRUCTURE = re.compile(r"^- (metric|split|target): (\w+)$", re.MULTILINE)
 _SHOWN = re.compile(r"^DATA \(what the items can show, as JSON\): (\{.+\})$", re.MULTILINE)
+_MEDIUM = re.compile(r"^DATA \(the world that items came from so far, as JSON\): (\{.+\})$", re.MULTILINE)
 _AREA = re.compile(r"in or near this area: (.+)\.$", re.MULTILINE)
+
+_SENTENCES = {
+    "english": {
+        "openings": ["The porter says they", "Every evening the crew", "Two sisters", "A guest told us they", "They"],
+        "links": ["and soon", ", meanwhile they", "because everyone"],
+        "closings": ["to be safe", "without a word", "and nobody minded"],
+    },
+    "russian": {
+        "openings": ["Сторож говорит что", "Каждый вечер бригада", "Сёстры", "Гость сказал что они", "Они"],
+        "links": ["и вскоре", ", тем временем", "потому что все"],
+        "closings": ["без лишних слов", "и никто не возражал", "как было велено"],
+    },
+}
+"""Parts of sentences, by language."""
 
 Answer = dict[str, Any]
 
@@ -66,7 +81,7 @@ class Playbook:
 
 def _draft_for(role: str, question: str) -> Mapping[str, Any]:
     drafts = load_drafts()
-    if role in ("strategist", "dresser"):
+    if role in ("strategist", "dresser", "narrator"):
         found = _AREA.search(question)
         place = AREAS.index(found[1]) if found else 0
         return drafts[place * pow(7, -1, len(AREAS)) % len(AREAS) % len(drafts)]
@@ -126,6 +141,15 @@ def _dress(draft: Mapping[str, Any], question: str) -> Answer:
     return plain
 
 
+def _narrate(draft: Mapping[str, Any], question: str) -> Answer:
+    """A world with the texts of the draft, for items as the question shows them."""
+    medium, domain = json.loads(_MEDIUM.search(question)[1]), draft["domain"]  # type: ignore[index]
+    told = {**{key: domain[key] for key in ("name", "title", "row", "overview")}, "baselines": draft["baselines"]}
+    if "openings" not in medium:
+        return {**told, "target_meaning": "What the house has marked by hand", "item": "File from the archive"}
+    return {**told, "target_meaning": "The token as it is spoken", **_SENTENCES[medium["language"]]}
+
+
 def _columns(draft: Mapping[str, Any], question: str) -> Answer:
     domain = draft["domain"]
     kind = TargetKind(re.search(r"of kind (\w+)", question)[1])  # type: ignore[index]
@@ -164,6 +188,7 @@ def _review(_: Mapping[str, Any], __: str) -> Answer:
 _ANSWERS: dict[str, Callable[[Mapping[str, Any], str], Answer]] = {
     "strategist": _ideas,
     "dresser": _dress,
+    "narrator": _narrate,
     "developer": _columns,
     "sample_reviewer": _sample_review,
     "engineer": _evaluation,

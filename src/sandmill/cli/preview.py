@@ -24,7 +24,10 @@ def _lines(one: Shown) -> list[str]:
     head = f"Slot {slot.number}, from {slot.seed.id}, wanted {slot.band}: {cost}"
     if isinstance(one.outcome, Refused):
         return [head, f"  refused: {one.outcome.reason}: {one.outcome.detail}", ""]
-    draft = slot.draft
+    draft, world = slot.draft, slot.world
+    if world:
+        baselines = f"  baselines: {'; '.join(world.baselines)}"
+        return [head, f"  {world.title}: {world.row}", *(f"  {sentence}" for sentence in world.overview), baselines, ""]
     if draft is None:
         return [head, ""]
     rule = "; ".join(f"{choice.kind} of {' and '.join(choice.columns)}" for choice in draft.motifs)

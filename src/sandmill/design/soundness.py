@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from sandmill.models.columns import Cycle, LogNormal, Normal, Uniform
 from sandmill.models.domain import Domain, NumberTarget, NumericWord, TargetWords
+from sandmill.models.world import ItemWorld, World
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _RESERVED = frozenset({"id", "part", "row", "fold", "split", "target", "train", "test"})
@@ -85,21 +86,40 @@ def _words(domain: Domain, giveaways: Sequence[str]) -> Iterator[str]:
             yield f"{name}: a meaning has {_SHORTEST} to {_LONGEST} characters; this one has {len(meaning)}"
     doubled = [meaning for meaning, times in Counter(meaning for _, meaning in meanings).items() if times > 1]
     yield from (f"two names share the meaning {meaning!r}" for meaning in doubled)
-    if not 3 <= len(domain.overview) <= 5:
-        yield f"overview: {len(domain.overview)} sentences; 3 to 5 are wanted"
-    for text in domain.overview:
+    yield from _told(domain)
+    yield from _giveaways([*_texts_of(domain), *meanings], giveaways)
+
+
+def world_problems(world: World, giveaways: Sequence[str] = ()) -> list[str]:
+    """List what is wrong with the texts of a world, in words for the language model."""
+    named = [("target_meaning", world.target_meaning)]
+    named += [("item", world.item)] if isinstance(world, ItemWorld) else []
+    malformed = [
+        f"{name}: begins with a capital letter and ends without a full stop; no | and no `"
+        for name, text in named
+        if not _SENTENCE.fullmatch(text)
+    ]
+    return [*malformed, *_told(world), *_giveaways([*_texts_of(world), *named], giveaways)]
+
+
+def _told(told: Domain | World) -> Iterator[str]:
+    if not 3 <= len(told.overview) <= 5:
+        yield f"overview: {len(told.overview)} sentences; 3 to 5 are wanted"
+    for text in told.overview:
         if not re.fullmatch(r"[A-Z][^.|`\n]{10,200}\.", text):
             yield f"overview: {text[:60]!r} is not one plain sentence that ends with a full stop"
-    if not re.fullmatch(r"one [a-z][^.|`\n]{2,80}[a-z]", domain.row):
+    if not re.fullmatch(r"one [a-z][^.|`\n]{2,80}[a-z]", told.row):
         yield 'row: reads "one ..." in small letters, such as "one parcel handed to a courier"'
-    if not re.fullmatch(r"[A-Z][^|`\n]{2,50}", domain.title):
+    if not re.fullmatch(r"[A-Z][^|`\n]{2,50}", told.title):
         yield "title: begins with a capital letter and has 3 to 51 characters"
-    yield from _giveaways(domain, giveaways)
 
 
-def _giveaways(domain: Domain, giveaways: Sequence[str]) -> Iterator[str]:
-    texts = [("title", domain.title), ("row", domain.row), *(("overview", text) for text in domain.overview)]
-    for where, text in (*texts, *named_meanings(domain)):
+def _texts_of(told: Domain | World) -> list[tuple[str, str]]:
+    return [("title", told.title), ("row", told.row), *(("overview", text) for text in told.overview)]
+
+
+def _giveaways(texts: Sequence[tuple[str, str]], giveaways: Sequence[str]) -> Iterator[str]:
+    for where, text in texts:
         lowered = " ".join(text.lower().split())
         if said := [phrase for phrase in giveaways if phrase in lowered]:
             yield f"{where}: says {', '.join(map(repr, said))}, which speaks of how the data are made"

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 
 class Frozen(BaseModel):
@@ -23,6 +23,9 @@ def reads_former_name(former: str, name: str) -> Callable[[Any], Any]:
 
     return rename
 
+
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{1,39}$")]
+"""Name of a domain or a column that a language model invents."""
 
 OnProgress = Callable[[int, int], None]
 """Is called with the number of pieces of work that are done and of all."""

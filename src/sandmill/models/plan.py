@@ -8,6 +8,7 @@ from sandmill.models.reports import Rejection
 from sandmill.models.request import BuildRequest
 from sandmill.models.seed import SeedNote, SeedTask, SkippedSource, UnsupportedSeed
 from sandmill.models.structure import Structure
+from sandmill.models.world import ItemWorld, SpokenWorld
 
 
 class Slot(Frozen):
@@ -22,8 +23,10 @@ class Slot(Frozen):
     """Where its domain stands in the list of all, from 0 to 1, so that domains come up evenly. None: it is drawn."""
     draft: DesignDraft | None = None
     """Choices of a language model for its design. None: the grammar draws all of it."""
+    world: ItemWorld | SpokenWorld | None = None
+    """Texts of a language model for a design without a rule over columns. None: those of the library."""
     authorship: Authorship | None = None
-    """Who wrote the draft."""
+    """Who wrote the draft or the world."""
 
     @property
     def structure(self) -> Structure:

@@ -105,7 +105,8 @@ def _with_drafts(shard: ShardPlan, outcomes: Sequence[Designed | Refused]) -> Sh
         if isinstance(refused, Refused)
     )
     slots = tuple(outcome.slot for outcome in outcomes)
-    drafts = [slot.draft.model_dump(mode="json") if slot.draft else None for slot in slots]
+    written = (slot.draft or slot.world for slot in slots)
+    drafts = [one.model_dump(mode="json") if one else None for one in written]
     reasons = [[rejection.slot, rejection.reason] for rejection in refusals]
     key = f"{shard.key}-{fingerprint([*drafts, reasons])[:12]}"
     return shard.model_copy(update={"slots": slots, "refusals": refusals, "key": key})

@@ -9,7 +9,7 @@ from sandmill.models.base import Steered
 from sandmill.models.kinds import TABLE, Kind, kind_of
 from sandmill.models.plan import BuildPlan, ShardPlan, Slot
 from sandmill.models.request import BuildRequest
-from sandmill.models.seed import SeedIntake, SeedTask, UnsupportedSeed
+from sandmill.models.seed import SeedIntake, SeedTask
 from sandmill.pipeline.band_search import pair_bands
 from sandmill.rng import Streams
 from sandmill.seeds.lite import LITE
@@ -28,18 +28,16 @@ def plan_build(request: BuildRequest, intake: SeedIntake) -> BuildPlan:
     """
     asks_all = request.structures == "all"
     supported = [seed for seed in intake.supported if asks_all or seed.id in LITE]
-    fitting = [seed for seed in supported if request.designer != "llm" or _kind(seed).designer is None]
-    seeds = tuple(sorted(fitting, key=lambda seed: seed.id))
+    seeds = tuple(sorted(supported, key=lambda seed: seed.id))
     if absent := sorted(request.kinds.keys() - {_kind(seed).name for seed in seeds}):
         problem = Problem("--kinds", f"{name_some(absent)}, of which there is no seed", "kinds of the seeds given")
         raise RequestError("this build", [problem])
-    aside = (UnsupportedSeed(id=seed.id, needs=("--designer grammar",)) for seed in supported if seed not in fitting)
     identity = {"request": fingerprint(request), "seeds": [fingerprint(seed) for seed in seeds]}
     return BuildPlan(
         request=request,
         fingerprint=fingerprint(identity),
         seeds=seeds,
-        unsupported=(*(seed for seed in intake.unsupported if asks_all or seed.id in LITE), *aside),
+        unsupported=tuple(seed for seed in intake.unsupported if asks_all or seed.id in LITE),
         notes=intake.notes,
         skipped=intake.skipped,
     )

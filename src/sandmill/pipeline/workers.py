@@ -72,7 +72,7 @@ class WorkerPool:
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="worker-caller")
         self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
         self._all: set[_Worker] = set()
-        self._waiting: queue.PriorityQueue[tuple[int, int, _Waiting]] = queue.PriorityQueue()
+        self._waiting: queue.PriorityQueue[tuple[int, int, int, _Waiting]] = queue.PriorityQueue()
         self._numbers = count()
         self._closing, self._is_closed = Lock(), False
         for _ in range(workers):
@@ -80,7 +80,7 @@ class WorkerPool:
 
     def batch(self, timeout_s: float) -> "WorkBatch":
         """Open a batch of work. Each of its items may take this many wall-clock seconds, first imports included."""
-        return WorkBatch(self, timeout_s)
+        return WorkBatch(self, timeout_s, next(self._numbers))
 
     def map(
         self, function: Callable[[Item], Result], items: Iterable[Item], timeout_s: float
@@ -91,14 +91,19 @@ class WorkerPool:
                 batch.submit(function, item)
             yield from batch.ended()
 
-    def submit(self, function: Callable[[Any], Any], item: Any, timeout_s: float, urgency: int) -> Future[Any]:
-        """Queue an item. Of waiting items the most urgent is next, and of equal ones the oldest."""
+    def submit(
+        self, function: Callable[[Any], Any], item: Any, timeout_s: float, order: int, urgency: int
+    ) -> Future[Any]:
+        """Queue an item. Those of the batch that was opened first are next, the most urgent and then the oldest first.
+
+        With batches in turn, one shard ends before the next one is far: a build that is killed keeps more.
+        """
         future: Future[Any] = Future()
         with self._closing:
             if self._is_closed:
                 future.cancel()
                 return future
-            self._waiting.put((-urgency, next(self._numbers), _Waiting(function, item, timeout_s, future)))
+            self._waiting.put((order, -urgency, next(self._numbers), _Waiting(function, item, timeout_s, future)))
             self._threads.submit(self._run_next)
         return future
 
@@ -124,7 +129,7 @@ class WorkerPool:
         self.close()
 
     def _run_next(self) -> None:
-        """Run the most urgent item that waits. It need not be the one for which this call was queued."""
+        """Run the next item that waits. It need not be the one for which this call was queued."""
         try:
             waiting = self._waiting.get_nowait()[-1]
         except queue.Empty:  # the pool is closing
@@ -170,8 +175,8 @@ class WorkBatch:
     Functions are importable by name and picklable, items and results are picklable too.
     """
 
-    def __init__(self, pool: WorkerPool, timeout_s: float) -> None:
-        self._pool, self._timeout_s = pool, timeout_s
+    def __init__(self, pool: WorkerPool, timeout_s: float, order: int) -> None:
+        self._pool, self._timeout_s, self._order = pool, timeout_s, order
         self._done: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
         self._open: dict[Future[Any], int] = {}
         self._submitted = 0
@@ -179,7 +184,7 @@ class WorkBatch:
     def submit(self, function: Callable[[Any], Any], item: Any, urgency: int = 0) -> int:
         """Queue an item for some worker. Returns its number in this batch."""
         number, self._submitted = self._submitted, self._submitted + 1
-        future = self._pool.submit(function, item, self._timeout_s, urgency)
+        future = self._pool.submit(function, item, self._timeout_s, self._order, urgency)
         self._open[future] = number
         # Not `as_completed`: items may be added while others are waited for.
         future.add_done_callback(self._done.put)

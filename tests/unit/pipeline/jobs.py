@@ -22,6 +22,11 @@ def echo(item: Any) -> Any:
     return item
 
 
+def stamp(_: Any) -> float:
+    """When a worker got to this item, by a clock that all processes share."""
+    return time.monotonic()
+
+
 def pid(_: Any) -> int:
     return os.getpid()
 

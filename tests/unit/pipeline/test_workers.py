@@ -187,6 +187,15 @@ def test_the_most_urgent_item_is_next_and_of_equals_the_oldest():
         assert [names[number] for number, _ in batch.ended()] == ["first", "urgent", "urgent too", "soon", "late"]
 
 
+def test_the_batch_that_was_opened_first_goes_first_whatever_is_urgent():
+    with WorkerPool(1) as pool, pool.batch(60) as older, pool.batch(60) as younger:
+        older.submit(jobs.nap, 0.5)
+        younger.submit(jobs.stamp, None, 9)
+        older.submit(jobs.stamp, None)
+        (_, later), (_, earlier) = next(younger.ended()), list(older.ended())[-1]
+        assert earlier < later
+
+
 def test_items_may_be_added_while_others_are_waited_for(pool: WorkerPool):
     found = []
     with pool.batch(60) as batch:

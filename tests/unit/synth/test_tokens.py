@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sandmill.design.media.token_words import domains_of, speech_of
+from sandmill.design.media.token_words import domains_of, sentence_problems, speech_of
 from sandmill.layouts.tokens import LAYOUTS
 from sandmill.mechanism.speech import readers_of
 from sandmill.mechanism.speech.source import source_of
@@ -47,11 +47,14 @@ def test_every_token_of_a_group_can_be_read_in_each_of_its_ways(language):
 
 
 @pytest.mark.parametrize("language", ["english", "russian"])
-def test_words_between_phrases_never_stand_in_them(language):
-    readings = [reading for group in speech_of(language).groups for reading in group.readings]
-    before = {words.split()[0] for reading in readings for words in reading.left}
+def test_parts_of_sentences_are_plain_words_that_never_look_like_those_before_a_token(language):
     for domain in domains_of(language):
-        assert not before & {words.split()[-1] for words in (*domain.openings, *domain.links)}
+        assert sentence_problems(domain) == []
+        cue = next(words for group in speech_of(language).groups for one in group.readings for words in one.left)
+        spoilt = domain.model_copy(update={"openings": (f"{domain.openings[0]} {cue}", "Room 5")})
+        ends, form = sentence_problems(spoilt)[::-1]
+        assert "right before tokens" in ends
+        assert "'Room 5' must be plain words" in form
 
 
 def test_a_script_holds_the_readers_that_it_names_and_what_they_need():

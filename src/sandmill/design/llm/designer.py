@@ -1,4 +1,4 @@
-"""Five roles in turn design each slot. The result is a draft, from which the design is composed, or a refusal."""
+"""Roles in turn design each slot. The result is a draft or a world, from which the design is composed, or a refusal."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -12,13 +12,16 @@ from sandmill.design.llm.developer import develop, review_sample
 from sandmill.design.llm.diversity import KnownDomain, choose_idea
 from sandmill.design.llm.dresser import dress
 from sandmill.design.llm.engineer import choose_evaluation
+from sandmill.design.llm.narrator import narrate
 from sandmill.design.llm.strategist import Idea, propose
 from sandmill.design.llm.writer import write
 from sandmill.design.media.choice import medium_of
+from sandmill.design.media.worlds import medium_at
 from sandmill.errors import NoAnswer, ReplayMiss, SpendLimit
 from sandmill.models.channels import Medium
 from sandmill.models.design_draft import Authorship, DesignDraft
 from sandmill.models.domain import Domain
+from sandmill.models.kinds import Kind, kind_of
 from sandmill.models.llm import Usage
 from sandmill.models.plan import Slot
 from sandmill.models.structure import SplitKind
@@ -35,7 +38,7 @@ Look = Callable[[Slot], Awaitable[str]]
 
 @dataclass(frozen=True)
 class Designed:
-    """A slot with its draft and the transcript of its conversation."""
+    """A slot with its draft or its world, and the transcript of its conversation."""
 
     slot: Slot
     transcript: str
@@ -94,6 +97,8 @@ class LlmDesigner:
             async with gate:
                 conversation = Conversation(self.ask, self.repairs, f"slot {slot.number} {draw}")
                 try:
+                    if (kind := kind_of(slot.seed.structure)) and kind.media:
+                        return await self._try(slot, conversation, self._narrate(conversation, slot, kind, names))
                     if (medium := medium_of(slot)) is not None:
                         return await self._try(slot, conversation, self._dress(conversation, slot, medium, names))
                     candidates = await self._try(slot, conversation, propose(conversation, slot, names))
@@ -139,6 +144,13 @@ class LlmDesigner:
             baselines=answer.baselines,
         )
         designed = slot.model_copy(update={"draft": draft, "authorship": _authorship(conversation)})
+        return Designed(designed, _transcript(conversation))
+
+    async def _narrate(self, conversation: Conversation, slot: Slot, kind: Kind, known: Sequence[str]) -> Designed:
+        """Let the strategist invent the world of items whose targets are drawn with them."""
+        medium = medium_at(kind.load("media").media_of(kind), slot)
+        world = await narrate(conversation, slot, medium, known, self.giveaways)
+        designed = slot.model_copy(update={"world": world, "authorship": _authorship(conversation)})
         return Designed(designed, _transcript(conversation))
 
     async def _settle(self, conversation: Conversation, slot: Slot, idea: Idea) -> Designed:

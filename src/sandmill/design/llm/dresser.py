@@ -11,10 +11,10 @@ from sandmill.design.draft_rule import rule_problems
 from sandmill.design.llm.conversation import Conversation, fill
 from sandmill.design.llm.developer import stand_in_levels, targets_field
 from sandmill.design.llm.facts import describe_structure, quote_seed
-from sandmill.design.llm.strategist import AREAS, MOST_KNOWN, Name
+from sandmill.design.llm.strategist import AREAS, MOST_KNOWN
 from sandmill.design.soundness import domain_problems
 from sandmill.design.vocabulary import Vocabulary
-from sandmill.models.base import Frozen
+from sandmill.models.base import Frozen, Name
 from sandmill.models.channels import Medium
 from sandmill.models.design_draft import MotifChoice
 from sandmill.models.domain import Domain, TargetWords

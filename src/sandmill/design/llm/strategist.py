@@ -1,7 +1,6 @@
 """The data strategist: proposes tasks in new domains for the structure of a seed."""
 
 from collections.abc import Sequence
-from typing import Annotated
 
 from pydantic import Field
 
@@ -10,11 +9,9 @@ from sandmill.design.llm.conversation import Conversation, fill
 from sandmill.design.llm.facts import describe_structure, quote_seed
 from sandmill.design.motifs import FINDABLE_KINDS, HIDDEN_KINDS, PLAIN_KINDS
 from sandmill.design.rule import HIDDEN_MOTIFS
-from sandmill.models.base import Frozen
+from sandmill.models.base import Frozen, Name
 from sandmill.models.design_draft import FreeFault, MotifChoice
 from sandmill.models.plan import Slot
-
-Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{1,39}$")]
 
 AREAS = (
     *("farming", "fishing", "forestry", "mining", "energy", "water supply", "waste and recycling", "construction"),

@@ -1,14 +1,15 @@
 """Design of tasks that clean pictures of pages: what is drawn on them, their size, and what makes them dirty."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
 
 from sandmill.design.lexicon import load_folder
+from sandmill.design.media.worlds import dressed_medium
 from sandmill.models.channels.fields import FieldsChannel, FieldsMedium, GreyChannel, GreyMedium, Ranged, Trait
 from sandmill.models.columns import Column, Uniform
-from sandmill.models.kinds import kind_named
+from sandmill.models.kinds import Kind, kind_named
 from sandmill.models.links import RenderedLink
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.plan import Slot
@@ -50,7 +51,7 @@ def design_pages(
 ) -> TaskSpec:
     """Design one task. Hardness takes training pages away, and adds kinds of dirt and makes all of it stronger."""
     knobs = knobs or Knobs.all_at(hardness)
-    medium = choose_medium("fields", FieldsMedium, streams)
+    medium = choose_medium(media_of(kind_named("image_fields")), slot, streams)
     channel = choose_channel(medium, knobs, streams)
     return spec_of(slot, streams, medium, channel, knobs, hardness, parent)
 
@@ -90,10 +91,16 @@ def spec_of(
     )
 
 
-def choose_medium(folder: str, model: type[AnyMedium], streams: Streams) -> AnyMedium:
-    """Draw the domain of a design from a folder."""
-    known: tuple[AnyMedium, ...] = load_folder(folder, model)
-    return known[int(streams.generator("design").integers(len(known)))]
+def media_of(kind: Kind) -> tuple[FieldsMedium, ...]:
+    """Return what pages can be."""
+    return load_folder("fields", FieldsMedium)
+
+
+def choose_medium(media: Sequence[AnyMedium], slot: Slot, streams: Streams) -> AnyMedium:
+    """Draw one of the media. A slot with a world has the medium at its place, with the texts of the world."""
+    if slot.world:
+        return dressed_medium(media, slot, slot.world)
+    return media[int(streams.generator("design").integers(len(media)))]
 
 
 def choose_dirt(

@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from sandmill.design.lexicon import load_folder
 from sandmill.design.media.fields import choose_dirt, choose_medium, ranged, spec_of
 from sandmill.models.channels.fields import Ranged, Trait
 from sandmill.models.channels.masks import MasksChannel, MasksMedium, Scene
+from sandmill.models.kinds import Kind, kind_named
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Knobs, TaskSpec
 from sandmill.rng import Streams
@@ -41,8 +43,13 @@ def design_masks(
 ) -> TaskSpec:
     """Design one task. Hardness takes pictures away, makes regions fainter, and decoys and dirt more and stronger."""
     knobs = knobs or Knobs.all_at(hardness)
-    medium = choose_medium("masks", MasksMedium, streams)
+    medium = choose_medium(media_of(kind_named("image_masks")), slot, streams)
     return spec_of(slot, streams, medium, choose_channel(medium, knobs, streams), knobs, hardness, parent)
+
+
+def media_of(kind: Kind) -> tuple[MasksMedium, ...]:
+    """Return what pictures with a mask can show."""
+    return load_folder("masks", MasksMedium)
 
 
 def choose_channel(medium: MasksMedium, knobs: Knobs, streams: Streams) -> MasksChannel:

@@ -1,7 +1,9 @@
 """What token tasks are made of: the groups and conventions of a language, and the sentences of a domain."""
 
+import re
 from functools import cache
 from importlib.resources import files
+from typing import ClassVar
 
 import yaml
 from pydantic import Field
@@ -10,6 +12,10 @@ from sandmill.design.lexicon import load_folder
 from sandmill.mechanism.speech import Language
 from sandmill.models.base import Frozen
 from sandmill.models.channels.tokens import TokenGroup
+from sandmill.models.world import SpokenWorld, World, WorldMedium
+
+_SHORTEST, _LONGEST = 2, 60
+"""Characters of a part of a sentence."""
 
 
 class Custom(Frozen):
@@ -63,19 +69,55 @@ class Speech(Frozen):
     words: Abbreviations
 
 
-class TokenDomain(Frozen):
+class TokenDomain(WorldMedium):
     """The sentences of one register."""
 
-    name: str
-    title: str
-    row: str
-    overview: tuple[str, ...]
-    target_meaning: str
+    answer: ClassVar[type[World]] = SpokenWorld
+    replaced: ClassVar[frozenset[str]] = WorldMedium.replaced | {"openings", "links", "closings"}
+
+    language: Language
     emphasis: dict[str, float] = {}
     """Factor on the weight of a group."""
     openings: tuple[str, ...] = Field(min_length=5)
     links: tuple[str, ...] = Field(min_length=3)
     closings: tuple[str, ...] = Field(min_length=3)
+
+    def problems_of(self, world: World) -> list[str]:
+        """List words of sentences that are in another script or read like part of a phrase, and parts of a bad form."""
+        return sentence_problems(self.dressed(world))
+
+
+_WORDS = {"english": "[A-Za-z']", "russian": "[А-Яа-яЁё-]"}
+"""Letters of a word, by language."""
+
+
+def sentence_problems(domain: TokenDomain) -> list[str]:
+    """List parts of sentences that would be mistaken for tokens to be read, or for the words around them.
+
+    An opening or a link that ends with a word which begins or ends the words before a token would be taken for these:
+    some tokens have no words of their own before them.
+    """
+    letters, speech = _WORDS[domain.language], speech_of(domain.language)
+    parts = {"openings": domain.openings, "links": domain.links, "closings": domain.closings}
+    form = re.compile(rf"(, )?{letters}+( {letters}+)*")
+    problems = [
+        f"{where}: {text[:60]!r} must be plain words of {domain.language} in {_SHORTEST} to {_LONGEST} characters, "
+        "without digits, abbreviations and signs; only links may begin with a comma and a space"
+        for where, texts in parts.items()
+        for text in texts
+        if not (_SHORTEST <= len(text) <= _LONGEST and form.fullmatch(text))
+        or (text[0] == "," and where != "links")
+        or any(word == "I" or (len(word) > 1 and word.isupper()) for word in text.split())
+    ]
+    readings = (reading.left for group in speech.groups for reading in group.readings)
+    cues = [*readings, *(word.left for word in speech.house), speech.words.left]
+    before = {words.split()[end] for left in cues for words in left for end in (0, -1)}
+    return problems + [
+        f"{where}: {text[:60]!r} ends with a word that is used right before tokens; take another word"
+        for where in ("openings", "links")
+        for text in parts[where]
+        if text.split()[-1:] and text.split()[-1] in before
+    ]
 
 
 @cache

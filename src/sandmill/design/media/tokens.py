@@ -1,14 +1,16 @@
 """Design of token tasks: which tokens occur, how they are read, and how clearly the sentence shows the reading."""
 
+from collections.abc import Sequence
 from datetime import date
 
 import numpy as np
 
 from sandmill.design.media.token_words import Custom, HouseWord, Speech, TokenDomain, domains_of, speech_of
+from sandmill.design.media.worlds import dressed_medium
 from sandmill.mechanism.speech.house import FIELD, say_by_custom
 from sandmill.models.channels.tokens import HouseRule, Reading, TokenChannel, TokenGroup
 from sandmill.models.columns import Column, Date, Normal
-from sandmill.models.kinds import kind_named
+from sandmill.models.kinds import Kind, kind_named
 from sandmill.models.links import RenderedLink
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.plan import Slot
@@ -56,9 +58,7 @@ def design_tokens(
     knobs = knobs or Knobs.all_at(hardness)
     structure, kind = slot.structure, kind_named(str(slot.structure.kind))
     language = kind.name.removeprefix(PREFIX)
-    speech, domains = speech_of(language), domains_of(language)
-    place = streams.generator("design").random() if slot.place is None else slot.place
-    domain = domains[int(place * len(domains))]
+    speech, domain = speech_of(language), _choose_domain(media_of(kind), slot, streams)
     channel, customs = _channel(speech, domain, knobs, streams)
     mean = _between(PHRASES, knobs.rows)
     phrases = Column(name="phrases", distribution=Normal(mean=mean, sd=_SPREAD), decimals=2)
@@ -84,6 +84,18 @@ def design_tokens(
         parent=parent,
         channel=channel,
     )
+
+
+def media_of(kind: Kind) -> tuple[TokenDomain, ...]:
+    """Return the registers of the language of a kind."""
+    return domains_of(kind.name.removeprefix(PREFIX))
+
+
+def _choose_domain(domains: Sequence[TokenDomain], slot: Slot, streams: Streams) -> TokenDomain:
+    if slot.world:
+        return dressed_medium(domains, slot, slot.world)
+    place = streams.generator("design").random() if slot.place is None else slot.place
+    return domains[int(place * len(domains))]
 
 
 def _channel(

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from string import Formatter
-from typing import Literal
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
 from sandmill.models.base import Frozen
 from sandmill.models.channels.base import Channel, Cue
+from sandmill.models.world import ItemWorld, World, WorldMedium
 
 SERIES = ", "
 """What separates the slips of a series in the description."""
@@ -103,24 +104,28 @@ class FieldsChannel(GreyChannel):
         return _TEXTS
 
 
-class GreyMedium(Frozen):
+class GreyMedium(WorldMedium):
     """What pictures of one domain are, and what is told of them."""
 
-    name: str
-    title: str
-    row: str
-    overview: tuple[str, ...]
+    answer: ClassVar[type[World]] = ItemWorld
+
     column: str
     meaning: str
     """Of a picture."""
     target: str
-    target_meaning: str
     dirt: tuple[Trait, ...]
     """Dirt that pictures of the domain may have. A design takes some of it."""
+
+    def dressed(self, world: World) -> Self:
+        """Return the medium with the texts of a world, and its name for a picture."""
+        dressed = super().dressed(world)
+        return dressed.model_copy(update={"meaning": world.item}) if isinstance(world, ItemWorld) else dressed
 
 
 class FieldsMedium(GreyMedium):
     """What pages of one domain look like."""
+
+    target_ending: ClassVar[str] = ", from 0 (black) to 1 (white)"
 
     style: Style
     density: tuple[float, float]

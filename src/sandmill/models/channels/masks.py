@@ -1,9 +1,10 @@
 """Small grey pictures in which some regions are marked by a mask."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import ClassVar, Literal, Self
 
 from sandmill.models.channels.fields import GreyChannel, GreyMedium, Trait
+from sandmill.models.world import World
 
 Scene = Literal["bodies", "layer", "grains"]
 """What is marked on pictures, see `sandmill.synth.media.regions`."""
@@ -31,9 +32,15 @@ class MasksChannel(GreyChannel):
 class MasksMedium(GreyMedium):
     """What pictures of one domain show."""
 
+    target_ending: ClassVar[str] = ", as runs"
+
     scenes: tuple[Scene, ...]
     """What may be marked."""
     is_bright: bool
+
+    def dressed(self, world: World) -> Self:
+        """Return the medium with the texts of a world. The name of the target says nothing of the old world."""
+        return super().dressed(world).model_copy(update={"target": "mask_runs"})
 
 
 _SHADES = {

@@ -36,6 +36,9 @@ class Kind(Frozen):
     designer: str | None = None
     """Function that designs in place of the grammar of tables: (slot, streams, hardness, parent, knobs) -> `TaskSpec`.
     None: `design.grammar` designs."""
+    media: str | None = None
+    """Module for kinds with a designer of their own: `media_of` returns every `models.world.WorldMedium` of a kind, of
+    which a language model can replace the texts. None: the llm designer makes no task of the kind."""
     render: str | None = None
     """Function that renders items: (channel, latent columns, row numbers) -> cells of the channel's column."""
     gate: str | None = None

@@ -16,6 +16,7 @@ def _tokens(language: str, curve: DifficultyCurve) -> Kind:
         layout=f"sandmill.layouts.tokens:{language.upper()}",
         channel="sandmill.models.channels.tokens:TokenChannel",
         designer="sandmill.design.media.tokens:design_tokens",
+        media="sandmill.design.media.tokens",
         render="sandmill.synth.media.tokens:render_sentences",
         targets="sandmill.synth.media.tokens:render_readings",
         panel="sandmill.calibrate.solvers.tokens",
