@@ -1,10 +1,13 @@
 """Files and scripts for `micro_vs_full` where items are no rows of a table: pictures, sounds, texts and other files."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
+from sandmill.calibrate.own_panel import OwnScript
 from sandmill.calibrate.scripts.layout import imports
 from sandmill.layouts.base import layout_of
 from sandmill.layouts.folder import write_files
+from sandmill.models.calibration import Rung
 from sandmill.models.kinds import kind_named
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import Sizes, TaskSpec
@@ -64,12 +67,18 @@ pd.DataFrame(written).to_csv(sys.argv[2], index=False)
 """
 
 
-def script_of(facts: TaskFacts) -> str:
-    """Write the script of a kind: its generic features and three usual models, or its own competent script."""
+def script_of(facts: TaskFacts, folder: Path) -> str:
+    """Write the script of a kind: its generic features and three usual models, or its own competent script.
+
+    Args:
+        facts: of the task.
+        folder: public files of the micro task, from which kinds with a panel of their own write their script.
+    """
     kind = kind_named(facts.kind)
     if kind.panel:
-        candidates = kind.load("panel").ladder(facts)
-        return str(candidates[len(candidates) // 2].source)
+        panel = kind.load("panel")
+        scripts: Iterable[OwnScript] = panel.ladder(facts, panel.read(folder, facts))
+        return next(script.source for script in scripts if script.rung is Rung.COMPETENT)
     names = {
         "ID": facts.id_column,
         "TARGET": facts.target_column,

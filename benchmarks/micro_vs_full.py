@@ -247,9 +247,9 @@ def compare(seed: SeedTask, cap: int, repeats: int, script: Path, pool: WorkerPo
             write_full(spec, facts, rows, full)
         else:
             script = Path(name) / "solution.py"
-            script.write_text(script_of(facts))
             write_items(spec, facts, (MICRO_ROWS, MICRO_ITEMS), micro)
             write_items(spec, facts, rows, full)
+            script.write_text(script_of(facts, micro))
         jobs = {folder: micro_vs_full.Job(script, folder, kind, facts.target_columns) for folder in (micro, full)}
 
         def warm(folder: Path) -> float:
