@@ -1,25 +1,31 @@
 """How often an average of the panel's own searches, which is on no board, would be gold; and the best single entries.
 
-Run from the repository root: python -m benchmarks.mixtures --tasks 100
+Run from the repository root: python -m benchmarks.mixtures --tasks 100, or for tasks of all kinds that a release has,
+python -m benchmarks.mixtures --release releases/lite. Kinds with a panel of their own have no average.
 """
 
 import argparse
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
 from benchmarks.first_tries import SECRET
 from sandmill.calibrate.panel import PanelRun, run_panel
+from sandmill.layouts.folder import write_files
 from sandmill.metrics import get_metric
 from sandmill.metrics.medals import medal_of
 from sandmill.metrics.submission import read_answers
 from sandmill.models.base import Band
-from sandmill.models.calibration import Calibration
+from sandmill.models.calibration import Calibration, Tier
+from sandmill.models.kinds import kind_named
+from sandmill.models.package import TaskPackage
 from sandmill.models.plan import Slot
 from sandmill.models.reports import Medal
 from sandmill.models.request import BuildRequest
@@ -28,6 +34,7 @@ from sandmill.pipeline.band_search import Attempt, first_hardness
 from sandmill.pipeline.plan import plan_build, plan_slots
 from sandmill.pipeline.workers import WorkerPool
 from sandmill.seeds import ingest
+from sandmill.store.release import load
 
 MIXTURES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -54,11 +61,26 @@ def golds_of(slot: Slot) -> tuple[Band, frozenset[str]] | str:
     made = run_attempt(AttemptJob(attempt, "mixtures", SECRET)).result
     if isinstance(made, Failed):
         return made.error.reason
-    calibration, package = made.calibration, made.package
-    golds = {entry.solver for entry in calibration.board if is_gold(entry.final, calibration)}
+    return golds_among(made.package, made.calibration)
+
+
+def golds_in(release: str, task_id: str) -> tuple[Band, frozenset[str]]:
+    """Measure a task of a release."""
+    stored = load(release)
+    return golds_among(stored.package(task_id), stored.record(task_id).calibration)
+
+
+def golds_among(package: TaskPackage, calibration: Calibration) -> tuple[Band, frozenset[str]]:
+    """Return the band of a task and what is gold on it: blind entries of the board, and mixtures."""
+    golds = {
+        entry.solver
+        for entry in calibration.board
+        if entry.tier is not Tier.READER and is_gold(entry.final, calibration)
+    }
+    if kind_named(package.facts.kind).panel:
+        return calibration.difficulty.band, frozenset(golds)
     with TemporaryDirectory() as folder:
-        for name in ("train.csv", "test.csv"):
-            (Path(folder) / name).write_bytes(package.public[name])
+        write_files(Path(folder), package.public)
         members = sorted({name for names in MIXTURES.values() for name in names})
         runs = {run.name: run for run in run_panel(Path(folder), package.facts, members) if run.has_run}
     answers, metric = read_answers(package.private["answers.csv"], package.facts), get_metric(package.facts.metric)
@@ -84,22 +106,29 @@ def is_gold(score: float, calibration: Calibration) -> bool:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
-    from benchmarks.mixtures import golds_of  # by its own name: worker processes cannot import __main__
+    from benchmarks.mixtures import golds_in, golds_of  # by their own name: worker processes cannot import __main__
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", type=int, default=100, help="first tries, of any band")
+    parser.add_argument("--release", help="measure its tasks in place of first tries; needs the private half")
     parser.add_argument("--seed", type=int, default=41)
     parser.add_argument("--workers", type=int, default=2)
     given = parser.parse_args(arguments)
-    plan = plan_build(BuildRequest(name="bench", tasks=given.tasks, seed=given.seed), ingest(()))
+    items: Sequence[Any]
+    measure: Callable[[Any], tuple[Band, frozenset[str]] | str]
+    if given.release:
+        measure, items, tried = partial(golds_in, given.release), load(given.release).task_ids, "tasks"
+    else:
+        plan = plan_build(BuildRequest(name="bench", tasks=given.tasks, seed=given.seed), ingest(()))
+        measure, items, tried = golds_of, plan_slots(plan), "first tries"
     with WorkerPool(given.workers) as pool:
-        results = [result for _, result in pool.map(golds_of, list(plan_slots(plan)), 600)]
+        results = [result for _, result in pool.map(measure, items, 600)]
     for error in (result for result in results if isinstance(result, Exception)):
         raise error
     measured = [result for result in results if isinstance(result, tuple)]
     golds = Counter(name for _, winners in measured for name in winners)
     winners = median(len([name for name in names if not name.startswith("mixture")]) for _, names in measured)
-    print(f"{len(measured)} tasks of {given.tasks} first tries; {winners:g} entries are gold on the median task.\n")
+    print(f"{len(measured)} tasks of {len(items)} {tried}; {winners:g} entries are gold on the median task.\n")
     print("| script | gold | " + " | ".join(f"{band}" for band in Band) + " |\n|---|---:|" + "---:|" * len(Band))
     entries = [name for name, _ in golds.most_common() if not name.startswith("mixture")][:6]
     for name in (*entries, *(f"mixture: {mixture}" for mixture in MIXTURES)):

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from sandmill.errors import RequestError
 from sandmill.models.base import Band
-from sandmill.models.kinds import kind_named, kind_of
+from sandmill.models.kinds import kind_of
 from sandmill.models.request import DEFAULT_MIX, BuildRequest
 from sandmill.models.seed import SeedIntake, SeedNote, SkippedSource
 from sandmill.pipeline.plan import plan_build, plan_shards, plan_slots, share_out
@@ -108,11 +108,11 @@ def test_kinds_that_no_seed_has_or_nobody_knows_are_refused():
         BuildRequest(name="d", kinds={"text": 0.5})
 
 
-def test_language_models_design_what_has_a_rule_over_columns():
-    plan = plan_build(BuildRequest(name="d", designer="llm", model=("openai/m",)), ingest(()))
-    kinds = {kind_of(seed.structure).name for seed in plan.seeds}
-    assert {"table", "text", "image_archive"} <= kinds
-    assert not [name for name in kinds if kind_named(name).designer]
+def test_language_models_design_every_seed():
+    intake = ingest(())
+    plan = plan_build(BuildRequest(name="d", designer="llm", model=("openai/m",)), intake)
+    assert {seed.id for seed in plan.seeds} == {seed.id for seed in intake.supported}
+    assert plan.unsupported == intake.unsupported
 
 
 def test_a_mix_of_medal_hardness_is_about_tables_alone():
