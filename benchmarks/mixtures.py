@@ -104,23 +104,25 @@ def is_gold(score: float, calibration: Calibration) -> bool:
     return medal_of(score, calibration.thresholds, calibration.is_lower_better) is Medal.GOLD
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure and print."""
+def _work(given: argparse.Namespace) -> tuple[Callable[[Any], Any], Sequence[Any], str]:
+    """Return what measures an item, the items, and what they are called."""
     from benchmarks.mixtures import golds_in, golds_of  # by their own name: worker processes cannot import __main__
 
+    if given.release:
+        return partial(golds_in, given.release), load(given.release).task_ids, "tasks"
+    plan = plan_build(BuildRequest(name="bench", tasks=given.tasks, seed=given.seed), ingest(()))
+    return golds_of, plan_slots(plan), "first tries"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", type=int, default=100, help="first tries, of any band")
     parser.add_argument("--release", help="measure its tasks in place of first tries; needs the private half")
     parser.add_argument("--seed", type=int, default=41)
     parser.add_argument("--workers", type=int, default=2)
     given = parser.parse_args(arguments)
-    items: Sequence[Any]
-    measure: Callable[[Any], tuple[Band, frozenset[str]] | str]
-    if given.release:
-        measure, items, tried = partial(golds_in, given.release), load(given.release).task_ids, "tasks"
-    else:
-        plan = plan_build(BuildRequest(name="bench", tasks=given.tasks, seed=given.seed), ingest(()))
-        measure, items, tried = golds_of, plan_slots(plan), "first tries"
+    measure, items, tried = _work(given)
     with WorkerPool(given.workers) as pool:
         results = [result for _, result in pool.map(measure, items, 600)]
     for error in (result for result in results if isinstance(result, Exception)):

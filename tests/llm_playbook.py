@@ -22,6 +22,7 @@ _KEPT_UNDER = {TargetKind.MULTI_TARGET: "regression"}
 _STRUCTURE = re.compile(r"^- (metric|split|target): (\w+)$", re.MULTILINE)
 _SHOWN = re.compile(r"^DATA \(what the items can show, as JSON\): (\{.+\})$", re.MULTILINE)
 _MEDIUM = re.compile(r"^DATA \(the world that items came from so far, as JSON\): (\{.+\})$", re.MULTILINE)
+_NAMES = re.compile(r"^The target needs at least (\d+) (\w+)\.$", re.MULTILINE)
 _AREA = re.compile(r"in or near this area: (.+)\.$", re.MULTILINE)
 
 _SENTENCES = {
@@ -134,11 +135,20 @@ def _dress(draft: Mapping[str, Any], question: str) -> Answer:
     plain: Answer = {
         **{key: domain[key] for key in ("name", "title", "row", "overview")},
         "item": "File from the archive of the house",
-        "targets": json.loads(json.dumps(_targets(draft, kind), default=str)),
+        "targets": _with_names(json.loads(json.dumps(_targets(draft, kind), default=str)), question),
         "motifs": motifs,
         "baselines": draft["baselines"],
     }
     return plain
+
+
+def _with_names(targets: list[Answer], question: str) -> list[Answer]:
+    """Add names to classes or labels until there are as many as the question asks for."""
+    if asked := _NAMES.search(question):
+        for target in targets:
+            names = target[asked[2]]
+            names += [f"other_{place}" for place in range(len(names), int(asked[1]))]
+    return targets
 
 
 def _narrate(draft: Mapping[str, Any], question: str) -> Answer:

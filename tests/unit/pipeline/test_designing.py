@@ -209,7 +209,7 @@ def test_a_preview_shows_what_the_build_then_finds(tmp_path):
     assert asked == 5 * 2
     assert len(server.received) == 5 * 3
     assert [one.outcome.slot.draft for one in preview.shown] == [slot.draft for slot in shards[0].slots]
-    assert all("First rows of" in one.sample for one in preview.shown)
+    assert all("First rows, of" in one.sample for one in preview.shown)
     assert 0 < preview.low_usd < preview.high_usd
     assert preview.low_usd <= 3 * sum(one.usage.usd for one in preview.shown) / 2 <= preview.high_usd
 

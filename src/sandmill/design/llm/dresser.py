@@ -18,8 +18,9 @@ from sandmill.models.base import Frozen, Name
 from sandmill.models.channels import Medium
 from sandmill.models.design_draft import MotifChoice
 from sandmill.models.domain import Domain, TargetWords
+from sandmill.models.kinds import TABLE, kind_of
 from sandmill.models.plan import Slot
-from sandmill.models.structure import TargetKind
+from sandmill.models.structure import Structure, TargetKind
 
 
 class Dress(Frozen):
@@ -50,19 +51,39 @@ async def dress(
         GivenUp: if no answer is valid.
     """
     structure = slot.seed.structure
+    what, needed = _names_needed(structure)
     values = {
         "structure": describe_structure(structure),
         "seed": quote_seed(slot.seed),
         "area": AREAS[(slot.number * 7) % len(AREAS)],
         "known": ", ".join(known[-MOST_KNOWN:]) or "none",
         "shown": json.dumps(_shown(medium.domain)),
+        "names": f"The target needs at least {needed} {what}." if needed else "",
     }
 
     def judge(answer: Dress) -> list[str]:
-        return _problems(answer, medium.domain, structure.target, known, giveaways)
+        return [*_too_few(answer, what, needed), *_problems(answer, medium.domain, structure.target, known, giveaways)]
 
     answer = await conversation.settle("dresser", fill("dresser_question", values), answer_for(structure.target), judge)
     return dressed(medium.domain, answer, structure.target), answer
+
+
+def _names_needed(structure: Structure) -> tuple[str, int]:
+    """Return what a target of the kind has names for, and how many a design may use."""
+    kind = kind_of(structure) or TABLE
+    most = {TargetKind.MULTICLASS: ("classes", kind.classes[1]), TargetKind.MULTILABEL: ("labels", kind.labels[1])}
+    return most.get(structure.target, ("", 0))
+
+
+def _too_few(answer: Dress, what: str, needed: int) -> list[str]:
+    if not needed:
+        return []
+    counts = {target.name: len(getattr(target, what)) for target in answer.targets}  # type: ignore[attr-defined]
+    return [
+        f"targets: {name} has {found} {what}; a design may need {needed}"
+        for name, found in counts.items()
+        if found < needed
+    ]
 
 
 def dressed(domain: Domain, answer: Dress, kind: TargetKind) -> Domain:
