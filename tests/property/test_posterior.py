@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sandmill.mechanism import Draw, draw_rows, posterior
@@ -158,6 +158,7 @@ def test_doubt_costs_the_oracle():
 
 @settings(max_examples=12, deadline=None)
 @given(st.sampled_from(CLASS_TASKS), st.integers(0, 30), st.sampled_from(SplitKind))
+@example((TargetKind.MULTICLASS, MetricName.ACCURACY), 2, SplitKind.GROUPED)
 def test_designs_have_calibrated_posteriors(task, slot, split):
     mechanism = make_spec(*task, slot, split=split).mechanism
     draw = draw_rows(mechanism, Streams(SECRET, f"slot {slot}"), range(8000), is_train=False)

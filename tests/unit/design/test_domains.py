@@ -331,3 +331,14 @@ def test_designs_of_a_domain_pass_every_gate(domain, hardness, monkeypatch):
     assert spec.domain == domain.name
     small = spec.model_copy(update={"sizes": spec.sizes.model_copy(update=TEST)})
     assert check_package(render(small, SECRET).package) == []
+
+
+@EACH
+def test_no_unit_is_so_coarse_that_rounding_takes_a_column_away(domain):
+    words = {word.name: word for word in domain.numeric}
+    for conversion in domain.knows.conversions:
+        word = words[conversion.column]
+        law = word.distribution
+        deviation = law.sd if isinstance(law, Normal) else law.median * law.sigma
+        for unit in conversion.units:
+            assert 10.0**-word.decimals < 0.25 * unit.factor * deviation, (word.name, unit.unit)
