@@ -82,7 +82,8 @@ def test_the_demo_is_the_one_of_the_makefile():
     makefile = (REPOSITORY / "Makefile").read_text()
     kinds = makefile.split("DEMO_KINDS := ")[1].splitlines()[0]
     assert request.kinds == {name: float(share) for name, share in (part.split("=") for part in kinds.split(","))}
-    assert f"--name {request.name} --tasks {request.tasks} --seed {request.seed}" in makefile
+    assert f"--name {request.name} --tasks $(DEMO_TASKS) --seed {request.seed}" in makefile
+    assert f"\nDEMO_TASKS ?= {request.tasks}\n" in makefile
     assert "schedules" not in DEPLOYMENTS["demo"]
 
 
