@@ -68,7 +68,7 @@ def measure_crystal(path: str, wanted: Wanted) -> dict:
             made[column] = next((one.lower() for one in elements if one in names), "none")
             continue
         if what == "share":
-            made[column] = names.count(elements[0]) / max(np.isin(symbols, elements).sum(), 1)
+            made[column] = names.count(elements[0]) / max(int(np.isin(symbols, elements).sum()), 1)
             continue
         if not measured:
             is_anion = np.isin(symbols, elements)
