@@ -31,7 +31,7 @@ def test_an_environment_is_ready_only_if_it_was_made_to_its_end_from_this_list(t
     assert "-r" in ran[1]
     client.make()
     assert len(ran) == 2
-    client.requirements.write_text("# python: 3.12\n")
+    client.requirements.write_text("# python: 3.9\n")
     assert not client.is_ready
 
 
