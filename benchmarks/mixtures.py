@@ -71,7 +71,7 @@ def golds_in(release: str, task_id: str) -> tuple[Band, frozenset[str]]:
 
 
 def golds_among(package: TaskPackage, calibration: Calibration) -> tuple[Band, frozenset[str]]:
-    """Return the band of a task and what is gold on it: blind entries of the board, and mixtures."""
+    """Return the difficulty band of a task, and the names of blind solvers and averages that win gold on it."""
     golds = {
         entry.solver
         for entry in calibration.board

@@ -143,7 +143,7 @@ def _dress(draft: Mapping[str, Any], question: str) -> Answer:
 
 
 def _with_names(targets: list[Answer], question: str) -> list[Answer]:
-    """Add names to classes or labels until there are as many as the question asks for."""
+    """Return targets with as many classes or labels as the question asks for; further ones are named `other_N`."""
     if asked := _NAMES.search(question):
         for target in targets:
             names = target[asked[2]]

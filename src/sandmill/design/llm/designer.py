@@ -1,4 +1,7 @@
-"""Roles in turn design each slot. The result is a draft or a world, from which the design is composed, or a refusal."""
+"""Ask a language model, in several roles, to design each slot.
+
+The result for a slot is a draft of a rule and its texts, or texts alone (a world), or a refusal.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -147,7 +150,7 @@ class LlmDesigner:
         return Designed(designed, _transcript(conversation))
 
     async def _narrate(self, conversation: Conversation, slot: Slot, kind: Kind, known: Sequence[str]) -> Designed:
-        """Let the strategist invent the world of items whose targets are drawn with them."""
+        """Ask for the texts of a task that has no rule over columns, such as one of tokens or pages."""
         medium = medium_at(kind.load("media").media_of(kind), slot)
         world = await narrate(conversation, slot, medium, known, self.giveaways)
         designed = slot.model_copy(update={"world": world, "authorship": _authorship(conversation)})

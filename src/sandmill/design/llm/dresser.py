@@ -69,7 +69,7 @@ async def dress(
 
 
 def _names_needed(structure: Structure) -> tuple[str, int]:
-    """Return what a target of the kind has names for, and how many a design may use."""
+    """Return `classes` or `labels` and the most of them that a design uses; an empty word and 0 for other targets."""
     kind = kind_of(structure) or TABLE
     most = {TargetKind.MULTICLASS: ("classes", kind.classes[1]), TargetKind.MULTILABEL: ("labels", kind.labels[1])}
     return most.get(structure.target, ("", 0))

@@ -14,7 +14,7 @@ from sandmill.models.world import World, WorldMedium
 async def narrate(
     conversation: Conversation, slot: Slot, medium: WorldMedium, known: Sequence[str], giveaways: tuple[str, ...]
 ) -> World:
-    """Ask for a world in which the items of a medium come up.
+    """Ask the model for the texts of a task: where its items come from, and why the answers are wanted.
 
     Raises:
         GivenUp: if no answer is valid.

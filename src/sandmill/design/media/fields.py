@@ -97,7 +97,7 @@ def media_of(kind: Kind) -> tuple[FieldsMedium, ...]:
 
 
 def choose_medium(media: Sequence[AnyMedium], slot: Slot, streams: Streams) -> AnyMedium:
-    """Draw one of the media. A slot with a world has the medium at its place, with the texts of the world."""
+    """Draw one of the media. If a language model wrote texts for the slot, return its medium with these texts."""
     if slot.world:
         return dressed_medium(media, slot, slot.world)
     return media[int(streams.generator("design").integers(len(media)))]

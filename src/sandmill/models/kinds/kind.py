@@ -37,8 +37,8 @@ class Kind(Frozen):
     """Function that designs in place of the grammar of tables: (slot, streams, hardness, parent, knobs) -> `TaskSpec`.
     None: `design.grammar` designs."""
     media: str | None = None
-    """Module for kinds with a designer of their own: `media_of` returns every `models.world.WorldMedium` of a kind, of
-    which a language model can replace the texts. None: the llm designer makes no task of the kind."""
+    """Module whose function `media_of(kind)` returns the library's texts for tasks of the kind, as
+    `models.world.WorldMedium` objects. The llm designer replaces these texts. Only for kinds with a `designer`."""
     render: str | None = None
     """Function that renders items: (channel, latent columns, row numbers) -> cells of the channel's column."""
     gate: str | None = None
