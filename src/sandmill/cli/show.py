@@ -87,8 +87,8 @@ def show(
         return
     opened = load(release)
     if task is None:
-        facts = _describe_release(opened)
-        write_json(facts) if as_json else _print_release(facts, limit or _ROWS)
+        facts = _describe_release(opened, None if as_json else limit or _ROWS)
+        write_json(facts) if as_json else _print_release(facts, len(opened.facts))
         return
     opened.check_ids([task])
     if not opened.has_private:
@@ -143,8 +143,10 @@ def _print_table(console: "Console", table: "Table", left: int) -> None:
         console.print(f"... and {left} more; see --limit, or --json for all")
 
 
-def _describe_release(release: "StoredRelease") -> dict[str, Any]:
-    manifest, rows = release.manifest, release.tasks.drop("prompt").to_dicts()
+def _describe_release(release: "StoredRelease", limit: int | None) -> dict[str, Any]:
+    """Return what `--json` writes, with so many tasks at most."""
+    manifest, facts = release.manifest, release.facts
+    counted = {name: Counter(facts[name].to_list() if name in facts.columns else ()) for name in ("band", "wanted")}
     return {
         "release": release.ref,
         "dataset": manifest.dataset,
@@ -154,10 +156,10 @@ def _describe_release(release: "StoredRelease") -> dict[str, Any]:
         "code_version": manifest.code_version,
         "seeds": list(manifest.seeds),
         "private": release.has_private,
-        "bands": dict(Counter(row["band"] for row in rows if "band" in row)),
-        "wanted": dict(Counter(row["wanted"] for row in rows if "wanted" in row)),
+        "bands": dict(counted["band"]),
+        "wanted": dict(counted["wanted"]),
         "funnel": _read_funnel(release),
-        "tasks": rows,
+        "tasks": facts.head(len(facts) if limit is None else limit).to_dicts(),
     }
 
 
@@ -181,22 +183,22 @@ def _read_funnel(release: "StoredRelease") -> dict[str, int] | None:
     return funnel
 
 
-def _print_release(facts: dict[str, Any], limit: int) -> None:
+def _print_release(facts: dict[str, Any], total: int) -> None:
     console, rows = open_console(), facts["tasks"]
     console.print(f"{facts['dataset']} {facts['version']}, published {visible(facts['created'])}", style="bold")
-    made_of = f"{count(len(rows), 'task')} from {count(len(facts['seeds']), 'seed')}"
+    made_of = f"{count(total, 'task')} from {count(len(facts['seeds']), 'seed')}"
     console.print(f"{made_of}, made by sandmill {visible(facts['code_version'])}\n")
     columns = [name for name in _COLUMNS if rows and name in rows[0]]
     table = plain_table()
     for name in columns:
         justify: Literal["left", "right"] = "right" if isinstance(rows[0][name], float) else "left"
         table.add_column(name, justify=justify, no_wrap=True, min_width=_ID_WIDTH if name == "task_id" else None)
-    for row in rows[:limit]:
+    for row in rows:
         table.add_row(*(_short(row[name]) for name in columns))
-    _print_table(console, table, len(rows) - limit)
+    _print_table(console, table, total - len(rows))
     console.print()
     if facts["private"]:
-        _print_mix(console, facts)
+        _print_mix(console, facts, total)
     else:
         console.print("The private half is not readable here; only public facts are shown.")
     if facts["funnel"]:
@@ -204,10 +206,9 @@ def _print_release(facts: dict[str, Any], limit: int) -> None:
         console.print(f"Funnel: {steps}")
 
 
-def _print_mix(console: "Console", facts: dict[str, Any]) -> None:
+def _print_mix(console: "Console", facts: dict[str, Any], total: int) -> None:
     from sandmill.models.base import Band
 
-    total = len(facts["tasks"])
     for band in Band:
         reached, wanted = facts["bands"].get(band, 0), facts["wanted"].get(band, 0)
         if reached or wanted:

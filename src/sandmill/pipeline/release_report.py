@@ -26,6 +26,8 @@ from sandmill.store.release import StoredRelease
 
 PAGE, TWIN = "report.html", "qc.json"
 """Files of a report."""
+_FACTS = ("modality", "target", "metric", "split")
+"""Columns by which tasks are compared, beside the words of their prompts."""
 
 
 class ReportFiles(Frozen):
@@ -80,9 +82,14 @@ def _others(queries: Queries, edition: Edition) -> list[Figure]:
 
 def _map(queries: Queries, tasks: Figure) -> TaskMap:
     """Place the tasks by public facts, in both editions."""
-    _, rows = queries.rows("SELECT prompt FROM public_tasks ORDER BY task_id")
-    facts = [{name: row[name] for name in ("modality", "target", "metric", "split")} for row in tasks.records()]
-    return map_tasks([str(row[0]) for row in rows], facts)
+    import pyarrow.compute as pc
+
+    public = queries.views["public_tasks"].table
+    # The list of tasks is in the order of their ids. Prompts, the largest column, are read one at a time.
+    order = pc.sort_indices(public, [("task_id", "ascending")])
+    prompts = (public["prompt"][place.as_py()].as_py() for place in order)
+    facts = [dict(zip(_FACTS, row, strict=True)) for row in zip(*map(tasks.column, _FACTS), strict=True)]
+    return map_tasks(prompts, facts)
 
 
 def _notes(tasks: int, details: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:

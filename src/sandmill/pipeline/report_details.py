@@ -1,11 +1,11 @@
 """Read what the pages of single tasks show. Large releases show a sample of their tasks, spread over their kinds."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from sandmill.models.base import Frozen
-from sandmill.report.html.figure import Figure
+from sandmill.report.html.figure import Cell, Figure
 from sandmill.report.html.page import Edition
 from sandmill.report.samples import sample_files
 from sandmill.report.task_detail import private_detail
@@ -27,6 +27,7 @@ class Limits(Frozen):
 
 
 USUAL = Limits()
+_KIND = ("modality", "target", "metric", "split")
 
 
 def task_details(release: StoredRelease, tasks: Figure, edition: Edition, limits: Limits) -> dict[str, dict[str, Any]]:
@@ -38,27 +39,21 @@ def task_details(release: StoredRelease, tasks: Figure, edition: Edition, limits
         sample = sample_files(release.files("public", task_id), share)
         details[task_id] = {"sample": sample.model_dump(mode="json")}
     if edition == "private":
-        measured = set(choose_tasks(tasks, limits.measured))
-        for row in read_columns(release, "private/tasks", ["task_id", "digest", "record"]):
-            if row["task_id"] in measured:
-                figures = private_detail(read_record(row)).model_dump(mode="json")
-                details.setdefault(row["task_id"], {})["private"] = figures
+        measured = choose_tasks(tasks, limits.measured)
+        for row in read_columns(release, "private/tasks", ["task_id", "digest", "record"], measured):
+            figures = private_detail(read_record(row)).model_dump(mode="json")
+            details.setdefault(row["task_id"], {})["private"] = figures
     return {task_id: details[task_id] for task_id in sorted(details)}
 
 
 def choose_tasks(tasks: Figure, most: int) -> Sequence[str]:
     """Return ids of tasks, all of them if there are few. Of each kind of task the first ones come first."""
-    rows = tasks.records()
-    if len(rows) <= most:
-        return [str(row["task_id"]) for row in rows]
-    seen: Counter[tuple[str, ...]] = Counter()
+    task_ids = [str(task_id) for task_id in tasks.column("task_id")]
+    if len(task_ids) <= most:
+        return task_ids
+    seen: Counter[tuple[Cell, ...]] = Counter()
     ranked = []
-    for row in rows:
-        kind = _kind(row)
-        ranked.append((seen[kind], str(row["task_id"])))
-        seen[kind] += 1
+    for task_id, *kind in zip(task_ids, *map(tasks.column, _KIND), strict=True):
+        ranked.append((seen[tuple(kind)], task_id))
+        seen[tuple(kind)] += 1
     return sorted(task_id for _, task_id in sorted(ranked)[:most])
-
-
-def _kind(row: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(str(row[name]) for name in ("modality", "target", "metric", "split"))

@@ -1,6 +1,6 @@
 import numpy as np
 
-from sandmill.report.similarity import NEIGHBOURS, map_tasks
+from sandmill.report.similarity import NEIGHBOURS, _nearest, map_tasks
 
 SHOPS = [f"# Shops\nPredict sales of bread and butter in bakery {word}." for word in ("north", "south", "east", "west")]
 STARS = [
@@ -29,3 +29,21 @@ def test_maps_of_few_tasks_and_of_the_same_tasks_hold():
         assert len(found.x) == len(found.y) == number
         assert [len(near) for near in found.nearest] == [number - 1] * number
     assert map_tasks([*SHOPS, *STARS], [{}] * 8) == map_tasks([*SHOPS, *STARS], [{}] * 8)
+
+
+def test_of_equal_tasks_the_first_are_nearest():
+    equal, other = SHOPS[0], STARS[0]
+    found = map_tasks([equal, other] * 20, [{}] * 40)
+    same = list(range(0, 40, 2))
+    assert found.nearest[0] == tuple(same[1 : NEIGHBOURS + 1])
+    assert found.nearest[38] == tuple(same[:NEIGHBOURS])
+    assert found.nearest[4] == (0, 2, 6, 8, 10)
+
+
+def test_nearest_tasks_are_those_of_a_search_through_all():
+    spread = np.random.default_rng(5).integers(0, 9, size=(200, 3)).astype(float)
+    for number, near in enumerate(_nearest(spread)):
+        away = np.linalg.norm(spread - spread[number], axis=1).round(3)
+        away[number] = np.inf
+        assert away[list(near)].tolist() == np.sort(away)[:NEIGHBOURS].tolist()
+        assert number not in near

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from sandmill.errors import IntegrityError, ReleaseNotFound, StoreError
+from sandmill.store.columns import read_columns
 from sandmill.store.faults import AccessDenied
 from sandmill.store.files import Store
 from sandmill.store.release import StoredRelease, load
@@ -31,6 +32,18 @@ def test_the_table_of_tasks_joins_public_and_private_facts(release):
     assert (row["trivial"], row["gold"], row["oracle"], row["replicate"]) == (0.5, 0.85, 0.9, 0)
     assert row["motifs"] == ["linear"]
     assert "record" not in frame.columns
+
+
+def test_the_facts_are_the_table_of_tasks_without_prompts(release):
+    assert release.facts.equals(release.tasks.drop("prompt"))
+
+
+def test_columns_are_read_of_the_tasks_that_are_asked_for(release):
+    asked = release.task_ids[1:4]
+    rows = list(read_columns(release, "private/tasks", ["task_id", "band"], asked))
+    assert sorted(row["task_id"] for row in rows) == list(asked)
+    assert {row["band"] for row in rows} == {"medium"}
+    assert len(list(read_columns(release, "private/tasks", ["task_id"]))) == len(release.task_ids)
 
 
 def test_the_table_of_tasks_holds_the_prompts(release):
