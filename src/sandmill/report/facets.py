@@ -10,7 +10,7 @@ from sandmill.report.queries import Queries
 _BINS = 12
 """Most bars of a facet of numbers."""
 
-DIGITS = "length(regexp_replace(prompt, '[^0-9]', '', 'g'))"
+DIGITS = "len(regexp_extract_all(prompt, '[0-9]'))"
 TOKENS = f"CAST({DIGITS} + ceil((strlen(prompt) - {DIGITS}) / 3.0) AS BIGINT)"
 """Estimate without a tokenizer, too high rather than too low: one for each digit, one for each 3 other bytes."""
 

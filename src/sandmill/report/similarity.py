@@ -71,7 +71,10 @@ def _incidence(rows: Iterable[Iterable[str]]) -> tuple[list[str], Any]:
     from scipy.sparse import csr_array
 
     number: dict[str, int] = {}
-    found = [np.array(sorted({number.setdefault(name, len(number)) for name in row}), dtype=np.int32) for row in rows]
+    found = [
+        np.array(sorted(number.setdefault(name, len(number)) for name in dict.fromkeys(row)), dtype=np.int32)
+        for row in rows
+    ]
     ends = np.cumsum([0, *map(len, found)])
     columns = np.concatenate(found) if found else np.zeros(0, dtype=np.int32)
     ones = np.ones(len(columns), dtype=np.int8)

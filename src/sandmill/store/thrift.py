@@ -39,7 +39,10 @@ def read_struct(content: bytes, at: int = 0, depth: int = 0) -> tuple[Fields, in
         if not delta or depth > _DEEPEST:
             raise IntegrityError("its metadata is written in an unusual way")
         at, number = at + 1, number + delta
-        if kind in (_TRUE, _FALSE):
+        if kind in _BITS and (value := content[at]) < 128:
+            # Most values are numbers of one byte. Releases have thousands of footers, and listing tasks reads each.
+            fields[number], at = (value >> 1) ^ -(value & 1), at + 1
+        elif kind in (_TRUE, _FALSE):
             fields[number] = kind == _TRUE
         else:
             fields[number], at = _read_value(content, at, kind, depth + 1)
@@ -47,11 +50,6 @@ def read_struct(content: bytes, at: int = 0, depth: int = 0) -> tuple[Fields, in
 
 
 def _read_value(content: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
-    if kind in _BITS:
-        value, at = _read_number(content, at)
-        if value >> _BITS[kind]:
-            raise IntegrityError("its metadata holds a number that is too large")
-        return (value >> 1) ^ -(value & 1), at
     if kind == _BINARY:
         length, at = _read_number(content, at)
         if at + length > len(content):
@@ -59,6 +57,11 @@ def _read_value(content: bytes, at: int, kind: int, depth: int) -> tuple[Any, in
         return content[at : at + length], at + length
     if kind == _STRUCT:
         return read_struct(content, at, depth)
+    if kind in _BITS:
+        value, at = _read_number(content, at)
+        if value >> _BITS[kind]:
+            raise IntegrityError("its metadata holds a number that is too large")
+        return (value >> 1) ^ -(value & 1), at
     if kind == _LIST:
         return _read_list(content, at, depth)
     if kind == _I8:
@@ -81,6 +84,8 @@ def _read_list(content: bytes, at: int, depth: int) -> tuple[list[Any], int]:
 
 
 def _read_number(content: bytes, at: int) -> tuple[int, int]:
+    if (value := content[at]) < 128:
+        return value, at + 1
     value = 0
     for shift in range(0, 70, 7):
         byte = content[at]
