@@ -9,7 +9,7 @@ PORT ?= 4200
 LEARN_RELEASE ?= releases/learn
 LEARN_TASKS ?= 48
 LEARN_TO ?= proof
-# 768 scripts an arm. The published table has 3,072 and 5 seeds: LEARN="--seeds 5".
+# 768 scripts an arm, as in the published table, which has 5 seeds, 5 row draws and more baselines.
 LEARN ?= --updates 12 --batch-tasks 8 --samples 1
 LEARN_BUILD ?=
 # .ci/run builds half of it, so that it ends in time on slow machines.

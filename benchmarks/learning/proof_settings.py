@@ -28,6 +28,9 @@ Control = Literal[
 ]
 ControlChoice = Literal[Control, "all", "none"]
 
+_REJECTION_STEPS = 240
+"""Optimiser steps of all rounds of rejection fine-tuning together. More of them learn the few kept scripts by heart."""
+
 _SMOKE = {"seeds": 1, "updates": 3, "batch_tasks": 4, "group": 4, "sft_steps": 120, "draws": 1, "samples": 1}
 _SMOKE_MORE = {"replicates": 1, "test_rows": 150, "tables": 3, "baseline_executions": 160, "validation_tasks": 2}
 
@@ -132,14 +135,15 @@ class ProofSettings(Frozen):
         """Return variants of rejection fine-tuning with equal executions. The development tables choose one."""
         many = max(1, self.executions // (2 * self.batch_tasks * self.group))
         few = max(1, many // 3)
-        steps = max(4, self.sft_steps // many)
+        fitted = min(_REJECTION_STEPS, self.sft_steps)
+        steps = max(4, fitted // many)
         return (
             RejectionSettings(rounds=many, tasks=2 * self.batch_tasks, samples=self.group, steps=steps),
             RejectionSettings(
                 rounds=few,
                 tasks=self.executions // (few * self.group),
                 samples=self.group,
-                steps=max(4, 2 * self.sft_steps // few // 3),
+                steps=max(4, 2 * fitted // few // 3),
                 keep=0.125,
             ),
         )
