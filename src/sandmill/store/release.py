@@ -314,12 +314,13 @@ class StoredRelease:
         """Group key of the parts that hold a task, by task id."""
         found: dict[str, str] = {}
         for part in self.parts("public/tasks"):
+            name = part_name(part.path)
             with self.open_part(part) as reader:
                 for table in reader.groups(["task_id"]):
                     ids = table["task_id"].to_pylist()
                     if len(set(ids)) < len(ids) or found.keys() & set(ids):
                         raise IntegrityError(f"{self.ref}: {part.path}: a task is there more than once")
-                    found.update(dict.fromkeys(ids, _group(part)))
+                    found.update(dict.fromkeys(ids, name.group if name else ""))
                     if len(found) > self.manifest.tasks:
                         raise IntegrityError(f"{self.ref}: more tasks than the {self.manifest.tasks} of its manifest")
         return found
@@ -332,10 +333,10 @@ class StoredRelease:
     def _joined(self, columns: Sequence[str]) -> "pl.DataFrame":
         """Read public columns of all tasks, and private ones where they can be read."""
         public = self._frame("public/tasks", columns)
-        if not self.has_private:
-            return public.sort("task_id")
-        kept = [name for name in PRIVATE_TASKS.names if name not in _HIDDEN]
-        return public.join(self._frame("private/tasks", kept), on="task_id", how="left").sort("task_id")
+        if self.has_private:
+            kept = [name for name in PRIVATE_TASKS.names if name not in _HIDDEN]
+            public = public.join(self._frame("private/tasks", kept), on="task_id", how="left")
+        return public.sort("task_id")
 
     def _frame(self, table: str, columns: Sequence[str], splits: Collection[str] = ()) -> "pl.DataFrame":
         """Read columns of a table, of the files of some splits or of all files."""
@@ -396,8 +397,3 @@ def load(ref: str | Path) -> StoredRelease:
     """
     store, version = resolve(ref)
     return StoredRelease(store, read_manifest(store, version))
-
-
-def _group(part: PartFile) -> str:
-    name = part_name(part.path)
-    return name.group if name else ""
