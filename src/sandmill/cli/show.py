@@ -144,7 +144,7 @@ def _print_table(console: "Console", table: "Table", left: int) -> None:
 
 
 def _describe_release(release: "StoredRelease", limit: int | None) -> dict[str, Any]:
-    """Return what `--json` writes, with so many tasks at most."""
+    """Return the facts of a release as `--json` writes them, with at most `limit` of its tasks."""
     manifest, facts = release.manifest, release.facts
     counted = {name: Counter(facts[name].to_list() if name in facts.columns else ()) for name in ("band", "wanted")}
     return {

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sandmill.models.base import Frozen
-from sandmill.pipeline.report_details import USUAL, Limits, task_details
+from sandmill.pipeline.report_details import KIND, USUAL, Limits, task_details
 from sandmill.pipeline.report_tables import read_views
 from sandmill.report.build_figures import (
     attempts_figure,
@@ -26,8 +26,6 @@ from sandmill.store.release import StoredRelease
 
 PAGE, TWIN = "report.html", "qc.json"
 """Files of a report."""
-_FACTS = ("modality", "target", "metric", "split")
-"""Columns by which tasks are compared, beside the words of their prompts."""
 
 
 class ReportFiles(Frozen):
@@ -88,7 +86,7 @@ def _map(queries: Queries, tasks: Figure) -> TaskMap:
     # The list of tasks is in the order of their ids. Prompts, the largest column, are read one at a time.
     order = pc.sort_indices(public, [("task_id", "ascending")])
     prompts = (public["prompt"][place.as_py()].as_py() for place in order)
-    facts = [dict(zip(_FACTS, row, strict=True)) for row in zip(*map(tasks.column, _FACTS), strict=True)]
+    facts = [dict(zip(KIND, row, strict=True)) for row in zip(*map(tasks.column, KIND), strict=True)]
     return map_tasks(prompts, facts)
 
 

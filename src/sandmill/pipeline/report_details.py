@@ -27,7 +27,8 @@ class Limits(Frozen):
 
 
 USUAL = Limits()
-_KIND = ("modality", "target", "metric", "split")
+KIND = ("modality", "target", "metric", "split")
+"""Public facts by which tasks are grouped and compared."""
 
 
 def task_details(release: StoredRelease, tasks: Figure, edition: Edition, limits: Limits) -> dict[str, dict[str, Any]]:
@@ -53,7 +54,7 @@ def choose_tasks(tasks: Figure, most: int) -> Sequence[str]:
         return task_ids
     seen: Counter[tuple[Cell, ...]] = Counter()
     ranked = []
-    for task_id, *kind in zip(task_ids, *map(tasks.column, _KIND), strict=True):
+    for task_id, *kind in zip(task_ids, *map(tasks.column, KIND), strict=True):
         ranked.append((seen[tuple(kind)], task_id))
         seen[tuple(kind)] += 1
     return sorted(task_id for _, task_id in sorted(ranked)[:most])

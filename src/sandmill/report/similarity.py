@@ -82,7 +82,7 @@ def _incidence(rows: Iterable[Iterable[str]]) -> tuple[list[str], Any]:
 
 
 def _nearest(placed: Floats) -> tuple[tuple[int, ...], ...]:
-    """Return the numbers of the nearest tasks of each by Euclidean distance; of equal ones the first.
+    """Return the numbers of the nearest tasks of each by Euclidean distance. Ties go to the lower number.
 
     Tasks in the same place are looked up together, since a tree of equal points would search all of them.
     """
