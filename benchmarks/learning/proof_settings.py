@@ -59,6 +59,8 @@ class ProofSettings(Frozen):
     """Scripts for each task of an update"""
     sft_steps: int = Field(default=800, ge=1)
     """Optimiser steps on the teacher's scripts, from which all trained arms start"""
+    learning_rate: float = Field(default=GrpoSettings.model_fields["learning_rate"].default, gt=0)
+    """Highest learning rate of GRPO"""
     replicates: int = Field(default=4, ge=0)
     """Tasks of each training design, rendered with rows of their own; 0 trains on the published tasks instead"""
     test_rows: int = Field(default=500, ge=100, le=20000)
@@ -128,6 +130,7 @@ class ProofSettings(Frozen):
             updates=self.updates,
             tasks=self.batch_tasks,
             samples=self.group,
+            learning_rate=self.learning_rate,
             validate_every=max(1, min(8, self.updates // 3)),
         )
 
@@ -138,7 +141,9 @@ class ProofSettings(Frozen):
         fitted = min(_REJECTION_STEPS, self.sft_steps)
         steps = max(4, fitted // many)
         return (
-            RejectionSettings(rounds=many, tasks=2 * self.batch_tasks, samples=self.group, steps=steps),
+            RejectionSettings(
+                rounds=many, tasks=self.executions // (many * self.group), samples=self.group, steps=steps
+            ),
             RejectionSettings(
                 rounds=few,
                 tasks=self.executions // (few * self.group),

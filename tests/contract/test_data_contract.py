@@ -17,6 +17,8 @@ TABLES = {
     "public/files-SPLIT-*.parquet": "files",
     "private/tasks-SPLIT-*.parquet": "private_tasks",
     "private/files-SPLIT-*.parquet": "files",
+    "public/facts-*.parquet": "public_facts",
+    "private/facts-*.parquet": "private_facts",
     "reports/rejections-*.parquet": "rejections",
     "reports/slots-*.parquet": "slots",
 }
@@ -44,17 +46,22 @@ def test_the_page_lists_columns_and_types_of_a_table_in_order(path):
     assert all("list of structs" in found[name] for name in nested)
 
 
-def test_the_page_lists_every_table_that_a_version_has(tmp_path):
+def test_the_page_lists_every_table_that_a_version_has(tmp_path, monkeypatch):
+    from sandmill.store import facts_tables
     from sandmill.store.files import Store
 
+    monkeypatch.setattr(facts_tables, "FACTS_ABOVE", 0)
     publish_numbers(Store(str(tmp_path / "micro")), range(2))
     release = load(str(tmp_path / "micro"))
     paths = {part.path for part in release.manifest.parts if part.path.endswith(".parquet")}
+    found = set()
     patterns = {path: path.replace("SPLIT", "*") for path in TABLES}
     for path in paths:
         (name,) = [name for name, glob in patterns.items() if re.fullmatch(glob.replace("*", ".*"), path)]
         schema = pq.read_schema(tmp_path / "micro" / release.version / path)
         assert schema.names == list(_columns(name))
+        found.add(name)
+    assert found == set(TABLES)
     assert set(re.findall(r"^## `(.*)`$", PAGE, re.MULTILINE)) == set(TABLES)
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import sandmill
 from sandmill.models.calibration import RUNG_FILES
 from sandmill.models.names import path_fault
+from sandmill.models.release import FORMAT_VERSION
 from sandmill.store.parquet import write_rows
 from tests.hostile import SCHEMAS, HostileRelease, everything_below, files_table, parquet_of, refuses, run
 
@@ -276,7 +277,7 @@ def test_a_newer_format_is_told_however_it_is_written(tmp_path, field):
     release = HostileRelease(tmp_path)
     path = release.folder / "manifest.json"
     content = json.dumps(release.manifest)
-    path.write_text(content.replace('"format_version": 4', field))
+    path.write_text(content.replace(f'"format_version": {FORMAT_VERSION}', field))
     assert path.read_text() != content
     assert "Install a newer Sandmill" in refuses("verify", release.ref)
 

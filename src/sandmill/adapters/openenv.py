@@ -234,6 +234,6 @@ def build_app(
 
 def _by_split(tasks: SharedTasks, ids: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     """Return the selected ids of each split, and all of them."""
-    split_of = dict(tasks.release.tasks.select("task_id", "split").iter_rows())
+    split_of = dict(tasks.release.facts.select("task_id", "split").iter_rows())
     splits = dict.fromkeys(split_of[task_id] for task_id in ids)
     return {ALL: ids} | {split: tuple(task_id for task_id in ids if split_of[task_id] == split) for split in splits}

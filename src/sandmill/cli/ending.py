@@ -26,10 +26,10 @@ _MOST_NOTES = 5
 def show_ending(reference: str, message: str) -> None:
     """Print a release's tasks and funnel, the outcome of the build as its message says it, and the next commands."""
     console, release = open_console(), load(reference)
-    shown = release.tasks["task_id"].to_list()[:_MOST_TASKS]
+    shown = release.task_ids[:_MOST_TASKS]
     console.print(to_rich(ending_table((release.record(task_id) for task_id in shown), release.slot_reports())))
-    if len(release.tasks) > _MOST_TASKS:
-        console.print(f"and {count(len(release.tasks) - _MOST_TASKS, 'more task')}")
+    if len(release.task_ids) > _MOST_TASKS:
+        console.print(f"and {count(len(release.task_ids) - _MOST_TASKS, 'more task')}")
     console.print(to_rich(funnel_table(Funnel.model_validate_json(release.report("funnel.json") or b"{}"))))
     for line in (
         *sum_up_empty(release.slot_reports(), release.rejections()),

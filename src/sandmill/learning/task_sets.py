@@ -192,7 +192,7 @@ def from_release(
     release, folder = (ref if isinstance(ref, Release) else load(ref)), default_cache(cache)
     known = FactCache(folder)
     splits = () if split is None else (split,) if isinstance(split, str) else tuple(split)
-    digests = dict(release.tasks.select("task_id", "digest").iter_rows())
+    digests = dict(release.facts.select("task_id", "digest").iter_rows())
     found, designs = [], dict[str, list[TaskFile]]()
     for task in release.open_tasks(release.select(split=splits)):
         file, digest = task.private.task, digests[task.id]

@@ -88,7 +88,7 @@ def open_training(request: TrainRequest, settings: TrainSettings) -> Training:
     torch.set_num_threads(settings.threads)
     cache = settings.cache or settings.to / "cache"
     release = load(request.release)
-    splits = set(release.tasks["split"])
+    splits = set(release.facts["split"])
     replicates = 0 if request.model else request.replicates
     tasks = from_release(release, split="train", replicates=replicates, cache=cache)
     validation = from_release(release, split="validation", cache=cache) if "validation" in splits else TaskSet(())

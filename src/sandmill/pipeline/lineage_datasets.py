@@ -10,15 +10,12 @@ from sandmill.errors import SandmillError
 from sandmill.fingerprint import fingerprint
 from sandmill.models.base import Frozen
 from sandmill.models.seed import SeedTask
-from sandmill.store.arrow_tables import schema_of
+from sandmill.store.arrow_tables import PUBLIC_TASKS
 from sandmill.store.limits import MAX_REPORT_BYTES
 from sandmill.store.release import StoredRelease, load
 
 NAMESPACE = "sandmill"
 """Namespace of jobs, and of seeds, which are content and no files."""
-PUBLIC_TABLE = "public/tasks"
-"""Table whose columns are the schema of a release. Private columns are named nowhere."""
-
 
 _SUITE_ROW = {"table", "line", "expectation", "columns", "failing_tasks"}
 
@@ -83,7 +80,7 @@ def release_dataset(reference: str) -> LineageDataset:
         name=named.name,
         version=release.version,
         description=f"Sandmill release {release.manifest.dataset}@{release.version}",
-        columns=tuple((field.name, str(field.type)) for field in schema_of(PUBLIC_TABLE)),
+        columns=tuple((field.name, str(field.type)) for field in PUBLIC_TASKS),
         rows=release.manifest.tasks,
         bytes=sum(part.size for part in parts),
         files=len(parts),

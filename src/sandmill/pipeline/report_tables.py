@@ -75,7 +75,7 @@ def _read(release: StoredRelease, table: str, columns: Sequence[str], schema: An
     """Read columns of a table within the limits for untrusted releases."""
     wanted = pa.schema([schema.field(name) for name in columns])
     groups = []
-    for part in release.parts(table):
+    for part in release.parts_with(table, columns):
         with release.open_part(part) as reader:
             groups += [group.select(list(columns)).cast(wanted) for group in reader.groups(columns)]
     return pa.concat_tables(groups) if groups else wanted.empty_table()

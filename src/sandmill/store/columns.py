@@ -14,13 +14,15 @@ def read_columns(
 ) -> Iterator[Row]:
     """Yield the rows of a table, such as public/tasks. Other columns are neither read nor decompressed.
 
+    Facts of all tasks come from the table of facts, if the version has one: the order of rows is that of the files.
+
     With `task_ids`, which needs the column `task_id`, rows of other tasks are left out before they become objects.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     wanted = None if task_ids is None else pa.array(sorted(task_ids), pa.string())
-    for part in release.parts(table):
+    for part in release.parts_with(table, columns):
         with release.open_part(part) as reader:
             for group in reader.groups(columns):
                 kept = group if wanted is None else group.filter(pc.is_in(group["task_id"], value_set=wanted))

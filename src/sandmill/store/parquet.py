@@ -34,6 +34,11 @@ _BATCH = 1024
 
 def write_rows(schema: Any, groups: Iterable[Sequence[Row]]) -> bytes:
     """Write rows in the given groups. Large values get no statistics and no dictionary."""
+    return write_tables(schema, (pa.Table.from_pylist(list(group), schema=schema) for group in groups))
+
+
+def write_tables(schema: Any, groups: Iterable[Any]) -> bytes:
+    """Write Arrow tables, each as one row group; see `write_rows`."""
     searchable = [
         field.name for field in schema if field.type != pa.binary() and field.name not in ("record", "prompt")
     ]
@@ -49,8 +54,17 @@ def write_rows(schema: Any, groups: Iterable[Sequence[Row]]) -> bytes:
         write_statistics=searchable,
     ) as writer:
         for group in groups:
-            writer.write_table(pa.Table.from_pylist(list(group), schema=schema))
+            writer.write_table(group)
     return sink.getvalue()
+
+
+def check_sizes(content: bytes, where: str, schema: Any) -> None:
+    """Refuse to write a table that no reader would accept.
+
+    Raises:
+        IntegrityError: a row group is larger than a reader admits.
+    """
+    TableReader(io.BytesIO(content), where, schema).check_sizes()
 
 
 def grouped(table: ReleaseTable, rows: Sequence[Row]) -> list[list[Row]]:

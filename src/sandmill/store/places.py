@@ -19,7 +19,7 @@ def read_places(release: "StoredRelease") -> dict[str, TaskPlace]:
         AccessDenied: if the private half cannot be read.
     """
     require_private(release)
-    rows = release.tasks.select(*TaskPlace.model_fields).to_dicts()
+    rows = release.facts.select(*TaskPlace.model_fields).to_dicts()
     return {row["task_id"]: TaskPlace.model_validate(row) for row in rows}
 
 

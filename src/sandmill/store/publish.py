@@ -8,7 +8,9 @@ from sandmill.fingerprint import canonical_json, digest, fingerprint
 from sandmill.models.plan import ShardRef
 from sandmill.models.release import MAX_PARTS, Manifest, PartFile
 from sandmill.store.endings import VersionEnding, require_ending, was_removed
+from sandmill.store.facts_tables import build_facts, needs_facts
 from sandmill.store.files import Store
+from sandmill.store.release import StoredRelease
 from sandmill.store.shards import FinishedShard, read_shard
 from sandmill.store.versions import MANIFEST, list_versions, read_manifest, version_folders
 
@@ -78,6 +80,7 @@ def publish(
     )
     # After this line garbage collection leaves the version alone; before it, this run ends if the parts were collected.
     require_ending(store, version, VersionEnding.PUBLISHED)
+    manifest = manifest.model_copy(update={"parts": (*manifest.parts, *_settle_facts(store, manifest))})
     if pages:
         made = pages(manifest)
         shown = tuple(_settle(store, version, f"reports/{name}", made[name]) for name in sorted(made))
@@ -155,6 +158,15 @@ def _copy_parts(store: Store, version: str, shards: Sequence[FinishedShard]) -> 
             if store.size(path) != part.size:
                 raise StoreError(f"{store.where(path)}: {store.size(path)} bytes; its shard recorded {part.size}")
             yield part.model_copy(update={"path": target})
+
+
+def _settle_facts(store: Store, manifest: Manifest) -> Iterator[PartFile]:
+    """Write the tables of facts of a version with many parts. Another partition into shards has other names."""
+    release = StoredRelease(store, manifest)
+    if needs_facts(release):
+        for name, (content, rows) in build_facts(release).items():
+            part = _settle(store, manifest.version, f"{name}-{digest(content)[:8]}.parquet", content)
+            yield part.model_copy(update={"rows": rows})
 
 
 def _settle(store: Store, version: str, path: str, content: bytes) -> PartFile:

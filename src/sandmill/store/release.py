@@ -1,26 +1,35 @@
 """Read a published release: facts, single tasks, or all tasks as folders."""
 
-import io
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from sandmill.errors import IntegrityError, Problem, ReleaseNotFound, StoreError, count, name_some
 from sandmill.models.base import OnProgress
 from sandmill.models.package import TaskPackage
 from sandmill.models.release import Manifest, PartFile, TaskRecord
 from sandmill.models.reports import Rejection, SlotReport
-from sandmill.store.arrow_tables import PRIVATE_TASKS, PUBLIC_TASKS, Row, part_name, read_record, read_slot, schema_of
+from sandmill.store.arrow_tables import (
+    FACTS_TABLES,
+    GROUP,
+    PRIVATE_TASKS,
+    PUBLIC_TASKS,
+    Row,
+    facts_name,
+    part_name,
+    read_record,
+    read_slot,
+)
+from sandmill.store.facts_tables import group_of
 from sandmill.store.faults import AccessDenied, FileMissing
 from sandmill.store.files import Store
-from sandmill.store.footer import Group
 from sandmill.store.limits import MAX_REPORT_BYTES
 from sandmill.store.parquet import TableReader
+from sandmill.store.part_files import PartFiles
 from sandmill.store.reference import resolve
-from sandmill.store.repair import ask_verify
 from sandmill.store.sequence import checked_files, in_stored_order, reading_in_sequence
 from sandmill.store.versions import read_manifest
 
@@ -30,11 +39,6 @@ if TYPE_CHECKING:
 _HIDDEN = ("record", "split", "metric")
 """Private columns that the joined table leaves out: too large, or also public."""
 
-_FOOTERS_KEPT = 128
-_SMALL_BYTES = 1 << 18
-"""Size up to which a part is read whole: the least that a file on S3 fetches at a time."""
-_SMALL_KEPT = 128
-"""Small parts kept in memory, 32 MB at most."""
 _PROMPTS_KEPT = 4096
 """Prompts of 6 kB each."""
 
@@ -256,48 +260,13 @@ class StoredRelease:
         """Yield the rejections, one part in memory at a time."""
         yield from map(Rejection.model_validate, self._iterate("reports/rejections"))
 
-    @contextmanager
-    def open_part(self, part: PartFile) -> Iterator[TableReader]:
+    def open_part(self, part: PartFile) -> AbstractContextManager[TableReader]:
         """Open a part of a table, and check its size against the manifest."""
-        name = part_name(part.path)
-        try:
-            file = self._open_file(part)
-        except FileMissing:
-            where = self.store.where(f"{self.version}/{part.path}")
-            raise FileMissing(f"{where}: missing, and the manifest lists it. {ask_verify(self.ref)}") from None
-        with file:
-            if (size := file.seek(0, io.SEEK_END)) != part.size:
-                said = f"{part.path}: {size} bytes; the manifest says {part.size}"
-                raise IntegrityError(f"{self.ref}: {said}. {ask_verify(self.ref)}")
-            schema, known = schema_of(name.table) if name else None, self._footers.get(part.path)
-            reader = TableReader(file, part.path, schema, part.rows, known)
-            if known is None:
-                if len(self._footers) == _FOOTERS_KEPT:
-                    self._footers.clear()
-                self._footers[part.path] = reader.footer
-            yield reader
-
-    def _open_file(self, part: PartFile) -> BinaryIO:
-        """Open a part. A small one is read by one request and kept, since opening it on S3 takes several."""
-        path = f"{self.version}/{part.path}"
-        if part.size > _SMALL_BYTES:
-            return self.store.open(path, part.size)
-        if part.path not in self._small_parts:
-            if len(self._small_parts) >= _SMALL_KEPT:
-                self._small_parts.clear()
-            # One byte more than the manifest says, so that a larger object is seen.
-            self._small_parts[part.path] = self.store.read_start(path, part.size + 1)
-        return io.BytesIO(self._small_parts[part.path])
+        return self._part_files.open(part)
 
     @cached_property
-    def _small_parts(self) -> dict[str, bytes]:
-        """Cache of small parts by path."""
-        return {}
-
-    @cached_property
-    def _footers(self) -> dict[str, tuple[Group, ...]]:
-        """Cache of footers by path, since single tasks are read from the same few parts."""
-        return {}
+    def _part_files(self) -> PartFiles:
+        return PartFiles(self.store, self.version, self.ref)
 
     @cached_property
     def _prompts(self) -> dict[str, str]:
@@ -313,17 +282,29 @@ class StoredRelease:
     def _group_of(self) -> dict[str, str]:
         """Group key of the parts that hold a task, by task id."""
         found: dict[str, str] = {}
-        for part in self.parts("public/tasks"):
-            name = part_name(part.path)
+        parts = self.parts("public/facts") or self.parts("public/tasks")
+        for part in parts:
+            columns = ["task_id", GROUP] if facts_name(part.path) else ["task_id"]
             with self.open_part(part) as reader:
-                for table in reader.groups(["task_id"]):
+                for table in reader.groups(columns):
                     ids = table["task_id"].to_pylist()
                     if len(set(ids)) < len(ids) or found.keys() & set(ids):
                         raise IntegrityError(f"{self.ref}: {part.path}: a task is there more than once")
-                    found.update(dict.fromkeys(ids, name.group if name else ""))
+                    groups = table[GROUP].to_pylist() if GROUP in columns else [group_of(part)] * len(ids)
+                    found.update(zip(ids, groups, strict=True))
                     if len(found) > self.manifest.tasks:
                         raise IntegrityError(f"{self.ref}: more tasks than the {self.manifest.tasks} of its manifest")
         return found
+
+    def parts_with(self, table: str, columns: Collection[str]) -> list[PartFile]:
+        """List the files to read columns of a table from, in order.
+
+        For public/tasks and private/tasks it is the table of facts, if the version has one and it has all the columns.
+        """
+        facts = table.replace("/tasks", "/facts")
+        schema = FACTS_TABLES.get(facts)
+        found = self.parts(facts) if schema is not None and set(columns) <= set(schema.names) else []
+        return found or self.parts(table)
 
     def _splits(self) -> set[str]:
         """Return the splits that the names of files contain; empty in releases of format 1."""
@@ -339,16 +320,21 @@ class StoredRelease:
         return public.sort("task_id")
 
     def _frame(self, table: str, columns: Sequence[str], splits: Collection[str] = ()) -> "pl.DataFrame":
-        """Read columns of a table, of the files of some splits or of all files."""
+        """Read columns of a table, of the tasks of some splits or of all tasks."""
         import polars as pl
 
         frames = []
-        for part in self.parts(table):
-            name = part_name(part.path)
+        for part in self.parts_with(table, columns):
+            name, chosen = part_name(part.path), list(columns)
             if splits and name and name.split and name.split not in splits:
                 continue
+            is_mixed = bool(splits and facts_name(part.path))
+            if is_mixed and "split" not in chosen:
+                chosen.append("split")
             with self.open_part(part) as reader:
-                frames += [pl.DataFrame(pl.from_arrow(group)) for group in reader.groups(columns)]
+                for group in reader.groups(chosen):
+                    frame = pl.DataFrame(pl.from_arrow(group))
+                    frames.append(frame.filter(pl.col("split").is_in(splits)).select(columns) if is_mixed else frame)
         if not frames:
             raise IntegrityError(f"{self.ref}: {table} has no rows")
         found = pl.concat(frames)

@@ -21,7 +21,7 @@ from sandmill.models.reports import Rejection, SlotReport
 from sandmill.store import arrow_tables as tables
 from sandmill.store.arrow_tables import Row
 from sandmill.store.files import Store
-from sandmill.store.parquet import TableReader, grouped, write_rows
+from sandmill.store.parquet import TableReader, check_sizes, grouped, write_rows
 
 TRACEBACKS = "private/tracebacks"
 """Report with the tracebacks of internal errors. They may name paths and data, so no release gets them."""
@@ -193,7 +193,7 @@ def _index_path(key: str) -> str:
 
 def _write_part(store: Store, key: str, name: str, schema: Any, groups: Sequence[Sequence[Row]]) -> PartFile:
     content = write_rows(schema, groups)
-    TableReader(io.BytesIO(content), name, schema if "task_id" in schema.names else None).check_sizes()
+    check_sizes(content, name, schema if "task_id" in schema.names else None)
     return _write(store, key, name, "parquet", content).model_copy(
         update={
             "rows": sum(map(len, groups)),

@@ -17,7 +17,8 @@ from sandmill.store.agreement import (
     said_by_record,
     said_by_row,
 )
-from sandmill.store.arrow_tables import PartName, part_name
+from sandmill.store.arrow_tables import PartName, facts_name, part_name
+from sandmill.store.facts_tables import FactsCheck
 from sandmill.store.faults import AccessDenied, FileMissing
 from sandmill.store.parquet import TableReader
 from sandmill.store.publish import content_of
@@ -50,6 +51,7 @@ def verify_hashes(
     seen: set[str] = set()
     wanted = [part for part in release.manifest.parts if not (public_only and part.path.startswith("private/"))]
     groups: dict[str, list[tuple[PartName, PartFile]]] = {}
+    sound: list[PartFile] = []
     for number, part in enumerate(wanted):
         if progress is not None:
             progress(number, 2 * len(wanted))
@@ -57,17 +59,19 @@ def verify_hashes(
             repair = repair_of(release.store, release.version, part, public_only=public_only)
             problems += [f"{fault}. {repair}." for fault in faults]
             continue
+        sound.append(part)
         if name := part_name(part.path):
             groups.setdefault(name.group, []).append((name, part))
-        elif part.path.startswith(("public/", "private/")):
+        elif not facts_name(part.path) and part.path.startswith(("public/", "private/")):
             problems.append(f"{part.path}: no part of a table has such a name")
     problems += _check_strays(release, public_only)
-    done = len(wanted)
+    done, facts = len(wanted), FactsCheck(sound)
     for _, parts in sorted(groups.items()):
         if progress is not None:
             progress(done, 2 * len(wanted))
-        problems += _check_shard(release, parts, digests, seen)
+        problems += _check_shard(release, parts, digests, seen, facts)
         done += len(parts)
+    problems += facts.problems(release)
     if len(seen) != release.manifest.tasks:
         problems.append(f"manifest.json: says {count(release.manifest.tasks, 'task')}; {len(seen)} could be read")
     elif not public_only and content_of(digests) != release.manifest.content:
@@ -76,7 +80,11 @@ def verify_hashes(
 
 
 def _check_shard(
-    release: StoredRelease, parts: list[tuple[PartName, PartFile]], digests: dict[str, str], seen: set[str]
+    release: StoredRelease,
+    parts: list[tuple[PartName, PartFile]],
+    digests: dict[str, str],
+    seen: set[str],
+    facts: FactsCheck,
 ) -> Iterator[str]:
     """Check the parts of one shard: the same tasks in each table, and each task's digest."""
     ids: dict[str, set[str]] = {}
@@ -97,6 +105,7 @@ def _check_shard(
                     if task_id in there:
                         yield f"task {task_id}: is more than once in {side}/tasks"
                     there.add(task_id)
+                    facts.add(side, row, name.group)
                     if name.split not in (None, row["split"]):
                         yield f"task {task_id}: is of split {row['split']}, and lies in {part.path}"
                     if side == "public":

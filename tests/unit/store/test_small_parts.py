@@ -3,7 +3,7 @@
 import pytest
 
 from sandmill.errors import IntegrityError
-from sandmill.store import release as module
+from sandmill.store import part_files as module
 from sandmill.store.files import Store
 from sandmill.store.release import load
 from tests.publishing import publish_numbers
@@ -39,7 +39,7 @@ def test_prompts_of_all_tasks_take_one_request_a_file(ref, requests):
 
 
 def test_large_files_are_read_in_pieces(ref, requests, monkeypatch):
-    monkeypatch.setattr(module, "_SMALL_BYTES", 0)
+    monkeypatch.setattr(module, "SMALL_BYTES", 0)
     opened = load(ref)
     opened.prompt(opened.task_ids[0])
     assert {request.split()[0] for request in requests} == {"open"}

@@ -1,0 +1,71 @@
+"""Open the parts of one version. Small parts and footers are kept, since single tasks are read from the same few."""
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from sandmill.errors import IntegrityError
+from sandmill.models.release import PartFile
+from sandmill.store.arrow_tables import schema_of_part
+from sandmill.store.faults import FileMissing
+from sandmill.store.files import Store
+from sandmill.store.footer import Group
+from sandmill.store.parquet import TableReader
+from sandmill.store.repair import ask_verify
+
+FOOTERS_KEPT = 128
+SMALL_BYTES = 1 << 18
+"""Size up to which a part is read whole: the least that a file on S3 fetches at a time."""
+SMALL_KEPT = 128
+"""Small parts kept in memory, 32 MB at most."""
+
+
+@dataclass(frozen=True)
+class PartFiles:
+    """The parts of a version, of which each is checked against the manifest when it is opened."""
+
+    store: Store
+    version: str
+    ref: str
+    """Names the version in messages."""
+    _small: dict[str, bytes] = field(default_factory=dict, init=False, repr=False)
+    _footers: dict[str, tuple[Group, ...]] = field(default_factory=dict, init=False, repr=False)
+
+    @contextmanager
+    def open(self, part: PartFile) -> Iterator[TableReader]:
+        """Open a part of a table, and check its size against the manifest.
+
+        Raises:
+            FileMissing: it is not there.
+            IntegrityError: it has another size or number of rows than the manifest says, or is no such table.
+        """
+        try:
+            file = self._open_file(part)
+        except FileMissing:
+            where = self.store.where(f"{self.version}/{part.path}")
+            raise FileMissing(f"{where}: missing, and the manifest lists it. {ask_verify(self.ref)}") from None
+        with file:
+            if (size := file.seek(0, io.SEEK_END)) != part.size:
+                said = f"{part.path}: {size} bytes; the manifest says {part.size}"
+                raise IntegrityError(f"{self.ref}: {said}. {ask_verify(self.ref)}")
+            known = self._footers.get(part.path)
+            reader = TableReader(file, part.path, schema_of_part(part.path), part.rows, known)
+            if known is None:
+                if len(self._footers) == FOOTERS_KEPT:
+                    self._footers.clear()
+                self._footers[part.path] = reader.footer
+            yield reader
+
+    def _open_file(self, part: PartFile) -> BinaryIO:
+        """Open a part. A small one is read by one request and kept, since opening it on S3 takes several."""
+        path = f"{self.version}/{part.path}"
+        if part.size > SMALL_BYTES:
+            return self.store.open(path, part.size)
+        if part.path not in self._small:
+            if len(self._small) >= SMALL_KEPT:
+                self._small.clear()
+            # One byte more than the manifest says, so that a larger object is seen.
+            self._small[part.path] = self.store.read_start(path, part.size + 1)
+        return io.BytesIO(self._small[part.path])
