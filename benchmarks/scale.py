@@ -195,8 +195,8 @@ def measure_reading(reference: str) -> dict[str, Any]:
     with _metered(meter):
         for name, read in (
             ("load", lambda: load(reference)),
-            ("list", lambda: load(reference).tasks),
-            ("select", lambda: load(reference).select(split="train", band=load(reference).tasks["band"][0])),
+            ("list", lambda: load(reference).facts),
+            ("select", lambda: load(reference).select(split="train", band=load(reference).facts["band"][0])),
         ):
             before, started = meter.calls.total(), time.process_time()
             read()
