@@ -29,7 +29,7 @@ Control = Literal[
 ControlChoice = Literal[Control, "all", "none"]
 
 _REJECTION_STEPS = 240
-"""Optimiser steps of all rounds of rejection fine-tuning together. More of them learn the few kept scripts by heart."""
+"""Optimiser steps of rejection fine-tuning, all rounds together. With 800, its policy scored worse on real tables."""
 
 _SMOKE = {"seeds": 1, "updates": 3, "batch_tasks": 4, "group": 4, "sft_steps": 120, "draws": 1, "samples": 1}
 _SMOKE_MORE = {"replicates": 1, "test_rows": 150, "tables": 3, "baseline_executions": 160, "validation_tasks": 2}

@@ -82,8 +82,9 @@ def _incidence(rows: Iterable[Iterable[str]]) -> tuple[list[str], Any]:
 
 
 def _nearest(placed: Floats) -> tuple[tuple[int, ...], ...]:
-    """Return the numbers of the nearest tasks of each by Euclidean distance. Ties go to the lower number.
+    """Return, for each task, the row numbers of its nearest other tasks by Euclidean distance.
 
+    Of two that are equally near, the one with the lower row number comes first.
     Tasks in the same place are looked up together, since a tree of equal points would search all of them.
     """
     from scipy.spatial import KDTree

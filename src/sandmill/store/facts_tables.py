@@ -24,12 +24,12 @@ _SHOWN = 5
 
 
 def needs_facts(release: "StoredRelease") -> bool:
-    """Whether a version has so many parts that tables of facts are worth their files."""
+    """Whether a version has more than `FACTS_ABOVE` files of public/tasks, and so gets tables of facts."""
     return len(release.parts("public/tasks")) > FACTS_ABOVE
 
 
 def build_facts(release: "StoredRelease") -> dict[str, tuple[bytes, int]]:
-    """Return the bytes and the rows of both tables, by name, read from the parts of the shards.
+    """Make both tables of facts from the tables of tasks. Returns Parquet bytes and number of rows by table name.
 
     Equal parts give equal bytes.
     """
@@ -57,13 +57,13 @@ def _with_group(piece: Any, part: PartFile) -> Any:
 
 
 def group_of(part: PartFile) -> str:
-    """Return the key that the parts of the four tables share if they hold the same tasks."""
+    """Return the split and shard number in the name of a part, such as `train-00012`; empty for other files."""
     name = part_name(part.path)
     return name.group if name else ""
 
 
 class FactsCheck:
-    """Compares the tables of facts with the tables of tasks that a verification reads anyway."""
+    """Checks, while a release is verified, that its tables of facts say the same as its tables of tasks."""
 
     def __init__(self, parts: Iterable[PartFile]) -> None:
         """Remember the tables of facts that can be read, by name; other parts are left out."""

@@ -17,7 +17,7 @@ from sandmill.store.repair import ask_verify
 
 FOOTERS_KEPT = 128
 SMALL_BYTES = 1 << 18
-"""Size up to which a part is read whole: the least that a file on S3 fetches at a time."""
+"""Parts of at most this many bytes are read whole, since one request to S3 costs more time than these bytes."""
 SMALL_KEPT = 128
 """Small parts kept in memory, 32 MB at most."""
 
@@ -35,7 +35,7 @@ class PartFiles:
 
     @contextmanager
     def open(self, part: PartFile) -> Iterator[TableReader]:
-        """Open a part of a table, and check its size against the manifest.
+        """Open one Parquet file of the version after its size was compared with the manifest.
 
         Raises:
             FileMissing: it is not there.

@@ -261,7 +261,7 @@ class StoredRelease:
         yield from map(Rejection.model_validate, self._iterate("reports/rejections"))
 
     def open_part(self, part: PartFile) -> AbstractContextManager[TableReader]:
-        """Open a part of a table, and check its size against the manifest."""
+        """Open one Parquet file of the version after its size was compared with the manifest."""
         return self._part_files.open(part)
 
     @cached_property
