@@ -1,5 +1,6 @@
 """sandmill verify: check a release against its hashes, and repeat its runs."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,8 +19,14 @@ from sandmill.errors import InputError, Problem, SandboxUnavailable, count, requ
 
 if TYPE_CHECKING:
     from sandmill.store.release import StoredRelease
+    from sandmill.store.restore import Restored
 
-EXAMPLES = "Examples: `sandmill verify releases/micro` · `sandmill verify releases/micro --rerun --task sm3f9a1c0d5e7b`"
+EXAMPLES = (
+    "Examples: `sandmill verify releases/micro` · `sandmill verify releases/micro --rerun --task sm3f9a1c0d5e7b` · "
+    "`sandmill verify releases/micro --repair --from s3://backup/micro`"
+)
+
+_NOT_RENDERED = "not rendered again: that takes the release secret, --secret-file"
 
 
 def verify(
@@ -48,12 +55,25 @@ def verify(
     public_only: Annotated[
         bool, typer.Option("--public-only", help="Check the public half alone, for a copy without the private one.")
     ] = False,
+    repair: Annotated[
+        bool,
+        typer.Option(
+            "--repair",
+            help="First write damaged files again where equal bytes are found: in shards/ of the dataset, in the copy "
+            "of --from, or made from other tables.",
+        ),
+    ] = False,
+    backup: Annotated[
+        str | None,
+        typer.Option("--from", metavar="RELEASE", help="With --repair: another copy of the release, local or s3://."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Read every byte of a release and check it against its hashes; with --rerun, prove its facts again.
 
     A release may be a stranger's: names and sizes are checked, and with --rerun its scripts run in the sandbox or not
-    at all. Exit code 1 if anything does not hold.
+    at all. Exit code 1 if anything does not hold. With --repair, damaged files are written again first: nothing is
+    written whose hash is not that of the manifest.
     """
     from sandmill.cli.secret import matching_secret
     from sandmill.store.release import load
@@ -70,6 +90,11 @@ def verify(
             rerun and public_only,
             Problem("--rerun", "--public-only", "only one of them", "Grading needs the private half."),
         ),
+        (
+            repair and public_only,
+            Problem("--repair", "--public-only", "only one of them", "Files of both halves are written again."),
+        ),
+        (backup and not repair, Problem("--from", "no --repair", "--repair beside it", "A check needs no other copy.")),
     )
     if rerun:
         _check_packages()
@@ -77,9 +102,10 @@ def verify(
     opened = load(release)
     if task:
         opened.check_ids(task)
-    if not public_only and not opened.has_private:
-        hint = "A copy of the public half alone is checked with --public-only."
+    if not (public_only or repair or opened.has_private):
+        hint = "A copy of the public half alone is checked with --public-only; --repair looks for a lost private half."
         raise InputError(opened.ref, [Problem("private half", "nothing readable", "private/ of the release", hint)], "")
+    restored = _restore(opened, backup) if repair else []
     with show_progress("reading files") as progress:
         problems = verify_hashes(opened, public_only=public_only, progress=progress)
     secret = matching_secret(opened, str(secret_file)) if secret_file else None
@@ -89,21 +115,38 @@ def verify(
         problems = _rerun(opened, chosen, secret, unconfined)
     if as_json:
         facts = {"release": opened.ref, "holds": not problems, "problems": problems}
-        write_json({**facts, "parts": len(opened.manifest.parts), "tasks": opened.manifest.tasks, "rerun": len(chosen)})
-    elif problems:
-        listed = (f"  {visible(line)}" for line in problems)
-        write_text("\n".join([f"{opened.ref}: {count(len(problems), 'problem')}", *listed]), to_stderr=True)
+        facts |= {"parts": len(opened.manifest.parts), "tasks": opened.manifest.tasks, "rerun": len(chosen)}
+        write_json({**facts, "restored": [asdict(one) for one in restored]})
     else:
-        rendered = (
-            "rendered from the design" if secret else "not rendered again: that takes the release secret, --secret-file"
-        )
-        ran = f", {count(len(chosen), 'task')} ran again ({rendered})" if rerun else ""
-        half = "public half of " if public_only else ""
-        read = sum(not (public_only and part.path.startswith("private/")) for part in opened.manifest.parts)
-        checked = f"{count(opened.manifest.tasks, 'task')} in {count(read, 'file')}"
-        write_text(f"{opened.ref}: {half}{checked}: all holds{ran}")
+        for one in restored:
+            write_text(f"{visible(one.path)}: written again from {visible(one.source)}")
+        if problems:
+            listed = (f"  {visible(line)}" for line in problems)
+            write_text("\n".join([f"{opened.ref}: {count(len(problems), 'problem')}", *listed]), to_stderr=True)
+        else:
+            ran = _describe_rerun(len(chosen), bool(secret)) if rerun else ""
+            write_text(f"{opened.ref}: {_describe_checked(opened, public_only)}: all holds{ran}")
     if problems:
         raise typer.Exit(1)
+
+
+def _describe_checked(release: "StoredRelease", public_only: bool) -> str:
+    half = "public half of " if public_only else ""
+    read = sum(not (public_only and part.path.startswith("private/")) for part in release.manifest.parts)
+    return f"{half}{count(release.manifest.tasks, 'task')} in {count(read, 'file')}"
+
+
+def _describe_rerun(tasks: int, is_rendered: bool) -> str:
+    rendered = "rendered from the design" if is_rendered else _NOT_RENDERED
+    return f", {count(tasks, 'task')} ran again ({rendered})"
+
+
+def _restore(release: "StoredRelease", backup: str | None) -> list["Restored"]:
+    from sandmill.store.release import load
+    from sandmill.store.restore import restore_damaged
+
+    with show_progress("looking for damage") as progress:
+        return restore_damaged(release, load(backup) if backup else None, progress)
 
 
 def _check_packages() -> None:

@@ -1,10 +1,9 @@
 """Verify a release against its manifest: every byte is read and every hash computed again."""
 
 from collections.abc import Iterator
-from hashlib import sha256
 from itertools import groupby
 
-from sandmill.errors import SandmillError, StoreError, count
+from sandmill.errors import SandmillError, count
 from sandmill.fingerprint import digest, digest_of_hashes
 from sandmill.models.base import OnProgress
 from sandmill.models.names import path_faults
@@ -18,8 +17,8 @@ from sandmill.store.agreement import (
     said_by_row,
 )
 from sandmill.store.arrow_tables import PartName, facts_name, part_name
+from sandmill.store.damage import byte_faults
 from sandmill.store.facts_tables import FactsCheck
-from sandmill.store.faults import AccessDenied, FileMissing
 from sandmill.store.parquet import TableReader
 from sandmill.store.publish import content_of
 from sandmill.store.release import StoredRelease
@@ -27,8 +26,6 @@ from sandmill.store.repair import repair_of
 
 Hashes = dict[str, list[tuple[str, str, str]]]
 """(side, path, SHA-256) of each file, by task_id."""
-
-_BLOCK = 8 << 20
 
 
 def verify_hashes(
@@ -55,7 +52,7 @@ def verify_hashes(
     for number, part in enumerate(wanted):
         if progress is not None:
             progress(number, 2 * len(wanted))
-        if faults := list(_check_bytes(release, part)):
+        if faults := list(byte_faults(release.store, f"{release.version}/{part.path}", part)):
             repair = repair_of(release.store, release.version, part, public_only=public_only)
             problems += [f"{fault}. {repair}." for fault in faults]
             continue
@@ -132,27 +129,6 @@ def _check_shard(
             wanted = expected.get(task_id, {}) if has_both else {}
             yield from (f"task {task_id}: {problem}" for problem in differences(wanted, said))
     digests.update(recorded)
-
-
-def _check_bytes(release: StoredRelease, part: PartFile) -> Iterator[str]:
-    """Compare size and hash of a part with the manifest, a block in memory at a time."""
-    found, size = sha256(), 0
-    try:
-        with release.store.open(f"{release.version}/{part.path}") as file:
-            while size <= part.size and (block := file.read(_BLOCK)):
-                found.update(block)
-                size += len(block)
-    except FileMissing:
-        yield f"{part.path}: missing"
-    except AccessDenied:
-        yield f"{part.path}: access denied, so not checked"
-    except StoreError as error:
-        yield str(error)
-    else:
-        if size != part.size:
-            yield f"{part.path}: {'more than ' if size > part.size else ''}{size} bytes; the manifest says {part.size}"
-        elif found.hexdigest() != part.sha256:
-            yield f"{part.path}: its SHA-256 differs from the manifest's"
 
 
 def _check_strays(release: StoredRelease, public_only: bool) -> Iterator[str]:

@@ -208,7 +208,28 @@ def test_verify_exits_with_0_if_all_holds_and_1_if_not(own_release):
     assert json.loads(ran.stdout)["holds"] is False
 
 
+def test_verify_repairs_what_is_damaged_and_lists_it(own_release, tmp_path):
+    shutil.copytree(own_release, tmp_path / "backup")
+    parts = sorted(Path(own_release).glob("0*/private/*"))
+    for part in parts:
+        part.unlink()
+    refused = run("verify", own_release)
+    assert (refused.exit_code, "--repair" in refused.stderr) == (2, True)
+    ran = run("verify", own_release, "--repair", "--from", tmp_path / "backup")
+    assert ran.exit_code == 0, ran.stderr
+    *lines, last = ran.stdout.splitlines()
+    assert len(lines) == len(parts)
+    assert all("written again from" in line for line in lines)
+    assert "all holds" in last
+    parts[0].write_bytes(b"")
+    ran = run("verify", own_release, "--repair", "--from", tmp_path / "backup", "--json")
+    assert [one["path"] for one in json.loads(ran.stdout)["restored"]] == [f"private/{parts[0].name}"]
+
+
 def test_verify_refuses_options_that_contradict(release):
+    assert run("verify", release, "--repair", "--public-only").exit_code == 2
+    ran = run("verify", release, "--from", "elsewhere")
+    assert (ran.exit_code, "--repair beside it" in ran.stderr) == (2, True)
     ran = run("verify", release, "--task", TASK)
     assert ran.exit_code == 2
     assert "add" in ran.stderr or "--rerun beside it" in ran.stderr

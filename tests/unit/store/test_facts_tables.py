@@ -169,7 +169,7 @@ def test_a_missing_table_is_named(tmp_path):
     with pytest.raises(StoreError, match="missing, and the manifest lists it"):
         load(store.root).task_ids  # noqa: B018
     (problem,) = verify_hashes(load(store.root))
-    assert problem.startswith(f"{path}: missing. To repair it, restore")
+    assert problem.startswith(f"{path}: missing. To repair it, run `sandmill verify")
 
 
 def test_content_does_not_depend_on_the_tables(tmp_path, monkeypatch):
