@@ -63,6 +63,13 @@ def test_installations_are_pinned_and_name_extras_that_exist(image):
     assert "sandmill agent-env create" in _all(image, "RUN")
 
 
+def test_what_the_agent_environment_needs_of_the_system_is_installed_before_it(image):
+    commands = _all(image, "RUN")
+    (system,) = [command for command in commands if "apt-get install" in command]
+    assert {"bubblewrap", "libgomp1"} <= set(system.split())
+    assert commands.index(system) < commands.index("sandmill agent-env create")
+
+
 def test_the_process_is_not_root(image):
     words = _instructions(image)
     (user,) = _all(image, "USER")

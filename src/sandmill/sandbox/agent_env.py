@@ -10,6 +10,7 @@ import importlib.util
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -161,11 +162,21 @@ def _call(*command: str) -> str:
     result = subprocess.run(command, capture_output=True, text=True, check=False, env=kept, stdin=subprocess.DEVNULL)
     if result.returncode:
         last_lines = "\n".join((result.stderr or result.stdout).strip().splitlines()[-6:])
-        name = " ".join([Path(command[0]).name, *command[1:4]])
-        raise SandboxUnavailable(
-            "agent environment", [Problem(name, f"exit code {result.returncode}: {last_lines}", "exit code 0")]
-        )
+        words = [word for word in (Path(command[0]).name, *command[1:4]) if "\n" not in word]
+        seen = f"exit code {result.returncode}: {last_lines}"
+        problem = Problem(" ".join(words), seen, "exit code 0", _missing_library(last_lines))
+        raise SandboxUnavailable("agent environment", [problem])
     return result.stdout
+
+
+def _missing_library(output: str) -> str:
+    """Return how to install the shared library that an import did not find; empty if that is not the cause."""
+    found = re.search(r"(lib[\w.+-]+): cannot open shared object file", output)
+    if not found:
+        return ""
+    if found[1].startswith("libgomp"):
+        return "LightGBM needs it: apt-get install libgomp1"
+    return f"Install the package of this system that has {found[1]}."
 
 
 def _read(place: Path) -> AgentEnv | None:

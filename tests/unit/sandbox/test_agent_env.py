@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 import threading
 from pathlib import Path
 
@@ -116,6 +117,22 @@ def test_an_installation_that_fails_says_what_the_installer_said(monkeypatch, tm
     with pytest.raises(SandboxUnavailable, match=r"exit code 1: .*no-such-package"):
         create_agent_env(tmp_path / "env")
     assert not (tmp_path / "env").exists()
+
+
+@pytest.mark.parametrize(
+    ("library", "advice"), [("libgomp.so.1", "apt-get install libgomp1"), ("libodd-2.so", "package .* has libodd-2.so")]
+)
+def test_a_shared_library_that_is_missing_is_named_with_its_package(library, advice, tmp_path):
+    script = tmp_path / "import.py"
+    script.write_text(f"raise OSError('{library}: cannot open shared object file: No such file or directory')\n")
+    with pytest.raises(SandboxUnavailable, match=rf"(?s){library}: cannot open.*{advice}"):
+        module._call(sys.executable, str(script))
+
+
+def test_the_text_of_a_script_is_no_part_of_the_message():
+    with pytest.raises(SandboxUnavailable, match=r"exit code 3") as raised:
+        module._call(sys.executable, "-c", "import sys\nsys.exit(3)\n")
+    assert "sys.exit" not in str(raised.value)
 
 
 def test_what_cannot_be_isolated_is_refused_with_help(agent_env, monkeypatch):
