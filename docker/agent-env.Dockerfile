@@ -1,9 +1,9 @@
 # Runs agents' code for trainers: the agent environment, and the sandbox server on port 8700.
 # From the root of the repository:
 #   docker build -f docker/agent-env.Dockerfile -t sandmill-agent-env .
-#   docker run --cap-add SYS_ADMIN --security-opt seccomp=unconfined --security-opt apparmor=unconfined \
+#   docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined \
 #     -v $PWD/token:/run/secrets/token:ro -v $PWD/pulled:/tasks:ro -p 8700:8700 sandmill-agent-env
-# The token belongs to user id 1000, and nobody else can read it.
+# Token and pulled tasks belong to user id 1000, and nobody else can read them: chown -R 1000 token pulled
 FROM python:3.11-slim
 
 ENV SANDMILL_AGENT_ENV=/opt/agent-env

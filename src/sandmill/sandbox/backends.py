@@ -19,7 +19,8 @@ _PROBE_S = 30
 """Time-out of the probe, in seconds."""
 _NEEDS = "Linux 5.12 or newer on x86_64 or aarch64, as root or with user namespaces"
 _HELP = (
-    "Run as root (in a container with CAP_SYS_ADMIN and seccomp=unconfined), or allow user namespaces: "
+    "Run as root (in a container with CAP_SYS_ADMIN, CAP_NET_ADMIN and seccomp=unconfined), or allow user namespaces "
+    "(in a container with seccomp=unconfined and systempaths=unconfined): "
     "sysctl user.max_user_namespaces=10000 kernel.unprivileged_userns_clone=1 "
     "kernel.apparmor_restrict_unprivileged_userns=0 (leave out settings that this kernel does not have)"
 )
