@@ -41,7 +41,7 @@ def look_at_cluster(kind: str, address: str) -> list[Machine]:
 
     Raises:
         OSError: nothing answers at the address.
-        ImportError: a worker cannot import the tasks of this repository.
+        ImportError: a worker, or the scheduler of Dask, cannot import the tasks of this repository.
     """
     _require_open_port(address)
     found = _ask_dask(address) if kind == "dask" else _ask_ray(address)
@@ -71,6 +71,8 @@ def _ask_dask(address: str) -> list[Machine]:
     from distributed import Client
 
     with Client(address, timeout=SECONDS_TO_ANSWER, set_as_default=False) as client:
+        # The scheduler unpickles the shards that it hands on, so it has to import the tasks too.
+        client.run_on_scheduler(describe_machine)
         answers = client.run(describe_machine)
     return list(answers.values())
 

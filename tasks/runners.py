@@ -78,7 +78,7 @@ def runner_problems(settings: RunSettings) -> list[Problem]:
     try:
         machines = look_at_cluster(name, address)
     except (OSError, ImportError, RuntimeError) as error:
-        hint = f"Start the workers in the root of a checkout, with the extra {name}"
+        hint = f"Start workers and scheduler in the root of a checkout, with the extra {name}"
         why = f"{address}, which fails: {type(error).__name__}: {error}"
         return [Problem("--task-runner", why, f"a cluster that answers within {SECONDS_TO_ANSWER:g} s", hint)]
     if not machines:

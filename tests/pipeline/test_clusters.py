@@ -2,6 +2,9 @@
 
 import os
 import signal
+import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +21,7 @@ from sandmill.models.request import RunSettings
 from sandmill.store.release import load
 from sandmill.store.verify import verify_hashes
 from tasks.clusters import describe_machine, look_at_cluster
+from tasks.runners import runner_problems
 from tests.releases import SMALL, small_settings
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("prefect"), pytest.mark.timeout(1200)]
@@ -98,6 +102,28 @@ def test_a_dask_cluster_describes_its_machines(dask_cluster):
     here = describe_machine()
     found = look_at_cluster("dask", dask_cluster.scheduler_address)
     assert [(one.host, one.cores, one.code, one.shards) for one in found] == [(here.host, here.cores, here.code, 2)] * 2
+
+
+@_needs("dask")
+def test_a_dask_scheduler_that_cannot_import_the_tasks_is_refused_before_any_work(tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(port)]
+    with subprocess.Popen([*command, "--no-dashboard"], cwd=tmp_path, env=kept, stderr=subprocess.DEVNULL) as scheduler:
+        try:
+            _wait_until(lambda: _listens(port))
+            (problem,) = runner_problems(RunSettings(task_runner=f"dask:tcp://127.0.0.1:{port}"))
+        finally:
+            scheduler.kill()
+    assert "No module named 'tasks'" in problem.saw
+    assert "scheduler in the root of a checkout" in problem.hint
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as one:
+        return one.connect_ex(("127.0.0.1", port)) == 0
 
 
 @pytest.fixture
