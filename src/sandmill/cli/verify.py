@@ -100,12 +100,14 @@ def verify(
         _check_packages()
         _check_sandbox(unconfined)
     opened = load(release)
+    restored = _restore(opened, backup) if repair else []
+    if restored:
+        opened = load(opened.ref)  # without what was read before the repair
     if task:
         opened.check_ids(task)
     if not (public_only or repair or opened.has_private):
         hint = "A copy of the public half alone is checked with --public-only; --repair looks for a lost private half."
         raise InputError(opened.ref, [Problem("private half", "nothing readable", "private/ of the release", hint)], "")
-    restored = _restore(opened, backup) if repair else []
     with show_progress("reading files") as progress:
         problems = verify_hashes(opened, public_only=public_only, progress=progress)
     secret = matching_secret(opened, str(secret_file)) if secret_file else None

@@ -82,7 +82,7 @@ def _incidence(rows: Iterable[Iterable[str]]) -> tuple[list[str], Any]:
 
 
 def _nearest(placed: Floats) -> tuple[tuple[int, ...], ...]:
-    """Return, for each task, the row numbers of its nearest other tasks by Euclidean distance.
+    """Find the nearest neighbours of each task by Euclidean distance. Returns their row numbers.
 
     Of two that are equally near, the one with the lower row number comes first.
     Tasks in the same place are looked up together, since a tree of equal points would search all of them.

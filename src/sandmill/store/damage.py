@@ -39,5 +39,5 @@ def byte_faults(store: Store, path: str, part: PartFile) -> Iterator[str]:
 
 
 def is_equal(store: Store, path: str, part: PartFile) -> bool:
-    """Whether a file can be read and has the size and hash of a part."""
+    """Return whether a file is readable and has the size and SHA-256 that the manifest gives for a part."""
     return next(byte_faults(store, path, part), None) is None

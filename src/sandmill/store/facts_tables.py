@@ -24,7 +24,7 @@ _SHOWN = 5
 
 
 def needs_facts(release: "StoredRelease") -> bool:
-    """Whether a version has more than `FACTS_ABOVE` files of public/tasks, and so gets tables of facts."""
+    """Return whether a version gets tables of facts: if it has more than `FACTS_ABOVE` files of public/tasks."""
     return len(release.parts("public/tasks")) > FACTS_ABOVE
 
 

@@ -17,7 +17,7 @@ from sandmill.store.repair import ask_verify
 
 FOOTERS_KEPT = 128
 SMALL_BYTES = 1 << 18
-"""Parts of at most this many bytes are read whole, since one request to S3 costs more time than these bytes."""
+"""Parts up to this size are read whole: on S3, a second request takes longer than these bytes."""
 SMALL_KEPT = 128
 """Small parts kept in memory, 32 MB at most."""
 

@@ -1,4 +1,4 @@
-"""Find equal bytes for a damaged file of a published version, and say so. No build overwrites a file of a version."""
+"""Find an intact copy of a damaged file of a published version, and describe the repair in a sentence."""
 
 from sandmill.errors import SandmillError
 from sandmill.models.release import PartFile

@@ -1,4 +1,4 @@
-"""Write damaged files of a published version again, only from bytes that have the hash of the manifest."""
+"""Repair damaged files of a published version from copies that have the SHA-256 of the manifest."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from sandmill.fingerprint import digest
 from sandmill.models.base import OnProgress
 from sandmill.models.release import PartFile
 from sandmill.store.arrow_tables import facts_name
-from sandmill.store.damage import byte_faults, is_equal
+from sandmill.store.damage import is_equal
 from sandmill.store.facts_tables import build_facts
 from sandmill.store.release import StoredRelease
 from sandmill.store.repair import copy_in_shards
@@ -27,10 +27,10 @@ class Restored:
 def restore_damaged(
     release: StoredRelease, backup: StoredRelease | None = None, progress: OnProgress | None = None
 ) -> list[Restored]:
-    """Write every file again that is missing, cut or changed, and of which equal bytes can be had.
+    """Repair each missing or damaged file of a version, if an intact copy of it is found.
 
-    They come from the shard that the file was made from, from another copy of the release, or, for tables of facts,
-    from the tables of tasks. Files of which no equal bytes are found stay as they are; `verify_hashes` names them.
+    Copies come from the shard that the file was made from, from another copy of the release, or, for tables of facts,
+    from the tables of tasks. Files without an intact copy stay as they are; `verify_hashes` names them.
 
     Args:
         release: the version, with both halves.
@@ -53,14 +53,14 @@ def restore_damaged(
 def _damaged(release: StoredRelease, progress: OnProgress | None) -> Iterator[PartFile]:
     parts = release.manifest.parts
     for done, part in enumerate(parts, start=1):
-        if next(byte_faults(release.store, f"{release.version}/{part.path}", part), None) is not None:
+        if not is_equal(release.store, f"{release.version}/{part.path}", part):
             yield part
         if progress is not None:
             progress(done, len(parts))
 
 
 def _restore(release: StoredRelease, part: PartFile, backup: StoredRelease | None) -> str:
-    """Write one file again. Returns where its bytes came from; empty if there are none."""
+    """Repair one file. Returns the place of the copy that was used, or an empty text if no intact copy was found."""
     target = f"{release.version}/{part.path}"
     if copy := copy_in_shards(release.store, part):
         release.store.copy(copy, target)
