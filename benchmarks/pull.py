@@ -4,7 +4,8 @@ Run from the repository root, with moto: python -m benchmarks.pull releases/micr
 
 The release is made of the tasks of the given one (`benchmarks.repeated_release`). S3 is a server in another process.
 The plain copy of a folder is `shutil.copytree` of the pulled tasks; that of a bucket reads the same parts, each whole,
-and writes them into one folder.
+and writes them into one folder. A pull unpacks them, so that it writes more bytes. The last line compares a pull with a
+copy of the unpacked files by s3fs, where each is an object of its own.
 """
 
 import argparse
@@ -26,6 +27,9 @@ from benchmarks.rollouts import copied_to_bucket
 from sandmill.store.bucket import BucketFiles
 from sandmill.store.files import Store
 from sandmill.store.release import StoredRelease, load
+
+UNPACKED_TASKS = 100
+"""Tasks whose files are stored as objects of their own. They are many requests."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,26 @@ def print_bytes(ref: str) -> None:
     )
 
 
+def print_unpacked(ref: str, folder: Path, tasks: int) -> None:
+    """Print what a pull of some tasks takes beside a copy of the same files, each of which is an object."""
+    import s3fs
+
+    release = load(ref)
+    some = release.task_ids[:tasks]
+    pulled = measure(lambda: load(ref).pull(folder / "pulled", some))
+    bucket = s3fs.S3FileSystem(endpoint_url=os.environ["AWS_ENDPOINT_URL"])
+    bucket.put(str(folder / "pulled"), "benchmark/unpacked", recursive=True)
+    copied = measure(lambda: bucket.get("benchmark/unpacked", str(folder / "copied"), recursive=True))
+    files = sum(path.is_file() for path in (folder / "copied").rglob("*"))
+    if files != sum(path.is_file() for path in (folder / "pulled").rglob("*")):
+        raise RuntimeError(f"{files} files were copied, which are not those of the pull")
+    print(
+        f"\n{len(some)} tasks from S3: pulled in {pulled.wall_s:.1f} s; their {files} files, each an object, copied in "
+        f"{copied.wall_s:.1f} s: {pulled.wall_s / copied.wall_s:.2f}."
+    )
+    shutil.rmtree(folder)
+
+
 @contextmanager
 def _counted() -> Iterator[Counter[str]]:
     """Count the bytes of every range that is read from a bucket."""
@@ -139,6 +163,7 @@ def main() -> None:
         with copied_to_bucket(root) as remote:
             print_steps("S3 (moto)", remote, folder, given.repeats)
             print_bytes(remote)
+            print_unpacked(remote, folder / "unpacked", min(given.tasks, UNPACKED_TASKS))
 
 
 if __name__ == "__main__":

@@ -44,6 +44,11 @@ class Store:
                 return BucketFiles(bucket, prefix.strip("/"))
         raise StoreError(f"{self.root}: cannot store here; expected a local folder or s3://bucket/prefix")
 
+    @property
+    def is_remote(self) -> bool:
+        """Whether reading asks another machine."""
+        return isinstance(self.backend, BucketFiles)
+
     def where(self, path: str = "") -> str:
         """Full name of a path, for messages."""
         return f"{self.root}/{path}" if path else self.root

@@ -1,7 +1,7 @@
 """Open the parts of one version. Small parts and footers are kept, since single tasks are read from the same few."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import BinaryIO
@@ -34,15 +34,19 @@ class PartFiles:
     _footers: dict[str, tuple[Group, ...]] = field(default_factory=dict, init=False, repr=False)
 
     @contextmanager
-    def open(self, part: PartFile) -> Iterator[TableReader]:
+    def open(self, part: PartFile, fetched: Callable[[], bytes] | None = None) -> Iterator[TableReader]:
         """Open one Parquet file of the version after its size was compared with the manifest.
+
+        Args:
+            part: as the manifest describes it.
+            fetched: returns what `fetch` returned, if that was called before.
 
         Raises:
             FileMissing: it is not there.
             IntegrityError: it has another size or number of rows than the manifest says, or is no such table.
         """
         try:
-            file = self._open_file(part)
+            file = self._open_file(part) if fetched is None else io.BytesIO(fetched())
         except FileMissing:
             where = self.store.where(f"{self.version}/{part.path}")
             raise FileMissing(f"{where}: missing, and the manifest lists it. {ask_verify(self.ref)}") from None
@@ -58,14 +62,16 @@ class PartFiles:
                 self._footers[part.path] = reader.footer
             yield reader
 
+    def fetch(self, part: PartFile) -> bytes:
+        """Return the bytes of a part, and one more if it has more than the manifest says."""
+        return self.store.read_start(f"{self.version}/{part.path}", part.size + 1)
+
     def _open_file(self, part: PartFile) -> BinaryIO:
         """Open a part. A small one is read by one request and kept, since opening it on S3 takes several."""
-        path = f"{self.version}/{part.path}"
         if part.size > SMALL_BYTES:
-            return self.store.open(path, part.size)
+            return self.store.open(f"{self.version}/{part.path}", part.size)
         if part.path not in self._small:
             if len(self._small) >= SMALL_KEPT:
                 self._small.clear()
-            # One byte more than the manifest says, so that a larger object is seen.
-            self._small[part.path] = self.store.read_start(path, part.size + 1)
+            self._small[part.path] = self.fetch(part)
         return io.BytesIO(self._small[part.path])

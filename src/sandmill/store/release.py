@@ -262,10 +262,11 @@ class StoredRelease:
 
     def open_part(self, part: PartFile) -> AbstractContextManager[TableReader]:
         """Open one Parquet file of the version after its size was compared with the manifest."""
-        return self._part_files.open(part)
+        return self.part_files.open(part)
 
     @cached_property
-    def _part_files(self) -> PartFiles:
+    def part_files(self) -> PartFiles:
+        """The Parquet files of the version."""
         return PartFiles(self.store, self.version, self.ref)
 
     @cached_property
@@ -346,7 +347,11 @@ class StoredRelease:
     def parts_of(self, table: str, task_id: str) -> list[PartFile]:
         """List the files of a table that may hold a task."""
         self.check_ids([task_id])
-        return self._grouped_parts.get((table, self._group_of[task_id]), [])
+        return self.parts_of_group(table, self._group_of[task_id])
+
+    def parts_of_group(self, table: str, group: str) -> list[PartFile]:
+        """List the files of a table that hold the tasks of a group; see `group_of`."""
+        return self._grouped_parts.get((table, group), [])
 
     def group_of(self, task_id: str) -> str:
         """Return the key of the parts that hold a task of this release. Parts of the four tables share it."""

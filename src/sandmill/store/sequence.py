@@ -10,6 +10,7 @@ from sandmill.errors import IntegrityError
 from sandmill.fingerprint import digest
 from sandmill.models.names import MOST_FAULTS, path_faults
 from sandmill.models.release import PartFile
+from sandmill.store.ahead import PartsAhead
 from sandmill.store.arrow_tables import Row
 from sandmill.store.parquet import READ_AHEAD_BYTES, TableReader
 from sandmill.store.repair import ask_verify
@@ -59,6 +60,17 @@ class TaskSequence:
         parts = [part for side in sides for part in release.parts(f"{side}/files")]
         self._left = sum(part.content for part in parts if part.content is not None)
         self._is_known = all(part.content is not None for part in parts)
+        is_slow = self._is_ordered and release.store.is_remote
+        self._ahead = PartsAhead(release.part_files.fetch, self._parts_ahead()) if is_slow else None
+
+    def _parts_ahead(self) -> Iterator[PartFile]:
+        """Yield the parts of which most tasks are wanted, in the order in which they will be opened."""
+        for group in filter(self._is_mostly_wanted, self._wanted):
+            for side in self._open:
+                yield from self._release.parts_of_group(f"{side}/files", group)
+
+    def _is_mostly_wanted(self, group: str) -> bool:
+        return 2 * self._wanted[group] > self._held[group]
 
     def files(self, side: str, task_id: str) -> dict[str, bytes]:
         """Return the checked files of one side of a task.
@@ -74,8 +86,7 @@ class TaskSequence:
         return files
 
     def _rows(self, side: str, task_id: str) -> list[Row]:
-        group = self._release.group_of(task_id)
-        is_most = self._is_ordered and 2 * self._wanted[group] > self._held[group]
+        is_most = self._is_ordered and self._is_mostly_wanted(self._release.group_of(task_id))
         for part in self._release.parts_of(f"{side}/files", task_id):
             if rows := self._reader(side, part).rows_of_task(task_id, READ_AHEAD_BYTES if is_most else 0):
                 return rows
@@ -84,11 +95,15 @@ class TaskSequence:
     def _reader(self, side: str, part: PartFile) -> TableReader:
         if side not in self._readers or self._readers[side][0] != part.path:
             self._open[side].close()
-            self._readers[side] = part.path, self._open[side].enter_context(self._release.open_part(part))
+            fetched = self._ahead.take(part) if self._ahead else None
+            opened = self._release.part_files.open(part, fetched)
+            self._readers[side] = part.path, self._open[side].enter_context(opened)
         return self._readers[side][1]
 
     def close(self) -> None:
         """Close the files."""
+        if self._ahead:
+            self._ahead.close()
         for opened in self._open.values():
             opened.close()
 

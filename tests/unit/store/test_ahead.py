@@ -1,0 +1,96 @@
+"""Parts of a remote release are fetched while earlier ones are read."""
+
+import threading
+import uuid
+
+import pytest
+
+from sandmill.errors import IntegrityError
+from sandmill.models.release import PartFile
+from sandmill.store import ahead as module
+from sandmill.store import part_files
+from sandmill.store.ahead import PARTS_AT_ONCE, PartsAhead
+from sandmill.store.files import Store
+from sandmill.store.release import load
+from tests.publishing import publish_numbers
+
+
+def _parts(number, size=10):
+    names = [f"public/files-train-{place:05}-00000000.parquet" for place in range(number)]
+    return [PartFile(path=name, sha256="0" * 64, size=size, rows=1) for name in names]
+
+
+def test_a_few_parts_are_fetched_before_they_are_taken_and_each_once():
+    parts, asked, seen = _parts(9), [], threading.Semaphore(0)
+
+    def fetch(part):
+        asked.append(part.path)
+        seen.release()
+        return part.path.encode()
+
+    coming = PartsAhead(fetch, parts)
+    first = coming.take(parts[0])
+    for _ in range(1 + PARTS_AT_ONCE):
+        assert seen.acquire(timeout=10)
+    assert first() == parts[0].path.encode()
+    assert sorted(asked) == [part.path for part in parts[: 1 + PARTS_AT_ONCE]]
+    assert [coming.take(part)() for part in parts[1:]] == [part.path.encode() for part in parts[1:]]
+    coming.close()
+    assert sorted(asked) == [part.path for part in parts]
+
+
+def test_what_went_wrong_is_raised_for_the_part_that_it_happened_to():
+    parts = _parts(3)
+
+    def fetch(part):
+        if part == parts[1]:
+            raise IntegrityError("damaged")
+        return b"sound"
+
+    coming = PartsAhead(fetch, parts)
+    assert coming.take(parts[0])() == b"sound"
+    wait = coming.take(parts[1])
+    with pytest.raises(IntegrityError, match="damaged"):
+        wait()
+    assert coming.take(parts[2])() == b"sound"
+    coming.close()
+
+
+def test_large_parts_and_others_than_planned_are_left_to_the_caller():
+    small, large = _parts(1)[0], _parts(2, size=module.WHOLE_BYTES + 1)[1]
+    coming = PartsAhead(lambda part: b"", [large, small])
+    assert coming.take(large) is None
+    assert coming.take(small) is not None
+    assert coming.take(small) is None
+    coming.close()
+
+
+@pytest.fixture
+def remote(s3_root, monkeypatch):
+    """Publish seven tasks in a bucket, two in each shard but the last, with parts too large to be kept."""
+    monkeypatch.setattr(part_files, "SMALL_BYTES", 0)
+    store = Store(f"{s3_root}/{uuid.uuid4().hex}/micro")
+    publish_numbers(store, range(2), range(2, 4), range(4, 6), range(6, 7))
+    return load(store.root)
+
+
+@pytest.mark.parametrize("whole_bytes", [module.WHOLE_BYTES, 0])
+def test_a_pull_reads_each_table_of_files_whole_by_one_request(remote, tmp_path, monkeypatch, whole_bytes):
+    monkeypatch.setattr(module, "WHOLE_BYTES", whole_bytes)
+    read = []
+    plain = Store.read_start
+    monkeypatch.setattr(Store, "read_start", lambda store, path, most: read.append(path) or plain(store, path, most))
+    folders = remote.pull(tmp_path)
+    asked = [path.partition("/")[2] for path in read if "/files-" in path]
+    parts = [part.path for side in ("public", "private") for part in remote.parts(f"{side}/files")]
+    assert len(parts) == 8
+    assert sorted(asked) == (sorted(parts) if whole_bytes else [])
+    for folder in folders:
+        for side in ("public", "private"):
+            found = {str(path.relative_to(folder / side)): path.read_bytes() for path in (folder / side).iterdir()}
+            assert found == remote.files(side, folder.name)
+
+
+def test_one_task_of_many_is_not_fetched_with_its_whole_table(remote, tmp_path, monkeypatch):
+    monkeypatch.setattr(PartsAhead, "_start_next", lambda self: pytest.fail("planned") if self._planned else None)
+    remote.pull(tmp_path, [remote.task_ids[0]])
