@@ -1,5 +1,8 @@
 """Readers that guess which motif a column serves in: from what its cells show, and from names, words and order.
 
+All of them know the facts that the texts of a task state about its columns, since those are there to be used: where a
+text defines a distance, its four columns serve in a distance or in nothing, and those of no other text do.
+
 They are what an agent could learn by heart over a release; `meta_leak` says how much that would gain it.
 """
 
@@ -16,6 +19,7 @@ from scipy.sparse import csr_array
 from scipy.special import gammaln, log_softmax, softmax
 
 from sandmill.models.columns import Categorical, Column, Uniform
+from sandmill.models.hints import Form, SameUnits
 from sandmill.models.motifs import columns_of
 from sandmill.models.spec import TaskSpec
 
@@ -47,6 +51,8 @@ class Examples:
     """Designs of one family are trained on or tested on together."""
     role: Indices
     kind: Indices
+    told: Indices
+    """Kind of column, and what the texts of its own task state about it."""
     name: Indices
     sight: csr_array
     """What anybody sees without reading, for each kind apart."""
@@ -60,9 +66,10 @@ class Guesses:
     """Log-probabilities of the roles of every column, learnt from other families."""
 
     shares: Floats
-    """From the kind of a column alone; learnt from all families, so that no role is unheard of."""
+    """From the kind of a column and the facts that texts state about it; learnt from all families, so that no role is
+    unheard of."""
     seen: Floats
-    """Without a word."""
+    """Without a word but these facts."""
     words: Floats
     """With all there is to read, by multinomial logistic regression."""
     names: Floats
@@ -75,11 +82,15 @@ def lay_out_columns(specs: Sequence[TaskSpec], families: Indices) -> Examples:
     kinds = [_kind(column) for column in columns]
     role, roles = _number(_roles(spec)[column.name] for spec in specs for column in spec.mechanism.columns)
     kind, _ = _number(kinds)
+    facts = [
+        "+".join(sorted(_stated(spec).get(column.name, ()))) for spec in specs for column in spec.mechanism.columns
+    ]
+    told, _ = _number(f"{what} {fact}" for what, fact in zip(kinds, facts, strict=True))
     name, _ = _number(f"{what} {column.name}" for what, column in zip(kinds, columns, strict=True))
     sight, _ = _matrix([sight for spec in specs for sight in _sights(spec)], 1)
     words, vocabulary = _matrix([found for spec in specs for found in _words(spec)], _LEAST_USES)
     family = np.repeat(families, [len(spec.mechanism.columns) for spec in specs])
-    return Examples(family, role, kind, name, _for_each_kind(sight, kind), words, roles, vocabulary)
+    return Examples(family, role, kind, told, name, _for_each_kind(sight, kind), words, roles, vocabulary)
 
 
 def guess_held_out(examples: Examples) -> Guesses:
@@ -127,6 +138,22 @@ def _sights(spec: TaskSpec) -> list[dict[str, float]]:
     table = {"columns": len(columns) / 4, "rows": spec.sizes.train / 50, **kinds}
     table |= {f"target {spec.target}": 1.0, f"metric {spec.metric}": 1.0}
     return [{**table, "whole": column.decimals == 0, "gaps": column.name in gaps} for column in columns]
+
+
+def _stated(spec: TaskSpec) -> dict[str, set[str]]:
+    """For each column that a fact in the texts of its own task names, the kinds of such facts, of use or not."""
+    found: dict[str, set[str]] = {}
+    for fact in (hint.fact for hint in spec.hints):
+        match fact:
+            case Form(motif=motif):
+                kind, names = str(motif.motif), columns_of(motif)
+            case SameUnits(columns=names):
+                kind = fact.fact
+            case _:
+                continue
+        for name in names:
+            found.setdefault(name, set()).add(kind)
+    return found
 
 
 def _words(spec: TaskSpec) -> list[dict[str, float]]:
@@ -186,11 +213,14 @@ def _for_each_kind(sight: csr_array, kind: Indices) -> csr_array:
 
 
 def _shares_of_kinds(examples: Examples, train: Mask) -> Floats:
-    """Logarithm of each role's share within a column's kind, a little of the overall shares mixed in."""
-    counts = np.full((examples.kind.max() + 1, len(examples.roles)), 1e-3)
-    np.add.at(counts, (examples.kind[train], examples.role[train]), 1.0)
+    """Logarithm of each role's share among columns of a kind of which texts state as much.
+
+    A little of the overall shares is mixed in.
+    """
+    counts = np.full((examples.told.max() + 1, len(examples.roles)), 1e-3)
+    np.add.at(counts, (examples.told[train], examples.role[train]), 1.0)
     counts += 0.5 * counts.sum(axis=0) / counts.sum()
-    return np.asarray(np.log(counts / counts.sum(axis=1, keepdims=True))[examples.kind])
+    return np.asarray(np.log(counts / counts.sum(axis=1, keepdims=True))[examples.told])
 
 
 def _tilt(start: Floats, cells: csr_array, role: Indices, train: Mask, penalty: float) -> Floats:

@@ -1,7 +1,7 @@
 """Size limits for releases, which may be untrusted. Releases of a build stay far below them.
 
-A reader holds one row group in memory, and a pull from S3 a few whole parts of limited size (`store/ahead.py`). So these
-limits bound the memory of a reader and, with `MAX_RATIO`, the disk space of a pull.
+A reader holds one row group in memory, and a pull from S3 a few whole parts of limited size (`store/ahead.py`). So
+these limits bound the memory of a reader and, with `MAX_RATIO`, the disk space of a pull.
 """
 
 MIB = 1 << 20

@@ -7,9 +7,10 @@ import pytest
 
 from sandmill.models.base import Band
 from sandmill.models.columns import Categorical, Column, LogNormal
+from sandmill.models.hints import Form, Hint
 from sandmill.models.links import BinaryLink
 from sandmill.models.mechanism import Mechanism
-from sandmill.models.motifs import Linear, Lookup, Motif, Ratio, Term, Threshold, columns_of
+from sandmill.models.motifs import Formula, Linear, Lookup, Motif, Ratio, Term, Threshold, columns_of
 from sandmill.models.spec import Sizes, Story, TaskSpec
 from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
 from sandmill.quality.meta_leak import READER_MARGIN, WORD_MARGIN, MetaLeak, check_meta_leak
@@ -172,3 +173,25 @@ def test_a_kind_that_settles_the_role_is_no_leak() -> None:
         return renew(spec, mechanism=spec.mechanism.model_copy(update={"columns": columns}))
 
     assert release(60, keep_one_category).verdict == "clean"
+
+
+@pytest.mark.parametrize(("is_stated", "verdict"), [(True, "clean"), (False, "leaks")])
+def test_what_the_text_of_a_task_states_is_no_leak(is_stated: bool, verdict: str) -> None:
+    """Half of the tasks have two columns of a quantity, which only some of their rules use."""
+
+    def add_a_quantity(spec: TaskSpec) -> TaskSpec:
+        draw = np.random.default_rng(int(spec.fingerprint[:8], 16))
+        if draw.random() < 0.5:
+            return spec
+        is_used = bool(draw.random() < 0.6)
+        quantity = Formula(top=(("gross",),), bottom=(("net",),))
+        words = [Column(name=name, distribution=LogNormal(median=2, sigma=0.5)) for name in ("gross", "net")]
+        declared = [*spec.mechanism.columns, *words]
+        terms = (*spec.mechanism.terms, Term(motif=quantity, weights=(1.0,))) if is_used else spec.mechanism.terms
+        columns = tuple(declared[place] for place in draw.permutation(len(declared)))
+        mechanism = spec.mechanism.model_copy(update={"columns": columns, "terms": terms})
+        hint = Hint(fact=Form(name="share", motif=quantity), text="The share is gross over net.", matters=is_used)
+        story = spec.story.model_copy(update={"column_meanings": {**meanings_of(spec), "gross": "Gross", "net": "Net"}})
+        return renew(spec, mechanism=mechanism, story=story, hints=(hint,) if is_stated else ())
+
+    assert release(300, add_a_quantity).verdict == verdict
