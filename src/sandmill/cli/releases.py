@@ -14,6 +14,8 @@ EXAMPLES = (
     "Examples: `sandmill releases releases` · `sandmill releases s3://bucket/releases micro` · "
     "`sandmill releases releases/micro --json`"
 )
+_MOST_COUNTS = 6
+"""Bands, or kinds of tasks, in a row of the table. With --json there are all of them."""
 
 
 def releases(
@@ -70,4 +72,8 @@ def _counts(counts: dict[str, int]) -> str:
 
     order = {band.value: place for place, band in enumerate(Band)}
     names = sorted(counts, key=lambda name: (order.get(name, len(order)), -counts[name], name))
-    return ", ".join(f"{shorten(name)} {counts[name]}" for name in names) or "-"
+    shown = names if len(names) <= _MOST_COUNTS else names[: _MOST_COUNTS - 1]
+    said = [f"{shorten(name)} {counts[name]}" for name in shown]
+    if left := names[len(shown) :]:
+        said.append(f"{len(left)} others {sum(counts[name] for name in left)}")
+    return ", ".join(said) or "-"
