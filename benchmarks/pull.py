@@ -1,4 +1,4 @@
-"""What listing, selecting, pulling and opening cost in a large release, beside a plain copy of the same bytes.
+"""What listing, selecting, reading, pulling and opening cost in a large release, beside a plain copy of the same bytes.
 
 Run from the repository root, with moto: python -m benchmarks.pull releases/micro --tasks 1000
 
@@ -27,7 +27,9 @@ from benchmarks.rollouts import copied_to_bucket
 from sandmill.store.bucket import BucketFiles
 from sandmill.store.files import Store
 from sandmill.store.release import StoredRelease, load
+from sandmill.store.sequence import in_stored_order, reading_in_sequence
 
+SIDES = ("public", "private")
 UNPACKED_TASKS = 100
 """Tasks whose files are stored as objects of their own. They are many requests."""
 
@@ -56,27 +58,37 @@ def print_steps(name: str, ref: str, folder: Path, repeats: int) -> None:
     """Print a row of the table for one place; medians of whole repetitions."""
     rounds = [_round(ref, folder / str(number)) for number in range(repeats)]
     cells = [median(one[step].wall_s for one in rounds) for step in range(len(rounds[0]))]
-    used = [median(one[step].cpu_s for one in rounds) for step in (2, 3)]
-    ratio = median(one[2].wall_s / one[3].wall_s for one in rounds)
+    used = [median(one[step].cpu_s for one in rounds) for step in (3, 4)]
+    ratio = median(one[3].wall_s / one[4].wall_s for one in rounds)
     print(
-        f"| {name} | {cells[0]:.2f} s | {cells[1]:.2f} s | {cells[2]:.1f} s ({used[0]:.1f} s CPU) | "
-        f"{cells[3]:.1f} s ({used[1]:.1f} s CPU) | {ratio:.2f} | {1000 * cells[4]:.0f} ms |",
+        f"| {name} | {cells[0]:.2f} s | {cells[1]:.2f} s | {cells[2]:.1f} s | {cells[3]:.1f} s ({used[0]:.1f} s CPU) | "
+        f"{cells[4]:.1f} s ({used[1]:.1f} s CPU) | {ratio:.2f} | {1000 * cells[5]:.0f} ms |",
         flush=True,
     )
 
 
 def _round(ref: str, folder: Path) -> list[Cost]:
-    """List, select, pull, copy plainly, and open one task, each with a fresh release."""
+    """List, select, read, pull, copy plainly, and open one task, each with a fresh release."""
     some = random.Random(7).choice(load(ref).task_ids)
     steps = [
         measure(lambda: load(ref).task_ids),
         measure(lambda: load(ref).select(split="validation")),
+        measure(lambda: _read(load(ref))),
         measure(lambda: load(ref).pull(folder / "pulled")),
         measure(lambda: _copy_plainly(load(ref), folder)),
         measure(lambda: load(ref).files("public", some)),
     ]
     shutil.rmtree(folder)
     return steps
+
+
+def _read(release: StoredRelease) -> None:
+    """Read and check the files of all tasks as a pull does, without writing them."""
+    ordered = in_stored_order(release, release.task_ids)
+    with reading_in_sequence(release, SIDES, ordered) as files:
+        for task_id in ordered:
+            for side in SIDES:
+                files(side, task_id)
 
 
 def _copy_plainly(release: StoredRelease, folder: Path) -> None:
@@ -157,8 +169,8 @@ def main() -> None:
         for path in store.list("shards"):
             store.remove(path)
         print(f"{given.tasks} tasks, {os.cpu_count()} cores, load {os.getloadavg()[0]:.0f}; {given.repeats} repeats.\n")
-        print("| release in | list | select | pull all | plain copy | ratio | open one |")
-        print("|---|---|---|---|---|---|---|")
+        print("| release in | list | select | read all | pull all | plain copy | ratio | open one |")
+        print("|---|---|---|---|---|---|---|---|")
         print_steps("a folder", root, folder, given.repeats)
         with copied_to_bucket(root) as remote:
             print_steps("S3 (moto)", remote, folder, given.repeats)
