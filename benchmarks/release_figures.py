@@ -10,18 +10,13 @@ from statistics import median
 
 from sandmill.models.base import Band, Stage
 from sandmill.models.release import TaskRecord
-from sandmill.models.reports import SlotReport
-from sandmill.report import FunnelCounts
+from sandmill.models.reports import Funnel, SlotReport
+from sandmill.report import FunnelCounts, RejectionRow
 from sandmill.store.release import StoredRelease, load
 
-_MOST_REASONS = 12
 
-
-def print_totals(release: StoredRelease, records: Sequence[TaskRecord], slots: Sequence[SlotReport]) -> None:
+def print_totals(release: StoredRelease, records: Sequence[TaskRecord], funnel: Funnel, attempts: int) -> None:
     """Print amounts of the whole release."""
-    counts = FunnelCounts()
-    counts.add(slots, ())
-    funnel = counts.funnel()
     size = sum(part.size for part in release.manifest.parts)
     kinds, domains = {_kind(one) for one in records}, {one.spec.domain for one in records}
     seeds = {one.lineage.seed_id for one in records}
@@ -29,7 +24,7 @@ def print_totals(release: StoredRelease, records: Sequence[TaskRecord], slots: S
     print(
         f"{len(records)} tasks of {len(kinds)} kinds, {len(domains)} domains and {len(seeds)} seeds; "
         f"{funnel.filled} of {funnel.slots} slots filled, {funnel.in_band} in the band asked for, "
-        f"{sum(slot.attempts for slot in slots) / funnel.slots:.2f} attempts a slot; {size / 1e6:.0f} MB in "
+        f"{attempts / funnel.slots:.2f} attempts a slot; {size / 1e6:.0f} MB in "
         f"{len(release.manifest.parts)} files."
     )
 
@@ -56,7 +51,7 @@ def print_kinds(records: Sequence[TaskRecord], slots: Sequence[SlotReport], size
 
 
 def print_bands(slots: Iterable[SlotReport]) -> None:
-    """Print which bands the slots of each band reached."""
+    """Print, for each band that was asked for, how many slots reached which band."""
     reached = Counter((slot.wanted, slot.reached) for slot in slots)
     print(f"\n| asked | slots | {' | '.join(Band)} |\n|---|---:|{'---:|' * len(Band)}")
     for wanted in Band:
@@ -70,8 +65,8 @@ def print_shares(title: str, values: Iterable[str]) -> None:
     print(f"\n{title}: {', '.join(f'{name} {number}' for name, number in found.most_common())}.")
 
 
-def print_work(release: StoredRelease, slots: Sequence[SlotReport]) -> None:
-    """Print the seconds of each stage and of each reason for a rejection."""
+def print_work(slots: Sequence[SlotReport], rejections: Iterable[RejectionRow]) -> None:
+    """Print how long each stage took, and the attempts and seconds that were lost to each reason for a rejection."""
     spent = {stage: sum(slot.seconds.get(stage, 0.0) for slot in slots) for stage in Stage}
     whole = sum(spent.values())
     print(f"\nWork of all processes, {whole / 3600:.1f} hours, {whole / len(slots):.1f} s a slot:\n")
@@ -79,15 +74,9 @@ def print_work(release: StoredRelease, slots: Sequence[SlotReport]) -> None:
     for stage, seconds in spent.items():
         if seconds:
             print(f"| {stage} | {seconds:.0f} | {seconds / len(slots):.2f} | {seconds / whole:.0%} |")
-    refused: Counter[tuple[str, str]] = Counter()
-    lost: dict[tuple[str, str], float] = defaultdict(float)
-    for rejection in release.rejections():
-        key = (str(rejection.stage), rejection.reason)
-        refused[key] += 1
-        lost[key] += rejection.seconds
     print("\n| rejected at | reason | attempts | seconds |\n|---|---|---:|---:|")
-    for key, number in refused.most_common(_MOST_REASONS):
-        print(f"| {' | '.join(key)} | {number} | {lost[key]:.0f} |")
+    for row in rejections:
+        print(f"| {row.stage} | {row.reason} | {row.count} | {row.seconds:.0f} |")
 
 
 def _kind(record: TaskRecord) -> str:
@@ -102,12 +91,14 @@ def main() -> None:
     records = [release.record(task_id) for task_id in release.task_ids]
     slots = list(release.slot_reports())
     sizes = {one.task_id: sum(map(len, release.files("public", one.task_id).values())) for one in records}
-    print_totals(release, records, slots)
+    counts = FunnelCounts()
+    counts.add(slots, release.rejections())
+    print_totals(release, records, counts.funnel(), counts.attempts)
     print_kinds(records, slots, sizes)
     print_bands(slots)
     print_shares("Splits", (one.split for one in records))
     print_shares("Metrics", (one.spec.metric for one in records))
-    print_work(release, slots)
+    print_work(slots, counts.rejections())
 
 
 if __name__ == "__main__":

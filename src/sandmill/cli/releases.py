@@ -15,7 +15,7 @@ EXAMPLES = (
     "`sandmill releases releases/micro --json`"
 )
 _MOST_COUNTS = 6
-"""Bands, or kinds of tasks, in a row of the table. With --json there are all of them."""
+"""Most bands or kinds that a row of the table names. The others are counted together; --json lists all."""
 
 
 def releases(

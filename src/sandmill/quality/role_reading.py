@@ -51,8 +51,8 @@ class Examples:
     """Designs of one family are trained on or tested on together."""
     role: Indices
     kind: Indices
-    told: Indices
-    """Kind of column, and what the texts of its own task state about it."""
+    kind_and_facts: Indices
+    """Columns of one kind share a number if the texts of their tasks state the same kinds of facts about them."""
     name: Indices
     sight: csr_array
     """What anybody sees without reading, for each kind apart."""
@@ -82,15 +82,13 @@ def lay_out_columns(specs: Sequence[TaskSpec], families: Indices) -> Examples:
     kinds = [_kind(column) for column in columns]
     role, roles = _number(_roles(spec)[column.name] for spec in specs for column in spec.mechanism.columns)
     kind, _ = _number(kinds)
-    facts = [
-        "+".join(sorted(_stated(spec).get(column.name, ()))) for spec in specs for column in spec.mechanism.columns
-    ]
-    told, _ = _number(f"{what} {fact}" for what, fact in zip(kinds, facts, strict=True))
+    facts = [found for spec in specs for found in _stated_facts(spec)]
+    kind_and_facts, _ = _number(f"{what} {'+'.join(sorted(found))}" for what, found in zip(kinds, facts, strict=True))
     name, _ = _number(f"{what} {column.name}" for what, column in zip(kinds, columns, strict=True))
     sight, _ = _matrix([sight for spec in specs for sight in _sights(spec)], 1)
     words, vocabulary = _matrix([found for spec in specs for found in _words(spec)], _LEAST_USES)
     family = np.repeat(families, [len(spec.mechanism.columns) for spec in specs])
-    return Examples(family, role, kind, told, name, _for_each_kind(sight, kind), words, roles, vocabulary)
+    return Examples(family, role, kind, kind_and_facts, name, _for_each_kind(sight, kind), words, roles, vocabulary)
 
 
 def guess_held_out(examples: Examples) -> Guesses:
@@ -140,8 +138,8 @@ def _sights(spec: TaskSpec) -> list[dict[str, float]]:
     return [{**table, "whole": column.decimals == 0, "gaps": column.name in gaps} for column in columns]
 
 
-def _stated(spec: TaskSpec) -> dict[str, set[str]]:
-    """For each column that a fact in the texts of its own task names, the kinds of such facts, of use or not."""
+def _stated_facts(spec: TaskSpec) -> list[set[str]]:
+    """For each column, the kinds of facts that the texts of its task state about it. The rule need not use them."""
     found: dict[str, set[str]] = {}
     for fact in (hint.fact for hint in spec.hints):
         match fact:
@@ -153,7 +151,7 @@ def _stated(spec: TaskSpec) -> dict[str, set[str]]:
                 continue
         for name in names:
             found.setdefault(name, set()).add(kind)
-    return found
+    return [found.get(column.name, set()) for column in spec.mechanism.columns]
 
 
 def _words(spec: TaskSpec) -> list[dict[str, float]]:
@@ -217,10 +215,10 @@ def _shares_of_kinds(examples: Examples, train: Mask) -> Floats:
 
     A little of the overall shares is mixed in.
     """
-    counts = np.full((examples.told.max() + 1, len(examples.roles)), 1e-3)
-    np.add.at(counts, (examples.told[train], examples.role[train]), 1.0)
+    counts = np.full((examples.kind_and_facts.max() + 1, len(examples.roles)), 1e-3)
+    np.add.at(counts, (examples.kind_and_facts[train], examples.role[train]), 1.0)
     counts += 0.5 * counts.sum(axis=0) / counts.sum()
-    return np.asarray(np.log(counts / counts.sum(axis=1, keepdims=True))[examples.told])
+    return np.asarray(np.log(counts / counts.sum(axis=1, keepdims=True))[examples.kind_and_facts])
 
 
 def _tilt(start: Floats, cells: csr_array, role: Indices, train: Mask, penalty: float) -> Floats:

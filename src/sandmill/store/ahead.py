@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from sandmill.models.release import PartFile
 
 WHOLE_BYTES = 16 << 20
-"""Parts up to this size are fetched whole. Usual ones have 1 to 10 MB; larger ones are read by ranges."""
+"""Largest size of a part that is fetched ahead, as a whole. The release's reader fetches larger ones piece by piece."""
 
 PARTS_AT_ONCE = 3
 """Parts that are on their way or wait in memory."""

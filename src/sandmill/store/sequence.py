@@ -60,8 +60,8 @@ class TaskSequence:
         parts = [part for side in sides for part in release.parts(f"{side}/files")]
         self._left = sum(part.content for part in parts if part.content is not None)
         self._is_known = all(part.content is not None for part in parts)
-        is_slow = self._is_ordered and release.store.is_remote
-        self._ahead = PartsAhead(release.part_files.fetch, self._parts_ahead()) if is_slow else None
+        fetches_ahead = self._is_ordered and release.store.is_remote
+        self._ahead = PartsAhead(release.part_files.fetch, self._parts_ahead()) if fetches_ahead else None
 
     def _parts_ahead(self) -> Iterator[PartFile]:
         """Yield the parts of which most tasks are wanted, in the order in which they will be opened."""

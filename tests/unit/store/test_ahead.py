@@ -1,4 +1,4 @@
-"""Parts of a remote release are fetched while earlier ones are read."""
+"""The next files of a release on S3 are fetched while the current one is read."""
 
 import threading
 import uuid
