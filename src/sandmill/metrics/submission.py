@@ -19,7 +19,7 @@ from sandmill.metrics.forms.base import Lengths, others
 from sandmill.metrics.plain_csv import read_plain
 from sandmill.models.package import TaskFacts
 
-__all__ = ["MAX_SUBMISSION_BYTES", "Answers", "parse_submission", "read_answers"]
+__all__ = ["MAX_SUBMISSION_BYTES", "Answers", "most_bytes", "parse_submission", "read_answers"]
 
 MAX_SUBMISSION_BYTES = 64 * 1024 * 1024
 _HEADER_PASSED = 3
@@ -72,7 +72,7 @@ def _read_table(
         InvalidSubmission: if the file is too large, not CSV, or has the wrong shape.
     """
     expected = [facts.id_column, *facts.submission_columns]
-    if len(content) > (most := _most_bytes(facts, ids)):
+    if len(content) > (most := most_bytes(facts, ids)):
         foreign = name_format(content)
         saw = f"{foreign} of {len(content)} bytes" if foreign else f"{len(content)} bytes"
         raise InvalidSubmission(SUBMISSION, [Problem("file", saw, f"{EXPECTED}, at most {most} bytes")])
@@ -114,8 +114,13 @@ def _number_lines(text: str, most_rows: int) -> list[int]:
     return [reader.line_num for row in islice(reader, most_rows) if row]
 
 
-def _most_bytes(facts: TaskFacts, ids: Sequence[str]) -> int:
-    """Return the largest accepted file size, from the size of a plain submission. Reading takes a multiple of it."""
+def most_bytes(facts: TaskFacts, ids: Sequence[str]) -> int:
+    """Return the largest accepted file size, from the size of a plain submission. Reading takes a multiple of it.
+
+    Args:
+        facts: what the task asks for.
+        ids: of the answer rows.
+    """
     cell = form_of(facts).cell_bytes(facts)
     rows = len("".join(ids).encode()) + len(ids) * len(facts.submission_columns) * cell
     return min(MAX_SUBMISSION_BYTES, _SLACK * rows + _SPARE_BYTES)

@@ -1,11 +1,19 @@
-"""Messages between `sandmill serve` and its clients. Bytes are base64 in JSON."""
+"""Messages between `sandmill serve` and its clients. Bytes are base64 in JSON, and raw in frames."""
 
-import re
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    SerializationInfo,
+    ValidationInfo,
+    model_validator,
+)
 
 from sandmill.errors import shorten
 from sandmill.models.base import Frozen
@@ -13,10 +21,10 @@ from sandmill.models.episode import Score
 from sandmill.models.names import HASH_PATTERN, TaskId
 from sandmill.models.run import MOST_SECONDS, Isolation, RunLimits, RunResult
 
-API = 1
+API = 2
 """Version of the messages. A client refuses a server with another one."""
 QUEUED_BEAT, STARTED_BEAT = b" ", b"\n"
-"""White space that a server sends before a JSON reply: while a run of the request waits, and when all have started."""
+"""White space that a server sends before a reply: while a run of the request waits, and when all have started."""
 SCRATCH_ID_PATTERN = r"^[A-Za-z0-9_-]{1,64}$"
 DEEPEST_PATH = 32
 """Most parts of a path in a scratch folder."""
@@ -28,15 +36,36 @@ MOST_RUNS = 256
 """Most runs in one request."""
 
 _HIDDEN_PARTS = frozenset({"", ".", ".."})
-_BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
 
 
-def _decoded(value: Any) -> Any:
+@dataclass
+class Contents:
+    """Context of an encoding that puts contents beside the JSON, which then holds `mark` or else their number."""
+
+    mark: str = ""
+    items: list[bytes] = field(default_factory=list)
+
+
+def _encoded(content: bytes, info: SerializationInfo) -> Any:
+    found = info.context
+    if not isinstance(found, Contents):
+        return b64encode(content).decode()
+    found.items.append(content)
+    return found.mark or len(found.items) - 1
+
+
+def _decoded(value: Any, info: ValidationInfo) -> Any:
+    if type(value) is int and isinstance(info.context, dict):
+        # Each content is used once, so that a short message cannot fill a disk.
+        if value not in info.context:
+            raise ValueError(f"no content has the number {value}")
+        return info.context.pop(value)
     if not isinstance(value, str):
         return value
-    if not _BASE64.fullmatch(value):
-        raise ValueError("not base64")
-    return b64decode(value, validate=True)
+    try:
+        return b64decode(value, validate=True)
+    except ValueError:
+        raise ValueError("not base64") from None
 
 
 def _inner_path(path: str) -> str:
@@ -49,9 +78,7 @@ def _inner_path(path: str) -> str:
     return path
 
 
-Base64 = Annotated[
-    bytes, BeforeValidator(_decoded), PlainSerializer(lambda data: b64encode(data).decode(), when_used="json")
-]
+Base64 = Annotated[bytes, BeforeValidator(_decoded), PlainSerializer(_encoded, when_used="json")]
 InnerPath = Annotated[str, AfterValidator(_inner_path)]
 """Path of a file or folder inside a scratch folder. The agent's code chooses these names."""
 ScratchId = Annotated[str, Field(pattern=SCRATCH_ID_PATTERN)]
@@ -207,6 +234,10 @@ class Health(Frozen):
     isolation: Isolation
     running: int
     queued: int
+    runs: int = 0
+    """Runs that have started since the start of the server."""
+    abandoned: int = 0
+    """Runs among them whose client went away before it had the whole reply."""
 
 
 class ServerInfo(Frozen):

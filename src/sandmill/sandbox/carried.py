@@ -16,8 +16,11 @@ from sandmill.models.layout import PUBLIC, SCRIPT
 from sandmill.models.remote import DEEPEST_PATH, LONGEST_PATH_BYTES, ScratchChanges, ScratchEntry
 
 _MADE_BY_EACH_RUN = frozenset({PUBLIC, SCRIPT})
-_ENTRY_BYTES = 32
-"""Bytes of JSON of an entry without path and content."""
+MOST_NAME_BYTES = 8 << 20
+"""Most bytes that all entries without their contents can take in JSON. One call encodes or decodes them, during which
+no other thread of the process goes on."""
+_ENTRY_BYTES = 48
+"""Bytes of an entry in a message without path and content."""
 _JSON_GROWTH = 6
 """Most bytes of JSON for one character, as in `\\u0000`."""
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -50,21 +53,23 @@ def skipped_note(skipped: Sequence[str], what: str) -> str:
 def read_scratch(folder: Path, most_bytes: int, most_entries: int) -> Carried:
     """Read all regular files and folders, in the order of their paths, within the limits.
 
-    `most_bytes` limits the contents and the paths together. A path counts as much as it can take in JSON.
+    `most_bytes` limits the contents and the paths together. A path counts as much as it can take in JSON, and all
+    paths together have a limit of their own.
     """
-    carried, left = Carried(), most_bytes
+    carried, left, names_left = Carried(), most_bytes, MOST_NAME_BYTES
     for path, status in _walk(folder, ""):
         is_folder = stat.S_ISDIR(status.st_mode)
         if not (is_folder or stat.S_ISREG(status.st_mode)) or path in _MADE_BY_EACH_RUN:
             continue
         name_bytes = _ENTRY_BYTES + _JSON_GROWTH * len(path)
         content = None
-        if len(carried.entries) < most_entries and _is_text(path) and name_bytes <= left:
+        if len(carried.entries) < most_entries and _is_text(path) and name_bytes <= min(left, names_left):
             content = b"" if is_folder else _read(folder / path, left - name_bytes)
         if content is None:
             carried.skipped.append(path)
             continue
         left -= name_bytes + len(content)
+        names_left -= name_bytes
         carried.entries.append(ScratchEntry(path=path, content=None if is_folder else content))
     return carried
 

@@ -1,9 +1,11 @@
 """Choose a server for each request: the least loaded of those that work and are not busy."""
 
+import logging
 import threading
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 
 from sandmill.sandbox.remote_server import RemoteServer
@@ -11,6 +13,39 @@ from sandmill.sandbox.remote_server import RemoteServer
 _FIRST_PAUSE_S = 2.0
 """Seconds for which a server is left out after its first failure. Each further failure in a row doubles them."""
 _LONGEST_PAUSE_S = 60.0
+AT_ONCE_S = 5.0
+"""Losses of runs of several tasks within this time, in seconds, are a fault of the server."""
+MOST_SHARED = 0.01
+"""Share of the runs above which shared losses are a warning in the log."""
+_WARNING_PAUSE_S = 60.0
+_KEPT_LOSSES = 10_000
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Losses:
+    """What a remote sandbox has lost so far."""
+
+    runs: int = 0
+    """Runs that have ended in any way."""
+    lost: int = 0
+    """Times that a server fell silent or sent no usable reply after a run had started on it."""
+    shared: int = 0
+    """Those of the lost at which the server lost runs of several tasks at once. They are faults of the server."""
+    failed: int = 0
+    """Runs that counted as failures of the agent, since two servers had lost them."""
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A run that a server did not bring to its end."""
+
+    number: int
+    """Number of the server."""
+    task: str
+    """Digest of the public folder."""
+    fault: str
+    at: float
 
 
 @dataclass
@@ -36,9 +71,12 @@ class Fleet:
         self._clock = clock
         self._lock = threading.Lock()
         self._turn = 0
+        self._recent: deque[Loss] = deque(maxlen=_KEPT_LOSSES)
+        self._warned_at = -_WARNING_PAUSE_S
+        self.losses = Losses()
 
     @contextmanager
-    def lend(self, failed: Collection[int]) -> Iterator[int | None]:
+    def lend(self, failed: Collection[int], avoided: Collection[int] = ()) -> Iterator[int | None]:
         """Yield the number of the server for the next attempt, or None if all that are left are busy.
 
         A server that is left out after failures is used only if no other one is left, so a restarted server is found
@@ -46,9 +84,10 @@ class Fleet:
 
         Args:
             failed: numbers of the servers that have failed this request already.
+            avoided: numbers of servers that are used only if no other one is left.
         """
         with self._lock:
-            number = self._choose(failed)
+            number = self._choose(failed, avoided)
             if number is not None:
                 self.members[number].in_flight += 1
         try:
@@ -82,14 +121,55 @@ class Fleet:
                 member.out_until = self._clock() + pause
             member.fault = fault
 
+    def lost(self, number: int, task: str, fault: str) -> Loss:
+        """Record that a server lost a run. It is left out only after losses of several tasks at once.
+
+        The code of one task could cause every loss of its runs, and must not take the server away from others.
+        """
+        loss = Loss(number, task, fault, self._clock())
+        with self._lock:
+            self._recent.append(loss)
+        if self.is_shared(loss):
+            self.failed(number, fault)
+        return loss
+
+    def is_shared(self, loss: Loss) -> bool:
+        """Return whether the server lost runs of other tasks at the same time, as far as is known now."""
+        with self._lock:
+            return any(
+                one.number == loss.number and one.task != loss.task and abs(one.at - loss.at) <= AT_ONCE_S
+                for one in self._recent
+            )
+
+    def count(self, *, runs: int = 0, lost: int = 0, shared: int = 0, failed: int = 0) -> None:
+        """Add to the published counts, and warn if the share of shared losses is high."""
+        with self._lock:
+            old = self.losses
+            new = replace(
+                old, runs=old.runs + runs, lost=old.lost + lost, shared=old.shared + shared, failed=old.failed + failed
+            )
+            self.losses = new
+            is_high = shared and new.shared > MOST_SHARED * new.runs
+            if not is_high or self._clock() - self._warned_at < _WARNING_PAUSE_S:
+                return
+            self._warned_at = self._clock()
+        _LOG.warning(
+            "Servers lost %d of %d runs together with runs of other tasks, more than %g %%. If no server was stopped, "
+            "scripts may be the cause: such runs can be masked.",
+            new.shared,
+            new.runs,
+            100 * MOST_SHARED,
+        )
+
     def is_busy(self, number: int, seconds: float) -> None:
         """Record that the queue of a server is full."""
         with self._lock:
             self.members[number].busy_until = self._clock() + seconds
 
-    def _choose(self, failed: Collection[int]) -> int | None:
+    def _choose(self, failed: Collection[int], avoided: Collection[int]) -> int | None:
         now = self._clock()
         left = [number for number in range(len(self.members)) if number not in failed]
+        left = [number for number in left if number not in avoided] or left
         working = [number for number in left if self.members[number].out_until <= now] or left
         free = [number for number in working if self.members[number].busy_until <= now]
         if not free:

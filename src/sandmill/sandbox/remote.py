@@ -12,13 +12,15 @@ from typing import Self
 from sandmill.errors import InputError, Problem, SandboxUnavailable
 from sandmill.models.remote import RunBatch, RunRequest, ServerInfo, is_token, limits_above, smallest
 from sandmill.models.run import Isolation, RunLimits, RunResult
-from sandmill.sandbox.carried import apply_changes, read_scratch, skipped_note
+from sandmill.sandbox.carried import MOST_NAME_BYTES, apply_changes, read_scratch, skipped_note
 from sandmill.sandbox.digest import check_names, digest_of, read_folder, stamp_of
 from sandmill.sandbox.dispatch import Dispatch, dispatch
-from sandmill.sandbox.fleet import Fleet
+from sandmill.sandbox.fleet import Fleet, Losses
+from sandmill.sandbox.frames import Frame
 from sandmill.sandbox.remote_server import (
     Address,
     RemoteServer,
+    ReplyLimits,
     ServerDown,
     Times,
     WrongToken,
@@ -31,11 +33,8 @@ _MOST_STARTS = 16
 """Servers that are contacted at a time."""
 _GRACE_S = 60.0
 """Time of a run beyond its time-out and its wait in the queue of a server: set-up, copies, transfer."""
-_JSON_GROWTH = 6
-"""Most bytes of JSON for one byte of output, as in `\\u0000`."""
-_BASE64_GROWTH = 4 / 3
-_SLACK_BYTES = 8 << 20
-"""Room in a message for the code and other fields."""
+_SLACK_BYTES = MOST_NAME_BYTES + (8 << 20)
+"""Room in a request for the names of files, the code and other fields."""
 _MB = 1 << 20
 _LOG = logging.getLogger(__name__)
 
@@ -55,7 +54,8 @@ class RemoteSandbox:
 
     Each run goes to the server with the fewest runs of this client. A server that fails is left out for a while, and
     its runs are repeated on the others. This is safe, since a run changes nothing but its scratch folder, and that
-    travels with the run and comes back with the result. If all servers fail, the result is an `infra_error`.
+    travels with the run and comes back with the result. If all servers fail, the result is an `infra_error`. A run that
+    is lost after its start on two servers is a `runtime_error`, since its code may be the cause; see `losses`.
 
     A remote sandbox is thread-safe. `AsyncSandbox.over(box)` gives coroutines.
     """
@@ -102,6 +102,11 @@ class RemoteSandbox:
     def isolation(self) -> Isolation:
         """Isolation on the servers; `none` if one of them does not isolate."""
         return self._facts().isolation
+
+    @property
+    def losses(self) -> Losses:
+        """Runs so far, and how many of them servers have lost after their start."""
+        return self._fleet.losses
 
     def start(self) -> None:
         """Contact all servers. Those that do not answer are left out for a while.
@@ -169,13 +174,14 @@ class RemoteSandbox:
             scratch=None if carried is None else tuple(carried.entries),
             scratch_bytes=self._scratch_bytes,
         )
-        body = RunBatch(runs=(request,)).model_dump_json().encode()
         closed = self._closed
+        longest_s = timeout + _GRACE_S
         work = Dispatch(
-            body,
+            Frame.of(RunBatch(runs=(request,))),
+            public=request.public or "",
             public_files=lambda: read_folder(Path(public)),
-            most_reply_bytes=self._most_reply_bytes(),
-            times=Times(queued_s=_GRACE_S + self._max_wait, running_s=timeout + _GRACE_S),
+            reply_limits=ReplyLimits(self.limits, 0 if carried is None else self._scratch_bytes, longest_s),
+            times=Times(queued_s=_GRACE_S + self._max_wait, running_s=longest_s),
             max_wait_s=self._max_wait,
             isolation=known.isolation,
             is_stopped=lambda: closed.is_set() or bool(cancel and cancel.is_set()),
@@ -214,7 +220,7 @@ class RemoteSandbox:
         if kept is None or kept[0] != stamp:
             files = read_folder(public)
             check_names(files)
-            size, most = sum(map(len, files.values())), int(self._facts().request_bytes / _BASE64_GROWTH) - _SLACK_BYTES
+            size, most = sum(map(len, files.values())), self._facts().request_bytes - _SLACK_BYTES
             if size > most:
                 saw, expected = f"{public}, {size} bytes", f"at most {most} bytes (sandmill serve --max-request-mb)"
                 raise InputError("run", [Problem("public", saw, expected)], "Nothing was run.")
@@ -222,11 +228,6 @@ class RemoteSandbox:
                 self._digests.clear()
             kept = self._digests[public] = stamp, digest_of(files)
         return kept[1]
-
-    def _most_reply_bytes(self) -> int:
-        limits = self.limits
-        encoded = (limits.submission_mb * _MB + self._scratch_bytes) * _BASE64_GROWTH
-        return int(encoded) + 2 * limits.output_kb * 1024 * _JSON_GROWTH + _SLACK_BYTES
 
 
 def _parse_addresses(addresses: Sequence[str], token: object) -> list[Address]:
@@ -255,7 +256,7 @@ def _combine(infos: Sequence[tuple[Address, ServerInfo]], wanted: RunLimits | No
         if wanted
         for name in limits_above(wanted, info.limits)
     ]
-    needed = int(scratch_bytes * _BASE64_GROWTH) + _SLACK_BYTES
+    needed = scratch_bytes + _SLACK_BYTES
     problems += [
         Problem("scratch_mb", f"requests of {needed} bytes", f"at most {info.max_request_bytes} of {address.text}")
         for address, info in infos

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from operator import gt
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -23,6 +24,9 @@ from sandmill.models.remote import (
     RunReply,
     ServerInfo,
 )
+from sandmill.models.run import RunLimits
+from sandmill.sandbox.carried import MOST_NAME_BYTES
+from sandmill.sandbox.frames import FRAMES, Frame, FrameError, MessageReader
 
 CONNECT_S = 5.0
 """Longest time for a connection, in seconds."""
@@ -32,12 +36,24 @@ _PIECE_BYTES = 1 << 16
 _BEATS = QUEUED_BEAT + STARTED_BEAT
 _MOST_ERROR_BYTES = 1 << 16
 _LONGEST_RETRY_S = 60.0
+_SLOWEST_BYTES_S = 1 << 20
+"""Bytes that a server sends in a second at least, once it has begun to send a reply."""
+_MOST_DETAIL_CHARS = 2000
+_JSON_GROWTH = 6
+"""Most bytes of JSON for one byte of output, as in `\\u0000`."""
+_SLACK_BYTES = 1 << 20
+"""Room in a reply for the other fields."""
+_MB = 1 << 20
 
 Model = TypeVar("Model", bound=BaseModel)
 
 
 class ServerDown(Exception):
     """The server does not answer, fails, or answers nonsense. Other servers may work."""
+
+
+class RunLost(ServerDown):
+    """The run had started on the server, which then fell silent or sent no usable reply. The agent can be the cause."""
 
 
 class ServerBusy(Exception):
@@ -68,6 +84,45 @@ class Times:
     """Until the run starts."""
     running_s: float
     """From the start of the run until its result."""
+
+
+@dataclass(frozen=True)
+class ReplyLimits:
+    """What a client accepts in the reply of one run. A server may be hostile, so its own limits are not enough."""
+
+    limits: RunLimits
+    """Limits of the run."""
+    scratch_bytes: int
+    """Most bytes of a scratch folder; 0 if none travels."""
+    longest_s: float
+    """Longest duration of a run, in seconds."""
+
+    @property
+    def most_bytes(self) -> int:
+        """Bytes of the largest reply. The paths of removed files have the limit of the paths that were sent."""
+        names = 2 * MOST_NAME_BYTES if self.scratch_bytes else 0
+        contents = self.limits.submission_mb * _MB + self.scratch_bytes
+        return contents + names + 2 * self.limits.output_kb * 1024 * _JSON_GROWTH + _SLACK_BYTES
+
+    def cut(self, reply: RunReply) -> RunReply:
+        """Return the reply with its texts cut to the limits and its detail escaped.
+
+        Raises:
+            ServerDown: if something else exceeds the limits.
+        """
+        written = reply.scratch.written if reply.scratch else ()
+        sizes = len(reply.submission or b""), sum(len(one.content or b"") for one in written), len(written)
+        if any(map(gt, sizes, (self.limits.submission_mb * _MB, self.scratch_bytes, self.limits.inodes))):
+            raise ServerDown("its answer exceeds the limits of the run")
+        kept = self.limits.output_kb * 1024
+        return reply.model_copy(
+            update={
+                "stdout": reply.stdout[-kept:],
+                "stderr": reply.stderr[-kept:],
+                "detail": shorten(reply.detail, _MOST_DETAIL_CHARS),
+                "duration_s": min(reply.duration_s, self.longest_s),
+            }
+        )
 
 
 @dataclass(frozen=True)
@@ -104,7 +159,7 @@ class RemoteServer:
 
     def __init__(self, address: Address, token: str, tls: ssl.SSLContext | None) -> None:
         self.address, self._tls = address, tls
-        self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        self._headers = {"Authorization": f"Bearer {token}", "Accept": FRAMES}
 
     def info(self) -> ServerInfo:
         """Return the facts of the server.
@@ -112,53 +167,61 @@ class RemoteServer:
         Raises:
             ServerDown, WrongToken: if it cannot be used.
         """
-        with self._request("GET", "/v1/info", None) as response:
-            info = _parse(ServerInfo, _read(response, _MOST_ERROR_BYTES, lambda _: False))
+        try:
+            with self._request("GET", "/v1/info") as response:
+                info = _read(response, ServerInfo, _MOST_ERROR_BYTES)
+        except (ServerBusy, UnknownPublic) as error:
+            raise ServerDown(str(error)) from error
         if info.api != API:
-            raise ServerDown(f"it speaks version {info.api} of the protocol, this client version {API}")
+            hint = "install one version of sandmill on both sides"
+            raise ServerDown(f"it speaks version {info.api} of the protocol, this client version {API}: {hint}")
         return info
 
     def upload(self, files: dict[str, bytes]) -> str:
-        """Upload a public folder. Returns its digest."""
-        body = PublicUpload(files=files).model_dump_json().encode()
-        with self._request("POST", "/v1/public", body) as response:
-            return _parse(PublicReply, _read(response, _MOST_ERROR_BYTES, lambda _: False)).public
+        """Upload a public folder. Returns its digest.
 
-    def run(self, batch: bytes, most_bytes: int, times: "Times", is_stopped: Callable[[], bool]) -> RunReply:
-        """Send a batch of one run and wait for its reply of at most `most_bytes`.
+        Raises:
+            ServerDown, ServerBusy, WrongToken: if it is not stored.
+        """
+        try:
+            with self._request("POST", "/v1/public", Frame.of(PublicUpload(files=files))) as response:
+                return _read(response, PublicReply, _MOST_ERROR_BYTES).public
+        except UnknownPublic as error:
+            raise ServerDown(str(error)) from error
+
+    def run(self, batch: Frame, limits: ReplyLimits, times: Times, is_stopped: Callable[[], bool]) -> RunReply:
+        """Send a batch of one run and wait for its reply.
 
         Raises:
             Stopped: if `is_stopped` returns True before the reply is there. The server then cancels the run.
+            RunLost: if there is no usable reply although the run had started.
             ServerDown, ServerBusy, WrongToken, UnknownPublic: if there is no reply.
         """
-        queued_until = time.monotonic() + times.queued_s
-        ended_until: float | None = None
-
-        def check(beats: bytes) -> bool:
-            nonlocal ended_until
-            now = time.monotonic()
-            if ended_until is None and STARTED_BEAT in beats:
-                ended_until = now + times.running_s
-            if now > (queued_until if ended_until is None else ended_until):
-                raise ServerDown("no result in time")
-            return is_stopped()
-
-        with self._request("POST", "/v1/runs", batch) as response:
-            replies = _parse(RunReplies, _read(response, most_bytes, check)).results
-        if len(replies) != 1:
-            raise ServerDown(f"it sent {len(replies)} results for one run")
-        return replies[0]
+        watch = _Watch(times, limits.most_bytes / _SLOWEST_BYTES_S, is_stopped)
+        try:
+            with self._request("POST", "/v1/runs", batch) as response:
+                replies = _read(response, RunReplies, limits.most_bytes, watch.check).results
+            if len(replies) != 1:
+                raise ServerDown(f"it sent {len(replies)} results for one run")
+            return limits.cut(replies[0])
+        except ServerDown as error:
+            if watch.has_started:
+                raise RunLost(str(error)) from error
+            raise
 
     @contextmanager
-    def _request(self, method: str, path: str, body: bytes | None) -> Iterator[http.client.HTTPResponse]:
+    def _request(self, method: str, path: str, body: Frame | None = None) -> Iterator[http.client.HTTPResponse]:
         """Send a request and yield a response whose status is a success."""
+        headers = self._headers
+        if body is not None:
+            headers = {**headers, "Content-Type": FRAMES, "Content-Length": str(body.size)}
         connection = self._connection()
         try:
             connection.connect()
             connection.sock.settimeout(SILENCE_S)
             # A server that refuses a request may close before it has read all of it. Its answer can be there.
             with suppress(BrokenPipeError, ConnectionResetError):
-                connection.request(method, self.address.prefix + path, body, self._headers)
+                connection.request(method, self.address.prefix + path, body, headers)
             response = connection.getresponse()
             if response.status != http.HTTPStatus.OK:
                 raise _failure(response)
@@ -195,25 +258,53 @@ def _failure(response: http.client.HTTPResponse) -> Exception:
 
 def _retry_after(response: http.client.HTTPResponse) -> float:
     value = response.headers.get("retry-after", "")
-    return min(_LONGEST_RETRY_S, max(0.1, float(value))) if value.isdigit() else 1.0
+    return min(_LONGEST_RETRY_S, max(0.1, float(value))) if value.isascii() and value.isdigit() else 1.0
 
 
-def _read(response: http.client.HTTPResponse, most_bytes: int, is_stopped: Callable[[bytes], bool]) -> bytes:
-    """Read a body. The white space that the server sends while it works goes to `is_stopped`."""
-    body = bytearray()
-    while piece := response.read1(_PIECE_BYTES):
-        content = piece if body else piece.lstrip(_BEATS)
-        if is_stopped(piece[: len(piece) - len(content)]):
+class _Watch:
+    """Sees the beats of a server while a run goes on, and decides when to give up."""
+
+    def __init__(self, times: Times, transfer_s: float, is_stopped: Callable[[], bool]) -> None:
+        self.has_started = False
+        self._times, self._transfer_s, self._is_stopped = times, transfer_s, is_stopped
+        self._until = time.monotonic() + times.queued_s
+        self._is_sending = False
+
+    def check(self, beats: bytes, has_content: bool) -> None:
+        """Take the white space of a piece, and whether content has followed.
+
+        Raises:
+            Stopped, ServerDown: if the caller has cancelled, or the time is over.
+        """
+        now = time.monotonic()
+        if not self.has_started and STARTED_BEAT in beats:
+            self.has_started, self._until = True, now + self._times.running_s
+        if has_content and not self._is_sending:
+            self._is_sending, self._until = True, max(now, self._until) + self._transfer_s
+        if now > self._until:
+            raise ServerDown("no result in time")
+        if self._is_stopped():
             raise Stopped
-        body += content
-        if len(body) > most_bytes:
-            raise ServerDown(f"it sent more than {most_bytes} bytes")
-    return bytes(body)
 
 
-def _parse(model: type[Model], body: bytes) -> Model:
+def _read(
+    response: http.client.HTTPResponse,
+    model: type[Model],
+    most_bytes: int,
+    check: Callable[[bytes, bool], None] = lambda _beats, _has_content: None,
+) -> Model:
+    """Read a message. The white space that the server sends while it works goes to `check`."""
+    reader = MessageReader(most_bytes, response.headers.get_content_type() == FRAMES)
+    has_content = False
     try:
-        return model.model_validate_json(body)
+        while piece := response.read1(_PIECE_BYTES):
+            content = piece if has_content else piece.lstrip(_BEATS)
+            has_content = has_content or bool(content)
+            check(piece[: len(piece) - len(content)], has_content)
+            reader.feed(content)
+        return reader.message(model)
+    except FrameError as error:
+        raise ServerDown(f"its answer cannot be read: {error}") from error
     except ValidationError as error:
         raise ServerDown(f"its answer has {count(error.error_count(), 'fault')}") from error
 

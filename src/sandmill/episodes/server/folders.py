@@ -69,10 +69,10 @@ class PublicFolders:
                 with self._lock:
                     self._users[digest] -= 1
 
-    def has(self, digest: str) -> bool:
-        """Return whether a folder is there."""
+    def find(self, digest: str) -> Path | None:
+        """Return a folder that may be removed at any time; None if the server does not have it."""
         with self._lock:
-            return digest in self._sizes
+            return self._root / digest if digest in self._sizes else None
 
     def _make_room(self, size: int) -> None:
         for digest in [digest for digest in self._sizes if not self._users[digest]]:

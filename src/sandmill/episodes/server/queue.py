@@ -13,6 +13,10 @@ _LONGEST_RETRY_S = 30
 _RETRY_SHARE = 0.25
 _SMOOTHING = 0.2
 """Weight of the latest run in the mean duration of runs."""
+RUN_BYTES = 160 << 20
+"""Room for requests, and as much for replies, for every run that goes on at a time. With the default limits a reply has
+64 MB of submission, 64 MB of scratch folder, and less than 20 MB of names and output."""
+_CANCEL_CHECK_S = 0.2
 
 Result = TypeVar("Result")
 
@@ -29,6 +33,39 @@ class BatchTooLarge(Exception):
     """The request has more runs than the queue can ever hold."""
 
 
+class Room:
+    """Counts bytes in memory, so that messages wait or are refused before they fill it. Thread-safe."""
+
+    def __init__(self, size: int) -> None:
+        self._size, self._held = size, 0
+        self._turn = threading.Lock()
+        self._freed = threading.Condition()
+
+    def try_take(self, need: int) -> bool:
+        """Take bytes if they are free. A message that is larger than all room is accepted alone."""
+        with self._freed:
+            if self._held and self._held + need > self._size:
+                return False
+            self._held += need
+            return True
+
+    def take(self, need: int, cancel: threading.Event) -> bool:
+        """Wait for bytes, in the order of the calls. Returns False if `cancel` was set before they were free."""
+        with self._turn:
+            while not self.try_take(need):
+                if cancel.is_set():
+                    return False
+                with self._freed:
+                    self._freed.wait(_CANCEL_CHECK_S)
+            return True
+
+    def give(self, need: int) -> None:
+        """Return bytes."""
+        with self._freed:
+            self._held -= need
+            self._freed.notify_all()
+
+
 @dataclass
 class Ticket(Generic[Result]):
     """One accepted run."""
@@ -36,7 +73,20 @@ class Ticket(Generic[Result]):
     cancel: threading.Event = field(default_factory=threading.Event)
     """Set it to end the run."""
     future: "Future[Result]" = field(default_factory=Future)
-    has_started: bool = False
+    started: "Future[None]" = field(default_factory=Future)
+    """Is done when the run has started."""
+    give_room: Callable[[], None] = lambda: None
+    """Returns the room of the reply."""
+
+    @property
+    def has_started(self) -> bool:
+        """Whether the run goes on or has ended."""
+        return self.started.done()
+
+    def drop(self) -> None:
+        """End the run if it goes on. The room of its reply is free when it has ended. Call this once."""
+        self.cancel.set()
+        self.future.add_done_callback(lambda _: self.give_room())
 
 
 class RunQueue:
@@ -44,10 +94,15 @@ class RunQueue:
 
     def __init__(self, concurrency: int, waiting: int) -> None:
         self.concurrency, self.waiting = concurrency, waiting
+        self.replies, self.requests = Room(concurrency * RUN_BYTES), Room(concurrency * RUN_BYTES)
         self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="sandmill-serve")
         self._lock = threading.Lock()
         self._cancels: dict[int, threading.Event] = {}
         self._running = 0
+        self.started = 0
+        """Runs that have started so far."""
+        self.abandoned = 0
+        """Runs among them whose client went away before it had the whole reply."""
         self._mean_s = 1.0
         self._next = 0
 
@@ -66,8 +121,14 @@ class RunQueue:
         """Whether no run goes on or waits."""
         return not self._cancels
 
-    def submit(self, jobs: Sequence[Callable[[threading.Event], Result]]) -> list[Ticket[Result]]:
+    def submit(
+        self, jobs: Sequence[Callable[[threading.Event], Result]], needs: Sequence[int] = ()
+    ) -> list[Ticket[Result]]:
         """Accept all jobs or none.
+
+        Args:
+            jobs: the runs.
+            needs: room that each reply takes, in bytes, until its ticket is dropped. Empty if no reply is kept.
 
         Raises:
             QueueFull: if there is no room now.
@@ -83,8 +144,8 @@ class RunQueue:
             numbers = range(self._next, self._next + len(jobs))
             self._next += len(jobs)
             self._cancels |= {number: ticket.cancel for number, ticket in zip(numbers, tickets, strict=True)}
-        for number, job, ticket in zip(numbers, jobs, tickets, strict=True):
-            self._threads.submit(self._work, number, job, ticket)
+        for number, job, ticket, need in zip(numbers, jobs, tickets, needs or [0] * len(jobs), strict=True):
+            self._threads.submit(self._work, number, job, ticket, need)
         return tickets
 
     def cancel_all(self) -> None:
@@ -104,11 +165,14 @@ class RunQueue:
         seconds_to_empty = self._mean_s * len(self._cancels) / self.concurrency
         return min(_LONGEST_RETRY_S, max(1, math.ceil(_RETRY_SHARE * seconds_to_empty)))
 
-    def _work(self, number: int, job: Callable[[threading.Event], Result], ticket: Ticket[Result]) -> None:
+    def _work(self, number: int, job: Callable[[threading.Event], Result], ticket: Ticket[Result], need: int) -> None:
+        if need and self.replies.take(need, ticket.cancel):
+            ticket.give_room = lambda: self.replies.give(need)
         started = monotonic()
-        ticket.has_started = True
         with self._lock:
             self._running += 1
+            self.started += 1
+        ticket.started.set_result(None)
         try:
             ticket.future.set_result(job(ticket.cancel))
         except BaseException as error:  # noqa: BLE001 - whoever waits for the future must get an answer

@@ -13,7 +13,7 @@ from sandmill.episodes.score import score
 from sandmill.episodes.server.folders import PublicFolders, ScratchFolders
 from sandmill.episodes.server.queue import RunQueue, Ticket
 from sandmill.episodes.server.settings import ServerSettings
-from sandmill.episodes.server.tasks import ServedTasks
+from sandmill.episodes.server.tasks import ServedTasks, sampled_bytes
 from sandmill.errors import InputError, Problem, SandmillError
 from sandmill.models.episode import Score
 from sandmill.models.remote import (
@@ -25,10 +25,13 @@ from sandmill.models.remote import (
     limits_above,
 )
 from sandmill.models.reports import Outcome
-from sandmill.models.run import RunResult
+from sandmill.models.run import RunLimits, RunResult
 from sandmill.sandbox import Sandbox
-from sandmill.sandbox.carried import changes_of, hashes_of, read_scratch, skipped_note, write_scratch
+from sandmill.sandbox.carried import MOST_NAME_BYTES, changes_of, hashes_of, read_scratch, skipped_note, write_scratch
 
+_LEAST_SUBMISSION_MB = 4
+"""Submissions up to this size, in MB, are copied for every task, so that its grader names the problem."""
+_MB = 1 << 20
 _LOG = logging.getLogger(__name__)
 
 Reply = TypeVar("Reply")
@@ -62,13 +65,14 @@ class RunService:
             QueueFull, BatchTooLarge: if the queue has no room.
         """
         self._check(requests)
-        if any(request.public and not self.publics.has(request.public) for request in requests):
+        if any(request.public and not self.publics.find(request.public) for request in requests):
             raise UnknownPublic
 
         def job(request: RunRequest) -> QueuedCall[RunReply]:
             return lambda cancel, scratch: self._run(request, cancel, scratch)
 
-        return self.submit([(request.scratch_id, job(request)) for request in requests])
+        jobs = [(request.scratch_id, job(request)) for request in requests]
+        return self.submit(jobs, [self._reply_bytes(request) for request in requests])
 
     def submit_scores(self, requests: Sequence[ScoreRequest]) -> list[Ticket[ScoreReply]]:
         """Queue runs whose submissions are graded. Raises the errors of `submit_runs`."""
@@ -84,8 +88,10 @@ class RunService:
 
         return self.submit([(run.scratch_id, job(run, one)) for run, one in zip(runs, requests, strict=True)])
 
-    def submit(self, jobs: Sequence[tuple[str | None, QueuedCall[Reply]]]) -> list[Ticket[Reply]]:
-        """Reserve the scratch folders of all jobs, then queue the jobs."""
+    def submit(
+        self, jobs: Sequence[tuple[str | None, QueuedCall[Reply]]], needs: Sequence[int] = ()
+    ) -> list[Ticket[Reply]]:
+        """Reserve the scratch folders of all jobs, then queue the jobs. For `needs` see `RunQueue.submit`."""
         with ExitStack() as reserved:
             ready = []
             for scratch_id, job in jobs:
@@ -94,7 +100,7 @@ class RunService:
                     scratch = self.scratches.claim(scratch_id)
                     reserved.callback(self.scratches.release, scratch_id)
                 ready.append(self._released(scratch_id, scratch, job))
-            tickets = self.queue.submit(ready)
+            tickets = self.queue.submit(ready, needs)
             # From here on each job ends its own reservation.
             reserved.pop_all()
             return tickets
@@ -125,6 +131,26 @@ class RunService:
                 for limits in (request.limits, self.box.limits)
             )
             yield Problem(f"{place}.limits", saw, f"at most the limits of the server: {expected}")
+
+    def _limits(self, request: RunRequest) -> RunLimits:
+        """Return the limits of a run. No more of a submission is read than a grader of its task may accept."""
+        limits = request.limits or self.box.limits
+        if request.task_id:
+            most = self.tasks.submission_bytes(request.task_id)
+        else:
+            public = self.publics.find(request.public or "")
+            most = sampled_bytes(public) if public else None
+        if most is None:
+            return limits
+        most_mb = max(_LEAST_SUBMISSION_MB, -(-most // _MB))
+        return limits.model_copy(update={"submission_mb": min(limits.submission_mb, most_mb)})
+
+    def _reply_bytes(self, request: RunRequest) -> int:
+        """Return the bytes that a reply can have in memory."""
+        limits = self._limits(request)
+        scratch = 0 if request.scratch is None else min(request.scratch_bytes, self.settings.reply_bytes)
+        names = 0 if request.scratch is None else 2 * MOST_NAME_BYTES
+        return limits.submission_mb * _MB + scratch + names + 2 * limits.output_kb * 1024
 
     def _released(
         self, scratch_id: str | None, scratch: Path | None, job: QueuedCall[Reply]
@@ -159,9 +185,11 @@ class RunService:
                 return self._failure("the server has removed the public folder; upload it again")
             not_sent: list[str] = []
             if request.scratch is not None:
-                scratch = Path(stack.enter_context(TemporaryDirectory(dir=self._carried)))
+                # The agent has filled the folder. It must not cause an `infra_error`, also not when it is removed.
+                draft = TemporaryDirectory(dir=self._carried, ignore_cleanup_errors=True)
+                scratch = Path(stack.enter_context(draft))
                 not_sent = write_scratch(scratch, request.scratch)
-            box = self.box.with_limits(request.limits) if request.limits else self.box
+            box = self.box.with_limits(self._limits(request))
             timeout = request.timeout or self.settings.timeout_s
             result = box.run(request.code, public=public, scratch=scratch, timeout=timeout, cancel=cancel)
             if request.scratch is None or scratch is None:
@@ -186,9 +214,10 @@ class RunService:
         try:
             graded = score(self.tasks.open(request.task_id).private, reply.result(), request.preset)
         except Exception as error:  # noqa: BLE001 - one grade must not end the others of its batch
+            # Task and preset have graded an empty run before this one was queued, so the submission is the cause.
             _LOG.exception("Grading failed in the server. This is a bug. Please report it.")
             problem = f"grading failed: {type(error).__name__}"
-            graded = Score(outcome=Outcome.INFRA_ERROR, reward=0.0, mask=True, problems=(problem,))
+            graded = Score(outcome=Outcome.INVALID_SUBMISSION, reward=0.0, problems=(problem,))
         return ScoreReply(score=graded, result=reply.model_copy(update={"submission": None}))
 
     def _failure(self, detail: str) -> RunReply:

@@ -2,13 +2,23 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 from sandmill.episodes.release import load, open_task
 from sandmill.episodes.task import EpisodeTask
-from sandmill.errors import InputError, Problem, name_some
+from sandmill.errors import InputError, Problem, SandmillError, name_some
+from sandmill.grading.reading import read_regular_file
+from sandmill.layouts.base import SAMPLE
+from sandmill.metrics.forms import form_of
+from sandmill.metrics.forms.base import NUMBER_BYTES
+from sandmill.metrics.plain_csv import read_plain
+from sandmill.metrics.submission import most_bytes
 from sandmill.models.names import task_id_fault
+
+_MOST_SAMPLE_BYTES = 4 << 20
+_SAMPLE_SLACK = 16
+"""Factor on a sample of numbers up to which a submission is copied. The grader accepts about a quarter of it."""
 
 
 class ServedTasks:
@@ -22,6 +32,7 @@ class ServedTasks:
         """
         self._openers: dict[str, Callable[[], EpisodeTask]] = {}
         self._opened: dict[str, EpisodeTask] = {}
+        self._submission_bytes: dict[str, int | None] = {}
         self._lock = threading.Lock()
         problems: list[Problem] = []
         for source in sources:
@@ -55,6 +66,19 @@ class ServedTasks:
                 self._opened[task_id] = self._openers[task_id]()
             return self._opened[task_id]
 
+    def submission_bytes(self, task_id: str) -> int | None:
+        """Return the size of the largest submission that a grader of this task may accept; None if it is not known."""
+        if task_id not in self._submission_bytes:
+            task = self.open(task_id)
+            try:
+                facts, answers = task.private.task.facts, task.private.answers
+                most = most_bytes(facts, form_of(facts).row_ids(answers.ids, facts, answers.lengths))
+            except (SandmillError, OSError):
+                self._submission_bytes[task_id] = sampled_bytes(task.public)
+            else:
+                self._submission_bytes[task_id] = most
+        return self._submission_bytes[task_id]
+
     def _add(self, source: str) -> None:
         folders = _pulled_tasks(Path(source)) if "://" not in source else {}
         openers: dict[str, Callable[[], EpisodeTask]]
@@ -67,6 +91,23 @@ class ServedTasks:
             expected = "each task id in one source"
             raise InputError("sandmill serve", [Problem(source, f"again {name_some(doubled)}", expected)])
         self._openers |= openers
+
+
+@lru_cache(maxsize=4096)
+def sampled_bytes(public: Path) -> int | None:
+    """Return a generous size of the largest submission, from a sample submission of numbers.
+
+    None if there is no such sample. Of texts and lists a sample does not tell how long they may be.
+    """
+    try:
+        content = read_regular_file(public / SAMPLE, _MOST_SAMPLE_BYTES)
+        table = read_plain(content.decode()) if content and len(content) <= _MOST_SAMPLE_BYTES else None
+        if content is None or table is None or not table.rows or len(table.header) < 2:
+            return None
+        number_cells = sum(len(list(map(float, column))) for column in table.columns[1:])
+    except (InputError, ValueError):
+        return None
+    return _SAMPLE_SLACK * (len(content) + number_cells * NUMBER_BYTES)
 
 
 def _pulled_tasks(folder: Path) -> dict[str, Path]:
