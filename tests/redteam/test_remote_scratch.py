@@ -3,13 +3,16 @@
 An `infra_error` is left out of the loss, so a script that could cause one could hide its failures.
 """
 
+import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 import sandmill
 from sandmill.models.reports import Outcome
+from sandmill.sandbox.fleet import Losses
 from tests.sandbox_corpus import write_public
 from tests.servers import TOKEN, Command
 
@@ -57,3 +60,51 @@ def test_a_hostile_scratch_folder_is_no_fault_of_the_server(name, server, public
         second = box.run("open('submission.csv', 'w').write('x')", public=public, scratch=scratch)
         assert (second.outcome, second.submission) == (Outcome.OK, b"x")
     assert server.process.poll() is None
+
+
+MANY_NAMES = """
+import os
+folder = '/'.join([chr(1) * 250] * 7)
+os.makedirs(folder)
+for i in range(5200): open(f"{folder}/{i:04}{chr(1) * 240}", 'w').close()
+"""
+LARGE = """
+import os, shutil
+shutil.rmtree(chr(1) * 250, ignore_errors=True)
+with open('scratch', 'wb') as f: f.write(os.urandom(62 << 20))
+with open('submission.csv', 'wb') as f: f.write(os.urandom(63 << 20))
+"""
+
+
+def test_removed_names_do_not_make_a_reply_too_large(server, public, tmp_path):
+    with sandmill.RemoteSandbox([server.address], token=TOKEN) as box:
+        box.run(MANY_NAMES, public=public, scratch=tmp_path)
+        ran = box.run(LARGE, public=public, scratch=tmp_path)
+    assert (ran.outcome, len(ran.submission or b"")) == (Outcome.OK, 63 << 20)
+    assert [path.name for path in tmp_path.iterdir()] == ["scratch"]
+    assert server.process.poll() is None
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_seven_large_runs_at_once_end_with_their_outcomes(agent_env, public, tmp_path):
+    command = Command(tmp_path / "server", "--concurrency", 7).wait()
+    folders = [tmp_path / f"scratch-{number}" for number in range(7)]
+    for folder in folders:
+        folder.mkdir()
+    try:
+        with sandmill.RemoteSandbox([command.address], token=TOKEN) as box, ThreadPoolExecutor(7) as pool:
+            for _ in range(2):  # the second round sends large folders too
+                ran = list(pool.map(lambda folder: box.run(LARGE, public=public, scratch=folder, timeout=60), folders))
+                assert [(one.outcome, len(one.submission or b"")) for one in ran] == [(Outcome.OK, 63 << 20)] * 7
+            assert box.losses == Losses(runs=14)
+        assert {path.stat().st_size for folder in folders for path in folder.glob("scratch")} == {62 << 20}
+        assert peak_mb(command.process.pid) < 8_000
+    finally:
+        command.end()
+
+
+def peak_mb(pid: int) -> float:
+    """Return the largest resident memory that a process has had."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 1024

@@ -60,8 +60,9 @@ def dispatch(run: Dispatch, fleet: Fleet) -> RunReply:
     The reply is an `infra_error` if the run is cancelled, all servers fail, or all are busy for too long. A run that
     two servers lose after its start is a failure of the agent instead, unless they lost runs of other tasks with it.
     """
-    reply = _dispatch(run, fleet)
     fleet.count(runs=1)
+    reply = _dispatch(run, fleet)
+    fleet.count(shared=sum(map(fleet.is_shared, run.losses)))
     return reply
 
 

@@ -27,7 +27,7 @@ class Losses:
     """What a remote sandbox has lost so far."""
 
     runs: int = 0
-    """Runs that have ended in any way."""
+    """Runs so far."""
     lost: int = 0
     """Times that a server fell silent or sent no usable reply after a run had started on it."""
     shared: int = 0

@@ -14,15 +14,18 @@ import pytest
 
 import sandmill
 from sandmill.errors import InputError, SandboxUnavailable
-from sandmill.models.remote import ServerInfo
+from sandmill.models.remote import API, ServerInfo
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits
-from sandmill.sandbox import AsyncSandbox, RemoteSandbox, remote, remote_server
+from sandmill.sandbox import AsyncSandbox, RemoteSandbox, dispatch, remote, remote_server
+from sandmill.sandbox.digest import digest_of, read_folder
+from sandmill.sandbox.fleet import Fleet, Losses
+from sandmill.sandbox.frames import FRAMES
 from tests.servers import TOKEN, Site, Sites
 
 Answer = tuple[int, bytes, dict[str, str]] | Callable[[BaseHTTPRequestHandler], None]
 INFO = ServerInfo(
-    api=1,
+    api=API,
     version="0.1.0",
     backend="warm",
     isolation=Isolation.WARM,
@@ -188,8 +191,8 @@ def test_a_run_of_a_faulty_server_is_repeated_on_another(fault, sites, public, m
     box = connect(bad, good, scratch_mb=1, limits=RunLimits(submission_mb=1))
     for _ in range(4):
         assert box.run("print fine", public=public).stdout == "fine\n"
-    # The faulty server is left out after its first failure.
-    assert bad.asked == 1
+    # The faulty server is left out after its first failure, unless the code of one task alone could be the cause.
+    assert bad.asked == 1 or (fault == "infra_error" and bad.asked <= 4)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -208,9 +211,10 @@ def test_a_run_that_never_ends_on_its_server_is_repeated_on_another(sites, publi
     bad, good = Scripted(hang(b"\n")), sites.open()
     box = connect(bad, good)
     started = time.monotonic()
-    for _ in range(2):
-        assert box.run("print fine", public=public, timeout=1).stdout == "fine\n"
-    assert (bad.asked, 1.5 < time.monotonic() - started < 5) == (1, True)
+    assert box.run("print fine", public=public, timeout=1).stdout == "fine\n"
+    assert box.run("print fine", public=public, timeout=1).stdout == "fine\n"
+    assert 1.5 < time.monotonic() - started < 10
+    assert box.losses == Losses(runs=2, lost=bad.asked)
 
 
 def test_a_run_that_never_starts_on_its_server_is_repeated_on_another(sites, public, monkeypatch):
@@ -220,6 +224,143 @@ def test_a_run_that_never_starts_on_its_server_is_repeated_on_another(sites, pub
     for _ in range(2):
         assert box.run("print fine", public=public, timeout=100).stdout == "fine\n"
     assert bad.asked == 1
+
+
+def lose(body: bytes = b"") -> Callable[[BaseHTTPRequestHandler], None]:
+    """Send that the run has started, then a body, and break the connection."""
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        content = b"\n" + body
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n" + content)
+        handler.wfile.flush()
+        handler.connection.shutdown(socket.SHUT_RDWR)
+        handler.close_connection = True
+
+    return answer
+
+
+def other_task(public: Path) -> Path:
+    folder = public.parent / "other"
+    folder.mkdir()
+    (folder / "train.csv").write_text("id\n2\n")
+    return folder
+
+
+LOST: dict[str, Answer] = {
+    "connection broken": lose(),
+    "half a reply": lose(result()[:9]),
+    "not JSON": (200, b"\nhello", {}),
+    "too much": (200, b"\n" + b" " * 100 + b"x" * (8 << 20), {}),
+    "too large a submission": (200, b"\n" + result(submission="QUFB" * 400_000), {}),
+    "no frame": (200, b"\nSMF1\xff\xff\xff\xff\x00\x00\x00\x01" + b"\xff" * 8, {"content-type": FRAMES}),
+}
+
+
+@pytest.mark.parametrize("fault", LOST)
+def test_a_run_that_two_servers_lose_after_its_start_is_a_failure_of_the_agent(fault, public, monkeypatch):
+    monkeypatch.setattr(dispatch, "_VERDICT_S", 0.1)
+    first, second, third = (Scripted(LOST[fault]) for _ in range(3))
+    box = connect(first, second, third, limits=RunLimits(submission_mb=1))
+    ran = box.run("print fine", public=public)
+    assert (ran.outcome, "counts as failed" in ran.detail) == (Outcome.RUNTIME_ERROR, True)
+    assert sorted([first.asked, second.asked, third.asked]) == [0, 1, 1]
+    assert box.losses == Losses(runs=1, lost=2, failed=1)
+
+
+def test_the_only_server_gets_a_lost_run_again(public, monkeypatch):
+    monkeypatch.setattr(dispatch, "_VERDICT_S", 0.1)
+    server = Scripted(lose())
+    assert connect(server).run("x", public=public).outcome is Outcome.RUNTIME_ERROR
+    assert server.asked == 2
+    answers = iter([lose(), lambda handler: handler.send(200, result(stdout="second"), {})])
+    server.answer = lambda handler: next(answers)(handler)
+    assert connect(server).run("x", public=public).stdout == "second"
+
+
+def test_runs_of_one_task_take_no_server_away_from_others():
+    fleet = Fleet([None, None], clock=lambda: 0.0)
+    for _ in range(20):
+        fleet.lost(0, "one task", "silent")
+    assert fleet.members[0].out_until == 0
+    assert not fleet.is_shared(fleet.lost(1, "another task", "silent"))
+    fleet.lost(0, "another task", "silent")
+    assert fleet.members[0].out_until > 0
+
+
+def test_a_server_that_loses_runs_of_several_tasks_at_once_is_at_fault(public, monkeypatch, caplog):
+    monkeypatch.setattr(dispatch, "_VERDICT_S", 0.5)
+    together, asked = threading.Barrier(2), iter(range(100))
+
+    def lose_both(handler: BaseHTTPRequestHandler) -> None:
+        if next(asked) < 2:
+            together.wait(10)
+        lose()(handler)
+
+    box = connect(Scripted(lose_both))
+    with ThreadPoolExecutor(2) as pool:
+        ran = list(pool.map(lambda folder: box.run("x", public=folder), [public, other_task(public)]))
+    assert [one.outcome for one in ran] == [Outcome.INFRA_ERROR] * 2
+    assert (box.losses.runs, box.losses.shared >= 2, box.losses.failed) == (2, True, 0)
+    assert "Servers lost" in caplog.text
+    assert "more than 1 %" in caplog.text
+
+
+def test_a_client_keeps_its_own_limits_whatever_a_server_sends(public):
+    answer = result(stdout="x" * (5 << 20) + "end", stderr="é" * (1 << 20), detail="\x1b[2J" * 5000, duration_s=1e300)
+    ran = connect(Scripted((200, answer, {})), limits=RunLimits(output_kb=2)).run("x", public=public, timeout=1)
+    assert (len(ran.stdout), ran.stdout[-3:], len(ran.stderr)) == (2048, "end", 2048)
+    assert ran.detail.startswith("\\x1b[2J")
+    assert (len(ran.detail) < 10_000, "\x1b" in ran.detail, ran.duration_s) == (True, False, 61.0)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        (404, b'{"detail": "unknown public folder"}', {}),
+        (429, b"{}", {"retry-after": "\xb2"}),
+    ],
+)
+def test_only_documented_errors_leave_a_client(answer, public):
+    box = connect(Scripted(answer), max_wait=0.3)
+    assert box.run("x", public=public).outcome is Outcome.INFRA_ERROR
+
+
+@pytest.mark.parametrize("status", [404, 429])
+def test_a_server_that_refuses_to_say_its_limits_is_not_available(status, monkeypatch):
+    server = Scripted((200, b"", {}))
+    monkeypatch.setattr(
+        server.server.RequestHandlerClass,
+        "do_GET",
+        lambda handler: handler.send(status, b'{"detail": "public"}', {}),
+    )
+    with pytest.raises(SandboxUnavailable):
+        connect(server).start()
+
+
+def test_a_server_that_forgets_public_folders_is_asked_three_times(public):
+    asked = []
+
+    def forget(handler: BaseHTTPRequestHandler) -> None:
+        asked.append(handler.path)
+        if handler.path == "/v1/runs":
+            handler.send(404, b'{"detail": "unknown public folder"}', {})
+        else:
+            digest = digest_of(read_folder(public))
+            handler.send(200, json.dumps({"public": digest}).encode(), {})
+
+    ran = connect(Scripted(forget)).run("x", public=public)
+    assert (ran.outcome, "does not keep the public folder" in ran.detail) == (Outcome.INFRA_ERROR, True)
+    assert asked == ["/v1/runs", "/v1/public"] * 2 + ["/v1/runs"]
+
+
+def test_names_that_take_much_json_are_not_carried_without_limit(sites, public, tmp_path):
+    scratch = tmp_path / "scratch"
+    folder = scratch / Path(*["\x01" * 250] * 7)
+    folder.mkdir(parents=True)
+    for number in range(1000):
+        (folder / f"{number:04}").touch()
+    ran = connect(sites.open()).run("print fine", public=public, scratch=scratch)
+    assert (ran.stdout, "paths were not sent" in ran.detail) == ("fine\n", True)
 
 
 def test_time_in_the_queue_does_not_count_as_time_of_the_run(sites, public, monkeypatch):
@@ -292,8 +433,8 @@ def test_servers_that_do_not_answer_are_named(sites, public):
 
 
 def test_a_server_with_another_protocol_is_left_out():
-    with pytest.raises(SandboxUnavailable, match="version 2 of the protocol"):
-        connect(Scripted((200, b"", {}), INFO.model_copy(update={"api": 2}))).start()
+    with pytest.raises(SandboxUnavailable, match=f"version {API - 1} of the protocol.*: install one version"):
+        connect(Scripted((200, b"", {}), INFO.model_copy(update={"api": API - 1}))).start()
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def test_health_needs_no_token_and_names_no_task(site):
     status, body, _ = site.ask("GET", "/health", headers={"Authorization": ""})
     assert (status, body) == (
         200,
-        {"status": "ok", "version": "0.1.0", "isolation": "warm", "running": 0, "queued": 0},
+        {"status": "ok", "version": "0.1.0", "isolation": "warm", "running": 0, "queued": 0, "runs": 0, "abandoned": 0},
     )
 
 

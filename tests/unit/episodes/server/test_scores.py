@@ -6,6 +6,8 @@ import pytest
 
 import sandmill
 from sandmill.episodes.score import score
+from sandmill.grading.private_half import read_private
+from sandmill.metrics.submission import most_bytes
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunResult
 from sandmill.store.files import Store
@@ -98,7 +100,7 @@ def test_a_fault_of_the_server_is_masked(site, folder):
     assert (one["score"]["outcome"], one["score"]["mask"], one["score"]["reward"]) == ("infra_error", True, 0.0)
 
 
-def test_a_fault_of_grading_is_masked(site, folder, monkeypatch):
+def test_a_submission_that_breaks_the_grader_is_invalid_and_not_masked(site, folder, monkeypatch):
     def fail_in_threads(private, result, preset):
         if threading.current_thread().name.startswith("sandmill-serve"):
             raise MemoryError
@@ -106,7 +108,7 @@ def test_a_fault_of_grading_is_masked(site, folder, monkeypatch):
 
     monkeypatch.setattr("sandmill.episodes.server.runs.score", fail_in_threads)
     (one,) = site.ask("POST", "/v1/scores", {"runs": [{"task_id": folder.name, "code": "print x"}]})[1]["scores"]
-    assert (one["score"]["outcome"], one["score"]["mask"]) == ("infra_error", True)
+    assert (one["score"]["outcome"], one["score"]["mask"]) == ("invalid_submission", False)
     assert one["score"]["problems"] == ["grading failed: MemoryError"]
 
 
@@ -117,3 +119,11 @@ def test_a_task_of_a_release_is_pulled_at_its_first_use(site, release):
     assert site.run({"task_id": second, "code": "list"})[0]["outcome"] == "no_submission"
     assert list(cache._opened) == [second]
     assert first in cache
+
+
+def test_no_more_of_a_submission_is_copied_than_its_grader_accepts(site, folder):
+    private = read_private(folder)
+    most = most_bytes(private.task.facts, private.answers.ids)
+    assert site.service.tasks.submission_bytes(folder.name) == most < 4 << 20
+    site.run({"task_id": folder.name, "code": "print x"})
+    assert site.box.runs[-1]["limits"].submission_mb == 4
