@@ -34,7 +34,11 @@ class BatchTooLarge(Exception):
 
 
 class Room:
-    """Counts bytes in memory, so that messages wait or are refused before they fill it. Thread-safe."""
+    """Counts bytes in memory, so that messages wait or are refused before they fill it. Thread-safe.
+
+    A message is admitted while any room is left, whatever its size, so that large ones have the chances of small ones:
+    the agent chooses the size, and must not cause a refusal by it. The last message may exceed the room.
+    """
 
     def __init__(self, size: int) -> None:
         self._size, self._held = size, 0
@@ -42,15 +46,15 @@ class Room:
         self._freed = threading.Condition()
 
     def try_take(self, need: int) -> bool:
-        """Take bytes if they are free. A message that is larger than all room is accepted alone."""
+        """Take bytes if there is room."""
         with self._freed:
-            if self._held and self._held + need > self._size:
+            if self._held >= self._size:
                 return False
             self._held += need
             return True
 
     def take(self, need: int, cancel: threading.Event) -> bool:
-        """Wait for bytes, in the order of the calls. Returns False if `cancel` was set before they were free."""
+        """Wait for room, in the order of the calls. Returns False if `cancel` was set before there was any."""
         with self._turn:
             while not self.try_take(need):
                 if cancel.is_set():

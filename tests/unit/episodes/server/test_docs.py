@@ -14,9 +14,12 @@ import pytest
 
 import sandmill
 from sandmill.episodes.server import srun
+from sandmill.episodes.server.queue import RUN_BYTES
+from sandmill.episodes.server.runs import _LEAST_SUBMISSION_MB
 from sandmill.episodes.server.settings import ServerSettings
 from sandmill.models.remote import MOST_RUNS, SHORTEST_TOKEN, Health
 from sandmill.sandbox import fleet, remote_server
+from sandmill.sandbox.frames import FRAMES
 from tests.releases import REPOSITORY
 from tests.servers import TOKEN, Command
 
@@ -86,6 +89,12 @@ def test_the_numbers_of_the_page_are_those_of_the_code():
         in PAGE
     )
     assert f"silent for {remote_server.SILENCE_S:g} s" in PAGE
+    assert f"of several tasks within {fleet.AT_ONCE_S:g} s" in PAGE
+    assert f"more than {100 * fleet.MOST_SHARED:g} % of the runs" in PAGE
+    assert f"{RUN_BYTES >> 20} MB of requests and {RUN_BYTES >> 20} MB of replies" in PAGE
+    assert f"always up to {_LEAST_SUBMISSION_MB} MB" in PAGE
+    assert [name for name in fleet.Losses.__dataclass_fields__ if f"`{name}`" not in PAGE] == []
+    assert f"`{FRAMES}`" in PAGE
     assert f"at least {SHORTEST_TOKEN} characters" in PAGE
     assert f"at most {MOST_RUNS}\nruns" in PAGE
     assert (settings.scratch_folders, settings.scratch_ttl_s, settings.grace_s) == (256, 3600, 10)

@@ -261,12 +261,13 @@ def test_a_batch_that_is_larger_than_all_room_is_answered(open_site, pulled):
 
 
 def test_a_request_that_finds_no_room_is_read_and_refused(site):
-    site.service.queue.requests._held = 2 * RUN_BYTES - 1000
+    site.service.queue.requests._held = 2 * RUN_BYTES
     status, _, headers = site.ask("POST", "/v1/runs", {"runs": [run("#" * 500_000)]})
     assert (status, headers["retry-after"]) == (429, "2")
-    site.service.queue.requests._held = 0
+    # A large request has the chances of a small one.
+    site.service.queue.requests._held = 2 * RUN_BYTES - 1
     assert site.run(run("#" * 500_000 + "\nprint a"))[0]["stdout"] == "a\n"
-    assert wait_until(lambda: not site.service.queue.requests._held)
+    assert wait_until(lambda: site.service.queue.requests._held == 2 * RUN_BYTES - 1)
 
 
 @pytest.mark.parametrize(
