@@ -14,13 +14,13 @@ import pytest
 
 import sandmill
 from sandmill.errors import InputError, SandboxUnavailable
-from sandmill.models.remote import API, ServerInfo
+from sandmill.models.remote import API, PublicUpload, ServerInfo
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits
 from sandmill.sandbox import AsyncSandbox, RemoteSandbox, dispatch, remote, remote_server
 from sandmill.sandbox.digest import digest_of, read_folder
 from sandmill.sandbox.fleet import Fleet, Losses
-from sandmill.sandbox.frames import FRAMES
+from sandmill.sandbox.frames import FRAMES, PIECE_BYTES, Frame, MessageReader, json_pieces
 from tests.servers import TOKEN, Site, Sites
 
 Answer = tuple[int, bytes, dict[str, str]] | Callable[[BaseHTTPRequestHandler], None]
@@ -591,3 +591,21 @@ def test_coroutines_over_a_remote_sandbox(sites, public):
             return [one.stdout for one in ended]
 
     assert asyncio.run(many()) == [f"{number}\n" for number in range(8)]
+
+
+@pytest.mark.parametrize("sizes", [(), (0,), (1, 0, 5), (PIECE_BYTES,), (1_000_003, 7, 2 * PIECE_BYTES + 1)])
+def test_messages_of_any_size_travel_in_small_pieces(sizes):
+    files = {f"{number}.csv": bytes([number]) * size for number, size in enumerate(sizes)}
+    message = PublicUpload(files=files)
+    frame = Frame.of(message)
+    pieces = list(frame)
+    assert (sum(map(len, pieces)), max(map(len, pieces)) < 2 * PIECE_BYTES) == (frame.size, True)
+    for step in (1, 1 << 16):
+        reader, body = MessageReader(frame.size, is_framed=True), b"".join(pieces)[: None if step > 1 else 40]
+        for start in range(0, len(body), step):
+            reader.feed(body[start : start + step])
+        if len(body) == frame.size:
+            assert reader.message(PublicUpload) == message
+    text = list(json_pieces(message))
+    assert max(map(len, text)) < 2 * PIECE_BYTES
+    assert PublicUpload.model_validate_json(b"".join(text)) == message
