@@ -85,8 +85,6 @@ def test_removed_names_do_not_make_a_reply_too_large(server, public, tmp_path):
     assert server.process.poll() is None
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_seven_large_runs_at_once_end_with_their_outcomes(agent_env, public, tmp_path):
     command = Command(tmp_path / "server", "--concurrency", 7).wait()
     folders = [tmp_path / f"scratch-{number}" for number in range(7)]

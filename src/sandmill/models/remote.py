@@ -214,16 +214,10 @@ class ScoreBatch(Frozen):
 
 
 class ScoreReply(Frozen):
-    """Score of one run, and the result of the run without its submission."""
+    """Score of one run, and the result of the run without its submission. The reply has a list `scores` of them."""
 
     score: Score
     result: RunReply
-
-
-class ScoreReplies(Frozen):
-    """Scores of a batch, in the order of its runs."""
-
-    scores: tuple[ScoreReply, ...]
 
 
 class Health(Frozen):
