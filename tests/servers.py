@@ -18,7 +18,7 @@ import uvicorn
 from sandmill.episodes.server.app import make_app
 from sandmill.episodes.server.queue import RunQueue
 from sandmill.episodes.server.runs import RunService
-from sandmill.episodes.server.serve import listen
+from sandmill.episodes.server.serve import listen, server_config
 from sandmill.episodes.server.settings import ServerSettings
 from sandmill.episodes.server.tasks import ServedTasks
 from sandmill.models.reports import Outcome
@@ -106,6 +106,7 @@ class Sites:
         concurrency: int = 2,
         queue: int = 4,
         limits: RunLimits | None = None,
+        connections: int = 1000,
         **settings: Any,
     ) -> Site:
         state = self._folder / f"state-{len(self._open)}"
@@ -117,7 +118,9 @@ class Sites:
         listener = listen("127.0.0.1", 0)
         site = Site(listener.getsockname()[1], service, box)
         app = make_app(service, TOKEN, lambda: site.is_stopping)
-        server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off", timeout_graceful_shutdown=1))
+        config = server_config(app, connections)
+        config.timeout_graceful_shutdown = 1
+        server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
         self._open.append((server, thread, runs))
@@ -134,7 +137,9 @@ class Sites:
 class Command:
     """`sandmill serve` in a process of its own, as a user starts it."""
 
-    def __init__(self, folder: Path, *arguments: object, temporary: Path | None = None) -> None:
+    def __init__(
+        self, folder: Path, *arguments: object, temporary: Path | None = None, descriptors: int | None = None
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.temporary = temporary or folder / "tmp"
         self.temporary.mkdir(exist_ok=True)
@@ -142,7 +147,8 @@ class Command:
         token.touch(0o600)
         token.write_text(f"{TOKEN}\n")
         self.output, self.errors = folder / "out", folder / "err"
-        code = "from sandmill.cli import main; main()"
+        limit = f"import resource as r; r.setrlimit(r.RLIMIT_NOFILE, ({descriptors},) * 2); " if descriptors else ""
+        code = f"{limit}from sandmill.cli import main; main()"
         command = [sys.executable, "-c", code, "serve", "--port", "0", "--token-file", token, *arguments]
         environment = {**os.environ, "TMPDIR": str(self.temporary)}
         with self.output.open("w") as output, self.errors.open("w") as errors:

@@ -69,6 +69,7 @@ def serve(
     if srun_root is not None and not srun_root.is_dir():
         problem = Problem("--srun-root", f"{srun_root}, which is not a folder", "an existing folder")
         raise InputError("sandmill serve", [problem], "Nothing was started.")
+    from sandmill.episodes.server.connections import raise_descriptor_limit
     from sandmill.episodes.server.serve import listen
     from sandmill.episodes.server.serve import serve as start
     from sandmill.sandbox import Sandbox
@@ -79,6 +80,7 @@ def serve(
     settings = ServerSettings(
         timeout_s=timeout, max_request_bytes=max_request_mb << 20, grace_s=grace, srun_root=srun_root
     )
+    raise_descriptor_limit()
     at_a_time = min(concurrency or os.cpu_count() or 1, most_runs())
 
     with listen(host, port) as listener:

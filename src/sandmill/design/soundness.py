@@ -21,7 +21,6 @@ _MECHANISM_WORDS = re.compile(
 )
 """Words about how the data are made, as whole words of a column's name."""
 _SIGNED = re.compile(r"degrees Celsius|negative")
-_PRECISE_NUMBER = re.compile(r"\d*[1-9]\d*[1-9]\d*[1-9]\d*")
 _SENTENCE = re.compile(r"[A-Z][^|`\n]*[^.\s|`]")
 _SHORTEST, _LONGEST = 8, 110
 _LARGEST = 1e10
@@ -78,7 +77,7 @@ def _words(domain: Domain, giveaways: Sequence[str]) -> Iterator[str]:
     meanings = named_meanings(domain)
     for name, meaning in meanings:
         if name in binary:
-            if not re.fullmatch(r"1 if [^|`\n]+, 0 if [^|`\n]+[^.\s]", meaning):
+            if not re.fullmatch(r"1 if [^|`\n]{1,99}, 0 if [^|`\n]+[^.\s]", meaning):
                 yield f'{name}: a meaning of two classes reads "1 if ..., 0 if ..." without a full stop'
         elif not _SENTENCE.fullmatch(meaning):
             yield f"{name}: a meaning begins with a capital letter and ends without a full stop; no | and no `"
@@ -123,7 +122,7 @@ def _giveaways(texts: Sequence[tuple[str, str]], giveaways: Sequence[str]) -> It
         lowered = " ".join(text.lower().split())
         if said := [phrase for phrase in giveaways if phrase in lowered]:
             yield f"{where}: says {', '.join(map(repr, said))}, which speaks of how the data are made"
-        if found := _PRECISE_NUMBER.findall(text):
+        if found := [number for number in re.findall(r"\d+", text) if len(re.findall("[1-9]", number)) > 2]:
             yield f"{where}: numbers such as {found[0]} are not told in words; leave them out"
 
 

@@ -252,7 +252,7 @@ def _is_target(cell: str, facts: TaskFacts) -> bool:
     if facts.classes:
         return cell in facts.classes
     least = 0.0 if get_metric(facts.metric).is_nonnegative or facts.target is TargetKind.COUNT else -float("inf")
-    return bool(re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", cell)) and least <= float(cell) < float("inf")
+    return bool(re.fullmatch(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?", cell)) and least <= float(cell) < float("inf")
 
 
 def _expected(facts: TaskFacts) -> str:

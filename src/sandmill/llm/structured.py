@@ -10,7 +10,7 @@ from sandmill.models.llm import AnswerForm, Prompt
 FORMS: tuple[AnswerForm, ...] = ("json_schema", "json_object", "text")
 """The strictest form first. A server that refuses a form is sent the next one."""
 
-_FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
+_FENCE = re.compile(r"```(?:json)?[^\S\n]*\n(.*?)```", re.DOTALL)
 _INSTRUCTION = (
     "Answer with one JSON object and nothing else: no comment before or after it, no code fence. "
     "It must be valid under this JSON Schema:\n"

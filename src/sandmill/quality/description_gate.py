@@ -84,7 +84,7 @@ def says_split(prose: str, split: SplitKind, layout: Layout) -> bool:
 
 def split_sections(text: str) -> dict[str, str]:
     """Split Markdown at its second-level headings: text by section, or by heading where that begins none."""
-    pieces = re.split(r"^## +(.+?) *$", text, flags=re.MULTILINE)
+    pieces = [piece.strip(" ") for piece in re.split(r"^## +(.+)$", text, flags=re.MULTILINE)]
     return {section_of(heading) or heading: body for heading, body in zip(pieces[1::2], pieces[2::2], strict=True)}
 
 

@@ -55,8 +55,14 @@ def without_marker_code(stderr: str, token: str) -> str:
         # Compiling the long pattern takes 30 ms, more than many scripts, and each token has its own.
         return stderr
     code = "(?:" + "|".join(re.escape(marker_code(marker, token)) for marker in Marker) + ")"
-    stderr = re.sub(rf"return \((.*?)(?:, {code})+\)\[0\]", r"return \1", stderr)
-    return re.sub(rf"; {code}|{code}; |, {code}", "", stderr)
+    pieces = re.split(rf"(?:, {code})+(\)\[0\])?", stderr)
+    for place in range(1, len(pieces), 2):
+        # `return x` was written as `return (x, code)[0]`.
+        text = pieces[place - 1]
+        opening = text.find("return (", text.rfind("\n") + 1)
+        if pieces[place] and opening >= 0:
+            pieces[place - 1 : place + 1] = text[:opening] + text[opening:].replace("(", "", 1), ""
+    return re.sub(rf"; {code}|{code}; ", "", "".join(piece or "" for piece in pieces))
 
 
 def key_of(token: str) -> str:

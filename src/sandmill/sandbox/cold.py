@@ -19,7 +19,7 @@ from sandmill.sandbox.memory import peak_of_ended
 from sandmill.sandbox.view import FILES, view_of
 
 _GUEST_INSIDE = Path("/.guest")
-_CAPABILITIES = ("SYS_ADMIN", "SETUID", "SETGID", "CHOWN", "DAC_OVERRIDE", "FOWNER")
+_CAPABILITIES = ("SYS_ADMIN", "SETPCAP", "SETUID", "SETGID", "CHOWN", "DAC_OVERRIDE", "FOWNER")
 """Capabilities that our guest code needs inside bubblewrap. It drops them before the agent's code starts."""
 
 

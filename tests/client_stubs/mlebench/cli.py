@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 from mlebench.grade_helpers import rank_score
 from mlebench.registry import registry
+from mlebench.utils import read_csv
 
 
 def main() -> None:
@@ -18,9 +19,7 @@ def main() -> None:
     parser.add_argument("--data-dir", type=Path, default=registry.get_data_dir())
     args = parser.parse_args()
     competition = registry.set_data_dir(args.data_dir).get_competition(args.competition_id)
-    submission, answers = (
-        pd.read_csv(path, float_precision="round_trip") for path in (args.submission, competition.answers)
-    )
+    submission, answers = (read_csv(path) for path in (args.submission, competition.answers))
     score = competition.grader(submission, answers)
     assert score is None or isinstance(score, float | int)
     board = pd.read_csv(competition.leaderboard)["score"].tolist()

@@ -2,7 +2,7 @@
 
 import dataclasses
 import hashlib
-import importlib
+import importlib.util
 import inspect
 import io
 import json
@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 
 import pandas as pd
 import pytest
@@ -23,9 +24,11 @@ from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.structure import MetricName, TargetKind
 from tests.client_stubs.mlebench.grade_helpers import rank_score
 from tests.export_tasks import HIGHER, LOWER, SETTINGS, make_exported, secret_texts, write_export
+from tests.submission_mutants import mutate
 
 STUBS = Path(__file__).parents[2] / "client_stubs"
 PAIRS = sorted(ANSWER_FORMS)
+MUTANTS = 30
 CODE = ("config.yaml", "description.md", "grade.py", "grader.py", "prepare.py", "leaderboard.csv", "checksums.yaml")
 
 
@@ -161,6 +164,23 @@ def test_an_invalid_submission_raises_the_exception_of_mle_bench(pair, tmp_path,
             grade(read_csv(content), answers)
     with pytest.raises(refused):
         grade(read_csv(one.honest).assign(**{one.facts.target_column: float("nan")}), answers)
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids="-".join)
+def test_broken_files_get_the_verdict_of_our_own_grader(pair, tmp_path, competitions):
+    one = make_exported(pair)
+    write_export(export([one.task], SETTINGS), tmp_path)
+    spec = importlib.util.spec_from_file_location("shim", tmp_path / "shim.py")
+    shim = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(shim)
+    competition = shim.register().get_competition(one.task.task_id)
+    read, submission = importlib.import_module("mlebench.utils").read_csv, tmp_path / "submission.csv"
+    mutants = [mutate(one.honest, Random(f"{pair} {number}")) for number in range(MUTANTS)]
+    for content in (b"", one.honest, one.honest.replace(b"\n", b"\x0c\n"), *mutants):
+        submission.write_bytes(content)
+        score, ours = competition.grader(read(submission), read(competition.answers)), one.grade(content)
+        assert (score is None) == (ours.score is None), (content, ours.problems)
+        assert score is None or score == pytest.approx(ours.score, abs=1.01e-5, rel=1e-9), content
 
 
 def test_prepare_has_the_parameters_that_mle_bench_checks_and_is_never_needed(tmp_path, competitions):

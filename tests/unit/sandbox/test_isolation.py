@@ -28,11 +28,11 @@ def test_the_code_has_no_rights_and_no_descriptors(box, public):
 import os
 status = dict(line.split(":", 1) for line in open("/proc/self/status"))
 descriptors = {os.readlink(f"/proc/self/fd/{d}") for d in range(100) if os.path.lexists(f"/proc/self/fd/{d}")}
-print(([status[n].split()[0] for n in ("CapPrm", "CapEff", "CapInh", "CapAmb", "NoNewPrivs", "Seccomp")],
+print(([status[n].split()[0] for n in ("CapPrm", "CapEff", "CapInh", "CapAmb", "CapBnd", "NoNewPrivs", "Seccomp")],
        os.getuid() != 0, sorted(d.split(":")[0] for d in descriptors), os.getgroups()))
 """
     rights, is_nobody, descriptors, groups = seen(box, public, code)
-    assert rights == ["0" * 16] * 4 + ["1", "2"]
+    assert rights == ["0" * 16] * 5 + ["1", "2"]
     assert is_nobody
     assert descriptors == ["/dev/null", "pipe", "pipe"]
     assert len([group for group in groups if group != 65534]) == 0

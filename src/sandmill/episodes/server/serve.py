@@ -1,14 +1,19 @@
 """Start a server, and stop it in order on SIGTERM and Ctrl-C."""
 
+import asyncio
 import logging
 import socket
 from collections.abc import Callable, Sequence
+from functools import partial
 from time import monotonic
 from types import FrameType
+from typing import cast
 
 import uvicorn
 
 from sandmill.episodes.server.app import make_app
+from sandmill.episodes.server.connections import ACCEPTED_AT_ONCE, Connection, Connections, most_connections
+from sandmill.episodes.server.gate import App
 from sandmill.episodes.server.queue import RunQueue
 from sandmill.episodes.server.runs import RunService
 from sandmill.episodes.server.settings import ServerSettings, state_folder
@@ -40,6 +45,9 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, then tell the caller."""
         await super().startup(sockets)
+        for listener in sockets or ():
+            # asyncio has set the length of the kernel's queue to the number of connections that it accepts at once.
+            listener.listen(_BACKLOG)
         self._announce()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -96,21 +104,30 @@ def serve(
                 return server is not None and server.is_stopping
 
             app = make_app(service, token, is_stopping)
-            config = uvicorn.Config(
-                app,
-                log_config=None,
-                access_log=False,
-                lifespan="off",
-                ws="none",
-                server_header=False,
-                timeout_graceful_shutdown=int(_SEND_S),
-            )
+            config = server_config(app, most_connections(concurrency))
             server = _Server(config, service, lambda: announce(len(tasks)))
             logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
             try:
                 server.run(sockets=[listener])
             finally:
                 service.queue.close()
+
+
+def server_config(app: App, most: int) -> uvicorn.Config:
+    """Return the settings of the HTTP server, which holds at most this number of connections."""
+    return uvicorn.Config(
+        app,
+        # Both are fixed, since uvicorn would choose other ones where they are installed.
+        http=cast("type[asyncio.Protocol]", partial(Connection, Connections(most))),
+        loop="asyncio",
+        backlog=ACCEPTED_AT_ONCE,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        ws="none",
+        server_header=False,
+        timeout_graceful_shutdown=int(_SEND_S),
+    )
 
 
 def listen(host: str, port: int) -> socket.socket:

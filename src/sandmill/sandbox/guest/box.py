@@ -89,6 +89,7 @@ def make_user(proc_self: int) -> None:
 
 def become_agent(uid: int) -> None:
     """Drop all rights irreversibly: switch to the run's uid (as root), drop capabilities, and install the filter."""
+    kernel.empty_bounding_set()
     if uid:
         os.setgroups([])
         os.setresgid(uid, uid, uid)

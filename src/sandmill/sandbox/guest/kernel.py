@@ -20,7 +20,7 @@ RUN_NAMESPACES = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLON
 """Namespaces of each run, except that of processes (made before the fork) and that of users (made last)."""
 
 _MADV_POPULATE_READ, _MADV_POPULATE_WRITE = 22, 23
-_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 4, 22, 38
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 4, 22, 24, 38
 _SECCOMP_MODE_FILTER = 2
 _OPEN_TREE, _MOVE_MOUNT, _OPENAT2, _MOUNT_SETATTR = 428, 429, 437, 442
 _RESOLVE_NO_SYMLINKS, _RESOLVE_BENEATH = 4, 8
@@ -153,6 +153,14 @@ def populate(low: int, size: int, is_written: bool) -> bool:
     """Fault in memory as if it had been read or written. Returns whether this worked, which needs Linux 5.14."""
     advice = _MADV_POPULATE_WRITE if is_written else _MADV_POPULATE_READ
     return bool(_libc.madvise(ctypes.c_void_p(low), ctypes.c_size_t(size), ctypes.c_int(advice)) == 0)
+
+
+def empty_bounding_set() -> None:
+    """Remove every capability from those that a program may ever gain. This needs CAP_SETPCAP."""
+    with open("/proc/sys/kernel/cap_last_cap", "rb") as file:
+        last = int(file.read())
+    for capability in range(last + 1):
+        _prctl(_PR_CAPBSET_DROP, capability, "prctl(PR_CAPBSET_DROP)")
 
 
 def drop_capabilities() -> None:

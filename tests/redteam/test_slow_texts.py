@@ -1,0 +1,144 @@
+"""Texts of agents, models and releases for which a pattern or a loop could take more time than in proportion to them."""
+
+from collections.abc import Callable
+from time import process_time
+from types import SimpleNamespace
+
+import pytest
+
+from sandmill.adapters.exports.grader_parts import cells
+from sandmill.calibrate.no_data import _numbers
+from sandmill.design.soundness import domain_problems
+from sandmill.episodes.actions import parse_message
+from sandmill.episodes.observation import shorten_output
+from sandmill.episodes.operators import _fence
+from sandmill.episodes.server.srun import _without_paths
+from sandmill.episodes.tokens import shorten_middle
+from sandmill.errors import shorten, visible
+from sandmill.learning.fact_texts import _is_condition, _sentences
+from sandmill.learning.table_facts import _is_target
+from sandmill.llm.redact import redact
+from sandmill.llm.structured import read_json
+from sandmill.metrics.forms import many_rows, names, numbers
+from sandmill.models.names import path_fault
+from sandmill.models.rollout import Marker
+from sandmill.models.structure import MetricName, TargetKind
+from sandmill.quality.description_gate import _FENCE, _names, says_split, split_sections
+from sandmill.rewards.markers import key_of, marker_code, read_markers, without_marker_code
+from sandmill.seeds.competition_text import _plain_text
+from tests.unit.design.test_soundness import AUCTIONS
+
+TOKEN = "0123456789abcdef"
+CODE = marker_code(Marker.SUBMISSION_WRITTEN, TOKEN)
+NUMBER = SimpleNamespace(
+    is_wide=False, classes=(), encoding="value", metric=MetricName.RMSE, target=TargetKind.REGRESSION
+)
+
+
+def meaning_of_two_classes(text: str) -> object:
+    told = AUCTIONS.targets.binary[0].model_copy(update={"meaning": text})
+    targets = AUCTIONS.targets.model_copy(update={"binary": (told,)})
+    return domain_problems(AUCTIONS.model_copy(update={"targets": targets}))
+
+
+def name_of_domain(text: str) -> object:
+    return domain_problems(AUCTIONS.model_copy(update={"title": text, "row": text, "overview": (text,)}))
+
+
+READERS: dict[str, tuple[Callable[[str], object], tuple[tuple[str, str, str], ...]]] = {
+    "paths in a script": (
+        lambda text: _without_paths(text, "lamps"),
+        (("", "/a", ""), ("", "a/", "/lamps/prepare"), ("", "/lamps/prepared-", ""), ("", "/lamps", "/prepared.")),
+    ),
+    "code of markers": (
+        lambda text: without_marker_code(text, TOKEN),
+        (
+            (key_of(TOKEN), "return (", ""),
+            (f"{CODE}return (", "x, ", ""),
+            ("return (x", f", {CODE}", ""),
+            ("", f"return (x, {CODE}", ")[0]"),
+            ("", f"; {CODE[:40]}", CODE),
+        ),
+    ),
+    "lines of markers": (
+        lambda text: read_markers(text, TOKEN),
+        ((f"<{key_of(TOKEN)}", " a", ""), ("", f"<{key_of(TOKEN)} a", ""), (f"<{key_of(TOKEN)} ", "a", ">\n")),
+    ),
+    "JSON of a model": (
+        read_json,
+        (("```", "\n", ""), ("", "```\n", ""), ("```json", " ", ""), ("", "`", ""), ("", "{", ""), ("", "```\n{", "")),
+    ),
+    "message of an agent": (
+        parse_message,
+        (
+            ("", "<think>", ""),
+            ("", "```python ", ""),
+            ("", "```python\n``", ""),
+            ("```python", " ", ""),
+            ("<tool_call><code>", "</code> ", ""),
+            ("<tool_call><code></code>", " ", ""),
+            ("<tool_call>", " ", "{"),
+            ("<tool_call>", "{", ""),
+            ("", "<tool_call>", ""),
+            ("", "<answer>", ""),
+        ),
+    ),
+    "quoted text": (_fence, (("", "`", ""), ("", "``` ", ""))),
+    "long output": (shorten_output, (("", "\n", "x"), ("", " ", ""))),
+    "tokens of a text": (lambda text: shorten_middle(text, 100), (("", "1", ""), ("", "é", ""), ("", "a\n", ""))),
+    "text of an error": (lambda text: shorten(visible(text)), (("", "\x1b", ""), ("", " ", "x"))),
+    "secrets in a log": (redact, (("", "sk-", "!"), ("", "sk ", ""), ("", "Bearer ", ""), ("Bearer ", "=", ""))),
+    "sections of a description": (split_sections, (("## a", " ", "b"), ("##", " ", "b"), ("", "## \n", ""))),
+    "example in a description": (_FENCE.search, (("", "```csv\n", ""), ("```csv", " ", ""), ("```csv\n", "``", ""))),
+    "split in a description": (
+        lambda text: [says_split(text, kind, SimpleNamespace(train="a", test="b")) for kind in ("grouped", "temporal")],
+        (("", "\n", "x"), ("\n", " ", "x"), ("", "\n ", "x"), ("", ".", "")),
+    ),
+    "names in a description": (lambda text: _names(text, "aa"), (("", "a", ""), ("", "aa_", ""))),
+    "numbers in a description": (_numbers, (("", "1", "a"), ("", "1.", "a"), ("", "-1", "a"), ("", "1.1 ", ""))),
+    "sentences in a description": (
+        lambda text: [_is_condition(sentence) for sentence in _sentences(text)],
+        (("a", " ", "b"), ("`", " ", "b"), ("", ". ", ""), ("", "divid", "!"), ("", "as long ", ""), ("", "`a` ", "")),
+    ),
+    "description of a competition": (_plain_text, (("", "<", ""), ("", "![", ""), ("", "[a](", ""), ("", "![](", ""))),
+    "texts of a domain": (
+        name_of_domain,
+        (("", "0", ""), ("11", "0", ""), ("", "10", ""), ("A", "a", "|"), ("one ", "a", "."), ("", "1 ", "")),
+    ),
+    "meaning of two classes": (meaning_of_two_classes, (("1 if a", ", 0 if a", "."), ("1 if ", "a", "."))),
+    "path in a release": (path_fault, (("", "con", ""), ("", "a-", "."), ("", "a/", "!"))),
+    "cell of a table": (lambda text: _is_target(text, NUMBER), (("", "1", "x"), ("1.", "1", "x"), ("1e", "1", "x"))),
+    "number in a submission": (numbers._NUMBER.fullmatch, (("", "1", "x"), ("1.", "1", "x"), ("1e", "1", "x"))),
+    "long exponent in a submission": (numbers._LONG_EXPONENT.search, (("", "e", ""), ("", "e1", ""), ("", "e+1", ""))),
+    "class in a submission": (names._INTEGER_WITH_POINT.fullmatch, (("", "1", "x"), ("1.", "0", "x"), ("1", ".0", ""))),
+    "text in a submission": (many_rows.CONTROL.search, (("", "a", ""), ("", " ", ""))),
+    "number in an exported grader": (cells.NUMBER.fullmatch, (("", "1", "x"), ("1.", "1", "x"), (".", "1", "e"))),
+}
+CASES = [(name, shape) for name, (_, shapes) in READERS.items() for shape in shapes]
+
+
+@pytest.mark.parametrize(("name", "shape"), CASES, ids=[f"{name} {number}" for number, (name, _) in enumerate(CASES)])
+def test_time_grows_no_faster_than_the_text(name: str, shape: tuple[str, str, str]):
+    read, (start, repeated, end) = READERS[name][0], shape
+    spent = []
+    for size in (8_000, 32_000):
+        text = start + repeated * (size // len(repeated)) + end
+        began = process_time()
+        read(text)
+        spent.append(process_time() - began)
+    # In proportion, the second takes 4 times as long as the first; with the square of the size, 16 times.
+    assert spent[1] < max(0.4, 8 * spent[0])
+
+
+@pytest.mark.parametrize(
+    ("code", "shown"),
+    [
+        ("open('/data/x/lamps/prepared/public/train.csv')", "open('./public/train.csv')"),
+        ("'/lamps/prepared' + `/a/lamps/prepared`", "'.' + `.`"),
+        ("//a/b c/d/lamps/prepared", "//a/b c."),
+        ("/a/lamps/prepared/b/lamps/prepared/c", "./c"),
+        ("/a/lamps/prepared.old /a/lamps/prepared2 /a/lamp/prepared", None),
+    ],
+)
+def test_paths_of_the_trainer_become_the_working_directory(code: str, shown: str | None):
+    assert _without_paths(code, "lamps") == (shown or code)
