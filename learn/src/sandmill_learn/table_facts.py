@@ -10,17 +10,16 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from sandmill.errors import InvalidSubmission, Problem, name_some, shorten
 from sandmill.metrics import get_metric
 from sandmill.metrics.decoding import decode_text
 from sandmill.metrics.forms import form_of
 from sandmill.metrics.support import ANSWER_FORMS, SUPPORTED_TASKS
-from sandmill.models.base import Part
+from sandmill.models.base import Frozen, Part
 from sandmill.models.package import TaskFacts
-from sandmill.models.structure import TargetKind
-from sandmill.models.table_task import TableTask
+from sandmill.models.structure import MetricName, TargetKind
 
 TASK, ANSWERS, TRAIN, TEST, SAMPLE = (
     "task.json",
@@ -41,6 +40,28 @@ _SHOWN = 3
 
 TextColumns = dict[str, list[str]]
 """Cells as text by the name of their column."""
+
+
+class TableTask(Frozen):
+    """What is predicted for a table of one's own, and how it is scored.
+
+    The task lies in a folder of its own: `public/train.csv`, `public/test.csv`, `public/sample_submission.csv`,
+    optionally `public/description.md`, `private/answers.csv` and `task.json`. The first column of the sample submission
+    is the id. Target columns are those of train.csv that test.csv lacks. answers.csv has the id, the target columns and
+    optionally `part`, which is `feedback` or `final`; without it, a third of the rows is for feedback, by a hash of
+    their ids.
+    """
+
+    kind: TargetKind
+    """Kind of target: binary (0 and 1), multiclass, ordinal, multilabel, regression, count or multi_target."""
+    metric: MetricName
+    """Metric that submissions are scored by. The kind and the metric say what a submission holds."""
+    family: str | None = Field(default=None, min_length=1)
+    """Unit of the statistics, such as the table that several tasks are drawn from. None: the name of the folder,
+    without an ending such as `.d3`, the number of a draw."""
+    classes: tuple[str, ...] = ()
+    """Class names in their order, as an ordinal target needs them. Empty: those of train.csv, numbers by size and other
+    names by the alphabet. Labels of a multilabel target that train.csv lists in one column must be named."""
 
 
 @dataclass(frozen=True)

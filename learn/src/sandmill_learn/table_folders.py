@@ -28,11 +28,10 @@ from sandmill.metrics.submission import Answers, read_answers
 from sandmill.models.base import OnProgress, Part
 from sandmill.models.calibration import BoardEntry, Calibration, Sizing, Steadiness, Thresholds, Tier
 from sandmill.models.package import TaskFacts
-from sandmill.models.table_task import TableTask
 from sandmill.models.task_file import GradedTask, TaskFile
 from sandmill.rng import Streams
 from sandmill_learn.line_cache import LineCache
-from sandmill_learn.table_facts import FILES, TASK, TEST, TRAIN, Faults, read_table_task, write_description
+from sandmill_learn.table_facts import FILES, TASK, TEST, TRAIN, Faults, TableTask, read_table_task, write_description
 
 MEASURE_VERSION = 1
 """Version of the measure. Cached measures of another version are made again."""
