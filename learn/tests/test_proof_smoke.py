@@ -5,7 +5,7 @@ import pytest
 from sandmill_learn.results import read_results
 
 ARMS = ("rejection", "gap", "baselines")
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
 
 
 def test_the_smoke_variant_trains_scores_and_reports_and_then_has_nothing_to_do(small_release, tmp_path, capsys):

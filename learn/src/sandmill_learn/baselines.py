@@ -1,4 +1,4 @@
-"""The baselines as arms: what they choose among, what they may spend, and their rows on test tasks."""
+"""Baselines: arms that choose among fixed pipelines, with a budget of executions on training tasks."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

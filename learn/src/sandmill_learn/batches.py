@@ -1,4 +1,4 @@
-"""Figures of a batch of scripts, and of a policy on validation tasks."""
+"""Batches of a training: what runs their scripts, which tasks they have, and their figures."""
 
 from collections.abc import Iterator, Sequence
 from itertools import count, islice

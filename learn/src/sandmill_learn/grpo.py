@@ -1,4 +1,4 @@
-"""GRPO of micro policies with TRL's trainer on a CPU."""
+"""GRPO of micro policies with TRL's trainer on a CPU: sampling, rewards, validation, checkpoints, an early stop."""
 
 import asyncio
 import os

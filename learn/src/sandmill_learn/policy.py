@@ -1,4 +1,8 @@
-"""Micro policies: a tiny transformer that reads facts of a task and writes fragments of Python."""
+"""Micro policies: a tiny transformer that reads facts of a task and writes fragments of Python.
+
+Sampling writes out the forward pass of one token for the weights of `LlamaForCausalLM`: with a model this small, most
+of the time of `generate` is overhead. A test compares both.
+"""
 
 import json
 from collections import Counter

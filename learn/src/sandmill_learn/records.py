@@ -1,4 +1,4 @@
-"""When a training has nothing left to learn from."""
+"""What a training keeps in its folder: files written whole, the learning curve, checkpoints, the reason of a stop."""
 
 import csv
 import io

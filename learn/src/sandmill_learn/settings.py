@@ -1,4 +1,4 @@
-"""Settings of policies, of the methods that train them, and of their scripts."""
+"""Settings of policies and of their training, seeds derived from one number, and imports of torch."""
 
 import os
 from collections.abc import Iterator

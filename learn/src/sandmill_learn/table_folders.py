@@ -1,4 +1,9 @@
-"""Open a folder of tasks: pulled ones, and tables of other people in the small layout."""
+"""Open a folder of tasks: pulled ones, and tables of other people in the small layout, which are measured.
+
+Nobody knows the best possible score of real data. The upper end of the gap scale is the final score of the panel's
+entry that is best on the feedback part. Its final score is not chosen by luck on the final part, as that of the best
+final entry would be, so shares above 1 occur.
+"""
 
 import logging
 import re

@@ -1,4 +1,4 @@
-"""One training from a request to a saved policy, in stages that can be resumed."""
+"""One training, from a request as the command line takes it to a saved policy, in stages that can be resumed."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -157,7 +157,7 @@ class Trained(Frozen):
     """The result of a training."""
 
     folder: Path
-    """Folder of the training. The policy is in `policy/`, the curve in `curves.csv` and `curves.svg`."""
+    """Folder of the training. The policy is in `policy/`, the curve in `curves.csv`, its chart in `curves.svg`."""
     rows: tuple[CurveRow, ...]
     message: str
     """What was trained, and how it ended."""

@@ -88,7 +88,7 @@ def main() -> int:
         request, settings = parse_models(sys.argv[1:], PROGRAMME, description, EXAMPLES, TrainRequest, TrainSettings)
         trained = find_finished(request, settings) or train_policy(request, settings)
         print(trained.message if trained.is_new else f"This training is finished.\n{trained.message}")
-        print(f"Policy: {trained.folder}/policy\nCurve: {trained.folder}/curves.csv, {trained.folder}/curves.svg")
+        print(f"Policy: {trained.folder}/policy\nCurve: {trained.folder}/curves.csv")
     except (SandmillError, CancelledRun) as error:
         print(error, file=sys.stderr)
         return getattr(error, "exit_code", 1)

@@ -1,4 +1,7 @@
-"""The arms of the proof. Each trained arm is one unit for each seed; all start from the same SFT policy of the seed."""
+"""The arms of the proof. One arm with one seed is a unit, which is read from its folder once it is complete.
+
+All trained arms start from the same SFT policy of the seed.
+"""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Controls: GRPO with reward `gap` and one change, and the main policy with facts of other tables."""
+"""Controls: GRPO with one change, such as tasks of scikit-learn's generators, and facts of other tables at test."""
 
 import json
 import shutil

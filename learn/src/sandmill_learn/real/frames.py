@@ -1,4 +1,4 @@
-"""Write draws of real tables as tasks: public files, answers, and what kind of task it is."""
+"""Read a table from its package, draw training and test rows, and write them as a task."""
 
 import json
 import re

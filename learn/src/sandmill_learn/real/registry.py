@@ -1,4 +1,4 @@
-"""The registered list of real tables: what each is, why its target, and what is left out of it."""
+"""The registered list of real tables, and their content, which is read from installed packages and stored nowhere."""
 
 import importlib
 import logging
