@@ -19,7 +19,7 @@ DEMO_KINDS := table=0.3333,table_keys=0.0833,json_rows=0.0833,text=0.0417,text_d
 PREFECT_API_URL ?= http://127.0.0.1:$(PORT)/api
 SERVER := PREFECT_API_URL=$(PREFECT_API_URL) $(RUN)/prefect
 
-.PHONY: help setup agent-env demo demo-llm test test-slow test-llm test-clients learn lint schemas serve stop server deploy worker clean
+.PHONY: help setup agent-env demo demo-llm test test-slow test-llm test-clients test-learn learn lint schemas serve stop server deploy worker clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -50,13 +50,13 @@ demo-llm: agent-env  ## Build 10 tasks of the llm designer from recorded replies
 learn: agent-env .venv/.learning  ## Train policies, score them on real tables (LEARN="--seeds 5")
 	@ls $(LEARN_RELEASE)/versions/* >/dev/null 2>&1 || $(RUN)/python -m flows.build_release --name $(notdir $(LEARN_RELEASE)) \
 	  --tasks $(LEARN_TASKS) --seed 20 --kinds table=1.0 --root $(patsubst %/,%,$(dir $(LEARN_RELEASE))) $(LEARN_BUILD)
-	@$(RUN)/python -m benchmarks.learning.proof --release $(LEARN_RELEASE) --to $(LEARN_TO) $(LEARN)
+	@$(RUN)/python -m sandmill_learn.proof --release $(LEARN_RELEASE) --to $(LEARN_TO) $(LEARN)
 
-.venv/.learning: .venv/.ready
+.venv/.learning: .venv/.ready learn/pyproject.toml
 	@if command -v uv >/dev/null 2>&1; then \
-	  uv pip install --quiet --python $(BIN)/python --compile-bytecode -c constraints.txt -e '.[pipeline,dev,learning]'; \
+	  uv pip install --quiet --python $(BIN)/python --compile-bytecode -c constraints.txt -e '.[pipeline,dev]' -e './learn[plots]'; \
 	else \
-	  env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[pipeline,dev,learning]'; \
+	  env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[pipeline,dev]' -e './learn[plots]'; \
 	fi
 	@touch $@
 
@@ -64,13 +64,17 @@ lint: setup  ## Lint, strict types, import contract
 	@$(RUN)/ruff check .
 	@$(RUN)/ruff format --check .
 	@$(RUN)/mypy
-	@PYTHONPATH=src:. $(RUN)/lint-imports --no-cache
+	@PYTHONPATH=src:learn/src:. $(RUN)/lint-imports --no-cache
 
 test: agent-env lint  ## Lint and the fast tests
 	@$(RUN)/python -m pytest -m "not slow and not llm and not clients" -n 2 --dist loadgroup
 
 test-slow: agent-env  ## What takes longer: builds, servers, attacks, clean installs
 	@$(RUN)/python -m pytest -m "slow and not llm and not clients"
+	@$(RUN)/python -m pytest learn/tests
+
+test-learn: agent-env .venv/.learning  ## The tests of learn/, those of training too
+	@$(RUN)/python -m pytest learn/tests
 
 test-llm: agent-env  ## Drive the llm designer with a small language model of our own (LLM_PYTHON has transformers[serving])
 	@$(RUN)/python -m pytest -m llm tests/pipeline/test_small_model.py

@@ -10,7 +10,6 @@ from prefect.client.orchestration import get_client
 from prefect.runtime import deployment as this_deployment
 from pydantic import BeforeValidator, ConfigDict, ValidationInfo
 
-from sandmill.learning.training_request import TrainRequest, TrainSettings
 from sandmill.models.operations import AuditRequest, RefreshRequest
 from sandmill.models.request import BuildRequest, RunSettings
 
@@ -46,21 +45,5 @@ AuditOf = Annotated[AuditRequest, BeforeValidator(_fill_from_deployment, json_sc
 RefreshOf = Annotated[RefreshRequest, BeforeValidator(_fill_from_deployment, json_schema_input_type=PartialRefresh)]
 
 
-class PartialTraining(TrainRequest):
-    """The request of a training; the deployment may supply any field."""
-
-    model_config = ConfigDict(title="TrainRequest", json_schema_extra=lambda schema: schema.pop("required", None))
-
-
-class PartialTrainSettings(TrainSettings):
-    """The settings of a training; the deployment may supply any field."""
-
-    model_config = ConfigDict(title="TrainSettings", json_schema_extra=lambda schema: schema.pop("required", None))
-
-
 Request = Annotated[BuildRequest, BeforeValidator(_fill_from_deployment, json_schema_input_type=PartialRequest)]
 Settings = Annotated[RunSettings, BeforeValidator(_fill_from_deployment)]
-Train = Annotated[TrainRequest, BeforeValidator(_fill_from_deployment, json_schema_input_type=PartialTraining)]
-TrainingSettings = Annotated[
-    TrainSettings, BeforeValidator(_fill_from_deployment, json_schema_input_type=PartialTrainSettings)
-]

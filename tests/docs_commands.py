@@ -41,11 +41,12 @@ TABLE: tuple[tuple[str, Way], ...] = (
     (r"python -m flows\.build_release .*", Way.BUILD),
     # tests/pipeline/test_operations.py runs both with small numbers.
     (r"python -m flows\.(audit_release|refresh_curriculum) .*", Way.ELSEWHERE),
-    (r"python -m flows\.(train_policy|evaluate_policy) .*", Way.LONG),
+    (r"python -m sandmill_learn\.flows\.(train_policy|evaluate_policy) .*", Way.LONG),
     (r"prefect (work-pool|worker) .*sandmill-k8s.*", Way.CLUSTER),
     (r"prefect (deployment|flow-run|work-pool|gcl) .*", Way.PREFECT),
     (r"pip install ('sandmill\[[a-z]+\]'|sandmill)", Way.INSTALL),
     (r"pip install (-c constraints\.txt -e '\.\[[a-z,]+\]'|prefect-kubernetes)", Way.INSTALL),
+    (r"pip install -c constraints\.txt -e \. -e '?\./learn(\[plots\])?'?", Way.INSTALL),
     (r"docker build -f docker/[a-z-]+\.Dockerfile .*", Way.CLUSTER),
     (r"(vf-validate|vf-eval|inspect eval) .*", Way.INSTALL),
     (r'python -c "import sandmill\.adapters\.verl .*', Way.RUN),
@@ -81,7 +82,11 @@ class Command:
 
 
 TUTORIAL = "docs/tutorial.md"
-PAGES = ("README.md", *sorted(f"docs/{path.name}" for path in (REPOSITORY / "docs").glob("*.md")))
+PAGES = (
+    "README.md",
+    "learn/README.md",
+    *sorted(f"docs/{path.name}" for path in (REPOSITORY / "docs").glob("*.md")),
+)
 
 
 def blocks(page: str, *languages: str) -> Iterator[tuple[int, str]]:

@@ -14,7 +14,6 @@ from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.models.rollout_record import RolloutRecord
 from sandmill.models.seed import SeedTask
 from sandmill.models.spec import TaskSpec
-from sandmill.models.table_task import TableTask
 from sandmill.models.task_file import TaskFile
 
 VERSION = "v1"
@@ -22,7 +21,7 @@ VERSION = "v1"
 
 MODELS: tuple[type[BaseModel], ...] = (
     *(BuildRequest, RunSettings, SeedTask, TaskSpec),
-    *(TaskRecord, TaskFile, TableTask, Manifest, GradeReport, Rejection, RolloutRecord),
+    *(TaskRecord, TaskFile, Manifest, GradeReport, Rejection, RolloutRecord),
 )
 
 

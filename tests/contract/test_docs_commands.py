@@ -7,8 +7,6 @@ import pytest
 
 from sandmill.cli.app import COMMANDS, _load_command
 from sandmill.cli.arguments import parse_models
-from sandmill.learning.evaluation import EvaluationRequest
-from sandmill.learning.training_request import TrainRequest, TrainSettings
 from sandmill.models.operations import AuditRequest, RefreshRequest
 from sandmill.models.request import BuildRequest, RunSettings
 from tests.contract.test_repository import EXTRAS
@@ -21,8 +19,6 @@ FLOWS = {
     "build_release": (BuildRequest, RunSettings),
     "audit_release": (AuditRequest,),
     "refresh_curriculum": (RefreshRequest, RunSettings),
-    "train_policy": (TrainRequest, TrainSettings),
-    "evaluate_policy": (EvaluationRequest,),
 }
 """The models that are the options of each flow."""
 

@@ -18,6 +18,7 @@ from tests.releases import REPOSITORY
 
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
+LEARN = tomllib.loads((REPOSITORY / "learn" / "pyproject.toml").read_text())["project"]
 
 
 def _pins(path: Path) -> list[Requirement]:
@@ -85,10 +86,14 @@ def test_constraints_pin_one_version_each_and_give_no_address():
 @pytest.mark.parametrize(
     ("extra", "wanted"),
     [("", line) for line in PROJECT["dependencies"]]
-    + [(name, line) for name in sorted(EXTRAS) for line in EXTRAS[name]],
+    + [(name, line) for name in sorted(EXTRAS) for line in EXTRAS[name]]
+    + [("learn", line) for line in LEARN["dependencies"] + LEARN["optional-dependencies"]["plots"]],
 )
 def test_every_dependency_is_pinned_to_versions_that_it_allows(extra, wanted):
     requirement = Requirement(wanted)
+    if requirement.name == PROJECT["name"]:
+        assert requirement.specifier.contains(PROJECT["version"])
+        return
     pins = CLIENTS.get(extra) or CONSTRAINTS
     pinned = [pin for pin in pins if canonicalize_name(pin.name) == canonicalize_name(requirement.name)]
     assert pinned, f"neither constraints.txt nor the client's list pins {requirement.name}"

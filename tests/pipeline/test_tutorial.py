@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("prefect"), pytest.mark.
 
 INSTALLS = ("make agent-env", "pip install")
 """First commands of blocks that install what the tests have already."""
-LEARNS = "python -m flows.train_policy"
+LEARNS = "python -m sandmill_learn.flows.train_policy"
 
 
 def _script() -> str:
@@ -27,7 +27,7 @@ def test_only_installations_are_left_out():
     left_out = [text for _, text in blocks(TUTORIAL, "bash") if text.startswith(INSTALLS)]
     assert left_out == [
         'make agent-env\nexport PATH="$PWD/.venv/bin:$PATH"\n',
-        "pip install -c constraints.txt -e '.[learning]'\n",
+        "pip install -c constraints.txt -e . -e ./learn\n",
     ]
     assert LEARNS in "\n".join(text for _, text in blocks(TUTORIAL, "bash"))
 
@@ -38,7 +38,7 @@ def test_the_tutorial_runs_from_the_seed_to_the_step(tmp_path: Path):
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_API")}
     environment = {**kept, "PATH": path, "DO_NOT_TRACK": "1", "PREFECT_SERVER_ANALYTICS_ENABLED": "false"}
-    environment["PREFECT_HOME"] = str(tmp_path / ".prefect")
+    environment |= {"PREFECT_HOME": str(tmp_path / ".prefect"), "PYTHONPATH": str(REPOSITORY / "learn" / "src")}
     script = f"set -euxo pipefail\n{_script()}"
     ran = subprocess.run(
         ["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False

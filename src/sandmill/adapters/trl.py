@@ -179,7 +179,7 @@ def environment(
 
 @runtime_checkable
 class CountedRuns(Protocol):
-    """Runs answers with a time limit and a sandbox of its own, such as `sandmill.learning.executions.Executor`."""
+    """Runs answers with a time limit and a sandbox of its own, and may count or cache them."""
 
     async def arollouts(self, pairs: Sequence[tuple[str, str]]) -> list[Rollout]:
         """Return the rollout of each pair of a task id and the text of an answer, in order."""
@@ -200,12 +200,11 @@ def code_reward(
 
     Args:
         release: a release with its private half, or its reference, which is opened at once. Or tasks of several
-            sources, such as a `sandmill.learning.task_sets.TaskSet`, with their private halves. Or an
-            `sandmill.learning.executions.Executor`, which counts and caches runs.
+            sources, with their private halves. Or an object that runs answers itself.
         reward: name of a preset, or a reward.
-        timeout: wall time of one script in seconds. An executor has its own.
+        timeout: wall time of one script in seconds. `CountedRuns` have their own.
         sandbox: runs the scripts. None means the sandbox of the release, or the one that all tasks of this process
-            share. An executor has its own.
+            share. `CountedRuns` have their own.
 
     Raises:
         ReleaseNotFound: the release does not exist.

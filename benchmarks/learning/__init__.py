@@ -1,1 +1,0 @@
-"""Measurements of what policies learn from releases."""

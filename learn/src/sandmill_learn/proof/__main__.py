@@ -1,0 +1,76 @@
+"""The small proof: policies learn on a release and are scored on real tables.
+
+Run: python -m sandmill_learn.proof --help.
+"""
+
+import signal
+import sys
+from collections.abc import Mapping
+
+from sandmill.cli.arguments import parse_models
+from sandmill.cli.ending import end_at_once
+from sandmill.cli.screen import open_console
+from sandmill.errors import SandmillError, count
+from sandmill.report import to_rich
+from sandmill_learn.proof.settings import ProofSettings
+
+PROGRAMME = "python -m sandmill_learn.proof"
+EXAMPLES = f"""{PROGRAMME} --release releases/learn --to proof
+{PROGRAMME} --seeds 5 --arms rejection gap sparse sandmle-paper partial-credit-grpo baselines
+{PROGRAMME} --arms gap --controls random-reward shuffled-facts
+{PROGRAMME} --release releases/small --smoke --to /tmp/smoke"""
+DESCRIPTION = "Train policies on a release, score them and the baselines on real tables, and print the table."
+
+
+def prove(settings: ProofSettings) -> None:
+    """Run all units, then print and write the report."""
+    from sandmill_learn.proof.arms import Proof
+    from sandmill_learn.proof.controls import run_control
+    from sandmill_learn.proof.data import open_data
+    from sandmill_learn.proof.progress import ProofProgress
+    from sandmill_learn.proof.report import ProofReport
+
+    console = open_console()
+    progress = ProofProgress(lambda line: console.print(line, soft_wrap=True, highlight=False))
+    say = progress.say
+    settings = settings.effective
+    data = open_data(settings, say, progress.count)
+    designs, tables = len(data.training.families), len(data.final.families)
+    say(f"{count(designs, 'training design')}, {count(tables, 'final table')}, {settings.executions} executions an arm")
+    proof, seeds = Proof(settings, data, progress), range(settings.seeds)
+    progress.begin(proof.plan.total)
+    units = [proof.start(seed) for seed in seeds]
+    spent: Mapping[str, int] = {}
+    units += proof.cooled(seeds)
+    for arm in settings.baseline_arms:
+        unit, spent = proof.baselines(arm)
+        units.append(unit)
+    if "rejection" in settings.arms:
+        units += proof.rejection(seeds)
+    controls = settings.chosen_controls
+    rewards = settings.rewards
+    if "shuffled-facts" in controls and "gap" not in rewards:
+        rewards = ("gap", *rewards)
+    units += [proof.grpo(f"grpo-{reward}", seed, reward=reward) for reward in rewards for seed in seeds]
+    units += [run_control(proof, control, seed) for control in controls for seed in seeds]
+    report = ProofReport(units, spent)
+    report.write(settings.to)
+    for table in report.tables():
+        console.print(to_rich(table))
+    say(f"Written to {settings.to}")
+
+
+def main() -> int:
+    """Run the proof from the command line. Complete units survive an interruption."""
+    signal.signal(signal.SIGINT, end_at_once)
+    try:
+        (settings,) = parse_models(sys.argv[1:], PROGRAMME, DESCRIPTION, EXAMPLES, ProofSettings)
+        prove(settings)
+    except SandmillError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,111 @@
+"""Flows: progress that ends honestly, lineage events, and runs whose process was killed."""
+
+import json
+import os
+import subprocess
+import sys
+from uuid import UUID
+
+import pytest
+from prefect.exceptions import CancelledRun, TerminationSignal
+
+from sandmill_learn.flows import runs, train_policy
+from sandmill_learn.records import CurveRow
+from sandmill_learn.training import Trained, Training, TrainRequest, TrainSettings
+
+
+@pytest.fixture
+def updates(monkeypatch):
+    """The updates of a progress artifact, as (percent, description)."""
+    made = []
+    monkeypatch.setattr(runs, "create_progress_artifact", lambda share, **_: "id")
+    monkeypatch.setattr(
+        runs,
+        "update_progress_artifact",
+        lambda artifact, progress, description=None: made.append((progress, description)),
+    )
+    return made
+
+
+def fail_at(percent, error):
+    with runs.progress_artifact("grpo-progress", "releases/micro") as show:
+        show(percent)
+        raise error
+
+
+def test_progress_ends_at_a_hundred_also_if_the_training_stopped_early(updates):
+    with runs.progress_artifact("grpo-progress", "releases/micro") as show:
+        show(40.0)
+    assert updates == [(100.0, None)]
+
+
+@pytest.mark.parametrize(
+    ("error", "ending"),
+    [
+        (ValueError("broken"), "crashed, ValueError"),
+        (CancelledRun("stopped"), "cancelled"),
+        (TerminationSignal(15), "cancelled"),
+        (KeyboardInterrupt(), "cancelled"),
+    ],
+)
+def test_progress_of_work_that_failed_keeps_its_share_and_names_the_ending(updates, error, ending):
+    with pytest.raises(type(error)):
+        fail_at(40.0, error)
+    assert updates == [(40.0, f"releases/micro: {ending}")]
+
+
+def test_a_server_that_ended_first_does_not_hide_the_error(updates, monkeypatch):
+    def refuse(*_, **__):
+        raise ConnectionError("no server")
+
+    monkeypatch.setattr(runs, "update_progress_artifact", refuse)
+    with pytest.raises(ValueError, match="broken"):
+        fail_at(0.0, ValueError("broken"))
+
+
+def test_only_a_process_that_ended_on_this_machine_is_killed():
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        seen = runs._describe_process(process.pid)
+        assert not runs._is_killed(seen)
+        process.kill()
+    assert runs._is_killed(seen)
+    assert not runs._is_killed(f"another-boot {seen.partition(' ')[2]}")
+    assert not runs._is_killed("")
+    assert not runs._is_killed(runs._describe_process(os.getpid()))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_run_shows_its_progress_sends_its_events_and_marks_a_killed_run(monkeypatch, tmp_path):
+    from prefect.client.orchestration import get_client
+    from prefect.states import Running
+    from prefect.testing.utilities import prefect_test_harness
+
+    def train(training, listen, explain):
+        listen(CurveRow(stage="grpo", update=1))
+        return Trained(folder=training.settings.to, rows=(CurveRow(stage="grpo", update=1),), message="Trained.")
+
+    def open_nothing(request, settings):
+        return Training(request, settings, None, (), (), None)
+
+    monkeypatch.setattr(train_policy, "open_training", open_nothing)
+    monkeypatch.setattr(train_policy, "run_training", train)
+    monkeypatch.setattr(runs, "find_release", lambda reference: runs.place_dataset(str(tmp_path / "release")))
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        killed = runs._describe_process(process.pid)
+        process.kill()
+    events = tmp_path / "events.jsonl"
+    settings = TrainSettings(to=tmp_path / "policy", lineage_to=f"file://{events}")
+    with prefect_test_harness(server_startup_timeout=240), get_client(sync_client=True) as client:
+        former = client.create_flow_run(train_policy.train_policy, state=Running())
+        labels = {runs._PROCESS: killed, runs._RECEIVER: f"file://{events}", runs._JOB: "train-policy.policy"}
+        client.update_flow_run_labels(former.id, labels)
+        state = train_policy.train_policy(TrainRequest(release="releases/micro"), settings, return_state=True)
+        assert state.is_completed(), state
+        assert client.read_flow_run(former.id).state.is_crashed()
+        artifacts = {artifact.key: artifact for artifact in client.read_artifacts()}
+    assert artifacts["grpo-progress"].data == 100.0
+    assert {"policy-curve", "policy-training"} <= set(artifacts)
+    sent = [json.loads(line) for line in events.read_text().splitlines()]
+    assert [event["eventType"] for event in sent] == ["ABORT", "START", "COMPLETE"]
+    assert UUID(sent[0]["run"]["runId"]) != UUID(sent[1]["run"]["runId"]) == UUID(sent[2]["run"]["runId"])
