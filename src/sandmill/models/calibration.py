@@ -219,6 +219,10 @@ class Ceiling(Frozen):
         """Whether the ends are further apart than a fifth of the gap."""
         return abs(self.high - self.low) > LOOSE * abs(self.high - trivial)
 
+    def width(self, trivial: float) -> float:
+        """Return the distance of the ends as a share of the gap between the trivial solver and the oracle."""
+        return abs(self.high - self.low) / abs(self.high - trivial)
+
 
 class Calibration(Frozen):
     """Everything that calibration measured on one task."""
