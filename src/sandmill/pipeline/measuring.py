@@ -50,7 +50,7 @@ With fewer rows, the solver that is best on feedback is too often not gold on th
 """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Calibrated:
     """A package with a test of the right size, its measures and the scripts that solve it."""
 
@@ -128,7 +128,7 @@ def _require_columns_lose(contest: Contest, measured: Calibration, rendered: Ren
     facts, answers = rendered.package.facts, rendered.answers
     # A kind with a panel of its own has no table of features.
     if not rendered.package.spec.kind.panel:
-        columns = single_columns(contest.panel.table)
+        columns = single_columns(contest.panel.table, rendered.package.spec.feature_columns)
         require_columns_lose(columns, answers.truth, answers.is_final, get_metric(facts.metric), measured)
 
 

@@ -1,6 +1,6 @@
 """First attempts that use little of the table, or use it badly: where most boards have most of their rows."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Any
 
 import numpy as np
@@ -218,17 +218,21 @@ def neighbours_of(design: Design, table: Table, count: int) -> Any:
     return fit_scores(model(n_neighbors=count, algorithm="brute"), design, table)
 
 
-def single_columns(table: Table) -> Iterator[Any]:
-    """Predict with one column of the test rows, upwards and downwards, without a model: each such answer in turn.
+def single_columns(table: Table, names: Container[str]) -> Iterator[Any]:
+    """Predict with one numeric column of the test rows, upwards and downwards, without a model: each answer in turn.
 
     Where classes are asked for, the rank of a cell is the probability of the last class. Unordered classes have no such
     answer.
+
+    Args:
+        table: the files.
+        names: columns that stand in the files. Others were measured from items.
     """
     if table.facts.target == "multiclass":
         return
     parts = table.columns()
-    for column in plain(table).test.T:
-        if not np.ptp(column):
+    for name, column in zip(table.kinds.numeric, filled_numbers(table).test.T, strict=True):
+        if name not in names or not np.ptp(column):
             continue
         for values in (column, -column):
             if not table.facts.classes:
