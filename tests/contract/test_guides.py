@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandmill.models.kinds import _MODULES as kinds_modules
+from sandmill.models import kinds as all_kinds
 from sandmill.models.kinds import Kind
 from tests.releases import REPOSITORY
 
@@ -47,7 +47,7 @@ def test_every_function_of_the_table_of_stages_exists(name):
 
 
 def test_the_page_on_training_names_the_kinds_without_medal_hardness():
-    kinds = [kind for module in kinds_modules for kind in module.KINDS]
+    kinds = [kind for module in all_kinds._MODULES for kind in module.KINDS]
     without = {kind.name for kind in kinds if kind.panel or kind.medals != "milestones"}
     said = re.search(r"tasks of the kinds ([^.]+?)\s+have none", (REPOSITORY / "docs/training.md").read_text())
     assert said
