@@ -39,7 +39,7 @@ setup: .venv/.ready  ## Create .venv with pinned dependencies (uv when present, 
 agent-env: setup  ## Make the interpreter that agents' code and reference solutions run in
 	@$(RUN)/sandmill agent-env create >/dev/null
 
-demo: agent-env  ## Build 24 verified tasks of 13 structures into releases/micro
+demo: agent-env  ## Build 24 verified tasks of 12 kinds into releases/micro
 	@$(RUN)/python -m flows.build_release --name micro --tasks $(DEMO_TASKS) --seed 7 --root releases \
 	  --kinds $(DEMO_KINDS)
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sandmill.episodes.prompt import prompt
     from sandmill.episodes.release import Release, load, open_task
     from sandmill.episodes.score import score
+    from sandmill.episodes.sync import SyncMLEnv
     from sandmill.episodes.task import EpisodeTask
     from sandmill.models.rollout import Act, EpisodeLimits, Rollout
     from sandmill.models.run import RunLimits
@@ -34,6 +35,7 @@ __all__ = [
     "Rollout",
     "RunLimits",
     "Sandbox",
+    "SyncMLEnv",
     "__version__",
     "load",
     "open_task",
@@ -52,6 +54,7 @@ _MODULES = {
     "Release": "sandmill.episodes.release",
     "RemoteSandbox": "sandmill.sandbox",
     "RunLimits": "sandmill.models.run",
+    "SyncMLEnv": "sandmill.episodes.sync",
     "Sandbox": "sandmill.sandbox",
     "load": "sandmill.episodes.release",
     "open_task": "sandmill.episodes.release",

@@ -1,7 +1,7 @@
 """Named random streams. Every number is a pure function of (release secret, fingerprint, stream name, row)."""
 
 import hmac
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256, shake_256
 
 import numpy as np
@@ -18,7 +18,7 @@ class Streams:
     Streams of different names are independent. Nobody can repeat them without the secret.
     """
 
-    secret: bytes
+    secret: bytes = field(repr=False)
     fingerprint: str
 
     def key(self, name: str) -> bytes:

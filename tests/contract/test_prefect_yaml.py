@@ -19,6 +19,7 @@ from prefect.client.schemas.schedules import CronSchedule
 from prefect.flows import load_flow_from_entrypoint
 from prefect.utilities.schema_tools.validation import validate
 
+from sandmill.models.kinds import TABLE, kind_named
 from sandmill.models.operations import AuditRequest, RefreshRequest
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline.plan import plan_build, plan_slots
@@ -87,11 +88,13 @@ def test_the_demo_is_the_one_of_the_makefile():
     assert "schedules" not in DEPLOYMENTS["demo"]
 
 
-def test_the_demo_has_at_least_twelve_structures():
+def test_the_texts_name_the_number_of_tasks_and_kinds_that_the_demo_makes():
     request = BuildRequest.model_validate(DEPLOYMENTS["demo"]["parameters"]["request"])
     slots = plan_slots(plan_build(request, ingest(())))
-    assert len(slots) == 24
-    assert len({slot.seed.id for slot in slots}) >= 12
+    kinds = {kind_named(slot.seed.structure.kind or TABLE.name).name for slot in slots}
+    for name in ("README.md", "Makefile", "prefect.yaml", "docs/operating.md"):
+        said = re.findall(r"(\d+) (?:verified )?tasks of (\d+) kinds", (REPOSITORY / name).read_text())
+        assert said == [(str(len(slots)), str(len(kinds)))], name
 
 
 @pytest.mark.parametrize("name", ["nightly-release", "weekly-audit"])

@@ -53,6 +53,11 @@ def _texts() -> Iterator[tuple[str, str]]:
             yield name, path.read_text(encoding="utf-8", errors="replace")
 
 
+def test_what_the_commands_of_the_readme_write_is_not_committed():
+    ignored = set((REPOSITORY / ".gitignore").read_text().splitlines())
+    assert {"/releases/", "/pulled/", "/report/", "/rollouts/", "/tutorial/", "/token"} <= ignored
+
+
 @pytest.mark.parametrize("pattern", [HOSTS, MACHINE], ids=["registry hosts", "machine paths"])
 def test_the_repository_names_no_place_that_others_do_not_have(pattern):
     found = {f"{name}: {match[0]}" for name, text in _texts() for match in pattern.finditer(text)}

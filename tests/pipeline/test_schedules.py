@@ -58,7 +58,7 @@ def test_a_schedule_that_is_on_obtains_runs_and_the_nightly_that_is_off_obtains_
     assert "bulk DML" not in log
     assert "Traceback" not in log, log
     seen = _doctor(deployed)
-    assert seen["Prefect server"] == seen["schedule of often"] == "ok"
+    assert seen["Prefect server"] == seen["schedule of build-release/often"] == "ok"
     assert seen["work pool sandmill"] == "bad", "no worker is online yet"
     assert seen["schedules off"] == "info"
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sandmill.adapters.answers import last_script
-from sandmill.adapters.loop import run_sync
 from sandmill.adapters.single_turn import score_script
+from sandmill.episodes.sync import run_sync
 from sandmill.fingerprint import fingerprint
 from sandmill.models.base import OnProgress
 from sandmill.models.rollout import Rollout

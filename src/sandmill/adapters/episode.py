@@ -4,9 +4,9 @@ import logging
 from collections.abc import Coroutine
 from typing import Any
 
-from sandmill.adapters.loop import run_sync
 from sandmill.adapters.single_turn import is_permanent
 from sandmill.episodes.env import MLEnv
+from sandmill.episodes.sync import run_sync
 from sandmill.errors import InputError
 from sandmill.models.rollout import Act, Rollout
 

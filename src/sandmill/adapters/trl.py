@@ -9,12 +9,12 @@ from pydantic import ValidationError
 
 from sandmill.adapters.answers import HOW_TO_ANSWER
 from sandmill.adapters.episode import OVER, SyncEpisode
-from sandmill.adapters.loop import run_sync
 from sandmill.adapters.sandboxes import choose_sandbox
 from sandmill.adapters.shared import OpenTasks, SharedTasks, share_tasks
 from sandmill.adapters.single_turn import score_answer
 from sandmill.episodes.env import MLEnv
 from sandmill.episodes.release import Release
+from sandmill.episodes.sync import run_sync
 from sandmill.errors import InputError, Problem
 from sandmill.models.rollout import Act, EpisodeLimits, Rollout
 from sandmill.rewards import Reward, get_reward

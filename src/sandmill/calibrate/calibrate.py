@@ -32,7 +32,7 @@ FEEDBACK_RESAMPLES = 100
 LEAST_COMPETENT = 5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Graded:
     """What the panel is judged on: the items of a test, in the order of its file."""
 
@@ -50,7 +50,7 @@ class Graded:
         return ~self.is_final if self.is_scored is None else self.is_scored & ~self.is_final
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class _PartOf:
     """What the runs say of one part, and how it is resampled."""
 

@@ -23,7 +23,7 @@ MOST_ROWS = 2_000
 """Test rows that are scored; further ones would hardly steady a mean of differences."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GradedRows:
     """Test rows with what is known of them, cut to as many as lifts are scored on."""
 

@@ -1,17 +1,18 @@
 """How hard a task is and how sure we are of it, by bootstraps that give every solver the same resampled rows."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sandmill.calibrate.board import LEAST_STEP
 from sandmill.calibrate.milestones import require_room
 from sandmill.errors import ItemRejected
 from sandmill.metrics import Metric
-from sandmill.metrics.base import Array, Floats
+from sandmill.metrics.base import Array, Floats, rounded
 from sandmill.metrics.gap import gap_closed
 from sandmill.models.base import Band, Stage
 from sandmill.models.calibration import (
@@ -159,6 +160,32 @@ def require_trivial_loses(trivial: float, bars: Thresholds, oracle: float) -> No
     if bronze < LEAST_STEP:
         detail = f"bronze closes {bronze:.3f} of the gap; a constant closes none and must stay {LEAST_STEP:g} below it"
         raise ItemRejected(Stage.CALIBRATE, "trivial_medal", detail)
+
+
+def require_columns_lose(
+    answers: Iterable[Array], truth: Array, rows: NDArray[np.bool_], metric: Metric, measured: Calibration
+) -> None:
+    """Reject a task on which one column, as it stands in the files, earns a medal without a model.
+
+    Args:
+        answers: predictions from single columns, for all test rows.
+        truth: answers of all test rows.
+        rows: the final part.
+        metric: the task's metric.
+        measured: has the thresholds of the final part.
+
+    Raises:
+        ItemRejected: `column_medal`.
+    """
+    sign, bronze = (-1 if metric.is_lower_better else 1), measured.thresholds.bronze
+    for answer in answers:
+        if metric.is_nonnegative and (answer < 0).any():
+            continue
+        with np.errstate(all="ignore"):
+            score = rounded(metric.own_score(truth[rows], answer[rows]))
+        if sign * score >= sign * bronze:
+            detail = f"a single column, used as the prediction without a model, scores {score}; bronze is {bronze}"
+            raise ItemRejected(Stage.CALIBRATE, "column_medal", detail)
 
 
 def require_informed_gold(measured: Calibration, informed: float) -> None:

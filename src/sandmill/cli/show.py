@@ -59,7 +59,8 @@ def show(
 
     With TASK the private view is shown; do not paste it where an agent reads. Its words:
 
-    - trivial, oracle: score of the best guess without features, and the best score that is possible
+    - trivial, oracle: score of the best guess without features, and of the best prediction by the true rule: the best
+    possible score, or an upper bound or an estimate of it
 
     - informed: score of a model that knows the form of every feature and learns the weights
 
@@ -224,6 +225,8 @@ def _medals(measured: "Calibration") -> str:
 
 
 def _print_task(record: "TaskRecord") -> None:
+    from sandmill.report.digest import best_score_in_words
+
     console, spec, measured = open_console(), record.spec, record.calibration
     console.print(f"{record.task_id} {_short(spec.story.title)}", style="bold")
     console.print("\n".join(f"  {visible(line)}" for line in spec.story.overview.split("\n")) + "\n")
@@ -243,7 +246,7 @@ def _print_task(record: "TaskRecord") -> None:
         f"asked for {record.wanted}",
         "thresholds": ", ".join(f"{name} {_short(value)}" for name, value in thresholds.model_dump().items()),
         "trivial": _short(measured.trivial),
-        "oracle": f"{_short(measured.oracle)} ({_ceiling(measured)})",
+        "oracle": f"{_short(measured.oracle)} ({best_score_in_words(measured)})",
         "informed": _short(measured.informed),
         "reference": f"{measured.reference}, scored {_short(record.verification.reference_score)}",
         "order held": f"{measured.steadiness.order_held:.1%} of bootstraps; steps "
@@ -278,12 +281,3 @@ def _print_items(release: "StoredRelease", record: "TaskRecord") -> None:
 
 def _short(value: Any) -> str:
     return f"{value:.5f}" if isinstance(value, float) else shorten(str(value), _LONGEST)
-
-
-def _ceiling(measured: "Calibration") -> str:
-    """Say how sure it is that the oracle's score is the best possible one."""
-    ceiling = measured.ceiling
-    if ceiling is None or ceiling.kind != "bracket":
-        return "exact" if measured.oracle_is_exact else "its decision is nearly the best"
-    loose = ", far apart" if ceiling.is_loose(measured.trivial) else ""
-    return f"knows more than the files show; {_short(ceiling.low)} has been reached{loose}"

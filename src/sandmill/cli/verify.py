@@ -39,8 +39,8 @@ def verify(
         typer.Option(
             "--secret-file",
             metavar="FILE",
-            help="With --rerun: the release secret, to render each design again, such as secret/release.key of a "
-            "dataset of your own. Only for a release that you trust: a design may be made to render for ever.",
+            help="With --rerun: the release secret, to render each design again. Default: secret/release.key of a "
+            "local dataset, if it is yours alone. Only for a release that you trust: a design may render for ever.",
         ),
     ] = None,
     unconfined: Annotated[
@@ -75,7 +75,7 @@ def verify(
     at all. Exit code 1 if anything does not hold. With --repair, damaged files are written again first: nothing is
     written whose hash is not that of the manifest.
     """
-    from sandmill.cli.secret import matching_secret
+    from sandmill.cli.secret import matching_secret, own_secret
     from sandmill.store.release import load
     from sandmill.store.verify import verify_hashes
 
@@ -110,7 +110,7 @@ def verify(
         raise InputError(opened.ref, [Problem("private half", "nothing readable", "private/ of the release", hint)], "")
     with show_progress("reading files") as progress:
         problems = verify_hashes(opened, public_only=public_only, progress=progress)
-    secret = matching_secret(opened, str(secret_file)) if secret_file else None
+    secret = matching_secret(opened, str(secret_file)) if secret_file else own_secret(opened) if rerun else None
     chosen: tuple[str, ...] = ()
     if rerun and not problems:
         chosen = tuple(task) if task else opened.task_ids

@@ -30,6 +30,9 @@ class PrivateHalf(NamedTuple):
     task: GradedTask
     answers: Answers
 
+    def __repr__(self) -> str:
+        return f"PrivateHalf({self.task.task_id!r}, {self.answers})"
+
 
 def read_private(task_dir: Path) -> PrivateHalf:
     """Read the private half of a pulled task. Results are cached until one of the files changes.

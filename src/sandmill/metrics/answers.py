@@ -17,7 +17,7 @@ UNSCORED = "unscored"
 """Value of the column `part` for rows that are not scored, although a submission must contain them."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Answers:
     """Ids, truth and part of the test items. Where an item has several answer rows, the files alone have a row each."""
 
@@ -30,6 +30,9 @@ class Answers:
     """False for items that belong to neither part. None if all items are scored."""
     lengths: NDArray[np.intp] | None = None
     """Answer rows of each item, where they differ between items."""
+
+    def __repr__(self) -> str:
+        return f"Answers({len(self.ids)} items)"
 
     def part(self, part: Part) -> NDArray[np.bool_]:
         """Return the mask of the items of a part."""

@@ -1,6 +1,6 @@
 """Base class of all models, and enumerations that many of them use."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
@@ -10,7 +10,27 @@ from pydantic import BaseModel, ConfigDict, Field
 class Frozen(BaseModel):
     """Immutable, and refuses unknown fields, so that a typing mistake is an error and never a silent default."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        use_attribute_docstrings=True,
+        hide_input_in_errors=True,  # the input may be a private file
+    )
+
+
+class Private(Frozen):
+    """Private facts of a task. `repr` and `str` show none of its fields but those that agents may see.
+
+    Logs, tracebacks, notebooks and comparisons of tests print models, and may be read by agents.
+    """
+
+    def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
+        """Return what `repr`, `str` and the printers of notebooks show."""
+        return [(name, getattr(self, name)) for name in type(self).model_fields if name in _SHOWN]
+
+
+_SHOWN = frozenset({"task_id", "outcome", "medal", "ending", "mask", "reward"})
+"""Fields of private models whose values are no answers, rules, thresholds or scores of other solvers."""
 
 
 def reads_former_name(former: str, name: str) -> Callable[[Any], Any]:

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from sandmill.models.base import Band, Frozen, MedalRule, Steered
+from sandmill.models.base import Band, Frozen, MedalRule, Private, Steered
 from sandmill.models.skills import FORMER_SKILLS, SkillLift
 
 BAND_FLOORS = {Band.EASY: 0.0, Band.MEDIUM: 0.25, Band.HARD: 0.5, Band.EXPERT: 0.75}
@@ -36,7 +36,7 @@ class Tier(StrEnum):
     """Knows the facts that the texts of the task state. All others read the data alone."""
 
 
-class BoardEntry(Frozen):
+class BoardEntry(Private):
     """Scores of one solver on one task, rounded to 5 decimals as in mle-bench."""
 
     solver: str
@@ -47,7 +47,7 @@ class BoardEntry(Frozen):
     """Score on the feedback part."""
 
 
-class Thresholds(Frozen):
+class Thresholds(Private):
     """Scores at which medals start, and the median score of the leaderboard.
 
     `Calibration.rule` says how they follow from what was measured.
@@ -63,7 +63,7 @@ Interval = tuple[float, float]
 """Ends of a 90 % confidence interval from paired bootstraps."""
 
 
-class Steadiness(Frozen):
+class Steadiness(Private):
     """Uncertainty of the thresholds of one part, from paired bootstraps: all entries use the same resampled rows."""
 
     gold: Interval
@@ -106,7 +106,7 @@ class Difficulty(Frozen):
     """
 
 
-class MilestoneEntry(Frozen):
+class MilestoneEntry(Private):
     """A run that decides a threshold, measured on several training draws."""
 
     solver: str
@@ -121,7 +121,7 @@ class MilestoneEntry(Frozen):
     """False for the adversary."""
 
 
-class Milestones(Frozen):
+class Milestones(Private):
     """The runs from which thresholds follow by the rule `milestones`."""
 
     gold: Literal["readers", "margin"]
@@ -191,7 +191,7 @@ RUNG_FILES = {Rung.REFERENCE: "solution.py", Rung.COMPETENT: "competent.py", Run
 """Name of each script among a task's private files."""
 
 
-class ScriptScore(Frozen):
+class ScriptScore(Private):
     """A script and its scores, rounded to 5 decimals."""
 
     rung: Rung
@@ -202,7 +202,7 @@ class ScriptScore(Frozen):
     final: float
 
 
-class Ceiling(Frozen):
+class Ceiling(Private):
     """Between which scores the best possible one on the final part lies."""
 
     low: float
@@ -219,8 +219,12 @@ class Ceiling(Frozen):
         """Whether the ends are further apart than a fifth of the gap."""
         return abs(self.high - self.low) > LOOSE * abs(self.high - trivial)
 
+    def width(self, trivial: float) -> float:
+        """Return the distance of the ends as a share of the gap between the trivial solver and the oracle."""
+        return abs(self.high - self.low) / abs(self.high - trivial)
 
-class Calibration(Frozen):
+
+class Calibration(Private):
     """Everything that calibration measured on one task."""
 
     is_lower_better: bool

@@ -3,7 +3,7 @@
 from pydantic import Field, model_validator
 
 from sandmill.models import faults
-from sandmill.models.base import Frozen
+from sandmill.models.base import Frozen, Private
 from sandmill.models.children import ChildTable
 from sandmill.models.columns import Categorical, Column, Date, Identity, LogNormal, Unit
 from sandmill.models.links import Link, RenderedLink, class_names, output_count
@@ -42,7 +42,7 @@ class Exclusion(Frozen):
         return self
 
 
-class Mechanism(Frozen):
+class Mechanism(Private):
     """Columns, latent rule, link and faults. The oracle needs all of it; agents must not see it."""
 
     columns: tuple[Column, ...] = Field(min_length=1)

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from sandmill.models.base import Frozen
+from sandmill.models.base import Frozen, Private
 from sandmill.models.kinds import TABLE
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import MetricName, TargetKind
@@ -79,7 +79,7 @@ class TaskFacts(Frozen):
         return self.list_length or LIST_LENGTH
 
 
-class TaskPackage(Frozen):
+class TaskPackage(Private):
     """One rendered task, with its public and private files by relative path."""
 
     task_id: str

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import FailFast, Field, field_validator, model_validator
 
-from sandmill.models.base import Band, Frozen, Steered, reads_former_name
+from sandmill.models.base import Band, Frozen, Private, Steered, reads_former_name
 from sandmill.models.calibration import Calibration
 from sandmill.models.design_draft import Authorship
 from sandmill.models.names import (
@@ -57,7 +57,7 @@ class Lineage(Frozen):
     attempt: int
 
 
-class TaskRecord(Frozen):
+class TaskRecord(Private):
     """All private data on a published task except its files: rule, thresholds, oracle and more."""
 
     task_id: TaskId
@@ -82,7 +82,7 @@ class TaskRecord(Frozen):
     _facts_were_brief = model_validator(mode="before")(reads_former_name("brief", "facts"))
 
 
-class VerifiedTask(Frozen):
+class VerifiedTask(Private):
     """A package with its record, ready for a shard."""
 
     package: TaskPackage

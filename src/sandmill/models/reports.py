@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from sandmill.models.base import Frozen, Stage
+from sandmill.models.base import Frozen, Private, Stage
 from sandmill.models.calibration import Thresholds
 from sandmill.models.spec import Knobs
 
@@ -73,7 +73,7 @@ class Medal(StrEnum):
     BRONZE = "bronze"
 
 
-class GradeReport(Frozen):
+class GradeReport(Private):
     """One submission's grade on the final part. The private side's view: it names thresholds."""
 
     outcome: Outcome

@@ -6,7 +6,7 @@ from typing import Self
 
 from pydantic import Field
 
-from sandmill.models.base import Frozen
+from sandmill.models.base import Frozen, Private
 from sandmill.models.episode import FeedbackAnswer
 from sandmill.models.reports import Check, GradeReport, Outcome
 from sandmill.models.run import MOST_SECONDS
@@ -139,7 +139,7 @@ class RewardParts(Frozen):
         return fsum(self.parts.values())
 
 
-class Rollout(Frozen):
+class Rollout(Private):
     """A whole episode. Rewards are computed from it, and it can be stored as a row of Parquet.
 
     `grade` and `reward` are for the trainer. The agent must not see them before its episode ends.

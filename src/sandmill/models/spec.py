@@ -5,7 +5,7 @@ from functools import cached_property
 from pydantic import Field, model_validator
 
 from sandmill.fingerprint import fingerprint
-from sandmill.models.base import Band, Frozen
+from sandmill.models.base import Band, Frozen, Private
 from sandmill.models.channels import AnyChannel
 from sandmill.models.hints import Hint
 from sandmill.models.kinds import TABLE, Kind, kind_named
@@ -63,7 +63,7 @@ class Knobs(Frozen):
         return cls(**dict.fromkeys(cls.model_fields, position))
 
 
-class TaskSpec(Frozen):
+class TaskSpec(Private):
     """The design of a task. Together with secret and replicate it determines all files of the task."""
 
     seed_id: str

@@ -2,13 +2,13 @@
 
 from pydantic import model_validator
 
-from sandmill.models.base import Frozen, reads_former_name
+from sandmill.models.base import Private, reads_former_name
 from sandmill.models.calibration import Calibration
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import TaskSpec
 
 
-class GradedTask(Frozen):
+class GradedTask(Private):
     """Facts and calibration of one task, with which submissions are graded."""
 
     task_id: str

@@ -27,7 +27,7 @@ class AttemptJob:
 
     attempt: Attempt
     plan_fingerprint: str
-    secret: bytes
+    secret: bytes = field(repr=False)
     spec: TaskSpec | None = None
     """An existing design, for a replicate. None: the attempt designs."""
     keeps_reject: bool = False

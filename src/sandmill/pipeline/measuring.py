@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 
 from sandmill.calibrate.calibrate import Graded, calibrate, require_enough
 from sandmill.calibrate.deciding import resample_milestones
-from sandmill.calibrate.measure import difficulty, draw_counts, require_informed_gold, with_scripts
+from sandmill.calibrate.measure import (
+    difficulty,
+    draw_counts,
+    require_columns_lose,
+    require_informed_gold,
+    with_scripts,
+)
 from sandmill.calibrate.milestones import PLACING
 from sandmill.calibrate.panel import TRIVIAL, PanelRun, entries_of
 from sandmill.calibrate.readers import Stated, stated_facts
@@ -44,7 +50,7 @@ With fewer rows, the solver that is best on feedback is too often not gold on th
 """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Calibrated:
     """A package with a test of the right size, its measures and the scripts that solve it."""
 
@@ -101,6 +107,7 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         )
         if wanted and by == "difficulty" and measured.difficulty.band is not wanted:
             raise OffBand(measured.difficulty.value, wanted)
+        _require_columns_lose(contest, measured, rendered)
         informed = informed_score(contest.panel, rendered)
         if informed is not None and rule == "milestones":
             require_informed_gold(measured, informed)
@@ -113,6 +120,16 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
             raise OffBand(medals.value, wanted, by)
         appraised = appraised.model_copy(update={"ceiling": measure_ceiling(measured, pilot, rendered)})
         return Calibrated(package, appraised, {one.score.file: one.source for one in scripts}, panel_s)
+
+
+def _require_columns_lose(contest: Contest, measured: Calibration, rendered: Rendered) -> None:
+    from sandmill.calibrate.solvers.naive import single_columns
+
+    facts, answers = rendered.package.facts, rendered.answers
+    # A kind with a panel of its own has no table of features.
+    if not rendered.package.spec.kind.panel:
+        columns = single_columns(contest.panel.table, rendered.package.spec.feature_columns)
+        require_columns_lose(columns, answers.truth, answers.is_final, get_metric(facts.metric), measured)
 
 
 def _run_on_pilot(contest: Contest, pilot: Pilot, wanted: Band | None) -> list[PanelRun]:

@@ -145,7 +145,7 @@ class ShardBuild:
     """The state of one shard while it is made. Results do not depend on the order in which workers finish."""
 
     plan: ShardPlan
-    secret: bytes
+    secret: bytes = field(repr=False)
     code: str
     """From `code_version`, for the lineage."""
     suites: Mapping[str, bytes]

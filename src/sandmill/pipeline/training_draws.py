@@ -43,7 +43,7 @@ CONTENDERS = 3
 _ALWAYS = (*ORDINARY, Tier.ENSEMBLE)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PilotScale:
     """The gap scale of the pilot rows: one for all training draws."""
 

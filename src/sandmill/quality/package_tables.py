@@ -22,7 +22,7 @@ ANSWERS = "answers.csv"
 PART = "part"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PackageTables:
     """The tables of one package: ids, names and targets as text, numbers and days as floats, missing cells as nulls."""
 

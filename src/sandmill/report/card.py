@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from sandmill.models.calibration import BAND_FLOORS
 from sandmill.models.release import SPLITS, Manifest
 from sandmill.models.reports import Funnel
-from sandmill.report.digest import ReleaseDigest, count_table, mix_table
+from sandmill.report.digest import ReleaseDigest, best_scores_in_words, count_table, mix_table
 from sandmill.report.funnel import RejectionRow
 from sandmill.report.text_tables import TextTable, funnel_table, rejections_table, to_markdown
 
@@ -100,7 +100,7 @@ def _sections(
     yield to_markdown(mix_table(digest))
     yield (
         "Difficulty is 1 - clip(gap closed by the median competent default solver, 0, 1), where 0 is the trivial "
-        f"solver and 1 the best possible rule. Bands start at {floors}.\n\n"
+        f"solver and 1 the oracle: the best possible score or its upper bound. Bands start at {floors}.\n\n"
         "Medal hardness is the chance that none of a few usual pipelines reaches silver, over several training draws. "
         "Difficulty foretells the share of the gap that a script closes; medal hardness foretells its medals.\n\n"
         f"The single solver that wins most without reading reaches gold on {digest.best_gold_rate:.0%} of the tasks."
@@ -140,7 +140,7 @@ def _summarize(manifest: Manifest, digest: ReleaseDigest) -> str:
         f"{digest.designs[0]} designs in {domains} domains. Tasks are executed before they are published: "
         f"on {digest.verified} of {digest.tasks} a reference solution that reads only the public files reached gold on "
         "rows it was not chosen on, and the sample submission won nothing. The data come from declared mechanisms, so "
-        f"the best possible score is known, on {digest.exact_oracles} of {digest.tasks} exactly. Made by Sandmill "
+        f"the best possible score is computed: {best_scores_in_words(digest)}. Made by Sandmill "
         f"{manifest.code_version} on {manifest.created[:10]}."
     )
 

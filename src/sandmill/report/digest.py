@@ -2,9 +2,12 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
+from statistics import median
+from typing import Literal
 
+from sandmill.errors import count
 from sandmill.models.base import Band
-from sandmill.models.calibration import Calibration, Tier
+from sandmill.models.calibration import Calibration, Ceiling, Tier
 from sandmill.models.release import TaskRecord
 from sandmill.report.text_tables import TextTable, share
 
@@ -36,7 +39,10 @@ class ReleaseDigest:
     """Tasks on which a run beside the leaderboard reached gold."""
     adversary_tasks: int = 0
     """Tasks that were measured with such a run."""
-    exact_oracles: int = 0
+    best_scores: Counter[str] = field(default_factory=Counter)
+    """Tasks by what is known of their best possible score: kinds of `Ceiling`."""
+    bracket_widths: list[float] = field(default_factory=list)
+    """Where it lies between two bounds, their distances as shares of the gap."""
     verified: int = 0
     """Tasks of which every recorded fact holds."""
 
@@ -53,7 +59,10 @@ class ReleaseDigest:
         self.designs[record.replicate] += 1
         if medals := measured.medal_hardness:
             self.medal_bands[medals.band] += 1
-        self.exact_oracles += measured.oracle_is_exact
+        ceiling = ceiling_of(measured)
+        self.best_scores[ceiling.kind] += 1
+        if ceiling.kind == "bracket":
+            self.bracket_widths.append(ceiling.width(measured.trivial))
         self.verified += record.verification.holds
         self._add_milestones(measured)
         sign = -1 if measured.is_lower_better else 1
@@ -74,6 +83,33 @@ class ReleaseDigest:
     def best_gold_rate(self) -> float:
         """Share of tasks on which the one solver that wins most reaches gold: how far one memorised script gets."""
         return max(self.golds.values(), default=0) / self.tasks if self.tasks else 0.0
+
+
+def ceiling_of(measured: Calibration) -> Ceiling:
+    """Return what is known of the best possible score. In records of older releases it follows from the oracle."""
+    kind: Literal["exact", "plug_in"] = "exact" if measured.oracle_is_exact else "plug_in"
+    return measured.ceiling or Ceiling(low=measured.oracle, high=measured.oracle, kind=kind)
+
+
+def best_score_in_words(measured: Calibration) -> str:
+    """Say what is known of the best possible score of a task."""
+    ceiling = ceiling_of(measured)
+    if ceiling.kind == "bracket":
+        width = f"{ceiling.width(measured.trivial):.0%} of the gap apart"
+        return f"an upper bound; {ceiling.low:.5f} has been reached, {width}"
+    return "exact" if ceiling.kind == "exact" else "plug-in estimate, nearly the best decision"
+
+
+def best_scores_in_words(digest: ReleaseDigest) -> str:
+    """Say on how many tasks the best possible score is exact, bounded or estimated."""
+    known, widths = digest.best_scores, digest.bracket_widths
+    said = [f"exact on {known['exact']} of {count(digest.tasks, 'task')}"]
+    if widths:
+        spread = f"median {median(widths):.0%} of the gap apart, at most {max(widths):.0%}"
+        said.append(f"between two bounds on {known['bracket']} ({spread})")
+    if known["plug_in"]:
+        said.append(f"a plug-in estimate on {known['plug_in']}")
+    return ", ".join(said)
 
 
 def mix_table(digest: ReleaseDigest) -> TextTable:

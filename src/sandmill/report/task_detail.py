@@ -3,6 +3,7 @@
 from sandmill.models.base import Frozen
 from sandmill.models.calibration import Calibration
 from sandmill.models.release import TaskRecord
+from sandmill.report.digest import best_score_in_words
 
 _BOARD = 40
 """Entries of a leaderboard that are shown."""
@@ -29,6 +30,8 @@ class PrivateDetail(Frozen):
     marks: tuple[Mark, ...]
     difficulty: tuple[float, float, float]
     """Value and the ends of its interval."""
+    best_score: str
+    """What is known of the best possible score."""
     band: str
     wanted: str
     motifs: tuple[str, ...]
@@ -50,6 +53,7 @@ def private_detail(record: TaskRecord) -> PrivateDetail:
         is_lower_better=measured.is_lower_better,
         marks=tuple(ladder(measured)),
         difficulty=(difficulty.value, difficulty.low, difficulty.high),
+        best_score=best_score_in_words(measured),
         band=difficulty.band.value,
         wanted=record.wanted.value,
         motifs=tuple(record.spec.mechanism.motif_names),

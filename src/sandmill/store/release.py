@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 _HIDDEN = ("record", "split", "metric")
 """Private columns that the joined table leaves out: too large, or also public."""
 
+_FIRST, _LAST = ("task_id", "domain", "structure", "metric"), ("split", "band", "difficulty", "prompt")
+"""Columns at both ends of the joined table: a printed frame shows the first four and the last four."""
+
 _PROMPTS_KEPT = 4096
 """Prompts of 6 kB each."""
 
@@ -318,7 +321,9 @@ class StoredRelease:
         if self.has_private:
             kept = [name for name in PRIVATE_TASKS.names if name not in _HIDDEN]
             public = public.join(self._frame("private/tasks", kept), on="task_id", how="left")
-        return public.sort("task_id")
+        first, last = ([name for name in ends if name in public.columns] for ends in (_FIRST, _LAST))
+        others = [name for name in public.columns if name not in (*_FIRST, *_LAST)]
+        return public.select([*first, *others, *last]).sort("task_id")
 
     def _frame(self, table: str, columns: Sequence[str], splits: Collection[str] = ()) -> "pl.DataFrame":
         """Read columns of a table, of the tasks of some splits or of all tasks."""

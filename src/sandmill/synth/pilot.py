@@ -23,7 +23,7 @@ from sandmill.synth.task_facts import task_facts
 from sandmill.synth.tell import dictionary_file
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Pilot:
     """A small rendering of a design, which is never published."""
 

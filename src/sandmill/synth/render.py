@@ -32,7 +32,7 @@ from sandmill.synth.tell import dictionary_file
 _TASK_ID_LENGTH = 12
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rendered:
     """A rendered package with its answers and oracle."""
 

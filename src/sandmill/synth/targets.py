@@ -15,7 +15,7 @@ Knows = Literal["items", "latents"]
 """What an oracle knows: the items alone, or the latent columns as well."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RenderedTargets:
     """Truth and oracle of some items, both of shape (items, places).
 

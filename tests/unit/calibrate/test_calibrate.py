@@ -15,6 +15,7 @@ from sandmill.calibrate.measure import (
     difficulty,
     draw_counts,
     remembering,
+    require_columns_lose,
     require_trivial_loses,
     signal_check,
     with_scripts,
@@ -116,6 +117,23 @@ def test_bronze_must_be_clearly_better_than_a_constant(trivial: float, is_beaten
     with pytest.raises(ItemRejected) as caught:
         require_trivial_loses(sign * trivial, bars, sign * 1.0)
     assert (caught.value.stage, caught.value.reason) == ("calibrate", "trivial_medal")
+
+
+@pytest.mark.parametrize("name", ["roc_auc", "rmse"])
+def test_a_column_without_a_model_must_score_below_bronze(name: str, rng: np.random.Generator):
+    metric, rows = get_metric(name), np.arange(ROWS) < ROWS // 2
+    truth = (rng.random(ROWS) < 0.5).astype(float)
+    columns = [truth + 2 * rng.normal(size=ROWS), truth + rng.normal(size=ROWS)]
+    best = metric.rounded(truth[rows], columns[1][rows])
+    worse = best + (0.001 if metric.is_lower_better else -0.001)
+    for bronze, is_refused in ((best, True), (worse, True), (2 * best - worse, False)):
+        bars = Thresholds(gold=9, silver=9, bronze=bronze, median=9)
+        measured = CALIBRATION.model_copy(update={"thresholds": bars, "is_lower_better": metric.is_lower_better})
+        if not is_refused:
+            require_columns_lose(columns, truth, rows, metric, measured)
+            continue
+        with pytest.raises(ItemRejected, match="column_medal: a single column"):
+            require_columns_lose(columns, truth, rows, metric, measured)
 
 
 @pytest.mark.parametrize("lower", [False, True])

@@ -271,3 +271,17 @@ def test_a_heavy_penalty_leaves_little_of_what_is_known(tmp_path: Path):
     written = write(tmp_path, strength=9.0)
     spread = scores_of(written, naive.heavy_penalty).std()
     assert 0 < spread < 0.3 * scores_of(written, naive.numbers_only).std()
+
+
+@EACH_KIND
+def test_every_column_is_a_prediction_both_ways_without_a_model(target: str, metric: str, tmp_path: Path):
+    written = write_table(tmp_path, target, metric, of_numbers)
+    panel = Panel(tmp_path, written.facts)
+    found = list(naive.single_columns(panel.table, NUMBERS[:-1]))
+    assert len(found) == (0 if target == "multiclass" else 2 * (len(NUMBERS) - 1))
+    shape = panel.run(["prior"])[0].prediction.shape
+    assert all(answer.shape == shape for answer in found)
+    if target == "binary":
+        width = pd.read_csv(tmp_path / "test.csv")["width"]
+        ranks = width.fillna(width.median()).rank(pct=True)
+        assert max(np.corrcoef(answer, ranks)[0, 1] for answer in found) > 0.99

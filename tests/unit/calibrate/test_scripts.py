@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+import warnings
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -81,6 +82,8 @@ FOLDERS: list[TemporaryDirectory[str]] = []
 def run(source: str, written: Written) -> np.ndarray:
     """Run a script from its first line to its last; its answer as graders read it."""
     with TemporaryDirectory() as folder, script_surroundings(written.folder, Path(folder) / "out.csv"):
+        # What the libraries are about to change would break a published script later.
+        warnings.simplefilter("error", FutureWarning)
         run_source(source, {"__name__": "__main__"})
         return answer_in(Path(folder) / "out.csv", written)
 

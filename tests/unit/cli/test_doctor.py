@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from prefect.flows import load_flow_from_entrypoint
 from typer.testing import CliRunner
 
 from sandmill.cli.app import app
@@ -19,6 +21,7 @@ from sandmill.store.bucket import BucketFiles
 from sandmill.store.faults import AccessDenied
 from sandmill.store.files import Store
 from tests.publishing import publish_numbers
+from tests.releases import REPOSITORY
 
 
 @pytest.fixture(autouse=True)
@@ -186,10 +189,11 @@ ANSWERS: dict[str, Any] = {
     "work_pools/sandmill": {"name": "sandmill", "is_paused": False},
     "work_pools/sandmill/workers/filter": [{"status": "ONLINE"}, {"status": "OFFLINE"}],
     "deployments/filter": [
-        {"id": "1", "name": "nightly-release", "paused": False, "schedules": [{"active": True}]},
-        {"id": "2", "name": "weekly-audit", "paused": False, "schedules": [{"active": False}]},
-        {"id": "3", "name": "demo", "paused": False, "schedules": []},
+        {"id": "1", "flow_id": "b", "name": "nightly-release", "paused": False, "schedules": [{"active": True}]},
+        {"id": "2", "flow_id": "a", "name": "weekly-audit", "paused": False, "schedules": [{"active": False}]},
+        {"id": "3", "flow_id": "b", "name": "demo", "paused": False, "schedules": []},
     ],
+    "flows/filter": [{"id": "a", "name": "audit-release"}, {"id": "b", "name": "build-release"}],
     "flow_runs/count": 3,
 }
 """What a healthy server answers, by path."""
@@ -232,10 +236,30 @@ def test_a_healthy_server_is_ok_and_schedules_are_listed(serve):
     assert {check.what: check.status for check in found} == {
         "Prefect server": "ok",
         "work pool sandmill": "ok",
-        "schedule of nightly-release": "ok",
+        "schedule of build-release/nightly-release": "ok",
         "schedules off": "info",
     }
-    assert status(found, "schedules off")[1] == "weekly-audit"
+    _, name, command = status(found, "schedules off")
+    assert name == "audit-release/weekly-audit"
+    assert f"schedule ls {name}, then prefect deployment schedule resume {name} ID" in command
+
+
+def test_the_names_of_deployments_with_schedules_are_those_of_the_file(serve):
+    declared = yaml.safe_load((REPOSITORY / "prefect.yaml").read_text())["deployments"]
+    flows = {raw["entrypoint"]: load_flow_from_entrypoint(str(REPOSITORY / raw["entrypoint"])).name for raw in declared}
+    off = [{"active": False}]
+    deployments = [
+        {
+            "id": raw["name"],
+            "flow_id": raw["entrypoint"],
+            "name": raw["name"],
+            "schedules": off if "schedules" in raw else [],
+        }
+        for raw in declared
+    ]
+    serve({"deployments/filter": deployments, "flows/filter": [{"id": i, "name": name} for i, name in flows.items()]})
+    names = status(check_server("sandmill"), "schedules off")[1]
+    assert names == "audit-release/weekly-audit, build-release/nightly-release"
 
 
 @pytest.mark.parametrize(
@@ -247,7 +271,7 @@ def test_a_healthy_server_is_ok_and_schedules_are_listed(serve):
         ({"work_pools/sandmill": 404}, "work pool sandmill", "info", "make deploy"),
         ({"work_pools/sandmill": {"is_paused": True}}, "work pool sandmill", "info", "work-pool resume sandmill"),
         ({"work_pools/sandmill/workers/filter": [{"status": "OFFLINE"}]}, "work pool sandmill", "bad", "make worker"),
-        ({"flow_runs/count": 0}, "schedule of nightly-release", "bad", "sqlalchemy[asyncio]<2.1"),
+        ({"flow_runs/count": 0}, "schedule of build-release/nightly-release", "bad", "sqlalchemy[asyncio]<2.1"),
         ({"deployments/filter": []}, "schedules", "info", "make deploy"),
     ],
 )

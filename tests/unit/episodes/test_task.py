@@ -1,7 +1,11 @@
 import asyncio
+import logging
 import shutil
+from pprint import pformat
 
 import pytest
+from _pytest._io.saferepr import saferepr
+from pydantic import ValidationError
 
 import sandmill
 from sandmill.episodes.public_cache import cache_folder
@@ -9,6 +13,9 @@ from sandmill.errors import InputError, IntegrityError, ReleaseNotFound
 from sandmill.metrics.submission import read_answers
 from sandmill.models.reports import Check, Outcome
 from sandmill.models.rollout import Act
+from sandmill.models.task_file import TaskFile
+from sandmill.pipeline.attempt import AttemptJob
+from sandmill.rng import Streams
 from sandmill.store.files import Store
 from tests.factories import make_task
 from tests.publishing import publish_splits
@@ -50,6 +57,31 @@ def test_the_loose_ceiling_and_the_way_to_gold_are_in_the_grade(task):
     wanted = (report.score - calibration.trivial) / (calibration.thresholds.gold - calibration.trivial)
     assert report.gap_to_gold == pytest.approx(wanted, abs=1e-6)
     assert (report.trivial, report.oracle, report.ceiling_is_loose) == (calibration.trivial, calibration.oracle, False)
+
+
+def test_what_is_printed_of_a_task_and_an_episode_names_no_answers_thresholds_or_secrets(task, caplog):
+    """Logs, tracebacks, notebooks and failed comparisons print objects."""
+    opened = sandmill.open_task(task)
+    private, truth = opened.private, truth_of(task)
+    env = sandmill.MLEnv(opened, sandbox=PreparedRunner([result_of(submission=truth)]))
+
+    async def play():
+        return [(await env.reset())[-1], *[(await env.step(act))[-1] for act in (Act.run("code"), Act.finish())]]
+
+    facts, calibration = private.task, private.task.calibration
+    secret = b"a release secret"
+    objects = [opened, private, *private, facts.spec, calibration, calibration.board[0], opened.grade(truth)]
+    objects += [*asyncio.run(play()), env.rollout, Streams(secret, "f"), AttemptJob(None, "plan", secret)]
+    shown = [show(one) for one in objects for show in (repr, str, pformat, saferepr)]
+    logging.getLogger("sandmill").warning("%s %r", private, env.rollout)
+    with pytest.raises(ValidationError) as refused:
+        TaskFile.model_validate(facts.model_dump() | {"thresholds": calibration.thresholds.gold})
+    text = "\n".join([*shown, caplog.text, str(refused.value)])
+    assert max(map(len, shown)) < 2000
+    assert facts.task_id in repr(private)
+    numbers = [*calibration.thresholds.model_dump().values(), calibration.oracle, calibration.board[0].final]
+    hidden = [*map(repr, numbers), *(entry.solver for entry in calibration.board), "truth", "array(", "weight"]
+    assert [one for one in [*hidden, secret.decode(), secret.hex()] if one in text] == []
 
 
 @pytest.mark.parametrize("submission", ["submission.csv", 7])

@@ -41,6 +41,7 @@ def asked(monkeypatch) -> list[tuple[int, list[str]]]:
     use_panel(monkeypatch, calls := [])
     monkeypatch.setattr(measuring, "appraise", lambda calibration, *_: calibration)
     monkeypatch.setattr(measuring, "require_informed_gold", lambda *_: None)
+    monkeypatch.setattr("sandmill.calibrate.solvers.naive.single_columns", lambda *_: [])
     monkeypatch.setattr(training_draws, "_informed_share", lambda *_: None)
     monkeypatch.setattr(measuring, "_scripts", lambda *_: scripts())
     monkeypatch.setattr(measuring, "with_scripts", lambda calibration, scores: calibration)
@@ -164,6 +165,13 @@ def test_a_replicate_keeps_the_size_of_the_design_that_it_repeats(asked, monkeyp
     assert measured.calibration.sizing.final_rows == measured.package.spec.sizes.final == SIZES.final
     assert measured.package.spec == pilot_of().spec
     assert measured.package.replicate == 1
+
+
+def test_a_design_with_a_column_that_wins_a_medal_by_itself_is_rejected(asked, monkeypatch):
+    truth = render(usual().package.spec, SECRET).answers.truth
+    monkeypatch.setattr("sandmill.calibrate.solvers.naive.single_columns", lambda *_: [0 * truth, truth])
+    with pytest.raises(ItemRejected, match="column_medal"):
+        calibrate_design(*job())
 
 
 def test_a_panel_over_its_budget_is_no_micro_task(asked, monkeypatch):

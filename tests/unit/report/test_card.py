@@ -8,10 +8,12 @@ import yaml
 from rich.console import Console
 
 from sandmill.models.base import Band, Stage
+from sandmill.models.calibration import Ceiling
 from sandmill.models.reports import Funnel, SlotReport
 from sandmill.report import TextTable, dataset_card, ending_table, to_markdown, to_rich
-from sandmill.report.digest import count_table
+from sandmill.report.digest import best_score_in_words, count_table
 from sandmill.report.funnel import RejectionRow
+from tests.factories import CALIBRATION
 from tests.report_records import GOLD, RECORDS, make_digest, make_manifest
 
 FUNNEL = Funnel(slots=4, designed=9, rendered=8, checked=7, calibrated=5, verified=4, filled=4, tasks=4, in_band=3)
@@ -62,6 +64,24 @@ def test_the_gold_rate_is_that_of_the_best_single_solver_in_the_metrics_directio
     assert digest.golds == {"ratio-search": 4, "forest": 2}
     assert digest.best_gold_rate == 1.0
     assert make_digest([]).best_gold_rate == 0.0
+
+
+def test_the_card_says_what_is_known_of_the_best_possible_scores():
+    ends = {"exact": (0.9, True), "plug_in": (0.9, False), "near": (0.86, True), "far": (0.78, False)}
+    digest = make_digest([])
+    for name, (low, is_exact) in ends.items():
+        found: dict[str, object] = {"oracle_is_exact": is_exact}
+        if low < CALIBRATION.oracle:
+            found["ceiling"] = Ceiling(low=low, high=CALIBRATION.oracle, kind="bracket")
+        measured = CALIBRATION.model_copy(update=found)
+        digest.add(RECORDS[0].model_copy(update={"calibration": measured, "task_id": name}))
+        words = best_score_in_words(measured)
+        assert words.startswith({"exact": "exact", "plug_in": "plug-in"}.get(name, "an upper bound; 0."))
+    said = (
+        "the best possible score is computed: exact on 1 of 4 tasks, between two bounds on 2 "
+        "(median 20% of the gap apart, at most 30%), a plug-in estimate on 1."
+    )
+    assert said in dataset_card(make_manifest(), digest, FUNNEL, ())
 
 
 def test_an_empty_release_still_has_a_card():

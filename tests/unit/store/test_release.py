@@ -34,6 +34,13 @@ def test_the_table_of_tasks_joins_public_and_private_facts(release):
     assert "record" not in frame.columns
 
 
+def test_a_printed_table_of_tasks_begins_with_the_kind_of_each_and_ends_with_the_prompt(release):
+    with pl.Config(tbl_cols=8, tbl_width_chars=200):
+        header = str(release.tasks).splitlines()[2]
+    shown = [cell.strip() for cell in header.strip("│").split("┆")]
+    assert shown == ["task_id", "domain", "structure", "metric", "…", "split", "band", "difficulty", "prompt"]
+
+
 def test_the_facts_are_the_table_of_tasks_without_prompts(release):
     assert release.facts.equals(release.tasks.drop("prompt"))
 
@@ -95,13 +102,13 @@ def test_a_mirror_without_private_shows_only_public_facts(tmp_path):
     assert not release.has_private
     assert release.tasks.columns == [
         "task_id",
-        "split",
-        "prompt",
+        "metric",
         "modality",
         "target",
-        "metric",
         "rows_train",
         "rows_test",
+        "split",
+        "prompt",
     ]
     assert release.prompt(release.task_ids[0]).startswith("# Late parcels")
     with pytest.raises(StoreError, match="private/tasks"):

@@ -43,7 +43,7 @@ class ScoredScript:
     score: ScriptScore
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GradedTest:
     """The test rows that scripts are judged on, in the order of test.csv."""
 

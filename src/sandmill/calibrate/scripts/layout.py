@@ -19,6 +19,8 @@ _MODULES = {
     "LogisticRegression": "sklearn.linear_model",
     "PoissonRegressor": "sklearn.linear_model",
     "Ridge": "sklearn.linear_model",
+    "KFold": "sklearn.model_selection",
+    "StratifiedKFold": "sklearn.model_selection",
     "OneVsRestClassifier": "sklearn.multiclass",
     "KNeighborsClassifier": "sklearn.neighbors",
     "KNeighborsRegressor": "sklearn.neighbors",

@@ -136,7 +136,8 @@ def _transformer(found: PanelFindings, name: str, member: ScriptModel) -> list[s
         note = [f"# Found features are shrunk {columns.weight:g} times less than plain columns: they have earned it"]
         weights = f', transformer_weights={{"found": {columns.weight:g}}}'
     if member.is_encoded:
-        parts.append('("means", make_pipeline(TargetEncoder(random_state=0), StandardScaler()), CATEGORIES)')
+        folds = f"{'Stratified' if found.facts.classes else ''}KFold(5, shuffle=True, random_state=0)"
+        parts.append(f'("means", make_pipeline(TargetEncoder(cv={folds}), StandardScaler()), CATEGORIES)')
         note = ["# A category as the mean target of its rows; training rows see the other folds alone"]
     return [*note, f"{name} = ColumnTransformer([{', '.join(parts)}]{weights})"]
 

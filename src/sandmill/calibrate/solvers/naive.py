@@ -1,13 +1,17 @@
 """First attempts that use little of the table, or use it badly: where most boards have most of their rows."""
 
+from collections.abc import Container, Iterator
 from typing import Any
 
 import numpy as np
+from scipy.stats import rankdata
 from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from sandmill.calibrate.solvers.answers import fit_scores
+from sandmill.calibrate.solvers.columns import settle
+from sandmill.calibrate.solvers.decisions import decide
 from sandmill.calibrate.solvers.designs import Design, filled_numbers, levels, plain, plain_scaled
 from sandmill.calibrate.solvers.forests import forest_fit
 from sandmill.calibrate.solvers.linear import leave_one_out, linear_scores, responses
@@ -212,3 +216,34 @@ def neighbours_of(design: Design, table: Table, count: int) -> Any:
     """The average of a number of similar training rows."""
     model = KNeighborsClassifier if table.facts.classes else KNeighborsRegressor
     return fit_scores(model(n_neighbors=count, algorithm="brute"), design, table)
+
+
+def single_columns(table: Table, names: Container[str]) -> Iterator[Any]:
+    """Predict with one numeric column of the test rows, upwards and downwards, without a model: each answer in turn.
+
+    Where classes are asked for, the rank of a cell is the probability of the last class. Unordered classes have no such
+    answer.
+
+    Args:
+        table: the files.
+        names: columns that stand in the files. Others were measured from items.
+    """
+    if table.facts.target == "multiclass":
+        return
+    parts = table.columns()
+    for name, column in zip(table.kinds.numeric, filled_numbers(table).test.T, strict=True):
+        if name not in names or not np.ptp(column):
+            continue
+        for values in (column, -column):
+            if not table.facts.classes:
+                yield np.column_stack([values] * len(parts)) if table.facts.is_wide else values
+                continue
+            rank = rankdata(values) / len(values)
+            yield settle([_between_ends(rank, len(part.facts.classes)) for part in parts], table, decide)
+
+
+def _between_ends(share: Any, classes: int) -> Any:
+    """Probabilities that give each row a share of the last class, and the rest to the first."""
+    scores = np.zeros((len(share), classes))
+    scores[:, 0], scores[:, -1] = 1 - share, share
+    return scores

@@ -94,9 +94,11 @@ def _check_schedules(api: str) -> Iterator[CheckResult]:
     if not found:
         yield CheckResult("schedules", "info", "no deployments", "make deploy")
         return
+    flows = {flow.get("id"): flow.get("name") for flow in _ask(api, "flows/filter", {})}
     off = []
     for deployment in found:
-        name = shorten(str(deployment.get("name")), 60)
+        # Commands of Prefect take a deployment by the name of its flow and its own.
+        name = shorten(f"{flows.get(deployment.get('flow_id'), 'FLOW')}/{deployment.get('name')}", 80)
         schedules = deployment.get("schedules") or []
         is_on = any(schedule.get("active") for schedule in schedules) and not deployment.get("paused")
         if is_on:
@@ -104,7 +106,8 @@ def _check_schedules(api: str) -> Iterator[CheckResult]:
         elif schedules:
             off.append(name)
     if off:
-        do = "prefect deployment schedule ls build-release/NAME, then schedule resume build-release/NAME ID"
+        command, first = "prefect deployment schedule", min(off)
+        do = f"{command} ls {first}, then {command} resume {first} ID"
         yield CheckResult("schedules off", "info", ", ".join(sorted(off)), do)
 
 

@@ -55,7 +55,7 @@ report.taskPanel("ladder", "Scores on one axis", (task, body, detail) => {
     svg("text", { class: "faint", x: LEFT, y: y + 10 }, report.number(facts.is_lower_better ? high : low)),
     svg("text", { class: "faint", x: WIDE - RIGHT, y: y + 10, "text-anchor": "end" }, report.number(facts.is_lower_better ? low : high)));
   body.append(el("div", { class: "wide" }, drawing), el("p", { class: "faint" },
-    `${facts.metric}, ${facts.is_lower_better ? "lower" : "higher"} is better, better to the right; in brackets the share of the gap from trivial to oracle. Bands: 90 % intervals of thresholds, and the ends of the ceiling.`));
+    `${facts.metric}, ${facts.is_lower_better ? "lower" : "higher"} is better, better to the right; in brackets the share of the gap from trivial to oracle. Bands: 90 % intervals of thresholds, and the ends of the ceiling. Best possible score, the ceiling: ${facts.best_score}.`));
   const [value, from, to] = facts.difficulty;
   body.append(el("p", {}, `Difficulty ${report.number(value)} (${report.number(from)} to ${report.number(to)}), ${facts.band}; asked for ${facts.wanted}. Rule: ${facts.motifs.join(", ")}. Reference: ${facts.reference || "-"}.`));
   body.append(report.query(`SELECT json_extract(record, '$.calibration.thresholds') AS thresholds,
