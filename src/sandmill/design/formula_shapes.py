@@ -7,8 +7,8 @@ import numpy as np
 
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.rule import evaluate_motif
-from sandmill.models.articles import capitalized, with_article
 from sandmill.models.columns import Column
+from sandmill.models.english import capitalized, with_article
 from sandmill.models.motifs import Distance, Formula
 
 Measured = TypeVar("Measured", Formula, Distance)

@@ -11,8 +11,8 @@ from sandmill.design.own_columns import columns_of_place
 from sandmill.mechanism import draw_cells
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.rule import great_circle_km
-from sandmill.models.articles import capitalized, with_article
 from sandmill.models.columns import Categorical, Column
+from sandmill.models.english import capitalized, with_article
 from sandmill.models.hints import DATA_DICTIONARY, Form, Hint, SameUnits
 from sandmill.models.knowledge import (
     CodeTableWord,

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from sandmill.layouts.base import Layout
 from sandmill.metrics.forms import form_of
 from sandmill.metrics.forms.base import listed
-from sandmill.models.articles import capitalized
 from sandmill.models.columns import Categorical, Column, Date, Unit
+from sandmill.models.english import capitalized
 from sandmill.models.faults import Duplicates, LabelNoise, Outliers, UnitMixup
 from sandmill.models.layout import public_path
 from sandmill.models.package import TaskFacts

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import yaml
 
-from sandmill.models.articles import with_article
+from sandmill.models.english import with_article
 
 Item = TypeVar("Item")
 

@@ -2,9 +2,9 @@
 
 from itertools import combinations
 
-from sandmill.models.articles import with_article
 from sandmill.models.channels import Medium
 from sandmill.models.domain import Domain, NumericWord
+from sandmill.models.english import with_article
 from sandmill.models.knowledge import ConditionWord, FormulaWord, Knowledge, NormWord, When
 
 _QUOTIENTS = (
@@ -47,10 +47,10 @@ def _quotients(domain: Domain) -> list[FormulaWord]:
     """Make a quotient of two sums of every two pairs of the domain that share no column."""
     return [
         FormulaWord(
-            name=f"{pair[0]}_{other[0]}_ratio",
+            name=f"{pair[0]}_to_{other[0]}_ratio",
             top=(pair,),
             bottom=(other,),
-            texts=_quotient_texts(f"{pair[0]} {other[0]} ratio".replace("_", " "), pair, other),
+            texts=_quotient_texts(f"{pair[0]} to {other[0]} ratio".replace("_", " "), pair, other),
         )
         for pair, other in combinations(_positive(domain), 2)
         if not set(pair) & set(other)
