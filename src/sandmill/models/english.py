@@ -18,10 +18,10 @@ _ARTICLE = re.compile(r"(?<![\w-])([Aa]n?) [`\"]?(?!(?:is|are|and|or|in|of|to|as
 """An article and its word. Before some words, `a` is a name, as in `where a is the sum`."""
 _SURE_QUESTION = re.compile(
     r"(?:What|Which|Who|Whom|Whose|Where|When|Why|How)\b(?: \w+)?? (?:do|does|did|will|can|could|should|would)\b|"
-    r"(?:Why|How(?: \w+)?) (?:is|are|was|were|has|have)\b"
+    r"(?:Why|How(?: \w+)?) (?:is|are|was|were|has|have)\b|(?:Is|Are|Was|Were|Could|Does|Did|Should|Would)\b"
 )
 """Beginnings of questions. With `What was`, a sentence may state something: `What was found inside stands below.`"""
-_SHORT_QUESTION = re.compile(r"(?:What|Who|Where|Which \w+) (?:is|are|was|were) (?:\S+ ){0,5}\S+$")
+_SHORT_QUESTION = re.compile(r"(?:What|Who|Where|When|Which \w+) (?:is|are|was|were) (?:\S+ ){0,5}\S+$")
 _OTHER_VERB = re.compile(r"\b(?:is|are|was|were|counts?|decides?|matters?|means?|goes|stands?)\b")
 
 _COMPARED = r"(?:above|below|at most|at least)"
@@ -33,6 +33,7 @@ _RULES = (
     ("two marks in a row", r",,|;;|[,;:]\.(?!\.)|(?<!\.)\.\.(?!\.)|(?<!\.)\.,"),
     ("two brackets in a row", r"\) \((?!\w+\):)"),
     ("the target without its article", r"\b(?:with|without|have|need|lack|lacking|for|of|show|to learn) targets? `"),
+    ("a sentence without a verb", r"(?m)^(?:Wanted|Asked|Required) for\b"),
     ("a plural with `is`", r"\bis the (?:numbers|probabilities|values|targets)\b"),
     ("an abbreviation in small letters", r"\b(?:Jpeg|Png|Wav|Tiff|Aiff|Csv|Roc|Auc|Rmse)\b"),
     ("a thing said to be itself", r"\b(?:[Ee]ach|[Ee]very|[Oo]ne) (\w+) (?:is|lies|describes|represents|stands for|"
@@ -49,7 +50,7 @@ _DIMENSIONS: tuple[dict[str, str], ...] = (
      "": "pound|ounce|lb|stone|grain|dram|hundredweight"},
     {"um": "micrometre", "mm": "millimetre", "cm": "centimetre", "m": "metre|m", "km": "kilometre|km",
      "": "nautical mile|inch|inches|feet|foot|ft|yard|mile|fathom"},
-    {"c": "Celsius", "f": "Fahrenheit", "": "kelvin"},
+    {"c": "Celsius|C", "f": "Fahrenheit|F", "": "kelvin"},
     {"eur": "euro", "usd": "dollar", "": "franc|kronor|zloty"},
     {"m2": "square metre", "dm2": "square decimetre", "ha": "hectare", "": "square (?:feet|foot|inch|inches|yard)"},
     {"ml": "millilitre", "l": "litre", "litres": "litre", "m3": "cubic metre", "": "gallon|pint|hectolitre"},
@@ -108,7 +109,7 @@ def _lacks_mark(sentence: str) -> bool:
     """Whether a sentence asks, and ends without a question mark."""
     if "?" in sentence[-3:]:
         return False
-    if re.search(r"\b[Qq]uestion\b[^.?!]*: ", sentence):
+    if re.search(r"\b[Qq]uestion\b.*: ", sentence):
         return True
     if sentence.endswith(":"):
         return False

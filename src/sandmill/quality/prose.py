@@ -11,7 +11,9 @@ from sandmill.quality.package_tables import PackageTables
 
 _TITLES = sorted((metric.title.partition(" (")[0] for metric in METRICS.values() if metric.has_article), key=len)[::-1]
 _ANY = f"(?:{'|'.join(map(re.escape, _TITLES))})"
-_BARE_METRIC = re.compile(rf"(?<![Tt]he )(?<![\w-] )(?<![\w-]){_ANY}\b|\b(?:by|is|take|use|compute|on|are) {_ANY}\b", re.I)
+_BARE_METRIC = re.compile(
+    rf"(?<!the )(?<![\w-] )(?<![\w-]){_ANY}\b|\b(?:by|is|take|use|compute|on|are) {_ANY}\b", re.IGNORECASE
+)
 """A metric that has an article and stands without it: at a beginning, or behind a verb or a preposition."""
 
 
