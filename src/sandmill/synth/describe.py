@@ -8,7 +8,7 @@ from sandmill.metrics import get_metric
 from sandmill.metrics.forms import form_of
 from sandmill.metrics.forms.base import listed
 from sandmill.models.columns import Date
-from sandmill.models.english import capitalized, with_article
+from sandmill.models.english import capitalized
 from sandmill.models.layout import PUBLIC, SUBMISSION, public_path
 from sandmill.models.libraries import LIBRARIES
 from sandmill.models.package import TaskFacts
@@ -103,9 +103,7 @@ def _split(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> 
     paths = {"train": _path(layout.train), "test": _path(layout.test), **words.names_of(layout.item)}
     match spec.split:
         case SplitKind.GROUPED:
-            unit = spec.mechanism.unit_column()
-            named = capitalized(with_article(unit, f"`{unit}`"))
-            return [words.say("grouped", **paths, unit=unit, A_unit=named)]
+            return [words.say("grouped", **paths, unit=spec.mechanism.unit_column())]
         case SplitKind.TEMPORAL:
             dates = (column.name for column in spec.mechanism.columns if isinstance(column.distribution, Date))
             return [words.say("temporal", **paths, date=next(dates))]
